@@ -1,0 +1,74 @@
+"""phintys: a compiler and virtual machine for array expressions, used the way Theano is used.
+
+    import phintys
+    import phintys.tensor as T
+
+    x = T.dvector()
+    f = phintys.function([x], T.exp(-x ** 2).sum())
+
+What is rarely needed (``phintys.printing``, ``phintys.gof``, ...) is imported when first asked for.
+"""
+from importlib import import_module
+
+from phintys.function import function
+from phintys.function_maker import Function, FunctionMaker
+from phintys.graph.apply import Apply
+from phintys.graph.config import change_flags, config
+from phintys.graph.errors import InconsistencyError
+from phintys.graph.forward_gradient import Rop
+from phintys.graph.function_graph import FunctionGraph
+from phintys.graph.gradient import Lop, grad, subgraph_grad
+from phintys.graph.op import Op
+from phintys.graph.traversal import clone_replace as clone
+from phintys.graph.type import Generic, Type, generic
+from phintys.graph.variable import Constant, Variable
+from phintys.io import In, Out, Param, SymbolicInput, SymbolicOutput
+from phintys.modes import FAST_COMPILE, FAST_RUN, Mode, predefined_modes
+from phintys.shared import SharedVariable, shared
+from phintys.updates import OrderedUpdates
+from phintys.vm.container import Container
+
+__version__ = "0.1.0"
+
+# Name → the module that has it, or is it.
+_ON_DEMAND = {"tensor": "tensor", "scalar": "scalar", "printing": "printing", "gof": "gof", "gradient": "gradient",
+              "compile": "compile", "memory": "memory", "pp": "printing", "pprint": "printing", "debugprint": "printing",
+              "get_include": "include_path"}
+
+
+def __getattr__(name):
+    if name not in _ON_DEMAND:
+        raise AttributeError(f"module 'phintys' has no attribute {name!r}")
+    module = import_module("phintys." + _ON_DEMAND[name])
+    value = module if name == _ON_DEMAND[name] else getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted(set(globals()) | set(_ON_DEMAND))
+
+
+def dot(l, r):
+    """The product of two symbolic arrays of any kind that know ``__dot__`` or ``__rdot__``.
+
+    Raises
+    ------
+    NotImplementedError
+        If neither side knows the other.
+    """
+    reasons = []
+    for left, right, method in ((l, r, "__dot__"), (r, l, "__rdot__")):
+        try:
+            product = getattr(left, method)(right)
+        except (AttributeError, TypeError) as error:
+            reasons.append(error)
+            continue
+        if product is not NotImplemented:
+            return product
+    raise NotImplementedError("Dot failed for the following reasons:", tuple(reasons))
+
+
+def get_scalar_constant_value(v):
+    """The value of a constant number behind a variable; see ``phintys.tensor.get_scalar_constant_value``."""
+    return import_module("phintys.tensor").get_scalar_constant_value(v)

@@ -1,0 +1,156 @@
+"""``function``: from variables to something that can be called.
+
+It checks what the user wrote, gives the function a name and hands everything to ``FunctionMaker``.
+"""
+import gc
+import sys
+from contextlib import contextmanager
+
+from phintys.function_maker import FunctionMaker, wrap_in
+from phintys.graph.config import config
+from phintys.graph.errors import UnusedInputError
+from phintys.graph.variable import Constant, Variable
+from phintys.io import In
+from phintys.rebuild import pairs
+
+
+def function(inputs, outputs=None, mode=None, updates=None, givens=None, no_default_updates=False, accept_inplace=False,
+             name=None, rebuild_strict=True, allow_input_downcast=None, profile=None, on_unused_input=None):
+    """Compile a function that computes ``outputs`` from ``inputs`` and then applies ``updates``.
+
+    Parameters
+    ----------
+    inputs : list of Variable or In
+        The arguments of the call. No shared variables: those are found in the graph.
+    outputs : None, Variable, Out, list or dict of them
+        What a call returns: None gives an empty list, one variable its value, a list a list, a dictionary (with strings
+        as keys) a dictionary.
+    mode : str or Mode, optional
+        How to optimise and link; ``config.mode`` by default.
+    updates : dict, OrderedUpdates or pairs
+        Shared variable → its value after the call. All new values are computed from the old ones. A call that fails
+        changes nothing.
+    givens : dict or pairs
+        Variable → what stands in its place in this function.
+    no_default_updates : bool or list of Variable
+        True: no shared variable's ``default_update`` is applied; a list: not those of its variables.
+    accept_inplace : bool
+        Whether the graph may contain ops that overwrite their inputs.
+    name : str, optional
+        For messages and listings; by default file and line of the caller.
+    rebuild_strict : bool
+        Replacements in ``givens`` must have the type of what they replace; else nodes are made anew.
+    allow_input_downcast : bool or None
+        Convert arguments even where that loses precision. None: only Python floats to ``config.floatX``.
+    profile : None or False
+        Profiling is not available yet.
+    on_unused_input : {'raise', 'warn', 'ignore', None}
+        What to do about an input that nothing needs; ``config.on_unused_input`` by default.
+
+    Returns
+    -------
+    Function
+        A callable. Results are fresh arrays; 0-d results are 0-d arrays.
+
+    Raises
+    ------
+    TypeError
+        An input, output or update is of the wrong kind, or an update or replacement has another type.
+    UnusedInputError
+        An input is given twice, or not needed.
+    MissingInputError
+        Something needed is neither an input, a constant nor shared.
+    ValueError, RuntimeError, AssertionError
+        The updates or givens are malformed, replace an input, or depend on each other.
+    """
+    if not isinstance(inputs, (list, tuple)):
+        raise TypeError("Input variables of a phintys function should be contained in a list, even when there is a "
+                        f"single input; got {inputs!r}")
+    if not isinstance(no_default_updates, (bool, list)):
+        raise TypeError(f"no_default_updates should be either a boolean or a list, got {no_default_updates!r}")
+    _refuse_profile(profile)
+    _check_update_pairs(updates)
+    specs = [_as_in(spec, allow_input_downcast) for spec in inputs]
+    _check_duplicates(specs)
+    _check_givens(givens, specs)
+    outputs, output_keys = _keys_apart(outputs)
+    name = _calling_line() if name is None else name
+    with _collector_paused():
+        return FunctionMaker(specs, outputs, mode, accept_inplace=accept_inplace, on_unused_input=on_unused_input,
+                             output_keys=output_keys, name=name, updates=updates, givens=givens,
+                             rebuild_strict=rebuild_strict, no_default_updates=no_default_updates).create()
+
+
+@contextmanager
+def _collector_paused():
+    """No garbage collection: compiling makes many objects that stay, and looking through them again and again took half
+    of the time of large graphs."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _calling_line():
+    """``file:line`` of the innermost caller outside this package."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "phintys":
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def _refuse_profile(profile):
+    if profile is None:
+        profile = config.profile
+    if profile:
+        raise NotImplementedError(f"profile={profile!r}: profiling is not available in this version of phintys; "
+                                  "f.explain() lists a function's program")
+
+
+def _check_update_pairs(updates):
+    if any(isinstance(pair, Variable) or len(pair) != 2 for pair in pairs(updates)):
+        raise ValueError("The updates parameter must be an OrderedDict/dict or a list of lists/tuples with 2 elements")
+
+
+def _as_in(spec, allow_downcast):
+    if isinstance(spec, Constant):
+        raise TypeError("Constants not allowed in param list", spec)
+    if isinstance(spec, Variable):
+        return In(spec, allow_downcast=allow_downcast)
+    return wrap_in(spec)
+
+
+def _check_duplicates(specs):
+    first = {}
+    for position, spec in enumerate(specs):
+        if spec.variable in first:
+            raise UnusedInputError(f"Variable {spec.variable} is used twice in inputs to phintys.function, at indices "
+                                   f"{first[spec.variable]} and {position}. This would result in values provided for it "
+                                   "being ignored. Please do not duplicate variables in the inputs list.")
+        first[spec.variable] = position
+
+
+def _check_givens(givens, specs):
+    inputs = {spec.variable for spec in specs}
+    for replaced, _ in pairs(givens):
+        if isinstance(replaced, Variable) and replaced in inputs:
+            raise RuntimeError(f"You are trying to replace variable '{replaced}' through the `givens` parameter, but "
+                               "this variable is an input to your function. Replacing inputs is currently forbidden "
+                               "because it has no effect. One way to modify an input `x` to a function evaluating f(x) "
+                               "is to define a new input `y` and use `phintys.function([y], f(x), givens={x: g(y)})`. "
+                               "Another solution consists in using `phintys.clone`, e.g. like this: "
+                               "`phintys.function([x], phintys.clone(f(x), replace={x: g(x)}))`.")
+
+
+def _keys_apart(outputs):
+    """Outputs as ``FunctionMaker`` takes them, and the keys if they came in a dictionary."""
+    if not isinstance(outputs, dict):
+        return outputs, None
+    wrong = [key for key in outputs if not isinstance(key, str)]
+    if wrong:
+        raise AssertionError(f"keys of the outputs must be strings, got {wrong}")
+    keys = sorted(outputs)
+    return [outputs[key] for key in keys], keys

@@ -1,0 +1,20 @@
+"""Gradients as Theano's ``gradient`` module names them, and ``verify_grad`` bound to this package's ``function``."""
+from phintys.function import function
+from phintys.graph.errors import DisconnectedInputError, GradientError, NullTypeGradError
+from phintys.graph.forward_gradient import Rop
+from phintys.graph.gradient import Lop, format_as, grad, subgraph_grad
+from phintys.graph.valueless_types import (
+    DisconnectedType, NullType, disconnected_type, grad_not_implemented, grad_undefined, null_type)
+from phintys.graph.verify_gradient import make_verify_grad, numeric_grad
+from phintys.graph.view_op import (
+    ConsiderConstant, DisconnectedGrad, GradClip, GradScale, UndefinedGrad, ZeroGrad, consider_constant,
+    disconnected_grad, grad_clip, grad_scale, undefined_grad, zero_grad)
+from phintys.ops.tensor_type import TensorType
+
+verify_grad = make_verify_grad(function, TensorType)
+
+__all__ = ["ConsiderConstant", "DisconnectedGrad", "DisconnectedInputError", "DisconnectedType", "GradClip", "GradScale",
+           "GradientError", "Lop", "NullType", "NullTypeGradError", "Rop", "UndefinedGrad", "ZeroGrad",
+           "consider_constant", "disconnected_grad", "disconnected_type", "format_as", "grad", "grad_clip",
+           "grad_not_implemented", "grad_scale", "grad_undefined", "null_type", "numeric_grad", "subgraph_grad",
+           "undefined_grad", "verify_grad", "zero_grad"]

@@ -1,0 +1,133 @@
+"""Specifications of a function's inputs and outputs: ``In`` and ``Out``.
+
+They say how a value enters a call (its name, default, conversion, what may be done to its memory) and how a result
+leaves it. They hold no values of a call and do nothing by themselves; ``function`` reads them.
+"""
+import warnings
+
+from phintys.shared import SharedVariable
+from phintys.vm.container import Container
+
+
+class SymbolicInput:
+    """One input of a function.
+
+    Parameters
+    ----------
+    variable : Variable
+        What stands for the input in the graph. If it is computed from others, the graph is cut there.
+    name : str, optional
+        The keyword of the argument; the variable's own name by default.
+    update : Variable, optional
+        The input's value after each call; must have the variable's type.
+    mutable : bool, optional
+        Whether the function may overwrite the argument's memory. Default: only if there is an update.
+    strict : bool
+        Refuse values that are not already of the variable's type.
+    allow_downcast : bool or None
+        Convert values even where that loses precision. None: only Python floats to ``config.floatX``.
+    autoname : bool
+        Take the variable's name when ``name`` is None.
+    implicit : bool
+        The caller cannot give a value.
+
+    Raises
+    ------
+    TypeError
+        If the name is no string, or the update has another type than the variable.
+    """
+
+    def __init__(self, variable, name=None, update=None, mutable=None, strict=False, allow_downcast=None,
+                 autoname=True, implicit=False):
+        if name is None and autoname:
+            name = variable.name
+        if name is not None and not isinstance(name, str):
+            raise TypeError(f"the name of an input must be a string, got {name!r}")
+        if update is not None and update.type != variable.type:
+            raise TypeError(f"Variable '{variable}' has type {variable.type} but an update of type {update.type}. The "
+                            "type of the update should be the same as the type of the variable")
+        self.variable = variable
+        self.name = name
+        self.update = update
+        self.mutable = update is not None if mutable is None else mutable
+        self.strict = strict
+        self.allow_downcast = allow_downcast
+        self.implicit = implicit
+
+    def __repr__(self):
+        if self.update is not None:
+            return f"In({self.variable} -> {self.update})"
+        return f"In({self.variable})"
+
+
+class In(SymbolicInput):
+    """One input of a function, with a default value or a state.
+
+    Parameters
+    ----------
+    variable, name, update, mutable, strict, allow_downcast, autoname
+        See `SymbolicInput`.
+    value : object, optional
+        Without an update: the default of the argument. With an update: the first value of the state.
+    implicit : bool or None
+        The caller cannot give a value. None: true if ``value`` is a container or a shared variable.
+    borrow : bool, optional
+        Whether results may share the argument's memory. Default: as ``mutable``.
+    shared : bool
+        The value lives in a container that other functions use too.
+
+    Raises
+    ------
+    AssertionError
+        If ``mutable`` is true and ``borrow`` false: overwritten memory may not be promised to be kept apart.
+    TypeError
+        If an implicit input has no value.
+    """
+
+    def __init__(self, variable, name=None, value=None, update=None, mutable=None, strict=False, allow_downcast=None,
+                 autoname=True, implicit=None, borrow=None, shared=False):
+        borrow = mutable if borrow is None else borrow
+        if mutable and not borrow:
+            raise AssertionError(f"Symbolic input for variable {variable} (name={name}) has flags mutable=True, "
+                                 "borrow=False. This combination is incompatible since mutable=True implies that the "
+                                 "input variable may be both aliased (borrow=True) and overwritten.")
+        if implicit is None:
+            implicit = isinstance(value, (Container, SharedVariable))
+        super().__init__(variable, name=name, update=update, mutable=mutable, strict=strict,
+                         allow_downcast=allow_downcast, autoname=autoname, implicit=implicit)
+        if implicit and value is None:
+            raise TypeError("An implicit input must be given a default value")
+        self.value = value
+        self.borrow = borrow
+        self.shared = shared
+
+
+class Param(In):
+    """Theano's older name for `In`, with ``default`` for ``value``; it warns."""
+
+    def __init__(self, variable, default=None, name=None, mutable=False, strict=False, allow_downcast=None,
+                 implicit=None, borrow=None):
+        warnings.warn("The Param class is deprecated. Replace Param(default=N) by phintys.In(value=N)", stacklevel=2)
+        super().__init__(variable, name=name, value=default, mutable=mutable, strict=strict,
+                         allow_downcast=allow_downcast, implicit=implicit, borrow=borrow)
+
+
+class SymbolicOutput:
+    """One output of a function.
+
+    Parameters
+    ----------
+    variable : Variable
+    borrow : bool
+        The result may be memory that the function uses again in later calls.
+    """
+
+    def __init__(self, variable, borrow=False):
+        self.variable = variable
+        self.borrow = borrow
+
+    def __repr__(self):
+        return f"Out({self.variable},{self.borrow})"
+
+
+Out = SymbolicOutput

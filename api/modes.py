@@ -1,0 +1,176 @@
+"""Modes: how a function is optimised and linked.
+
+A ``Mode`` names the rewrites to apply (a query by tags) and whether intermediate results are dropped at their last use.
+Theano's linker names are accepted; there is one linker here, so all they decide is ``allow_gc``. A mode is immutable:
+``including`` and its sisters answer new ones.
+"""
+from phintys.graph.config import config
+from phintys.optimizer.database import Query
+
+# Theano's name of a linker → whether functions drop intermediate results; None: as config.allow_gc says.
+LINKERS = {None: None, "vm": None, "cvm": None, "py": None, "c": None, "c|py": None,
+           "vm_nogc": False, "cvm_nogc": False, "c|py_nogc": False}
+
+# Name of an optimizer → which rewrites it asks for.
+OPTIMIZERS = {
+    None: Query(),
+    "None": Query(),
+    "merge": Query(["merge"]),
+    "o1": Query(["fast_compile"]),
+    "o2": Query(["fast_compile", "fusion"]),
+    "o3": Query(["fast_run"], exclude=["inplace"]),
+    "o4": Query(["fast_run"]),
+    "unsafe": Query(["fast_run", "unsafe"], exclude=["inplace"]),
+    "fast_compile": Query(["fast_compile"]),
+    "fast_run": Query(["fast_run"]),
+    "fast_run_stable": Query(["fast_run"], require=["stable"]),
+    "stabilize": Query(["fast_run"], exclude=["specialize"]),
+}
+
+LATER_MODES = ("DebugMode", "NanGuardMode", "MonitorMode", "ProfileMode", "DEBUG_MODE", "PROFILE_MODE")
+
+
+def _query(optimizer):
+    """The query that a name stands for; a query stands for itself."""
+    if optimizer is not None and not isinstance(optimizer, str):
+        return optimizer
+    if optimizer not in OPTIMIZERS:
+        raise KeyError(f"no optimizer is called {optimizer!r}; there are {sorted(map(str, OPTIMIZERS))}")
+    return OPTIMIZERS[optimizer]
+
+
+class Mode:
+    """How to optimise and link.
+
+    Parameters
+    ----------
+    linker : str, optional
+        A name from ``LINKERS``; ``config.linker`` by default.
+    optimizer : str, None or Query
+        A name from ``OPTIMIZERS`` or a query; ``"default"`` means ``config.optimizer``.
+    allow_gc : bool, optional
+        Drop each intermediate result at its last use. Default: what the linker's name says, else ``config.allow_gc``.
+
+    Raises
+    ------
+    KeyError
+        If a name is not known.
+    """
+
+    def __init__(self, linker=None, optimizer="default", allow_gc=None):
+        linker = config.linker if linker is None else linker
+        if linker not in LINKERS:
+            raise KeyError(f"no linker is called {linker!r}; there are {sorted(map(str, LINKERS))}")
+        if isinstance(optimizer, str) and optimizer == "default":
+            optimizer = config.optimizer
+        self.provided_linker = linker
+        self.provided_optimizer = optimizer
+        self.query = _query(optimizer)
+        self._allow_gc = allow_gc
+
+    @property
+    def linker(self):
+        """The linker's name."""
+        return self.provided_linker
+
+    @property
+    def optimizer(self):
+        """The query for the rewrites."""
+        return self.query
+
+    @property
+    def allow_gc(self):
+        """Whether functions drop intermediate results at their last use."""
+        for choice in (self._allow_gc, LINKERS[self.provided_linker]):
+            if choice is not None:
+                return choice
+        return config.allow_gc
+
+    def clone(self, link_kwargs=None, optimizer="", **kwargs):
+        """A copy with another optimizer or, by ``link_kwargs={"allow_gc": ...}``, another ``allow_gc``."""
+        allow_gc = (link_kwargs or {}).get("allow_gc", self._allow_gc)
+        return type(self)(linker=self.provided_linker, allow_gc=allow_gc,
+                          optimizer=self.provided_optimizer if isinstance(optimizer, str) and not optimizer else optimizer)
+
+    def including(self, *tags):
+        """This mode with more rewrites."""
+        return self.clone(optimizer=self.query.including(*tags))
+
+    def excluding(self, *tags):
+        """This mode without the rewrites that have one of the tags."""
+        return self.clone(optimizer=self.query.excluding(*tags))
+
+    def requiring(self, *tags):
+        """This mode with only those of its rewrites that have all the tags."""
+        return self.clone(optimizer=self.query.requiring(*tags))
+
+    def register(self, *optimizations):
+        """This mode with rewrites of the caller: `Rewrite` objects, or Theano's pairs of one and a position."""
+        rewrites = [entry[0] if isinstance(entry, tuple) else entry for entry in optimizations]
+        return self.clone(optimizer=self.query.register(*rewrites))
+
+    def __str__(self):
+        return f"{type(self).__name__}(linker = {self.provided_linker}, optimizer = {self.provided_optimizer})"
+
+    def __repr__(self):
+        return str(self)
+
+
+FAST_RUN = Mode("cvm", "fast_run")
+FAST_COMPILE = Mode("vm", "fast_compile")
+predefined_modes = {"FAST_RUN": FAST_RUN, "FAST_COMPILE": FAST_COMPILE}
+
+
+def _named_mode(name):
+    if name in predefined_modes:
+        return predefined_modes[name]
+    if name == "Mode":
+        return Mode()
+    if name in LATER_MODES:
+        raise NotImplementedError(f"mode {name!r} is not available in this version of phintys; "
+                                  f"there are {', '.join(map(repr, [*predefined_modes, 'Mode']))}")
+    raise ValueError(f"No predefined mode exist for string: {name}; "
+                     f"there are {', '.join(map(repr, [*predefined_modes, 'Mode']))}")
+
+
+def get_mode(mode):
+    """The mode that a name, a ``Mode`` or None (``config.mode`` with the optimizer flags) stands for.
+
+    Raises
+    ------
+    ValueError
+        If no mode has that name.
+    TypeError
+        If ``mode`` is something else.
+    """
+    if isinstance(mode, Mode):
+        return mode
+    if isinstance(mode, str):
+        return _named_mode(mode)
+    if mode is not None:
+        raise TypeError(f"a mode is a name, a Mode or None, got {mode!r}")
+    chosen = config.mode if isinstance(config.mode, Mode) else _named_mode(config.mode)
+    for flag, restrict in (("optimizer_excluding", Mode.excluding), ("optimizer_including", Mode.including),
+                           ("optimizer_requiring", Mode.requiring)):
+        tags = getattr(config, flag)
+        if tags:
+            chosen = restrict(chosen, *tags.split(":"))
+    return chosen
+
+
+def get_default_mode():
+    """What ``function`` uses when no mode is given."""
+    return get_mode(None)
+
+
+def register_mode(name, mode):
+    """Let ``function(mode=name)`` mean ``mode``.
+
+    Raises
+    ------
+    ValueError
+        If the name is taken.
+    """
+    if name in predefined_modes:
+        raise ValueError(f"Mode name already taken: {name}")
+    predefined_modes[name] = mode

@@ -1,0 +1,197 @@
+"""``debugprint`` and its relatives: graphs as text for people who look for an error.
+
+``debugprint`` prints one line a variable, indented by its depth; what was printed before is referred to by its label. Deep
+graphs are normal: nothing recurses, and below ``INDENT_LIMIT`` levels a line names its depth instead of being indented
+further, so that the text stays linear in the size of the graph. ``pp`` (see ``pretty_print.py``) prints formulae.
+"""
+import sys
+from io import StringIO
+
+import numpy
+
+from phintys.function_maker import Function
+from phintys.graph.apply import Apply
+from phintys.graph.function_graph import FunctionGraph
+from phintys.graph.variable import Variable
+from phintys.io import SymbolicInput, SymbolicOutput
+from phintys.pretty_print import (
+    DefaultPrinter, FunctionPrinter, IgnorePrinter, LeafPrinter, OperatorPrinter, PatternPrinter, PPrinter, pp, pprint)
+
+__all__ = ["debugprint", "min_informative_str", "pp", "pprint", "PPrinter", "OperatorPrinter", "FunctionPrinter",
+           "PatternPrinter", "IgnorePrinter", "LeafPrinter", "DefaultPrinter"]
+
+INDENT_LIMIT = 100
+
+
+def letters(number):
+    """0 → A, 25 → Z, 26 → BA: the number in base 26."""
+    text = chr(ord("A") + number % 26)
+    while number >= 26:
+        number //= 26
+        text = chr(ord("A") + number % 26) + text
+    return text
+
+
+LABELS = {
+    "CHAR": lambda number, thing: f"[id {letters(number)}]",
+    "int": lambda number, thing: f"[id {number}]",
+    "id": lambda number, thing: f"[id {id(thing)}]",
+    "": lambda number, thing: "",
+}
+
+
+class _Printer:
+    """Prints variables to one file; remembers the labels it gave and the nodes it printed."""
+
+    def __init__(self, file, ids, done, print_type, stop_on_name, print_destroy_map, print_view_map, print_clients):
+        if ids not in LABELS:
+            raise ValueError(f"ids must be one of {list(LABELS)}, got {ids!r}")
+        self.file = file
+        self.label_of = LABELS[ids]
+        self.done = done
+        self.labels = dict(done)
+        self.print_type = print_type
+        self.stop_on_name = stop_on_name
+        self.print_destroy_map = print_destroy_map
+        self.print_view_map = print_view_map
+        self.print_clients = print_clients
+
+    def label(self, thing):
+        if thing not in self.labels:
+            self.labels[thing] = self.label_of(len(self.labels), thing)
+        return self.labels[thing]
+
+    def print_variable(self, variable, depth, order, clients):
+        """Print ``variable`` and what it is computed from, ``depth`` levels deep (negative: all)."""
+        waiting = [(variable, "", "", 1)]           # variable, its own indent, that of its inputs, level
+        while waiting:
+            variable, indent, inner, level = waiting.pop()
+            if 0 <= depth < level:
+                continue
+            node = variable.owner
+            if node is None:
+                print(f"{indent}{variable} {self.label(variable)}{self._type(variable)}", file=self.file)
+                self.done[variable] = self.labels[variable]
+                continue
+            printed = node in self.done
+            print(indent + self._node_line(node, variable, order, clients), file=self.file)
+            self.done[node] = self.labels[node]
+            if not printed and not (self.stop_on_name and variable.name is not None):
+                waiting.extend(reversed(self._inputs(node, inner, level)))
+
+    @staticmethod
+    def _inputs(node, inner, level):
+        if level > INDENT_LIMIT:
+            indent = f" ... depth {level} |"
+            return [(variable, indent, indent, level + 1) for variable in node.inputs]
+        last = len(node.inputs) - 1
+        return [(variable, inner + " |", inner + ("  " if position == last else " |"), level + 1)
+                for position, variable in enumerate(node.inputs)]
+
+    def _type(self, variable):
+        return f" <{variable.type}>" if self.print_type else ""
+
+    def _node_line(self, node, variable, order, clients):
+        number = "" if len(node.outputs) == 1 else f".{variable.index}"
+        destroyed = f"d={node.op.destroy_map}" if self.print_destroy_map and node.op.destroy_map else ""
+        viewed = f"v={node.op.view_map}" if self.print_view_map and node.op.view_map else ""
+        line = (f"{node.op}{number} {self.label(node)}{self._type(variable)} '{variable.name or ''}' "
+                f"{destroyed} {viewed} {order.get(node, '')}")
+        readers = clients.get(variable, ()) if self.print_clients else ()
+        if len(readers) > 1:
+            line += f" clients:{[('output' if isinstance(reader, str) else self.label(reader)) for reader, _ in readers]}"
+        return line
+
+
+def _variables_of(thing):
+    """(variables to print, node → position in the order of computation, variable → readers) of something printable."""
+    if isinstance(thing, Function):
+        thing = thing.maker.fgraph
+    if isinstance(thing, FunctionGraph):
+        return thing.outputs, {node: position for position, node in enumerate(thing.toposort())}, thing.clients
+    if isinstance(thing, (SymbolicInput, SymbolicOutput)):
+        thing = thing.variable
+    if isinstance(thing, Variable):
+        return [thing], {}, {}
+    if isinstance(thing, Apply):
+        return thing.outputs, {}, {}
+    raise TypeError("debugprint cannot print an object of this type", thing)
+
+
+def debugprint(obj, depth=-1, print_type=False, file=None, ids="CHAR", stop_on_name=False, done=None,
+               print_storage=False, print_clients=False, used_ids=None, print_destroy_map=False, print_view_map=False):
+    """Print what something is computed from.
+
+    Parameters
+    ----------
+    obj : Variable, Apply, Function, FunctionGraph, In, Out, number, array, or list of them
+    depth : int
+        How many levels to print; -1: all.
+    print_type : bool
+        Add the type of each variable.
+    file : None, 'str' or file
+        Where to print; None: standard output; 'str': return the text.
+    ids : {'CHAR', 'int', 'id', ''}
+        What labels are: letters, numbers, the addresses of objects, nothing.
+    stop_on_name : bool
+        Print nothing below a variable that has a name.
+    done : dict, optional
+        What was printed before → its label; filled further, so that several calls share their labels.
+    print_storage : bool
+        Print the values of shared variables that a function reads or updates.
+    print_clients : bool
+        Add the readers of a variable where there are several.
+    used_ids : dict, optional
+        Accepted for Theano's sake.
+    print_destroy_map, print_view_map : bool
+        Add which inputs a node overwrites or looks into.
+
+    Returns
+    -------
+    str or file or None
+        The text if ``file`` is 'str', else ``file``.
+    """
+    if not isinstance(depth, int):
+        raise TypeError(f"depth parameter must be an int, got {depth!r}")
+    target = StringIO() if file == "str" else sys.stdout if file is None else file
+    printer = _Printer(target, ids, {} if done is None else done, print_type, stop_on_name, print_destroy_map,
+                       print_view_map, print_clients)
+    for thing in obj if isinstance(obj, (list, tuple, set)) else [obj]:
+        if isinstance(thing, (int, float, numpy.ndarray)):
+            print(thing, file=target)
+            continue
+        variables, order, clients = _variables_of(thing)
+        for variable in variables:
+            printer.print_variable(variable, depth, order, clients)
+        if print_storage and isinstance(thing, Function):
+            _print_storage(thing, target)
+    return target.getvalue() if file == "str" else file
+
+
+def _print_storage(function, file):
+    for variable in function.get_shared():
+        print(f"{variable} = {function.container[variable].data}", file=file)
+
+
+def min_informative_str(obj, indent_level=0):
+    """The graph of a variable as text that depends on nothing but the graph.
+
+    Each line is a label and an op, an input's name or its type; ``<A>`` refers to what has the label A. Unlike
+    ``debugprint`` it names no object by its address, so two texts can be compared.
+    """
+    labels, lines = {}, []
+    waiting = [(obj, indent_level)]
+    while waiting:
+        thing, level = waiting.pop()
+        indent = " " * level if level <= INDENT_LIMIT else f"... depth {level} "
+        if thing in labels:
+            lines.append(f"{indent}<{labels[thing]}>")
+            continue
+        labels[thing] = letters(len(labels))
+        node = getattr(thing, "owner", None)
+        if getattr(thing, "name", None) is not None or node is None:
+            lines.append(f"{indent}{labels[thing]}. {getattr(thing, 'name', None) or thing}")
+            continue
+        lines.append(f"{indent}{labels[thing]}. {node.op}")
+        waiting.extend((variable, level + 1) for variable in reversed(node.inputs))
+    return "\n".join(lines)

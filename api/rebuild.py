@@ -1,0 +1,159 @@
+"""From the user's graph to a private one: shared variables collected, replacements and updates applied.
+
+``rebuild`` copies what the outputs and updates need, so that the user's graph is never changed. On the way it applies
+``givens``, finds the shared variables that are read, and follows their default updates, which may bring in more of both.
+The copies of the inputs cut the graph: what an input was computed from is not copied.
+"""
+from collections import namedtuple
+
+from phintys.graph.variable import Constant, Variable
+from phintys.shared import SharedVariable, shared
+
+# inputs, outputs: copies, in the order asked for; new_values: shared variable → its new value in the user's graph, default
+# updates included; updates: the same with copies of the new values; shared: shared variable, read or updated, → its copy.
+Rebuilt = namedtuple("Rebuilt", "inputs outputs new_values updates shared")
+
+
+def pairs(mapping):
+    """The pairs of a dictionary, or of an iterable of pairs."""
+    return list(mapping.items()) if hasattr(mapping, "items") else list(mapping or ())
+
+
+class _Copier:
+    """Copies graphs with one memory of what was copied, and notes the shared variables among the leaves."""
+
+    def __init__(self, strict):
+        self.strict = strict
+        self.copies = {}
+        self.shared = {}
+
+    def copy(self, variable):
+        """The copy of ``variable``, made with everything it needs that has no copy yet."""
+        copies = self.copies
+        stack = [variable]
+        while stack:
+            current = stack[-1]
+            if current in copies:
+                stack.pop()
+                continue
+            node = current.owner
+            if node is None:
+                copies[current] = self._copy_leaf(current)
+                continue
+            pending = [variable for variable in node.inputs if variable not in copies]
+            if pending:
+                stack.extend(reversed(pending))
+                continue
+            twin = node.clone_with_new_inputs([copies[variable] for variable in node.inputs], strict=self.strict)
+            for old, new in zip(node.outputs, twin.outputs):
+                copies.setdefault(old, new)
+        return copies[variable]
+
+    def _copy_leaf(self, variable):
+        if isinstance(variable, Constant):
+            return variable
+        twin = variable.clone()
+        if isinstance(variable, SharedVariable):
+            self.shared[variable] = twin
+        return twin
+
+
+def rebuild(outputs, inputs=(), replace=None, updates=None, rebuild_strict=True, no_default_updates=False):
+    """Copy a graph.
+
+    Parameters
+    ----------
+    outputs : list of Variable
+    inputs : sequence of Variable
+        Where the graph is cut.
+    replace : dict or pairs
+        Variable → what stands in its place: a variable, or a value, which becomes a shared variable.
+    updates : dict or pairs
+        Shared variable → its new value.
+    rebuild_strict : bool
+        Replacements must have the type of what they replace.
+    no_default_updates : bool or list of Variable
+        Whose ``default_update`` does not count; True: nobody's.
+
+    Returns
+    -------
+    Rebuilt
+
+    Raises
+    ------
+    TypeError, ValueError, AssertionError
+        As ``function`` documents them.
+    """
+    copier = _Copier(rebuild_strict)
+    for variable in inputs:
+        if isinstance(variable, SharedVariable):
+            raise TypeError(f"Cannot use a shared variable ({variable}) as explicit input. Consider substituting a "
+                            "non-shared variable via the `givens` parameter")
+        copier.copies[variable] = variable.clone()
+    _replace(copier, replace)
+    new_values = _checked_updates(updates)
+    copied_outputs = [copier.copy(variable) for variable in outputs]
+    copied_updates = _follow_updates(copier, new_values, no_default_updates)
+    return Rebuilt([copier.copies[variable] for variable in inputs], copied_outputs, new_values, copied_updates,
+                   copier.shared)
+
+
+def _replace(copier, replace):
+    for old, new in pairs(replace):
+        if not isinstance(old, Variable):
+            raise TypeError("given keys must be Variable", old)
+        if not isinstance(new, Variable):
+            new = shared(new)
+        if old in copier.copies:
+            raise AssertionError("When using 'givens' or 'replace' with several (old_v, new_v) replacement pairs, you "
+                                 "can not have a new_v variable depend on an old_v one. For instance, givens = "
+                                 f"{{a:b, b:(a+1)}} is not allowed. Here, the old_v {old} is used to compute other "
+                                 f"new_v's, but it is scheduled to be replaced by {new}.")
+        copier.copies[old] = copier.copy(new)
+
+
+def _checked_updates(updates):
+    """Shared variable → new value, as a variable of its type."""
+    checked = {}
+    for target, value in pairs(updates):
+        if not isinstance(target, SharedVariable):
+            raise TypeError("update target must be a SharedVariable", target)
+        if target in checked:
+            raise ValueError("this shared variable already has an update expression", (target, checked[target]))
+        checked[target] = _of_type(target, value)
+    return checked
+
+
+def _of_type(target, value):
+    try:
+        return target.type.filter_variable(value, allow_convert=False)
+    except TypeError as error:
+        raise TypeError(f"An update must have the same type as the original shared variable (shared_var={target}, "
+                        f"shared_var.type={target.type}, update_val={value}, "
+                        f"update_val.type={getattr(value, 'type', type(value))}).",
+                        "If the difference is related to the broadcast pattern, you can call the "
+                        "tensor.unbroadcast(var, axis_to_unbroadcast[, ...]) function to remove broadcastable "
+                        f"dimensions. {error}") from None
+
+
+def _follow_updates(copier, new_values, no_default_updates):
+    """Copies of the new values, those of default updates included, until no new shared variable turns up."""
+    excluded = () if isinstance(no_default_updates, bool) else no_default_updates
+    copied = {}
+    waiting = list(new_values.items())
+    looked_at = 0
+    while waiting or looked_at < len(copier.shared):
+        for target, value in waiting:
+            copied[target] = copier.copy(value)
+            if target not in copier.shared:         # updated but not read, or read by its replacement only
+                copier.shared[target] = target.clone()
+        waiting = []
+        for target in list(copier.shared)[looked_at:]:
+            looked_at += 1
+            update = getattr(target, "default_update", None)
+            wanted = (update is not None and no_default_updates is not True and target not in new_values
+                      and not any(target is other for other in excluded))
+            if wanted:
+                new_values[target] = _of_type(target, update)
+                waiting.append((target, new_values[target]))
+    return copied

@@ -1,0 +1,231 @@
+"""Shared variables: graph inputs whose value lives between calls and is seen by every function that uses them.
+
+The value is in the variable's ``container``; a function that reads or updates the variable uses that very container.
+Cloning a variable shares the container. ``shared`` picks the kind of variable by asking the registered constructors,
+the latest first; a constructor refuses a value by ``TypeError``.
+"""
+import sys
+
+import numpy
+
+from phintys.graph.scratchpad import copy_tag
+from phintys.graph.trace import user_position
+from phintys.graph.type import generic
+from phintys.graph.variable import Variable
+from phintys.ops.operators import TensorOperators
+from phintys.ops.tensor_type import TensorType
+from phintys.vm.container import Container
+
+
+class SharedVariable(Variable):
+    """A variable with a value.
+
+    Parameters
+    ----------
+    name : str or None
+    type : Type
+    value : object
+        Must be None if ``container`` is given.
+    strict : bool or None
+        Refuse values that are not already of the type; None if ``container`` is given.
+    allow_downcast : bool or None
+        As in `In`.
+    container : Container, optional
+        An existing one to share.
+    borrow : bool
+        Use the memory of ``value`` itself.
+
+    Attributes
+    ----------
+    default_update : Variable
+        If set, the new value in every function that uses this variable, unless the function's ``updates`` or
+        ``no_default_updates`` say otherwise.
+    """
+
+    def __init__(self, name, type, value, strict, allow_downcast=None, container=None, borrow=False):
+        super().__init__(type, None, None, name)
+        self._position = user_position(2)
+        if container is not None:
+            if value is not None or strict is not None:
+                raise TypeError("value and strict are ignored if you pass a container here")
+            self.container = container
+            return
+        value = type.filter(value, strict=strict, allow_downcast=allow_downcast)
+        self.container = Container.__new__(Container, type, name=name, strict=strict, allow_downcast=allow_downcast)
+        self.container.set(value, borrow=borrow)
+
+    def get_value(self, borrow=False, return_internal_type=False):
+        """The value.
+
+        Parameters
+        ----------
+        borrow : bool
+            Return the variable's own memory if possible. Do not write to it.
+        return_internal_type : bool
+            Return the value as it is stored; on the CPU that is the same.
+
+        Returns
+        -------
+        object
+            For tensors an array of the variable's dtype.
+        """
+        return self.container.get(borrow=borrow)
+
+    def set_value(self, new_value, borrow=False):
+        """Replace the value, for all functions that use the variable.
+
+        Parameters
+        ----------
+        new_value : object
+            Converted as an argument of a function would be.
+        borrow : bool
+            Use the memory of ``new_value`` itself if possible.
+
+        Raises
+        ------
+        TypeError
+            If the value does not fit the type; the old value stays.
+        """
+        container = self.container
+        value = self.type.filter(new_value, strict=container.strict, allow_downcast=container.allow_downcast)
+        container.set(value, borrow=borrow)
+
+    def zero(self, borrow=False):
+        """Set all elements to zero; in place if ``borrow``."""
+        if borrow:
+            self.container.get(borrow=True)[...] = 0
+        else:
+            self.set_value(0 * self.container.get(borrow=True), borrow=True)
+
+    def clone(self):
+        """A variable of the same class, name, tag and container."""
+        twin = type(self)(name=self.name, type=self.type, value=None, strict=None, container=self.container)
+        copy_tag(self, twin)
+        twin._position = self._position
+        return twin
+
+    def __getitem__(self, *indices):
+        value = self.get_value(borrow=True)
+        if isinstance(value, numpy.ndarray):
+            content = (f"a NumPy array with dtype: '{value.dtype}', which is no dtype of tensors: please cast your data "
+                       "to a numeric type")
+        else:
+            content = (f"an object of type: {type(value)}. Did you forget to cast it into a NumPy array before calling "
+                       "phintys.shared()?")
+        raise TypeError(f"The generic 'SharedVariable' object is not subscriptable. This shared variable contains {content}")
+
+    @property
+    def value(self):
+        raise AttributeError("shared variables have no attribute 'value': use get_value() and set_value()")
+
+    @value.setter
+    def value(self, new_value):
+        raise AttributeError("shared variables have no attribute 'value': use get_value() and set_value()")
+
+
+class TensorSharedVariable(TensorOperators, SharedVariable):
+    """A shared array of any rank."""
+
+
+class ScalarSharedVariable(TensorOperators, SharedVariable):
+    """A shared number, kept as a 0-d array."""
+
+
+def shared_constructor(constructor, remove=False):
+    """Register (or remove) a constructor that ``shared`` tries; usable as a decorator.
+
+    A constructor takes ``(value, name, strict, allow_downcast)`` and keywords of its own, and raises ``TypeError`` for
+    values and keywords it does not support.
+    """
+    if remove:
+        shared.constructors.remove(constructor)
+    else:
+        shared.constructors.append(constructor)
+    return constructor
+
+
+def shared(value, name=None, strict=False, allow_downcast=None, **kwargs):
+    """A shared variable with a copy of ``value``.
+
+    Parameters
+    ----------
+    value : object
+        An array or number makes a tensor; anything else a generic variable, which only ops of the user can read.
+    name : str, optional
+    strict : bool
+        Later values must have exactly the type.
+    allow_downcast : bool or None
+        Convert later values even where that loses precision.
+    borrow : bool
+        (arrays and numbers) Use the memory of ``value`` itself if possible.
+    broadcastable : tuple of bool
+        (arrays) Axes that always have length 1. Default: none, as the shape may change with the value.
+
+    Returns
+    -------
+    SharedVariable
+
+    Raises
+    ------
+    TypeError
+        If the value is symbolic or a masked array, or no constructor takes the keywords.
+    """
+    if isinstance(value, Variable):
+        raise TypeError("Shared variable constructor needs numeric values and not symbolic variables, "
+                        f"got the variable {value}")
+    if _is_masked(value):
+        raise TypeError("masked arrays have no counterpart in phintys: fill the masked elements first, "
+                        "for instance with value.filled(0)")
+    for constructor in reversed(shared.constructors):
+        try:
+            return constructor(value, name=name, strict=strict, allow_downcast=allow_downcast, **kwargs)
+        except TypeError:
+            continue
+        except MemoryError as error:
+            error.args += ("you might consider using 'phintys.shared(..., borrow=True)'",)
+            raise
+    raise TypeError("No suitable SharedVariable constructor could be found. Are you sure all kwargs are supported? "
+                    f'We do not support the parameter dtype or type. value="{value}". parameters="{kwargs}"')
+
+
+shared.constructors = []
+
+
+def _is_masked(value):
+    """Whether the value is a masked array; if ``numpy.ma`` was never imported (5 ms), nothing is."""
+    masked = sys.modules.get("numpy.ma")
+    return masked is not None and isinstance(value, masked.MaskedArray)
+
+
+@shared_constructor
+def generic_constructor(value, name=None, strict=False, allow_downcast=None):
+    """Any Python object, by reference."""
+    return SharedVariable(name, generic, value, strict, allow_downcast, borrow=True)
+
+
+def _refuse_target(target):
+    if target != "cpu":
+        raise TypeError(f"shared variables live on the CPU; target={target!r} is not available")
+
+
+@shared_constructor
+def tensor_constructor(value, name=None, strict=False, allow_downcast=None, borrow=False, broadcastable=None,
+                       target="cpu"):
+    """Arrays. Without ``broadcastable`` no axis is, since the shape may change with the value."""
+    _refuse_target(target)
+    if not isinstance(value, numpy.ndarray):
+        raise TypeError(f"not an array: {type(value)}")
+    if broadcastable is None:
+        broadcastable = (False,) * value.ndim
+    type_ = TensorType(value.dtype, broadcastable)
+    return TensorSharedVariable(name, type_, numpy.asarray(value), strict, allow_downcast, borrow=borrow)
+
+
+@shared_constructor
+def scalar_constructor(value, name=None, strict=False, allow_downcast=None, borrow=False, target="cpu"):
+    """Python and NumPy numbers, as 0-d arrays. ``borrow`` has no effect: there is no memory to borrow."""
+    _refuse_target(target)
+    if not isinstance(value, (numpy.number, numpy.bool_, float, int, complex)):
+        raise TypeError(f"not a number: {type(value)}")
+    value = numpy.asarray(value)
+    return ScalarSharedVariable(name, TensorType(value.dtype, ()), value, strict, allow_downcast)

@@ -1,0 +1,41 @@
+"""The tensor namespace, ``phintys.tensor as T``: constructors, elementwise functions, reductions, products, shapes.
+
+Names only: each is defined in the file of its family under ``phintys.ops``. Many names are Python's own (``sum``, ``abs``,
+``round``); import the namespace, not its names.
+"""
+from phintys.gradient import Lop, Rop, consider_constant, grad, numeric_grad, verify_grad
+from phintys.graph.variable import Constant, Variable
+from phintys.ops.allocation import (
+    ARange, Alloc, AllocEmpty, Eye, alloc, arange, empty, eye, full, full_like, identity_like, ones, zeros)
+from phintys.ops.blas import Dot, dot, outer, tensordot
+from phintys.ops.constant import AsTensorError, as_tensor_variable, constant
+from phintys.ops.dtypes import (
+    complex_dtypes, continuous_dtypes, discrete_dtypes, float_dtypes, int_dtypes, integer_dtypes, uint_dtypes)
+from phintys.ops.elementwise import Elemwise
+from phintys.ops.elementwise_functions import (
+    abs, abs_, add, allclose, and_, angle, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, bitwise_and,
+    bitwise_not, bitwise_or, bitwise_xor, cast, ceil, ceil_intdiv, chi2sf, clip, complex, complex_from_polar, conj, cos,
+    cosh, deg2rad, div_proxy, divmod, eq, erf, erfc, erfcinv, erfcx, erfinv, exp, exp2, expm1, fill, floor, floor_div,
+    gamma, gammainc, gammaincc, gammal, gammaln, gammau, ge, gt, i0, i1, identity, imag, int_div, inv, invert, iround,
+    isclose, isinf, isinf_, isnan, isnan_, iv, j0, j1, jv, largest, le, log, log10, log1p, log2, logaddexp, lt, maximum,
+    minimum, mod, mod_check, mul, neg, negative, neq, ones_like, or_, pow, power, psi, rad2deg, real, reciprocal, rint,
+    round, round_half_away_from_zero, round_half_to_even, second, sgn, sigmoid, sign, sin, sinh, smallest, softplus, sqr,
+    sqrt, square, sub, switch, tan, tanh, tensor_copy, tri_gamma, true_div, trunc, where, xor, zeros_like)
+from phintys.ops.join import MakeVector, stack
+from phintys.ops.operators import TensorConstant, TensorVariable
+from phintys.ops.reduction import (
+    All, Any, Argmax, Argmin, CAReduce, CAReduceDtype, Max, MaxAndArgmax, Min, Prod, ProdWithoutZeros, Sum, all, any,
+    argmax, argmin, max, max_and_argmax, mean, min, prod, ptp, std, sum, var)
+from phintys.ops.reshape import Reshape, flatten, reshape
+from phintys.ops.shape import (
+    DimShuffle, Rebroadcast, Shape, Shape_i, SpecifyShape, addbroadcast, dimshuffle, patternbroadcast, shape, shape_i,
+    shape_padaxis, shape_padleft, shape_padright, specify_shape, swapaxes, transpose, unbroadcast)
+from phintys.ops.subtensor import IncSubtensor, Subtensor, inc_subtensor, set_subtensor
+from phintys.ops.tensor_type import TensorType
+from phintys.scalar import upcast
+from phintys.shared import ScalarSharedVariable, TensorSharedVariable
+from phintys.shared import tensor_constructor as _shared
+from phintys.tensor import elemwise, nnet
+from phintys.tensor.constructors import *  # noqa: F403
+
+Tensor = TensorType

@@ -1,0 +1,84 @@
+"""Constructors of tensor variables: ``scalar`` ... ``tensor7``, with a letter for the dtype, and their plurals.
+
+``matrix("x")`` has the dtype ``config.floatX``, ``dmatrix("x")`` float64; ``matrices("x", "y")`` and ``dmatrices(2)`` make
+several. All names come from two small tables: ranks and letters. Plurals exist without letter and for f, d, i, l.
+"""
+from phintys.graph.config import config
+from phintys.ops.tensor_type import TensorType
+
+# Name of a rank → (broadcastable, plural)
+RANKS = {
+    "scalar": ((), "scalars"),
+    "vector": ((False,), "vectors"),
+    "matrix": ((False, False), "matrices"),
+    "row": ((True, False), "rows"),
+    "col": ((False, True), "cols"),
+    **{f"tensor{ndim}": ((False,) * ndim, f"tensor{ndim}s") for ndim in range(3, 8)},
+}
+
+LETTERS = {"b": "int8", "w": "int16", "i": "int32", "l": "int64", "f": "float32", "d": "float64", "c": "complex64",
+           "z": "complex128"}
+LETTERS_WITH_PLURAL = "fdil"
+
+FAMILIES = {"int": "bwil", "float": "fd", "complex": "cz"}
+
+
+def tensor(dtype=None, broadcastable=None, name=None, **kwargs):
+    """A variable of type ``TensorType(dtype, broadcastable)``.
+
+    Parameters
+    ----------
+    dtype : str
+    broadcastable : sequence of bool
+        One flag per dimension: True where the length is always 1.
+    name : str, optional
+
+    Returns
+    -------
+    TensorVariable
+    """
+    return TensorType(config.floatX if dtype is None else dtype, broadcastable, **kwargs)(name)
+
+
+def _constructor(rank, broadcastable):
+    def construct(name=None, dtype=None):
+        return TensorType(config.floatX if dtype is None else dtype, broadcastable)(name)
+
+    construct.__name__ = construct.__qualname__ = rank
+    construct.__doc__ = (f"A {rank} variable; broadcastable {broadcastable}.\n\nParameters\n----------\n"
+                         "name : str, optional\ndtype : str, optional\n    ``config.floatX`` by default.")
+    return construct
+
+
+def _plural(plural, construct):
+    def several(*names):
+        if len(names) == 1 and isinstance(names[0], int):
+            return [construct() for _ in range(names[0])]
+        if len(names) == 1:
+            return construct(names[0])
+        return [construct(name) for name in names]
+
+    several.__name__ = several.__qualname__ = plural
+    several.__doc__ = f"Several variables: ``{plural}(2)`` without names, ``{plural}('x', 'y')`` with names."
+    return several
+
+
+def _make_constructors():
+    made = {"tensor": tensor}
+    for rank, (broadcastable, plural) in RANKS.items():
+        made[rank] = _constructor(rank, broadcastable)
+        made[plural] = _plural(plural, made[rank])
+        for letter, dtype in LETTERS.items():
+            made[letter + rank] = TensorType(dtype, broadcastable)
+        for letter in LETTERS_WITH_PLURAL:
+            made[letter + plural] = _plural(letter + plural, made[letter + rank])
+    for family, letters in FAMILIES.items():
+        for rank in ("scalar", "vector", "matrix"):
+            made[f"{family}_{rank}_types"] = tuple([made[letter + rank] for letter in letters])
+        made[f"{family}_types"] = made[f"{family}_scalar_types"]
+    return made
+
+
+_CONSTRUCTORS = _make_constructors()
+globals().update(_CONSTRUCTORS)
+__all__ = sorted(_CONSTRUCTORS)

@@ -1,0 +1,49 @@
+"""``OrderedUpdates``: a dictionary from shared variables to their new values, with ``+`` as union."""
+from collections import OrderedDict
+
+from phintys.shared import SharedVariable
+
+
+class OrderedUpdates(OrderedDict):
+    """Updates for ``function``.
+
+    Raises
+    ------
+    TypeError
+        If a key is not a shared variable.
+    KeyError
+        If two different new values for one variable meet in ``update`` or ``+``.
+    """
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        for key in self:
+            self._check_key(key)
+
+    @staticmethod
+    def _check_key(key):
+        if not isinstance(key, SharedVariable):
+            raise TypeError("OrderedUpdates keys must inherit from SharedVariable", key)
+
+    def __setitem__(self, key, value):
+        self._check_key(key)
+        super().__setitem__(key, value)
+
+    def update(self, other=None):
+        """Add the pairs of ``other``; a key that is there already must have the same value."""
+        for key, value in OrderedDict(other or ()).items():
+            if key in self and self[key] is not value:
+                raise KeyError("Collision", key)
+            self[key] = value
+
+    def __add__(self, other):
+        union = OrderedUpdates()
+        union.update(self)
+        union.update(other)
+        return union
+
+    def __radd__(self, other):
+        union = OrderedUpdates()
+        union.update(other)
+        union.update(self)
+        return union

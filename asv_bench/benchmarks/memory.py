@@ -1,0 +1,57 @@
+"""What memory a program needs at its peak, and whether compiling and dropping functions leaves anything behind."""
+import numpy
+
+import phintys
+import phintys.tensor as T
+
+LAYERS, SIZE = 10, 500
+
+
+class DeepNetwork:
+    """Peak of 10 layers tanh(x.W) of 500 x 500, forward and with all gradients, with and without garbage collection."""
+
+    params = [[True, False]]
+    param_names = ["allow_gc"]
+
+    def setup(self, allow_gc):
+        x = T.dmatrix("x")
+        weights = [T.dmatrix() for _ in range(LAYERS)]
+        y = x
+        for weight in weights:
+            y = T.tanh(T.dot(y, weight))
+        cost = (y ** 2).sum()
+        with phintys.config.change_flags(allow_gc=allow_gc):
+            self.forward = phintys.function([x, *weights], cost)
+            self.gradients = phintys.function([x, *weights], T.grad(cost, weights))
+        random = numpy.random.default_rng(0)
+        self.values = [random.standard_normal((SIZE, SIZE)) / SIZE ** 0.5 for _ in range(LAYERS + 1)]
+
+    def peakmem_forward(self, allow_gc):
+        self.forward(*self.values)
+
+    def peakmem_gradients(self, allow_gc):
+        self.gradients(*self.values)
+
+
+def resident_bytes():
+    """The resident size of this process."""
+    with open("/proc/self/statm") as statistics:
+        return int(statistics.read().split()[1]) * 4096
+
+
+class DroppedFunctions:
+    """Bytes the process grows by per function that is compiled, called and dropped; nothing should stay."""
+
+    unit = "bytes per function"
+    timeout = 300
+
+    def track_growth_per_function(self):
+        def cycle(times):
+            for _ in range(times):
+                x = T.dscalar()
+                phintys.function([x], x + 1)(1.0)
+
+        cycle(500)
+        before = resident_bytes()
+        cycle(1000)
+        return (resident_bytes() - before) / 1000

@@ -1,0 +1,48 @@
+"""Reductions by axis and by what feeds them; a producer that is elementwise should cost no second pass over memory."""
+import numpy
+
+import phintys
+import phintys.tensor as T
+
+
+class SumOverAxis:
+    """sum of a 1000 x 1000 matrix: along the rows, down the columns, all of it."""
+
+    params = [["float64", "float32", "int64"], [None, 0, 1]]
+    param_names = ["dtype", "axis"]
+
+    def setup(self, dtype, axis):
+        x = T.matrix("x", dtype=dtype)
+        self.function = phintys.function([x], x.sum(axis=axis))
+        self.value = numpy.arange(1_000_000).reshape(1000, 1000).astype(dtype)
+
+    def time_sum(self, dtype, axis):
+        self.function(self.value)
+
+
+class ProducerInTheSamePass:
+    """The mean of squared differences of two vectors of a million, and the largest of their products."""
+
+    def setup(self):
+        x, y = T.dvectors("x", "y")
+        self.values = numpy.random.default_rng(0).random((2, 1_000_000))
+        self.squared_error = phintys.function([x, y], T.sqr(x - y).mean())
+        self.largest_product = phintys.function([x, y], (x * y).max())
+
+    def time_mean_of_squared_difference(self):
+        self.squared_error(*self.values)
+
+    def time_max_of_product(self):
+        self.largest_product(*self.values)
+
+
+class ArgmaxOfRows:
+    """The column of each row's largest element, as a classifier asks for."""
+
+    def setup(self):
+        x = T.dmatrix("x")
+        self.function = phintys.function([x], T.argmax(x, axis=1))
+        self.value = numpy.random.default_rng(0).random((1000, 1000))
+
+    def time_argmax(self):
+        self.function(self.value)

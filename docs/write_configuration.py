@@ -1,0 +1,41 @@
+"""Writes configuration.md from the table of options: ``python docs/write_configuration.py``; a test says when to."""
+from pathlib import Path
+
+from phintys.graph.config import OPTIONS
+
+PAGE = Path(__file__).with_name("configuration.md")
+FOR_THEANO = "Accepted for Theano's sake"
+# Sections whose options are read by features that this version does not have.
+WITHOUT_EFFECT = ("scan", "profiling", "DebugMode", "NanGuardMode", "conv")
+
+HEAD = """# Configuration
+
+Written by `docs/write_configuration.py` from the table in `graph/config.py`; change it there.
+
+Options are read from the environment variable `PHINTYS_FLAGS` when phintys is imported
+(`PHINTYS_FLAGS=floatX=float32,allow_gc=False`), set as attributes of `phintys.config`, and set for a while by
+`phintys.config.change_flags(floatX="float32")`. An unknown name is an `AttributeError`, an impossible value a `ValueError`.
+"""
+
+
+def table(options):
+    """Rows of name, default, and what the option does."""
+    rows = ["| option | default | what it does |", "|---|---|---|"]
+    return "\n".join(rows + [f"| `{name}` | `{default!r}` | {doc.replace('|', chr(92) + '|')} |"
+                             for name, default, _, doc in options]) + "\n"
+
+
+def page():
+    """The text of configuration.md."""
+    accepted = [option for option in OPTIONS if option[3].startswith(FOR_THEANO)]
+    later = [option for option in OPTIONS if option[0].split(".")[0] in WITHOUT_EFFECT and option not in accepted]
+    working = [option for option in OPTIONS if option not in accepted and option not in later]
+    names = ", ".join(f"`{option[0]}`" for option in accepted)
+    return "\n".join([
+        HEAD, "## Options", "", table(working),
+        "## Options of features to come", "", "They can be set, and nothing reads them yet.", "", table(later),
+        "## Accepted and ignored", "", f"So that programs written for Theano run: {names}.", ""])
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())

@@ -1,0 +1,166 @@
+"""Apply nodes: one application of an op to inputs, and the outputs it computes.
+
+A node owns its outputs from the moment it is made, for ever. Its inputs change only through
+``FunctionGraph.change_input``.
+"""
+from phintys.graph.scratchpad import LazyTag, copy_tag
+from phintys.graph.serialization import GraphNode
+from phintys.graph.trace import resolve
+from phintys.graph.variable import Constant, Variable
+
+
+class Apply(GraphNode):
+    """``op`` applied to ``inputs``, as the owner of ``outputs``.
+
+    Parameters
+    ----------
+    op : Op
+    inputs : list or tuple of Variable
+    outputs : list or tuple of Variable
+        Without owner.
+
+    Raises
+    ------
+    TypeError
+        If inputs or outputs are not lists of Variables.
+    ValueError
+        If an output has an owner already, or is a constant.
+    """
+
+    _position = None
+    tag = LazyTag()
+
+    def __init__(self, op, inputs, outputs):
+        if not isinstance(inputs, (list, tuple)):
+            raise TypeError(f"The inputs of an Apply must be a list or tuple, not {inputs!r}")
+        if not isinstance(outputs, (list, tuple)):
+            raise TypeError(f"The output of an Apply must be a list or tuple, not {outputs!r}")
+        for variable in inputs:
+            if not isinstance(variable, Variable):
+                raise TypeError(f"The 'inputs' argument to Apply must contain Variable instances, not {variable!r} "
+                                f"({op})")
+        self.op = op
+        self.inputs = list(inputs)
+        self.outputs = list(outputs)
+        index = 0
+        for variable in outputs:
+            self._own(variable, index)
+            index += 1
+
+    def _own(self, variable, index):
+        if not isinstance(variable, Variable):
+            raise TypeError(f"The 'outputs' argument to Apply must contain Variable instances with no owner, not "
+                            f"{variable!r} ({self.op})")
+        if isinstance(variable, Constant):
+            raise ValueError(f"Constant instances cannot have an owner: {variable} as an output of {self.op}")
+        if variable.owner is not None and (variable.owner is not self or variable.index != index):
+            raise ValueError(f"All output variables passed to Apply must belong to it: {variable} is computed by "
+                             f"{variable.owner.op}, not {self.op}")
+        variable.owner = self
+        variable.index = index
+
+    @property
+    def where(self):
+        """(file, line) where the user made it, or None where that is not known."""
+        return resolve(self._position)
+
+    nin = property(lambda self: len(self.inputs), doc="How many inputs it has.")
+    nout = property(lambda self: len(self.outputs), doc="How many outputs it has.")
+
+    @property
+    def default_index(self):
+        """The position of the default output, or None."""
+        index = self.op.default_output
+        return 0 if index is None and len(self.outputs) == 1 else index
+
+    def default_output(self):
+        """The output that stands for the node: the one ``op.default_output`` says, or the only one.
+
+        Raises
+        ------
+        AttributeError
+            If there is none such.
+        """
+        index = self.default_index
+        if index is None:
+            raise AttributeError(f"{self.op}.default_output should be an output index: it has {self.nout} outputs.")
+        if not isinstance(index, int):
+            raise AttributeError(f"{self.op}.default_output should be an int, not {index!r}")
+        if not 0 <= index < len(self.outputs):
+            raise AttributeError(f"{self.op}.default_output is out of range: {index} of {self.nout} outputs.")
+        return self.outputs[index]
+
+    out = property(default_output, doc="The same as ``default_output()``.")
+
+    def get_parents(self):
+        """The inputs, in a new list."""
+        return list(self.inputs)
+
+    def clone(self):
+        """A new node with the same op and inputs, new outputs, and the same tag and origin."""
+        copied = self.__class__(self.op, self.inputs, [output.clone() for output in self.outputs])
+        copy_tag(self, copied)
+        copied._position = self._position
+        return copied
+
+    def clone_with_new_inputs(self, inputs, strict=True):
+        """A new node with other inputs.
+
+        Parameters
+        ----------
+        inputs : list of Variable
+        strict : bool
+            Inputs of another type are converted to the old type, so that the outputs have the old types. Else the op
+            makes a node from them as they are.
+
+        Returns
+        -------
+        Apply
+
+        Raises
+        ------
+        TypeError
+            If ``strict`` and a conversion is not possible, or the op cannot take the new inputs.
+        """
+        inputs = list(inputs)
+        remake = False
+        for position, (old, new) in enumerate(zip(self.inputs, inputs)):
+            if old.type is new.type:
+                continue
+            if old.type != new.type:
+                if strict:
+                    inputs[position] = new = old.type.filter_variable(new)
+                else:
+                    remake = True
+            # Outputs may promise lengths that followed from lengths which the new input does not promise.
+            remake = remake or old.type.shape != new.type.shape
+        return self._remade(inputs) if remake else self._with_inputs(inputs)
+
+    def _with_inputs(self, inputs):
+        node = self.clone()
+        node.inputs = inputs
+        return node
+
+    def _remade(self, inputs):
+        node = self.op.make_node(*inputs)
+        copy_tag(self, node)
+        node._position = self._position
+        for old, new in zip(self.outputs, node.outputs):
+            if new.name is None:
+                new.name = old.name
+        return node
+
+    def __str__(self):
+        return f"{self.op}({', '.join([str(variable) for variable in self.inputs])})"
+
+    __repr__ = __str__
+
+    def __getstate__(self):
+        state = self.__dict__.copy()
+        state["_position"] = resolve(self._position)
+        return state
+
+    def __copy__(self):
+        copied = self.__class__.__new__(self.__class__)
+        copied.__dict__.update(self.__dict__)
+        return copied

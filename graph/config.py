@@ -1,0 +1,322 @@
+"""``config``: the options of phintys, read from ``PHINTYS_FLAGS`` and changed at run time.
+
+``OPTIONS`` is the one table of them: name, default, kind, what it does. A dotted name is an attribute of a section
+(``config.blas.ldflags``). Values live as plain attributes, so that reading one costs as much as reading any attribute;
+setting one checks it, and then calls what was hung on it with ``config.on_change``. Unknown names are AttributeErrors.
+"""
+import os
+from functools import wraps
+
+TRUE_WORDS, FALSE_WORDS = ("True", "true", "1"), ("False", "false", "0")
+
+
+def boolean(value):
+    """True or False, also as Theano's words for them."""
+    if isinstance(value, str):
+        if value in TRUE_WORDS or value in FALSE_WORDS:
+            return value in TRUE_WORDS
+    elif value in (True, False):
+        return bool(value)
+    raise ValueError("expected True or False")
+
+
+def integer(value):
+    """A whole number."""
+    try:
+        if int(value) == float(value):
+            return int(value)
+    except (TypeError, OverflowError):
+        pass
+    raise ValueError("expected a whole number")
+
+
+def count(value):
+    """A whole number that is not negative."""
+    if integer(value) < 0:
+        raise ValueError("expected a whole number, at least 0")
+    return integer(value)
+
+
+def text(value):
+    """Any text."""
+    if not isinstance(value, str):
+        raise ValueError("expected a string")
+    return value
+
+
+def object_or_name(value):
+    """A name, or an object that the user made (a Mode, a linker, an optimizer)."""
+    if value is None or isinstance(value, (bool, int, float, list)):
+        raise ValueError("expected a name or a Mode")
+    return value
+
+
+def seed(value):
+    """A whole number, or ``random``."""
+    return value if value == "random" else integer(value)
+
+
+def one_of(*allowed):
+    """One of these words."""
+    def choice(value):
+        if value not in allowed:
+            raise ValueError(f"expected one of {', '.join(map(repr, allowed))}")
+        return value
+    choice.__doc__ = "One of " + ", ".join(allowed) + "."
+    return choice
+
+
+def floating_dtype(value):
+    """``float64``, ``float32`` or ``float16``; the bare number of bits will do."""
+    return FLOATS({"64": "float64", "32": "float32", "16": "float16"}.get(value, value))
+
+
+def device_name(value):
+    """``cpu``; there is no other device."""
+    if value != "cpu":
+        raise ValueError("expected 'cpu': this version has no other device")
+    return value
+
+
+def flag_or_none(value):
+    """True, False or None."""
+    return None if value in (None, "None") else boolean(value)
+
+
+FLOATS = one_of("float64", "float32", "float16")
+TEST_VALUE_ACTIONS = one_of("off", "warn", "raise", "ignore", "pdb")
+ERROR_ACTIONS = one_of("warn", "raise", "pdb", "ignore")
+NUMPY_ERROR_ACTIONS = one_of("None", "all", "call", "ignore", "log", "print", "raise", "warn")
+
+# name, default, kind, what it does
+OPTIONS = [
+    ("floatX", "float64", floating_dtype, "Dtype of Python floats, of constructors without a dtype, and of int / int."),
+    ("cast_policy", "custom", one_of("custom", "numpy+floatX"), "How the dtype of mixed operands is chosen."),
+    ("int_division", "int", one_of("int", "raise", "floatX"), "What x / y is for integers: floor, error, floatX."),
+    ("warn_float64", "ignore", one_of("ignore", "warn", "raise", "pdb"), "What to do when a float64 variable is made."),
+    ("mode", "Mode", object_or_name, "Mode of functions that name none: Mode, FAST_RUN, FAST_COMPILE, or an object."),
+    ("optimizer", "o4", one_of("o4", "o3", "o2", "o1", "unsafe", "fast_run", "fast_compile", "merge", "None"),
+     "Rewrites of mode Mode, from all to none."),
+    ("optimizer_including", "", text, "Tags of rewrites to add, separated by ':'."),
+    ("optimizer_excluding", "", text, "Tags of rewrites to leave out, separated by ':'."),
+    ("optimizer_requiring", "", text, "Tags that a rewrite must have, separated by ':'."),
+    ("optimizer_verbose", False, boolean, "Print every replacement that the optimizer makes."),
+    ("linker", "vm", object_or_name, "Accepted for Theano's sake; a name such as vm_nogc also decides allow_gc."),
+    ("allow_gc", True, boolean, "Drop intermediate results at their last use; else keep their memory between calls."),
+    ("workers", 0, count, "Threads that one call may use; 0: as many as there are usable cores."),
+    ("pool_limit", 256, count, "MiB of freed memory that is kept for the next call."),
+    ("device", "cpu", device_name, "Where functions run."),
+    ("on_unused_input", "raise", one_of("raise", "warn", "ignore"), "What to do about inputs that are not needed."),
+    ("on_opt_error", "warn", ERROR_ACTIONS, "What to do when a rewrite fails."),
+    ("on_shape_error", "warn", one_of("warn", "raise"), "What to do when a shape rule fails."),
+    ("cycle_detection", "regular", one_of("regular", "fast"), "How in-place rewrites look for cycles."),
+    ("compute_test_value", "off", TEST_VALUE_ACTIONS, "Run ops on test values while a graph is built."),
+    ("compute_test_value_opt", "off", TEST_VALUE_ACTIONS, "The same while a graph is optimised."),
+    ("print_test_value", False, boolean, "Show test values when a variable is printed."),
+    ("pickle_test_value", True, boolean, "Pickle test values with their variables."),
+    ("exception_verbosity", "low", one_of("low", "high"), "How much an error at run time tells about the graph."),
+    ("profile", False, boolean, "Measure every function."),
+    ("profile_memory", False, boolean, "Measure the memory of every function."),
+    ("profile_optimizer", False, boolean, "Measure the rewrites."),
+    ("profiling.n_apply", 20, count, "Lines about nodes in a profile."),
+    ("profiling.n_ops", 20, count, "Lines about ops in a profile."),
+    ("profiling.min_memory_size", 1024, count, "Bytes below which a profile leaves a node out."),
+    ("profiling.min_peak_memory", False, boolean, "Look for the order with the smallest peak."),
+    ("profiling.destination", "stderr", text, "Where a profile goes: stdout, stderr or a file name."),
+    ("profiling.debugprint", False, boolean, "Print the graph with a profile."),
+    ("profiling.ignore_first_call", False, boolean, "Leave the first call of a function out of its profile."),
+    ("cxx", "", text, "Accepted for Theano's sake: phintys needs no compiler at run time."),
+    ("compiledir", "", text, "Accepted for Theano's sake: nothing is compiled at run time."),
+    ("openmp", False, boolean, "Accepted for Theano's sake; see workers."),
+    ("openmp_elemwise_minsize", 200000, count, "Accepted for Theano's sake; see workers."),
+    ("blas.ldflags", "", text, "Accepted for Theano's sake: BLAS comes with SciPy."),
+    ("lib.amdlibm", False, boolean, "Accepted for Theano's sake."),
+    ("vm.lazy", None, flag_or_none, "Accepted for Theano's sake: what is lazy is decided when a function is made."),
+    ("reoptimize_unpickled_function", False, boolean, "Optimise the graph of an unpickled function again."),
+    ("unpickle_function", True, boolean, "Rebuild pickled functions; else they become None."),
+    ("scan.allow_gc", False, boolean, "Drop intermediate results between the steps of a scan."),
+    ("scan.allow_output_prealloc", True, boolean, "Let the steps of a scan write straight into its outputs."),
+    ("scan.debug", False, boolean, "Print what scan does."),
+    ("conv.assert_shape", False, boolean, "Check the shapes that convolutions were told."),
+    ("experimental.local_alloc_elemwise", True, boolean, "Accepted for Theano's sake."),
+    ("experimental.local_alloc_elemwise_assert", True, boolean, "Check shapes where a rewrite removes a broadcast."),
+    ("numpy.seterr_all", "ignore", NUMPY_ERROR_ACTIONS, "Accepted for Theano's sake."),
+    ("numpy.seterr_divide", "None", NUMPY_ERROR_ACTIONS, "Accepted for Theano's sake."),
+    ("numpy.seterr_over", "None", NUMPY_ERROR_ACTIONS, "Accepted for Theano's sake."),
+    ("numpy.seterr_under", "None", NUMPY_ERROR_ACTIONS, "Accepted for Theano's sake."),
+    ("numpy.seterr_invalid", "None", NUMPY_ERROR_ACTIONS, "Accepted for Theano's sake."),
+    ("traceback.limit", 8, integer, "Accepted for Theano's sake: the innermost line of the user's is kept."),
+    ("traceback.compile_limit", 0, integer, "Accepted for Theano's sake."),
+    ("unittests.rseed", 666, seed, "Seed of tests; 'random' for another one each time."),
+    ("DebugMode.check_preallocated_output", "", text, "Kinds of memory that DebugMode lets ops write to."),
+    ("DebugMode.check_preallocated_output_ndim", 4, count, "Up to which rank DebugMode tries them."),
+    ("DebugMode.warn_input_not_reused", True, boolean, "Tell when an in-place op did not work in place."),
+    ("NanGuardMode.nan_is_error", True, boolean, "Whether NanGuardMode reports NaN."),
+    ("NanGuardMode.inf_is_error", True, boolean, "Whether NanGuardMode reports infinities."),
+    ("NanGuardMode.big_is_error", True, boolean, "Whether NanGuardMode reports values above 1e10."),
+    ("warn.ignore_bug_before", "0.9", text, "Accepted for Theano's sake, as all of warn: no version had these bugs."),
+] + [(f"warn.{bug}", False, boolean, "Accepted for Theano's sake.") for bug in (
+    "argmax_pushdown_bug", "gpu_set_subtensor1", "gpusum_01_011_0111_bug", "identify_1pexp_bug", "inc_set_subtensor1",
+    "inc_subtensor1_opt", "reduce_join", "round", "signal_conv2d_interface", "subtensor_merge_bug",
+    "sum_div_dimshuffle_bug", "sum_sum_bug", "vm_gc_bug")]
+
+
+class Section:
+    """Options that share the first part of their dotted names."""
+
+    def __init__(self, prefix, root=None):
+        self.__dict__.update(_prefix=prefix, _root=self if root is None else root)
+
+    def __setattr__(self, name, value):
+        self._root.set(self._prefix + name, value)
+
+    def __getattr__(self, name):
+        raise AttributeError(f"config has no option {self._prefix + name!r}")
+
+    def __repr__(self):
+        return f"<options {self._prefix}*>"
+
+
+class Config(Section):
+    """All options. Use the one instance, ``config``."""
+
+    def __init__(self, options):
+        Section.__init__(self, "")
+        self.__dict__.update(_options={name: (default, kind, doc) for name, default, kind, doc in options},
+                             _reactions={})
+        for name, default, _, _ in options:
+            section, attribute = self._place(name)
+            section.__dict__[attribute] = default
+
+    def _place(self, name):
+        """The section that holds an option, and the attribute that is its value."""
+        prefix, dot, attribute = name.rpartition(".")
+        if not dot:
+            return self, name
+        return self.__dict__.setdefault(prefix, Section(prefix + ".", self)), attribute
+
+    def _row(self, name):
+        if name not in self._options:
+            raise AttributeError(f"config has no option {name!r}")
+        return self._options[name]
+
+    def get(self, name):
+        """The value of an option by its full name."""
+        self._row(name)
+        section, attribute = self._place(name)
+        return section.__dict__[attribute]
+
+    def set(self, name, value):
+        """Set an option by its full name.
+
+        Raises
+        ------
+        AttributeError
+            If there is no such option.
+        ValueError
+            If the option cannot have this value.
+        """
+        kind = self._row(name)[1]
+        try:
+            value = kind(value)
+        except ValueError as error:
+            raise ValueError(f"config.{name} cannot be {value!r}: {error}") from None
+        section, attribute = self._place(name)
+        section.__dict__[attribute] = value
+        for reaction in self._reactions.get(name, ()):
+            reaction(value)
+
+    def on_change(self, name, function):
+        """Call ``function(value)`` now, and whenever the option is set."""
+        self._row(name)
+        self._reactions.setdefault(name, []).append(function)
+        function(self.get(name))
+
+    def change_flags(self, *arguments, **values):
+        """As the function ``change_flags``."""
+        return change_flags(*arguments, **values)
+
+    def read_flags(self, flags):
+        """Set options from ``"name=value,name=value"``, as in ``PHINTYS_FLAGS``.
+
+        Raises
+        ------
+        ValueError
+            If a name is unknown, a value is not possible, or a part has no ``=``.
+        """
+        for part in filter(None, [part.strip() for part in flags.split(",")]):
+            name, equals, value = [piece.strip() for piece in part.partition("=")]
+            if not equals:
+                raise ValueError(f"PHINTYS_FLAGS: expected name=value, not {part!r}")
+            try:
+                self.set(name, value)
+            except (AttributeError, ValueError) as error:
+                raise ValueError(f"PHINTYS_FLAGS: {error}") from None
+
+    def __repr__(self):
+        return config_doc()
+
+
+config = Config(OPTIONS)
+config.read_flags(os.environ.get("PHINTYS_FLAGS", ""))
+
+
+class change_flags:
+    """Options with other values for a while: a context manager, and a decorator of functions.
+
+    Parameters
+    ----------
+    changes : dict, optional
+        Full name to value; the way to give a dotted name.
+    **values
+        Name to value.
+
+    Raises
+    ------
+    AttributeError
+        If there is no such option.
+    ValueError
+        If an option cannot have the value (when the block is entered); no option is changed then.
+    """
+
+    def __init__(self, changes=(), **values):
+        self._new = dict(changes, **values)
+        self._old = []                              # a stack: the same object may be entered again inside its block
+        for name in self._new:
+            config.get(name)
+
+    def __enter__(self):
+        self._old.append({name: config.get(name) for name in self._new})
+        try:
+            for name, value in self._new.items():
+                config.set(name, value)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *error):
+        for name, value in self._old.pop().items():
+            config.set(name, value)
+
+    def __call__(self, function):
+        @wraps(function)
+        def with_flags(*arguments, **keywords):
+            with change_flags(self._new):
+                return function(*arguments, **keywords)
+        return with_flags
+
+
+def config_doc():
+    """All options, one a line: name, value, default where it differs, what the option does.
+
+    Returns
+    -------
+    str
+    """
+    lines = []
+    for name, default, _, doc in OPTIONS:
+        value = config.get(name)
+        note = "" if value == default else f" (default {default!r})"
+        lines.append(f"{name} = {value!r}{note}: {doc}")
+    return "\n".join(lines)

@@ -1,0 +1,67 @@
+"""The exceptions of phintys, with the names and base classes that Theano's programs catch.
+
+An exception stands here when more than one floor raises or catches it. Messages name the thing, the value, what was
+expected, and where the user made it; ``made_at`` writes that last part.
+"""
+
+
+class MethodNotDefined(Exception):
+    """An op or type lacks a method that was needed."""
+
+
+class InconsistencyError(Exception):
+    """A graph breaks a rule, for example by a cycle or by a replacement that a feature refuses."""
+
+
+class MissingInputError(Exception):
+    """A graph needs a variable that is neither an input, nor a constant, nor computed."""
+
+
+class UnusedInputError(Exception):
+    """An input of a function takes no part in what the function computes."""
+
+
+class AliasedMemoryError(Exception):
+    """Two inputs that must not share memory do."""
+
+
+class DisconnectedInputError(ValueError):
+    """A gradient was asked with respect to something the cost does not depend on."""
+
+
+class NullTypeGradError(TypeError):
+    """A gradient is undefined or not implemented, and was needed."""
+
+
+class GradientError(Exception):
+    """A symbolic gradient differs from finite differences by more than the tolerances; ``verify_grad.E_grad``."""
+
+    def __init__(self, arg, err_pos, shape, val1, val2, abs_err, rel_err, abs_tol, rel_tol):
+        Exception.__init__(self)                    # args are for what the caller has to add
+        self.arg, self.err_pos, self.shape = arg, err_pos, shape
+        self.val1, self.val2 = val1, val2
+        self.abs_err, self.rel_err, self.abs_tol, self.rel_tol = abs_err, rel_err, abs_tol, rel_tol
+
+    def __str__(self):
+        details = "\n".join([str(argument) for argument in self.args])
+        return (f"numeric gradient and analytic gradient exceed tolerance:\n"
+                f"At position {self.err_pos} of argument {self.arg} with shape {self.shape},\n"
+                f"    analytic = {self.val1}, numeric = {self.val2}\n"
+                f"    abs. error = {self.abs_err}, abs. tolerance = {self.abs_tol}\n"
+                f"    rel. error = {self.rel_err}, rel. tolerance = {self.rel_tol}\n{details}")
+
+
+class OptimizationError(Exception):
+    """A rewrite failed, or rewriting does not come to an end."""
+
+
+def made_at(thing):
+    """Where the user made a variable or node, as the end of a message.
+
+    Returns
+    -------
+    str
+        ``" (made at FILE:LINE)"``, or nothing when it is not known.
+    """
+    where = thing.where
+    return f" (made at {where[0]}:{where[1]})" if where else ""

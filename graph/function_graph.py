@@ -1,0 +1,426 @@
+"""FunctionGraph: the private graph that rewrites change and the linker reads.
+
+It knows of every variable who reads it (``clients``), and keeps that true through ``change_input`` and ``replace``:
+what a change brings in is imported, what nobody reads any more is pruned, at a cost proportional to the change.
+Nothing is recursive. Replacements have the type of what they replace. Cycles are not looked for at every change;
+``toposort`` finds them. The user's own graph is never changed: by default the graph is a copy.
+"""
+from itertools import islice
+
+from phintys.graph.config import config
+from phintys.graph.errors import InconsistencyError, MissingInputError, made_at
+from phintys.graph.toposort import io_toposort
+from phintys.graph.traversal import clone, clone_get_equiv
+from phintys.graph.valueless_types import NullType
+from phintys.graph.variable import Constant
+
+
+class Clients(dict):
+    """The readers of one variable, in the order in which they came: pairs (node, input position).
+
+    A reader of an output of the graph is ``("output", position)``. Behaves as a list of pairs to look at; being a
+    dictionary, it loses one of a hundred thousand readers as quickly as one of two.
+    """
+
+    def __getitem__(self, position):
+        if isinstance(position, slice):
+            return list(self)[position]
+        index = position + len(self) if position < 0 else position
+        if not 0 <= index < len(self):
+            raise IndexError(f"there are {len(self)} clients, none at {position}")
+        return next(islice(self, index, None))
+
+    def __repr__(self):
+        return repr(list(self))
+
+
+class ClientsOf(dict):
+    """Variable to Clients. Also called with a variable, as in Theano."""
+
+    def __call__(self, variable):
+        return self[variable]
+
+
+class FunctionGraph:
+    """The graph between ``inputs`` and ``outputs``.
+
+    Parameters
+    ----------
+    inputs : list of Variable
+        Without owners.
+    outputs : list of Variable
+    features : list, optional
+        See ``attach_feature``.
+    clone : bool
+        Copy the graph first. Else its nodes belong to this graph from now on.
+
+    Attributes
+    ----------
+    inputs, outputs : list of Variable
+    apply_nodes : set of Apply
+    clients : dict
+        Variable to the list of its readers; see ``Clients``.
+
+    Raises
+    ------
+    MissingInputError
+        If a leaf is neither an input nor a constant.
+    ValueError
+        If an input has an owner.
+    TypeError
+        If a leaf is an undefined gradient.
+    """
+
+    def __init__(self, inputs, outputs, features=None, clone=True):
+        if clone:
+            inputs, outputs = _copied(inputs, outputs)
+        self.features = []
+        self._begin(list(inputs), list(outputs))
+        for feature in features or ():
+            self.attach_feature(feature)
+
+    def _begin(self, inputs, outputs):
+        self.inputs, self.outputs = inputs, outputs
+        self.apply_nodes = set()
+        self.clients = ClientsOf()
+        self._order = None                          # the last toposort, until something changes
+        for variable in inputs:
+            if variable.owner is not None:
+                raise ValueError(f"One of the provided inputs is the output of an already existing node: {variable}"
+                                 f"{made_at(variable)}. If that is okay, either discard that input's owner or clone "
+                                 f"the graph.")
+            self.clients[variable] = Clients()
+        for variable in outputs:
+            self._import_variable(variable, "init")
+        for position, variable in enumerate(outputs):
+            self.clients[variable]["output", position] = None
+
+    @property
+    def variables(self):
+        """All variables of the graph: inputs, what is read, and all outputs of its nodes; a view, like a set."""
+        return self.clients.keys()
+
+    def add_input(self, variable):
+        """Declare another input."""
+        if variable not in self.inputs:
+            self.inputs.append(variable)
+            self.clients.setdefault(variable, Clients())
+
+    # ---- coming and going --------------------------------------------------------------------------------------------
+    def import_node(self, node, reason=None, origin=None):
+        """Take in a node and everything it needs that is not in the graph yet.
+
+        Parameters
+        ----------
+        node : Apply
+        reason : object, optional
+            Given to the features.
+        origin : optional
+            Where the user made what these nodes stand for, as ``trace.user_position`` says it.
+
+        Raises
+        ------
+        MissingInputError
+            If something would be missing; the graph is as before then.
+        """
+        nodes = io_toposort((), node.outputs, known=self.apply_nodes)
+        self._check_leaves(nodes)
+        clients = self.clients
+        for new in nodes:
+            self.apply_nodes.add(new)
+            for output in new.outputs:
+                if output not in clients:
+                    clients[output] = Clients()
+            for index, variable in enumerate(new.inputs):
+                if variable not in clients:
+                    clients[variable] = Clients()
+                clients[variable][new, index] = None
+            if origin is not None:
+                new._position = origin
+            self._tell("on_import", new, reason)
+        self._order = None
+
+    def _import_variable(self, variable, reason, origin=None):
+        if variable in self.clients:
+            return
+        if variable.owner is not None:
+            self.import_node(variable.owner, reason, origin)
+        else:
+            if not isinstance(variable, Constant):
+                raise _missing(variable, "is an output")
+            self.clients[variable] = Clients()
+
+    def _check_leaves(self, nodes):
+        clients = self.clients
+        for node in nodes:
+            for index, variable in enumerate(node.inputs):
+                if variable.owner is None and not isinstance(variable, Constant) and variable not in clients:
+                    raise _missing(variable, f"is input {index} of {node.op}{made_at(node)}")
+
+    def _remove_client(self, variable, client, reason):
+        """Take away one reader, and then everything that nobody reads any more."""
+        pending = [(variable, client)]
+        while pending:
+            variable, client = pending.pop()
+            readers = self.clients[variable]
+            del readers[client]
+            if readers:
+                continue
+            node = variable.owner
+            if node is None:
+                if isinstance(variable, Constant):
+                    del self.clients[variable]
+            elif not any([self.clients[output] for output in node.outputs]):
+                self.apply_nodes.discard(node)
+                for output in node.outputs:
+                    del self.clients[output]
+                self._tell("on_prune", node, reason)
+                pending.extend([(needed, (node, index)) for index, needed in enumerate(node.inputs)])
+
+    # ---- changes -----------------------------------------------------------------------------------------------------
+    def change_input(self, node, position, new, reason=None):
+        """Make one reader read another variable.
+
+        Parameters
+        ----------
+        node : Apply or "output"
+        position : int
+            Which input of the node, or which output of the graph.
+        new : Variable
+            Of the same type.
+
+        Raises
+        ------
+        TypeError
+            If the type is another.
+        """
+        if isinstance(node, str):
+            old = self.outputs[position]
+        elif node in self.apply_nodes:
+            old = node.inputs[position]
+        else:
+            raise InconsistencyError(f"Cannot operate on {node} because it does not belong to this FunctionGraph")
+        if old is new:
+            return
+        if old.type is not new.type and old.type != new.type:
+            raise TypeError(f"The type of the replacement must be the same as the type of the original Variable: "
+                            f"{old} has type {old.type}, {new} has type {new.type}.", old, new)
+        self._put(node, position, new, reason, old._position if old.owner is None else old.owner._position)
+
+    def _put(self, node, position, new, reason, origin):
+        """The change itself; ``origin`` is where the user made what new nodes stand for, None to leave theirs."""
+        readers = self.outputs if isinstance(node, str) else node.inputs
+        old = readers[position]
+        self._import_variable(new, reason, origin)
+        readers[position] = new
+        self._order = None
+        self.clients[new][node, position] = None
+        self._remove_client(old, (node, position), reason)
+        self._tell("on_change_input", node, position, old, new, reason)
+
+    def replace(self, old, new, reason=None, verbose=None):
+        """Make every reader of ``old`` read ``new``. Does nothing when ``old`` is not in the graph (any more).
+
+        Parameters
+        ----------
+        old, new : Variable
+            ``new`` is converted to the type of ``old`` where it has another.
+        reason : object, optional
+            Who replaces; named in errors and given to the features.
+
+        Raises
+        ------
+        TypeError
+            If there is no such conversion.
+        MissingInputError
+            If ``new`` needs what the graph does not have.
+        """
+        if config.optimizer_verbose if verbose is None else verbose:
+            print(reason, old, new)
+        if old is new or old not in self.clients:
+            return
+        if old.type is not new.type and old.type != new.type:
+            new = self._converted(old, new, reason)
+        for node, position in list(self.clients[old]):
+            self.change_input(node, position, new, reason)
+
+    def _converted(self, old, new, reason):
+        try:
+            return old.type.filter_variable(new)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"{reason}: the type of the replacement must be the same. {old}{made_at(old)} has type "
+                            f"{old.type}, its replacement {new} has type {new.type}: {error}") from error
+
+    def replace_all(self, pairs, reason=None):
+        """``replace`` for each pair (old, new)."""
+        for old, new in pairs:
+            self.replace(old, new, reason)
+
+    def replace_validate(self, old, new, reason=None):
+        """``replace`` and then ask the features; see ``replace_all_validate``."""
+        self.replace_all_validate([(old, new)], reason)
+
+    def replace_all_validate(self, pairs, reason=None):
+        """``replace`` for each pair, all or none.
+
+        Afterwards every feature with a method ``validate(fgraph)`` is asked. When one of them raises, or a replacement
+        fails, everything is put back as it was and the error is passed on.
+        """
+        undo = _Undo()
+        self.features.append(undo)
+        try:
+            self.replace_all(pairs, reason)
+            self.validate()
+        except Exception:
+            self.features.remove(undo)
+            for node, position, old in reversed(undo.changes):
+                self._put(node, position, old, ("revert", reason), None)
+            raise
+        self.features.remove(undo)
+
+    def validate(self):
+        """Let every feature with a method ``validate(fgraph)`` raise if the graph breaks its rule."""
+        self._tell("validate")
+
+    # ---- features ----------------------------------------------------------------------------------------------------
+    def attach_feature(self, feature):
+        """Add an object whose methods are called when the graph changes.
+
+        All methods are optional: ``on_attach(fgraph)``, ``on_detach(fgraph)``, ``on_import(fgraph, node, reason)``,
+        ``on_prune(fgraph, node, reason)``, ``on_change_input(fgraph, node, position, old, new, reason)``,
+        ``validate(fgraph)`` and ``orderings(fgraph)``, which answers a dict: node to nodes that must come before it.
+        """
+        if any([feature is attached for attached in self.features]):
+            return
+        on_attach = getattr(feature, "on_attach", None)
+        if on_attach is not None:
+            on_attach(self)
+        self.features.append(feature)
+
+    def remove_feature(self, feature):
+        """Remove a feature, if it is attached."""
+        if feature in self.features:
+            self.features.remove(feature)
+            on_detach = getattr(feature, "on_detach", None)
+            if on_detach is not None:
+                on_detach(self)
+
+    def _tell(self, event, *arguments):
+        for feature in self.features:
+            method = getattr(feature, event, None)
+            if method is not None:
+                method(self, *arguments)
+
+    # ---- reading -----------------------------------------------------------------------------------------------------
+    def orderings(self):
+        """Node to nodes that must come before it, as the features say."""
+        merged = {}
+        for feature in self.features:
+            method = getattr(feature, "orderings", None)
+            if method is not None:
+                for node, earlier in method(self).items():
+                    merged.setdefault(node, []).extend(earlier)
+        return merged
+
+    def toposort(self):
+        """The nodes, each after all that it needs.
+
+        Raises
+        ------
+        InconsistencyError
+            If there is a cycle.
+        """
+        orderings = self.orderings()
+        if orderings:
+            return io_toposort(self.inputs, self.outputs, orderings)
+        if self._order is None:
+            self._order = io_toposort(self.inputs, self.outputs)
+        return list(self._order)
+
+    def check_integrity(self):
+        """Compare everything the graph knows with what it is.
+
+        Raises
+        ------
+        InconsistencyError
+            If they differ.
+        """
+        nodes = io_toposort(self.inputs, self.outputs)
+        if set(nodes) != self.apply_nodes:
+            raise InconsistencyError("The nodes are inappropriately cached. missing, in excess: ",
+                                     set(nodes) - self.apply_nodes, self.apply_nodes - set(nodes))
+        expected = {variable: set() for variable in self.inputs}
+        for node in nodes:
+            expected.update({output: expected.get(output, set()) for output in node.outputs})
+        for node in nodes:
+            for position, variable in enumerate(node.inputs):
+                expected.setdefault(variable, set()).add((node, position))
+        for position, variable in enumerate(self.outputs):
+            expected.setdefault(variable, set()).add(("output", position))
+        if expected.keys() != self.variables:
+            raise InconsistencyError("The variables are inappropriately cached. missing, in excess: ",
+                                     expected.keys() - self.variables, self.variables - expected.keys())
+        for variable, readers in expected.items():
+            if set(self.clients[variable]) != readers:
+                raise InconsistencyError("Inconsistent clients list.", variable, self.clients[variable], readers)
+            if variable.owner is None and variable not in self.inputs and not isinstance(variable, Constant):
+                raise InconsistencyError("Undeclared input.", variable)
+
+    # ---- copies ------------------------------------------------------------------------------------------------------
+    def clone(self, check_integrity=True):
+        """A copy with its own inputs, nodes and constants, and the same features."""
+        return self.clone_get_equiv(check_integrity)[0]
+
+    def clone_get_equiv(self, check_integrity=True, attach_feature=True):
+        """A copy, and a dict from everything in this graph to its copy.
+
+        Returns
+        -------
+        tuple (FunctionGraph, dict)
+        """
+        if check_integrity:
+            self.check_integrity()
+        equiv = clone_get_equiv(self.inputs, self.outputs)
+        copied = FunctionGraph([equiv[variable] for variable in self.inputs],
+                               [equiv[variable] for variable in self.outputs],
+                               self.features if attach_feature else (), clone=False)
+        return copied, equiv
+
+    def __getstate__(self):
+        state = self.__dict__.copy()
+        for derived in ("apply_nodes", "clients", "_order"):
+            del state[derived]
+        return state
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        features, self.features = self.features, []
+        self._begin(self.inputs, self.outputs)
+        self.features = features
+
+    def __str__(self):
+        return f"FunctionGraph({len(self.inputs)} inputs, {len(self.apply_nodes)} nodes, {len(self.outputs)} outputs)"
+
+    __repr__ = __str__
+
+
+class _Undo:
+    """A feature that notes the changes of one transaction."""
+
+    def __init__(self):
+        self.changes = []
+
+    def on_change_input(self, fgraph, node, position, old, new, reason):
+        self.changes.append((node, position, old))
+
+
+def _copied(inputs, outputs):
+    """A copy of a graph that shares its constants, which nobody changes."""
+    return clone(inputs, outputs, copy_inputs=True, copy_orphans=False)
+
+
+def _missing(variable, use):
+    if isinstance(variable.type, NullType):
+        return TypeError(f"Computation graph contains a NaN: {variable.type.why_null}")
+    return MissingInputError(f"Undeclared input: {variable} of type {variable.type}{made_at(variable)} {use}, but it "
+                             f"is neither an input, nor a constant, nor computed. Was it left out of the inputs?")

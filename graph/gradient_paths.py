@@ -1,0 +1,81 @@
+"""Where gradients flow: the part of a graph between a cost and the variables of which its gradient is asked.
+
+Ops say by their connection pattern which of their outputs depend on the elements of which of their inputs; what is not
+connected in that sense, no gradient passes.
+"""
+from phintys.graph.op import Op
+from phintys.graph.toposort import io_toposort
+
+
+class Paths:
+    """The part of the graph that gradients flow through.
+
+    Attributes
+    ----------
+    nodes : list of Apply
+        Each after the nodes that read its outputs.
+    active : dict
+        Variable to the (node, input position) pairs that contribute to its gradient. It has the variables on
+        which the cost depends and that depend on an element of ``wrt``.
+    patterns : dict
+        Node to its connection pattern, for nodes where not everything is connected.
+    """
+
+    def __init__(self, outputs, wanted, blockers):
+        order = io_toposort((), outputs)
+        self.patterns = {node: pattern for node in order if (pattern := connection_pattern(node)) is not None}
+        depending = self._depending_on(wanted, order)
+        self.active = {}
+        self.nodes = []
+        reached = set(outputs) - blockers
+        for node in reversed(order):
+            rows = self._connected_inputs(node, [output in reached for output in node.outputs])
+            found = [position for position in rows if node.inputs[position] in depending]
+            for position in found:
+                self.active.setdefault(node.inputs[position], []).append((node, position))
+            for position in rows:
+                if node.inputs[position] not in blockers:
+                    reached.add(node.inputs[position])
+            if found:
+                self.nodes.append(node)
+
+    def _depending_on(self, wanted, order):
+        """The variables that depend on an element of ``wanted``, these included."""
+        depending = set(wanted)
+        for node in order:
+            pattern = self.patterns.get(node)
+            for index, output in enumerate(node.outputs):
+                for position, variable in enumerate(node.inputs):
+                    if variable in depending and (pattern is None or pattern[position][index]):
+                        depending.add(output)
+                        break
+        return depending
+
+    def _connected_inputs(self, node, outputs_connected):
+        """Positions of the inputs that a connected output depends on."""
+        pattern = self.patterns.get(node)
+        if pattern is None:
+            return range(len(node.inputs)) if True in outputs_connected else ()
+        return [position for position, row in enumerate(pattern)
+                if any([row[index] and connected for index, connected in enumerate(outputs_connected)])]
+
+
+def connection_pattern(node):
+    """The op's connection pattern, checked, or None when every output depends on every input."""
+    op = node.op
+    if getattr(type(op), "connection_pattern", None) is Op.connection_pattern:
+        return None
+    pattern = op.connection_pattern(node)
+    if not isinstance(pattern, list):
+        raise TypeError(f"Op.connection_pattern should return list of list of bool, but for Op={op} got {pattern} with "
+                        f"type {type(pattern)}.")
+    if len(pattern) != len(node.inputs):
+        raise ValueError(f"{op}.connection_pattern should have {len(node.inputs)} rows but has {len(pattern)}.")
+    for position, row in enumerate(pattern):
+        if not isinstance(row, list):
+            raise TypeError(f"{op}.connection_pattern should return a list of lists, but element {position} is {row} "
+                            f"of type {type(row)}.")
+        if len(row) != len(node.outputs):
+            raise ValueError(f"{op}.connection_pattern: row {position} should have {len(node.outputs)} elements but "
+                             f"has {len(row)}.")
+    return pattern

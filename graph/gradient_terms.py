@@ -1,0 +1,159 @@
+"""What one node contributes to the gradients of its inputs: asking ``L_op``, and checking what it answers.
+
+The rules for gradients stand in ``gradient.py``. Here they are kept towards the op (it is asked only when a gradient
+with a value reaches it, and gets gradients of its outputs' dtypes) and demanded from it.
+"""
+import warnings
+
+import numpy
+
+from phintys.graph.config import config
+from phintys.graph.errors import made_at
+from phintys.graph.op import get_debug_values
+from phintys.graph.valueless_types import DisconnectedType, NullType, disconnected_type, null_type
+from phintys.graph.variable import Constant, Variable
+
+FLOAT_DTYPES = frozenset(["float16", "float32", "float64"])
+CONTINUOUS_DTYPES = FLOAT_DTYPES | {"complex64", "complex128"}
+
+
+def dtype_of(variable):
+    """The dtype of a variable whose values have one, else None."""
+    return getattr(variable.type, "dtype", None)
+
+
+def is_valueless(variable):
+    """Whether a gradient is undefined or disconnected."""
+    return isinstance(variable.type, (NullType, DisconnectedType))
+
+
+def terms_of(node, output_gradients, pattern):
+    """What a node contributes to the gradients of its inputs: a list of variables."""
+    flow = _Flow(node, output_gradients, pattern)
+    if not any(flow.inputs_connected):
+        return [disconnected_type() for _ in node.inputs]
+    if all(flow.only_null):
+        return [null_type() if connected else disconnected_type() for connected in flow.inputs_connected]
+    inputs = _undestroyed(node)
+    typed = [_with_dtype_of(output, gradient) for output, gradient in zip(node.outputs, output_gradients)]
+    for output, gradient in zip(node.outputs, typed):
+        _check_test_shapes(output, gradient, f"the gradient on an output of {node.op}")
+    terms = _checked_list(node, node.op.L_op(inputs, node.outputs, typed))
+    for position in range(len(terms)):
+        null = flow.null_gradient_of(position)
+        if null is not None and not isinstance(terms[position].type, DisconnectedType):
+            terms[position] = null
+        _check_term(node, position, terms[position], flow)
+        _check_test_shapes(inputs[position], terms[position], f"{node.op}.grad on input {position}")
+    return terms
+
+
+class _Flow:
+    """Which gradients reach a node's inputs, from its connection pattern and the kinds of its outputs' gradients."""
+
+    def __init__(self, node, output_gradients, pattern):
+        self.output_gradients = output_gradients
+        self.pattern = pattern
+        connected = [not isinstance(gradient.type, DisconnectedType) for gradient in output_gradients]
+        null = [isinstance(gradient.type, NullType) for gradient in output_gradients]
+        whole = [dtype_of(output) is not None and dtype_of(output) not in CONTINUOUS_DTYPES for output in node.outputs]
+        valued = [reached and not is_null for reached, is_null in zip(connected, null)]
+        not_whole = [reached and not is_whole for reached, is_whole in zip(connected, whole)]
+        count = len(node.inputs)
+        self.inputs_connected = self._reached(connected, count)
+        self.only_null = [not reached for reached in self._reached(valued, count)]
+        self.only_whole = [not reached for reached in self._reached(not_whole, count)]
+        self._null = null
+
+    def _reached(self, outputs, count):
+        """For each input, whether it is connected to one of the outputs that are marked."""
+        if self.pattern is None:
+            return [any(outputs)] * count
+        return [any([linked and marked for linked, marked in zip(row, outputs)]) for row in self.pattern]
+
+    def null_gradient_of(self, position):
+        """The last undefined gradient of an output that depends on the input, or None."""
+        found = None
+        if True in self._null:
+            for index, gradient in enumerate(self.output_gradients):
+                if self._null[index] and (self.pattern is None or self.pattern[position][index]):
+                    found = gradient
+        return found
+
+
+def _undestroyed(node):
+    """A node's inputs, with copies of those that its op overwrites: the gradient needs the old values."""
+    destroyed = {positions[0] for positions in node.op.destroy_map.values()}
+    if not destroyed:
+        return list(node.inputs)
+    return [variable.copy() if position in destroyed and hasattr(variable, "copy") else variable
+            for position, variable in enumerate(node.inputs)]
+
+
+def _with_dtype_of(output, gradient):
+    """The gradient cast to the dtype of a continuous output: one that is more precise would spread from here."""
+    wanted, given = dtype_of(output), dtype_of(gradient)
+    if given is None or given == wanted or (wanted is not None and wanted not in CONTINUOUS_DTYPES):
+        return gradient
+    return gradient if wanted is None else gradient.astype(wanted)
+
+
+# ---- checking what an op answers -------------------------------------------------------------------------------------
+def _checked_list(node, terms):
+    if terms is None:
+        raise TypeError(f"{node.op}.grad returned NoneType, expected iterable.{made_at(node)}")
+    terms = list(terms)
+    if len(terms) != len(node.inputs):
+        raise ValueError(f"{node.op} returned the wrong number of gradient terms: {len(terms)}, not {len(node.inputs)}."
+                         f"{made_at(node)}")
+    for position, term in enumerate(terms):
+        if term is None:
+            raise TypeError(f"{node.op}.grad returned None for input {position}, this is prohibited. Instead of None, "
+                            f"return zeros_like(input), disconnected_type(), or a NullType variable such as those made "
+                            f"with grad_undefined or grad_not_implemented.")
+        if not isinstance(term, Variable):
+            raise TypeError(f"{node.op}.grad returned {type(term)} for input {position}, expected Variable instance.")
+    return terms
+
+
+def _check_term(node, position, term, flow):
+    """One term's dtype, and whether it agrees with the connection pattern."""
+    if not is_valueless(term):
+        if dtype_of(term) not in CONTINUOUS_DTYPES:
+            raise TypeError(f"{node.op}.grad illegally returned an integer-valued variable. (Input index {position}, "
+                            f"dtype {dtype_of(term)}){made_at(node)}")
+        if flow.only_whole[position] and _is_nonzero_constant(term):
+            raise ValueError(f"{node.op}.grad returned {term} of type {term.type} for input {position}. Since this "
+                             f"input is only connected to integer-valued outputs, it should evaluate to zeros, but it "
+                             f"evaluates to {term.data}.")
+    connected = not isinstance(term.type, DisconnectedType)
+    if connected == flow.inputs_connected[position]:
+        return
+    if connected:
+        raise TypeError(f"{node.op}.grad returned {term} of type {term.type} for input {position}. Expected "
+                        f"DisconnectedType instance based on the output of the op's connection_pattern method.")
+    message = f"{node.op}.grad returned DisconnectedType for input {position}."
+    if flow.pattern is not None:
+        raise TypeError(message + " Its connection_pattern method does not allow this.")
+    warnings.warn(message + " You may want to implement a connection_pattern method for it.", stacklevel=2)
+
+
+def check_rank(term, variable, node):
+    """A gradient must have the rank of its variable."""
+    wanted, given = getattr(variable.type, "ndim", None), getattr(term.type, "ndim", None)
+    if wanted != given and wanted is not None:
+        raise ValueError(f"{node.op}.grad returned a term with {given} dimensions, but {wanted} are required."
+                         f"{made_at(node)}")
+
+
+def _check_test_shapes(variable, gradient, what):
+    """With test values on, a gradient and its variable must have the same shape."""
+    if config.compute_test_value == "off" or is_valueless(gradient) or not hasattr(gradient, "shape"):
+        return
+    for value, gradient_value in get_debug_values(variable, gradient):
+        if value.shape != gradient_value.shape:
+            raise ValueError(f"{what} has shape {gradient_value.shape}, but the variable has shape {value.shape}")
+
+
+def _is_nonzero_constant(term):
+    return isinstance(term, Constant) and bool(numpy.any(term.data != 0))

@@ -1,0 +1,161 @@
+"""Pickling and deep-copying graphs of any depth: what Variable and Apply inherit.
+
+Pickle and ``copy.deepcopy`` walk objects recursively, and a chain of a hundred thousand nodes would overflow their
+stacks. So whoever is asked first describes the whole graph behind it, in an order in which every node finds its inputs
+done:
+
+* A variable that is computed is written as "output i of that node"; a node as "op, inputs, classes of the outputs".
+* Each node's description starts with its *bundle*, which lists, inputs first, all the nodes that one request found.
+  Pickle meets the bundle before the node, writes its list, and finds everything later in its memo.
+* What else nodes, outputs and leaves know (type, name, tag) is written at the end of the bundle, where a tag may refer
+  to any part of the graph.
+
+A bundle lives as long as some pickler remembers it. Another pickler that finds a node with a living bundle writes the
+same bundle itself, so nothing depends on which pickler asks, nor on what an aborted one left behind. Objects that occur
+twice are one object afterwards, also when they are computed: ``pickle.loads(pickle.dumps((x, y)))`` keeps ``x`` inside
+``y``.
+"""
+import copy
+from threading import get_ident
+from weakref import WeakValueDictionary
+
+from phintys.graph.toposort import io_toposort
+
+# (thread, id of a node or leaf) -> its bundle, which keeps it, and so the id, alive.
+_bundles = WeakValueDictionary()
+PLACE = ("op", "inputs", "outputs", "owner", "index")
+
+
+class GraphNode:
+    """What an Apply node does when it is pickled or deep-copied."""
+
+    def __reduce_ex__(self, protocol):
+        return _bare_node, (_bundle_of(self), type(self), self.op, self.inputs, list(map(type, self.outputs)))
+
+    def __deepcopy__(self, memo):
+        nodes = io_toposort((), self.outputs, known=_Copied(memo))
+        leaves = _leaves(nodes, _Copied(memo))
+        for leaf in leaves:
+            memo[id(leaf)] = _bare_variable(None, type(leaf))
+        for node in nodes:
+            inputs = [copy.deepcopy(variable, memo) for variable in node.inputs]
+            copied = _bare_node(None, type(node), copy.deepcopy(node.op, memo), inputs, list(map(type, node.outputs)))
+            memo[id(node)] = copied
+            memo.update(zip(map(id, node.outputs), copied.outputs))
+        for thing in _things(nodes, leaves):
+            _set_state(memo[id(thing)], copy.deepcopy(_state(thing), memo))
+        return memo[id(self)]
+
+
+class GraphVariable:
+    """What a Variable does when it is pickled or deep-copied."""
+
+    def __reduce_ex__(self, protocol):
+        if self.owner is not None:
+            return _output, (self.owner, self.index)
+        bundle = _bundles.get((get_ident(), id(self)))
+        return super().__reduce_ex__(protocol) if bundle is None else (_bare_variable, (bundle, type(self)))
+
+    def __deepcopy__(self, memo):
+        if self.owner is not None:
+            return copy.deepcopy(self.owner, memo).outputs[self.index]
+        copied = memo[id(self)] = _bare_variable(None, type(self))
+        _set_state(copied, copy.deepcopy(_state(self), memo))
+        return copied
+
+
+class Bundle:
+    """Nodes in topological order and leaves, to be written together."""
+
+    def __init__(self, nodes, leaves):
+        self.nodes, self.leaves = nodes, leaves
+
+    def __reduce__(self):
+        states = [_state(thing) for thing in _things(self.nodes, self.leaves)]
+        return Bundle, ((), ()), (self.nodes, self.leaves, states)
+
+    def __setstate__(self, state):
+        self.nodes, self.leaves, states = state
+        for thing, thing_state in zip(_things(self.nodes, self.leaves), states):
+            _set_state(thing, thing_state)
+
+
+def _things(nodes, leaves):
+    """Everything that a bundle describes."""
+    for node in nodes:
+        yield node
+        yield from node.outputs
+    yield from leaves
+
+
+def _leaves(nodes, known):
+    """The leaves that nodes read, without those in ``known`` and those of classes that describe themselves."""
+    leaves = {variable: None for node in nodes for variable in node.inputs if variable.owner is None}
+    return [leaf for leaf in leaves if leaf not in known and type(leaf).__reduce__ is object.__reduce__
+            and type(leaf).__reduce_ex__ is GraphVariable.__reduce_ex__
+            and type(leaf).__deepcopy__ is GraphVariable.__deepcopy__]
+
+
+def _bundle_of(node):
+    """The bundle of a node; a new one for it and all that it needs, where that has none."""
+    thread = get_ident()
+    bundle = _bundles.get((thread, id(node)))
+    if bundle is None:
+        nodes = io_toposort((), node.outputs, known=_Bundled(thread))
+        bundle = Bundle(nodes, _leaves(nodes, _Bundled(thread)))
+        _bundles.update({(thread, id(member)): bundle for member in nodes + bundle.leaves})
+    return bundle
+
+
+class _Bundled:
+    """The nodes and leaves that have a living bundle in a thread, as a collection."""
+
+    def __init__(self, thread):
+        self.thread = thread
+
+    def __contains__(self, node):
+        return (self.thread, id(node)) in _bundles
+
+
+class _Copied:
+    """What the memo of a ``copy.deepcopy`` has, as a collection."""
+
+    def __init__(self, memo):
+        self.memo = memo
+
+    def __contains__(self, node):
+        return id(node) in self.memo
+
+
+def _bare_node(bundle, kind, op, inputs, output_kinds):
+    """A node whose outputs know nothing yet but their place."""
+    node = kind.__new__(kind)
+    node.op, node.inputs = op, inputs
+    node.outputs = [_bare_variable(bundle, output_kind) for output_kind in output_kinds]
+    for index, output in enumerate(node.outputs):
+        output.owner, output.index = node, index
+    return node
+
+
+def _bare_variable(bundle, kind):
+    """A variable that knows nothing yet."""
+    leaf = kind.__new__(kind)
+    leaf.owner = leaf.index = None
+    return leaf
+
+
+def _output(node, index):
+    return node.outputs[index]
+
+
+def _state(thing):
+    """What a node or variable knows besides its place in the graph."""
+    state = dict(thing.__getstate__())
+    for place in PLACE:
+        state.pop(place, None)
+    return state
+
+
+def _set_state(thing, state):
+    set_state = getattr(thing, "__setstate__", thing.__dict__.update)
+    set_state(state)

@@ -1,0 +1,302 @@
+"""Walks over graphs: ancestors, copies, comparison. Topological order itself is in ``toposort.py``.
+
+Every walk is iterative and linear in the edges it sees; orders are determined by the graph alone, never by addresses.
+``blockers`` are variables at which a walk ends: what computes them is not looked at.
+"""
+from phintys.graph.toposort import io_toposort
+from phintys.graph.variable import Constant, Variable
+
+
+# ---- what a graph holds ----------------------------------------------------------------------------------------------
+def ancestors(variables, blockers=()):
+    """The variables that contribute to ``variables``, these included, depth first and leftmost first.
+
+    Parameters
+    ----------
+    variables : iterable of Variable
+    blockers : collection of Variable, optional
+
+    Returns
+    -------
+    list of Variable
+    """
+    blocked = set(blockers or ())
+    seen, found, pending = set(), [], list(variables)[::-1]
+    while pending:
+        variable = pending.pop()
+        if variable in seen:
+            continue
+        seen.add(variable)
+        found.append(variable)
+        if variable.owner is not None and variable not in blocked:
+            pending.extend(reversed(variable.owner.inputs))
+    return found
+
+
+def graph_inputs(variables, blockers=()):
+    """The leaves (constants included) that ``variables`` depend on, in the order of ``ancestors``."""
+    return [variable for variable in ancestors(variables, blockers) if variable.owner is None]
+
+
+def variables_and_orphans(inputs, outputs):
+    """All variables between ``inputs`` and ``outputs``, both included, and the leaves among them that are no inputs.
+
+    Outputs that nobody needs, of nodes that are needed, are variables too.
+    """
+    blocked = set(inputs)
+    seen, found, pending = set(), [], list(outputs)[::-1]
+    while pending:
+        variable = pending.pop()
+        if variable in seen:
+            continue
+        seen.add(variable)
+        found.append(variable)
+        if variable.owner is not None and variable not in blocked:
+            pending.extend(reversed(variable.owner.inputs + variable.owner.outputs))
+    return found, [variable for variable in found if variable.owner is None and variable not in blocked]
+
+
+def variables(inputs, outputs):
+    """All variables between ``inputs`` and ``outputs``; see ``variables_and_orphans``."""
+    return variables_and_orphans(inputs, outputs)[0]
+
+
+def orphans(inputs, outputs):
+    """The leaves below ``outputs`` that are no ``inputs``; see ``variables_and_orphans``."""
+    return variables_and_orphans(inputs, outputs)[1]
+
+
+def ops(inputs, outputs):
+    """The set of Apply nodes between ``inputs`` and ``outputs``."""
+    return set(io_toposort(inputs, outputs))
+
+
+def list_of_nodes(inputs, outputs):
+    """The Apply nodes between ``inputs`` and ``outputs``, each after the nodes it needs."""
+    return io_toposort(inputs, outputs)
+
+
+def is_in_ancestors(node, sought):
+    """Whether the node ``sought`` is ``node`` or contributes to it."""
+    seen, pending = set(), [node]
+    while pending:
+        current = pending.pop()
+        if current is sought:
+            return True
+        if current not in seen:
+            seen.add(current)
+            pending.extend([variable.owner for variable in current.inputs if variable.owner is not None])
+    return False
+
+
+# ---- copies ----------------------------------------------------------------------------------------------------------
+def clone(inputs, outputs, copy_inputs=True, copy_orphans=None):
+    """Copy the graph between ``inputs`` and ``outputs``.
+
+    Parameters
+    ----------
+    inputs, outputs : list of Variable
+    copy_inputs : bool
+        Whether the copy has inputs of its own.
+    copy_orphans : bool, optional
+        Whether it has constants of its own; by default as ``copy_inputs``.
+
+    Returns
+    -------
+    tuple (list of Variable, list of Variable)
+        Inputs and outputs of the copy.
+    """
+    equiv = clone_get_equiv(inputs, outputs, copy_inputs, copy_inputs if copy_orphans is None else copy_orphans)
+    return [equiv[variable] for variable in inputs], [equiv[variable] for variable in outputs]
+
+
+def clone_get_equiv(inputs, outputs, copy_inputs=True, copy_orphans=True, memo=None):
+    """Copy the graph between ``inputs`` and ``outputs``; answer what became of everything.
+
+    Parameters
+    ----------
+    memo : dict, optional
+        What has been copied already; it is extended.
+
+    Returns
+    -------
+    dict
+        Variable to its copy, and Apply node to its copy.
+    """
+    equiv = {} if memo is None else memo
+    for variable in inputs:
+        if variable not in equiv:
+            equiv[variable] = _detached(variable) if copy_inputs else variable
+    for node in io_toposort(inputs, outputs):
+        if node not in equiv:
+            _copy_node(node, equiv, copy_orphans)
+    for variable in outputs:
+        if variable not in equiv:
+            equiv[variable] = variable.clone() if copy_orphans else variable
+    return equiv
+
+
+def _detached(variable):
+    """A copy of an input, without the owner that the input may have."""
+    copied = variable.clone()
+    copied.owner = copied.index = None
+    return copied
+
+
+def _copy_node(node, equiv, copy_orphans, strict=True):
+    for variable in node.inputs:
+        if variable not in equiv:
+            equiv[variable] = variable.clone() if copy_orphans else variable
+    copied = equiv[node] = node.clone_with_new_inputs([equiv[variable] for variable in node.inputs], strict)
+    for old, new in zip(node.outputs, copied.outputs):
+        equiv.setdefault(old, new)
+
+
+def clone_replace(output, replace=None, strict=True, share_inputs=True):
+    """Copy a graph with some of its variables replaced, as Theano's ``clone``.
+
+    Parameters
+    ----------
+    output : Variable, or list or tuple of Variable, or dict with such values
+    replace : dict or list of pairs, optional
+        Variable to what takes its place. The replacements themselves are not searched for replaced variables.
+    strict : bool
+        Whether replacements must have, or be convertible to, the types of what they replace.
+    share_inputs : bool
+        Whether the copy has the leaves of the original, or clones of them.
+
+    Returns
+    -------
+    Variable, or list or dict of Variable
+        As ``output``; a list for a tuple, as in Theano.
+
+    Raises
+    ------
+    TypeError
+        If a type is wrong and ``strict``.
+    ValueError
+        If ``replace`` is of another kind.
+    """
+    if replace is not None and not isinstance(replace, (dict, list, tuple)):
+        raise ValueError(f"replace is neither a dictionary, list, tuple or None! The value provided is {replace}, of "
+                         f"type {type(replace)}")
+    equiv = {}
+    for old, new in dict(replace or {}).items():
+        if not isinstance(old, Variable):
+            raise TypeError("given keys must be Variable", old)
+        equiv[old] = old.type.filter_variable(new) if strict else new
+    keys = list(output) if isinstance(output, dict) else None
+    wanted = [output[key] for key in keys] if keys is not None else \
+        list(output) if isinstance(output, (list, tuple)) else [output]
+    for node in io_toposort(list(equiv), wanted):
+        _copy_node(node, equiv, not share_inputs, strict)
+    copies = [equiv[variable] if variable in equiv else variable if share_inputs else variable.clone()
+              for variable in wanted]
+    if keys is not None:
+        return dict(zip(keys, copies))
+    return copies if isinstance(output, (list, tuple)) else copies[0]
+
+
+# ---- comparison ------------------------------------------------------------------------------------------------------
+def equal_computations(xs, ys, in_xs=None, in_ys=None):
+    """Whether two lists of variables are computed by the same graph.
+
+    Parameters
+    ----------
+    xs, ys : list of Variable
+        Compared pair by pair.
+    in_xs, in_ys : list of Variable, optional
+        Variables that are taken as equal, pair by pair, when their types are.
+
+    Returns
+    -------
+    bool
+
+    Raises
+    ------
+    ValueError
+        If the lists have different lengths.
+    """
+    in_xs, in_ys = in_xs or [], in_ys or []
+    if len(xs) != len(ys) or len(in_xs) != len(in_ys):
+        raise ValueError("The number of graphs, or of inputs, in each argument must match.")
+    equal = {(x, y) for x, y in zip(in_xs, in_ys) if x.type == y.type}
+    if len(equal) < len(set(zip(in_xs, in_ys))):
+        return False
+    bound = set(in_xs) | set(in_ys)
+    pending = list(zip(xs, ys))
+    while pending:
+        pair = x, y = pending.pop()
+        if pair in equal:
+            continue
+        equal.add(pair)                             # refuted by the walk, or true
+        if x is y and x not in bound and not in_xs:
+            continue
+        if x in bound or y in bound or not _equal_here(x, y):
+            return False
+        if x.owner is not None:
+            pending.extend(zip(x.owner.inputs, y.owner.inputs))
+    return True
+
+
+def _equal_here(x, y):
+    """Whether two variables are equal if the inputs of their owners are."""
+    if x.owner is None or y.owner is None:
+        return x is y or (isinstance(x, Constant) and isinstance(y, Constant) and x.equals(y))
+    return (x.index == y.index and x.type == y.type and x.owner.op == y.owner.op
+            and len(x.owner.inputs) == len(y.owner.inputs))
+
+
+def is_same_graph(first, second, givens=None):
+    """Whether two variables are computed in the same way from the same inputs.
+
+    Parameters
+    ----------
+    first, second : Variable
+    givens : dict or list of pairs, optional
+        Variable to what is put in its place, in both graphs, before they are compared.
+
+    Returns
+    -------
+    bool
+        Merging is considered (``x + x`` is the same however often ``x`` was written down), algebra is not.
+    """
+    if givens:
+        first, second = clone_replace([first, second], dict(givens), strict=False)
+    return equal_computations([first], [second])
+
+
+# ---- connections and views -------------------------------------------------------------------------------------------
+def io_connection_pattern(inputs, outputs):
+    """For each input a list that says for each output whether it depends on the input's elements.
+
+    Parameters
+    ----------
+    inputs, outputs : list of Variable
+
+    Returns
+    -------
+    list of list of bool
+    """
+    sources = {variable: {position} for position, variable in enumerate(inputs)}
+    for node in io_toposort(inputs, outputs):
+        pattern = node.op.connection_pattern(node)
+        for position, output in enumerate(node.outputs):
+            reached = [sources[variable] for variable, row in zip(node.inputs, pattern)
+                       if row[position] and variable in sources]
+            sources.setdefault(output, set().union(*reached))
+    return [[position in sources.get(output, ()) for output in outputs] for position in range(len(inputs))]
+
+
+def view_roots(variable):
+    """The variables whose memory ``variable`` looks at, through any number of views; itself when it is no view."""
+    roots, pending = [], [variable]
+    while pending:
+        current = pending.pop()
+        owner = current.owner
+        positions = owner.op.view_map.get(current.index) if owner is not None else None
+        if positions:
+            pending.extend([owner.inputs[position] for position in reversed(positions)])
+        else:
+            roots.append(current)
+    return roots

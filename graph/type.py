@@ -1,0 +1,146 @@
+"""Types: which values a variable may take, and how other values become such values.
+
+A type is immutable and may be shared by any number of variables. ``TensorType`` stands in ``ops``; here are the base
+class and ``Generic``, the type of any Python object.
+"""
+from phintys.graph.errors import MethodNotDefined
+from phintys.graph.properties import Properties
+from phintys.graph.trace import user_position
+from phintys.graph.variable import Constant, Variable
+
+
+class Type(Properties):
+    """Base of all types.
+
+    Attributes
+    ----------
+    Variable, Constant : class
+        What ``make_variable`` and ``make_constant`` make.
+    layout : tuple (NumPy type number, rank) or None
+        Given when the values are arrays that native kernels can read.
+    shape : tuple or None
+        Lengths that are known before anything runs; not part of equality.
+    """
+
+    Variable = Variable
+    Constant = Constant
+    layout = None
+    shape = None
+
+    # ---- values ------------------------------------------------------------------------------------------------------
+    def filter(self, value, strict=False, allow_downcast=None):
+        """``value``, or its conversion, as a value of this type.
+
+        Parameters
+        ----------
+        value : object
+        strict : bool
+            Convert nothing.
+        allow_downcast : bool or None
+            Whether a conversion may lose precision. None: as the type sees fit.
+
+        Raises
+        ------
+        TypeError
+            If it cannot be one.
+        """
+        raise MethodNotDefined("filter", type(self), type(self).__name__)
+
+    def is_valid_value(self, value):
+        """Whether ``value`` is of this type as it is."""
+        try:
+            self.filter(value, strict=True)
+        except (TypeError, ValueError):
+            return False
+        return True
+
+    def value_validity_msg(self, value):
+        """Why ``value`` is no value of this type."""
+        return "none"
+
+    def values_eq(self, a, b):
+        """Whether two values are equal."""
+        return a == b
+
+    def values_eq_approx(self, a, b):
+        """Whether two values are equal up to rounding; by default, whether they are equal."""
+        return self.values_eq(a, b)
+
+    # ---- variables ---------------------------------------------------------------------------------------------------
+    def make_variable(self, name=None):
+        """A new variable of this type. Ops make their outputs by it: it does not look for the user's line."""
+        return self.Variable(self, name=name)
+
+    def make_constant(self, value, name=None):
+        """A constant of this type."""
+        return self.Constant(self, value, name=name)
+
+    def __call__(self, name=None):
+        """A new variable of this type that knows where the user made it."""
+        variable = self.make_variable(name)
+        variable._position = user_position(2)
+        return variable
+
+    def filter_variable(self, other, allow_convert=True):
+        """``other`` as a variable of this type; a value becomes a constant.
+
+        Raises
+        ------
+        TypeError
+            If its type is another and ``convert_variable`` knows no way.
+        """
+        if not isinstance(other, Variable):
+            other = self.make_constant(other)
+        if other.type == self:
+            return other
+        converted = self.convert_variable(other) if allow_convert else None
+        if converted is None:
+            raise TypeError(f"Cannot convert Type {other.type} (of Variable {other}) into Type {self}. "
+                            f"You can try to manually convert {other} into a {self}.")
+        return converted
+
+    def convert_variable(self, variable):
+        """``variable`` converted to this type where every value of this type is a value of that one, else None."""
+        return None
+
+    # ---- types never change, so copies of a graph share them ---------------------------------------------------------
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+class SingletonType(Type):
+    """A type without parameters: all its instances are one."""
+
+    _instance = None
+
+    def __new__(cls):
+        if cls.__dict__.get("_instance") is None:
+            cls._instance = super().__new__(cls)
+        return cls._instance
+
+    def __eq__(self, other):
+        return type(self) is type(other)
+
+    def __hash__(self):
+        return hash(type(self))
+
+    def __str__(self):
+        return type(self).__name__
+
+    __repr__ = __str__
+
+
+class Generic(SingletonType):
+    """Any Python object."""
+
+    def filter(self, value, strict=False, allow_downcast=None):
+        return value
+
+    def is_valid_value(self, value):
+        return True
+
+
+generic = Generic()

@@ -1,0 +1,85 @@
+"""Types of gradients that have no value: ``NullType`` of undefined ones, ``DisconnectedType`` where there is no path.
+
+Variables of these types pass through ``gradient.py`` in place of gradients and tell why there is none. They never reach
+a function: they take no values, and a FunctionGraph refuses them.
+"""
+from phintys.graph.type import SingletonType, Type
+
+
+class NullType(Type):
+    """The type of a gradient that is undefined or not implemented.
+
+    Parameters
+    ----------
+    why_null : str
+        Why there is none; part of the error's message. All null types are equal.
+    """
+
+    def __init__(self, why_null="(no explanation given)"):
+        self.why_null = why_null
+
+    def filter(self, value, strict=False, allow_downcast=None):
+        raise ValueError("No values may be assigned to a NullType: " + self.why_null)
+
+    def filter_variable(self, other, allow_convert=True):
+        raise ValueError("No values may be assigned to a NullType: " + self.why_null)
+
+    def values_eq(self, a, b):
+        raise ValueError("NullType has no values to compare")
+
+    def __eq__(self, other):
+        return type(self) is type(other)
+
+    def __hash__(self):
+        return hash(type(self))
+
+    def __str__(self):
+        return "NullType"
+
+    __repr__ = __str__
+
+
+class DisconnectedType(SingletonType):
+    """The type of a gradient with respect to something that the cost does not depend on: a zero that says why."""
+
+    _refusal = "DisconnectedType is a symbolic placeholder; nothing can be assigned to it or compared with it."
+
+    def filter(self, value, strict=False, allow_downcast=None):
+        raise AssertionError(self._refusal)
+
+    def filter_variable(self, other, allow_convert=True):
+        raise AssertionError(self._refusal)
+
+    def values_eq(self, a, b):
+        raise AssertionError(self._refusal)
+
+
+null_type = NullType()
+disconnected_type = DisconnectedType()
+
+
+def grad_undefined(op, position, variable, comment=""):
+    """The gradient of an op with respect to an input for which it is mathematically undefined.
+
+    Parameters
+    ----------
+    op : Op
+    position : int
+        Which input.
+    variable : Variable
+        That input.
+    comment : str
+
+    Returns
+    -------
+    Variable
+        Of a NullType that tells why.
+    """
+    return NullType(f"This variable is Null because the grad method for input {position} ({variable}) of the {op} op "
+                    f"is mathematically undefined. {comment}")()
+
+
+def grad_not_implemented(op, position, variable, comment=""):
+    """The gradient of an op with respect to an input for which nobody has written it; else as ``grad_undefined``."""
+    return NullType(f"This variable is Null because the grad method for input {position} ({variable}) of the {op} op "
+                    f"is not implemented. {comment}")()

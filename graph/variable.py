@@ -1,0 +1,213 @@
+"""Variables and constants: the values of a graph.
+
+A variable knows its type, the Apply node that computes it (``owner`` and ``index``; None for leaves) and where the user
+made it. It does not know who reads it: that is known to a FunctionGraph only. Equality is identity. How variables are
+pickled and copied, however long the chain behind them, is in ``serialization.py``.
+"""
+import sys
+from itertools import count
+
+from phintys.graph.config import config
+from phintys.graph.errors import made_at
+from phintys.graph.scratchpad import LazyTag, copy_tag
+from phintys.graph.serialization import GraphVariable
+from phintys.graph.trace import resolve
+
+
+class Variable(GraphVariable):
+    """A value of a graph.
+
+    Parameters
+    ----------
+    type : Type
+    owner : Apply, optional
+        The node that computes it.
+    index : int, optional
+        Which output of ``owner`` it is.
+    name : str, optional
+        For printing and for arguments by keyword.
+
+    Attributes
+    ----------
+    tag : Scratchpad
+        Room for anything; ``tag.test_value`` is what ``config.compute_test_value`` reads.
+
+    Raises
+    ------
+    TypeError
+        If the name is not a string.
+    """
+
+    __count__ = count(0)
+    _position = _number = None
+    tag = LazyTag()
+
+    def __init__(self, type, owner=None, index=None, name=None):
+        if name is not None and not isinstance(name, str):
+            raise TypeError("name must be a string", name)
+        self.type = type
+        self.owner = owner
+        self.index = index
+        self.name = name
+        self._number = next(self.__count__)
+
+    @property
+    def auto_name(self):
+        """A name that no other variable of this process has."""
+        if self._number is None:
+            self._number = next(self.__count__)
+        return f"auto_{self._number}"
+
+    @property
+    def where(self):
+        """(file, line) where the user made it, or None where that is not known."""
+        if self.owner is not None:
+            return self.owner.where
+        return resolve(self._position)
+
+    def get_parents(self):
+        """The owner, in a list, or an empty list."""
+        return [] if self.owner is None else [self.owner]
+
+    def clone(self):
+        """A new variable without owner, of the same type and with the same name, tag and origin."""
+        copied = self.__class__(self.type, None, None, self.name)
+        copy_tag(self, copied)
+        copied._position = self._position if self.owner is None else self.owner._position
+        return copied
+
+    # ---- values ------------------------------------------------------------------------------------------------------
+    def eval(self, inputs_to_values=None):
+        """Compute the value, by a function that is made at the first call and kept.
+
+        Parameters
+        ----------
+        inputs_to_values : dict, optional
+            Variable to value, for every input that the value depends on.
+
+        Returns
+        -------
+        numpy.ndarray or another value of the type
+        """
+        values = {} if inputs_to_values is None else inputs_to_values
+        inputs = tuple(sorted(values, key=id))
+        functions = self.__dict__.setdefault("_functions", {})
+        if inputs not in functions:
+            # The top floor is not imported from here; whoever has a graph to evaluate has imported it.
+            functions[inputs] = sys.modules["phintys"].function(list(inputs), self)
+        return functions[inputs](*[values[variable] for variable in inputs])
+
+    def get_test_value(self):
+        """``tag.test_value`` as a value of the type.
+
+        Raises
+        ------
+        AttributeError
+            If there is none.
+        TypeError
+            If it is no value of the type.
+        """
+        tag = self.__dict__.get("tag")
+        if not hasattr(tag, "test_value"):
+            raise AttributeError(f"{self} has no test value{made_at(self)}")
+        try:
+            return self.type.filter(tag.test_value)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"The test value of {self}{made_at(self)} is no value of its type {self.type}: {error}") \
+                from error
+
+    # ---- text --------------------------------------------------------------------------------------------------------
+    def __str__(self):
+        if self.name is not None:
+            return self.name
+        if self.owner is None:
+            return f"<{self.type}>"
+        output = "out" if self.index == self.owner.default_index else self.index
+        return f"{self.owner.op}.{output}"
+
+    def __repr__(self):
+        if config.print_test_value and hasattr(self.tag, "test_value"):
+            return f"{self}\n{self.tag.test_value!r}"
+        return str(self)
+
+    # ---- order is for subclasses: a value is neither above nor below another before it is computed -------------------
+    def __lt__(self, other):
+        raise NotImplementedError("Subclasses of Variable must provide __lt__", type(self).__name__)
+
+    def __le__(self, other):
+        raise NotImplementedError("Subclasses of Variable must provide __le__", type(self).__name__)
+
+    def __gt__(self, other):
+        raise NotImplementedError("Subclasses of Variable must provide __gt__", type(self).__name__)
+
+    def __ge__(self, other):
+        raise NotImplementedError("Subclasses of Variable must provide __ge__", type(self).__name__)
+
+    # ---- state -------------------------------------------------------------------------------------------------------
+    def __getstate__(self):
+        state = self.__dict__.copy()
+        state.pop("_functions", None)
+        state.pop("_number", None)                  # of this process; a copy takes another one
+        if "_position" in state:
+            state["_position"] = resolve(state["_position"])
+        if not config.pickle_test_value and hasattr(state.get("tag"), "test_value"):
+            state["tag"] = pad = type(state["tag"])()
+            pad.__update__(self.tag)
+            del pad.test_value
+        return state
+
+    def __copy__(self):
+        copied = self.__class__.__new__(self.__class__)
+        copied.__dict__.update(self.__dict__)
+        for own in ("_functions", "_number"):
+            copied.__dict__.pop(own, None)
+        return copied
+
+
+class Constant(Variable):
+    """A variable whose value is fixed.
+
+    Parameters
+    ----------
+    type : Type
+    data
+        A value that ``type.filter`` accepts; it is kept as ``data`` and must not be changed.
+    name : str, optional
+    """
+
+    def __init__(self, type, data, name=None):
+        Variable.__init__(self, type, None, None, name)
+        self.data = type.filter(data)
+
+    value = property(lambda self: self.data, doc="The same as ``data``, to read only.")
+
+    def signature(self):
+        """What equal constants share: a pair of the type and something that compares by value."""
+        return self.type, self.data
+
+    def merge_signature(self):
+        """The signature by which the optimizer finds equal constants."""
+        return self.signature()
+
+    def equals(self, other):
+        """Whether ``other`` is a constant of equal type and value."""
+        return isinstance(other, Constant) and self.signature() == other.signature()
+
+    def clone(self):
+        """A new constant with the same data, which is not copied."""
+        copied = self.__copy__()
+        copied.__dict__.pop("tag", None)
+        copy_tag(self, copied)
+        return copied
+
+    def get_test_value(self):
+        """The data."""
+        return self.data
+
+    def __str__(self):
+        if self.name is not None:
+            return self.name
+        text = str(self.data)
+        if len(text) > 20:
+            text = f"{text[:10]}...{text[-10:]}"
+        return f"{type(self).__name__}{{{text}}}"

@@ -1,0 +1,194 @@
+"""Ops that hand their input on unchanged and have something to say about its gradient.
+
+``ViewOp`` is the identity; its subclasses stop, clip or scale what flows back through them. Their outputs look at the
+memory of their inputs. The optimizer takes them out of what is computed, once gradients have been taken.
+"""
+import warnings
+
+from phintys.graph.apply import Apply
+from phintys.graph.op import Op
+from phintys.graph.valueless_types import disconnected_type, grad_undefined
+
+
+class ViewOp(Op):
+    """The identity."""
+
+    __props__ = ()
+    view_map = {0: [0]}
+
+    def make_node(self, x):
+        return Apply(self, [x], [x.type.make_variable()])
+
+    def perform(self, node, inputs, output_storage, params=None):
+        output_storage[0][0] = inputs[0]
+
+    def infer_shape(self, node, input_shapes):
+        return input_shapes
+
+    def grad(self, inputs, output_grads):
+        return list(output_grads)
+
+    def R_op(self, inputs, eval_points):
+        return list(eval_points)
+
+
+class ZeroGrad(ViewOp):
+    """The identity, with a gradient of zero."""
+
+    __props__ = ()
+
+    def grad(self, inputs, output_grads):
+        return [gradient.zeros_like() for gradient in output_grads]
+
+    def R_op(self, inputs, eval_points):
+        return [None if point is None else point.zeros_like() for point in eval_points]
+
+
+class ConsiderConstant(ZeroGrad):
+    """The same under its old name."""
+
+    __props__ = ()
+
+
+class DisconnectedGrad(ViewOp):
+    """The identity, from which the cost does not depend on the input."""
+
+    __props__ = ()
+
+    def grad(self, inputs, output_grads):
+        return [disconnected_type() for _ in output_grads]
+
+    def R_op(self, inputs, eval_points):
+        return [None]
+
+    def connection_pattern(self, node):
+        return [[False]]
+
+
+class UndefinedGrad(ViewOp):
+    """The identity, with a gradient that is undefined."""
+
+    __props__ = ()
+
+    def grad(self, inputs, output_grads):
+        return [grad_undefined(self, position, variable) for position, variable in enumerate(inputs)]
+
+    def R_op(self, inputs, eval_points):
+        return [None]
+
+
+class GradClip(ViewOp):
+    """The identity, with a gradient clipped to ``[clip_lower_bound, clip_upper_bound]``."""
+
+    __props__ = ("clip_lower_bound", "clip_upper_bound")
+
+    def __init__(self, clip_lower_bound, clip_upper_bound):
+        if not clip_upper_bound >= clip_lower_bound:
+            raise ValueError(f"grad_clip: the upper bound {clip_upper_bound} is below the lower bound "
+                             f"{clip_lower_bound}")
+        self.clip_lower_bound = clip_lower_bound
+        self.clip_upper_bound = clip_upper_bound
+
+    def grad(self, inputs, output_grads):
+        return [gradient.clip(self.clip_lower_bound, self.clip_upper_bound) for gradient in output_grads]
+
+
+class GradScale(ViewOp):
+    """The identity, with a gradient times ``multiplier``."""
+
+    __props__ = None
+
+    def __init__(self, multiplier):
+        self.multiplier = multiplier
+
+    def grad(self, inputs, output_grads):
+        return [self.multiplier * gradient for gradient in output_grads]
+
+
+zero_grad_ = ZeroGrad()
+consider_constant_ = ConsiderConstant()
+disconnected_grad_ = DisconnectedGrad()
+undefined_grad_ = UndefinedGrad()
+
+
+def zero_grad(x):
+    """``x``, through which a gradient of zero flows back.
+
+    Parameters
+    ----------
+    x : Variable
+
+    Returns
+    -------
+    Variable
+        Of the same type and value.
+    """
+    return zero_grad_(x)
+
+
+def consider_constant(x):
+    """The old name of ``zero_grad``."""
+    warnings.warn("consider_constant() is deprecated, use zero_grad() or disconnected_grad() instead.", stacklevel=2)
+    return consider_constant_(x)
+
+
+def disconnected_grad(x):
+    """``x``, through which no gradient flows back: what is behind it does not influence the cost.
+
+    Parameters
+    ----------
+    x : Variable
+
+    Returns
+    -------
+    Variable
+        Of the same type and value.
+    """
+    return disconnected_grad_(x)
+
+
+def undefined_grad(x):
+    """``x``, through which taking a gradient is an error.
+
+    Parameters
+    ----------
+    x : Variable
+
+    Returns
+    -------
+    Variable
+        Of the same type and value.
+    """
+    return undefined_grad_(x)
+
+
+def grad_clip(x, lower_bound, upper_bound):
+    """``x``, with a gradient clipped elementwise when it flows back.
+
+    Parameters
+    ----------
+    x : Variable
+    lower_bound, upper_bound : float
+
+    Returns
+    -------
+    Variable
+        Of the same type and value.
+    """
+    return GradClip(lower_bound, upper_bound)(x)
+
+
+def grad_scale(x, multiplier):
+    """``x``, with a gradient multiplied by ``multiplier`` when it flows back.
+
+    Parameters
+    ----------
+    x : Variable
+    multiplier : float or Variable
+
+    Returns
+    -------
+    Variable
+        Of the same type and value.
+    """
+    return GradScale(multiplier)(x)

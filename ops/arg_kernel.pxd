@@ -1,0 +1,18 @@
+"""Positions of extremes: see ``arg_kernel.pyx``."""
+from libc.stdint cimport int64_t
+
+from phintys.vm.abi cimport Kernel
+
+cdef extern from "arg_loops.h" nogil:
+    ctypedef struct phintys_search:
+        void (*run)(const char* data, Py_ssize_t stride, Py_ssize_t n, int64_t position, char* best,
+                    int64_t* index) noexcept nogil
+        void (*row)(const char* data, Py_ssize_t stride, Py_ssize_t n, int64_t position, char* best,
+                    int64_t* index) noexcept nogil
+
+cdef class ArgKernel(Kernel):
+    cdef readonly tuple arguments        # as given, to pickle and to copy
+    cdef unsigned long long mask         # bit d: dimension d is searched
+    cdef bint keepdims
+    cdef int rank
+    cdef const phintys_search* search

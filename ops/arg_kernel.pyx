@@ -1,0 +1,179 @@
+"""``argmax`` and ``argmin`` over any axes: where the first extreme stands in the searched axes, flattened in C order.
+
+It finds positions only, not values. When the last axis is searched, each result is one scan along it; else a row of
+columns is compared at a time, so that memory is read in its own order.
+"""
+from libc.stdint cimport int64_t
+from numpy cimport npy_intp
+
+import numpy
+
+from phintys.ops.loops import TYPES
+from phintys.ops.block_program cimport axes_mask, kept_dimensions
+from phintys.vm.abi cimport Cell, Context, Kernel, allocate, parallel
+
+cdef extern from "arg_loops.h" nogil:
+    const phintys_search phintys_searches[2][12]
+
+cdef enum:
+    MAXIMUM_RANK = 64
+    COLUMNS = 256                  # compared at a time; their best values stand on the stack
+    RELEASE_ELEMENTS = 20000
+    GRAIN_ELEMENTS = 32768
+
+# Axes of one kind in order; the innermost kept axis is apart when columns are compared.
+cdef struct Layout:
+    const phintys_search* search
+    const char* data
+    int64_t* results
+    int itemsize
+    int kept_count
+    int searched_count
+    npy_intp kept_lengths[MAXIMUM_RANK]
+    npy_intp kept_strides[MAXIMUM_RANK]
+    npy_intp searched_lengths[MAXIMUM_RANK]
+    npy_intp searched_strides[MAXIMUM_RANK]
+    npy_intp searched                  # elements, without the run
+    npy_intp run                       # length of the innermost searched axis; 1 when columns are compared
+    npy_intp run_stride
+    npy_intp columns                   # of the innermost kept axis; 0 when runs are scanned
+    npy_intp column_stride
+
+
+cdef class ArgKernel(Kernel):
+    """Position of the first maximum or minimum; the output is int64.
+
+    Parameters
+    ----------
+    dtype : str
+        A real dtype.
+    rank : int
+        Of the input.
+    axes : sequence of int
+        The searched axes; the position counts through them in C order.
+    which : {"argmax", "argmin"}
+    keepdims : bool
+        Keep the searched dimensions, with length 1.
+
+    Raises
+    ------
+    TypeError
+        For a complex dtype.
+    ValueError
+        For bad axes, and from ``prepare`` when there is nothing to search.
+    """
+
+    def __init__(self, dtype, rank, axes, which, keepdims=False):
+        self.arguments = (dtype, rank, axes, which, keepdims)
+        cdef Py_ssize_t index = TYPES.index(dtype)
+        if index >= 12:
+            raise TypeError(f"{which} needs a real dtype, not {dtype}")
+        self.search = &phintys_searches[<int>("argmin", "argmax").index(which)][<int>index]
+        self.rank = rank
+        self.mask = axes_mask(axes, rank)
+        self.keepdims = keepdims
+
+    def __reduce__(self):
+        return ArgKernel, self.arguments
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef npy_intp shape[MAXIMUM_RANK]
+        cdef npy_intp kept = 1, searched = 1
+        kept_dimensions(self.rank, self.mask, self.keepdims, operands[0].shape, shape, &kept, &searched)
+        if searched == 0 and kept:
+            with gil:
+                raise ValueError(f"attempt to get {self.arguments[3]} of an empty sequence")
+        allocate(context, operands[1], shape)
+        return kept * searched > RELEASE_ELEMENTS
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Layout layout
+        cdef npy_intp kept = 1, searched, grain
+        cdef int axis
+        layout.search = self.search
+        layout.data, layout.results = operands[0].data, <int64_t*>operands[1].data
+        layout.itemsize = operands[0].itemsize
+        lay_out(&layout, operands[0], self.mask)
+        for axis in range(layout.kept_count):
+            kept *= layout.kept_lengths[axis]
+        searched = layout.searched * layout.run
+        if kept == 0 or (layout.columns == 0 and searched == 0):
+            return 0
+        grain = GRAIN_ELEMENTS // (searched * (layout.columns if layout.columns else 1)) + 1
+        parallel(context, search_columns if layout.columns else search_runs, &layout, kept, grain)
+        return 0
+
+
+cdef void lay_out(Layout* layout, Cell* cell, unsigned long long mask) noexcept nogil:
+    cdef int axis
+    layout.kept_count = layout.searched_count = 0
+    layout.columns, layout.column_stride, layout.run, layout.run_stride, layout.searched = 0, 0, 1, 0, 1
+    for axis in range(cell.ndim):
+        if cell.shape[axis] == 1:
+            continue
+        if mask >> axis & 1:
+            layout.searched_lengths[layout.searched_count] = cell.shape[axis]
+            layout.searched_strides[layout.searched_count] = cell.strides[axis]
+            layout.searched_count += 1
+        else:
+            layout.kept_lengths[layout.kept_count] = cell.shape[axis]
+            layout.kept_strides[layout.kept_count] = cell.strides[axis]
+            layout.kept_count += 1
+    if layout.kept_count and (layout.searched_count == 0
+                              or magnitude(layout.kept_strides[layout.kept_count - 1])
+                              < magnitude(layout.searched_strides[layout.searched_count - 1])):
+        layout.kept_count -= 1
+        layout.columns = layout.kept_lengths[layout.kept_count]
+        layout.column_stride = layout.kept_strides[layout.kept_count]
+    elif layout.searched_count:
+        layout.searched_count -= 1
+        layout.run = layout.searched_lengths[layout.searched_count]
+        layout.run_stride = layout.searched_strides[layout.searched_count]
+    for axis in range(layout.searched_count):
+        layout.searched *= layout.searched_lengths[axis]
+
+
+cdef inline npy_intp magnitude(npy_intp number) noexcept nogil:
+    return number if number >= 0 else -number
+
+
+cdef inline npy_intp offset(int count, const npy_intp* lengths, const npy_intp* strides, npy_intp flat) noexcept nogil:
+    """Bytes to flat element ``flat``."""
+    cdef npy_intp moved = 0
+    cdef int axis
+    for axis in range(count - 1, -1, -1):
+        moved += flat % lengths[axis] * strides[axis]
+        flat //= lengths[axis]
+    return moved
+
+
+cdef void search_runs(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+    """Results [start, stop), each by scans along the innermost searched axis."""
+    cdef Layout* layout = <Layout*>argument
+    cdef const char* base
+    cdef char best[16]
+    cdef npy_intp element, row
+    for element in range(start, stop):
+        base = layout.data + offset(layout.kept_count, layout.kept_lengths, layout.kept_strides, element)
+        for row in range(layout.searched):
+            layout.search.run(base + offset(layout.searched_count, layout.searched_lengths,
+                                            layout.searched_strides, row), layout.run_stride, layout.run, row * layout.run, best, layout.results + element)
+
+
+cdef void search_columns(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+    """Outer kept elements [start, stop), all their columns."""
+    cdef Layout* layout = <Layout*>argument
+    cdef const char* base
+    cdef char best[16 * COLUMNS]
+    cdef npy_intp element, row, first, count
+    for element in range(start, stop):
+        base = layout.data + offset(layout.kept_count, layout.kept_lengths, layout.kept_strides, element)
+        first = 0
+        while first < layout.columns:
+            count = layout.columns - first if layout.columns - first < COLUMNS else COLUMNS
+            for row in range(layout.searched):
+                layout.search.row(
+                    base + offset(layout.searched_count, layout.searched_lengths, layout.searched_strides, row)
+                    + first * layout.column_stride, layout.column_stride, count, row, best,
+                    layout.results + element * layout.columns + first)
+            first += COLUMNS

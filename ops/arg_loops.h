@@ -1,0 +1,88 @@
+/* Position of the first maximum or minimum, for every real dtype: along a run, and for a row of columns at a time.
+ *
+ * NaN counts as more extreme than every number, as in NumPy, and the first one wins. Included by reduction_kernel.pyx.
+ */
+#include <stdint.h>
+
+/* One step of a search: looks at `n` values and keeps the best so far in *best and its position in *index. `run`: the
+ * values stand along the reduced dimension and the first has position `position`. `row`: value j belongs to column j,
+ * and all have position `position`; position 0 starts the search. */
+typedef struct {
+    void (*run)(const char* data, intptr_t stride, intptr_t n, int64_t position, char* best, int64_t* index);
+    void (*row)(const char* data, intptr_t stride, intptr_t n, int64_t position, char* best, int64_t* index);
+} phintys_search;
+
+/* float16 as an integer that orders alike; NaN is above or below everything, as the search wants. */
+static inline int phintys_half_order(uint16_t half) {
+    int magnitude = half & 0x7fff;
+    return half & 0x8000 ? -magnitude : magnitude;
+}
+#define HALF_IS_NAN(x) (((x) & 0x7fff) > 0x7c00)
+#define HALF_MORE(x, y) (phintys_half_order(x) > phintys_half_order(y))
+#define HALF_LESS(x, y) (phintys_half_order(x) < phintys_half_order(y))
+#define IS_NAN(x) ((x) != (x))
+#define NO_NAN(x) 0
+#define MORE(x, y) ((x) > (y))
+#define LESS(x, y) ((x) < (y))
+
+#if defined(__GNUC__) && defined(__x86_64__) && defined(__gnu_linux__)
+#define PHINTYS_CLONES __attribute__((target_clones("avx2", "default")))
+#else
+#define PHINTYS_CLONES
+#endif
+enum { STRETCH = 64 };    /* values looked at in vectors before one of them is looked for */
+/* MASK: an integer type as wide as TYPE, so that comparisons stay in vectors */
+#define SEARCH(NAME, TYPE, MASK, BEFORE, NAN_TEST) \
+PHINTYS_CLONES static int NAME##_any(const TYPE* x, TYPE found) { \
+    MASK better = 0; \
+    for (int k = 0; k < STRETCH; k++) better |= (MASK)(BEFORE(x[k], found)) | (MASK)(NAN_TEST(x[k])); \
+    return better != 0; \
+} \
+static void NAME##_run(const char* data, intptr_t stride, intptr_t n, int64_t position, char* best, int64_t* index) { \
+    intptr_t i = 0; \
+    TYPE found = position ? *(TYPE*)best : *(const TYPE*)data; \
+    int64_t where = position ? *index : 0; \
+    if (NAN_TEST(found)) i = n; \
+    if (stride == (intptr_t)sizeof(TYPE)) { \
+        /* most stretches hold nothing better, and that is found out in vectors */ \
+        for (; i + STRETCH <= n; i += STRETCH) { \
+            const TYPE* x = (const TYPE*)data + i; \
+            if (!NAME##_any(x, found)) continue; \
+            for (int k = 0; k < STRETCH; k++) \
+                if (NAN_TEST(x[k]) || BEFORE(x[k], found)) { \
+                    found = x[k]; where = position + i + k; \
+                    if (NAN_TEST(found)) { i = n; break; } \
+                } \
+        } \
+    } \
+    for (; i < n; i++) { \
+        TYPE x = *(const TYPE*)(data + i * stride); \
+        if (NAN_TEST(x) || BEFORE(x, found)) { found = x; where = position + i; if (NAN_TEST(x)) break; } \
+    } \
+    *(TYPE*)best = found; *index = where; \
+} \
+static void NAME##_row(const char* data, intptr_t stride, intptr_t n, int64_t position, char* best, int64_t* index) { \
+    TYPE* found = (TYPE*)best; \
+    for (intptr_t j = 0; j < n; j++, data += stride) { \
+        TYPE x = *(const TYPE*)data; \
+        int better = !position || ((NAN_TEST(x) || BEFORE(x, found[j])) && !(NAN_TEST(found[j]))); \
+        found[j] = better ? x : found[j]; index[j] = better ? position : index[j]; \
+    } \
+}
+#define BOTH(NAME, TYPE, MASK, NAN_TEST) \
+    SEARCH(maximum_##NAME, TYPE, MASK, MORE, NAN_TEST) SEARCH(minimum_##NAME, TYPE, MASK, LESS, NAN_TEST)
+BOTH(int8, int8_t, int8_t, NO_NAN) BOTH(int16, int16_t, int16_t, NO_NAN)
+BOTH(int32, int32_t, int32_t, NO_NAN) BOTH(int64, int64_t, int64_t, NO_NAN)
+BOTH(uint8, uint8_t, int8_t, NO_NAN) BOTH(uint16, uint16_t, int16_t, NO_NAN)
+BOTH(uint32, uint32_t, int32_t, NO_NAN) BOTH(uint64, uint64_t, int64_t, NO_NAN)
+BOTH(float32, float, int32_t, IS_NAN) BOTH(float64, double, int64_t, IS_NAN)
+SEARCH(maximum_float16, uint16_t, int16_t, HALF_MORE, HALF_IS_NAN)
+SEARCH(minimum_float16, uint16_t, int16_t, HALF_LESS, HALF_IS_NAN)
+
+#define ROW_OF(WHICH, NAME) {WHICH##_##NAME##_run, WHICH##_##NAME##_row}
+#define ALL_OF(WHICH) {ROW_OF(WHICH, uint8), \
+    ROW_OF(WHICH, int8), ROW_OF(WHICH, int16), ROW_OF(WHICH, int32), ROW_OF(WHICH, int64), \
+    ROW_OF(WHICH, uint8), ROW_OF(WHICH, uint16), ROW_OF(WHICH, uint32), ROW_OF(WHICH, uint64), \
+    ROW_OF(WHICH, float16), ROW_OF(WHICH, float32), ROW_OF(WHICH, float64)}
+/* [minimum, maximum][dtype, in the order of TYPES in loops.pyx] */
+static const phintys_search phintys_searches[2][12] = {ALL_OF(minimum), ALL_OF(maximum)};

@@ -1,0 +1,207 @@
+/* Inner loops of our own, in the form of NumPy's: operands with strides in bytes, one dimension.
+ *
+ * What NumPy's ufuncs do not supply (casts between every pair of types, selection, integer power that cannot raise,
+ * rounding half away from zero). Every family is one macro expanded over a table of types. Included by loops.pyx only.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef void (*phintys_loop_function)(char**, const intptr_t*, const intptr_t*, void*);
+
+/* ---- float16, kept in a uint16_t --------------------------------------------------------------------------------- */
+static inline double phintys_from_half(uint16_t half) {
+    int exponent = (half >> 10) & 31, fraction = half & 1023;
+    double magnitude;
+    if (exponent == 31) magnitude = fraction ? NAN : INFINITY;
+    else if (exponent == 0) magnitude = fraction * 0x1p-24;
+    else {
+        uint64_t bits = (uint64_t)(exponent + 1008) << 52 | (uint64_t)fraction << 42;
+        memcpy(&magnitude, &bits, 8);
+    }
+    return half & 0x8000 ? -magnitude : magnitude;
+}
+
+static inline uint16_t phintys_to_half(double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, 8);
+    uint16_t sign = (uint16_t)(bits >> 48 & 0x8000);
+    double magnitude = fabs(value);
+    if (magnitude != magnitude) return sign | 0x7e00;
+    if (magnitude >= 65520.0) return sign | 0x7c00;
+    if (magnitude < 0x1p-14) return sign | (uint16_t)rint(magnitude * 0x1p24);
+    int exponent = (int)(bits >> 52 & 0x7ff) - 1023;
+    uint64_t scale_bits = (uint64_t)(1023 + 10 - exponent) << 52;
+    double scale;
+    memcpy(&scale, &scale_bits, 8);
+    /* rint rounds half to even; a carry out of the fraction moves into the exponent, as it should */
+    return sign | (uint16_t)(((exponent + 14) << 10) + (int)rint(magnitude * scale));
+}
+
+/* ---- tables of types: name, C type ------------------------------------------------------------------------------- */
+#define SIGNED_TYPES(X) X(int8, int8_t) X(int16, int16_t) X(int32, int32_t) X(int64, int64_t)
+#define UNSIGNED_TYPES(X) X(uint8, uint8_t) X(uint16, uint16_t) X(uint32, uint32_t) X(uint64, uint64_t)
+
+/* name, C type, how to read a value, how to make one */
+#define AS_IS(v) (v)
+#define AS_BOOL(v) ((v) != 0)
+#define REAL_TYPES(X, ...) \
+    X(bool, uint8_t, AS_IS, AS_BOOL, __VA_ARGS__) \
+    X(int8, int8_t, AS_IS, AS_IS, __VA_ARGS__) X(int16, int16_t, AS_IS, AS_IS, __VA_ARGS__) \
+    X(int32, int32_t, AS_IS, AS_IS, __VA_ARGS__) X(int64, int64_t, AS_IS, AS_IS, __VA_ARGS__) \
+    X(uint8, uint8_t, AS_IS, AS_IS, __VA_ARGS__) X(uint16, uint16_t, AS_IS, AS_IS, __VA_ARGS__) \
+    X(uint32, uint32_t, AS_IS, AS_IS, __VA_ARGS__) X(uint64, uint64_t, AS_IS, AS_IS, __VA_ARGS__) \
+    X(float16, uint16_t, phintys_from_half, phintys_to_half, __VA_ARGS__) \
+    X(float32, float, AS_IS, AS_IS, __VA_ARGS__) X(float64, double, AS_IS, AS_IS, __VA_ARGS__)
+
+/* ---- casts ------------------------------------------------------------------------------------------------------- */
+#define UNARY_LOOP(NAME, IN, OUT, EXPRESSION) \
+static void NAME(char** args, const intptr_t* dims, const intptr_t* steps, void* data) { \
+    intptr_t n = dims[0], i; \
+    if (steps[0] == (intptr_t)sizeof(IN) && steps[1] == (intptr_t)sizeof(OUT)) { \
+        const IN* in = (const IN*)args[0]; OUT* out = (OUT*)args[1]; \
+        for (i = 0; i < n; i++) { IN x = in[i]; out[i] = (OUT)(EXPRESSION); } \
+        return; \
+    } \
+    const char* in = args[0]; char* out = args[1]; \
+    for (i = 0; i < n; i++, in += steps[0], out += steps[1]) { \
+        IN x = *(const IN*)in; *(OUT*)out = (OUT)(EXPRESSION); } \
+}
+
+#define CAST_REAL(TO, TO_TYPE, UNUSED, MAKE, FROM, FROM_TYPE, READ) \
+    UNARY_LOOP(cast_##FROM##_##TO, FROM_TYPE, TO_TYPE, MAKE(READ(x)))
+#define CAST_COMPLEX(FROM, FROM_TYPE, READ, PART, TO) \
+static void cast_##FROM##_##TO(char** args, const intptr_t* dims, const intptr_t* steps, void* data) { \
+    intptr_t n = dims[0], i; const char* in = args[0]; char* out = args[1]; \
+    for (i = 0; i < n; i++, in += steps[0], out += steps[1]) { \
+        PART real = (PART)READ(*(const FROM_TYPE*)in); ((PART*)out)[0] = real; ((PART*)out)[1] = 0; } \
+}
+#define CAST_BETWEEN_COMPLEX(FROM, FROM_PART, TO, TO_PART) \
+static void cast_##FROM##_##TO(char** args, const intptr_t* dims, const intptr_t* steps, void* data) { \
+    intptr_t n = dims[0], i; const char* in = args[0]; char* out = args[1]; \
+    for (i = 0; i < n; i++, in += steps[0], out += steps[1]) { \
+        TO_PART real = (TO_PART)((const FROM_PART*)in)[0], imaginary = (TO_PART)((const FROM_PART*)in)[1]; \
+        ((TO_PART*)out)[0] = real; ((TO_PART*)out)[1] = imaginary; } \
+}
+/* The table again under a second name, because a macro is not expanded inside itself. */
+#define REAL_TARGETS(FROM, TYPE, READ) \
+    CAST_REAL(bool, uint8_t, , AS_BOOL, FROM, TYPE, READ) \
+    CAST_REAL(int8, int8_t, , AS_IS, FROM, TYPE, READ) CAST_REAL(int16, int16_t, , AS_IS, FROM, TYPE, READ) \
+    CAST_REAL(int32, int32_t, , AS_IS, FROM, TYPE, READ) CAST_REAL(int64, int64_t, , AS_IS, FROM, TYPE, READ) \
+    CAST_REAL(uint8, uint8_t, , AS_IS, FROM, TYPE, READ) CAST_REAL(uint16, uint16_t, , AS_IS, FROM, TYPE, READ) \
+    CAST_REAL(uint32, uint32_t, , AS_IS, FROM, TYPE, READ) CAST_REAL(uint64, uint64_t, , AS_IS, FROM, TYPE, READ) \
+    CAST_REAL(float16, uint16_t, , phintys_to_half, FROM, TYPE, READ) \
+    CAST_REAL(float32, float, , AS_IS, FROM, TYPE, READ) CAST_REAL(float64, double, , AS_IS, FROM, TYPE, READ)
+#define CASTS_FROM(FROM, TYPE, READ, MAKE, ...) \
+    REAL_TARGETS(FROM, TYPE, READ) \
+    CAST_COMPLEX(FROM, TYPE, READ, float, complex64) CAST_COMPLEX(FROM, TYPE, READ, double, complex128)
+REAL_TYPES(CASTS_FROM, )
+CAST_BETWEEN_COMPLEX(complex64, float, complex64, float)
+CAST_BETWEEN_COMPLEX(complex64, float, complex128, double)
+CAST_BETWEEN_COMPLEX(complex128, double, complex64, float)
+CAST_BETWEEN_COMPLEX(complex128, double, complex128, double)
+
+enum { PHINTYS_TYPES = 14 };   /* the order of TYPES in loops.pyx */
+#define CAST_ROW(FROM, ...) { \
+    cast_##FROM##_bool, cast_##FROM##_int8, cast_##FROM##_int16, cast_##FROM##_int32, cast_##FROM##_int64, \
+    cast_##FROM##_uint8, cast_##FROM##_uint16, cast_##FROM##_uint32, cast_##FROM##_uint64, \
+    cast_##FROM##_float16, cast_##FROM##_float32, cast_##FROM##_float64, \
+    cast_##FROM##_complex64, cast_##FROM##_complex128 },
+static const phintys_loop_function phintys_casts[PHINTYS_TYPES][PHINTYS_TYPES] = {
+    REAL_TYPES(CAST_ROW, )
+    {[12] = cast_complex64_complex64, cast_complex64_complex128},
+    {[12] = cast_complex128_complex64, cast_complex128_complex128},
+};
+
+/* ---- copies and selection, by size of an element ----------------------------------------------------------------- */
+typedef struct { uint64_t half[2]; } sixteen_bytes;
+#define SIZES(X) X(1, uint8_t) X(2, uint16_t) X(4, uint32_t) X(8, uint64_t) X(16, sixteen_bytes)
+
+#define SWITCH_LOOP(SIZE, TYPE) \
+static void switch_##SIZE(char** args, const intptr_t* dims, const intptr_t* steps, void* data) { \
+    intptr_t n = dims[0], i; \
+    if (steps[0] == 1 && steps[1] == SIZE && steps[2] == SIZE && steps[3] == SIZE) { \
+        const uint8_t* condition = (const uint8_t*)args[0]; \
+        const TYPE* yes = (const TYPE*)args[1]; const TYPE* no = (const TYPE*)args[2]; TYPE* out = (TYPE*)args[3]; \
+        for (i = 0; i < n; i++) { TYPE a = yes[i], b = no[i]; out[i] = condition[i] ? a : b; } \
+        return; \
+    } \
+    const char* condition = args[0]; const char* yes = args[1]; const char* no = args[2]; char* out = args[3]; \
+    for (i = 0; i < n; i++, condition += steps[0], yes += steps[1], no += steps[2], out += steps[3]) \
+        *(TYPE*)out = *condition ? *(const TYPE*)yes : *(const TYPE*)no; \
+}
+#define COPY_LOOP(SIZE, TYPE) \
+static void copy_##SIZE(char** args, const intptr_t* dims, const intptr_t* steps, void* data) { \
+    intptr_t n = dims[0], i; \
+    const char* in = args[0]; char* out = args[1]; \
+    if (steps[0] == SIZE && steps[1] == SIZE) { memmove(out, in, n * SIZE); return; } \
+    if (steps[1] == SIZE) { for (i = 0; i < n; i++, in += steps[0]) ((TYPE*)out)[i] = *(const TYPE*)in; return; } \
+    for (i = 0; i < n; i++, in += steps[0], out += steps[1]) *(TYPE*)out = *(const TYPE*)in; \
+}
+SIZES(SWITCH_LOOP)
+SIZES(COPY_LOOP)
+
+#define BY_SIZE(NAME) \
+static phintys_loop_function phintys_##NAME##_loop(int size) { \
+    switch (size) { case 1: return NAME##_1; case 2: return NAME##_2; case 4: return NAME##_4; \
+                    case 8: return NAME##_8; case 16: return NAME##_16; default: return NULL; } \
+}
+BY_SIZE(switch)
+BY_SIZE(copy)
+
+/* ---- integer power: a negative exponent gives 0, except for the bases 1 and -1 ----------------------------------- */
+#define INTEGER_POWER(NAME, TYPE, NEGATIVE) \
+static void power_##NAME(char** args, const intptr_t* dims, const intptr_t* steps, void* data) { \
+    intptr_t n = dims[0], i; \
+    const char* x = args[0]; const char* y = args[1]; char* out = args[2]; \
+    for (i = 0; i < n; i++, x += steps[0], y += steps[1], out += steps[2]) { \
+        TYPE base = *(const TYPE*)x, exponent = *(const TYPE*)y; \
+        uint64_t power = (uint64_t)base, left = (uint64_t)exponent, result = 1; \
+        if (NEGATIVE(exponent)) { \
+            result = base == 1 || (NEGATIVE(base) && (TYPE)(base + 1) == 0 && !(exponent & 1)) ? 1 \
+                     : NEGATIVE(base) && (TYPE)(base + 1) == 0 ? (uint64_t)-1 : 0; \
+            left = 0; \
+        } \
+        for (; left; left >>= 1, power *= power) if (left & 1) result *= power; \
+        *(TYPE*)out = (TYPE)result; \
+    } \
+}
+#define BELOW_ZERO(v) ((v) < 0)
+#define NEVER(v) 0
+#define SIGNED_POWER(NAME, TYPE) INTEGER_POWER(NAME, TYPE, BELOW_ZERO)
+#define UNSIGNED_POWER(NAME, TYPE) INTEGER_POWER(NAME, TYPE, NEVER)
+SIGNED_TYPES(SIGNED_POWER)
+UNSIGNED_TYPES(UNSIGNED_POWER)
+
+/* ---- rounding half away from zero -------------------------------------------------------------------------------- */
+UNARY_LOOP(round_float16, uint16_t, uint16_t, phintys_to_half(round(phintys_from_half(x))))
+UNARY_LOOP(round_float32, float, float, roundf(x))
+UNARY_LOOP(round_float64, double, double, round(x))
+
+static const phintys_loop_function phintys_integer_powers[PHINTYS_TYPES] = {
+    NULL, power_int8, power_int16, power_int32, power_int64, power_uint8, power_uint16, power_uint32, power_uint64};
+static const phintys_loop_function phintys_roundings[PHINTYS_TYPES] = {
+    [9] = round_float16, round_float32, round_float64};
+
+/* ---- complex numbers from and to their parts --------------------------------------------------------------------- */
+#define COMPLEX_PARTS(NAME, PART) \
+static void real_##NAME(char** args, const intptr_t* dims, const intptr_t* steps, void* data) { \
+    const char* in = args[0]; char* out = args[1]; \
+    for (intptr_t i = 0; i < dims[0]; i++, in += steps[0], out += steps[1]) *(PART*)out = ((const PART*)in)[0]; \
+} \
+static void imag_##NAME(char** args, const intptr_t* dims, const intptr_t* steps, void* data) { \
+    const char* in = args[0]; char* out = args[1]; \
+    for (intptr_t i = 0; i < dims[0]; i++, in += steps[0], out += steps[1]) *(PART*)out = ((const PART*)in)[1]; \
+} \
+static void complex_##NAME(char** args, const intptr_t* dims, const intptr_t* steps, void* data) { \
+    const char* real = args[0]; const char* imaginary = args[1]; char* out = args[2]; \
+    for (intptr_t i = 0; i < dims[0]; i++, real += steps[0], imaginary += steps[1], out += steps[2]) { \
+        PART x = *(const PART*)real, y = *(const PART*)imaginary; ((PART*)out)[0] = x; ((PART*)out)[1] = y; } \
+}
+COMPLEX_PARTS(complex64, float)
+COMPLEX_PARTS(complex128, double)
+
+/* [complex64, complex128] */
+static const phintys_loop_function phintys_reals[2] = {real_complex64, real_complex128};
+static const phintys_loop_function phintys_imaginaries[2] = {imag_complex64, imag_complex128};
+static const phintys_loop_function phintys_complexes[2] = {complex_complex64, complex_complex128};

@@ -1,0 +1,159 @@
+"""The forms of matrix products that BLAS has: Dot22, Dot22Scalar, Gemv, Gemm, Ger, with Theano's names and operand orders.
+
+Users write ``dot`` (``products.py``, importable from here); the optimizer merges scalings and sums into these. All
+operands have one float or complex dtype, and ``alpha`` and ``beta`` are 0-d. They are made after gradients, so they have
+none. With ``inplace`` the op may overwrite its first input; the linker decides that, not the kernel.
+"""
+from phintys.graph.apply import Apply
+from phintys.graph.op import Op
+from phintys.ops.blas_kernel import GerKernel, ProductKernel
+from phintys.ops.constant import as_tensor_variable
+from phintys.ops.dot import Dot, dot_op, product_type
+from phintys.ops.products import dot, outer, tensordot
+from phintys.ops.scalar import cast_op
+from phintys.ops.tensor_type import TensorType
+
+__all__ = ["Dot", "Dot22", "Dot22Scalar", "Gemm", "Gemv", "Ger", "dot", "dot22", "dot22scalar", "dot_op", "gemm", "gemv",
+           "ger", "outer", "tensordot"]
+
+BLAS_DTYPES = frozenset({"float32", "float64", "complex64", "complex128"})
+
+
+class BlasOp(Op):
+    """What the ops of this file share: checks of their operands."""
+
+    ranks = ()                         # of the operands; 0 for alpha and beta, which are cast to the others' dtype
+
+    def operands(self, inputs):
+        """The inputs as variables of the right ranks and of one dtype, or ``TypeError``."""
+        name = type(self).__name__
+        inputs = [as_tensor_variable(value) for value in inputs]
+        if len(inputs) != len(self.ranks):
+            raise TypeError(f"{name} takes {len(self.ranks)} inputs, {len(inputs)} given")
+        dtypes = {value.type.dtype for value, rank in zip(inputs, self.ranks) if rank}
+        if len(dtypes) != 1 or not dtypes <= BLAS_DTYPES:
+            raise TypeError(f"{name} requires matching float or complex dtypes", [value.type.dtype for value in inputs])
+        dtype, = dtypes
+        for position, (value, rank) in enumerate(zip(inputs, self.ranks)):
+            if value.type.ndim != rank:
+                raise TypeError(f"{name} requires {rank} dimensions for input {position}", value.type)
+            if value.type.dtype != dtype:
+                inputs[position] = cast_op(dtype)(value)
+        return inputs
+
+
+class Dot22(BlasOp):
+    """``x.y`` of two matrices of one float or complex dtype."""
+
+    __props__ = ()
+    ranks = (2, 2)
+
+    def make_node(self, x, y):
+        x, y = self.operands((x, y))
+        return Apply(self, [x, y], [product_type(x.type, y.type)()])
+
+    def make_kernel(self, node):
+        return ProductKernel(node.inputs[0].type.dtype, 2, 2)
+
+    def infer_shape(self, node, input_shapes):
+        return [(input_shapes[0][0], input_shapes[1][1])]
+
+
+class Dot22Scalar(BlasOp):
+    """``a * x.y``: inputs x, y, a."""
+
+    __props__ = ()
+    ranks = (2, 2, 0)
+
+    def make_node(self, x, y, a):
+        x, y, a = self.operands((x, y, a))
+        return Apply(self, [x, y, a], [product_type(x.type, y.type)()])
+
+    def make_kernel(self, node):
+        return ProductKernel(node.inputs[0].type.dtype, 2, 2, "scaled")
+
+    def infer_shape(self, node, input_shapes):
+        return [(input_shapes[0][0], input_shapes[1][1])]
+
+
+class Accumulation(BlasOp):
+    """``beta * z + alpha * x.y``: inputs z, alpha, x, y, beta. z is repeated where it is broadcastable.
+
+    Parameters
+    ----------
+    inplace : bool
+        Whether the result may overwrite z.
+    """
+
+    __props__ = ("inplace",)
+
+    def __init__(self, inplace=False):
+        self.inplace = bool(inplace)
+        if self.inplace:
+            self.destroy_map = {0: [0]}
+
+    def make_node(self, z, alpha, x, y, beta):
+        z, alpha, x, y, beta = self.operands((z, alpha, x, y, beta))
+        product = product_type(x.type, y.type)
+        flags = zip(product.broadcastable, z.type.broadcastable)
+        output = TensorType(product.dtype, [there and here for there, here in flags], shape=product.shape)
+        if self.inplace and output.broadcastable != z.type.broadcastable:
+            raise TypeError(f"{self} cannot overwrite its first input of type {z.type}: the result is larger", output)
+        return Apply(self, [z, alpha, x, y, beta], [output()])
+
+    def make_kernel(self, node):
+        z, _, x, y, _ = node.inputs
+        return ProductKernel(x.type.dtype, x.type.ndim, y.type.ndim, "accumulated", z.type.broadcastable)
+
+    def infer_shape(self, node, input_shapes):
+        return [tuple(input_shapes[2][:-1]) + tuple(input_shapes[3][1:])]
+
+    def __str__(self):
+        return f"{type(self).__name__}{{{'inplace' if self.inplace else 'no_inplace'}}}"
+
+
+class Gemv(Accumulation):
+    """``beta * y + alpha * A.x`` of a matrix and a vector: inputs y, alpha, A, x, beta."""
+
+    ranks = (1, 0, 2, 1, 0)
+
+
+class Gemm(Accumulation):
+    """``b * z + a * x.y`` of two matrices: inputs z, a, x, y, b."""
+
+    ranks = (2, 0, 2, 2, 0)
+
+
+class Ger(BlasOp):
+    """``A + alpha * outer(x, y)``: inputs A, alpha, x, y.
+
+    Parameters
+    ----------
+    destructive : bool
+        Whether the result may overwrite A.
+    """
+
+    __props__ = ("destructive",)
+    ranks = (2, 0, 1, 1)
+
+    def __init__(self, destructive=False):
+        self.destructive = bool(destructive)
+        if self.destructive:
+            self.destroy_map = {0: [0]}
+
+    def make_node(self, A, alpha, x, y):
+        A, alpha, x, y = self.operands((A, alpha, x, y))
+        return Apply(self, [A, alpha, x, y], [A.type()])
+
+    def make_kernel(self, node):
+        return GerKernel(node.inputs[0].type.dtype)
+
+    def infer_shape(self, node, input_shapes):
+        return [input_shapes[0]]
+
+    def __str__(self):
+        return f"Ger{{{'destructive' if self.destructive else 'non-destructive'}}}"
+
+
+dot22, dot22scalar = Dot22(), Dot22Scalar()
+gemv, gemm, ger = Gemv(inplace=False), Gemm(inplace=False), Ger(destructive=False)

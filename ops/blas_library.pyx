@@ -1,0 +1,149 @@
+"""BLAS from SciPy's extension module ``cython_blas``, loaded by its own path and at first use.
+
+``import scipy.linalg`` takes 200 ms, the one file 2 ms. It exports its functions as capsules. The OpenBLAS behind it keeps
+one setting for the number of threads in the whole process; products that gain nothing from threads run between
+``enter_single_thread`` and ``leave_single_thread``.
+"""
+import importlib.machinery
+import importlib.util
+import os
+import sys
+
+cimport numpy as cnp
+from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer
+
+cnp.import_array()
+
+cdef extern from * nogil:
+    """
+    #include <dlfcn.h>
+    #include <pthread.h>
+    static void (*phintys_set_threads)(int) = NULL;
+    static int (*phintys_get_threads)(void) = NULL;
+    static pthread_mutex_t phintys_blas_lock = PTHREAD_MUTEX_INITIALIZER;
+    static int phintys_blas_users = 0, phintys_blas_threads = 1;
+
+    /* A symbol of the loaded library at `path` or of a library it depends on. */
+    static void* phintys_symbol(const char* path, const char* name) {
+        void* library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+        void* symbol = library ? dlsym(library, name) : NULL;
+        if (library) dlclose(library);
+        return symbol;
+    }
+    static int phintys_find_threads(const char* path, const char* setter, const char* getter) {
+        *(void**)&phintys_set_threads = phintys_symbol(path, setter);
+        *(void**)&phintys_get_threads = phintys_symbol(path, getter);
+        if (phintys_set_threads && phintys_get_threads) return 1;
+        phintys_set_threads = NULL;
+        return 0;
+    }
+    static void phintys_enter_single(void) {
+        if (!phintys_set_threads) return;
+        pthread_mutex_lock(&phintys_blas_lock);
+        if (phintys_blas_users++ == 0) {
+            phintys_blas_threads = phintys_get_threads();
+            if (phintys_blas_threads > 1) phintys_set_threads(1);
+        }
+        pthread_mutex_unlock(&phintys_blas_lock);
+    }
+    static void phintys_leave_single(void) {
+        if (!phintys_set_threads) return;
+        pthread_mutex_lock(&phintys_blas_lock);
+        if (--phintys_blas_users == 0 && phintys_blas_threads > 1) phintys_set_threads(phintys_blas_threads);
+        pthread_mutex_unlock(&phintys_blas_lock);
+    }
+    /* A forked child finds the lock free and the setting as the user left it. */
+    static void phintys_before_fork(void) { pthread_mutex_lock(&phintys_blas_lock); }
+    static void phintys_after_fork(void) { pthread_mutex_unlock(&phintys_blas_lock); }
+    static void phintys_child_of_fork(void) {
+        if (phintys_blas_users && phintys_blas_threads > 1) phintys_set_threads(phintys_blas_threads);
+        phintys_blas_users = 0;
+        pthread_mutex_unlock(&phintys_blas_lock);
+    }
+    static void phintys_guard_blas_in_fork(void) {
+        pthread_atfork(phintys_before_fork, phintys_after_fork, phintys_child_of_fork);
+    }
+    """
+    int phintys_find_threads(const char*, const char*, const char*)
+    void phintys_enter_single()
+    void phintys_leave_single()
+    void phintys_guard_blas_in_fork()
+    int (*phintys_get_threads)()
+
+MODULE = "scipy.linalg.cython_blas"
+# OpenBLAS as SciPy's wheels build it, and as distributions do.
+THREAD_SYMBOLS = (("scipy_openblas_set_num_threads", "scipy_openblas_get_num_threads"),
+                  ("openblas_set_num_threads", "openblas_get_num_threads"))
+LETTERS = {cnp.NPY_FLOAT32: "s", cnp.NPY_FLOAT64: "d", cnp.NPY_COMPLEX64: "c", cnp.NPY_COMPLEX128: "z"}
+
+cdef dict capsules = None
+
+
+def load_module():
+    """The module ``scipy.linalg.cython_blas``, without its package.
+
+    Raises
+    ------
+    ImportError
+        If SciPy is not installed or has no such file.
+    """
+    if MODULE in sys.modules:
+        return sys.modules[MODULE]
+    package = importlib.util.find_spec("scipy")
+    if package is None:
+        raise ImportError("products of matrices need SciPy's BLAS, but SciPy is not installed")
+    for folder in package.submodule_search_locations:
+        for suffix in importlib.machinery.EXTENSION_SUFFIXES:
+            path = os.path.join(folder, "linalg", "cython_blas" + suffix)
+            if os.path.exists(path):
+                spec = importlib.util.spec_from_file_location(MODULE, path)
+                module = importlib.util.module_from_spec(spec)
+                spec.loader.exec_module(module)
+                return module
+    raise ImportError(f"SciPy has no file linalg/cython_blas in {list(package.submodule_search_locations)}")
+
+
+cdef int load() except -1:
+    """Load the library once and find out how its threads are set."""
+    global capsules
+    module = load_module()
+    path = os.fsencode(module.__file__)
+    for setter, getter in THREAD_SYMBOLS:
+        if phintys_find_threads(path, setter.encode(), getter.encode()):
+            phintys_guard_blas_in_fork()
+            break
+    capsules = module.__pyx_capi__
+    return 0
+
+
+cdef void* pointer(str name) except NULL:
+    capsule = capsules[name]
+    return PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule))
+
+
+cdef BlasFunctions blas_functions(int typenum) except *:
+    cdef BlasFunctions functions
+    if typenum not in LETTERS:
+        raise TypeError(f"BLAS has no functions for NumPy type number {typenum}")
+    if capsules is None:
+        load()
+    letter = LETTERS[typenum]
+    functions.gemm = <GemmFunction>pointer(letter + "gemm")
+    functions.gemv = <GemvFunction>pointer(letter + "gemv")
+    functions.dot = pointer(letter + "dot") if letter in "sd" else NULL
+    return functions
+
+
+cdef void enter_single_thread() noexcept nogil:
+    phintys_enter_single()
+
+
+cdef void leave_single_thread() noexcept nogil:
+    phintys_leave_single()
+
+
+def blas_threads():
+    """How many threads the loaded BLAS uses; None when that is not known."""
+    if capsules is None:
+        load()
+    return phintys_get_threads() if phintys_get_threads != NULL else None

@@ -1,0 +1,121 @@
+"""The dtypes tensors may have: their names, numbers, families and promotion rules.
+
+A dtype is a string everywhere in phintys (``"float64"``), never a NumPy object; this file is the only place that knows
+which strings exist. Promotion (``upcast``) is NumPy's for arrays, never looking at values, except that
+``config.cast_policy = "numpy+floatX"`` keeps results in floatX where no operand asks for more. What a single
+elementwise op does with its operands' dtypes is said in ``scalar.py``, not here.
+"""
+import numpy
+
+from phintys.graph.config import config
+
+BOOL = "bool"
+INT_DTYPES = ("int8", "int16", "int32", "int64")
+UINT_DTYPES = ("uint8", "uint16", "uint32", "uint64")
+FLOAT_DTYPES = ("float16", "float32", "float64")
+COMPLEX_DTYPES = ("complex64", "complex128")
+INTEGER_DTYPES = INT_DTYPES + UINT_DTYPES
+DISCRETE_DTYPES = (BOOL,) + INTEGER_DTYPES
+CONTINUOUS_DTYPES = FLOAT_DTYPES + COMPLEX_DTYPES
+ALL_DTYPES = DISCRETE_DTYPES + CONTINUOUS_DTYPES
+
+# The same families for membership tests.
+discrete_dtypes = frozenset(DISCRETE_DTYPES)
+integer_dtypes = frozenset(INTEGER_DTYPES)
+int_dtypes = frozenset(INT_DTYPES)
+uint_dtypes = frozenset(UINT_DTYPES)
+float_dtypes = frozenset(FLOAT_DTYPES)
+complex_dtypes = frozenset(COMPLEX_DTYPES)
+continuous_dtypes = frozenset(CONTINUOUS_DTYPES)
+
+NUMPY_DTYPES = {name: numpy.dtype(name) for name in ALL_DTYPES}
+TYPE_NUMBERS = {name: dtype.num for name, dtype in NUMPY_DTYPES.items()}
+CHARACTERS = {name: dtype.char for name, dtype in NUMPY_DTYPES.items()}
+
+# The real dtype of the parts of a complex number.
+REAL_PART = {"complex64": "float32", "complex128": "float64"}
+
+# What sums and products of small discrete values become by default, so that they do not overflow.
+REDUCED_DTYPES = dict(dict.fromkeys((BOOL, "int8", "int16", "int32"), "int64"),
+                      **dict.fromkeys(("uint8", "uint16", "uint32"), "uint64"))
+# In what they are accumulated: small floats, too, take the next precision.
+ACCUMULATOR_DTYPES = dict(REDUCED_DTYPES, float16="float32", float32="float64", complex64="complex128")
+
+
+def canonical_dtype(dtype):
+    """The name of a dtype that tensors may have.
+
+    Parameters
+    ----------
+    dtype : str, numpy.dtype or type
+        ``"floatX"`` stands for ``config.floatX``; aliases such as ``"longlong"``, ``int`` or ``">f8"`` are accepted.
+
+    Returns
+    -------
+    str
+        One of ``ALL_DTYPES``.
+
+    Raises
+    ------
+    TypeError
+        If there is no such dtype or tensors cannot have it (objects, strings, dates, long doubles).
+    """
+    if dtype in NUMPY_DTYPES and type(dtype) is str:
+        return dtype
+    if type(dtype) is str and dtype == "floatX":
+        return config.floatX
+    try:
+        name = numpy.dtype(dtype).newbyteorder("=").name
+    except TypeError:
+        name = None
+    if name not in NUMPY_DTYPES:
+        raise TypeError(f"Unsupported dtype for TensorType: {dtype}")
+    return name
+
+
+def reduced_dtype(dtype):
+    """The default dtype of a sum or product over values of ``dtype`` (as ``dtype=None`` in Theano's ``sum``)."""
+    return REDUCED_DTYPES.get(dtype, dtype)
+
+
+def accumulator_dtype(dtype):
+    """The default dtype in which sums and products of values of ``dtype`` are accumulated (``acc_dtype=None``)."""
+    return ACCUMULATOR_DTYPES.get(dtype, dtype)
+
+
+_promoted = {}
+
+
+def upcast(*dtypes):
+    """The smallest dtype that holds values of all of ``dtypes``, by NumPy's promotion table.
+
+    With ``config.cast_policy = "numpy+floatX"``, discrete operands never push a result above floatX.
+
+    Parameters
+    ----------
+    *dtypes : str
+        At least one of ``ALL_DTYPES``.
+
+    Returns
+    -------
+    str
+    """
+    promoted = _promoted.get(dtypes)
+    if promoted is None:
+        promoted = canonical_dtype(dtypes[0])
+        for dtype in dtypes[1:]:
+            promoted = numpy.promote_types(promoted, canonical_dtype(dtype)).name
+        _promoted[dtypes] = promoted
+    if config.cast_policy == "numpy+floatX":
+        return _kept_in_float_x(promoted, dtypes)
+    return promoted
+
+
+def _kept_in_float_x(promoted, dtypes):
+    """``promoted``, or floatX where only discrete operands made it larger."""
+    wanted = config.floatX
+    if wanted == "float64" or promoted not in ("float32", "float64") or "float64" in dtypes:
+        return promoted
+    if wanted == "float32":
+        return "float32"
+    return promoted if "float32" in dtypes else wanted

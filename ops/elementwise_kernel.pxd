@@ -1,0 +1,6 @@
+"""The elementwise kernel: see ``elementwise_kernel.pyx``."""
+from phintys.ops.block_program cimport BlockProgram
+from phintys.vm.abi cimport Kernel
+
+cdef class ElementwiseKernel(Kernel):
+    cdef readonly BlockProgram program

@@ -1,0 +1,16 @@
+"""Inner loops: see ``loops.pyx``."""
+from numpy cimport npy_intp
+
+ctypedef void (*LoopFunction)(char** arguments, const npy_intp* dimensions, const npy_intp* steps,
+                              void* data) noexcept nogil
+
+cdef class Loop:
+    cdef LoopFunction function
+    cdef void* data
+    cdef readonly str name
+    cdef readonly tuple dtypes           # of the operands and, last, of the result
+    cdef readonly double cost            # nanoseconds an element on long contiguous operands, roughly
+    cdef object owner                    # keeps `data` alive
+
+cpdef Loop find_loop(loop, tuple dtypes)
+cdef LoopFunction copy_function(int itemsize) noexcept nogil

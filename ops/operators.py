@@ -1,0 +1,393 @@
+"""What users write on tensors: operators and methods, and the classes of tensor variables and constants.
+
+Every method is one call of a function from another file of this folder; here is only Python's notation. ``==`` and
+``!=`` stay identity, because variables are keys of dictionaries everywhere; the elementwise ones are ``eq`` and
+``neq``. NumPy's ufuncs on a tensor variable make a node, too: ``numpy.exp(x)`` is ``exp(x)``, and an array may stand
+on either side of an operator. This file stands on top of the folder; it gives ``TensorType`` its ``Variable`` and
+``Constant``.
+"""
+import warnings
+
+import numpy
+
+from phintys.graph.config import config
+from phintys.graph.variable import Constant, Variable
+from phintys.ops import elementwise_functions as elementwise
+from phintys.ops.constant import AsTensorError, constant
+from phintys.ops.dimshuffle import dimshuffle, swapaxes, transpose
+from phintys.ops.products import dot
+from phintys.ops.reduction import all as all_
+from phintys.ops.reduction import any as any_
+from phintys.ops.reduction import argmax, argmin, max, mean, min, prod, std, sum, var
+from phintys.ops.reshape import flatten, reshape
+from phintys.ops.scalar_op import SCALAR_OPS
+from phintys.ops.shape import shape
+from phintys.ops.tensor_type import TensorType
+
+# NumPy's ufuncs that tensors take, by name: those whose loop is all that a scalar op does.
+UFUNCS = {row.loop: row.elementwise for row in SCALAR_OPS.values() if type(row.loop) is str and ":" not in row.loop}
+UFUNCS.update(degrees=elementwise.rad2deg, radians=elementwise.deg2rad, matmul=dot)
+
+SMALL_CONSTANT = 64        # bytes up to which a constant's signature holds the data themselves
+
+
+def deferring(function):
+    """The method of a binary operator: what cannot become a tensor gets its own chance (``NotImplemented``)."""
+    def method(self, other):
+        try:
+            return function(self, other)
+        except (AsTensorError, NotImplementedError) as error:
+            if isinstance(error, elementwise.ComplexError):
+                raise
+            return NotImplemented
+    return method
+
+
+def reflected(function):
+    """The method of a binary operator whose left operand is the other one."""
+    return deferring(lambda self, other: function(other, self))
+
+
+def comparison(function):
+    """The method of a comparison, whose result has no truth value: ``a < b < c`` would silently drop ``a < b``."""
+    def method(self, other):
+        result = function(self, other)
+        result._is_nonzero = False
+        return result
+    return method
+
+
+class TensorOperators:
+    """Python's operators and NumPy's methods for variables of a ``TensorType``."""
+
+    _is_nonzero = True
+    __array_priority__ = 1000
+
+    # ---- what the type says ------------------------------------------------------------------------------
+    dtype = property(lambda self: self.type.dtype, doc="The name of the dtype.")
+    ndim = property(lambda self: self.type.ndim, doc="The number of dimensions.")
+    broadcastable = property(lambda self: self.type.broadcastable, doc="Per dimension: is its length always 1?")
+
+    # ---- arithmetic --------------------------------------------------------------------------------------
+    __add__, __radd__ = deferring(elementwise.add), reflected(elementwise.add)
+    __sub__, __rsub__ = deferring(elementwise.sub), reflected(elementwise.sub)
+    __mul__, __rmul__ = deferring(elementwise.mul), reflected(elementwise.mul)
+    __truediv__, __rtruediv__ = deferring(elementwise.true_div), reflected(elementwise.true_div)
+    __floordiv__, __rfloordiv__ = deferring(elementwise.floor_div_check), reflected(elementwise.floor_div_check)
+    __mod__, __rmod__ = deferring(elementwise.mod_check), reflected(elementwise.mod_check)
+    __divmod__, __rdivmod__ = deferring(elementwise.divmod), reflected(elementwise.divmod)
+    __pow__, __rpow__ = deferring(elementwise.pow), reflected(elementwise.pow)
+    __matmul__, __rmatmul__ = deferring(dot), reflected(dot)
+    __dot__, __rdot__ = deferring(dot), reflected(dot)
+
+    def __neg__(self):
+        return elementwise.neg(self)
+
+    def __pos__(self):
+        return self
+
+    def __abs__(self):
+        return elementwise.abs_(self)
+
+    def __ceil__(self):
+        return elementwise.ceil(self)
+
+    def __floor__(self):
+        return elementwise.floor(self)
+
+    def __trunc__(self):
+        return elementwise.trunc(self)
+
+    # ---- bits --------------------------------------------------------------------------------------------
+    __and__, __rand__ = deferring(elementwise.and_), reflected(elementwise.and_)
+    __or__, __ror__ = deferring(elementwise.or_), reflected(elementwise.or_)
+    __xor__, __rxor__ = deferring(elementwise.xor), reflected(elementwise.xor)
+
+    def __invert__(self):
+        return elementwise.invert(self)
+
+    # ---- comparison --------------------------------------------------------------------------------------
+    __lt__ = comparison(elementwise.lt)
+    __le__ = comparison(elementwise.le)
+    __gt__ = comparison(elementwise.gt)
+    __ge__ = comparison(elementwise.ge)
+
+    def __bool__(self):
+        """True, so that ``if x:`` asks for existence; results of comparisons refuse."""
+        if self._is_nonzero:
+            return True
+        raise TypeError(f"Variables do not support boolean operations: {self} has no truth value before it is "
+                        "computed. Use switch, or & and | with parentheses.")
+
+    # ---- NumPy -------------------------------------------------------------------------------------------
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        """NumPy's ufuncs on tensor variables make nodes."""
+        function = UFUNCS.get(ufunc.__name__)
+        if function is None or method != "__call__" or options:
+            return NotImplemented
+        return function(*inputs)
+
+    # ---- elementwise functions ---------------------------------------------------------------------------
+    def astype(self, dtype):
+        """The same values as ``dtype``; see ``cast``."""
+        return elementwise.cast(self, dtype)
+
+    def clip(self, a_min, a_max):
+        """Values limited to ``[a_min, a_max]``."""
+        return elementwise.clip(self, a_min, a_max)
+
+    def round(self, mode=None):
+        """Values rounded to integers; see ``round``."""
+        return elementwise.round(self, mode)
+
+    def fill(self, value):
+        """``value``, broadcast to this shape."""
+        return elementwise.fill(self, value)
+
+    def zeros_like(self, dtype=None):
+        """Zeros of this shape."""
+        return elementwise.zeros_like(self, dtype)
+
+    def ones_like(self, dtype=None):
+        """Ones of this shape."""
+        return elementwise.ones_like(self, dtype)
+
+    def copy(self, name=None):
+        """A copy, with a name."""
+        copied = elementwise.tensor_copy(self)
+        copied.name = name
+        return copied
+
+    real = property(lambda self: elementwise.real(self), doc="The real part.")
+    imag = property(lambda self: elementwise.imag(self), doc="The imaginary part.")
+
+    def conj(self):
+        """The complex conjugate."""
+        return elementwise.conj(self)
+
+    conjugate = conj
+
+    # ---- shape -------------------------------------------------------------------------------------------
+    shape = property(shape, doc="The symbolic shape, a vector of int64.")
+    T = property(lambda self: transpose(self), doc="The transpose.")
+
+    @property
+    def size(self):
+        """The symbolic number of elements."""
+        return self.shape[0] if self.type.ndim == 1 else prod(self.shape)
+
+    def dimshuffle(self, *pattern):
+        """A view with dimensions permuted, dropped (broadcastable ones) and added (``'x'``)."""
+        return dimshuffle(self, *pattern)
+
+    def transpose(self, *axes):
+        """A view with the dimensions in another order; reversed by default."""
+        if not axes:
+            return transpose(self)
+        return transpose(self, axes[0] if len(axes) == 1 and isinstance(axes[0], (tuple, list)) else axes)
+
+    def swapaxes(self, axis1, axis2):
+        """A view with two dimensions exchanged."""
+        return swapaxes(self, axis1, axis2)
+
+    def reshape(self, shape, ndim=None):
+        """The same elements with another shape, given as one tuple, list or symbolic vector."""
+        if ndim is not None and not isinstance(ndim, int):
+            raise ValueError(f"Expected ndim to be an integer, is {type(ndim)}")
+        return reshape(self, shape, ndim=ndim)
+
+    def flatten(self, ndim=1):
+        """The last dimensions joined into one, so that ``ndim`` remain."""
+        return flatten(self, ndim)
+
+    def ravel(self):
+        """All dimensions joined into one."""
+        return flatten(self)
+
+    # ---- reductions --------------------------------------------------------------------------------------
+    def any(self, axis=None, keepdims=False):
+        """Whether any element is true."""
+        return any_(self, axis=axis, keepdims=keepdims)
+
+    def all(self, axis=None, keepdims=False):
+        """Whether all elements are true."""
+        return all_(self, axis=axis, keepdims=keepdims)
+
+    def sum(self, axis=None, dtype=None, keepdims=False, acc_dtype=None):
+        """The sum over some dimensions."""
+        return sum(self, axis=axis, dtype=dtype, keepdims=keepdims, acc_dtype=acc_dtype)
+
+    def prod(self, axis=None, dtype=None, keepdims=False, acc_dtype=None):
+        """The product over some dimensions."""
+        return prod(self, axis=axis, dtype=dtype, keepdims=keepdims, acc_dtype=acc_dtype)
+
+    def mean(self, axis=None, dtype=None, keepdims=False, acc_dtype=None):
+        """The mean over some dimensions."""
+        return mean(self, axis=axis, dtype=dtype, keepdims=keepdims, acc_dtype=acc_dtype)
+
+    def var(self, axis=None, ddof=0, keepdims=False, corrected=False):
+        """The variance over some dimensions."""
+        return var(self, axis=axis, ddof=ddof, keepdims=keepdims, corrected=corrected)
+
+    def std(self, axis=None, ddof=0, keepdims=False, corrected=False):
+        """The standard deviation over some dimensions."""
+        return std(self, axis=axis, ddof=ddof, keepdims=keepdims, corrected=corrected)
+
+    def min(self, axis=None, keepdims=False):
+        """The smallest element along some dimensions."""
+        return min(self, axis=axis, keepdims=keepdims)
+
+    def max(self, axis=None, keepdims=False):
+        """The largest element along some dimensions."""
+        return max(self, axis=axis, keepdims=keepdims)
+
+    def argmin(self, axis=None, keepdims=False):
+        """The position of the smallest element along some dimensions."""
+        return argmin(self, axis=axis, keepdims=keepdims)
+
+    def argmax(self, axis=None, keepdims=False):
+        """The position of the largest element along some dimensions."""
+        return argmax(self, axis=axis, keepdims=keepdims)
+
+    def dot(self, other):
+        """The product of vectors and matrices."""
+        return dot(self, other)
+
+    def norm(self, L, axis=None, keepdims=False):
+        """The L-norm: the sum of the L-th powers of absolute values, to the power of 1 / L.
+
+        Raises
+        ------
+        NotImplementedError
+            If L is 0 or infinite.
+        """
+        if L == 0 or numpy.isinf(L):
+            raise NotImplementedError(f"The norm for L={L} is not implemented.")
+        powers = elementwise.pow(elementwise.abs_(self), L)
+        return elementwise.pow(powers.sum(axis=axis, keepdims=keepdims), 1.0 / L)
+
+    # ---- indexing and iteration --------------------------------------------------------------------------
+    def __getitem__(self, index):
+        from phintys.ops.subtensor import getitem
+        return getitem(self, index)
+
+    def __iter__(self):
+        """Over the entries of a vector whose length is known, as for ``rows, columns = x.shape``."""
+        length = self.type.shape[0] if self.type.ndim else None
+        if length is None:
+            raise TypeError("TensorType does not support iteration. Maybe you are using builtin.sum instead of "
+                            "phintys.tensor.sum? (Maybe .max?)")
+        return iter([self[position] for position in range(length)])
+
+    def __len__(self):
+        raise TypeError(f"object of type {type(self).__name__!r} has no len(): lengths are known when the program "
+                        "runs. Use x.shape[0].")
+
+
+def method_of(name):
+    """A method without arguments that applies the elementwise function ``name``."""
+    function = getattr(elementwise, name)
+
+    def method(self):
+        return function(self)
+    method.__name__, method.__doc__ = name, function.__doc__
+    return method
+
+
+for _name in ("arccos arccosh arcsin arcsinh arctan arctanh ceil cos cosh deg2rad exp exp2 expm1 floor log log10 log1p "
+              "log2 rad2deg sin sinh sqrt tan tanh trunc").split():
+    setattr(TensorOperators, _name, method_of(_name))
+
+
+class TensorVariable(TensorOperators, Variable):
+    """A variable of a ``TensorType``."""
+
+    def __init__(self, type, owner=None, index=None, name=None):
+        Variable.__init__(self, type, owner, index, name)
+        if config.warn_float64 != "ignore" and type.dtype == "float64":
+            _report_float64()
+
+
+def _report_float64():
+    """A float64 variable was made: as ``config.warn_float64`` says."""
+    message = ("You are creating a TensorVariable with float64 dtype. You requested an action via the flag "
+               "warn_float64={ignore,warn,raise,pdb}.")
+    if config.warn_float64 == "warn":
+        warnings.warn(message, stacklevel=6)
+    elif config.warn_float64 == "raise":
+        raise Exception(message)
+    else:
+        breakpoint()
+
+
+class TensorConstantSignature:
+    """What equal large constants share; it compares their memory, so NaN equals NaN and 0.0 is not -0.0."""
+
+    __slots__ = ("type", "data", "hash")
+
+    def __init__(self, type, data):
+        self.type = type
+        self.data = data
+        self.hash = hash((type, data.shape, data.tobytes()))
+
+    def __eq__(self, other):
+        return (isinstance(other, TensorConstantSignature) and self.hash == other.hash and self.type == other.type
+                and self.data.shape == other.data.shape and self.data.tobytes() == other.data.tobytes())
+
+    def __hash__(self):
+        return self.hash
+
+
+class TensorConstant(TensorOperators, Constant):
+    """A constant array. Made by ``constant``."""
+
+    cached = False            # whether it is shared by all graphs that use this number
+
+    def signature(self):
+        """What constants of equal type and value share: hashable and quick to compare."""
+        found = self.__dict__.get("_signature")
+        if found is None:
+            data = self.data
+            if data.nbytes <= SMALL_CONSTANT:
+                found = (self.type.dtype, self.type.broadcastable, data.shape, data.tobytes())
+            else:
+                found = TensorConstantSignature(self.type, data)
+            self._signature = found
+        return found
+
+    def equals(self, other):
+        """Whether ``other``, a constant, number or array, has the same type and value."""
+        if isinstance(other, (numpy.ndarray, int, float)) and not isinstance(other, bool):
+            other = constant(other)
+        return isinstance(other, TensorConstant) and self.signature() == other.signature()
+
+    @property
+    def unique_value(self):
+        """The one value that all elements have, as a 0-d array, or None."""
+        data = self.data
+        if not data.size or (data.size > 1 and not (data == data.flat[0]).all()):
+            return None
+        return numpy.array(data.flat[0])
+
+    def __str__(self):
+        if self.name is not None:
+            return self.name
+        value = self.unique_value if self.data.ndim else None
+        text = str(self.data) if value is None else f"{self.data.shape} of {value}"
+        return f"TensorConstant{{{text if len(text) <= 20 else text[:10] + '..' + text[-10:]}}}"
+
+    def __repr__(self):
+        return str(self)
+
+    def __getstate__(self):
+        state = Constant.__getstate__(self)
+        state.pop("_signature", None)             # strings hash differently in another process
+        state.pop("padded", None)
+        return state
+
+
+TensorType.Variable = TensorVariable
+TensorType.Constant = TensorConstant
+
+# Theano's name of the mixin.
+_tensor_py_operators = TensorOperators

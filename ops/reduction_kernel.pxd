@@ -1,0 +1,21 @@
+"""Reductions: see ``reduction_kernel.pyx``."""
+from numpy cimport npy_intp
+
+from phintys.ops.block_program cimport BlockProgram
+from phintys.ops.loops cimport Loop, LoopFunction
+from phintys.vm.abi cimport Kernel
+
+cdef class ReductionKernel(Kernel):
+    cdef readonly BlockProgram program
+    cdef readonly Loop loop
+    cdef readonly tuple arguments        # as given, to pickle and to copy
+    cdef LoopFunction cast               # accumulators to outputs; NULL when they are of one dtype
+    cdef unsigned long long reduced      # bit d: dimension d is reduced
+    cdef bint keepdims
+    cdef bint pairwise
+    cdef bint has_identity
+    cdef char identity[16]
+    cdef int value_place
+    cdef int itemsize                    # of an accumulator
+    cdef int set_identity(self, object identity, str dtype) except -1
+    cdef int set_producer(self, list inputs, list constants, list steps, int value, str dtype) except -1

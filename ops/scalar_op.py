@@ -1,0 +1,305 @@
+"""ScalarOp: what one elementwise operation does to one element.
+
+A ScalarOp is a row of the table in ``scalar.py``: how many inputs, which dtype comes out of which dtypes, which inner
+loops compute it, and its gradient. It is no ``Op`` and never a node of a graph: ``Elemwise(scalar_op)`` is. Calling a
+ScalarOp on tensor variables applies that Elemwise, so that gradients are written as formulas over scalar ops.
+
+Every ScalarOp of the table is the only instance of its class; equality is identity, and pickling goes by name.
+"""
+from phintys.graph.config import config
+from phintys.ops.dtypes import REAL_PART, complex_dtypes, discrete_dtypes, float_dtypes, integer_dtypes, upcast
+
+SCALAR_OPS = {}      # name → ScalarOp
+
+
+# ---- dtype rules: from the dtypes of the inputs to the dtype of the result -------------------------------------
+def refuse(dtypes, families, message):
+    """Raise TypeError if one of ``dtypes`` is in ``families``."""
+    for dtype in dtypes:
+        if dtype in families:
+            raise TypeError(f"{message}, got {dtype}")
+
+
+def upcast_out(*dtypes):
+    """The common dtype."""
+    return upcast(*dtypes)
+
+
+def upcast_out_no_bool(*dtypes):
+    """The common dtype, which may not be bool."""
+    result = upcast(*dtypes)
+    if result == "bool":
+        raise TypeError("bool output not supported: cast to an integer dtype first, or use logical operations")
+    return result
+
+
+def upcast_out_min8(*dtypes):
+    """The common dtype, at least int8."""
+    result = upcast(*dtypes)
+    return "int8" if result == "bool" else result
+
+
+def upcast_out_no_complex(*dtypes):
+    """The common dtype of real operands."""
+    refuse(dtypes, complex_dtypes, "complex types are not supported")
+    return upcast(*dtypes)
+
+
+FLOAT_FOR_DISCRETE = dict.fromkeys(("bool", "int8", "int16", "uint8", "uint16"), "float32")
+FLOAT_FOR_DISCRETE.update(dict.fromkeys(("int32", "int64", "uint32", "uint64"), "float64"))
+
+
+def upgrade_to_float(*dtypes):
+    """The common dtype after discrete dtypes became the float dtype that holds their values."""
+    return upcast(*[FLOAT_FOR_DISCRETE.get(dtype, dtype) for dtype in dtypes])
+
+
+def upgrade_to_float_no_complex(*dtypes):
+    """As ``upgrade_to_float``, for real operands."""
+    refuse(dtypes, complex_dtypes, "complex arguments are not supported")
+    return upgrade_to_float(*dtypes)
+
+
+def float64_out(*dtypes):
+    """Always float64, from real operands."""
+    refuse(dtypes, complex_dtypes, "complex arguments are not supported")
+    return "float64"
+
+
+def angle_out(*dtypes):
+    """Always float64, from any operand."""
+    return "float64"
+
+
+def bool_out(*dtypes):
+    """Always bool."""
+    return "bool"
+
+
+def same_out_min8(dtype):
+    """The operand's dtype, at least int8."""
+    return "int8" if dtype == "bool" else dtype
+
+
+def same_out(dtype):
+    """The operand's dtype."""
+    return dtype
+
+
+def same_out_no_bool(dtype):
+    """The operand's dtype, which may not be bool."""
+    refuse((dtype,), ("bool",), "bool input not supported")
+    return dtype
+
+
+def sign_out(dtype):
+    """The operand's dtype; neither bool nor complex."""
+    refuse((dtype,), complex_dtypes, "complex numbers have no sign")
+    return same_out_no_bool(dtype)
+
+
+def same_out_float_only(dtype):
+    """The operand's dtype, which must be a real float."""
+    if dtype not in float_dtypes:
+        raise TypeError(f"only float types are supported, got {dtype}")
+    return dtype
+
+
+def real_out(dtype):
+    """The dtype of the operand's real part."""
+    return REAL_PART.get(dtype, dtype)
+
+
+def second_out(first, second):
+    """The second operand's dtype."""
+    return second
+
+
+def switch_out(condition, if_true, if_false):
+    """The common dtype of the two values."""
+    return upcast(if_true, if_false)
+
+
+def true_div_out(*dtypes):
+    """floatX for discrete operands, else the common dtype."""
+    if all(dtype in discrete_dtypes for dtype in dtypes):
+        return config.floatX
+    return upcast(*dtypes)
+
+
+def bits_out(*dtypes):
+    """The common dtype of integers, or bool for bools only."""
+    if all(dtype == "bool" for dtype in dtypes):
+        return "bool"
+    for dtype in dtypes:
+        if dtype not in integer_dtypes:
+            raise TypeError("input to a BitOp must have type (u)int8, (u)int16, (u)int32 or (u)int64 or be all bools "
+                            f"not {dtype}")
+    return upcast(*dtypes)
+
+
+def complex_out(*dtypes):
+    """The complex dtype whose parts hold the real operands."""
+    refuse(dtypes, complex_dtypes, "complex numbers are made of real parts")
+    wide = upcast(*dtypes) in ("float64", "int64", "uint64", "int32", "uint32")
+    return "complex128" if wide else "complex64"
+
+
+# ---- the op ----------------------------------------------------------------------------------------------------
+class ScalarOp:
+    """One elementwise operation.
+
+    Attributes
+    ----------
+    name : str
+        Theano's name of the op.
+    nin : int
+        Number of inputs; -1: any number from one on.
+    nout : int
+    output_rule : callable
+        From dtypes of the inputs to the dtype of the result; raises ``TypeError``.
+    loop : str or callable
+        The name of an inner loop, or a function ``(steps, output_dtype, *slots) -> slot`` that emits several; see
+        ``elementwise_steps.py``.
+    operands : str
+        What operands are cast to before ``loop``: the ``"output"`` dtype, their ``"common"`` dtype, or ``"float"``: the
+        output dtype, but float64 when all of them are discrete.
+    gradient : callable or None
+        ``(*inputs, output, output_gradient)`` to the gradient, or tuple of gradients, one per input; None in the tuple
+        where there is no formula.
+    complex_gradient : bool
+        Whether the formula holds for complex operands, too.
+    connected : tuple of bool or None
+        Which inputs the values of the output depend on; None: all.
+    commutative, associative : bool
+    identity : number or None
+        The neutral element.
+    symbol : str or None
+        How to print it between its operands.
+    """
+
+    nout = 1
+    elementwise_class = None          # set by elementwise.py, which stands above this file
+
+    def __init__(self, name, nin, output_rule, loop, gradient=None, *, operands="output", complex_gradient=False,
+                 connected=None, commutative=False, associative=False, identity=None, symbol=None, doc=None):
+        self.name = name
+        self.nin = nin
+        self.output_rule = output_rule
+        self.loop = loop
+        self.gradient = gradient
+        self.operands = operands
+        self.complex_gradient = complex_gradient
+        self.connected = connected
+        self.commutative = commutative
+        self.associative = associative
+        self.identity = identity
+        self.symbol = symbol
+        self.__doc__ = doc
+        self._elementwise = None
+
+    def __repr__(self):
+        return self.name
+
+    __str__ = __repr__
+
+    def __reduce__(self):
+        return scalar_op_named, (self.name,)
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    @property
+    def elementwise(self):
+        """The Elemwise of this op; always the same one."""
+        if self._elementwise is None:
+            self._elementwise = self.elementwise_class(self, name=f"Elemwise{{{self.name},no_inplace}}",
+                                                       doc=self.__doc__)
+        return self._elementwise
+
+    def __call__(self, *variables):
+        return self.elementwise(*variables)
+
+    def output_dtypes(self, dtypes):
+        """The dtypes of the results for operands of ``dtypes``.
+
+        Raises
+        ------
+        TypeError
+            If the number of operands or one of their dtypes does not fit.
+        """
+        if len(dtypes) != self.nin and (self.nin >= 0 or not dtypes):
+            expected = self.nin if self.nin >= 0 else "at least 1"
+            raise TypeError(f"Wrong number of inputs for {self.name}: got {len(dtypes)}, expected {expected}.")
+        try:
+            return (self.output_rule(*dtypes),)
+        except TypeError as error:
+            raise TypeError(f"{self.name}({', '.join(dtypes)}): {error}") from None
+
+    def emit(self, steps, output_dtypes, slots):
+        """Append the loops of this op to ``steps``; answers the slots of the results."""
+        output_dtype = output_dtypes[0]
+        if self.operands == "output":
+            slots = [steps.cast(slot, output_dtype) for slot in slots]
+        elif self.operands == "float":
+            discrete = all(steps.dtypes[slot] in discrete_dtypes for slot in slots)
+            slots = [steps.cast(slot, "float64" if discrete else output_dtype) for slot in slots]
+        if type(self.loop) is str:
+            result = slots[0]
+            if self.nin == 1:
+                result = steps.apply(self.loop, result)
+            for slot in slots[1:]:
+                result = steps.apply(self.loop, result, slot)
+        else:
+            result = self.loop(steps, output_dtype, *slots)
+        return [steps.cast(result, output_dtype)]
+
+    def gradients(self, inputs, outputs, output_gradients):
+        """The gradients by the inputs, before broadcasting is undone; None where there is no formula.
+
+        Raises
+        ------
+        NotImplementedError
+            If operands are complex and the formula holds for real ones only.
+        """
+        if self.gradient is None:
+            return [None] * len(inputs)
+        if not self.complex_gradient and any(v.type.dtype in complex_dtypes for v in (*inputs, *outputs)):
+            raise NotImplementedError(f"{self.name} has no gradient for complex operands.")
+        gradients = self.gradient(*inputs, outputs[0], output_gradients[0])
+        return list(gradients) if isinstance(gradients, (tuple, list)) else [gradients]
+
+    def expression(self, operands):
+        """The text of this op applied to the texts of its operands."""
+        if self.symbol is not None and len(operands) > 1:
+            return f"({f' {self.symbol} '.join(operands)})"
+        if self.symbol is not None:
+            return f"({self.symbol}{operands[0]})"
+        return f"{self.name}({', '.join(operands)})"
+
+
+class UnaryScalarOp(ScalarOp):
+    """A ScalarOp of one input."""
+
+
+class BinaryScalarOp(ScalarOp):
+    """A ScalarOp of two inputs."""
+
+
+BASES = {1: UnaryScalarOp, 2: BinaryScalarOp}
+
+
+def scalar_op_named(name):
+    """The ScalarOp of that name; what pickles of scalar ops call."""
+    return SCALAR_OPS[name]
+
+
+def define(class_name, name, nin, *arguments, base=None, **options):
+    """Make a row of the table: a ScalarOp that is the only instance of a class called ``class_name``."""
+    parent = base or BASES.get(nin, ScalarOp)
+    kind = type(class_name, (parent,), {"__module__": "phintys.ops.scalar", "__doc__": options.get("doc")})
+    SCALAR_OPS[name] = row = kind(name, nin, *arguments, **options)
+    return row

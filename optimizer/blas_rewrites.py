@@ -1,0 +1,239 @@
+"""Products of matrices and vectors as BLAS computes them: scaled and accumulated in one call.
+
+A sum is read as a linear combination: leaves with scalar scales, through nested sums, negations and multiplications by
+values of one element, so that ``w - lr * (dot(x.T, g) + c * w)`` is ``-lr * dot(x.T, g) + (1 - lr * c) * w``. If one of its
+leaves is a product that nobody else reads, and another can be accumulated into, they become one Gemm, Gemv or Ger. A tree of
+sums is read once, from its root, and nothing is ever tried and taken back. Transposes stay dimshuffles, which are views.
+"""
+from phintys.ops import blas
+from phintys.ops.blas import BLAS_DTYPES
+from phintys.ops.constant import constant
+from phintys.ops.elementwise import Elemwise
+from phintys.optimizer import sums
+from phintys.optimizer.database import FAST_RUN, Rewrite
+from phintys.optimizer.neutral import is_inside, only_reader
+from phintys.optimizer.values import apply_op, constant_value, key, readers_in
+
+PRODUCTS = ("Dot", "Dot22")
+MOST_TERMS = 32
+
+
+class Scale:
+    """A scalar factor: a number times 0-d variables."""
+
+    __slots__ = ("number", "variables")
+
+    def __init__(self, number=1, variables=()):
+        self.number = number
+        self.variables = variables
+
+    def times(self, number=1, variables=()):
+        return Scale(self.number * number, self.variables + variables)
+
+    def build(self, dtype):
+        """A 0-d variable."""
+        factors = [_cast(variable, dtype) for variable in self.variables]
+        if self.number != 1 or not factors:
+            factors.insert(0, constant(self.number, dtype=dtype))
+        return apply_op("mul", *factors) if len(factors) > 1 else factors[0]
+
+
+def _cast(variable, dtype):
+    return variable if variable.type.dtype == dtype else apply_op("convert_to_" + dtype, variable)
+
+
+def scalar_of(variable):
+    """A 0-d variable for a value of one element."""
+    if variable.type.ndim == 0:
+        return variable
+    if key(variable) == "DimShuffle" and variable.owner.inputs[0].type.ndim == 0:
+        return variable.owner.inputs[0]
+    return variable.dimshuffle()
+
+
+def linear_combination(root, readers):
+    """``[(Scale, leaf)]`` whose sum is ``root``; the leaves have its type."""
+    terms, stack = [], [(Scale(), root)]
+    while stack:
+        scale, variable = stack.pop()
+        name = key(variable)
+        inner = None
+        if variable is root or readers(variable) == 1:
+            inner = _parts(name, variable, scale, root.type)
+        if inner is None:
+            terms.append((scale, variable))
+        else:
+            stack.extend(reversed(inner))
+    return terms
+
+
+def _parts(name, variable, scale, wanted):
+    """What a variable is the sum of, as ``[(Scale, variable)]``, or None for a leaf."""
+    if variable.type != wanted or name is None:
+        return None
+    inputs = variable.owner.inputs
+    if name == "add":
+        return [(scale, term) for term in inputs]
+    if name == "sub":
+        return [(scale, inputs[0]), (scale.times(-1), inputs[1])]
+    if name == "neg":
+        return [(scale.times(-1), inputs[0])]
+    if name == "mul":
+        return _scaled(scale, inputs)
+    if name == "true_div" and all(inputs[1].type.broadcastable) and constant_value(inputs[1]):
+        return [(scale.times(1 / constant_value(inputs[1])), inputs[0])]
+    return None
+
+
+def _scaled(scale, factors):
+    """``scale * factors`` with all factors but one inside the scale."""
+    rest = [factor for factor in factors if not all(factor.type.broadcastable)]
+    if len(rest) != 1:
+        return None
+    for factor in factors:
+        if factor is not rest[0]:
+            value = constant_value(factor)
+            scale = scale.times(value) if value is not None else scale.times(variables=(scalar_of(factor),))
+    return [(scale, rest[0])]
+
+
+def accumulate(fgraph, node):
+    """A sum with a product in it as Gemm, Gemv or Ger."""
+    out = node.outputs[0]
+    if out.type.dtype not in BLAS_DTYPES or out.type.ndim not in (1, 2) or _is_inner(fgraph, out):
+        return None
+    readers = readers_in(fgraph)
+    terms = linear_combination(out, readers)
+    if not 2 <= len(terms) <= MOST_TERMS:
+        return None
+    products = [(scale, leaf) for scale, leaf in terms if _is_product(leaf, out, readers)]
+    if not products:
+        return None
+    others = _collected([(scale, leaf) for scale, leaf in terms if not _is_product(leaf, out, readers)], out)
+    chosen = _accumulator(others, out, readers)
+    if chosen is None and len(products) < 2:
+        return None
+    if chosen is None:
+        scale, first = products.pop(0)
+        target, beta = first, scale.build(out.type.dtype)
+    else:
+        others = [(leaf, scales) for leaf, scales in others if leaf is not chosen[0]]
+        target, beta = chosen[0], _total(chosen[1], out.type.dtype)
+    for scale, product in products:
+        target = into(target, scale.build(out.type.dtype), product, beta)
+        if target is None:
+            return None
+        beta = constant(1, dtype=out.type.dtype)
+    return _with_rest(target, others, out)
+
+
+def _is_inner(fgraph, variable):
+    """Whether ``variable`` belongs to a larger linear combination, whose root will look at it."""
+    for _ in range(2):
+        if is_inside(fgraph, variable, sums.KEYS):
+            return True
+        if not is_inside(fgraph, variable, ("mul", "true_div")):
+            return False
+        variable = only_reader(fgraph, variable)
+        if key(variable) == "mul" and _scaled(Scale(), variable.owner.inputs) is None:
+            return False
+    return False
+
+
+def _is_product(leaf, out, readers):
+    """Whether a leaf is a product of BLAS's that may be computed into the sum."""
+    return (key(leaf) in PRODUCTS and leaf.type == out.type and readers(leaf) == 1
+            and all([variable.type.dtype == out.type.dtype for variable in leaf.owner.inputs]))
+
+
+def _collected(terms, out):
+    """``[(leaf, [Scale])]``, each leaf once."""
+    found = {}
+    for scale, leaf in terms:
+        found.setdefault(leaf, []).append(scale)
+    return list(found.items())
+
+
+def _accumulator(others, out, readers):
+    """The ``(leaf, scales)`` to accumulate into: an input if there is one, else what is not fused anyway."""
+    fitting = [pair for pair in others if pair[0].type == out.type]
+    for pair in fitting:
+        if pair[0].owner is None:
+            return pair
+    for pair in fitting:
+        if type(pair[0].owner.op) is not Elemwise or readers(pair[0]) > 1:
+            return pair
+    return None
+
+
+def _total(scales, dtype):
+    """The sum of scales as a 0-d variable."""
+    number = sum([scale.number for scale in scales if not scale.variables])
+    symbolic = [scale.build(dtype) for scale in scales if scale.variables]
+    if not symbolic:
+        return constant(number, dtype=dtype)
+    if number:
+        symbolic.insert(0, constant(number, dtype=dtype))
+    return apply_op("add", *symbolic) if len(symbolic) > 1 else symbolic[0]
+
+
+def into(target, alpha, product, beta):
+    """``alpha * product + beta * target`` as one op."""
+    x, y = product.owner.inputs
+    ranks = x.type.ndim, y.type.ndim
+    if ranks == (2, 2):
+        if x.type.broadcastable[1] and y.type.broadcastable[0] and constant_value(beta) == 1:
+            return blas.ger(target, alpha, x.dimshuffle(0), y.dimshuffle(1))
+        return blas.gemm(target, alpha, x, y, beta)
+    if ranks == (2, 1):
+        return blas.gemv(target, alpha, x, y, beta)
+    if ranks == (1, 2):
+        return blas.gemv(target, alpha, y.dimshuffle(1, 0), x, beta)
+    return None
+
+
+def _with_rest(target, others, out):
+    """``target`` plus the terms that were not taken in."""
+    terms = [target]
+    for leaf, scales in others:
+        for scale in scales:
+            terms.append(_rescaled(leaf, scale, out))
+    if len(terms) == 1:
+        return target
+    return apply_op("add", *terms)
+
+
+def _rescaled(leaf, scale, out):
+    if not scale.variables and scale.number in (1, -1):
+        return leaf if scale.number == 1 else apply_op("neg", leaf)
+    return apply_op("mul", scale.build(out.type.dtype), leaf)
+
+
+def dot_to_dot22(fgraph, node):
+    """``Dot`` of two matrices of one floating point dtype."""
+    x, y = node.inputs
+    if x.type.ndim == y.type.ndim == 2 and x.type.dtype == y.type.dtype and x.type.dtype in BLAS_DTYPES:
+        return blas.dot22(x, y)
+    return None
+
+
+def scaled_dot22(fgraph, node):
+    """``c * Dot22(x, y)`` as one call, where nothing else is multiplied."""
+    readers, out = readers_in(fgraph), node.outputs[0]
+    parts = _scaled(Scale(), node.inputs)
+    if parts is None:
+        return None
+    scale, leaf = parts[0]
+    if key(leaf) != "Dot22" or readers(leaf) != 1 or leaf.type != out.type:
+        return None
+    if any([reader == "output" for reader, _ in fgraph.clients[out]]) or \
+            not all([type(reader.op) is Elemwise for reader, _ in fgraph.clients[out]]):
+        return blas.dot22scalar(*leaf.owner.inputs, scale.build(out.type.dtype))
+    return None
+
+
+REWRITES = [
+    Rewrite("local_dot_to_dot22", ("Dot",), dot_to_dot22, (FAST_RUN,)),
+    Rewrite("gemm_optimizer", ("add", "sub"), accumulate, (FAST_RUN, "local_gemm_to_gemv", "local_gemm_to_ger")),
+    Rewrite("local_dot22_to_dot22scalar", ("mul",), scaled_dot22, (FAST_RUN,)),
+]

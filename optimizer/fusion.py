@@ -1,0 +1,254 @@
+"""Elementwise fusion: nodes that run over the same elements become one `Elemwise` of a `Composite`.
+
+Groups are found by playing a schedule through, in linear time and without a search for cycles. Whatever is no elementwise
+work runs as soon as its inputs are there; then, smallest shapes first, all elementwise nodes of one shape that are ready, and
+those that become ready by them, run at once: they are a group. What runs at once cannot depend on itself. A node whose first
+reader of its shape is in a later group moves there, where its other readers allow it. Within a group, nodes join when one
+reads the other or both read the same values. Values that others read are outputs: nothing is computed twice.
+
+Fused are whole groups, cut in order where a kernel would have more than `OPERANDS` operands or `STEPS` steps.
+"""
+from collections import deque
+from heapq import heappop, heappush
+
+from phintys.graph.variable import Constant
+from phintys.ops.composite import Composite
+from phintys.ops.elementwise import Elemwise
+from phintys.optimizer.lengths import ONE, Lengths
+
+OPERANDS = 30                  # inputs and outputs of a fused kernel: their blocks must stay in L1
+STEPS = 200                    # programs are compiled in linear time, but their block registers come from L1 as well
+
+
+def fuse(fgraph):
+    """Fuse the elementwise nodes of ``fgraph`` in place; answers how many nodes were made."""
+    order = fgraph.toposort()
+    lengths = Lengths(order)
+    shapes = {node: lengths.shape(node.outputs[0]) for node in order if type(node.op) is Elemwise}
+    turns = turns_of(fgraph, order, shapes)
+    sink(fgraph, order, shapes, turns)
+    made = 0
+    for members in groups_of(order, shapes, turns):
+        for chunk in chunks_of(fgraph, members):
+            if len(chunk) > 1:
+                replace_chunk(fgraph, chunk)
+                made += 1
+    return made
+
+
+def turns_of(fgraph, order, shapes):
+    """When each node runs: a number that elementwise nodes of one group share."""
+    clients, turns, turn = fgraph.clients, {}, 0
+    waiting = {node: len({variable.owner for variable in node.inputs if variable.owner is not None}) for node in order}
+    others = deque([node for node in order if not waiting[node] and node not in shapes])
+    ready, heap, number = {}, [], {}   # shape -> ready nodes; the shapes among them; a number for each shape
+
+    def enter(node):
+        shape = shapes.get(node)
+        if shape is None:
+            others.append(node)
+            return
+        if not ready.get(shape):
+            ready[shape] = []
+            heappush(heap, (len(shape) - shape.count(ONE), number.setdefault(shape, len(number)), shape))
+        ready[shape].append(node)
+
+    def leave(node):
+        for reader in {reader for out in node.outputs for reader, _ in clients[out] if reader != "output"}:
+            waiting[reader] -= 1
+            if not waiting[reader]:
+                enter(reader)
+
+    for node in order:
+        if node in shapes and not waiting[node]:
+            enter(node)
+    while others or heap:
+        turn += 1
+        if others:
+            node = others.popleft()
+            turns[node] = turn
+            leave(node)
+            continue
+        shape = heappop(heap)[2]
+        for node in ready[shape]:      # it grows while it runs
+            turns[node] = turn
+            leave(node)
+        ready[shape] = []
+    return turns
+
+
+def sink(fgraph, order, shapes, turns):
+    """Move nodes to the first reader of the same shape, if no other reader comes before."""
+    clients = fgraph.clients
+    for node in reversed(order):
+        shape = shapes.get(node)
+        if shape is None:
+            continue
+        first = target = None
+        for out in node.outputs:
+            for reader, _ in clients[out]:
+                if reader != "output":
+                    turn = turns[reader]
+                    first = turn if first is None else min(first, turn)
+                    if shapes.get(reader) == shape:
+                        target = turn if target is None else min(target, turn)
+        if target is None or target != first or target == turns[node]:
+            continue
+        if sum([variable.owner is not None and turns[variable.owner] == turns[node] for variable in node.inputs]) < 2:
+            turns[node] = target
+
+
+def groups_of(order, shapes, turns):
+    """Lists of nodes, in order, that may run as one."""
+    groups = {}
+    for node in order:
+        shape = shapes.get(node)
+        if shape is not None:
+            groups.setdefault((turns[node], shape), []).append(node)
+    for (_, shape), members in groups.items():
+        if len(members) > 1:
+            yield from connected(members, any([token != ONE for token in shape]))
+
+
+def connected(members, has_elements):
+    """The parts of a group that share values; a value of one element is no reason to share a loop over many."""
+    parents = {node: node for node in members}
+
+    def root(node):
+        while parents[node] is not node:
+            parents[node] = parents[parents[node]]
+            node = parents[node]
+        return node
+
+    position = {node: number for number, node in enumerate(members)}
+    seen = {}
+    for node in members:
+        for variable in node.inputs + node.outputs:
+            if isinstance(variable, Constant) or (has_elements and all(variable.type.broadcastable)):
+                continue
+            other = seen.setdefault(variable, node)
+            if other is not node:
+                first, second = root(other), root(node)
+                if position[first] > position[second]:
+                    first, second = second, first
+                parents[second] = first
+    parts = {}
+    for node in members:
+        parts.setdefault(root(node), []).append(node)
+    return list(parts.values())
+
+
+def steps_in(node):
+    """How many steps a node adds to a fused kernel."""
+    scalar_op = node.op.scalar_op
+    return len(scalar_op.steps) if type(scalar_op) is Composite else 1
+
+
+def chunks_of(fgraph, members):
+    """Cut a group, in order, where a kernel would become too large."""
+    chunk, inputs, waiting, steps = [], set(), {}, 0
+    for node in members:
+        fresh = {variable for variable in node.inputs if variable not in waiting and not _inlined(variable)}
+        wanted = [out for out in node.outputs if fgraph.clients[out]]
+        done = [variable for variable in dict.fromkeys(node.inputs)
+                if variable in waiting and waiting[variable] <= node.inputs.count(variable)]
+        operands = len(inputs | fresh) + sum([count > 0 for count in waiting.values()]) - len(done) + len(wanted) \
+            if len(inputs) + len(waiting) + len(fresh) + len(wanted) > OPERANDS else 0
+        if chunk and (operands > OPERANDS or steps + steps_in(node) > STEPS):
+            yield chunk
+            chunk, inputs, waiting, steps = [], set(), {}, 0
+            fresh = {variable for variable in node.inputs if not _inlined(variable)}
+        chunk.append(node)
+        inputs |= fresh
+        steps += steps_in(node)
+        for variable in node.inputs:
+            if variable in waiting:
+                waiting[variable] -= 1
+        for out in wanted:
+            waiting[out] = len(fgraph.clients[out])
+    if chunk:
+        yield chunk
+
+
+def _inlined(variable):
+    """Constants of one element stand inside the fused kernel."""
+    return isinstance(variable, Constant) and variable.data.size == 1
+
+
+class Assembly:
+    """The Composite of a list of nodes, while it is put together.
+
+    Slots are numbered only at the end, because constants come before steps but appear between them; until then they are
+    named by the variables.
+    """
+
+    def __init__(self):
+        self.inputs = {}               # variable -> number
+        self.constants = {}            # (dtype, bytes) -> number
+        self.constant_values = []
+        self.steps = []                # (scalar op, operands), operands as ("i" | "c" | "s", number)
+        self.slots = {}                # variable -> ("i" | "c" | "s", number)
+
+    def slot(self, variable):
+        """Where the value of a variable comes from."""
+        slot = self.slots.get(variable)
+        if slot is None:
+            if _inlined(variable):
+                slot = self.constant(variable.data.reshape(()))
+            else:
+                slot = ("i", len(self.inputs))
+                self.inputs[variable] = slot[1]
+            self.slots[variable] = slot
+        return slot
+
+    def constant(self, value):
+        """The slot of a constant."""
+        signature = (value.dtype.name, value.tobytes())
+        number = self.constants.get(signature)
+        if number is None:
+            number = self.constants[signature] = len(self.constant_values)
+            self.constant_values.append(value)
+        return ("c", number)
+
+    def step(self, scalar_op, operands):
+        """The slot of a new step's result."""
+        self.steps.append((scalar_op, operands))
+        return ("s", len(self.steps) - 1)
+
+    def add(self, node):
+        """Append a node's computation."""
+        scalar_op = node.op.scalar_op
+        slots = [self.slot(variable) for variable in node.inputs]
+        if type(scalar_op) is not Composite:
+            self.slots[node.outputs[0]] = self.step(scalar_op, slots)
+            return
+        slots.extend(map(self.constant, scalar_op.constants))
+        for inner, operands in scalar_op.steps:
+            slots.append(self.step(inner, [slots[operand] for operand in operands]))
+        for out, slot in zip(node.outputs, scalar_op.outputs):
+            self.slots[out] = slots[slot]
+
+    def finish(self, outputs):
+        """The Composite that computes ``outputs`` from ``inputs``."""
+        offset = {"i": 0, "c": len(self.inputs), "s": len(self.inputs) + len(self.constant_values)}
+        steps = [(scalar_op, [offset[kind] + number for kind, number in operands]) for scalar_op, operands in self.steps]
+        wanted = [self.slots[variable] for variable in outputs]
+        return Composite([variable.type.dtype for variable in self.inputs], steps,
+                         [offset[kind] + number for kind, number in wanted], self.constant_values)
+
+
+def replace_chunk(fgraph, chunk):
+    """Put one fused node in the place of the nodes of ``chunk``."""
+    assembly, inside = Assembly(), set(chunk)
+    outputs = []
+    for node in chunk:
+        assembly.add(node)
+        for out in node.outputs:
+            if any([reader not in inside for reader, _ in fgraph.clients[out]]):
+                outputs.append(out)
+    composite = assembly.finish(outputs)
+    fused = Elemwise(composite).make_node(*assembly.inputs)
+    fused._position = chunk[-1]._position
+    for old, new in zip(outputs, fused.outputs):
+        new.name = old.name
+        fgraph.replace(old, new, reason="elemwise_fusion")

@@ -1,0 +1,308 @@
+"""The logistic function wherever it hides: stable forms for what people write by hand, and for its gradients.
+
+With S(t) = sigmoid(t), whose value at -t is 1 - S(t), all of these are products of powers of S(t) and S(-t):
+
+    1 + exp(t) = 1 / S(-t)        exp(t) = S(t) / S(-t)        1 - S(t) = S(-t)
+
+So a product is read in normal form (`products`), its factors are rewritten by these identities, and the exponents of S(t) and
+S(-t) are added up. Arguments are compared by `linear_form`, because -t may be spelled ``-dot - b`` or ``-(dot + b)``. Two
+more identities make gradients of cross entropies stable for any t:
+
+    X - X*S(t) = X*S(-t)        (A/S(t) + B/S(-t)) * S(t) * S(-t) = A*S(-t) + B*S(t)
+
+No division by a saturated probability survives them, so nothing overflows and nothing becomes 0/0.
+"""
+from phintys.optimizer import products, sums
+from phintys.optimizer.database import FAST_RUN, Rewrite
+from phintys.optimizer.neutral import is_inside, only_reader
+from phintys.optimizer.products import Product, product_of
+from phintys.optimizer.sums import linear_form, negated, opposite, sum_of
+from phintys.optimizer.values import apply_op, constant_value, is_inexact, key, readers_in
+
+LARGEST_SUM = 16               # a product is distributed over at most so many terms
+NEARBY = 32                    # shared products are looked into while a product stands for at most so many nodes
+
+
+def logistic_powers(factor):
+    """``(t, a, b, e)`` when ``factor`` is S(t)**a * S(-t)**b * exp(t)**e, else None."""
+    name = key(factor)
+    if name == "sigmoid":
+        return factor.owner.inputs[0], 1, 0, 0
+    if name == "exp":
+        return factor.owner.inputs[0], 0, 0, 1
+    if name == "add" and len(factor.owner.inputs) == 2:
+        one, other = factor.owner.inputs
+        if constant_value(one) != 1:
+            one, other = other, one
+        if constant_value(one) == 1 and key(other) == "exp" and other.type == factor.type:
+            return other.owner.inputs[0], 0, -1, 0
+    return None
+
+
+class Pair:
+    """The powers of S(t), S(-t) and exp(t) in a product, for one t up to its sign.
+
+    ``arguments`` holds a variable for t and for -t, where there is one; ``factors`` are the factors accounted for.
+    """
+
+    __slots__ = ("form", "plus", "minus", "exponential", "arguments", "sigmoids", "factors", "repeats")
+
+    def __init__(self, form):
+        self.form = form
+        self.plus = self.minus = self.exponential = 0
+        self.arguments = [None, None]
+        self.sigmoids = [None, None]
+        self.factors = []
+        self.repeats = False           # whether two factors are the same function of the same t
+
+    def take(self, factor, powers, negative, exponent):
+        """Account for ``factor ** exponent``, whose argument is -t when ``negative``."""
+        argument, plus, minus, exponential = powers
+        self.repeats = self.repeats or any([key(other) == key(factor) and same == negative
+                                            for other, _, same in self.factors])
+        self.arguments[negative] = self.arguments[negative] or argument
+        if plus:
+            self.sigmoids[negative] = factor
+        if negative:
+            plus, minus, exponential = minus, plus, -exponential
+        self.plus += plus * exponent
+        self.minus += minus * exponent
+        self.exponential += exponential * exponent
+        self.factors.append((factor, exponent, negative))
+
+    def exponents(self):
+        """The exponents of S(t) and S(-t) when exponentials are written as their quotient."""
+        return self.plus + self.exponential, self.minus - self.exponential
+
+    def sigmoid(self, side):
+        """A variable for S(t) (side 0) or S(-t) (side 1)."""
+        if self.sigmoids[side] is None:
+            if self.arguments[side] is None:
+                self.arguments[side] = negated(self.arguments[1 - side])
+            self.sigmoids[side] = apply_op("sigmoid", self.arguments[side])
+        return self.sigmoids[side]
+
+    def simplified(self):
+        """The stable form as ``[(factor, exponent)]``: as few divisions as possible, exp(t) for S(t)/S(-t)."""
+        plus, minus = self.exponents()
+        shift = 0
+        if plus * minus < 0:
+            shift = min(abs(plus), abs(minus)) * (1 if plus > 0 else -1)
+        factors = [(self.sigmoid(side), exponent) for side, exponent in ((0, plus - shift), (1, minus + shift)) if exponent]
+        if shift:
+            self.sigmoid(0 if shift > 0 else 1)
+            factors.append((apply_op("exp", self.arguments[0 if shift > 0 else 1]), abs(shift)))
+        return factors
+
+    def is_simple(self):
+        """Whether the factors are in stable form already."""
+        plus, minus = self.exponents()
+        if self.repeats or any([exponent < 0 and key(factor) == "add" for factor, exponent, _ in self.factors]):
+            return False
+        if not self.exponential:
+            return plus * minus >= 0
+        return self.plus * self.minus >= 0 and self.plus * self.exponential >= 0 >= self.minus * self.exponential \
+            and not (self.plus and self.minus)
+
+
+def pairs_of(powers):
+    """The `Pair` objects of a product's powers that involve a sigmoid or 1 + exp."""
+    found = [(factor, logistic_powers(factor), exponent) for factor, exponent in powers.items()]
+    found = [item for item in found if item[1] is not None]
+    if not any([plus or minus for _, (_, plus, minus, _), _ in found]):
+        return []
+    pairs = []
+    for factor, inner, exponent in found:
+        pair, negative = find_pair(pairs, linear_form(inner[0]))
+        pair.take(factor, inner, negative, exponent)
+    return [pair for pair in pairs if any([key(factor) != "exp" for factor, _, _ in pair.factors])]
+
+
+def find_pair(pairs, form):
+    """The pair for arguments of this form, made if need be, and whether the form is the pair's negative."""
+    negative = opposite(form)
+    for pair in pairs:
+        if pair.form == form:
+            return pair, False
+        if pair.form == negative:
+            return pair, True
+    pairs.append(Pair(form))
+    return pairs[-1], False
+
+
+def stabilized(product):
+    """``product`` with its logistic factors in stable form, or None when they are in it already."""
+    pairs = [pair for pair in pairs_of(product.powers) if not pair.is_simple()]
+    if not pairs:
+        return None
+    result = Product()
+    result.coefficient, result.leaves = product.coefficient, product.leaves
+    gone = {factor for pair in pairs for factor, _, _ in pair.factors}
+    for factor, exponent in product.powers.items():
+        if factor not in gone:
+            result.multiply(factor, exponent)
+    for pair in pairs:
+        for factor, exponent in pair.simplified():
+            result.multiply(factor, exponent)
+    return result
+
+
+def distributed(product, like, readers):
+    """``(A/S(t) + B) * S(t) -> A + B*S(t)`` as a Product, or None where no term of a sum cancels a factor."""
+    for factor, exponent in product.powers.items():
+        if exponent == 1 and key(factor) in ("add", "sub") and factor.type.dtype == like.type.dtype:
+            inner = sum_of(factor, readers)
+            if len(inner.terms) <= LARGEST_SUM:
+                result = _distribute_over(product, factor, inner, like, readers)
+                if result is not None:
+                    return result
+    return None
+
+
+def _distribute_over(product, factor, inner, like, readers):
+    outer = {other: exponent for other, exponent in product.powers.items() if other is not factor}
+    terms = []
+    for sign, variable in inner.terms:
+        term = product_of(variable, readers)
+        term.coefficient = term.coefficient * sign
+        terms.append(term)
+    moved = _cancelling(outer, terms)
+    if not moved:
+        return None
+    if inner.constant:
+        constant = Product()
+        constant.coefficient = inner.constant
+        terms.append(constant)
+    mover, rest = Product(), Product()
+    mover.powers = {other: exponent for other, exponent in outer.items() if other in moved}
+    mover.leaves = product.leaves
+    built = []
+    for term in terms:
+        term = term.times(mover)
+        if any([min(pair.exponents()) < 0 for pair in pairs_of(term.powers)]):
+            return None                # something would still be divided by a probability
+        variable = products.build(stabilized(term) or term, like)
+        if variable is None:
+            return None
+        built.append((1, variable))
+    total = sums.build(built, 0, product.leaves, like)
+    if total is None:
+        return None
+    rest.coefficient, rest.leaves = product.coefficient, product.leaves
+    rest.powers = {other: exponent for other, exponent in outer.items() if other not in moved}
+    rest.multiply(total, 1)
+    return rest
+
+
+def _cancelling(outer, terms):
+    """The logistic factors among ``outer`` whose exponents have the other sign in one of the terms."""
+    moved = set()
+    for term in terms:
+        joint = dict(outer)
+        joint.update({factor: 0 for factor in term.powers if factor not in outer})
+        pairs = pairs_of(joint)
+        for pair in pairs:
+            inside = [(factor, term.powers[factor]) for factor, _, _ in pair.factors if factor in term.powers]
+            outside = [(factor, outer[factor]) for factor, _, _ in pair.factors if factor in outer]
+            if inside and outside and _opposed(pair, inside, outside):
+                moved.update([factor for factor, _ in outside])
+    return moved
+
+
+def _opposed(pair, inside, outside):
+    """Whether S(t) or S(-t) has exponents of different signs in the two lists of factors."""
+    sums_of_powers = []
+    for factors in (inside, outside):
+        part = Pair(pair.form)
+        for factor, exponent in factors:
+            inner = logistic_powers(factor)
+            part.take(factor, inner, linear_form(inner[0]) != pair.form, exponent)
+        sums_of_powers.append(part.exponents())
+    (a, b), (c, d) = sums_of_powers
+    return a * c < 0 or b * d < 0
+
+
+def _within(fgraph, variable, keys):
+    """Whether a larger tree, joined by nodes of ``keys`` and by negations, contains ``variable``: its root will look."""
+    while True:
+        if is_inside(fgraph, variable, keys):
+            return True
+        if not is_inside(fgraph, variable, ("neg",)):
+            return False
+        variable = only_reader(fgraph, variable)
+
+
+def logistic_product(fgraph, node):
+    """Put the logistic factors of a product into stable form."""
+    out = node.outputs[0]
+    if not is_inexact(out) or _within(fgraph, out, _FRACTIONS):
+        return None
+    readers = readers_in(fgraph)
+    product = product_of(out, readers)
+    if not any([key(factor) in ("sigmoid", "add", "sub", "exp") for factor in product.powers]):
+        return None
+    result = stabilized(product)
+    if result is None and any([key(factor) in products.KEYS for factor in product.powers]):
+        wide = product_of(out, lambda variable: 1, NEARBY)
+        result = stabilized(wide)
+    result = distributed(result or product, out, readers) or result
+    return None if result is None else products.build(result, out)
+
+
+def complement(fgraph, node):
+    """``X - X*S(t) -> X*S(-t)``, among the terms of a sum."""
+    out = node.outputs[0]
+    if not is_inexact(out) or _within(fgraph, out, _SUMS):
+        return None
+    readers = readers_in(fgraph)
+    total = sum_of(out, readers)
+    if len(total.terms) > LARGEST_SUM or not any([key(term) in _MAY_HOLD_SIGMOID for _, term in total.terms]):
+        return None
+    terms = []
+    for sign, variable in total.terms:
+        term = product_of(variable, readers)
+        term.coefficient = term.coefficient * sign
+        terms.append(term)
+    constant = Product()
+    constant.coefficient = total.constant
+    found = _complementary(terms + [constant])
+    if found is None:
+        return None
+    whole, part, sigmoid = found
+    joined = Product()
+    joined.coefficient, joined.powers = whole.coefficient, dict(whole.powers)
+    joined.leaves = total.leaves
+    joined.multiply(apply_op("sigmoid", negated(sigmoid.owner.inputs[0])), 1)
+    variable = products.build(joined, out)
+    if variable is None:
+        return None
+    kept = [pair for pair, term in zip(total.terms, terms) if term is not whole and term is not part]
+    return sums.build(kept + [(1, variable)], 0 if whole is constant else total.constant, total.leaves, out)
+
+
+_FRACTIONS = products.KEYS - {"neg"}
+_SUMS = sums.KEYS - {"neg"}
+_MAY_HOLD_SIGMOID = products.KEYS | {"sigmoid"}
+
+
+def _complementary(terms):
+    """``(X, X*S, S)`` where the second's coefficient is minus the first's, or None."""
+    by_signature = {}
+    for term in terms:
+        by_signature.setdefault(term.signature(), term)
+    for term in terms:
+        for factor, exponent in term.powers.items():
+            if exponent > 0 and key(factor) == "sigmoid":
+                rest = dict(term.powers)
+                rest[factor] -= 1
+                whole = by_signature.get(frozenset([item for item in rest.items() if item[1]]))
+                if whole is not None and whole.coefficient == -term.coefficient and whole.coefficient != 0:
+                    return whole, term, factor
+    return None
+
+
+REWRITES = [
+    Rewrite("local_1msigmoid", ("add", "sub"), complement, (FAST_RUN,)),
+    Rewrite("local_sigm_times_exp", ("mul", "true_div", "inv", "sqr", "pow"), logistic_product,
+            (FAST_RUN, "local_inv_1_plus_exp", "local_exp_over_1_plus_exp")),
+]

@@ -1,0 +1,30 @@
+"""Merging: equal computations on equal inputs become one, equal constants too.
+
+One walk in topological order with a table of what has been seen (hash consing). A node's inputs are merged before it is looked
+at, so a node is looked at once, whatever its depth.
+"""
+from phintys.graph.variable import Constant
+
+
+def merge(fgraph):
+    """Merge equal nodes and constants of ``fgraph`` in place; answers how many replacements were made."""
+    nodes, constants, merged = {}, {}, 0
+    checked = {}                       # Constant -> the one that stands for it
+    for node in fgraph.toposort():
+        inputs = node.inputs
+        for position, variable in enumerate(inputs):
+            if variable.owner is None and isinstance(variable, Constant):
+                kept = checked.get(variable)
+                if kept is None:
+                    kept = checked[variable] = constants.setdefault(variable.merge_signature(), variable)
+                if kept is not variable:
+                    fgraph.change_input(node, position, kept, reason="merge")
+                    merged += 1
+        signature = (node.op, *inputs)
+        kept = nodes.setdefault(signature, node)
+        if kept is not node and [out.type for out in kept.outputs] == [out.type for out in node.outputs]:
+            merged += 1
+            for old, new in zip(node.outputs, kept.outputs):
+                new.name = new.name or old.name
+                fgraph.replace(old, new, reason="merge")
+    return merged

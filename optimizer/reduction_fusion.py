@@ -1,0 +1,37 @@
+"""Reduction fusion: a reduction of an elementwise value that nobody else reads becomes one `FusedReduction`.
+
+It runs after elementwise fusion, so the producer is a whole group. The value that is reduced is never stored.
+"""
+from phintys.ops.careduce import All, Any, CAReduce, CAReduceDtype, FusedReduction, Max, Min, Prod, Sum
+from phintys.ops.composite import Composite
+from phintys.ops.elementwise import Elemwise
+from phintys.optimizer.fusion import OPERANDS, Assembly
+
+FUSABLE = frozenset([Sum, Prod, Max, Min, All, Any, CAReduce, CAReduceDtype])
+
+
+def fuse_reductions(fgraph):
+    """Fuse reductions with their producers in place; answers how many."""
+    made = 0
+    for node in fgraph.toposort():
+        if type(node.op) not in FUSABLE:
+            continue
+        value = node.inputs[0]
+        producer = value.owner
+        if producer is None or type(producer.op) is not Elemwise or len(producer.outputs) != 1 \
+                or len(fgraph.clients[value]) != 1 or len(producer.inputs) > OPERANDS:
+            continue
+        assembly = Assembly()
+        assembly.add(producer)
+        scalar_op = assembly.finish(producer.outputs)
+        if len(scalar_op.steps) == 1 and not scalar_op.constants and type(producer.op.scalar_op) is not Composite \
+                and len(assembly.inputs) == len(producer.inputs):
+            scalar_op = producer.op.scalar_op
+        if not assembly.inputs:
+            continue
+        fused = FusedReduction(node.op, scalar_op)(*assembly.inputs)
+        if fused.type == node.outputs[0].type:
+            fused.name = node.outputs[0].name
+            fgraph.replace(node.outputs[0], fused, reason="reduction_fusion")
+            made += 1
+    return made

@@ -1,0 +1,116 @@
+"""What rewrites ask about variables, and how they make new ones: keys, constant values, casts, broadcasting, origins.
+
+Everything here looks at a bounded neighbourhood of a variable and changes no graph.
+"""
+import numpy
+
+from phintys.graph.variable import Constant
+from phintys.ops import scalar
+from phintys.ops.dtypes import continuous_dtypes, uint_dtypes
+from phintys.ops.elementwise import Elemwise
+from phintys.ops.scalar_op import SCALAR_OPS
+from phintys.ops.tensor_type import TensorType
+
+LOOK_THROUGH = 8               # nodes that `constant_value` looks through
+_types = {}                    # (dtype, ndim) -> the type of constants that broadcast everywhere
+
+
+def key_of(op):
+    """What rewrites are indexed by: the scalar op's name for elementwise ops, the class's name for others."""
+    if type(op) is Elemwise:
+        return op.scalar_op.name
+    return type(op).__name__
+
+
+def key(variable):
+    """The key of the node that computes ``variable``, or None."""
+    return key_of(variable.owner.op) if variable.owner is not None else None
+
+
+def is_inexact(variable):
+    """Whether the dtype is floating point or complex."""
+    return variable.type.dtype in continuous_dtypes
+
+
+def is_unsigned(variable):
+    """Whether negation leaves the range of the dtype (bool, too)."""
+    return variable.type.dtype in uint_dtypes or variable.type.dtype == "bool"
+
+
+def constant_value(variable):
+    """The one number that all elements of ``variable`` are known to have, as a Python number, else None.
+
+    Looks through dimshuffles and fills of constants.
+    """
+    for _ in range(LOOK_THROUGH):
+        if isinstance(variable, Constant):
+            data = variable.data
+            return data.item() if isinstance(data, numpy.ndarray) and data.size == 1 else None
+        node = variable.owner
+        if node is None:
+            return None
+        name = key_of(node.op)
+        if name == "DimShuffle" or name == "Alloc":
+            variable = node.inputs[0]
+        elif name == "second":
+            variable = node.inputs[1]
+        else:
+            return None
+    return None
+
+
+def constant(value, dtype, ndim):
+    """A constant of ``ndim`` dimensions of length 1."""
+    kind = _types.get((dtype, ndim))
+    if kind is None:
+        kind = _types[dtype, ndim] = TensorType(dtype, (True,) * ndim)
+    if isinstance(value, int):
+        value = numpy.asarray(value % 2 ** 64, "uint64").astype(dtype)      # integers wrap around
+    return kind.make_constant(numpy.full((1,) * ndim, value, dtype))
+
+
+def readers_in(fgraph):
+    """A function from variables to the number of their readers; those not in the graph yet will have one."""
+    clients = fgraph.clients
+    return lambda variable: len(clients[variable]) if variable in clients else 1
+
+
+def constant_like(value, like):
+    """A constant with the dtype and rank of ``like`` that broadcasts against it."""
+    return constant(value, like.type.dtype, like.type.ndim)
+
+
+def apply_op(name, *inputs):
+    """A new variable: the elementwise op called ``name`` of ``inputs``."""
+    return SCALAR_OPS[name].elementwise(*inputs)
+
+
+def as_type(variable, wanted, leaves):
+    """``variable`` with the dtype and broadcastable pattern of the type ``wanted``, or None when that cannot be.
+
+    Parameters
+    ----------
+    variable : Variable
+    wanted : TensorType
+    leaves : list of Variable
+        Variables of the wanted rank whose lengths broadcast to the wanted shape; used when ``variable`` lost a length.
+    """
+    if variable.type == wanted:
+        return variable
+    if type(variable.type) is not type(wanted) or variable.type.ndim != wanted.ndim:
+        return None
+    if variable.type.dtype != wanted.dtype:
+        variable = scalar.cast_op(wanted.dtype)(variable)
+    return spread_over(variable, wanted.broadcastable, leaves)
+
+
+def spread_over(variable, broadcastable, leaves):
+    """``variable`` filled over as many ``leaves`` as it takes to get the pattern, or None."""
+    for leaf in leaves:
+        mine = variable.type.broadcastable
+        if mine == broadcastable:
+            break
+        if leaf.type.ndim == len(mine) and any(m and not w and not f for m, w, f in
+                                               zip(mine, broadcastable, leaf.type.broadcastable)):
+            variable = scalar.second(leaf, variable)
+    return variable if variable.type.broadcastable == broadcastable else None

@@ -1,0 +1,74 @@
+"""Views: dimshuffles that do nothing or follow each other, reshapes and rebroadcasts without effect, casts of casts."""
+from numpy import can_cast
+
+from phintys.ops.dtypes import ALL_DTYPES, discrete_dtypes
+from phintys.optimizer.database import FAST_RUN, Rewrite
+from phintys.optimizer.values import apply_op, key
+
+
+def dimshuffle(fgraph, node):
+    """``DimShuffle`` without effect, or of another one."""
+    inner, order = node.inputs[0], node.op.new_order
+    if order == tuple(range(inner.type.ndim)):
+        return inner
+    if key(inner) != "DimShuffle":
+        return None
+    earlier = inner.owner.op.new_order
+    source = inner.owner.inputs[0]
+    return source.dimshuffle(*["x" if axis == "x" else earlier[axis] for axis in order])
+
+
+def reshape_of_reshape(fgraph, node):
+    """``Reshape(Reshape(x, s), t) -> Reshape(x, t)``."""
+    inner = node.inputs[0]
+    return node.op(inner.owner.inputs[0], node.inputs[1]) if key(inner) == "Reshape" else None
+
+
+def useless_reshape(fgraph, node):
+    """A reshape of a vector to a vector, or to the static shape it has."""
+    inner, out = node.inputs[0], node.outputs[0]
+    if inner.type == out.type and (inner.type.ndim == 1 and key(node.inputs[1]) is None and _is_open(node.inputs[1])
+                                   or None not in inner.type.shape and inner.type.shape == out.type.shape):
+        return inner
+    return None
+
+
+def _is_open(lengths):
+    """Whether a constant shape is ``[-1]``."""
+    return getattr(lengths, "data", None) is not None and lengths.data.size == 1 and int(lengths.data.reshape(())) == -1
+
+
+def rebroadcast(fgraph, node):
+    """A rebroadcast that declares what is known."""
+    return node.inputs[0] if node.inputs[0].type == node.outputs[0].type else None
+
+
+def cast(fgraph, node):
+    """A cast to the dtype a variable has, and a cast of a cast where the first one loses nothing."""
+    inner, out = node.inputs[0], node.outputs[0]
+    if inner.type.dtype == out.type.dtype:
+        return inner
+    name = key(inner)
+    if name is None or not name.startswith("convert_to_"):
+        return None
+    source = inner.owner.inputs[0]
+    if not _keeps(source.type.dtype, inner.type.dtype):
+        return None
+    return source if source.type.dtype == out.type.dtype else apply_op("convert_to_" + out.type.dtype, source)
+
+
+def _keeps(narrow, wide):
+    """Whether all values of one dtype are values of the other."""
+    return can_cast(narrow, wide) and not (narrow in WIDE_INTEGERS and wide not in discrete_dtypes)
+
+
+WIDE_INTEGERS = ("int64", "uint64")     # NumPy calls their casts to float64 safe, but they lose digits
+
+
+REWRITES = [
+    Rewrite("local_dimshuffle_lift", ("DimShuffle",), dimshuffle, (FAST_RUN, "local_useless_dimshuffle")),
+    Rewrite("local_reshape_chain", ("Reshape",), reshape_of_reshape, (FAST_RUN,)),
+    Rewrite("local_useless_reshape", ("Reshape",), useless_reshape, (FAST_RUN,)),
+    Rewrite("local_useless_rebroadcast", ("Rebroadcast",), rebroadcast, (FAST_RUN,)),
+    Rewrite("local_cast_cast", ["convert_to_" + dtype for dtype in ALL_DTYPES], cast, (FAST_RUN,)),
+]

@@ -1,0 +1,81 @@
+"""Builds the extension modules of phintys.
+
+The folders of the repository are mapped to one import name (``vm/`` is ``phintys.vm``, ``api/`` is ``phintys``), so
+nothing but ``phintys`` is installed. Cython resolves ``cimport phintys.vm.abi`` by folder names, hence the links under
+``build/cimport``. ``PHINTYS_ONLY=ops.blas_kernel`` builds just the named modules (comma separated) while developing.
+What a wheel holds besides modules is listed in ``pyproject.toml``, what a source distribution holds in ``MANIFEST.in``.
+"""
+import os
+from pathlib import Path
+
+import numpy
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+from setuptools.command.build_py import build_py
+
+ROOT = Path(__file__).resolve().parent
+NATIVE_FOLDERS = ("vm", "ops")
+COMPILE_ARGS = ["-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-Wno-unused-function"]
+DIRECTIVES = {"language_level": 3, "boundscheck": False, "wraparound": False, "cdivision": True,
+              "initializedcheck": False, "freethreading_compatible": False}
+
+
+def link_cimport_root():
+    """Make ``build/cimport/phintys/{vm,ops}`` point at the source folders; answer the root for ``include_path``."""
+    root = ROOT / "build" / "cimport"
+    package = root / "phintys"
+    package.mkdir(parents=True, exist_ok=True)
+    (package / "__init__.py").touch()
+    for folder in NATIVE_FOLDERS:
+        link = package / folder
+        if link.is_symlink():
+            link.unlink()
+        link.symlink_to(ROOT / folder, target_is_directory=True)
+    return root
+
+
+def write_opcodes(root):
+    """Write the interpreter's opcode numbers from the table in ``vm/opcodes.py``."""
+    table = {}
+    exec((ROOT / "vm" / "opcodes.py").read_text(), table)
+    target, text = root / "opcodes.pxi", table["cython_enum"]()
+    if not target.exists() or target.read_text() != text:
+        target.write_text(text)
+
+
+def extensions():
+    """One extension module per ``.pyx`` file; C headers beside it are its dependencies."""
+    chosen = [name for name in os.environ.get("PHINTYS_ONLY", "").split(",") if name]
+    for folder in NATIVE_FOLDERS:
+        headers = [str(path.relative_to(ROOT)) for path in sorted((ROOT / folder).glob("*.h"))]
+        for source in sorted((ROOT / folder).glob("*.pyx")):
+            name = f"{folder}.{source.stem}"
+            if chosen and name not in chosen:
+                continue
+            yield Extension("phintys." + name, [str(source.relative_to(ROOT))], depends=headers,
+                            include_dirs=[numpy.get_include(), folder],
+                            define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"),
+                                           ("NPY_TARGET_VERSION", "NPY_2_0_API_VERSION")],
+                            extra_compile_args=COMPILE_ARGS, extra_link_args=["-pthread"])
+
+
+class BuildWithoutLeftovers(build_py):
+    """Removes what an earlier build left, so that a file deleted from the sources does not live on in the next wheel."""
+
+    def run(self):
+        # Modules of this build stay: compiling them takes a minute, everything else is copied in no time.
+        modules = {extension.name.replace(".", "/") for extension in self.distribution.ext_modules}
+        build = Path(self.build_lib)
+        for path in build.rglob("*"):
+            is_module = path.suffix == ".so" and str(path.relative_to(build)).split(".")[0] in modules
+            if path.is_file() and not is_module:
+                path.unlink()
+        super().run()
+
+
+os.chdir(ROOT)
+CIMPORT_ROOT = link_cimport_root()
+write_opcodes(CIMPORT_ROOT)
+setup(ext_modules=cythonize(list(extensions()), include_path=[str(CIMPORT_ROOT)], compiler_directives=DIRECTIVES),
+      cmdclass={"build_py": BuildWithoutLeftovers},
+      options={"build_ext": {"parallel": len(os.sched_getaffinity(0))}})

@@ -1,0 +1,469 @@
+"""``phintys.function``: what it accepts, what it refuses, and what a call does."""
+import copy
+import os
+import pickle
+import threading
+import warnings
+
+import numpy
+import pytest
+
+import phintys
+import phintys.tensor as T
+from phintys import In, Out, function, shared
+from phintys.compile import UnusedInputError
+from phintys.gof import MissingInputError
+
+
+# ---- good input ------------------------------------------------------------------------------------------------------
+x, y, v, m, i = T.dscalar("x"), T.dscalar("y"), T.dvector("v"), T.dmatrix("m"), T.iscalar("i")
+fx, fv = T.fscalar("fx"), T.fvector("fv")
+row, col = T.drow("row"), T.dcol("col")
+
+
+
+class Labelled(numpy.ndarray):
+    """An array with something more to it."""
+
+
+# (name, inputs, outputs, arguments, expected)
+GOOD = [
+    ("python float", [x], x + 1, (2.0,), 3.0),
+    ("python int for a float", [x], x + 1, (2,), 3.0),
+    ("python bool for a float", [x], x + 1, (True,), 2.0),
+    ("python float for float32, when exact", [fx], fx + 1, (2.5,), numpy.float32(3.5)),
+    ("numpy scalar", [x], x + 1, (numpy.float32(2),), 3.0),
+    ("0-d array", [x], x + 1, (numpy.array(2.0),), 3.0),
+    ("list for a vector", [v], v * 2, ([1, 2, 3],), [2.0, 4.0, 6.0]),
+    ("nested lists for a matrix", [m], m.T, ([[1, 2], [3, 4]],), [[1.0, 3.0], [2.0, 4.0]]),
+    ("int array for float64", [v], v + 0.5, (numpy.arange(3),), [0.5, 1.5, 2.5]),
+    ("float32 array for float64", [v], v + 1, (numpy.ones(2, "float32"),), [2.0, 2.0]),
+    ("int8 array for int32", [i], i + 1, (numpy.int8(3),), 4),
+    ("empty", [v], v + 1, (numpy.zeros(0),), []),
+    ("negative strides", [v], v + 0, (numpy.arange(4.0)[::-1],), [3.0, 2.0, 1.0, 0.0]),
+    ("zero strides", [v], v + 1, (numpy.broadcast_to(1.0, (3,)),), [2.0, 2.0, 2.0]),
+    ("column of a Fortran matrix", [v], v + 1, (numpy.asfortranarray(numpy.arange(6.0).reshape(2, 3))[:, 1],), [2.0, 5.0]),
+    ("byte-swapped", [v], v + 1, (numpy.arange(3.0).astype(">f8"),), [1.0, 2.0, 3.0]),
+    ("longlong", [i], i + 1, (numpy.longlong(2),), 3),
+    ("a subclass of ndarray", [m], m + 1, (numpy.array([[1.0, 2.0]]).view(Labelled),), [[2.0, 3.0]]),
+    ("row", [row], row + 1, ([[1.0, 2.0]],), [[2.0, 3.0]]),
+    ("column and row broadcast", [row, col], row + col, ([[1.0, 2.0]], [[10.0], [20.0]]), [[11.0, 12.0], [21.0, 22.0]]),
+    ("scalar and vector broadcast", [x, v], x * v, (2.0, [1.0, 2.0]), [2.0, 4.0]),
+    ("output is an input", [v], v, ([1.0, 2.0],), [1.0, 2.0]),
+    ("output is a constant", [], T.constant([1.0, 2.0]), (), [1.0, 2.0]),
+    ("output is a view of an input", [m], m.T, ([[1.0, 2.0]],), [[1.0], [2.0]]),
+]
+
+
+@pytest.mark.parametrize("name, inputs, output, arguments, expected", GOOD, ids=[row[0] for row in GOOD])
+def test_good_input(name, inputs, output, arguments, expected):
+    result = function(inputs, output)(*arguments)
+    assert type(result) is numpy.ndarray
+    assert result.dtype == output.dtype and result.ndim == output.ndim
+    numpy.testing.assert_array_equal(result, expected)
+
+
+def test_misaligned_arguments_are_converted_or_refused():
+    raw = numpy.zeros(8 * 3 + 1, "uint8")
+    values = raw[1:].view("float64")
+    values[:] = [1, 2, 3]
+    assert not values.flags.aligned
+    try:
+        result = function([v], v + 1)(values)
+    except TypeError as error:
+        assert "aligned" in str(error)
+    else:
+        numpy.testing.assert_array_equal(result, [2.0, 3.0, 4.0])
+
+
+def test_memmaps_are_arrays(tmp_path):
+    values = numpy.memmap(tmp_path / "values", dtype="float64", mode="w+", shape=(3,))
+    values[:] = [1, 2, 3]
+    result = function([v], v + 1)(values)
+    assert type(result) is numpy.ndarray
+    numpy.testing.assert_array_equal(result, [2.0, 3.0, 4.0])
+
+
+def test_arguments_are_never_written():
+    values = numpy.array([3.0, 1.0, 2.0])
+    values.flags.writeable = False
+    f = function([v], [v, v + 1, T.exp(v) * v])
+    f(values)
+    numpy.testing.assert_array_equal(values, [3.0, 1.0, 2.0])
+
+
+def test_results_share_no_memory_with_arguments_or_each_other():
+    values = numpy.arange(6.0).reshape(2, 3)
+    results = function([m], [m, m.T, m, m + 1, m + 1])(values)
+    for position, result in enumerate(results):
+        assert not numpy.may_share_memory(result, values)
+        for other in results[position + 1:]:
+            assert not numpy.may_share_memory(result, other)
+
+
+def test_results_outlive_the_function_and_its_next_calls():
+    f = function([v], T.exp(v))
+    first = f(numpy.zeros(1000))
+    f(numpy.ones(1000))
+    del f
+    numpy.testing.assert_array_equal(first, numpy.ones(1000))
+
+
+# ---- forms of outputs --------------------------------------------------------------------------------------------------
+OUTPUT_FORMS = [
+    ("none", None, []),
+    ("one", x + 1, 3.0),
+    ("Out", Out(x + 1, borrow=True), 3.0),
+    ("list of one", [x + 1], [3.0]),
+    ("tuple", (x + 1, x * 2), [3.0, 4.0]),
+    ("the same twice", [x + 1, x + 1, x, x], [3.0, 3.0, 2.0, 2.0]),
+    ("dict", {"b": x + 1, "a": x * 2}, {"a": 4.0, "b": 3.0}),
+    ("dict of one", {"only": x}, {"only": 2.0}),
+    ("empty list", [], []),
+]
+
+
+@pytest.mark.parametrize("name, outputs, expected", OUTPUT_FORMS, ids=[row[0] for row in OUTPUT_FORMS])
+def test_form_of_outputs(name, outputs, expected):
+    result = function([x], outputs, on_unused_input="ignore")(2.0)
+    assert result == expected
+    assert isinstance(result, type(expected)) or isinstance(expected, float)
+
+
+# ---- arguments by name, defaults, states -------------------------------------------------------------------------------
+def test_arguments_by_name():
+    f = function([x, y], x - y)
+    assert f(5.0, y=2.0) == f(x=5.0, y=2.0) == f(y=2.0, x=5.0) == 3.0
+
+
+def test_defaults():
+    f = function([x, In(y, value=10.0)], x + y)
+    assert [f(1.0), f(1.0, 2.0), f(1.0, y=3.0), f(1.0)] == [11.0, 3.0, 4.0, 11.0]
+
+
+def test_names_of_inputs():
+    f = function([In(x, name="left"), In(y, name="right", value=1.0)], x - y)
+    assert f(left=5.0) == 4.0 and f(right=5.0, left=6.0) == 1.0
+
+
+def test_strict_and_downcast():
+    with pytest.raises(TypeError):
+        function([In(v, strict=True)], v + 1)([1.0, 2.0])
+    f = function([In(fv, allow_downcast=True)], fv + 1)
+    numpy.testing.assert_array_equal(f(numpy.array([0.1])), numpy.float32([0.1]) + 1)
+    g = function([fv], fv + 1, allow_input_downcast=True)
+    assert g([0.1]).dtype == "float32"
+
+
+def test_python_floats_may_lose_precision_only_for_floatX():
+    f = function([fx], fx)
+    with pytest.raises(TypeError):
+        f(0.1)
+    with phintys.change_flags(floatX="float32"):
+        assert f(0.1) == numpy.float32(0.1)
+
+
+def test_states_keep_their_updates():
+    state = T.dscalar("state")
+    f = function([x, In(state, value=10.0, update=state + x)], state)
+    assert [float(f(1.0)), float(f(2.0)), float(f[state])] == [10.0, 11.0, 13.0]
+    f[state] = 100.0
+    assert float(f(1.0)) == 100.0 and float(f(1.0, 5.0)) == 5.0 and float(f(1.0, state=7.0)) == 7.0
+    assert float(f["state"]) == 8.0
+
+
+# ---- updates -----------------------------------------------------------------------------------------------------------
+def test_updates_are_computed_from_old_values():
+    a, b = shared(1.0, "a"), shared(2.0, "b")
+    function([], [], updates=[(a, b), (b, a)])()
+    assert (a.get_value(), b.get_value()) == (2.0, 1.0)
+
+
+@pytest.mark.parametrize("form", [dict, list, phintys.OrderedUpdates, lambda pairs: [list(pair) for pair in pairs]])
+def test_forms_of_updates(form):
+    a, b = shared(1.0, "a"), shared(numpy.zeros(2), "b")
+    f = function([x], a + x, updates=form([(a, a + x), (b, b + a)]))
+    assert f(5.0) == 6.0
+    assert a.get_value() == 6.0
+    numpy.testing.assert_array_equal(b.get_value(), [1.0, 1.0])
+
+
+# (name, new value of a float64 vector with value [1, 2], expected)
+UPDATE_VALUES = [
+    ("itself", lambda s: s, [1.0, 2.0]),
+    ("an input", lambda s: v, [7.0, 8.0]),
+    ("a constant", lambda s: T.constant([3.0, 4.0]), [3.0, 4.0]),
+    ("a value", lambda s: numpy.array([3.0, 4.0]), [3.0, 4.0]),
+    ("a view of itself", lambda s: s.dimshuffle("x", 0).dimshuffle(1, 0).flatten(), [1.0, 2.0]),
+    ("another length", lambda s: T.alloc(1.0, 3), [1.0, 1.0, 1.0]),
+]
+
+
+@pytest.mark.parametrize("name, new_value, expected", UPDATE_VALUES, ids=[row[0] for row in UPDATE_VALUES])
+def test_update_to(name, new_value, expected):
+    s = shared(numpy.array([1.0, 2.0]), "s")
+    f = function([v], [s, s + v], updates={s: new_value(s)})
+    argument = numpy.array([7.0, 8.0])
+    old, total = f(argument)
+    numpy.testing.assert_array_equal(old, [1.0, 2.0])
+    numpy.testing.assert_array_equal(total, [8.0, 10.0])
+    argument[:] = -1
+    old[:] = -1
+    numpy.testing.assert_array_equal(s.get_value(), expected)
+
+
+def test_functions_share_variables():
+    s = shared(0.0, "s")
+    add, read = function([x], [], updates={s: s + x}), function([], s)
+    add(2.0)
+    add(3.0)
+    assert read() == 5.0
+    s.set_value(1.0)
+    add(1.0)
+    assert read() == 2.0
+
+
+def test_default_updates():
+    a, b = shared(0.0, "a"), shared(0.0, "b")
+    a.default_update, b.default_update = a + 1, b + a
+    function([], b)()                                   # b's default update brings in a, whose own is applied, too
+    assert (a.get_value(), b.get_value()) == (1.0, 0.0)
+    function([], b, no_default_updates=True)()
+    assert (a.get_value(), b.get_value()) == (1.0, 0.0)
+    function([], b, no_default_updates=[b])()
+    assert (a.get_value(), b.get_value()) == (1.0, 0.0)
+    function([], [a, b], no_default_updates=[a])()
+    assert (a.get_value(), b.get_value()) == (1.0, 1.0)
+    function([], a, updates={a: a * 10})()
+    assert a.get_value() == 10.0
+
+
+def test_a_failing_call_changes_nothing():
+    s, t = shared(numpy.zeros(2), "s"), shared(0.0, "t")
+    f = function([v], s * 2, updates=[(t, t + 1), (s, s + v)])
+    with pytest.raises(ValueError):
+        f(numpy.zeros(3))
+    assert t.get_value() == 0.0
+    numpy.testing.assert_array_equal(s.get_value(), [0.0, 0.0])
+    f(numpy.ones(2))
+    assert t.get_value() == 1.0
+    numpy.testing.assert_array_equal(s.get_value(), [1.0, 1.0])
+
+
+# ---- givens ------------------------------------------------------------------------------------------------------------
+def test_givens():
+    s = shared(numpy.arange(4.0), "s")
+    assert function([x], (v * x).sum(), givens={v: s})(2.0) == 12.0
+    assert function([y], x + 1, givens=[(x, y * 2)])(3.0) == 7.0
+    inner = x * 2
+    assert function([y], inner + 1, givens={inner: y})(3.0) == 4.0
+    assert function([x], s.sum() + x, givens={s: numpy.ones(2)})(1.0) == 3.0
+
+
+def test_givens_of_another_type():
+    with pytest.raises(TypeError):
+        function([v], x + 1, givens={x: v})
+    numpy.testing.assert_array_equal(function([v], x + 1, givens={x: v}, rebuild_strict=False)([1.0, 2.0]), [2.0, 3.0])
+
+
+def test_the_users_graph_is_not_changed():
+    z = T.log(T.exp(x)) * 1 + 0
+    before = phintys.printing.debugprint(z, file="str")
+    f = function([x], z)
+    assert phintys.printing.debugprint(z, file="str") == before
+    assert not {z.owner} & f.maker.fgraph.apply_nodes
+
+
+def test_an_input_cuts_the_graph():
+    middle = x * 2
+    assert function([middle], middle + 1)(5.0) == 6.0
+
+
+# ---- bad input: compile time ---------------------------------------------------------------------------------------------
+s = shared(numpy.zeros(2), "s")
+unknown = T.dscalar("unknown")
+
+# (name, what to do, exception, words of the message)
+REFUSED = [
+    ("inputs are no list", lambda: function(x, x), TypeError, "contained in a list"),
+    ("input is a number", lambda: function([3], x), TypeError, "Unknown input type"),
+    ("input is a constant", lambda: function([T.constant(1.0)], x), TypeError, "Constants not allowed"),
+    ("input is shared", lambda: function([s], s), TypeError, "Cannot use a shared variable"),
+    ("input twice", lambda: function([x, y, x], x + y), UnusedInputError, "used twice.*0 and 2"),
+    ("input unused", lambda: function([x, y], x), UnusedInputError, "index 1.* y"),
+    ("input missing", lambda: function([x], x + unknown), MissingInputError, "unknown"),
+    ("output is a number", lambda: function([x], 3), TypeError, "Received 3"),
+    ("output in a list is a number", lambda: function([x], [x, 3]), TypeError, "Received 3"),
+    ("key of outputs is no string", lambda: function([x], {1: x}), AssertionError, "strings"),
+    ("update of an input", lambda: function([x], x, updates={x: x + 1}), TypeError, "must be a SharedVariable"),
+    ("update of an expression", lambda: function([], s, updates=[(s * 2, s)]), TypeError, "must be a SharedVariable"),
+    ("update twice", lambda: function([], s, updates=[(s, s), (s, s + 1)]), ValueError, "already has an update"),
+    ("update of another dtype", lambda: function([], s, updates={s: T.cast(s, "float32")}), TypeError, "same type"),
+    ("update of another rank", lambda: function([], s, updates={s: s.sum()}), TypeError, "same type"),
+    ("update of another broadcastable", lambda: function([], s, updates={s: s.sum(keepdims=True)}), TypeError,
+     "unbroadcast"),
+    ("updates are one pair", lambda: function([], s, updates=(s, s + 1)), ValueError, "lists/tuples with 2 elements"),
+    ("given replaces an input", lambda: function([x], x, givens={x: y}), RuntimeError, "Replacing inputs"),
+    ("given key is a number", lambda: function([x], x, givens={3: y}), TypeError, "given keys must be Variable"),
+    ("givens depend on each other", lambda: function([], x, givens=[(x, y + 1), (y, T.constant(1.0))]),
+     AssertionError, "old_v"),
+    ("no_default_updates is a string", lambda: function([x], x, no_default_updates="a"), TypeError, "boolean or a list"),
+    ("unknown mode", lambda: function([x], x, mode="FASTER"), Exception, "FASTER"),
+    ("later mode", lambda: function([x], x, mode="DebugMode"), NotImplementedError, "DebugMode"),
+    ("profile", lambda: function([x], x, profile=True), NotImplementedError, "profile"),
+    ("unknown reaction", lambda: function([x], x, on_unused_input="shout"), ValueError, "shout"),
+    ("name of an input is a number", lambda: In(x, name=3), TypeError, "string"),
+    ("mutable without borrow", lambda: In(x, mutable=True, borrow=False), AssertionError, "incompatible"),
+    ("update of an input has another type", lambda: In(x, value=1.0, update=v), TypeError, "same"),
+    ("implicit without value", lambda: In(x, implicit=True), TypeError, "default value"),
+    ("gradient of a vector", lambda: phintys.grad(v * 2, v), TypeError, "scalar"),
+    ("gradient by something disconnected", lambda: phintys.grad(x ** 2, y), ValueError, "y"),
+]
+
+
+@pytest.mark.parametrize("name, act, exception, words", REFUSED, ids=[row[0] for row in REFUSED])
+def test_refused(name, act, exception, words):
+    with pytest.raises(exception, match="(?s)" + words):
+        act()
+
+
+def test_unused_inputs():
+    with pytest.warns(UserWarning, match="index 1"):
+        f = function([x, y], x, on_unused_input="warn")
+    assert f(1.0, 2.0) == 1.0
+    assert function([x, y], x, on_unused_input="ignore")(1.0, 2.0) == 1.0
+    with phintys.change_flags(on_unused_input="ignore"):
+        assert function([x, y], x)(1.0, 2.0) == 1.0
+
+
+# ---- bad input: run time -------------------------------------------------------------------------------------------------
+# (name, inputs, output, arguments, keywords, exception, words of the message)
+BAD_CALLS = [
+    ("float64 array for float32", [fv], fv + 1, (numpy.array([0.1]),), {}, TypeError, "fv.*index 0"),
+    ("float for int", [i], i + 1, (1.5,), {}, TypeError, "int32"),
+    ("complex for float", [x], x + 1, (1j,), {}, TypeError, "index 0"),
+    ("string", [x], x + 1, ("3",), {}, TypeError, "index 0"),
+    ("None", [x], x + 1, (None,), {}, TypeError, "index 0"),
+    ("object", [x], x + 1, (object(),), {}, TypeError, "index 0"),
+    ("variable", [x], x + 1, (y,), {}, TypeError, "Variable"),
+    ("masked array", [v], v + 1, (numpy.ma.masked_array([1.0, 2.0], [True, False]),), {}, TypeError, "mask"),
+    ("rank too high", [x, v], x + v, (1.0, numpy.zeros((2, 2))), {}, TypeError, "(?i)index 1.*dimensions"),
+    ("rank too low", [m], m + 1, (numpy.zeros(2),), {}, TypeError, "(?i)dimensions"),
+    ("ragged lists", [m], m + 1, ([[1.0], [1.0, 2.0]],), {}, TypeError, "index 0"),
+    ("length at a broadcastable axis", [row], row + 1, (numpy.zeros((2, 2)),), {}, TypeError, "broadcastable"),
+    ("missing", [x, y], x + y, (1.0,), {}, TypeError, "Missing required input.*y"),
+    ("surplus", [x], x + 1, (1.0, 2.0), {}, TypeError, "Too many parameter"),
+    ("twice", [x, y], x + y, (1.0,), {"x": 2.0}, TypeError, "x"),
+    ("unknown keyword", [x], x + 1, (1.0,), {"z": 2.0}, TypeError, "z"),
+    ("shapes that do not fit", [v, m], v + m, (numpy.zeros(2), numpy.zeros((2, 3))), {}, ValueError, "test_function.py"),
+    ("shapes that do not multiply", [m, v], T.dot(m, v), (numpy.zeros((2, 3)), numpy.zeros(2)), {}, ValueError,
+     "test_function.py"),
+]
+
+
+@pytest.mark.parametrize("name, inputs, output, arguments, keywords, exception, words", BAD_CALLS,
+                         ids=[row[0] for row in BAD_CALLS])
+def test_bad_call(name, inputs, output, arguments, keywords, exception, words):
+    f = function(inputs, output)
+    with pytest.raises(exception, match="(?s)" + words):
+        f(*arguments, **keywords)
+
+
+def test_messages_name_function_and_argument():
+    f = function([x, v], x * v, name="scale")
+    with pytest.raises(TypeError, match=r'(?s)Bad input argument with name "v" to phintys function with name "scale" at '
+                                        r'index 1 \(0-based\).*test_function.py'):
+        f(1.0, "abc")
+
+
+def test_name_is_the_calling_line():
+    name = function([x], x).name
+    assert name.rsplit(":", 1)[0] == __file__ and name.rsplit(":", 1)[1].isdigit()
+
+
+# ---- the function as an object --------------------------------------------------------------------------------------------
+def test_maker_shows_the_compiled_graph():
+    f = function([x, y], T.exp(x) * y)
+    assert [type(node).__name__ for node in f.maker.fgraph.toposort()] == ["Apply"]
+    assert [spec.variable for spec in f.maker.inputs] == [x, y]
+    assert f.maker.mode is phintys.compile.get_mode(f.maker.mode)
+
+
+def test_copy():
+    a, b = shared(1.0, "a"), shared(100.0, "b")
+    f = function([x], a, updates={a: a + x})
+    swapped, reading = f.copy(swap={a: b}), f.copy(delete_updates=True, name="reading")
+    assert swapped(1.0) == 100.0 and b.get_value() == 101.0 and a.get_value() == 1.0
+    assert reading(1.0) == 1.0 and a.get_value() == 1.0 and reading.name == "reading"
+    assert copy.copy(f)(1.0) == 1.0 and a.get_value() == 2.0
+    with pytest.raises(ValueError, match="not found"):
+        f.copy(swap={b: a})
+    with pytest.raises(TypeError, match="same type"):
+        f.copy(swap={a: shared(numpy.zeros(2))})
+
+
+def test_pickle():
+    a = shared(1.0, "a")
+    state = T.dscalar("state")
+    f = function([x, In(state, value=0.0, update=state + 1)], [a + x, state], updates={a: a * 2}, name="f")
+    f(1.0)
+    g = pickle.loads(pickle.dumps(f))
+    assert g.name == "f" and g(1.0) == [3.0, 1.0] and g(1.0) == [5.0, 2.0]
+    assert a.get_value() == 2.0
+
+
+def test_eval():
+    assert (x + y).eval({x: 1.0, y: 2.0}) == 3.0
+    assert T.constant(2.0).eval() == 2.0
+    assert (shared(3.0) * 2).eval() == 6.0
+
+
+def test_two_threads_call_one_function():
+    a = shared(0.0)
+    f = function([v], [T.exp(v).sum()], updates={a: a + 1})
+    values = [numpy.full(1000, number / 10) for number in range(8)]
+    results = {}
+
+    def work(number):
+        results[number] = [f(values[number])[0] for _ in range(50)]
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for number, found in results.items():
+        numpy.testing.assert_allclose(found, numpy.exp(values[number]).sum(), rtol=1e-12)
+    assert a.get_value() == 400.0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_both_processes_can_call_after_a_fork():
+    f = function([v], T.exp(v).sum())
+    values = numpy.zeros(300000)                        # large enough for the workers
+    assert f(values) == 300000
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        os._exit(0 if f(values) == 300000 else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert f(values) == 300000
+
+
+def test_free_keeps_the_function_usable():
+    f = function([v], T.exp(v), mode=phintys.Mode(allow_gc=False))
+    f(numpy.zeros(100))
+    f.free()
+    assert f(numpy.zeros(3)).tolist() == [1.0, 1.0, 1.0]
+
+
+def test_deep_graphs_compile_and_run():
+    z = v
+    for number in range(3000):
+        z = T.tanh(z) + number % 3
+    result = function([v], z)(numpy.zeros(2))
+    expected = numpy.zeros(2)
+    for number in range(3000):
+        expected = numpy.tanh(expected) + number % 3
+    numpy.testing.assert_allclose(result, expected, rtol=1e-12)

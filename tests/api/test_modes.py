@@ -1,0 +1,105 @@
+"""Modes: names, tags, and that every mode computes the same."""
+import numpy
+import pytest
+
+import phintys
+import phintys.tensor as T
+from phintys import Mode, function
+from phintys.compile import get_default_mode, get_mode, predefined_modes, register_mode
+
+MODES = ["FAST_RUN", "FAST_COMPILE", "Mode", Mode(optimizer=None), Mode(optimizer="merge"), Mode("vm_nogc"),
+         Mode("cvm", "o3"), Mode(allow_gc=False), Mode().excluding("fusion"), Mode().including("unsafe")]
+
+
+@pytest.mark.parametrize("mode", MODES, ids=str)
+def test_every_mode_computes_the_same(mode):
+    x, m = T.dvector("x"), T.dmatrix("m")
+    p = 1 / (1 + T.exp(-T.dot(m, x)))
+    f = function([x, m], [p.mean(), phintys.grad((p ** 2).sum(), x), T.log(T.exp(x))], mode=mode)
+    values, matrix = numpy.array([0.5, -1.0, 2.0]), numpy.arange(6.0).reshape(2, 3) / 5
+    expected = 1 / (1 + numpy.exp(-matrix @ values))
+    for _ in range(2):
+        mean, slope, same = f(values, matrix)
+        numpy.testing.assert_allclose(mean, expected.mean(), rtol=1e-12)
+        numpy.testing.assert_allclose(slope, matrix.T @ (2 * expected ** 2 * (1 - expected)), rtol=1e-10)
+        numpy.testing.assert_allclose(same, values, rtol=1e-12)
+
+
+def test_fewer_rewrites_leave_more_nodes():
+    x = T.dvector("x")
+    z = T.exp(x) * 1 + 0 + T.exp(x)
+    count = {mode: len(function([x], z, mode=mode).maker.fgraph.apply_nodes)
+             for mode in ("FAST_RUN", Mode(optimizer=None))}
+    fast, none = count.values()
+    assert fast < none
+
+
+def test_excluding_a_family_keeps_its_nodes_apart():
+    x = T.dvector("x")
+    f = function([x], T.tanh(T.exp(x)), mode=Mode().excluding("fusion"))
+    assert len(f.maker.fgraph.toposort()) == 2
+    assert len(function([x], T.tanh(T.exp(x))).maker.fgraph.toposort()) == 1
+
+
+def test_gc_is_emitted_or_not():
+    x = T.dmatrix("x")
+    z = T.dot(T.dot(x, x), x)
+    listings = {keep: function([x], z, mode=Mode(allow_gc=not keep)).explain() for keep in (True, False)}
+    assert "DROP" in listings[False] and "DROP" not in listings[True]
+
+
+def test_allow_gc_comes_from_argument_linker_and_flag():
+    assert Mode("vm_nogc").allow_gc is False and Mode("vm_nogc", allow_gc=True).allow_gc is True
+    assert Mode("vm").allow_gc is True
+    with phintys.change_flags(allow_gc=False):
+        assert Mode("vm").allow_gc is False
+
+
+def test_flags_choose_the_default_mode():
+    assert get_default_mode().provided_optimizer == "o4"
+    with phintys.change_flags(mode="FAST_COMPILE"):
+        assert get_mode(None) is predefined_modes["FAST_COMPILE"]
+    with phintys.change_flags(optimizer="fast_compile", linker="vm_nogc"):
+        mode = get_default_mode()
+        assert mode.provided_optimizer == "fast_compile" and mode.allow_gc is False
+    with phintys.change_flags(optimizer_excluding="fusion:inplace"):
+        assert {"fusion", "inplace"} <= set(get_default_mode().query.exclude)
+    with phintys.change_flags(mode=predefined_modes["FAST_RUN"]):
+        assert get_default_mode() is predefined_modes["FAST_RUN"]
+
+
+def test_modes_are_not_changed_by_their_derivatives():
+    base = predefined_modes["FAST_RUN"]
+    before = base.query
+    base.excluding("fusion").including("unsafe")
+    assert base.query == before and "fusion" not in base.query.exclude
+
+
+def test_str():
+    assert str(Mode("cvm", "fast_run")) == "Mode(linker = cvm, optimizer = fast_run)"
+
+
+# (what to do, exception, words)
+REFUSED = [
+    (lambda: get_mode("FASTER"), ValueError, "No predefined mode exist for string: FASTER"),
+    (lambda: get_mode("DebugMode"), NotImplementedError, "DebugMode"),
+    (lambda: get_mode(3), TypeError, "3"),
+    (lambda: Mode("jit"), KeyError, "jit"),
+    (lambda: Mode(optimizer="o9"), KeyError, "o9"),
+    (lambda: register_mode("FAST_RUN", Mode()), ValueError, "already taken"),
+]
+
+
+@pytest.mark.parametrize("act, exception, words", REFUSED)
+def test_refused(act, exception, words):
+    with pytest.raises(exception, match=words):
+        act()
+
+
+def test_register_mode():
+    mode = Mode("vm_nogc", "fast_compile")
+    register_mode("mine", mode)
+    try:
+        assert function([], T.constant(1.0), mode="mine").maker.mode is mode
+    finally:
+        del predefined_modes["mine"]

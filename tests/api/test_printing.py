@@ -1,0 +1,160 @@
+"""``debugprint``, ``pp`` and ``min_informative_str``: their look, and that deep graphs print."""
+import io
+
+import numpy
+import pytest
+
+import phintys
+import phintys.tensor as T
+from phintys import In, function, pp, shared
+from phintys.printing import (
+    FunctionPrinter, INDENT_LIMIT, OperatorPrinter, PatternPrinter, debugprint, letters, min_informative_str)
+
+x, y, v, m = T.dscalar("x"), T.dscalar("y"), T.dvector("v"), T.dmatrix("m")
+
+
+# (expression, formula)
+FORMULAE = [
+    (x + y, "(x + y)"),
+    (x + y * 2, "(x + (y * TensorConstant{2}))"),
+    (-x / y, "((-x) / y)"),
+    (x ** 2 - y, "((x ** TensorConstant{2}) - y)"),
+    (x // y, "(x // y)"),
+    (T.exp(x), "exp(x)"),
+    (abs(x), "|x|"),
+    (T.fill(v, x), "fill(v, x)"),
+    (v + x, "(v + x)"),
+    (m.T, "m.T"),
+    (T.dscalar("alpha") + 1, "(\\alpha + TensorConstant{1})"),
+    (shared(1.0, "s") * x, "(s * x)"),
+    (T.dscalar() + x, "(<TensorType(float64, scalar)> + x)"),
+]
+
+
+@pytest.mark.parametrize("expression, formula", FORMULAE, ids=[formula for _, formula in FORMULAE])
+def test_pp(expression, formula):
+    assert pp(expression) == formula
+
+
+def test_pp_of_more_operands():
+    assert pp(T.add(x, y, x)) == "(x + y + x)"
+
+
+def test_assigned_printers():
+    printer = phintys.pprint.clone()
+    printer.assign(T.exp, FunctionPrinter("e"))
+    printer.assign(T.sin, PatternPrinter("<%(0)s>"))
+    printer.assign(T.maximum, OperatorPrinter("v", 0))
+    printer.assign(lambda state, variable: variable.name == "y", type("Y", (), {"process": lambda self, r, s: "WHY"})())
+    assert printer(T.maximum(T.exp(x), T.sin(y))) == "(e(x) v <WHY>)"
+    assert pp(T.exp(x)) == "exp(x)"
+
+
+def test_debugprint_of_a_graph():
+    shared_part = T.exp(x)
+    text = debugprint(shared_part + shared_part * y, file="str")
+    assert [line.rstrip() for line in text.splitlines()] == [
+        "Elemwise{add,no_inplace} [id A] ''",
+        " |Elemwise{exp,no_inplace} [id B] ''",
+        " | |x [id C]",
+        " |Elemwise{mul,no_inplace} [id D] ''",
+        "   |Elemwise{exp,no_inplace} [id B] ''",
+        "   |y [id E]",
+    ]
+
+
+# (keywords, text that must be in the output, text that must not)
+OPTIONS = [
+    (dict(print_type=True), "<TensorType(float64, scalar)>", None),
+    (dict(ids="int"), "[id 0]", "[id A]"),
+    (dict(ids=""), "exp", "[id"),
+    (dict(ids="id"), "[id ", "[id A]"),
+    (dict(depth=1), "add", "exp"),
+    (dict(stop_on_name=True), "'inner'", "x [id"),
+    (dict(), "'inner'", None),
+]
+
+
+@pytest.mark.parametrize("keywords, present, absent", OPTIONS, ids=[str(row[0]) for row in OPTIONS])
+def test_debugprint_options(keywords, present, absent):
+    inner = T.exp(x)
+    inner.name = "inner"
+    text = debugprint(inner + y, file="str", **keywords)
+    assert present in text and (absent is None or absent not in text)
+
+
+def test_debugprint_takes_many_kinds_of_things():
+    z = T.exp(x) + y
+    f = function([x, y], [z, z * 2])
+    out = io.StringIO()
+    assert debugprint([z, z.owner, f, f.maker.fgraph, In(x), 3, numpy.zeros(2)], file=out) is out
+    assert out.getvalue().count("\n") >= 10
+    with pytest.raises(TypeError, match="cannot print"):
+        debugprint("text")
+    with pytest.raises(TypeError, match="depth"):
+        debugprint(z, depth="all")
+    with pytest.raises(ValueError, match="ids"):
+        debugprint(z, ids="roman")
+
+
+def test_debugprint_prints_to_standard_output(capsys):
+    debugprint(x)
+    assert capsys.readouterr().out == "x [id A]\n"
+
+
+def test_debugprint_of_a_function_numbers_the_nodes():
+    f = function([m, v], T.dot(m, T.dot(m, v)), mode="FAST_RUN")
+    text = debugprint(f, file="str")
+    for position in range(len(f.maker.fgraph.toposort())):
+        assert any(line.split("[")[-1].rstrip().endswith(str(position)) for line in text.splitlines())
+
+
+def test_debugprint_clients_and_storage():
+    s = shared(2.5, "s")
+    part = T.dot(m, v)
+    f = function([m, v], [part, T.dot(m, part) * s])
+    assert "clients:" in debugprint(f, file="str", print_clients=True)
+    assert "s = 2.5" in debugprint(f, file="str", print_storage=True)
+
+
+def test_several_calls_share_labels():
+    done = {}
+    debugprint(x, file="str", done=done)
+    assert debugprint(y, file="str", done=done).startswith("y [id B]")
+
+
+@pytest.mark.parametrize("number, text", [(0, "A"), (25, "Z"), (26, "BA"), (27, "BB"), (701, "BAZ"), (26 * 26, "BAA")])
+def test_letters(number, text):
+    assert letters(number) == text
+
+
+def test_min_informative_str():
+    part = T.exp(x)
+    text = min_informative_str(part + part * y)
+    assert text == ("A. Elemwise{add,no_inplace}\n B. Elemwise{exp,no_inplace}\n  C. x\n D. Elemwise{mul,no_inplace}\n"
+                    "  <B>\n  E. y")
+
+
+# ---- deep and wide graphs ------------------------------------------------------------------------------------------------
+def chain(length):
+    z = x
+    for _ in range(length):
+        z = -z
+    return z
+
+
+def test_deep_graphs_print():
+    length = 100_000
+    z = chain(length)
+    assert pp(z) == "(-" * length + "x" + ")" * length
+    text = debugprint(z, file="str")
+    assert text.count("\n") == length + 1
+    assert max(map(len, text.splitlines()[INDENT_LIMIT + 1:])) < 2 * INDENT_LIMIT
+    assert min_informative_str(z).count("\n") == length
+
+
+def test_pp_of_a_graph_whose_formula_is_endless():
+    z = x
+    for _ in range(200):
+        z = z + z
+    assert pp(z).endswith(" ...")

@@ -1,0 +1,227 @@
+"""Shared variables: construction, values, borrowing, cloning."""
+import gc
+import pickle
+
+import numpy
+import pytest
+
+import phintys
+import phintys.tensor as T
+from phintys import function, shared
+from phintys.shared import ScalarSharedVariable, SharedVariable, TensorSharedVariable, shared_constructor
+
+
+class Labelled(numpy.ndarray):
+    """An array with something more to it."""
+
+
+# (value, class, dtype, rank)
+KINDS = [
+    (1.5, ScalarSharedVariable, "float64", 0),
+    (3, ScalarSharedVariable, "int64", 0),
+    (True, ScalarSharedVariable, "bool", 0),
+    (1j, ScalarSharedVariable, "complex128", 0),
+    (numpy.float32(1), ScalarSharedVariable, "float32", 0),
+    (numpy.bool_(True), ScalarSharedVariable, "bool", 0),
+    (numpy.zeros(()), TensorSharedVariable, "float64", 0),
+    (numpy.zeros((2, 3), "int8"), TensorSharedVariable, "int8", 2),
+    (numpy.zeros((2, 0, 3), "float16"), TensorSharedVariable, "float16", 3),
+    (numpy.zeros(3, ">f4"), TensorSharedVariable, "float32", 1),
+    (numpy.zeros((1, 2)).view(Labelled), TensorSharedVariable, "float64", 2),
+]
+
+
+@pytest.mark.parametrize("value, cls, dtype, rank", KINDS)
+def test_kinds(value, cls, dtype, rank):
+    variable = shared(value, name="s")
+    assert type(variable) is cls and variable.dtype == dtype and variable.ndim == rank and variable.name == "s"
+    assert variable.broadcastable == (False,) * rank
+    found = variable.get_value()
+    assert type(found) is numpy.ndarray and found.dtype == dtype
+    numpy.testing.assert_array_equal(found, numpy.asarray(value))
+
+
+@pytest.mark.parametrize("value", ["text", [1, 2], {"a": 1}, None, numpy.array(["a"]), numpy.zeros(2, "longdouble")])
+def test_other_objects_are_generic(value):
+    variable = shared(value)
+    assert type(variable) is SharedVariable and variable.type is phintys.generic
+    assert variable.get_value(borrow=True) is value
+    with pytest.raises(TypeError, match="not subscriptable"):
+        variable[0]
+
+
+def test_generic_values_are_copied_when_not_borrowed():
+    value = [1, [2]]
+    variable = shared(value)
+    variable.get_value()[1].append(3)
+    assert value == [1, [2]]
+    variable.set_value(value)
+    value.append(4)
+    assert variable.get_value() == [1, [2]]
+
+
+# (name, what to do, exception, words)
+REFUSED = [
+    ("symbolic value", lambda: shared(T.dscalar("x")), TypeError, "not symbolic variables"),
+    ("masked array", lambda: shared(numpy.ma.masked_array([1.0], [True])), TypeError, "masked"),
+    ("unknown keyword", lambda: shared(1.0, bad_kw=1), TypeError, "No suitable SharedVariable constructor"),
+    ("dtype is no keyword", lambda: shared(1.0, dtype="float32"), TypeError, "parameter dtype"),
+    ("another device", lambda: shared(numpy.zeros(2), target="moon"), TypeError, "No suitable"),
+    ("rank", lambda: shared(numpy.zeros(2)).set_value(numpy.zeros((2, 2))), TypeError, "dimensions"),
+    ("dtype", lambda: shared(numpy.zeros(2, "float32")).set_value(numpy.array([0.1, 0.2])), TypeError, "float32"),
+    ("strict", lambda: shared(numpy.zeros(2), strict=True).set_value([1.0, 2.0]), TypeError, "ndarray"),
+    ("broadcastable", lambda: shared(numpy.zeros((1, 2)), broadcastable=(True, False)).set_value(numpy.zeros((2, 2))),
+     TypeError, "broadcastable"),
+    ("container and value", lambda: TensorSharedVariable("s", T.dvector, [1.0], None, container=shared(1.0).container),
+     TypeError, "ignored"),
+    ("value attribute", lambda: shared(1.0).value, AttributeError, "get_value"),
+]
+
+
+@pytest.mark.parametrize("name, act, exception, words", REFUSED, ids=[row[0] for row in REFUSED])
+def test_refused(name, act, exception, words):
+    with pytest.raises(exception, match=words):
+        act()
+
+
+def test_a_refused_value_leaves_the_old_one():
+    s = shared(numpy.array([1.0, 2.0]))
+    with pytest.raises(TypeError):
+        s.set_value("nonsense")
+    numpy.testing.assert_array_equal(s.get_value(), [1.0, 2.0])
+
+
+def test_allow_downcast():
+    s = shared(numpy.zeros(2, "float32"), allow_downcast=True)
+    s.set_value(numpy.array([0.1, 0.2]))
+    numpy.testing.assert_array_equal(s.get_value(), numpy.float32([0.1, 0.2]))
+
+
+def test_broadcastable():
+    s = shared(numpy.ones((1, 3)), broadcastable=(True, False))
+    assert s.broadcastable == (True, False)
+    m = T.dmatrix()
+    numpy.testing.assert_array_equal(function([m], m + s)(numpy.zeros((2, 3))), numpy.ones((2, 3)))
+
+
+# ---- memory: the promises of Theano's chapter on aliasing ------------------------------------------------------------------
+def test_borrow_when_constructing():
+    values = numpy.ones(2)
+    default, copied, borrowed = shared(values), shared(values, borrow=False), shared(values, borrow=True)
+    values += 1
+    assert default.get_value().tolist() == copied.get_value().tolist() == [1.0, 1.0]
+    assert borrowed.get_value().tolist() == [2.0, 2.0]
+
+
+def test_borrow_when_reading():
+    s = shared(numpy.ones(100))
+    mine, internal = s.get_value(borrow=False), s.get_value(borrow=True, return_internal_type=True)
+    mine += 1
+    numpy.testing.assert_array_equal(s.get_value(), numpy.ones(100))
+    assert not numpy.may_share_memory(mine, internal)
+    assert numpy.may_share_memory(internal, s.get_value(borrow=True))
+
+
+def test_borrow_when_assigning():
+    s, values = shared(numpy.zeros(100)), numpy.ones(100)
+    s.set_value(values)
+    values += 1
+    numpy.testing.assert_array_equal(s.get_value(), numpy.ones(100))
+    s.set_value(values, borrow=True)
+    values += 1
+    numpy.testing.assert_array_equal(s.get_value(), numpy.full(100, 3.0))
+
+
+def test_values_never_share_memory_between_variables():
+    values = numpy.zeros(100)
+    a, b = shared(values), shared(values)
+    function([], [], updates={a: b})()
+    assert not numpy.may_share_memory(a.get_value(borrow=True), b.get_value(borrow=True))
+
+
+def test_borrowed_read_only_memory_is_not_written():
+    values = numpy.zeros(3)
+    values.flags.writeable = False
+    s = shared(values, borrow=True)
+    function([], [], updates={s: s + 1})()
+    assert values.tolist() == [0.0, 0.0, 0.0] and s.get_value().tolist() == [1.0, 1.0, 1.0]
+
+
+def test_a_borrowed_value_read_before_an_update_stays_valid():
+    s = shared(numpy.zeros(1000))
+    before = s.get_value(borrow=True)
+    step = function([], [], updates={s: s + 1})
+    for _ in range(3):
+        step()
+    del s, step
+    gc.collect()
+    assert float(before.sum()) in (0.0, 3000.0)         # the old memory, or the variable's own; never freed memory
+
+
+@pytest.mark.parametrize("borrow", [False, True])
+def test_zero(borrow):
+    s = shared(numpy.arange(3.0))
+    s.zero(borrow=borrow)
+    assert s.get_value().tolist() == [0.0, 0.0, 0.0]
+
+
+def test_clones_share_the_container():
+    s = shared(1.0, name="s")
+    s.tag.note = "kept"
+    twin = s.clone()
+    assert type(twin) is type(s) and twin.container is s.container and twin.name == "s" and twin.tag.note == "kept"
+    twin.set_value(2.0)
+    assert s.get_value() == 2.0
+
+
+def test_container_speaks_theanos_words():
+    s = shared(numpy.zeros(2))
+    s.container.value = [1, 2]
+    assert s.container.value.tolist() == s.container.data.tolist() == s.container.storage[0].tolist() == [1.0, 2.0]
+
+
+def test_strided_values_keep_their_order():
+    values = numpy.arange(12.0).reshape(3, 4)
+    for view in (values.T, values[::-1], values[:, ::2], values[:0]):
+        for borrow in (False, True):
+            s = shared(view, borrow=borrow)
+            numpy.testing.assert_array_equal(s.get_value(), view)
+            numpy.testing.assert_array_equal(function([], s * 2)(), view * 2)
+
+
+def test_pickle():
+    s = shared(numpy.arange(3.0), name="s")
+    twin = pickle.loads(pickle.dumps(s))
+    assert type(twin) is type(s) and twin.name == "s" and twin.type == s.type
+    numpy.testing.assert_array_equal(twin.get_value(), [0.0, 1.0, 2.0])
+    twin.set_value(numpy.zeros(1))
+    assert s.get_value().tolist() == [0.0, 1.0, 2.0]
+
+
+def test_own_constructors():
+    class Money:
+        amount = 3.0
+
+    @shared_constructor
+    def money_constructor(value, name=None, strict=False, allow_downcast=None):
+        if not isinstance(value, Money):
+            raise TypeError("no money")
+        return shared(value.amount, name=name)
+
+    try:
+        assert shared(Money()).get_value() == 3.0 and shared(2.0).get_value() == 2.0
+    finally:
+        shared_constructor(money_constructor, remove=True)
+    assert type(shared(Money())) is SharedVariable
+
+
+def test_ordered_updates():
+    a, b = shared(1.0), shared(2.0)
+    both = phintys.OrderedUpdates([(a, a + 1)]) + {b: b + 1}
+    assert list(both) == [a, b]
+    with pytest.raises(TypeError):
+        phintys.OrderedUpdates({T.dscalar(): a})
+    with pytest.raises(TypeError):
+        both[T.dscalar()] = a
+    with pytest.raises(KeyError):
+        both.update({a: a + 2})

@@ -1,0 +1,63 @@
+"""The code in the documents runs: ``python`` blocks as they stand, ``pycon`` blocks with the output they show.
+
+Blocks of one file run in order in one namespace, as a reader would type them.
+"""
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = ["README.md", "docs/guide.md"]
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
+
+
+def blocks(document, *languages):
+    """(language, text, number of lines before it) of each block in one of the languages."""
+    text = (ROOT / document).read_text()
+    for match in BLOCK.finditer(text):
+        if match[1] in languages:
+            yield match[1], match[2], text.count("\n", 0, match.start(2))
+
+
+def run_session(text, namespace, document, line):
+    """Run an interactive session and compare what it prints."""
+    session = doctest.DocTestParser().get_doctest(text, namespace, document, document, line)
+    report = []
+    runner = doctest.DocTestRunner(optionflags=OPTIONS)
+    runner.run(session, out=report.append, clear_globs=False)
+    namespace.update(session.globs)
+    assert runner.failures == 0, "".join(report)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_code_runs(document):
+    namespace = {"__name__": "document"}
+    for language, text, line in blocks(document, "python", "pycon"):
+        if language == "pycon":
+            run_session(text, namespace, document, line)
+        else:
+            exec(compile("\n" * line + text, str(ROOT / document), "exec"), namespace)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_cython_code_is_the_examples(document):
+    kernel = (ROOT / "examples" / "out_of_tree_op" / "moving_average_kernel.pyx").read_text()
+    for _, text, line in blocks(document, "cython"):
+        assert text.strip() in kernel, f"{document}:{line} differs from the example"
+
+
+def test_ci_runs_what_the_readme_says():
+    readme, script = (ROOT / "README.md").read_text(), (ROOT / ".ci" / "run").read_text()
+    for command in ("pip install .", "make test"):
+        assert re.search(rf"^{re.escape(command)}$", readme, re.MULTILINE), f"the README has no line {command!r}"
+        assert re.search(rf"^\s*{re.escape(command)}$", script, re.MULTILINE), f".ci/run has no line {command!r}"
+
+
+@pytest.mark.parametrize("document", [*DOCUMENTS, "ARCHITECTURE.md", "CHANGELOG.md", "gpu/README.md"])
+def test_links_to_files_lead_somewhere(document):
+    folder = (ROOT / document).parent
+    targets = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", (ROOT / document).read_text())
+    assert [target for target in targets if not (folder / target).exists()] == []

@@ -1,0 +1,111 @@
+"""The table of options, ``config`` and ``change_flags``."""
+import pytest
+
+from phintys.graph.config import OPTIONS, Config, change_flags, config, config_doc
+
+
+def fresh():
+    return Config(OPTIONS)
+
+
+@pytest.mark.parametrize("name, default", [row[:2] for row in OPTIONS], ids=[row[0] for row in OPTIONS])
+def test_every_option_accepts_its_default(name, default):
+    options = fresh()
+    assert options.get(name) == default
+    options.set(name, default)
+    options.set(name, str(default))
+    assert options.get(name) == default
+
+
+def test_names_are_unique():
+    names = [row[0] for row in OPTIONS]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("name, value, stored", [
+    ("floatX", "32", "float32"), ("allow_gc", "0", False), ("allow_gc", "true", True), ("workers", "3", 3),
+    ("pool_limit", 10, 10), ("vm.lazy", "None", None), ("unittests.rseed", "random", "random"),
+    ("blas.ldflags", "-lblas -lm", "-lblas -lm"), ("cast_policy", "numpy+floatX", "numpy+floatX")])
+def test_values_are_converted(name, value, stored):
+    options = fresh()
+    options.set(name, value)
+    assert options.get(name) == stored
+
+
+@pytest.mark.parametrize("name, value", [
+    ("floatX", "float128"), ("allow_gc", "perhaps"), ("allow_gc", 2), ("workers", -1), ("workers", "many"),
+    ("workers", 1.5), ("device", "cuda"), ("mode", None), ("cxx", 3), ("int_division", "float"),
+    ("compute_test_value", "on"), ("unittests.rseed", "any")])
+def test_impossible_values(name, value):
+    options = fresh()
+    before = options.get(name)
+    with pytest.raises(ValueError, match=f"config.{name} cannot be"):
+        options.set(name, value)
+    assert options.get(name) == before
+
+
+def test_sections_are_attributes():
+    options = fresh()
+    options.blas.ldflags = "-lblas"
+    assert options.get("blas.ldflags") == options.blas.ldflags == "-lblas"
+
+
+@pytest.mark.parametrize("read", [lambda c: c.nothing, lambda c: c.blas.nothing, lambda c: c.get("nothing"),
+                                  lambda c: c.set("nothing", 1), lambda c: setattr(c, "nothing", 1),
+                                  lambda c: setattr(c.blas, "nothing", 1), lambda c: setattr(c, "blas", 1)])
+def test_unknown_names(read):
+    with pytest.raises(AttributeError):
+        read(fresh())
+
+
+def test_flags():
+    options = fresh()
+    options.read_flags(" floatX = float32, blas.ldflags=-la -lb ,,allow_gc=False")
+    assert (options.floatX, options.blas.ldflags, options.allow_gc) == ("float32", "-la -lb", False)
+
+
+@pytest.mark.parametrize("flags, message", [("floatX=float128", "float128"), ("nothing=1", "nothing"), ("floatX", "=")])
+def test_wrong_flags(flags, message):
+    with pytest.raises(ValueError, match=f"PHINTYS_FLAGS: .*{message}"):
+        fresh().read_flags(flags)
+
+
+def test_on_change_is_called_now_and_later():
+    options, seen = fresh(), []
+    options.on_change("workers", seen.append)
+    options.workers = 4
+    with pytest.raises(ValueError):
+        options.workers = "many"
+    assert seen == [0, 4]
+
+
+def test_change_flags_restores():
+    assert config.workers == 0
+    with change_flags({"blas.ldflags": "-lx"}, workers=2):
+        assert (config.workers, config.blas.ldflags) == (2, "-lx")
+        with config.change_flags(workers=3):
+            assert config.workers == 3
+        assert config.workers == 2
+    assert (config.workers, config.blas.ldflags) == (0, "")
+
+
+def test_change_flags_decorates():
+    @change_flags(workers=2)
+    def read(depth):
+        return [config.workers] + (read(depth - 1) if depth else [])
+
+    assert read.__name__ == "read" and read(1) == [2, 2] and config.workers == 0
+
+
+def test_change_flags_with_an_impossible_value_changes_nothing():
+    with pytest.raises(ValueError):
+        with change_flags(workers=2, floatX="float128"):
+            raise AssertionError("entered")
+    assert config.workers == 0 and config.floatX == "float64"
+
+
+def test_config_doc_lists_every_option():
+    with change_flags(workers=5):
+        lines = config_doc().splitlines()
+    assert [line.partition(" = ")[0] for line in lines] == [row[0] for row in OPTIONS]
+    assert "workers = 5 (default 0): Threads" in config_doc().replace("workers = 0:", "workers = 5 (default 0):")

@@ -1,0 +1,27 @@
+"""What ``import phintys`` loads, seen from a fresh process."""
+import subprocess
+import sys
+
+import pytest
+
+# Each costs 5 to 200 ms and is loaded when a program needs it.
+NOT_AT_START = ["scipy.linalg", "scipy.special", "scipy.sparse", "numpy.ma", "numpy.testing", "dataclasses", "logging",
+                "unittest", "multiprocessing"]
+
+
+@pytest.fixture(scope="module")
+def loaded():
+    """What phintys adds to the modules that numpy has loaded."""
+    program = ("import sys, numpy; before = set(sys.modules); import phintys, phintys.tensor; "
+               "print(*sorted(set(sys.modules) - before))")
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return run.stdout.split()
+
+
+@pytest.mark.parametrize("module", NOT_AT_START)
+def test_start_does_not_load(loaded, module):
+    assert module not in loaded
+
+
+def test_start_loads_the_tensor_namespace(loaded):
+    assert "phintys.tensor" in loaded

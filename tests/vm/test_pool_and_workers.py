@@ -1,0 +1,77 @@
+"""The buffer pool keeps what it may, returns the rest, and can be emptied; large loops start the workers they need."""
+import numpy as np
+import pytest
+
+import phintys
+import phintys.tensor as T
+from phintys.vm import abi
+
+
+@pytest.fixture
+def empty_pool():
+    abi.trim_pool()
+    limit = abi.pool_statistics()["limit_bytes"]
+    yield
+    abi.set_pool_limit(limit)
+
+
+def doubled():
+    x = T.vector()
+    return phintys.function([x], x * 2)
+
+
+def test_freed_memory_is_kept_up_to_the_limit(empty_pool):
+    f = doubled()
+    f(np.zeros(200000))
+    assert 1600000 <= abi.pool_statistics()["kept_bytes"] <= 1700000
+    abi.set_pool_limit(1 << 20)
+    assert abi.pool_statistics()["kept_bytes"] <= 1 << 20
+    f(np.zeros(200000))
+    assert abi.pool_statistics()["kept_bytes"] <= 1 << 20
+
+
+def test_trim_returns_everything(empty_pool):
+    f = doubled()
+    for size in (100, 5000, 300000):
+        f(np.zeros(size))
+    abi.trim_pool()
+    assert abi.pool_statistics()["kept_bytes"] == 0
+    np.testing.assert_array_equal(f(np.ones(5000)), np.full(5000, 2.0))
+
+
+def test_blocks_serve_requests_of_similar_size_only(empty_pool):
+    f = doubled()
+    f(np.zeros(1000000))
+    misses = abi.pool_statistics()["misses"]
+    f(np.zeros(990000))
+    assert abi.pool_statistics()["misses"] == misses
+    f(np.zeros(300000))
+    assert abi.pool_statistics()["misses"] == misses + 1
+
+
+def test_the_limit_is_a_configuration_flag(empty_pool):
+    with phintys.change_flags(pool_limit=3):
+        assert abi.pool_statistics()["limit_bytes"] == 3 << 20
+    assert abi.pool_statistics()["limit_bytes"] == phintys.config.pool_limit << 20
+
+
+def test_a_request_no_memory_can_serve_is_an_error_and_leaves_the_function_usable():
+    x = T.col()
+    y = T.row()
+    f = phintys.function([x, y], x + y)
+    column, row = np.zeros((1, 1)), np.zeros((1, 1))
+    huge = np.lib.stride_tricks.as_strided(column, (1 << 24, 1), (0, 8)), np.lib.stride_tricks.as_strided(
+        row, (1, 1 << 24), (8, 0))
+    with pytest.raises(MemoryError, match="no memory"):
+        f(*huge)
+    assert f(column, row).shape == (1, 1)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_results_do_not_depend_on_the_number_of_workers(workers):
+    x = T.matrix()
+    with phintys.change_flags(workers=workers):
+        f = phintys.function([x], [T.exp(x) * T.tanh(x), x.sum(), x.sum(axis=0), x.max(axis=1)])
+    value = np.random.RandomState(0).rand(1000, 700)
+    for result, expected in zip(f(value), [np.exp(value) * np.tanh(value), value.sum(), value.sum(0), value.max(1)]):
+        np.testing.assert_allclose(result, expected, rtol=1e-12)

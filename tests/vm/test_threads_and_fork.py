@@ -1,0 +1,125 @@
+"""One function called from several threads, and from both sides of a fork."""
+import os
+import subprocess
+import sys
+import threading
+
+import numpy as np
+
+import phintys
+import phintys.tensor as T
+
+
+def run_threads(work, count=4):
+    failures = []
+
+    def guarded(number):
+        try:
+            work(number)
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=guarded, args=(number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures, failures
+
+
+def test_threads_share_a_function():
+    x = T.matrix()
+    f = phintys.function([x], [T.dot(x, x.T).sum(), T.exp(x) + x])
+
+    def work(number):
+        for size in (3, 40, 200):
+            value = np.random.RandomState(number).rand(size, size)
+            for _ in range(20):
+                total, other = f(value)
+                np.testing.assert_allclose(total, value.dot(value.T).sum())
+                np.testing.assert_allclose(other, np.exp(value) + value)
+
+    run_threads(work)
+
+
+def test_a_failing_thread_does_not_disturb_others():
+    x, y = T.vectors("x", "y")
+    f = phintys.function([x, y], x + y)
+
+    def work(number):
+        for _ in range(200):
+            if number % 2:
+                try:
+                    f(np.ones(3), np.ones(4))
+                except ValueError:
+                    continue
+                raise AssertionError("no error")
+            np.testing.assert_array_equal(f(np.ones(3), np.ones(3)), np.full(3, 2.0))
+
+    run_threads(work)
+
+
+def test_readers_beside_a_writer_see_whole_values():
+    s = phintys.shared(np.zeros(20000))
+    step = phintys.function([], updates=[(s, s + 1)])
+    read = phintys.function([], s * 1)
+
+    def work(number):
+        for _ in range(100):
+            if number == 0:
+                step()
+            else:
+                value = read()
+                assert value.min() == value.max()
+
+    run_threads(work)
+    assert s.get_value()[0] == 100
+
+
+FORK = """
+import os, numpy as np
+import phintys, phintys.tensor as T
+from phintys.vm.workers import workers_started
+x = T.vector()
+with phintys.change_flags(workers=2):
+    f = phintys.function([x], T.exp(T.tanh(x)))
+value = np.linspace(-1, 1, 2000000)
+expected = np.exp(np.tanh(value))
+np.testing.assert_allclose(f(value), expected)
+assert workers_started() == 1, workers_started()
+child = os.fork()
+for _ in range(3):
+    np.testing.assert_allclose(f(value), expected)
+if child == 0:
+    os._exit(0)
+_, status = os.waitpid(child, 0)
+assert status == 0, status
+print("both called")
+"""
+
+TEARDOWN = """
+import atexit, sys
+import numpy as np
+import phintys, phintys.tensor as T
+x = T.vector()
+f = phintys.function([x], x + 1)
+kept = f(np.zeros(100000))
+sys.keep_until_the_end = kept, f
+atexit.register(lambda: print(f(np.zeros(3))[0], kept.sum()))
+"""
+
+
+def run_script(text):
+    return subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=120,
+                          env={**os.environ, "OMP_NUM_THREADS": ""})
+
+
+def test_both_processes_can_call_after_a_fork():
+    done = run_script(FORK)
+    assert done.returncode == 0 and "both called" in done.stdout, done.stderr
+
+
+def test_arrays_and_functions_live_until_the_interpreter_ends():
+    done = run_script(TEARDOWN)
+    assert done.returncode == 0 and done.stdout == "1.0 0.0\n".replace("0.0", "100000.0"), done.stdout + done.stderr
+    assert not done.stderr

@@ -1,0 +1,129 @@
+"""The contract between the virtual machine and every kernel: Cell, Buffer, Context, Kernel.
+
+This file is all that an op with a kernel of its own needs to ``cimport``, inside the project or outside. It knows no
+graph, no op and no program. What it fixes:
+
+* A ``Cell`` describes one operand. ``data`` is NULL while the cell is empty. ``ndim``, ``typenum`` and ``itemsize`` are
+  set once, when the program is linked; ``shape`` and ``strides`` (in bytes) point to arrays of ``ndim`` numbers.
+* Values of at most ``INLINE_BYTES`` live inside the cell itself (``data == value``); they are never shared, only copied.
+* A ``Buffer`` is reference-counted memory: 64-byte aligned pool memory, or foreign memory with an owning object.
+* ``buffer == NULL`` with ``data != NULL``: an inline value, a constant, or an argument that its caller keeps alive.
+* A kernel is built once and shared by all frames and threads: it holds no per-call state. Scratch memory, workers and
+  the allocator come from the ``Context``.
+"""
+from cpython.ref cimport PyObject
+from numpy cimport npy_intp
+
+cdef enum:
+    ABI_VERSION = 1            # bumped whenever a struct or a signature below changes
+    INLINE_BYTES = 16          # one complex128
+    SMALL_CLASSES = 64         # pool size classes a context keeps for itself: multiples of 64 bytes up to 4096
+
+cdef enum CellFlag:
+    CELL_READONLY = 1          # a constant or a protected argument: no kernel may write to its memory
+    CELL_OBJECT = 2            # the value is `object`, not an array
+    CELL_DEVICE = 4            # room for the GPU: `data` is a device address
+
+cdef struct Buffer:
+    char* data
+    size_t capacity
+    long references            # changed atomically
+    PyObject* owner            # who keeps foreign memory alive; NULL for pool memory
+    Buffer* next               # link of a free list
+    int size_class             # -1: foreign; 1..64: small; 0: large
+
+cdef struct Cell:
+    char* data
+    npy_intp* shape
+    npy_intp* strides
+    int ndim
+    int typenum
+    int itemsize
+    int flags
+    Buffer* buffer
+    PyObject* object           # an object cell's value (strong), or the caller's array behind an argument (borrowed)
+    double value[2]            # the inline value
+
+cdef struct Context:
+    Buffer* free[SMALL_CLASSES + 1]   # this frame's own free lists, without a lock
+    char* scratch
+    size_t scratch_size
+    int workers                # how many threads `parallel` may use, the caller included
+    int flags
+    long long step             # room for scan: the number of the step
+    void* stream               # room for the GPU: the device stream
+    const char* failure        # set by a `may_fail` kernel whose run answers -1
+    size_t live_bytes          # room for memory reports
+
+# A piece of a parallel loop: items [start, stop) done by worker number `worker` (0 is the caller).
+ctypedef void (*Task)(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil
+
+cdef class Kernel:
+    cdef public bint may_fail  # `run` can answer -1; such kernels stay out of commits
+    # Validate shapes, allocate outputs and scratch. Operands are inputs, then outputs. May raise (take the GIL to do
+    # so). Answers 1 when `run` is long enough to be worth leaving the GIL (about 20 microseconds), else 0.
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil
+    # Compute. Cannot fail (answers 0) unless `may_fail`.
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil
+
+# ---- memory -------------------------------------------------------------------------------------------------------
+# Give `cell` memory for `shape` in C order (shape may be cell.shape itself) and set its shape and strides. The content
+# is undefined. Raises MemoryError, or ValueError for a negative or overflowing shape.
+cdef int allocate(Context* context, Cell* cell, const npy_intp* shape) except -1 nogil
+# Make `view` look at memory of `source` from address `data` on; the caller sets view.shape and view.strides. A view of
+# an inline value becomes a copy of it inside `view`.
+cdef void share(Context* context, Cell* view, Cell* source, char* data) noexcept nogil
+# Empty the cell: its buffer loses a reference. Does nothing to an empty cell.
+cdef void drop(Context* context, Cell* cell) noexcept nogil
+# At least `size` bytes, 64-byte aligned, private to the running frame until its next kernel is prepared.
+cdef char* scratch(Context* context, size_t size) except NULL nogil
+
+# ---- loops over workers ------------------------------------------------------------------------------------------
+# Run task over [0, total) in pieces of at least `grain` items, on context.workers threads; returns when all is done.
+cdef void parallel(Context* context, Task task, void* argument, npy_intp total, npy_intp grain) noexcept nogil
+
+# ---- facts about cells ---------------------------------------------------------------------------------------------
+cdef inline npy_intp cell_size(const Cell* cell) noexcept nogil:
+    """Number of elements."""
+    cdef npy_intp size = 1
+    cdef int axis
+    for axis in range(cell.ndim):
+        size *= cell.shape[axis]
+    return size
+
+cdef inline bint cell_is_contiguous(const Cell* cell) noexcept nogil:
+    """Whether the elements stand in C order without gaps."""
+    cdef npy_intp expected = cell.itemsize
+    cdef int axis
+    for axis in range(cell.ndim - 1, -1, -1):
+        if cell.shape[axis] != 1:
+            if cell.strides[axis] != expected and cell.shape[axis] != 0:
+                return False
+            expected *= cell.shape[axis]
+    return True
+
+cdef inline void set_contiguous_strides(Cell* cell) noexcept nogil:
+    """Strides of an array in C order with the cell's shape."""
+    cdef npy_intp stride = cell.itemsize
+    cdef int axis
+    for axis in range(cell.ndim - 1, -1, -1):
+        cell.strides[axis] = stride
+        stride *= cell.shape[axis]
+
+# ---- arrays and cells (all need the GIL) -----------------------------------------------------------------------------
+cdef int context_init(Context* context) noexcept nogil
+cdef void context_clear(Context* context) noexcept nogil
+cdef int cell_init(Cell* cell, int typenum, int ndim, npy_intp* dimensions) except -1  # dimensions: room for 2 * ndim
+# The cell looks at the array's memory; the caller keeps the array alive.
+cdef int cell_borrow_array(Cell* cell, object array) except -1
+# The cell holds the array's memory through a foreign buffer.
+cdef int cell_hold_array(Context* context, Cell* cell, object array) except -1
+# A new array with the cell's value: a copy when small or when the memory is not the cell's own, else the memory itself.
+cdef object cell_to_result(Cell* cell)
+# An array over the cell's memory, or a copy of an inline value; safe to keep.
+cdef object cell_to_array(Cell* cell)
+cdef object buffer_as_base(Buffer* buffer)
+cdef Buffer* buffer_acquire(size_t size) noexcept nogil          # from the pool; NULL when there is no memory
+cdef void buffer_retain(Buffer* buffer) noexcept nogil
+cdef void buffer_release(Buffer* buffer) noexcept nogil          # back to the pool when nobody is left
+cdef long buffer_references(Buffer* buffer) noexcept nogil

@@ -1,0 +1,582 @@
+"""Memory and cells: the body of the contract in ``abi.pxd``.
+
+The pool keeps freed blocks for the next request, because the kernel charges more for fresh pages than arithmetic costs
+(8 MB: 3.3 ms of page faults around 0.5 ms of work). Blocks up to 4096 bytes have 64-byte size classes and are kept by the
+frame that freed them, without a lock; up to 256 KiB there are eight classes per doubling; above, blocks are whole pages
+mapped one by one and found by best fit. What the pool keeps is bounded by ``set_pool_limit``.
+"""
+cimport cython
+cimport numpy as cnp
+from cpython.exc cimport PyErr_NoMemory
+from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject, PyTypeObject
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memset
+from numpy cimport npy_intp
+
+from phintys.vm.workers cimport workers_run
+
+cnp.import_array()
+
+cdef extern from "numpy/arrayobject.h":
+    # Steals a reference to the descriptor, hence not an object here.
+    object PyArray_NewFromDescr(PyTypeObject* subtype, void* descr, int nd, const npy_intp* dims, const npy_intp* strides,
+                                void* data, int flags, PyObject* obj)
+    void* PyArray_DescrFromType(int typenum)
+    PyTypeObject* PyArray_Type_pointer "&PyArray_Type"
+    int PyArray_SetBaseObject(cnp.ndarray array, object base) except -1
+    int NPY_ARRAY_WRITEABLE
+    int NPY_ARRAY_ALIGNED
+
+cdef extern from * nogil:
+    """
+    #include <pthread.h>
+    #include <stdlib.h>
+    #include <sys/mman.h>
+    static inline void phintys_retain(long* count) { __atomic_fetch_add(count, 1, __ATOMIC_RELAXED); }
+    static inline long phintys_release(long* count) { return __atomic_sub_fetch(count, 1, __ATOMIC_ACQ_REL); }
+    static inline long phintys_read(long* count) { return __atomic_load_n(count, __ATOMIC_ACQUIRE); }
+    static pthread_mutex_t phintys_pool_lock = PTHREAD_MUTEX_INITIALIZER;
+    static void phintys_lock_pool(void) { pthread_mutex_lock(&phintys_pool_lock); }
+    static void phintys_unlock_pool(void) { pthread_mutex_unlock(&phintys_pool_lock); }
+    /* A forked child must find the pool unlocked and whole. */
+    static void phintys_guard_pool_in_fork(void) {
+        pthread_atfork(phintys_lock_pool, phintys_unlock_pool, phintys_unlock_pool);
+    }
+    static inline void* phintys_map(size_t size) {
+        void* block = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        return block == MAP_FAILED ? NULL : block;
+    }
+    static inline void phintys_unmap(void* block, size_t size) { munmap(block, size); }
+    """
+    void phintys_retain(long*)
+    long phintys_release(long*)
+    long phintys_read(long*)
+    void phintys_lock_pool()
+    void phintys_unlock_pool()
+    void phintys_guard_pool_in_fork()
+    void* phintys_map(size_t)
+    void phintys_unmap(void*, size_t)
+    int posix_memalign(void**, size_t, size_t)
+
+cdef enum:
+    ALIGNMENT = 64
+    # Where the data of a large block start in their page. NumPy's large arrays start at 16: a store shortly before a load
+    # with the same last 12 bits of the address makes the load wait, which costs a + 1 a third of its speed.
+    LARGE_OFFSET = 2112
+    SMALL_LIMIT = 4096              # bytes: above, a request is worth the pool's lock
+    LARGE_LIMIT = 262144            # bytes: above, blocks are mapped pages found by best fit
+    MEDIUM_CLASSES = 48             # eight per doubling between the two
+    PAGE = 4096
+    RESULT_COPY_BYTES = 1024        # results up to here are copied into NumPy's own memory, which has less to set up
+
+phintys_guard_pool_in_fork()
+
+
+# ---- the pool --------------------------------------------------------------------------------------------------------
+cdef Buffer* free_blocks[SMALL_CLASSES + MEDIUM_CLASSES + 1]    # by size class; [0]: large, in order of release
+memset(free_blocks, 0, sizeof(free_blocks))
+cdef size_t kept_bytes = 0
+cdef size_t pool_limit = <size_t>1 << 28
+cdef long live_buffers = 0                                      # handed out and not yet given back
+cdef long misses = 0                                            # requests that went to the operating system
+
+
+cdef inline int size_class_of(size_t size) noexcept nogil:
+    """Small: 1..64. Medium: 65..112. Large: 0."""
+    cdef size_t step
+    cdef int doubling
+    if size <= SMALL_LIMIT:
+        return <int>((size + 63) >> 6) if size else 1
+    if size > LARGE_LIMIT:
+        return 0
+    step, doubling = SMALL_LIMIT >> 3, 0
+    while size > (<size_t>SMALL_LIMIT << (doubling + 1)):
+        doubling += 1
+    step <<= doubling
+    return SMALL_CLASSES + 1 + doubling * 8 + <int>((size - (<size_t>SMALL_LIMIT << doubling) - 1) // step)
+
+
+cdef inline size_t capacity_of(int size_class) noexcept nogil:
+    cdef int medium = size_class - SMALL_CLASSES - 1
+    if size_class <= SMALL_CLASSES:
+        return <size_t>size_class << 6
+    return (<size_t>SMALL_LIMIT << (medium >> 3)) + (((medium & 7) + 1) * (<size_t>SMALL_LIMIT >> 3) << (medium >> 3))
+
+
+cdef Buffer* new_block(size_t size, int size_class) noexcept nogil:
+    """A block from the operating system; its header stands in the first 64 bytes."""
+    cdef void* block = NULL
+    cdef size_t capacity
+    cdef Buffer* buffer
+    if size_class:
+        capacity = capacity_of(size_class)
+        if posix_memalign(&block, ALIGNMENT, capacity + ALIGNMENT):
+            return NULL
+    else:
+        if size > (<size_t>-1) - 2 * PAGE:
+            return NULL
+        capacity = ((size + LARGE_OFFSET + PAGE - 1) // PAGE) * PAGE - LARGE_OFFSET
+        block = phintys_map(capacity + LARGE_OFFSET)
+        if block == NULL:
+            return NULL
+    buffer = <Buffer*>block
+    buffer.data = <char*>block + (ALIGNMENT if size_class else LARGE_OFFSET)
+    buffer.capacity = capacity
+    buffer.owner = NULL
+    buffer.size_class = size_class
+    return buffer
+
+
+cdef void destroy_block(Buffer* buffer) noexcept nogil:
+    if buffer.size_class:
+        free(buffer)
+    else:
+        phintys_unmap(buffer, buffer.capacity + LARGE_OFFSET)
+
+
+cdef Buffer* take_large(size_t size) noexcept nogil:
+    """The smallest kept large block that fits and is at most an eighth too large (under the lock)."""
+    cdef Buffer** link = &free_blocks[0]
+    cdef Buffer** best = NULL
+    cdef Buffer* found
+    while link[0] != NULL:
+        if size <= link[0].capacity <= size + (size >> 3) + PAGE and (best == NULL or link[0].capacity < best[0].capacity):
+            best = link
+        link = &link[0].next
+    if best == NULL:
+        return NULL
+    found = best[0]
+    best[0] = found.next
+    return found
+
+
+cdef Buffer* buffer_acquire(size_t size) noexcept nogil:
+    global kept_bytes, live_buffers, misses
+    cdef int size_class = size_class_of(size)
+    cdef Buffer* buffer
+    phintys_lock_pool()
+    if size_class:
+        buffer = free_blocks[size_class]
+        if buffer != NULL:
+            free_blocks[size_class] = buffer.next
+    else:
+        buffer = take_large(size)
+    if buffer != NULL:
+        kept_bytes -= buffer.capacity
+    else:
+        misses += 1
+    live_buffers += 1
+    phintys_unlock_pool()
+    if buffer == NULL:
+        buffer = new_block(size, size_class)
+        if buffer == NULL:
+            trim()                                  # what the pool keeps may be what is missing
+            buffer = new_block(size, size_class)
+        if buffer == NULL:
+            phintys_lock_pool()
+            live_buffers -= 1
+            phintys_unlock_pool()
+            return NULL
+    buffer.references = 1
+    buffer.next = NULL
+    return buffer
+
+
+cdef void give_back(Buffer* buffer) noexcept nogil:
+    """Pool memory nobody refers to: kept while the limit allows, else returned to the system."""
+    global kept_bytes, live_buffers
+    cdef bint keep
+    phintys_lock_pool()
+    live_buffers -= 1
+    keep = kept_bytes + buffer.capacity <= pool_limit
+    if keep:
+        kept_bytes += buffer.capacity
+        buffer.next = free_blocks[buffer.size_class]
+        free_blocks[buffer.size_class] = buffer
+    phintys_unlock_pool()
+    if not keep:
+        destroy_block(buffer)
+
+
+cdef void trim() noexcept nogil:
+    """Return every kept block to the system."""
+    global kept_bytes
+    cdef Buffer* chain = NULL
+    cdef Buffer* buffer
+    cdef int size_class
+    phintys_lock_pool()
+    for size_class in range(SMALL_CLASSES + MEDIUM_CLASSES + 1):
+        while free_blocks[size_class] != NULL:
+            buffer = free_blocks[size_class]
+            free_blocks[size_class] = buffer.next
+            buffer.next = chain
+            chain = buffer
+    kept_bytes = 0
+    phintys_unlock_pool()
+    while chain != NULL:
+        buffer = chain
+        chain = buffer.next
+        destroy_block(buffer)
+
+
+cdef void release_owner(Buffer* buffer) noexcept with gil:
+    Py_XDECREF(buffer.owner)
+    free(buffer)
+
+
+cdef void buffer_retain(Buffer* buffer) noexcept nogil:
+    phintys_retain(&buffer.references)
+
+
+cdef long buffer_references(Buffer* buffer) noexcept nogil:
+    return phintys_read(&buffer.references)
+
+
+cdef void buffer_release(Buffer* buffer) noexcept nogil:
+    if phintys_release(&buffer.references) == 0:
+        if buffer.owner != NULL:
+            release_owner(buffer)
+        else:
+            give_back(buffer)
+
+
+def set_pool_limit(size_t size):
+    """Bound what the pool keeps, in bytes; more than that is returned at once."""
+    global pool_limit
+    pool_limit = size
+    if kept_bytes > size:
+        trim()
+
+
+def pool_statistics():
+    """Bytes kept, the limit, buffers handed out, and requests that went to the system."""
+    return {"kept_bytes": kept_bytes, "limit_bytes": pool_limit, "live_buffers": live_buffers, "misses": misses}
+
+
+def trim_pool():
+    """Return all kept memory to the operating system."""
+    trim()
+
+
+# ---- contexts and cells ------------------------------------------------------------------------------------------------
+cdef int context_init(Context* context) noexcept nogil:
+    memset(context, 0, sizeof(Context))
+    context.workers = 1
+    return 0
+
+
+cdef void context_clear(Context* context) noexcept nogil:
+    cdef int size_class
+    cdef Buffer* buffer
+    for size_class in range(SMALL_CLASSES + 1):
+        while context.free[size_class] != NULL:
+            buffer = context.free[size_class]
+            context.free[size_class] = buffer.next
+            give_back(buffer)
+    free(context.scratch)
+    context.scratch = NULL
+    context.scratch_size = 0
+
+
+cdef char* scratch(Context* context, size_t size) except NULL nogil:
+    cdef void* block = NULL
+    if size > context.scratch_size or context.scratch == NULL:
+        free(context.scratch)
+        context.scratch, context.scratch_size = NULL, 0
+        size = (size + PAGE - 1) // PAGE * PAGE if size else PAGE
+        if posix_memalign(&block, ALIGNMENT, size):
+            with gil:
+                raise MemoryError(f"no memory for {size} bytes of scratch")
+        context.scratch, context.scratch_size = <char*>block, size
+    return context.scratch
+
+
+cdef int cell_init(Cell* cell, int typenum, int ndim, npy_intp* dimensions) except -1:
+    memset(cell, 0, sizeof(Cell))
+    cell.ndim = ndim
+    cell.typenum = typenum
+    cell.itemsize = cnp.PyArray_DescrFromType(typenum).itemsize
+    cell.shape = dimensions
+    cell.strides = dimensions + ndim
+    return 0
+
+
+cdef inline Buffer* take_small(Context* context, size_t size) noexcept nogil:
+    """A block from the frame's own lists, else from the pool."""
+    cdef int size_class = <int>((size + 63) >> 6)
+    cdef Buffer* buffer = context.free[size_class]
+    if buffer == NULL:
+        return buffer_acquire(size)
+    context.free[size_class] = buffer.next
+    buffer.next = NULL
+    buffer.references = 1
+    return buffer
+
+
+cdef inline void release_here(Context* context, Buffer* buffer) noexcept nogil:
+    """As ``buffer_release``, but small blocks stay with the frame."""
+    if phintys_release(&buffer.references) == 0:
+        if buffer.owner != NULL:
+            release_owner(buffer)
+        elif 0 < buffer.size_class <= SMALL_CLASSES:
+            buffer.next = context.free[buffer.size_class]
+            context.free[buffer.size_class] = buffer
+        else:
+            give_back(buffer)
+
+
+cdef int fail_allocation(Cell* cell, const npy_intp* shape, bint negative) except -1 with gil:
+    dimensions = tuple([shape[axis] for axis in range(cell.ndim)])
+    if negative:
+        raise ValueError(f"negative dimensions are not allowed: shape {dimensions}")
+    raise MemoryError(f"no memory for an array of shape {dimensions} with {cell.itemsize} bytes an element")
+
+
+cdef int allocate(Context* context, Cell* cell, const npy_intp* shape) except -1 nogil:
+    cdef size_t size = cell.itemsize
+    cdef bint empty = False
+    cdef int axis
+    cdef Buffer* buffer
+    for axis in range(cell.ndim):
+        if shape[axis] < 0:
+            return fail_allocation(cell, shape, True)
+        if shape[axis] == 0:
+            empty = True
+        elif size > (<size_t>1 << 62) // <size_t>shape[axis]:
+            return fail_allocation(cell, shape, False)
+        else:
+            size *= shape[axis]
+    if empty:
+        size = 0
+    if shape != cell.shape:
+        for axis in range(cell.ndim):
+            cell.shape[axis] = shape[axis]
+    set_contiguous_strides(cell)
+    buffer = cell.buffer
+    if size <= INLINE_BYTES:
+        if buffer != NULL:
+            cell.buffer = NULL
+            release_here(context, buffer)
+        cell.data = <char*>cell.value
+        return 0
+    if buffer != NULL:                              # a kept buffer, reused when nobody else looks at it
+        if buffer.owner == NULL and size <= buffer.capacity <= 2 * size + PAGE and phintys_read(&buffer.references) == 1:
+            cell.data = buffer.data
+            return 0
+        cell.buffer = NULL
+        release_here(context, buffer)
+    buffer = take_small(context, size) if size <= SMALL_LIMIT else buffer_acquire(size)
+    if buffer == NULL:
+        cell.data = NULL
+        return fail_allocation(cell, shape, False)
+    cell.buffer = buffer
+    cell.data = buffer.data
+    return 0
+
+
+cdef void share(Context* context, Cell* view, Cell* source, char* data) noexcept nogil:
+    cdef Buffer* old = view.buffer
+    if source.data == <char*>source.value:
+        memcpy(view.value, source.value, INLINE_BYTES)
+        view.data = <char*>view.value + (data - source.data)
+        view.buffer = NULL
+    else:
+        if source.buffer != NULL:
+            phintys_retain(&source.buffer.references)
+        view.buffer = source.buffer
+        view.data = data
+    if old != NULL:
+        release_here(context, old)
+
+
+cdef void release_object(Cell* cell) noexcept with gil:
+    cdef PyObject* old = cell.object
+    cell.object = NULL
+    Py_XDECREF(old)
+
+
+cdef void drop(Context* context, Cell* cell) noexcept nogil:
+    cdef Buffer* buffer = cell.buffer
+    if buffer != NULL:
+        cell.buffer = NULL
+        release_here(context, buffer)
+    cell.data = NULL
+    if cell.flags & CELL_OBJECT and cell.object != NULL:
+        release_object(cell)
+
+
+cdef void parallel(Context* context, Task task, void* argument, npy_intp total, npy_intp grain) noexcept nogil:
+    workers_run(<void*>task, argument, total, grain, context.workers)
+
+
+# ---- arrays and cells --------------------------------------------------------------------------------------------------
+@cython.final
+@cython.freelist(64)
+cdef class BufferBase:
+    """Base of an array over pool memory: gives the buffer back when the array dies."""
+    cdef Buffer* buffer
+
+    def __dealloc__(self):
+        if self.buffer != NULL:
+            buffer_release(self.buffer)
+
+
+cdef object buffer_as_base(Buffer* buffer):
+    cdef BufferBase base = BufferBase.__new__(BufferBase)
+    phintys_retain(&buffer.references)
+    base.buffer = buffer
+    return base
+
+
+cdef int cell_borrow_array(Cell* cell, object array) except -1:
+    cdef cnp.ndarray source = array
+    cdef int axis
+    cell.data = <char*>cnp.PyArray_DATA(source)
+    for axis in range(cell.ndim):
+        cell.shape[axis] = cnp.PyArray_DIM(source, axis)
+        cell.strides[axis] = cnp.PyArray_STRIDE(source, axis)
+    return 0
+
+
+cdef int cell_hold_array(Context* context, Cell* cell, object array) except -1:
+    cdef Buffer* buffer = <Buffer*>malloc(sizeof(Buffer))
+    if buffer == NULL:
+        raise MemoryError()
+    memset(buffer, 0, sizeof(Buffer))
+    buffer.references = 1
+    buffer.size_class = -1
+    buffer.owner = <PyObject*>array
+    Py_INCREF(array)
+    if cell.buffer != NULL:
+        release_here(context, cell.buffer)
+    cell_borrow_array(cell, array)
+    buffer.data = cell.data
+    buffer.capacity = cnp.PyArray_NBYTES(array)
+    cell.buffer = buffer
+    return 0
+
+
+cdef inline object array_over(Cell* cell, int flags):
+    """An array over the cell's memory, which nothing keeps alive yet."""
+    return PyArray_NewFromDescr(PyArray_Type_pointer, PyArray_DescrFromType(cell.typenum), cell.ndim, cell.shape,
+                                cell.strides, cell.data, flags, NULL)
+
+
+cdef inline object view_of_cell(Cell* cell):
+    """An array over the cell's buffer."""
+    cdef object array = array_over(cell, NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED)
+    cdef object base = buffer_as_base(cell.buffer)
+    Py_INCREF(base)                                 # PyArray_SetBaseObject steals a reference
+    PyArray_SetBaseObject(array, base)
+    return array
+
+
+cdef object copy_of_cell(Cell* cell):
+    """A new array of NumPy's own with the cell's value."""
+    cdef cnp.ndarray result = cnp.PyArray_EMPTY(cell.ndim, cell.shape, cell.typenum, 0)
+    if cell.ndim == 0:
+        memcpy(cnp.PyArray_DATA(result), cell.data, cell.itemsize)
+    elif cell_is_contiguous(cell):
+        memcpy(cnp.PyArray_DATA(result), cell.data, cell_size(cell) * cell.itemsize)
+    else:
+        cnp.PyArray_CopyInto(result, array_over(cell, NPY_ARRAY_ALIGNED))
+    return result
+
+
+cdef object cell_to_result(Cell* cell):
+    if cell.buffer == NULL or cell.buffer.owner != NULL or cell_size(cell) * cell.itemsize <= RESULT_COPY_BYTES:
+        return copy_of_cell(cell)
+    return view_of_cell(cell)
+
+
+cdef object cell_to_array(Cell* cell):
+    return copy_of_cell(cell) if cell.buffer == NULL else view_of_cell(cell)
+
+
+# ---- kernels ---------------------------------------------------------------------------------------------------------
+cdef class Kernel:
+    """What an op supplies for the CPU; see ``abi.pxd``."""
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        with gil:
+            raise NotImplementedError(f"{type(self).__name__} does not implement prepare")
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        return 0
+
+
+cdef class _Operands:
+    """Cells for one kernel call outside any program."""
+    cdef Context context
+    cdef Cell* cells
+    cdef Cell** pointers
+    cdef npy_intp* dimensions
+    cdef int count
+
+    def __cinit__(self, list layouts):
+        cdef int index, total = 0
+        cdef npy_intp* dimensions
+        self.count = len(layouts)
+        context_init(&self.context)
+        for typenum, ndim in layouts:
+            total += 2 * ndim
+        self.cells = <Cell*>malloc(max(1, self.count) * sizeof(Cell))
+        self.pointers = <Cell**>malloc(max(1, self.count) * sizeof(Cell*))
+        self.dimensions = <npy_intp*>malloc(max(1, total) * sizeof(npy_intp))
+        if self.cells == NULL or self.pointers == NULL or self.dimensions == NULL:
+            self.count = 0
+            raise MemoryError()
+        dimensions = self.dimensions
+        for index in range(self.count):
+            typenum, ndim = layouts[index]
+            cell_init(&self.cells[index], typenum, ndim, dimensions)
+            self.pointers[index] = &self.cells[index]
+            dimensions += 2 * <int>ndim
+
+    def __dealloc__(self):
+        cdef int index
+        if self.cells != NULL:
+            for index in range(self.count):
+                drop(&self.context, &self.cells[index])
+        context_clear(&self.context)
+        free(self.cells)
+        free(self.pointers)
+        free(self.dimensions)
+
+
+def run_kernel(Kernel kernel, inputs, output_layouts, int workers=1):
+    """Run one kernel on arrays, outside any program.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    inputs : sequence of numpy.ndarray
+        Aligned arrays in native byte order, of the types the kernel was built for.
+    output_layouts : sequence of (type number, rank)
+    workers : int
+
+    Returns
+    -------
+    list of numpy.ndarray
+        New arrays; they never share memory with the inputs.
+    """
+    cdef int index, count = len(inputs)
+    cdef list arrays = []
+    for array in inputs:
+        array = cnp.PyArray_FROM_O(array)
+        arrays.append(array if array.flags.aligned and array.dtype.isnative else array.astype(array.dtype.newbyteorder("=")))
+    cdef _Operands operands = _Operands([(array.dtype.num, array.ndim) for array in arrays] + list(output_layouts))
+    operands.context.workers = workers
+    for index in range(count):
+        cell_borrow_array(&operands.cells[index], arrays[index])
+        operands.cells[index].flags = CELL_READONLY
+    kernel.prepare(&operands.context, operands.pointers)
+    if kernel.run(&operands.context, operands.pointers) < 0:
+        reason = operands.context.failure.decode() if operands.context.failure != NULL else "failed"
+        raise ValueError(f"{type(kernel).__name__}: {reason}")
+    return [cell_to_result(&operands.cells[index]) for index in range(count, operands.count)]
+
+
+def abi_version():
+    """The version of the kernel contract this build implements."""
+    return ABI_VERSION

@@ -1,0 +1,57 @@
+"""The emitter: what an op sees of the linker while it is lowered, and the symbolic code that lowering makes.
+
+An op calls ``emitter.kernel(kernel, node)`` or ``emitter.call(node)``; the linker itself emits loads, copies, results and
+stores. Instructions are tuples ``(name, flags, n, a, b, cells, node)`` whose ``cells`` are not yet in the operand pool.
+"""
+
+
+class Emitter:
+    """Collects symbolic instructions; ``cell_of`` maps each variable to its cell."""
+
+    def __init__(self, cell_of):
+        self.cell_of = cell_of
+        self.code = []
+        self.kernels = []
+        self._kernel_number = {}
+
+    # ---- for ops ------------------------------------------------------------------------------------------------
+    def kernel(self, kernel, node):
+        """Run a native kernel on the node's inputs and outputs."""
+        number = self._kernel_number.get(id(kernel))
+        if number is None:
+            number = self._kernel_number[id(kernel)] = len(self.kernels)
+            self.kernels.append(kernel)
+        self.code.append(("KERNEL", 0, len(node.inputs), number, 0, self._operands(node), node))
+
+    def call(self, node):
+        """Run the op's Python ``perform``."""
+        self.code.append(("CALL", 0, len(node.inputs), 0, 0, self._operands(node), node))
+
+    def _operands(self, node):
+        cell_of = self.cell_of
+        return [cell_of[variable] for variable in node.inputs] + [cell_of[variable] for variable in node.outputs]
+
+    # ---- for the linker -----------------------------------------------------------------------------------------
+    def load(self, cell, container):
+        self.code.append(("LOAD", 0, 0, cell, container, (), None))
+
+    def copy(self, target, source):
+        self.code.append(("COPY", 0, 0, target, source, (), None))
+
+    def own(self, cell):
+        self.code.append(("OWN", 0, 0, cell, 0, (), None))
+
+    def drop(self, cells):
+        self.code.append(("DROP", 0, 0, 0, 0, cells, None))
+
+    def result(self, cells, flags):
+        self.code.append(("RESULT", flags, 0, 0, 0, cells, None))
+
+    def commit(self):
+        self.code.append(("COMMIT", 0, 0, 0, 0, (), None))
+
+    def store(self, container, cell):
+        self.code.append(("STORE", 0, 0, container, cell, (), None))
+
+    def halt(self):
+        self.code.append(("HALT", 0, 0, 0, 0, (), None))

@@ -1,0 +1,48 @@
+"""Frames and the bytecode loop; see ``interpreter.pyx``."""
+from cpython.ref cimport PyObject
+from numpy cimport npy_intp
+
+from phintys.vm.abi cimport Cell, Context
+
+cdef packed struct Instruction:
+    unsigned char op
+    unsigned char flags
+    unsigned short n
+    int a
+    int b
+    int c
+
+cdef struct Machine:                # one running call, in C
+    const Instruction* code
+    const Instruction* at           # the instruction that failed
+    Cell* cells
+    Cell** operands                 # the operand pool, resolved to this frame's cells
+    PyObject** kernels
+    PyObject** containers
+    void* released                  # the thread state, while the GIL is released
+    PyObject* frame                 # the Frame, borrowed
+    Context context
+
+cdef class Code:
+    """A Program in C arrays, shared by all frames."""
+    cdef readonly object program
+    cdef Instruction* instructions
+    cdef int n_instructions, n_cells, n_operands, n_dimensions
+    cdef PyObject** kernels
+    cdef PyObject** containers
+    cdef list kept
+
+cdef class Frame:
+    cdef Code code
+    cdef Machine machine
+    cdef Cell* cells
+    cdef npy_intp* dimensions
+    cdef PyObject** results         # what RESULT made: strong references until the call ends
+    cdef PyObject** recycled        # results of rank 0 from earlier calls, taken again once nobody else has them
+    cdef int n_results
+    cdef list kept                  # converted arguments, alive for the call
+    cdef int _add_cell(self, Cell* cell, layout, npy_intp* dimensions) except -1
+
+cdef int execute(Machine* machine) noexcept nogil
+cdef int reset(Frame frame) except -1
+cdef void forget_results(Frame frame) noexcept

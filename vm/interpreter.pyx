@@ -1,0 +1,439 @@
+"""The interpreter: frames, and the loop that runs bytecode over their cells.
+
+A ``Code`` is a Program in C arrays. A ``Frame`` is everything one running call changes: cells, their shapes, free lists,
+scratch memory. The loop has no Python object, no lock and no allocation per instruction of its own. It starts with the
+GIL held; the first kernel whose ``prepare`` says that its work is long makes it leave the GIL, and it takes it back where
+Python is needed: at CALL, RESULT and COMMIT.
+"""
+cimport numpy as cnp
+from cpython.exc cimport PyErr_SetString
+from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy
+from numpy cimport npy_intp
+
+from phintys.vm.abi cimport (
+    CELL_OBJECT, CELL_READONLY, Cell, Context, Kernel, allocate, buffer_references, cell_borrow_array, cell_hold_array,
+    cell_init, cell_is_contiguous, cell_size, cell_to_array, cell_to_result, context_clear, context_init, drop)
+from phintys.vm.container cimport Container
+
+include "opcodes.pxi"
+
+cnp.import_array()
+
+cdef extern from "Python.h" nogil:
+    void* PyEval_SaveThread()
+    void PyEval_RestoreThread(void*)
+
+cdef extern from *:
+    """
+    /* Nobody gave the array another type, shape, base, flag or weak reference before dropping it. */
+    static inline int phintys_is_untouched(PyObject* object, int typenum) {
+        PyArrayObject* array = (PyArrayObject*)object;
+        const int flags = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS | NPY_ARRAY_OWNDATA | NPY_ARRAY_ALIGNED
+                          | NPY_ARRAY_WRITEABLE;
+        return PyArray_NDIM(array) == 0 && PyArray_TYPE(array) == typenum && PyArray_FLAGS(array) == flags
+               && PyArray_BASE(array) == NULL && PyArray_ISNOTSWAPPED(array)
+               && ((PyArrayObject_fields*)array)->weakreflist == NULL;
+    }
+    static inline void* phintys_data(PyObject* object) { return PyArray_DATA((PyArrayObject*)object); }
+    """
+    bint phintys_is_untouched(PyObject*, int) noexcept
+    void* phintys_data(PyObject*) noexcept
+    int Py_REFCNT(void*)
+
+# What raises in Python answers -1 to the loop, which cleans up before anybody looks at the exception.
+ctypedef int (*KernelStep)(PyObject* kernel, Context* context, Cell** operands) noexcept nogil
+ctypedef int (*PythonStep)(Machine* machine, const Instruction* instruction) noexcept nogil
+
+
+# ---- programs in C -----------------------------------------------------------------------------------------------------
+cdef class Code:
+
+    def __cinit__(self, program):
+        cdef const unsigned char[:] code = program.code
+        cdef int[:] pool
+        cdef int index
+        self.program = program
+        self.kept = [program.kernels, program.containers]
+        self.n_instructions = len(program.code) // sizeof(Instruction)
+        self.instructions = <Instruction*>malloc(max(1, len(program.code)))
+        self.kernels = <PyObject**>malloc((len(program.kernels) + 1) * sizeof(PyObject*))
+        self.containers = <PyObject**>malloc((len(program.containers) + 1) * sizeof(PyObject*))
+        if self.instructions == NULL or self.kernels == NULL or self.containers == NULL:
+            raise MemoryError()
+        memcpy(self.instructions, &code[0], len(program.code))
+        for index, kernel in enumerate(program.kernels):
+            if not isinstance(kernel, Kernel):
+                raise TypeError(f"{kernel!r} is not a Kernel")
+            self.kernels[index] = <PyObject*>kernel
+        for index, container in enumerate(program.containers):
+            if not isinstance(container, Container):
+                raise TypeError(f"{container!r} is not a Container")
+            self.containers[index] = <PyObject*>container
+        self.n_cells = len(program.cells)
+        self.n_operands = len(program.pool)
+        self.n_dimensions = sum([2 * layout.ndim for layout in program.cells])
+
+    def __dealloc__(self):
+        free(self.instructions)
+        free(self.kernels)
+        free(self.containers)
+
+
+cdef class Frame:
+
+    def __cinit__(self, Code code):
+        cdef int index
+        cdef int[:] pool
+        cdef npy_intp* dimensions
+        self.code = code
+        self.kept = []
+        context_init(&self.machine.context)
+        self.cells = <Cell*>calloc(code.n_cells + 1, sizeof(Cell))
+        self.dimensions = <npy_intp*>calloc(code.n_dimensions + 1, sizeof(npy_intp))
+        self.n_results = code.program.n_results
+        self.results = <PyObject**>calloc(self.n_results + 1, sizeof(PyObject*))
+        self.recycled = <PyObject**>calloc(self.n_results + 1, sizeof(PyObject*))
+        self.machine.operands = <Cell**>malloc((code.n_operands + 1) * sizeof(Cell*))
+        if (self.cells == NULL or self.dimensions == NULL or self.machine.operands == NULL or self.results == NULL
+                or self.recycled == NULL):
+            raise MemoryError()
+        dimensions = self.dimensions
+        for index, layout in enumerate(code.program.cells):
+            self._add_cell(&self.cells[index], layout, dimensions)
+            dimensions += 2 * <int>layout.ndim
+        if code.n_operands:
+            pool = code.program.pool
+            for index in range(code.n_operands):
+                self.machine.operands[index] = &self.cells[pool[index]]
+        self.machine.code = code.instructions
+        self.machine.cells = self.cells
+        self.machine.kernels = code.kernels
+        self.machine.containers = code.containers
+        self.machine.frame = <PyObject*>self
+
+    cdef int _add_cell(self, Cell* cell, layout, npy_intp* dimensions) except -1:
+        if layout.typenum < 0:
+            cell.flags = CELL_OBJECT
+            if layout.kind == "constant":
+                Py_INCREF(layout.value)
+                cell.object = <PyObject*>layout.value
+                cell.data = <char*>cell.value
+                cell.flags |= CELL_READONLY
+            return 0
+        cell_init(cell, layout.typenum, layout.ndim, dimensions)
+        if layout.kind == "constant":
+            cell_borrow_array(cell, layout.value)           # the program keeps the array alive
+        if layout.kind != "value":
+            cell.flags = CELL_READONLY
+        return 0
+
+    def __dealloc__(self):
+        cdef int index
+        if self.cells != NULL:
+            for index in range(self.code.n_cells):
+                drop(&self.machine.context, &self.cells[index])
+        context_clear(&self.machine.context)
+        if self.results != NULL and self.recycled != NULL:
+            for index in range(self.n_results):
+                Py_XDECREF(self.results[index])
+                Py_XDECREF(self.recycled[index])
+        free(self.results)
+        free(self.recycled)
+        free(self.cells)
+        free(self.dimensions)
+        free(self.machine.operands)
+
+
+cdef int reset(Frame frame) except -1:
+    """After a failure: empty every cell that is not a constant."""
+    cdef int index = 0
+    for layout in frame.code.program.cells:
+        if layout.kind != "constant":
+            drop(&frame.machine.context, &frame.cells[index])
+        index += 1
+    forget_results(frame)
+    return 0
+
+
+cdef void forget_results(Frame frame) noexcept:
+    """Drop results that nobody took."""
+    cdef int index
+    cdef PyObject* result
+    for index in range(frame.n_results):
+        result = frame.results[index]
+        frame.results[index] = NULL
+        Py_XDECREF(result)
+
+
+# ---- the loop ------------------------------------------------------------------------------------------------------------
+cdef int prepare_kernel(PyObject* kernel, Context* context, Cell** operands) except -1 nogil:
+    return (<Kernel>kernel).prepare(context, operands)
+
+
+cdef KernelStep prepare = <KernelStep>prepare_kernel
+cdef PythonStep call_step = <PythonStep>call_perform
+cdef PythonStep copy_step = <PythonStep>copy_cell
+cdef PythonStep own_step = <PythonStep>own_cell
+cdef PythonStep result_step = <PythonStep>take_results
+
+
+cdef inline void take_gil(Machine* machine) noexcept nogil:
+    cdef void* released = machine.released
+    if released != NULL:
+        machine.released = NULL
+        PyEval_RestoreThread(released)
+
+
+cdef int execute(Machine* machine) noexcept nogil:
+    """Run to HALT; answers 0, or -1 with a Python exception set and ``machine.at`` at the culprit. The GIL is held at
+    the start and at the end."""
+    cdef const Instruction* at = machine.code
+    cdef Context* context = &machine.context
+    cdef Cell** operands
+    cdef int index, worth
+    while True:
+        if at.op == OP_KERNEL:
+            operands = machine.operands + at.b
+            worth = prepare(machine.kernels[at.a], context, operands)
+            if worth:
+                if worth < 0:
+                    break
+                if machine.released == NULL:
+                    machine.released = PyEval_SaveThread()
+            if (<Kernel>machine.kernels[at.a]).run(context, operands) < 0:
+                raise_failure(machine)
+                break
+        elif at.op == OP_DROP:
+            operands = machine.operands + at.b
+            for index in range(at.c):
+                drop(context, operands[index])
+        elif at.op == OP_LOAD:
+            (<Container>machine.containers[at.b]).load(context, &machine.cells[at.a])
+        elif at.op == OP_CALL:
+            take_gil(machine)
+            if call_step(machine, at) < 0:
+                break
+        elif at.op == OP_COPY:
+            if copy_step(machine, at) < 0:
+                break
+        elif at.op == OP_OWN:
+            if own_step(machine, at) < 0:
+                break
+        elif at.op == OP_RESULT:
+            take_gil(machine)
+            if result_step(machine, at) < 0:
+                break
+        elif at.op == OP_COMMIT:
+            take_gil(machine)
+        elif at.op == OP_STORE:
+            (<Container>machine.containers[at.a]).store(context, &machine.cells[at.b])
+        else:                                               # OP_HALT
+            take_gil(machine)
+            return 0
+        at += 1
+    take_gil(machine)
+    machine.at = at
+    return -1
+
+
+# ---- instructions that need more than a line ---------------------------------------------------------------------------
+cdef void raise_failure(Machine* machine) noexcept with gil:
+    """Turn a ``may_fail`` kernel's reason into the exception."""
+    cdef const char* reason = machine.context.failure
+    machine.context.failure = NULL
+    if reason == NULL:
+        reason = b"the kernel failed"
+    PyErr_SetString(ValueError, reason)
+
+
+cdef int copy_memory(Context* context, Cell* target, Cell* source) except -1 nogil:
+    """C order copy of any strided cell; ``target`` gets fresh memory."""
+    cdef npy_intp index[64]
+    cdef char* read = source.data
+    cdef char* write
+    cdef int axis, ndim = source.ndim
+    cdef npy_intp size, done = 0
+    drop(context, target)
+    allocate(context, target, source.shape)
+    write = target.data
+    size = cell_size(source)
+    if ndim == 0 or cell_is_contiguous(source):
+        memcpy(write, read, size * source.itemsize)
+        return 0
+    for axis in range(ndim):
+        index[axis] = 0
+    while done < size:
+        memcpy(write, read, source.itemsize)
+        write += source.itemsize
+        done += 1
+        axis = ndim - 1
+        while axis >= 0:
+            index[axis] += 1
+            read += source.strides[axis]
+            if index[axis] < source.shape[axis]:
+                break
+            read -= source.strides[axis] * index[axis]
+            index[axis] = 0
+            axis -= 1
+    return 0
+
+
+cdef void copy_object(Cell* target, Cell* source) noexcept with gil:
+    cdef PyObject* old = target.object
+    if source.object != NULL:
+        Py_INCREF(<object>source.object)
+    target.object = source.object
+    target.data = <char*>target.value
+    Py_XDECREF(old)
+
+
+cdef int copy_cell(Machine* machine, const Instruction* at) except -1 nogil:
+    cdef Cell* source = &machine.cells[at.b]
+    if source.flags & CELL_OBJECT:
+        copy_object(&machine.cells[at.a], source)
+        return 0
+    return copy_memory(&machine.context, &machine.cells[at.a], source)
+
+
+cdef int own_cell(Machine* machine, const Instruction* at) except -1 nogil:
+    """Copy the cell unless its memory is pool memory, in C order, that nobody else refers to."""
+    cdef Cell* cell = &machine.cells[at.a]
+    cdef Cell fresh
+    cdef npy_intp dimensions[2 * 64]
+    cdef int axis
+    if cell.flags & CELL_OBJECT or cell.data == <char*>cell.value:
+        return 0
+    if (cell.buffer != NULL and cell.buffer.owner == NULL and buffer_references(cell.buffer) == 1
+            and cell_is_contiguous(cell)):
+        return 0
+    fresh = cell[0]
+    fresh.buffer, fresh.data = NULL, NULL
+    fresh.shape, fresh.strides = dimensions, dimensions + cell.ndim
+    copy_memory(&machine.context, &fresh, cell)
+    drop(&machine.context, cell)
+    for axis in range(cell.ndim):
+        cell.shape[axis] = fresh.shape[axis]
+        cell.strides[axis] = fresh.strides[axis]
+    if fresh.buffer == NULL:
+        memcpy(cell.value, fresh.value, sizeof(fresh.value))
+        cell.data = <char*>cell.value
+    else:
+        cell.buffer, cell.data = fresh.buffer, fresh.data
+    return 0
+
+
+cdef object result_of(Cell* cell):
+    """What the user gets: memory nobody else holds is handed over, everything else is copied."""
+    if cell.flags & CELL_OBJECT:
+        return <object>cell.object if cell.object != NULL else None
+    if cell.buffer != NULL and buffer_references(cell.buffer) != 1:
+        return cell_to_array(cell).copy()
+    return cell_to_result(cell)
+
+
+cdef inline bint is_unused(PyObject* array, Cell* cell) noexcept:
+    """Whether an array of rank 0 from an earlier call is ours alone and still as it was made."""
+    return (array != NULL and Py_REFCNT(array) == 1 and phintys_is_untouched(array, cell.typenum))
+
+
+cdef object scalar_result(Frame frame, int index, Cell* cell):
+    """A result of rank 0. Making and freeing its array costs ten times what computing it does, so it is taken again
+    when the user has dropped it."""
+    cdef PyObject* array = frame.recycled[index]
+    cdef object fresh
+    if not is_unused(array, cell):
+        fresh = cell_to_result(cell)
+        Py_XDECREF(array)
+        Py_INCREF(fresh)
+        frame.recycled[index] = <PyObject*>fresh
+        return fresh
+    memcpy(phintys_data(array), cell.data, cell.itemsize)
+    return <object>array
+
+
+cdef int take_results(Machine* machine, const Instruction* at) except -1 with gil:
+    cdef Frame frame = <Frame>machine.frame
+    cdef Cell** operands = machine.operands + at.b
+    cdef Cell* cell
+    cdef object result
+    cdef int index
+    for index in range(at.c):
+        cell = operands[index]
+        if cell.ndim == 0 and not cell.flags & CELL_OBJECT:
+            result = scalar_result(frame, index, cell)
+        else:
+            result = result_of(cell)
+            if at.flags & RESULT_EMPTIES and not cell.flags & CELL_READONLY:
+                drop(&machine.context, cell)
+        Py_INCREF(result)
+        frame.results[index] = <PyObject*>result
+    return 0
+
+
+# ---- CALL: ops with only `perform` -----------------------------------------------------------------------------------
+cdef object argument_of(Cell* cell):
+    """A cell as an op's ``perform`` sees it; safe for it to keep."""
+    if cell.flags & CELL_OBJECT:
+        return <object>cell.object if cell.object != NULL else None
+    if cell.object != NULL:
+        return <object>cell.object                  # the caller's own array
+    return cell_to_array(cell)
+
+
+cdef int take_output(Machine* machine, Cell* cell, list storage, variable, bint may_alias) except -1:
+    """Move what ``perform`` stored into the cell, checked against the declared type."""
+    cdef cnp.ndarray array
+    value = storage[0]
+    if value is None and not cell.flags & CELL_OBJECT:
+        raise ValueError(f"perform stored no value for its output {variable} of type {variable.type}")
+    if cell.flags & CELL_OBJECT:
+        Py_INCREF(value)
+        drop(&machine.context, cell)
+        cell.object, cell.data = <PyObject*>value, <char*>cell.value
+        return 0
+    if type(value) is not cnp.ndarray:
+        value = cnp.PyArray_FROM_O(value)
+    array = value
+    if cnp.PyArray_TYPE(array) != cell.typenum and value.dtype != variable.type.numpy_dtype:
+        raise TypeError(f"perform stored a value of dtype {value.dtype} for its output {variable}, "
+                        f"declared as {variable.type}")
+    if (cnp.PyArray_TYPE(array) != cell.typenum or cnp.PyArray_NDIM(array) != cell.ndim
+            or not cnp.PyArray_ISBEHAVED_RO(array)):
+        array = variable.type.filter(value, strict=False, allow_downcast=False)
+    else:
+        check_broadcastable(array, variable)
+    storage[0] = None
+    value = None
+    # Somebody else may keep or change this memory: the op, or the owner of an input that was returned as it is.
+    if not may_alias and (Py_REFCNT(<void*>array) > 1 or cnp.PyArray_BASE(array) is not NULL):
+        array = array.copy()
+    cell_hold_array(&machine.context, cell, array)
+    return 0
+
+
+cdef int check_broadcastable(cnp.ndarray array, variable) except -1:
+    cdef int axis
+    for axis, broadcastable in enumerate(variable.type.broadcastable):
+        if broadcastable and cnp.PyArray_DIM(array, axis) != 1:
+            raise ValueError(f"perform stored a value of shape {(<object>array).shape} for its output {variable}, "
+                             f"declared as {variable.type}")
+    return 0
+
+
+cdef int call_perform(Machine* machine, const Instruction* at) except -1 with gil:
+    cdef Frame frame = <Frame>machine.frame
+    cdef Cell** operands = machine.operands + at.b
+    cdef int index
+    node = frame.code.program.nodes[at.a]
+    cdef int n_inputs = len(node.inputs)
+    cdef int n_outputs = at.c - n_inputs
+    cdef list inputs = [argument_of(operands[index]) for index in range(n_inputs)]
+    cdef list storage = [[None] for index in range(n_outputs)]
+    op = node.op
+    op.perform(node, inputs, storage)
+    del inputs
+    for index in range(n_outputs):
+        take_output(machine, operands[n_inputs + index], storage[index], node.outputs[index], index in op.view_map)
+    return 0

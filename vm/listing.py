@@ -1,0 +1,120 @@
+"""The disassembler: a program as a text that reads without a manual.
+
+First the cells that exist before the code runs (arguments, shared values, constants), then one line an instruction with
+the operation, the cells it reads and writes, and the variables' names. What the opcodes mean is printed from their table.
+"""
+from phintys.vm.opcodes import NOTES, OPCODES, RESULT_EMPTIES
+
+CONSTANT_WIDTH = 40
+
+
+def listing(program, manual=False):
+    """The listing of a program.
+
+    Parameters
+    ----------
+    program : Program
+    manual : bool
+        Append the table of the opcodes.
+
+    Returns
+    -------
+    str
+    """
+    instructions = program.instructions()
+    counts = {}
+    for instruction in instructions:
+        name = OPCODES[instruction.op].name
+        counts[name] = counts.get(name, 0) + 1
+    lines = [f"program {program.name or '(no name)'}: {len(instructions)} instructions, {counts.get('KERNEL', 0)} kernels, "
+             f"{counts.get('CALL', 0)} Python calls, {len(program.cells)} cells, allow_gc={program.allow_gc}"]
+    lines += _leaf_lines(program)
+    lines += [_code_line(program, position, instruction) for position, instruction in enumerate(instructions)]
+    if manual:
+        lines += manual_lines()
+    return "\n".join(lines) + "\n"
+
+
+def manual_lines():
+    """The opcode table as text."""
+    lines = ["", "C[x] cell, K[x] kernel, N[x] node, S[x] shared variable's storage, P operand pool"]
+    lines += [f"{opcode.name:<7} {opcode.operands:<6} {opcode.effect}" for opcode in OPCODES]
+    return lines + list(NOTES)
+
+
+def _leaf_lines(program):
+    """Cells that are not computed."""
+    for number, layout in enumerate(program.cells):
+        if layout.kind == "constant":
+            yield f"  C{number:<4} constant  {_type_name(layout):<18} {_shortened(layout.value)}"
+        elif layout.kind != "value":
+            yield f"  C{number:<4} {layout.kind:<9} {_type_name(layout):<18} {layout.variable}"
+
+
+def _type_name(layout):
+    type_ = layout.variable.type
+    if layout.typenum < 0:
+        return str(type_)
+    pattern = ", ".join("1" if broadcastable else "?" for broadcastable in type_.broadcastable)
+    return f"{type_.dtype} ({pattern})"
+
+
+def _shortened(value):
+    text = " ".join(str(value).split())
+    return text if len(text) <= CONSTANT_WIDTH else text[:CONSTANT_WIDTH - 3] + "..."
+
+
+def _cells(numbers):
+    return ", ".join(f"C{number}" for number in numbers)
+
+
+def _code_line(program, position, instruction):
+    name = OPCODES[instruction.op].name
+    operands, remark = _DESCRIBE.get(name, _describe_nothing)(program, position, instruction)
+    return f"{position:>5}  {name:<7} {operands:<52} {remark}".rstrip()
+
+
+def _describe_nothing(program, position, instruction):
+    return "", ""
+
+
+def _pool_cells(program, instruction):
+    return list(program.pool[instruction.b:instruction.b + instruction.c])
+
+
+def _describe_node(program, position, instruction):
+    node = program.nodes[position]
+    cells = _pool_cells(program, instruction)
+    n_inputs = len(node.inputs)
+    names = [variable.name for variable in node.outputs if variable.name]
+    return f"{_cells(cells[n_inputs:])} := {node.op}({_cells(cells[:n_inputs])})", ", ".join(names)
+
+
+def _describe_load(program, position, instruction):
+    return f"C{instruction.a} := S{instruction.b}", program.containers[instruction.b].name or ""
+
+
+def _describe_store(program, position, instruction):
+    return f"S{instruction.a} := C{instruction.b}", program.containers[instruction.a].name or ""
+
+
+def _describe_copy(program, position, instruction):
+    return f"C{instruction.a} := copy of C{instruction.b}", ""
+
+
+def _describe_own(program, position, instruction):
+    return f"C{instruction.a}", "copied if shared"
+
+
+def _describe_drop(program, position, instruction):
+    return _cells(_pool_cells(program, instruction)), ""
+
+
+def _describe_result(program, position, instruction):
+    return _cells(_pool_cells(program, instruction)), "emptied" if instruction.flags & RESULT_EMPTIES else "kept"
+
+
+_DESCRIBE = {
+    "KERNEL": _describe_node, "CALL": _describe_node, "LOAD": _describe_load, "STORE": _describe_store,
+    "COPY": _describe_copy, "OWN": _describe_own, "DROP": _describe_drop, "RESULT": _describe_result,
+}

@@ -1,0 +1,45 @@
+"""The opcode table: the manual, the numbers the interpreter is compiled with, and what listings are printed from.
+
+An instruction is 16 bytes: ``op:u8 flags:u8 n:u16 a:i32 b:i32 c:i32``. ``C[x]`` is a cell, ``K[x]`` a kernel, ``N[x]`` a
+node, ``S[x]`` a container (a shared variable's storage), ``P[b:b+c]`` a list of cells in the operand pool. The order of
+the rows gives the numbers; ``setup.py`` writes them for Cython. Adding an opcode: a row here, a case in
+``interpreter.pyx``, a line in ``emitter.py``, a golden listing in the tests.
+
+Room left for what comes: JUMP and JUMPZ, NEED and BACK (lazy blocks), ALIAS and MOVE (in-place), RESERVE (planned
+slots), SCAN and its TAP, SLOT, PUT, NEXT.
+"""
+from collections import namedtuple
+
+Opcode = namedtuple("Opcode", "name operands effect reads writes")
+
+# `reads` and `writes` name the operands that are cells read and written: "a", "b", or "P" for the list P[b:b+c].
+OPCODES = (
+    Opcode("HALT", "", "return", "", ""),
+    Opcode("LOAD", "a b", "C[a] := S[b], one buffer, pinned for the call", "", "a"),
+    Opcode("KERNEL", "a b c", "run kernel K[a] on C[P[b:b+c]]: inputs, then outputs", "P", "P"),     # (1)
+    Opcode("CALL", "a b c", "run N[a].op.perform under the GIL on C[P[b:b+c]]", "P", "P"),          # (1) (2)
+    Opcode("COPY", "a b", "C[a] := C[b] in memory of its own, in C order", "b", "a"),
+    Opcode("OWN", "a", "C[a] is copied unless its memory is its own alone", "a", "a"),               # (3)
+    Opcode("DROP", "b c", "empty C[P[b:b+c]]", "P", ""),                                             # (4)
+    Opcode("RESULT", "b c", "results := C[P[b:b+c]] as arrays; flag 1: the cells are emptied", "P", ""),  # (5)
+    Opcode("COMMIT", "", "from here on nothing can fail: the results exist, the updates are stored", "", ""),
+    Opcode("STORE", "a b", "S[a] := C[b], the buffer moves; C[b] is empty", "b", ""),
+)
+
+NOTES = (
+    "(1) n says how many of the operands are inputs.",
+    "(2) What perform stores is checked against the declared type, and copied unless nobody else refers to it.",
+    "(3) Decided by the buffer's reference count at run time: arguments, constants, other cells and containers count.",
+    "(4) Emptying an empty cell does nothing. Cells of rank 0 live in the cell and are never dropped.",
+    "(5) An array takes its cell's memory when nobody else holds it, and is a copy otherwise.",
+)
+
+NUMBER = {opcode.name: number for number, opcode in enumerate(OPCODES)}
+RESULT_EMPTIES = 1                       # flag of RESULT
+
+
+def cython_enum():
+    """The text of the Cython enum, as ``setup.py`` writes it."""
+    lines = ["# Written by setup.py from vm/opcodes.py.", "cdef enum:"]
+    lines += [f"    OP_{opcode.name} = {number}    # {opcode.effect}" for number, opcode in enumerate(OPCODES)]
+    return "\n".join(lines + [f"    RESULT_EMPTIES = {RESULT_EMPTIES}", ""])

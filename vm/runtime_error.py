@@ -1,0 +1,88 @@
+"""Run-time errors that say which node failed and where the user made it.
+
+The exception keeps its type, so that programs which catch it still do; its message gains the node, the shapes it met and
+the line. An exception that cannot be rebuilt from a message is passed on as it is, with a note where Python has notes.
+"""
+from phintys.vm.opcodes import OPCODES
+
+
+def explained(error, program, position, layouts):
+    """The same error with the failing instruction described.
+
+    Parameters
+    ----------
+    error : BaseException
+    program : Program
+    position : int
+        The instruction.
+    layouts : list of (shape, strides) or None
+        Its operands as they were: inputs, then outputs.
+
+    Returns
+    -------
+    BaseException
+        ``error`` itself when it must not be changed (KeyboardInterrupt, SystemExit …).
+    """
+    if not isinstance(error, Exception):
+        return error
+    node = program.nodes[position]
+    if node is None:
+        details = f"at instruction {position} ({OPCODES[program.instructions()[position].op].name})"
+        details += f" of {program.name or 'a phintys function'}"
+    else:
+        details = describe_node(node, position, layouts[:len(node.inputs)])
+    return with_details(error, details)
+
+
+def with_details(error, details):
+    """A copy of the error whose message ends with ``details``; the error itself when its type takes no message."""
+    try:
+        described = type(error)(f"{error}\n{details}")
+        described.__cause__ = error.__cause__
+    except Exception:
+        described = None
+    if described is None or type(described) is not type(error):
+        if hasattr(error, "add_note"):
+            error.add_note(details)
+        return error
+    return described
+
+
+def describe_node(node, position, layouts):
+    """What failed, what it met, and where it was made."""
+    lines = [f"Apply node that caused the error: {node}",
+             f"Instruction: {position}",
+             f"Inputs types: [{', '.join(str(variable.type) for variable in node.inputs)}]"]
+    if layouts:
+        lines += [f"Inputs shapes: {[layout and layout[0] for layout in layouts]}",
+                  f"Inputs strides: {[layout and layout[1] for layout in layouts]}"]
+    return "\n".join(lines + [where_line("Made at", node.outputs[0] if node.outputs else node)])
+
+
+def where_line(title, thing):
+    """``title: File "x.py", line 12`` of the user's line that made a variable or node."""
+    where = getattr(thing, "where", None)
+    if not where:
+        return f"{title}: unknown"
+    return f'{title}: File "{where[0]}", line {where[1]}'
+
+
+def argument_error(error, function, index, value):
+    """The error of a value that does not fit its argument, with the argument's name and place."""
+    name = function.argument_names[index]
+    title = f'"{name}" ' if name else ""
+    variable = function.program.cells[index].variable
+    lines = [f"Bad input argument with name {title or 'None '}to phintys function with name "
+             f'"{function.name}" at index {index} (0-based). {where_line("Declared at", variable)}',
+             f"Expected {function.argument_types[index]}, got {_kind(value)}.", str(error)]
+    try:
+        return type(error)("\n".join(lines))
+    except Exception:
+        return TypeError("\n".join(lines))
+
+
+def _kind(value):
+    dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", None)
+    if dtype is None:
+        return f"a {type(value).__name__}"
+    return f"a {type(value).__name__} of dtype {dtype} and shape {shape}"
