@@ -34,8 +34,9 @@ help:
 demo: $(VENV)/examples.stamp
 	$(RUN) examples/logistic_regression.py $(ARGS)
 
+# -I keeps the source tree out of the import path.
 test: $(VENV)/test.stamp
-	$(RUN) -m pytest $(ARGS)
+	$(RUN) -I -m pytest $(ARGS)
 
 bench: $(VENV)/bench.stamp
 	@$(ASV) machine --yes >/dev/null

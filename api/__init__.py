@@ -32,7 +32,8 @@ __version__ = "0.1.0"
 
 # Name → the module that has it, or is it.
 _ON_DEMAND = {"tensor": "tensor", "scalar": "scalar", "printing": "printing", "gof": "gof", "gradient": "gradient",
-              "compile": "compile", "memory": "memory", "pp": "printing", "pprint": "printing", "debugprint": "printing",
+              "compile": "compile", "memory": "memory", "pp": "printing", "pprint": "printing",
+              "debugprint": "printing",
               "get_include": "include_path"}
 
 

@@ -175,59 +175,65 @@ class FunctionMaker:
         self._given = [wrap_in(spec) for spec in inputs]
         self._givens = givens
         self._rebuild_strict = rebuild_strict
-        states = [spec for spec in self._given if _is_state(spec)]
-        changing = [spec for spec in states if spec.update is not None]
+        changing = [spec for spec in self._given if _is_state(spec) and spec.update is not None]
         rebuilt = rebuild([output.variable for output in self.outputs] + [spec.update for spec in changing],
                           [spec.variable for spec in self._given], givens, updates, rebuild_strict, no_default_updates)
         self._new_values = rebuilt.new_values
-        self.inputs = self._given + [_shared_spec(variable, rebuilt.new_values.get(variable))
-                                     for variable in rebuilt.shared]
-        self.arguments = [spec for spec in self._given if not _is_state(spec)]
-        self._stored = states + self.inputs[len(self._given):]
-        self.containers = _containers(self.inputs)
-        copies = dict(zip((spec.variable for spec in self._given), rebuilt.inputs)) | rebuilt.shared
-        results, state_values = rebuilt.outputs[:len(self.outputs)], rebuilt.outputs[len(self.outputs):]
-        new_values = dict(zip((spec.variable for spec in changing), state_values)) | rebuilt.updates
-        self._compile(copies, results, new_values, on_unused_input)
-
-    # ---- stages --------------------------------------------------------------------------------------------------
-    def _compile(self, copies, results, new_values, on_unused_input):
-        """Make the graph of ``copies``, check it and optimise it."""
-        updated = list(new_values)
-        self.fgraph = FunctionGraph([copies[spec.variable] for spec in self.arguments + self._stored],
-                                    results + [new_values[variable] for variable in updated], clone=False)
-        self.fgraph.name = self.name
-        self._updates = [(len(results) + position, self.containers[variable])
-                         for position, variable in enumerate(updated)]
-        self._check_unused(on_unused_input, copies)
-        if not self.accept_inplace:
-            self._check_inplace()
+        self._describe_inputs(rebuilt)
+        self._make_graph(rebuilt, [spec.variable for spec in changing])
+        self._check_unused(config.on_unused_input if on_unused_input is None else on_unused_input)
+        self._check_inplace()
         with change_flags(compute_test_value="off"):
             optimize(self.fgraph, self.mode.query)
 
-    def _check_unused(self, on_unused_input, copies):
+    # ---- stages --------------------------------------------------------------------------------------------------
+    def _describe_inputs(self, rebuilt):
+        """All inputs: arguments of the call, and what is stored between calls."""
+        self.inputs = self._given + [_shared_spec(variable, rebuilt.new_values.get(variable))
+                                     for variable in rebuilt.shared]
+        self.arguments = [spec for spec in self.inputs if not _is_state(spec)]
+        self._stored = [spec for spec in self.inputs if _is_state(spec)]
+        self.containers = _containers(self.inputs)
+
+    def _make_graph(self, rebuilt, changing):
+        """The private graph, and which of its outputs are stored where."""
+        copies = dict(zip([spec.variable for spec in self._given], rebuilt.inputs)) | rebuilt.shared
+        results, state_values = rebuilt.outputs[:len(self.outputs)], rebuilt.outputs[len(self.outputs):]
+        new_values = dict(zip(changing, state_values)) | rebuilt.updates
+        for variable, value in new_values.items():
+            if value.type != variable.type:
+                raise TypeError(f"the new value of {variable}, of type {variable.type}, became {value}, of type "
+                                f"{value.type}: look at what givens replace")
+        self.fgraph = FunctionGraph([copies[spec.variable] for spec in self.arguments + self._stored],
+                                    results + list(new_values.values()), clone=False)
+        self.fgraph.name = self.name
+        self._updates = [(len(results) + position, self.containers[variable])
+                         for position, variable in enumerate(new_values)]
+
+    def _check_unused(self, reaction):
         """Complain about given inputs that nothing needs."""
-        reaction = config.on_unused_input if on_unused_input is None else on_unused_input
         if reaction == "ignore":
             return
         if reaction not in ("raise", "warn"):
             raise ValueError(f"Invalid value for keyword on_unused_input of phintys.function: '{reaction}'.\n"
                              "Valid values are 'raise', 'warn', and 'ignore'.")
-        for position, spec in enumerate(self.inputs):
-            if spec.shared or spec.update is not None or self.fgraph.clients[copies[spec.variable]]:
+        for spec, copied in zip(self.arguments + self._stored, self.fgraph.inputs):
+            if spec.shared or spec.update is not None or self.fgraph.clients[copied]:
                 continue
             message = (f"phintys.function was asked to create a function computing outputs given certain inputs, but the "
-                       f"provided input variable at index {position} is not part of the computational graph needed to "
-                       f"compute the outputs: {spec.variable}.\n")
+                       f"provided input variable at index {self.inputs.index(spec)} is not part of the computational "
+                       f"graph needed to compute the outputs: {spec.variable}.\n")
             if reaction == "raise":
                 raise UnusedInputError(message + "To make this error into a warning, you can pass the parameter "
                                        "on_unused_input='warn' to phintys.function. To disable it completely, use "
                                        "on_unused_input='ignore'.")
             warnings.warn(message + "To make this warning into an error, you can pass the parameter "
                           "on_unused_input='raise' to phintys.function. To disable it completely, use "
-                          "on_unused_input='ignore'.", stacklevel=5)
+                          "on_unused_input='ignore'.", stacklevel=4)
 
     def _check_inplace(self):
+        if self.accept_inplace:
+            return
         for node in self.fgraph.apply_nodes:
             if node.op.destroy_map:
                 raise TypeError("Graph must not contain inplace operations", node)
@@ -240,6 +246,11 @@ class FunctionMaker:
                        n_outputs=len(self.outputs), allow_gc=self.mode.allow_gc, name=self.name)
         settable = any(not spec.implicit for spec in self._stored)
         return (StatefulFunction if settable else Function)(self, program, self.arguments)
+
+    def stored_values(self):
+        """Variable of ``fgraph`` → its value between calls, for states and shared variables."""
+        stored = self.fgraph.inputs[len(self.arguments):]
+        return {variable: self.containers[spec.variable].data for variable, spec in zip(stored, self._stored)}
 
     def copied(self, swap, delete_updates, name):
         """A function made anew from the same specifications, with other shared variables or without updates."""

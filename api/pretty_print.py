@@ -1,14 +1,19 @@
 """``pp``: a variable as a formula.
 
 A printer turns one node into text and into the inputs that stand in it. ``PPrinter`` finds the printer of each node, by the
-op, then by the op's class, then by conditions, and joins the pieces without recursion, so that a chain of 100,000 nodes
+op, then by the op's classes, then by conditions, and joins the pieces without recursion, so that a chain of 100,000 nodes
 prints. A formula is a tree: what is used twice is printed twice, and after ``LENGTH_LIMIT`` characters the text ends in
 ``...``. Printers in Theano's style, with ``process(variable, state)``, work too; they may recurse.
 """
 from copy import copy
 
+from phintys.graph.variable import Variable
+from phintys.ops.allocation import Alloc
+from phintys.ops.careduce import CAReduce
 from phintys.ops.dimshuffle import DimShuffle
+from phintys.ops.dot import Dot
 from phintys.ops.elementwise import Elemwise
+from phintys.ops.subtensor import Subtensor, filled
 
 LENGTH_LIMIT = 10_000_000
 
@@ -114,6 +119,36 @@ class DimShufflePrinter:
         return [f"DimShuffle{{{', '.join(map(str, order))}}}(", value, ")"]
 
 
+class ReductionPrinter:
+    """``sum(x)``, ``sum(x, axis=(0,))``."""
+
+    def pieces(self, variable):
+        op = variable.owner.op
+        axes = "" if op.axis is None else f", axis={op.axis}"
+        return [type(op).__name__.lower(), "(", variable.owner.inputs[0], axes, ")"]
+
+
+class SubtensorPrinter:
+    """``x[1:n, 0]``."""
+
+    def pieces(self, variable):
+        x, *integers = variable.owner.inputs
+        pieces = [x, "["]
+        for entry in filled(variable.owner.op.idx_list, integers):
+            pieces += _index_pieces(entry) + [", "]
+        return pieces[:-1] + ["]"]
+
+
+def _index_pieces(entry):
+    """The pieces of one entry of an index."""
+    if not isinstance(entry, slice):
+        return [entry if isinstance(entry, Variable) else str(entry)]
+    pieces = []
+    for part in (entry.start, entry.stop, entry.step):
+        pieces += ["" if part is None else part if isinstance(part, Variable) else str(part), ":"]
+    return pieces[:-3] if entry.step is None else pieces[:-1]
+
+
 def _joined(variables, separator):
     pieces = []
     for variable in variables:
@@ -180,7 +215,7 @@ class PPrinter:
     def _printer_of(self, variable, state):
         if getattr(variable, "owner", None) is not None:
             op = variable.owner.op
-            for key in (op, type(op)):
+            for key in (op, *type(op).__mro__[:-1]):
                 if key in self.printers_dict:
                     return self.printers_dict[key]
         for condition, printer in self.printers:
@@ -212,4 +247,8 @@ class PPrinter:
 pprint = PPrinter()
 pprint.assign(Elemwise, ElementwisePrinter())
 pprint.assign(DimShuffle, DimShufflePrinter())
+pprint.assign(Dot, OperatorPrinter("\\dot", -1))
+pprint.assign(Alloc, FunctionPrinter("alloc"))
+pprint.assign(CAReduce, ReductionPrinter())
+pprint.assign(Subtensor, SubtensorPrinter())
 pp = pprint

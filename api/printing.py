@@ -61,7 +61,7 @@ class _Printer:
             self.labels[thing] = self.label_of(len(self.labels), thing)
         return self.labels[thing]
 
-    def print_variable(self, variable, depth, order, clients):
+    def print_variable(self, variable, depth, order, clients, storage):
         """Print ``variable`` and what it is computed from, ``depth`` levels deep (negative: all)."""
         waiting = [(variable, "", "", 1)]           # variable, its own indent, that of its inputs, level
         while waiting:
@@ -70,11 +70,13 @@ class _Printer:
                 continue
             node = variable.owner
             if node is None:
-                print(f"{indent}{variable} {self.label(variable)}{self._type(variable)}", file=self.file)
+                print(f"{indent}{variable} {self.label(variable)}{self._type(variable)}{_stored(variable, storage)}",
+                      file=self.file)
                 self.done[variable] = self.labels[variable]
                 continue
             printed = node in self.done
-            print(indent + self._node_line(node, variable, order, clients), file=self.file)
+            line = self._node_line(node, variable, order, clients)
+            print(f"{indent}{line}{_stored(variable, storage)}", file=self.file)
             self.done[node] = self.labels[node]
             if not printed and not (self.stop_on_name and variable.name is not None):
                 waiting.extend(reversed(self._inputs(node, inner, level)))
@@ -101,6 +103,11 @@ class _Printer:
         if len(readers) > 1:
             line += f" clients:{[('output' if isinstance(reader, str) else self.label(reader)) for reader, _ in readers]}"
         return line
+
+
+def _stored(variable, storage):
+    """The value that is kept for a variable between calls, if storage is to be printed."""
+    return "" if storage is None else f" [{storage.get(variable)}]"
 
 
 def _variables_of(thing):
@@ -138,7 +145,7 @@ def debugprint(obj, depth=-1, print_type=False, file=None, ids="CHAR", stop_on_n
     done : dict, optional
         What was printed before → its label; filled further, so that several calls share their labels.
     print_storage : bool
-        Print the values of shared variables that a function reads or updates.
+        Add what a function keeps between calls: the values of states and shared variables, None for all others.
     print_clients : bool
         Add the readers of a variable where there are several.
     used_ids : dict, optional
@@ -161,16 +168,10 @@ def debugprint(obj, depth=-1, print_type=False, file=None, ids="CHAR", stop_on_n
             print(thing, file=target)
             continue
         variables, order, clients = _variables_of(thing)
+        storage = thing.maker.stored_values() if print_storage and isinstance(thing, Function) else None
         for variable in variables:
-            printer.print_variable(variable, depth, order, clients)
-        if print_storage and isinstance(thing, Function):
-            _print_storage(thing, target)
+            printer.print_variable(variable, depth, order, clients, storage)
     return target.getvalue() if file == "str" else file
-
-
-def _print_storage(function, file):
-    for variable in function.get_shared():
-        print(f"{variable} = {function.container[variable].data}", file=file)
 
 
 def min_informative_str(obj, indent_level=0):

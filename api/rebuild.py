@@ -109,7 +109,7 @@ def _replace(copier, replace):
                                  "can not have a new_v variable depend on an old_v one. For instance, givens = "
                                  f"{{a:b, b:(a+1)}} is not allowed. Here, the old_v {old} is used to compute other "
                                  f"new_v's, but it is scheduled to be replaced by {new}.")
-        copier.copies[old] = copier.copy(new)
+        copier.copies[old] = copier.copy(old.type.filter_variable(new) if copier.strict else new)
 
 
 def _checked_updates(updates):
@@ -144,7 +144,7 @@ def _follow_updates(copier, new_values, no_default_updates):
     looked_at = 0
     while waiting or looked_at < len(copier.shared):
         for target, value in waiting:
-            copied[target] = copier.copy(value)
+            copied[target] = _of_type(target, copier.copy(value))
             if target not in copier.shared:         # updated but not read, or read by its replacement only
                 copier.shared[target] = target.clone()
         waiting = []

@@ -71,6 +71,10 @@ class SharedVariable(Variable):
         """
         return self.container.get(borrow=borrow)
 
+    def get_test_value(self):
+        """The value; what ``config.compute_test_value`` computes with."""
+        return self.get_value(borrow=True)
+
     def set_value(self, new_value, borrow=False):
         """Replace the value, for all functions that use the variable.
 

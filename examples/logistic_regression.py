@@ -105,7 +105,7 @@ def draw(path, digit, average, weights, losses, accuracy):
     middle.set_title(f"learnt weights: ink that speaks\nfor a {digit} (red) or against it (blue)")
     for axes in (left, middle):
         axes.set(xticks=[], yticks=[])
-        axes.spines[:].set_visible(False)
+        axes.spines[:].set(visible=True, color="0.85")
     figure.colorbar(image, ax=middle, shrink=0.9).outline.set_visible(False)
 
     steps = numpy.arange(1, len(losses) + 1)

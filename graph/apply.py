@@ -98,10 +98,7 @@ class Apply(GraphNode):
 
     def clone(self):
         """A new node with the same op and inputs, new outputs, and the same tag and origin."""
-        copied = self.__class__(self.op, self.inputs, [output.clone() for output in self.outputs])
-        copy_tag(self, copied)
-        copied._position = self._position
-        return copied
+        return self._with_inputs(list(self.inputs))
 
     def clone_with_new_inputs(self, inputs, strict=True):
         """A new node with other inputs.
@@ -137,8 +134,14 @@ class Apply(GraphNode):
         return self._remade(inputs) if remake else self._with_inputs(inputs)
 
     def _with_inputs(self, inputs):
-        node = self.clone()
-        node.inputs = inputs
+        """A clone with other inputs of the same types. It checks nothing: whole graphs are copied by it."""
+        node = self.__class__.__new__(self.__class__)
+        node.op, node.inputs = self.op, inputs
+        node.outputs = [output.clone() for output in self.outputs]
+        for index, output in enumerate(node.outputs):
+            output.owner, output.index = node, index
+        copy_tag(self, node)
+        node._position = self._position
         return node
 
     def _remade(self, inputs):

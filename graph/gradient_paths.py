@@ -63,7 +63,7 @@ class Paths:
 def connection_pattern(node):
     """The op's connection pattern, checked, or None when every output depends on every input."""
     op = node.op
-    if getattr(type(op), "connection_pattern", None) is Op.connection_pattern:
+    if type(op).connection_pattern is Op.connection_pattern:
         return None
     pattern = op.connection_pattern(node)
     if not isinstance(pattern, list):

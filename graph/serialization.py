@@ -16,14 +16,40 @@ twice are one object afterwards, also when they are computed: ``pickle.loads(pic
 ``y``.
 """
 import copy
-from threading import get_ident
-from weakref import WeakValueDictionary
+import threading
+from weakref import ref
 
 from phintys.graph.toposort import io_toposort
 
-# (thread, id of a node or leaf) -> its bundle, which keeps it, and so the id, alive.
-_bundles = WeakValueDictionary()
-PLACE = ("op", "inputs", "outputs", "owner", "index")
+PLACE = frozenset(["op", "inputs", "outputs", "owner", "index"])
+
+
+class _Bundled(threading.local):
+    """The living bundles of a thread; as a collection, the nodes and leaves that are in one."""
+
+    def __init__(self):
+        self.bundles = {}                           # id of a node or leaf -> weak reference to its bundle
+
+    def __contains__(self, thing):
+        return id(thing) in self.bundles
+
+    def bundle_of(self, thing):
+        """The bundle that a node or leaf is in, or None."""
+        reference = self.bundles.get(id(thing))
+        return None if reference is None else reference()
+
+    def add(self, bundle):
+        """Remember a bundle as long as it lives; it keeps what is in it, and so the ids, alive."""
+        bundles, members = self.bundles, list(map(id, bundle.nodes + bundle.leaves))
+
+        def forget(reference):
+            for member in members:
+                bundles.pop(member, None)
+
+        bundles.update(dict.fromkeys(members, ref(bundle, forget)))
+
+
+_bundled = _Bundled()
 
 
 class GraphNode:
@@ -53,7 +79,7 @@ class GraphVariable:
     def __reduce_ex__(self, protocol):
         if self.owner is not None:
             return _output, (self.owner, self.index)
-        bundle = _bundles.get((get_ident(), id(self)))
+        bundle = _bundled.bundle_of(self)
         return super().__reduce_ex__(protocol) if bundle is None else (_bare_variable, (bundle, type(self)))
 
     def __deepcopy__(self, memo):
@@ -98,23 +124,12 @@ def _leaves(nodes, known):
 
 def _bundle_of(node):
     """The bundle of a node; a new one for it and all that it needs, where that has none."""
-    thread = get_ident()
-    bundle = _bundles.get((thread, id(node)))
+    bundle = _bundled.bundle_of(node)
     if bundle is None:
-        nodes = io_toposort((), node.outputs, known=_Bundled(thread))
-        bundle = Bundle(nodes, _leaves(nodes, _Bundled(thread)))
-        _bundles.update({(thread, id(member)): bundle for member in nodes + bundle.leaves})
+        nodes = io_toposort((), node.outputs, known=_bundled)
+        bundle = Bundle(nodes, _leaves(nodes, _bundled))
+        _bundled.add(bundle)
     return bundle
-
-
-class _Bundled:
-    """The nodes and leaves that have a living bundle in a thread, as a collection."""
-
-    def __init__(self, thread):
-        self.thread = thread
-
-    def __contains__(self, node):
-        return (self.thread, id(node)) in _bundles
 
 
 class _Copied:
@@ -150,10 +165,7 @@ def _output(node, index):
 
 def _state(thing):
     """What a node or variable knows besides its place in the graph."""
-    state = dict(thing.__getstate__())
-    for place in PLACE:
-        state.pop(place, None)
-    return state
+    return {name: value for name, value in thing.__getstate__().items() if name not in PLACE}
 
 
 def _set_state(thing, state):

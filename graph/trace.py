@@ -45,7 +45,7 @@ class _Lines:
 
     def __init__(self, code):
         self.code = code
-        table = [(start, line) for start, _, line in code.co_lines() if line is not None] if code else []
+        table = [(start, line) for start, _, line in code.co_lines() if line is not None] or [(0, code.co_firstlineno)]
         self.starts = [start for start, _ in table]
         self.lines = [(code.co_filename, line) for _, line in table]
 
@@ -55,7 +55,7 @@ class _Lines:
 
 
 # The code that was asked about last: when a graph is pickled, most of its nodes were made by the same function.
-_last_lines = [_Lines(None)]
+_last_lines = [_Lines(user_position.__code__)]
 
 
 def add_tag_trace(thing, user_line=None):

@@ -157,7 +157,8 @@ cdef void search_runs(void* argument, int worker, npy_intp start, npy_intp stop)
         base = layout.data + offset(layout.kept_count, layout.kept_lengths, layout.kept_strides, element)
         for row in range(layout.searched):
             layout.search.run(base + offset(layout.searched_count, layout.searched_lengths,
-                                            layout.searched_strides, row), layout.run_stride, layout.run, row * layout.run, best, layout.results + element)
+                                            layout.searched_strides, row),
+                              layout.run_stride, layout.run, row * layout.run, best, layout.results + element)
 
 
 cdef void search_columns(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:

@@ -45,12 +45,18 @@ cdef enum Path:
     VECTOR_MATRIX = 3
     GEMM = 4
 
-# Multiplications up to which the plain loops are faster than a call of BLAS.
-cdef double SMALL_VECTOR = 400
-cdef double SMALL_MATRIX = 1000
-# Multiplications from which a second thread pays off, when the other processors may be busy. OpenBLAS would start earlier.
-cdef double THREADED_MATRIX = 2e6
-cdef double THREADED_VECTOR = 1e6
+# Multiplications up to which the plain loops are faster than a call of BLAS: matrix by vector with the memory along the
+# rows (24 x 24), along the columns (64 x 64), complex (7 x 7); matrix by matrix (5 x 5 by 5 x 5).
+cdef double SMALL_ROWS = 600
+cdef double SMALL_COLUMNS = 4096
+cdef double SMALL_COMPLEX = 50
+cdef double SMALL_MATRIX = 125
+# Multiplications from which BLAS may use threads. OpenBLAS starts earlier: on two idle processors two threads win from 128 x
+# 128 on (52 to 87 microseconds), but when the other processor is busy they wait for it by spinning, for milliseconds.
+cdef double THREADED = 4e6
+# Up to here OpenBLAS itself uses one thread, and its setting is left alone.
+cdef double SINGLE_MATRIX = 262144
+cdef double SINGLE_VECTOR = 8192
 # Multiplications that take about 20 microseconds.
 cdef double LONG_MATRIX = 2e5
 cdef double LONG_VECTOR = 4e4
@@ -138,10 +144,18 @@ cdef class ProductKernel(Kernel):
         product.n = y.shape[1] if self.right_rank == 2 else 1
         product.ys1 = y.strides[1] if self.right_rank == 2 else 0
 
+    cdef inline bint by_columns(self, const Product* product) noexcept nogil:
+        """Whether the memory of the matrix in a product with a vector runs along the results, not along the sums."""
+        return product.xs1 != self.itemsize if product.n == 1 and product.m > 1 else product.ys1 == self.itemsize
+
     cdef inline Path path(self, const Product* product) noexcept nogil:
         cdef double work = <double>product.m * <double>product.n * <double>product.k
-        cdef bint vector = product.m == 1 or product.n == 1
-        if not self.has_blas or product.k <= 1 or work <= (SMALL_VECTOR if vector else SMALL_MATRIX):
+        cdef double small = SMALL_MATRIX
+        if not self.has_blas or product.k <= 1:
+            return LOOPS
+        if product.m == 1 or product.n == 1:
+            small = SMALL_COMPLEX if self.is_complex else SMALL_COLUMNS if self.by_columns(product) else SMALL_ROWS
+        if work <= small:
             return LOOPS
         if product.n == 1:
             return DOT if product.m == 1 and self.blas.dot != NULL else MATRIX_VECTOR
@@ -210,6 +224,7 @@ cdef class ProductKernel(Kernel):
             return 0
         path = self.path(&product)
         if path == LOOPS:
+            turn(&product, self.itemsize)
             self.loops(&product)
         else:
             self.run_blas(context, path, &product)
@@ -229,7 +244,8 @@ cdef class ProductKernel(Kernel):
     cdef void run_blas(self, Context* context, Path path, Product* product) noexcept nogil:
         cdef char* room = context.scratch
         cdef double work = <double>product.m * <double>product.n * <double>product.k
-        cdef bint single = work < (THREADED_MATRIX if path == GEMM else THREADED_VECTOR) and may_thread(path, work)
+        cdef double single_limit = SINGLE_MATRIX if path == GEMM else SINGLE_VECTOR
+        cdef bint single = (single_limit / 4 if self.is_complex else single_limit) < work < THREADED
         cdef int x_leading, y_leading
         cdef Layout x_layout, y_layout
         x_layout = self.settle(product.m, product.k, &product.x, &product.xs0, &product.xs1, &x_leading, &room)
@@ -302,6 +318,16 @@ cdef class ProductKernel(Kernel):
         return <void*>product.beta if product.beta != NULL else <void*>self.zero
 
 
+cdef inline void turn(Product* product, npy_intp itemsize) noexcept nogil:
+    """See a product with a vector transposed where that makes its memory run along the loops."""
+    cdef Product old = product[0]
+    if (old.n == 1 and old.m > 1 and old.xs1 != itemsize) or (old.m == 1 and old.n > 1 and old.ys1 != itemsize):
+        product.m, product.n = old.n, old.m
+        product.x, product.xs0, product.xs1 = old.y, old.ys1, old.ys0
+        product.y, product.ys0, product.ys1 = old.x, old.xs1, old.xs0
+        product.os0 = product.n * itemsize
+
+
 ctypedef fused Real:
     float
     double
@@ -324,11 +350,6 @@ cdef inline bint is_zero(const Cell* cell) noexcept nogil:
     if cell.typenum == cnp.NPY_COMPLEX64:
         return (<float*>cell.data)[0] == 0 and (<float*>cell.data)[1] == 0
     return False
-
-
-cdef inline bint may_thread(Path path, double work) noexcept nogil:
-    """Whether OpenBLAS might use threads for this much work; setting their number costs more than a look at it."""
-    return work > (262144 if path == GEMM else 8192)
 
 
 cdef inline size_t rounded(size_t size) noexcept nogil:

@@ -1,9 +1,10 @@
 """A list of elementwise steps made ready to run over blocks that stay in the L1 cache.
 
 ``BlockProgram`` computes what is constant, drops what nobody reads, and assigns each intermediate to a register (a
-block of scratch memory) by liveness: a register is free again after its last reader. A result's step writes straight into the
-result's memory. It knows neither shapes nor loops over dimensions: whoever runs it sets a pointer and a stride for each
-place and calls ``run_steps`` block by block. A program never changes after construction, so threads may share it.
+block of scratch memory) by liveness: a register is free again after its last reader. A result's step writes straight
+into the result's memory. It knows neither shapes nor loops over dimensions: whoever runs it sets a pointer and a stride
+for each place and calls ``run_steps`` block by block. A program never changes after construction, so threads may share
+it.
 """
 cimport numpy as cnp
 from libc.string cimport memcpy

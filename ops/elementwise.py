@@ -8,7 +8,7 @@ from phintys.graph.apply import Apply
 from phintys.graph.config import config
 from phintys.graph.op import Op
 from phintys.graph.valueless_types import NullType, disconnected_type, grad_not_implemented
-from phintys.graph.variable import Variable
+from phintys.graph.variable import Constant, Variable
 from phintys.ops.constant import as_tensor_variable, constant, is_padded_constant, padded_constant
 from phintys.ops.dtypes import continuous_dtypes, discrete_dtypes
 from phintys.ops.elementwise_kernel import ElementwiseKernel
@@ -21,7 +21,7 @@ MOST_KERNELS = 4096             # kept for nodes alike; Composites with ever new
 MOST_SIGNATURES = 4096          # operand types an op remembers
 
 # The gradient by a number that was written in an expression: nobody has a variable to ask for it with.
-NOBODY_ASKS = NullType("This variable is Null because it is the gradient by a number that was written in an expression.")
+NOBODY_ASKS = NullType("This variable is Null because it is the gradient by a number written in an expression.")
 
 _kernels = {}                   # (scalar op, operand dtypes and patterns) → kernel
 
@@ -132,20 +132,37 @@ class Elemwise(Op):
 
     # ---- running -----------------------------------------------------------------------------------------
     def make_kernel(self, node):
-        """The kernel of a node; nodes alike share one."""
-        key = (self.scalar_op, *[(x.type.dtype, x.type.broadcastable) for x in node.inputs],
-               *[x.type.dtype for x in node.outputs])
+        """The kernel of a node, reading all inputs; nodes alike share one."""
+        return self._kernel(node, [None] * len(node.inputs))
+
+    def lower(self, emitter, node):
+        """Constants of one element go into the kernel: they are cast when it is built, not at each call."""
+        values = [inside_value(x) for x in node.inputs]
+        inputs = [x for x, value in zip(node.inputs, values) if value is None]
+        if inputs:
+            emitter.kernel(self._kernel(node, values), node, inputs)
+        else:
+            emitter.kernel(self.make_kernel(node), node)
+
+    def _kernel(self, node, values):
+        """A kernel that reads the inputs whose value is None."""
+        key = (self.scalar_op, *[x.type.dtype for x in node.outputs],
+               *[(x.type.dtype, x.type.broadcastable) if value is None else (x.type.dtype, value.tobytes())
+                 for x, value in zip(node.inputs, values)])
         kernel = _kernels.get(key)
         if kernel is None:
             if len(_kernels) >= MOST_KERNELS:
                 _kernels.clear()
-            kernel = _kernels[key] = self._build_kernel(node)
+            kernel = _kernels[key] = self._build_kernel(node, values)
         return kernel
 
-    def _build_kernel(self, node):
-        inputs = [(x.type.dtype, x.type.broadcastable) for x in node.inputs]
+    def _build_kernel(self, node, values):
+        inputs = [(x.type.dtype, x.type.broadcastable) for x, value in zip(node.inputs, values) if value is None]
         steps = Steps([dtype for dtype, _ in inputs])
-        outputs = self.scalar_op.emit(steps, [x.type.dtype for x in node.outputs], list(range(len(inputs))))
+        read = iter(range(len(inputs)))
+        slots = [next(read) if value is None else steps.constant(value, x.type.dtype)
+                 for x, value in zip(node.inputs, values)]
+        outputs = self.scalar_op.emit(steps, [x.type.dtype for x in node.outputs], slots)
         return ElementwiseKernel(inputs, *steps.finish(outputs))
 
     def infer_shape(self, node, input_shapes):
@@ -227,3 +244,10 @@ def sum_broadcast(gradient, pattern, output_pattern):
     """Sum a gradient of the output's shape over the dimensions along which an input of ``pattern`` was broadcast."""
     axes = [axis for axis, (own, full) in enumerate(zip(pattern, output_pattern)) if own and not full]
     return gradient.sum(axis=axes, keepdims=True) if axes else gradient
+
+
+def inside_value(variable):
+    """The value of a constant of one element, which does not take part in the shape of a result; else None."""
+    if isinstance(variable, Constant) and all(variable.type.broadcastable):
+        return variable.data.reshape(())
+    return None

@@ -11,7 +11,7 @@ from phintys.graph.config import config
 from phintys.ops import scalar
 from phintys.ops.constant import as_tensor_variable, constant
 from phintys.ops.dtypes import NUMPY_DTYPES, canonical_dtype, complex_dtypes, discrete_dtypes, upcast
-from phintys.ops.scalar import ComplexError, IntegerDivisionError, cast_op
+from phintys.ops.scalar import ComplexError, IntegerDivisionError
 from phintys.ops.scalar_op import SCALAR_OPS
 
 add = scalar.add.elementwise

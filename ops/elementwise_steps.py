@@ -10,8 +10,6 @@ import numpy
 
 from phintys.ops.dtypes import CHARACTERS, upcast
 
-# Loops of ops/loops.pyx that no ufunc supplies; their operands arrive with the right dtypes.
-OWN_LOOPS = frozenset({"cast", "switch", "round_half_away_from_zero", "real", "imag", "complex"})
 DTYPE_OF_CHARACTER = {character: dtype for dtype, character in CHARACTERS.items()}
 DTYPE_OF_CHARACTER.update({character: numpy.dtype(character).name for character in "iIlLqQ"})
 

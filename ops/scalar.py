@@ -8,8 +8,6 @@ are Theano's; those that Python uses, too (``pow``, ``complex``), shadow the bui
 """
 import math
 
-import numpy
-
 from phintys.graph.config import config
 from phintys.ops import scalar_op as rules
 from phintys.ops.constant import constant, constant_number, is_padded_constant, padded_constant

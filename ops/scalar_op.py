@@ -216,8 +216,8 @@ class ScalarOp:
     def elementwise(self):
         """The Elemwise of this op; always the same one."""
         if self._elementwise is None:
-            self._elementwise = self.elementwise_class(self, name=f"Elemwise{{{self.name},no_inplace}}",
-                                                       doc=self.__doc__)
+            name = f"Elemwise{{{self.name},no_inplace}}"
+            self._elementwise = self.elementwise_class(self, name=name, doc=self.__doc__)
         return self._elementwise
 
     def __call__(self, *variables):

@@ -31,37 +31,41 @@ typedef struct {
 
 typedef void (*ProductLoop)(const Product *);
 
-/* What follows is written once per type. FOLD(sum, a, b) adds the product of a and b to sum.
+/* What follows is written once per type. FOLD(sum, a, b) adds the product of a and b to sum, for numbers and for vector
+ * registers. Registers are spelled out, because compilers make a mess of the same loops over plain arrays.
  *
- * columnsN: N results of one row, kept in registers while k is walked. dot: one result where both operands are contiguous
- * along k. product: every row by the widest that fits. */
-#define DEFINE_STORE(SUFFIX, T)                                                                                         \
-    typedef struct { T alpha, beta; int scaled, accumulated; } Scale_##SUFFIX;                                         \
-    static ALWAYS_INLINE void store_##SUFFIX(T *out, T sum, const Scale_##SUFFIX *scale) {                             \
-        if (scale->scaled) sum = scale->alpha * sum;                                                                   \
-        *out = scale->accumulated ? sum + scale->beta * *out : sum;                                                    \
-    }
+ * columnsN: the results of one row in N registers, or one result, kept there while k is walked. dot: one result where both
+ * operands are contiguous along k. product: every row by the widest that fits. */
+#define REGISTER_BYTES 32
 
-#define DEFINE_COLUMNS(SUFFIX, T, COLUMNS, FOLD)                                                                        \
-    static ALWAYS_INLINE void columns##COLUMNS##_##SUFFIX(const Product *p, const char *x, const char *y, T *out,      \
-                                                          const Scale_##SUFFIX *scale) {                               \
-        T sums[COLUMNS] = {0};                                                                                         \
-        for (npy_intp l = 0; l < p->k; l++, x += p->xs1, y += p->ys0) {                                                \
-            T factor = *(const T *)x;                                                                                  \
-            for (int j = 0; j < COLUMNS; j++) FOLD(sums[j], factor, ((const T *)y)[j]);                                \
+#define DEFINE_TYPES(SUFFIX, T)                                                                                         \
+    typedef T Lanes_##SUFFIX __attribute__((vector_size(REGISTER_BYTES), aligned(sizeof(T)), may_alias));              \
+    enum { LANES_##SUFFIX = REGISTER_BYTES / sizeof(T) };                                                              \
+    typedef struct { T alpha, beta; int scaled, accumulated; } Scale_##SUFFIX;
+
+/* V is T or the register type. */
+#define DEFINE_COLUMNS(SUFFIX, NAME, T, V, COUNT, FOLD)                                                                 \
+    static ALWAYS_INLINE void NAME##_##SUFFIX(const Product *p, const char *x, const char *y, T *out,                  \
+                                              const Scale_##SUFFIX *scale) {                                           \
+        V sums[COUNT] = {0};                                                                                           \
+        for (npy_intp l = 0; l < p->k; l++, x += p->xs1, y += p->ys0)                                                  \
+            for (int j = 0; j < COUNT; j++) FOLD(sums[j], *(const T *)x, ((const V *)y)[j]);                           \
+        for (int j = 0; j < COUNT; j++) {                                                                              \
+            if (scale->scaled) sums[j] = scale->alpha * sums[j];                                                       \
+            if (scale->accumulated) sums[j] += scale->beta * ((V *)out)[j];                                            \
+            ((V *)out)[j] = sums[j];                                                                                   \
         }                                                                                                              \
-        for (int j = 0; j < COLUMNS; j++) store_##SUFFIX(out + j, sums[j], scale);                                     \
     }
 
-/* Partial sums in vector registers: a plain loop would have to add in order. They are combined by halves, and what is left
- * at the end is done in half a register first: at k = 10 that leaves no single elements. */
-#define DEFINE_FLOAT_DOT(SUFFIX, T, LANES, HALF)                                                                        \
+/* Partial sums in a register: a plain loop would have to add in order. They are combined by halves, and what is left at
+ * the end is done in half a register first: at k = 10 that leaves no single elements. */
+#define DEFINE_FLOAT_DOT(SUFFIX, T, HALF)                                                                               \
     static ALWAYS_INLINE T dot_##SUFFIX(const T *x, const T *y, npy_intp k) {                                          \
-        typedef T Whole __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));                \
         typedef T Half __attribute__((vector_size(HALF * sizeof(T)), aligned(sizeof(T)), may_alias));                  \
-        union { Whole whole; Half half[2]; } sums = {{0}};                                                             \
+        union { Lanes_##SUFFIX whole; Half half[2]; } sums = {{0}};                                                    \
         npy_intp l = 0;                                                                                                \
-        for (; l + LANES <= k; l += LANES) sums.whole += *(const Whole *)(x + l) * *(const Whole *)(y + l);            \
+        for (; l + 2 * HALF <= k; l += 2 * HALF)                                                                       \
+            sums.whole += *(const Lanes_##SUFFIX *)(x + l) * *(const Lanes_##SUFFIX *)(y + l);                         \
         Half both = sums.half[0] + sums.half[1];                                                                       \
         for (; l + HALF <= k; l += HALF) both += *(const Half *)(x + l) * *(const Half *)(y + l);                      \
         T sum = HALF == 2 ? both[0] + both[1] : (both[0] + both[1]) + (both[HALF - 2] + both[HALF - 1]);               \
@@ -77,44 +81,50 @@ typedef void (*ProductLoop)(const Product *);
     }
 
 #define DEFINE_PRODUCT(SUFFIX, T)                                                                                       \
+    static ALWAYS_INLINE void rows_by_vector_##SUFFIX(const Product *p, const Scale_##SUFFIX *scale) {                 \
+        const char *x = p->x;                                                                                          \
+        char *out = p->out;                                                                                            \
+        for (npy_intp i = 0; i < p->m; i++, x += p->xs0, out += p->os0) {                                              \
+            T sum = dot_##SUFFIX((const T *)x, (const T *)p->y, p->k);                                                 \
+            if (scale->scaled) sum = scale->alpha * sum;                                                               \
+            *(T *)out = scale->accumulated ? sum + scale->beta * *(T *)out : sum;                                      \
+        }                                                                                                              \
+    }                                                                                                                  \
     PHINTYS_CLONES static void product_##SUFFIX(const Product *p) {                                                    \
         const Scale_##SUFFIX scale = {p->alpha ? *(const T *)p->alpha : 1, p->beta ? *(const T *)p->beta : 0,          \
                                       p->alpha != NULL, p->beta != NULL};                                              \
-        const int dots = p->xs1 == sizeof(T) && p->ys0 == sizeof(T);                                                   \
-        const npy_intp wide = p->ys1 == sizeof(T) && !(dots && p->n == 1) ? p->n : 0;                                  \
+        const npy_intp wide = p->ys1 == sizeof(T) ? p->n : 0, lanes = LANES_##SUFFIX;                                  \
         const char *x = p->x;                                                                                          \
         char *row = p->out;                                                                                            \
+        if (p->n == 1 && p->xs1 == sizeof(T) && p->ys0 == sizeof(T)) {                                                 \
+            rows_by_vector_##SUFFIX(p, &scale);                                                                        \
+            return;                                                                                                    \
+        }                                                                                                              \
         for (npy_intp i = 0; i < p->m; i++, x += p->xs0, row += p->os0) {                                              \
             T *out = (T *)row;                                                                                         \
-            const char *y = p->y;                                                                                      \
             npy_intp j = 0;                                                                                            \
-            for (; j + 16 <= wide; j += 16, y += 16 * sizeof(T)) columns16_##SUFFIX(p, x, y, out + j, &scale);         \
-            for (; j + 8 <= wide; j += 8, y += 8 * sizeof(T)) columns8_##SUFFIX(p, x, y, out + j, &scale);             \
-            for (; j + 2 <= wide; j += 2, y += 2 * sizeof(T)) columns2_##SUFFIX(p, x, y, out + j, &scale);             \
-            for (; j < p->n; j++, y += p->ys1) {                                                                       \
-                if (dots) store_##SUFFIX(out + j, dot_##SUFFIX((const T *)x, (const T *)y, p->k), &scale);             \
-                else columns1_##SUFFIX(p, x, y, out + j, &scale);                                                      \
-            }                                                                                                          \
+            for (; j + 4 * lanes <= wide; j += 4 * lanes) columns4_##SUFFIX(p, x, p->y + j * sizeof(T), out + j, &scale); \
+            for (; j + lanes <= wide; j += lanes) columns1_##SUFFIX(p, x, p->y + j * sizeof(T), out + j, &scale);      \
+            for (; j < p->n; j++) element_##SUFFIX(p, x, p->y + j * p->ys1, out + j, &scale);                          \
         }                                                                                                              \
     }
 
 #define DEFINE_LOOPS(SUFFIX, T, FOLD)                                                                                   \
-    DEFINE_COLUMNS(SUFFIX, T, 16, FOLD)                                                                                \
-    DEFINE_COLUMNS(SUFFIX, T, 8, FOLD)                                                                                 \
-    DEFINE_COLUMNS(SUFFIX, T, 2, FOLD)                                                                                 \
-    DEFINE_COLUMNS(SUFFIX, T, 1, FOLD)                                                                                 \
+    DEFINE_COLUMNS(SUFFIX, columns4, T, Lanes_##SUFFIX, 4, FOLD)                                                       \
+    DEFINE_COLUMNS(SUFFIX, columns1, T, Lanes_##SUFFIX, 1, FOLD)                                                       \
+    DEFINE_COLUMNS(SUFFIX, element, T, T, 1, FOLD)                                                                     \
     DEFINE_PRODUCT(SUFFIX, T)
 
-#define DEFINE_FLOAT(SUFFIX, T, LANES, HALF)                                                                                \
-    DEFINE_STORE(SUFFIX, T) DEFINE_FLOAT_DOT(SUFFIX, T, LANES, HALF) DEFINE_LOOPS(SUFFIX, T, ADD_PRODUCT)
+#define DEFINE_FLOAT(SUFFIX, T, HALF)                                                                                   \
+    DEFINE_TYPES(SUFFIX, T) DEFINE_FLOAT_DOT(SUFFIX, T, HALF) DEFINE_LOOPS(SUFFIX, T, ADD_PRODUCT)
 #define DEFINE_INTEGER(SUFFIX, T, FOLD)                                                                                 \
-    DEFINE_STORE(SUFFIX, T) DEFINE_DOT(SUFFIX, T, FOLD) DEFINE_LOOPS(SUFFIX, T, FOLD)
+    DEFINE_TYPES(SUFFIX, T) DEFINE_DOT(SUFFIX, T, FOLD) DEFINE_LOOPS(SUFFIX, T, FOLD)
 
 #define ADD_PRODUCT(SUM, A, B) (SUM) += (A) * (B)
 #define OR_PRODUCT(SUM, A, B) (SUM) |= (A) & (B)
 
-DEFINE_FLOAT(float32, float, 8, 4)
-DEFINE_FLOAT(float64, double, 4, 2)
+DEFINE_FLOAT(float32, float, 4)
+DEFINE_FLOAT(float64, double, 2)
 DEFINE_INTEGER(bool, uint8_t, OR_PRODUCT)
 DEFINE_INTEGER(int8, uint8_t, ADD_PRODUCT)          /* signed and unsigned integers wrap alike */
 DEFINE_INTEGER(int16, uint16_t, ADD_PRODUCT)

@@ -1,9 +1,10 @@
 """Products of matrices and vectors as BLAS computes them: scaled and accumulated in one call.
 
-A sum is read as a linear combination: leaves with scalar scales, through nested sums, negations and multiplications by
-values of one element, so that ``w - lr * (dot(x.T, g) + c * w)`` is ``-lr * dot(x.T, g) + (1 - lr * c) * w``. If one of its
-leaves is a product that nobody else reads, and another can be accumulated into, they become one Gemm, Gemv or Ger. A tree of
-sums is read once, from its root, and nothing is ever tried and taken back. Transposes stay dimshuffles, which are views.
+A sum is read as a linear combination: leaves with scalar scales, through nested sums, negations and multiplications
+by values of one element, so that ``w - lr * (dot(x.T, g) + c * w)`` is ``-lr * dot(x.T, g) + (1 - lr * c) * w``. If
+one of its leaves is a product that nobody else reads, and another can be accumulated into, they become one Gemm, Gemv
+or Ger. A tree of sums is read once, from its root, and nothing is ever tried and taken back. Transposes stay
+dimshuffles, which are views.
 """
 from phintys.ops import blas
 from phintys.ops.blas import BLAS_DTYPES
@@ -28,14 +29,17 @@ class Scale:
         self.variables = variables
 
     def times(self, number=1, variables=()):
+        """This scale times another one."""
         return Scale(self.number * number, self.variables + variables)
 
     def build(self, dtype):
         """A 0-d variable."""
         factors = [_cast(variable, dtype) for variable in self.variables]
-        if self.number != 1 or not factors:
+        negative = self.number == -1 and bool(factors)
+        if not negative and (self.number != 1 or not factors):
             factors.insert(0, constant(self.number, dtype=dtype))
-        return apply_op("mul", *factors) if len(factors) > 1 else factors[0]
+        result = apply_op("mul", *factors) if len(factors) > 1 else factors[0]
+        return apply_op("neg", result) if negative else result
 
 
 def _cast(variable, dtype):

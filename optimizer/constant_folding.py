@@ -1,7 +1,7 @@
 """Constant folding: nodes all of whose inputs are constants are computed when the function is compiled.
 
-Results larger than `LARGEST` elements that are no smaller than their inputs stay in the program: a function should not carry
-what it can make in no time, such as ``zeros((10000, 10000))``.
+Results larger than `LARGEST` elements that are no smaller than their inputs stay in the program: a function should
+not carry what it can make in no time, such as ``zeros((10000, 10000))``.
 """
 import numpy
 
@@ -21,8 +21,9 @@ def constant_folding(fgraph, node):
     if not node.inputs or op.destroy_map or not op.do_constant_folding(node) or _too_large(node):
         return None
     storage = [[None] for _ in node.outputs]
+    values = [_copied(variable.data) if op.view_map else variable.data for variable in node.inputs]
     with numpy.errstate(all="ignore"):
-        op.perform(node, [_copied(variable.data) if op.view_map else variable.data for variable in node.inputs], storage)
+        op.perform(node, values, storage)
     return [out.type.make_constant(cell[0], name=None) for out, cell in zip(node.outputs, storage)]
 
 

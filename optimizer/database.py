@@ -1,9 +1,9 @@
 """Names, tags and queries: which rewrites a mode runs.
 
-A `Rewrite` is a function on one node, the keys of the nodes it wants to see, its name and its tags. Rewrites stand in tables,
-one file each; a table is a `Family`. A `Query` says which tags are wanted and which are not; a rewrite is chosen when it has a
-wanted tag and no unwanted one. Its own name, its family's name and the modes it belongs to are all tags, as in Theano, so
-``mode.excluding("fusion")`` and ``mode.including("local_log1p")`` need no special cases.
+A `Rewrite` is a function on one node, the keys of the nodes it wants to see, its name and its tags. Rewrites stand in
+tables, one file each; a table is a `Family`. A `Query` says which tags are wanted and which are not; a rewrite is
+chosen when it has a wanted tag and no unwanted one. Its own name, its family's name and the modes it belongs to are
+all tags, as in Theano, so ``mode.excluding("fusion")`` and ``mode.including("local_log1p")`` need no special cases.
 
 This file knows no graph and runs nothing.
 """
@@ -20,8 +20,8 @@ class Rewrite:
     keys : sequence of str
         The keys (see `driver.key_of`) of the nodes to try; empty: every node.
     apply : callable
-        ``apply(fgraph, node)`` answers None (nothing to do), a variable or a list of variables (what replaces the node's
-        outputs).
+        ``apply(fgraph, node)`` answers None (nothing to do), or the variable or list of variables that replaces the
+        node's outputs.
     tags : sequence of str
         Further tags; the modes among them decide where the rewrite is on by default.
     """

@@ -1,10 +1,11 @@
 """The driver: applies a set of rewrites to a FunctionGraph until none applies any more.
 
-It holds no mathematics. Rewrites are indexed by the key of the node they look at, so a node only meets the rewrites that can
-apply to it. A worklist starts with all nodes, inputs first; after a replacement the new nodes and the readers of what was
-replaced go to its front, so that a node is looked at when its inputs have settled. The work is therefore linear in the size
-of the graph plus the number of replacements, and `Run.steps` counts it. A node made by a rewrite inherits the number of
-rewrites behind it; a chain of `LIMIT` of them is taken for an endless loop and reported by the rewrite's name.
+It holds no mathematics. Rewrites are indexed by the key of the node they look at, so a node only meets the rewrites
+that can apply to it. A worklist starts with all nodes, inputs first; after a replacement the new nodes and the
+readers of what was replaced go to its front, so that a node is looked at when its inputs have settled. The work is
+therefore linear in the size of the graph plus the number of replacements, and `Run.steps` counts it. A node made by a
+rewrite inherits the number of rewrites behind it; a chain of `LIMIT` of them is taken for an endless loop and
+reported by the rewrite's name.
 """
 from collections import deque
 

@@ -1,8 +1,8 @@
 """Fills: a value spread over the shape of another (`second`), as gradients make them, and Alloc.
 
-Elementwise ops broadcast by themselves, so a fill read by one is dropped where the result keeps its pattern, and otherwise
-moved behind it, where the work is smaller. What is left at the end stands where a real array is needed; then only the shape
-of the model is read, not its elements.
+Elementwise ops broadcast by themselves, so a fill read by one is dropped where the result keeps its pattern, and
+otherwise moved behind it, where the work is smaller. What is left at the end stands where a real array is needed;
+then only the shape of the model is read, not its elements.
 """
 from phintys.ops.scalar_op import SCALAR_OPS
 from phintys.ops.shape import shape_i
@@ -73,7 +73,7 @@ def fill_sum(fgraph, node):
 
 
 def alloc_in_elementwise(fgraph, node):
-    """``f(alloc(x, *shape), y) -> f(x, y)`` where y certainly has that shape; ``f(alloc(x, *s)) -> alloc(f(x), *s)``."""
+    """``f(alloc(x, *s), y) -> f(x, y)`` where y certainly has the shape s, and ``f(alloc(x, *s)) -> alloc(f(x), *s)``."""
     allocated = [position for position, variable in enumerate(node.inputs) if key(variable) == "Alloc"]
     if not allocated:
         return None

@@ -1,10 +1,11 @@
 """Elementwise fusion: nodes that run over the same elements become one `Elemwise` of a `Composite`.
 
-Groups are found by playing a schedule through, in linear time and without a search for cycles. Whatever is no elementwise
-work runs as soon as its inputs are there; then, smallest shapes first, all elementwise nodes of one shape that are ready, and
-those that become ready by them, run at once: they are a group. What runs at once cannot depend on itself. A node whose first
-reader of its shape is in a later group moves there, where its other readers allow it. Within a group, nodes join when one
-reads the other or both read the same values. Values that others read are outputs: nothing is computed twice.
+Groups are found by playing a schedule through, in linear time and without a search for cycles. Whatever is no
+elementwise work runs as soon as its inputs are there; then, smallest shapes first, all elementwise nodes of one shape
+that are ready, and those that become ready by them, run at once: they are a group. What runs at once cannot depend on
+itself. A node whose first reader of its shape is in a later group moves there, where its other readers allow it.
+Within a group, nodes join when one reads the other or both read the same values. Values that others read are outputs:
+nothing is computed twice.
 
 Fused are whole groups, cut in order where a kernel would have more than `OPERANDS` operands or `STEPS` steps.
 """
@@ -29,7 +30,7 @@ def fuse(fgraph):
     sink(fgraph, order, shapes, turns)
     made = 0
     for members in groups_of(order, shapes, turns):
-        for chunk in chunks_of(fgraph, members):
+        for chunk in chunks_of(fgraph, in_depth(members)):
             if len(chunk) > 1:
                 replace_chunk(fgraph, chunk)
                 made += 1
@@ -138,10 +139,37 @@ def connected(members, has_elements):
     return list(parts.values())
 
 
+def in_depth(members):
+    """A group in an order with few values waiting to be read: from each result down, the longest branch first."""
+    heights, read = {}, set()
+    for node in members:
+        inner = [variable.owner for variable in node.inputs if variable.owner in heights]
+        heights[node] = 1 + max([heights[owner] for owner in inner], default=0)
+        read.update(inner)
+    ordered, done = [], set()
+    for result in members:
+        stack = [] if result in read else [result]
+        while stack:
+            node = stack.pop()
+            if node in done:
+                continue
+            inner = dict.fromkeys([variable.owner for variable in node.inputs
+                                   if variable.owner in heights and variable.owner not in done])
+            if inner:
+                stack.append(node)
+                stack.extend(sorted(inner, key=heights.get))
+            else:
+                done.add(node)
+                ordered.append(node)
+    return ordered
+
+
 def steps_in(node):
     """How many steps a node adds to a fused kernel."""
     scalar_op = node.op.scalar_op
-    return len(scalar_op.steps) if type(scalar_op) is Composite else 1
+    if type(scalar_op) is Composite:
+        return sum([max(len(slots) - 1, 1) for _, slots in scalar_op.steps])
+    return max(len(node.inputs) - 1, 1)
 
 
 def chunks_of(fgraph, members):
@@ -231,7 +259,8 @@ class Assembly:
     def finish(self, outputs):
         """The Composite that computes ``outputs`` from ``inputs``."""
         offset = {"i": 0, "c": len(self.inputs), "s": len(self.inputs) + len(self.constant_values)}
-        steps = [(scalar_op, [offset[kind] + number for kind, number in operands]) for scalar_op, operands in self.steps]
+        steps = [(scalar_op, [offset[kind] + number for kind, number in operands])
+                 for scalar_op, operands in self.steps]
         wanted = [self.slots[variable] for variable in outputs]
         return Composite([variable.type.dtype for variable in self.inputs], steps,
                          [offset[kind] + number for kind, number in wanted], self.constant_values)

@@ -1,7 +1,8 @@
 """Which dimensions of which variables certainly have the same length.
 
-One linear pass gives each dimension a token; elementwise nodes unite the tokens of their operands, because they fail when the
-lengths differ. Only what is cheap to see is seen: where nothing is known about an op, its dimensions are their own.
+One linear pass gives each dimension a token; elementwise nodes unite the tokens of their operands, because they fail
+when the lengths differ. Only what is cheap to see is seen: where nothing is known about an op, its dimensions are
+their own.
 """
 from phintys.ops.elementwise import Elemwise
 from phintys.optimizer.values import key_of

@@ -4,9 +4,9 @@ With S(t) = sigmoid(t), whose value at -t is 1 - S(t), all of these are products
 
     1 + exp(t) = 1 / S(-t)        exp(t) = S(t) / S(-t)        1 - S(t) = S(-t)
 
-So a product is read in normal form (`products`), its factors are rewritten by these identities, and the exponents of S(t) and
-S(-t) are added up. Arguments are compared by `linear_form`, because -t may be spelled ``-dot - b`` or ``-(dot + b)``. Two
-more identities make gradients of cross entropies stable for any t:
+So a product is read in normal form (`products`), its factors are rewritten by these identities, and the exponents of
+S(t) and S(-t) are added up. Arguments are compared by `linear_form`, because -t may be spelled ``-dot - b`` or
+``-(dot + b)``. Two more identities make gradients of cross entropies stable for any t:
 
     X - X*S(t) = X*S(-t)        (A/S(t) + B/S(-t)) * S(t) * S(-t) = A*S(-t) + B*S(t)
 
@@ -74,12 +74,16 @@ class Pair:
         """The exponents of S(t) and S(-t) when exponentials are written as their quotient."""
         return self.plus + self.exponential, self.minus - self.exponential
 
+    def argument(self, side):
+        """A variable for t (side 0) or -t (side 1)."""
+        if self.arguments[side] is None:
+            self.arguments[side] = negated(self.arguments[1 - side])
+        return self.arguments[side]
+
     def sigmoid(self, side):
         """A variable for S(t) (side 0) or S(-t) (side 1)."""
         if self.sigmoids[side] is None:
-            if self.arguments[side] is None:
-                self.arguments[side] = negated(self.arguments[1 - side])
-            self.sigmoids[side] = apply_op("sigmoid", self.arguments[side])
+            self.sigmoids[side] = apply_op("sigmoid", self.argument(side))
         return self.sigmoids[side]
 
     def simplified(self):
@@ -88,21 +92,23 @@ class Pair:
         shift = 0
         if plus * minus < 0:
             shift = min(abs(plus), abs(minus)) * (1 if plus > 0 else -1)
-        factors = [(self.sigmoid(side), exponent) for side, exponent in ((0, plus - shift), (1, minus + shift)) if exponent]
+        sides = (0, plus - shift), (1, minus + shift)
+        factors = [(self.sigmoid(side), exponent) for side, exponent in sides if exponent]
         if shift:
-            self.sigmoid(0 if shift > 0 else 1)
-            factors.append((apply_op("exp", self.arguments[0 if shift > 0 else 1]), abs(shift)))
+            factors.append((apply_op("exp", self.argument(0 if shift > 0 else 1)), abs(shift)))
         return factors
 
     def is_simple(self):
-        """Whether the factors are in stable form already."""
-        plus, minus = self.exponents()
-        if self.repeats or any([exponent < 0 and key(factor) == "add" for factor, exponent, _ in self.factors]):
+        """Whether the factors are in stable form already: each function once, nothing cancels, nothing to divide by."""
+        if self.repeats:
             return False
+        if any([key(factor) == "add" for factor, _, _ in self.factors]):
+            return len(self.factors) == 1 and self.factors[0][1] > 0
         if not self.exponential:
-            return plus * minus >= 0
-        return self.plus * self.minus >= 0 and self.plus * self.exponential >= 0 >= self.minus * self.exponential \
-            and not (self.plus and self.minus)
+            return self.plus * self.minus >= 0
+        if self.plus and self.minus:
+            return False
+        return self.plus * self.exponential >= 0 >= self.minus * self.exponential
 
 
 def pairs_of(powers):
@@ -223,7 +229,7 @@ def _opposed(pair, inside, outside):
 
 
 def _within(fgraph, variable, keys):
-    """Whether a larger tree, joined by nodes of ``keys`` and by negations, contains ``variable``: its root will look."""
+    """Whether ``variable`` belongs to a larger tree, joined by ``keys`` and negations, whose root will look at it."""
     while True:
         if is_inside(fgraph, variable, keys):
             return True
@@ -244,7 +250,7 @@ def logistic_product(fgraph, node):
     result = stabilized(product)
     if result is None and any([key(factor) in products.KEYS for factor in product.powers]):
         wide = product_of(out, lambda variable: 1, NEARBY)
-        result = stabilized(wide)
+        result = stabilized(wide) or (wide if wide.cancelled else None)
     result = distributed(result or product, out, readers) or result
     return None if result is None else products.build(result, out)
 

@@ -1,7 +1,7 @@
 """Merging: equal computations on equal inputs become one, equal constants too.
 
-One walk in topological order with a table of what has been seen (hash consing). A node's inputs are merged before it is looked
-at, so a node is looked at once, whatever its depth.
+One walk in topological order with a table of what has been seen (hash consing). A node's inputs are merged before it
+is looked at, so a node is looked at once, whatever its depth.
 """
 from phintys.graph.variable import Constant
 

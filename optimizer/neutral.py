@@ -1,18 +1,17 @@
 """Neutral and absorbing elements, and ops that undo each other: what needs no arithmetic to be simplified.
 
-Most rows are patterns. Sums and products have normal forms (`sums`, `products`): constants are collected in them, what
-cancels is gone, signs are pulled together, and a tree of binary nodes becomes one node of many inputs.
+Most rows are patterns. Sums and products have normal forms (`sums`, `products`): constants are collected in them,
+what cancels is gone, signs are pulled together, and a tree of binary nodes becomes one node of many inputs.
 """
 from phintys.optimizer import products, sums
 from phintys.optimizer.database import FAST_RUN, Rewrite
 from phintys.optimizer.pattern import rule
 from phintys.optimizer.products import product_of
 from phintys.optimizer.sums import sum_of
-from phintys.optimizer.terms import (absolute, arccosh, arcsinh, arctanh, conj, cosh, deg2rad, int_div, inv, invert, maximum,
-                                     minimum, neg, rad2deg, sinh, tanh, x)
-from phintys.optimizer.values import (apply_op, constant_like, constant_value, is_inexact, key, readers_in)
-
-WIDEST = 16                    # inputs of one n-ary add or mul
+from phintys.optimizer.terms import (absolute, arccosh, arcsinh, arctanh, conj, cosh, deg2rad, int_div, inv, invert,
+                                     maximum, minimum, neg, rad2deg, sinh, tanh, x)
+from phintys.optimizer.values import (WIDEST, apply_op, apply_wide, constant_like, constant_value, is_inexact, key,
+                                      readers_in)
 
 
 def keeps_dtype(found, out):
@@ -41,7 +40,8 @@ def canonical_sum(fgraph, node):
     gain = total.operations - sums.operations_to_build(terms, total.constant)
     cancelled = len(terms) < len(total.terms)
     collected = total.constants > 1 or (total.constants == 1 and total.constant == 0)
-    all_negative = key(out) == "sub" and not total.constant and all([sign < 0 for sign, _ in terms])    # -x - y -> -(x + y)
+    # -x - y -> -(x + y): no fewer nodes, but one spelling of what others negate.
+    all_negative = key(out) == "sub" and not total.constant and all([sign < 0 for sign, _ in terms])
     if not cancelled and not collected and (gain < 0 or gain == 0 and not all_negative or len(terms) > WIDEST):
         return None
     return sums.build(terms, total.constant, total.leaves, out)
@@ -111,7 +111,8 @@ def integer_product(fgraph, node):
         value = constant_value(variable)
         if value is not None:
             number, constants = number * int(value), constants + 1
-        elif key(variable) == "mul" and variable.type.dtype == out.type.dtype and (variable is out or readers(variable) == 1):
+        elif (key(variable) == "mul" and variable.type.dtype == out.type.dtype
+              and (variable is out or readers(variable) == 1)):
             nodes += 1
             stack.extend(reversed(variable.owner.inputs))
         else:
@@ -122,7 +123,7 @@ def integer_product(fgraph, node):
         return None
     if number != 1 or not factors:
         factors.insert(0, constant_like(number, out))
-    return apply_op("mul", *factors) if len(factors) > 1 else factors[0]
+    return apply_wide("mul", factors)
 
 
 def pull_sign(fgraph, node):
@@ -178,7 +179,7 @@ REWRITES = [
     Rewrite("local_mul_one_zero", ("mul",), integer_product, (FAST_RUN,)),
     Rewrite("local_pow_canonicalize", ("pow",), constant_power, (FAST_RUN, "local_pow_specialize")),
     Rewrite("local_useless_switch", ("switch",), constant_switch, (FAST_RUN,)),
-    Rewrite("local_useless_elemwise", ("add", "mul", "maximum", "minimum", "and_", "or_", "xor"), single_input, (FAST_RUN,)),
+    Rewrite("local_useless_elemwise", ("add", "mul"), single_input, (FAST_RUN,)),
     rule("local_neg_neg", neg(neg(x)), x, keeps_dtype),
     rule("local_inv_inv", inv(inv(x)), x, keeps_dtype),
     rule("local_conj_conj", conj(conj(x)), x),

@@ -1,9 +1,10 @@
 """The language of patterns: ``rule("local_log_sigmoid", log(sigmoid(x)), -softplus(-x))``.
 
-A pattern is a tree of `Term` (an op by its key), `Hole` (matches any variable; the same hole twice must match the same
-variable) and numbers (match a constant, of whatever rank, all of whose elements have that value). Patterns overload Python's
-operators, so that a row of a table reads like the mathematics it states. `rule` compiles both sides to closures once, when the
-table is read; matching then walks only as deep as the pattern. Commutative terms with two operands match in both orders.
+A pattern is a tree of `Term` (an op by its key), `Hole` (matches any variable; the same hole twice must match the
+same variable) and numbers (match a constant, of whatever rank, all of whose elements have that value). Patterns
+overload Python's operators, so that a row of a table reads like the mathematics it states. `rule` compiles both sides
+to closures once, when the table is read; matching then walks only as deep as the pattern. Commutative terms with two
+operands match in both orders.
 
 A pattern says nothing about types: the driver casts a replacement to the type of what it replaces.
 """
@@ -137,7 +138,7 @@ def _match_pair(left, right, both_orders):
 
 
 def compile_builder(pattern):
-    """A closure ``build(found, like)`` that makes the variable a replacement stands for; ``like`` gives numbers a type."""
+    """A closure ``build(found, like)`` that makes what a replacement stands for; ``like`` gives numbers their type."""
     if isinstance(pattern, Hole):
         name = pattern.name
         return lambda found, like: found[name]
@@ -156,8 +157,8 @@ def rule(name, pattern, replacement, condition=None, tags=(FAST_RUN,)):
     pattern : Term
     replacement : Expression or number
     condition : callable, optional
-        ``condition(found, out)`` sees the matched holes by name and the variable to be replaced, and answers whether the
-        rewrite is valid for them.
+        ``condition(found, out)`` sees the matched holes by name and the variable to be replaced, and answers whether
+        the rewrite is valid for them.
     tags : sequence of str
 
     Returns

@@ -1,8 +1,8 @@
 """The pipeline: in which order the families of rewrites run. ``optimize(fgraph, query)`` is the entry point.
 
-Each stage is a function ``stage(fgraph, query)``; stages that drive a table share one driver per query, so that a second
-compilation pays for no set-up. Merging comes first, so that the tables can compare variables by identity, and again whenever
-the tables have made new nodes.
+Each stage is a function ``stage(fgraph, query)``; stages that drive a table share one driver per query, so that a
+second compilation pays for no set-up. Merging comes first, so that the tables can compare variables by identity, and
+again whenever the tables have made new nodes.
 """
 from phintys.optimizer import (blas_rewrites, constant_folding, fills, fusion, neutral, reductions, shapes, specialize,
                                stabilize, views)
@@ -12,9 +12,8 @@ from phintys.optimizer.merge import merge
 from phintys.optimizer.reduction_fusion import fuse_reductions
 
 FOLDING = Family("constant_folding", constant_folding.REWRITES, ("canonicalize", "stabilize", "specialize"))
-CANONICALIZE = [Family("neutral", neutral.REWRITES, ("canonicalize",)), Family("views", views.REWRITES, ("canonicalize",)),
-                Family("fills", fills.REWRITES, ("canonicalize",)), Family("shapes", shapes.REWRITES, ("canonicalize", "ShapeOpt")),
-                Family("reductions", reductions.REWRITES, ("canonicalize",))]
+CANONICALIZE = [Family(name, table.REWRITES, ("canonicalize",)) for name, table in (
+    ("neutral", neutral), ("views", views), ("fills", fills), ("shapes", shapes), ("reductions", reductions))]
 STABILIZE = [Family("stabilize", stabilize.REWRITES)]
 SPECIALIZE = [Family("specialize", specialize.REWRITES)]
 BLAS = [Family("blas", blas_rewrites.REWRITES, ("BlasOpt",))]

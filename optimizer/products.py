@@ -1,11 +1,13 @@
-"""Products in normal form: ``coefficient * x**a * y**b * ...``, read from trees of mul, true_div, inv, neg, sqr and pow.
+"""Products in normal form: ``coefficient * x**a * y**b * ...``, read from trees of mul, true_div, inv, neg, sqr and
+pow.
 
-A `Product` is knowledge about a variable, not part of the graph: it is collected, simplified, compared and, if that gains
-something, built again. Collecting walks through inner nodes that have no other reader and the same dtype, so a tree is
-walked once, from its root, and no work is ever duplicated; signs pass through every ``neg``.
-Products are formed for floating point and complex dtypes only: integers have no inverse.
+A `Product` is knowledge about a variable, not part of the graph: it is collected, simplified, compared and, if that
+gains something, built again. Collecting walks through inner nodes that have no other reader and the same dtype, so a
+tree is walked once, from its root, and no work is ever duplicated; signs pass through every ``neg``. Products are
+formed for floating point and complex dtypes only: integers have no inverse.
 """
-from phintys.optimizer.values import apply_op, as_type, constant_like, constant_value, is_inexact, is_unsigned, key
+from phintys.optimizer.values import (apply_op, apply_wide, as_type, constant_like, constant_value, is_inexact,
+                                      is_unsigned, key)
 
 KEYS = frozenset(["mul", "true_div", "inv", "neg", "sqr", "pow"])
 LARGEST_POWER = 8              # pow(x, n) counts as n factors x up to here
@@ -152,7 +154,7 @@ def build(product, like):
 
 def _multiplied(factors, like):
     if len(factors) > 1:
-        return apply_op("mul", *factors)
+        return apply_wide("mul", factors)
     return as_type(factors[0], like.type.clone(broadcastable=factors[0].type.broadcastable), ())
 
 

@@ -1,11 +1,12 @@
 """Shapes, symbolically: nothing is computed only to learn its shape.
 
 `ShapeFeature` knows the lengths of variables as small expressions over the shapes of inputs, found through each op's
-``infer_shape``; it is asked when a graph reads a shape, walks down once, and remembers. Lengths that no op can say are a
-``Shape_i`` of the variable itself.
+``infer_shape``; it is asked when a graph reads a shape, walks down once, and remembers. Lengths that no op can say
+are a ``Shape_i`` of the variable itself.
 """
 from phintys.graph.variable import Variable
 from phintys.ops.constant import constant
+from phintys.ops.reshape import MakeVector
 from phintys.ops.shape import Shape_i
 from phintys.optimizer.database import FAST_RUN, Rewrite
 from phintys.optimizer.values import constant_value, key_of
@@ -42,7 +43,7 @@ class ShapeFeature:
                 continue
             if not hasattr(current.type, "broadcastable") or not hasattr(current.type, "shape"):
                 shape_of[current] = None
-            elif current.owner is None or not hasattr(current.owner.op, "infer_shape") or None not in current.type.shape:
+            elif _is_leaf(current):
                 shape_of[current] = self._own(current)
             else:
                 missing = [needed for needed in current.owner.inputs if needed not in shape_of]
@@ -79,9 +80,24 @@ class ShapeFeature:
     def same_shape(self, x, y):
         """Whether two variables certainly have equal shapes."""
         first, second = self.shape(x), self.shape(y)
-        return len(first) == len(second) and all([
-            a is b or (constant_value(a) is not None and constant_value(a) == constant_value(b))
-            for a, b in zip(first, second)])
+        return len(first) == len(second) and all(map(_same_length, first, second))
+
+
+def _is_leaf(variable):
+    """Whether the lengths are static, or nobody can say more about them than the variable itself."""
+    return (variable.owner is None or not hasattr(variable.owner.op, "infer_shape")
+            or None not in variable.type.shape)
+
+
+def _same_length(first, second):
+    """Whether two 0-d variables are the same variable, equal constants, or the same length of one variable."""
+    if first is second:
+        return True
+    if constant_value(first) is not None:
+        return constant_value(first) == constant_value(second)
+    one, other = first.owner, second.owner
+    return (one is not None and other is not None and type(one.op) is Shape_i and one.op == other.op
+            and one.inputs[0] is other.inputs[0])
 
 
 def _as_length(length):
@@ -124,7 +140,6 @@ def shape_to_lengths(fgraph, node):
         return None
     if variable.owner is None and None in variable.type.shape:
         return None
-    from phintys.ops.reshape import MakeVector
     return MakeVector("int64")(*feature_of(fgraph).shape(variable))
 
 

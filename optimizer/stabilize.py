@@ -1,7 +1,7 @@
 """Numerically stable forms of what overflows, underflows or cancels when computed as it is written.
 
-Rows are patterns; products that hide a logistic function are in `logistic`. Conditions keep the rows to real floating point
-operands: the identities hold for real numbers, and integers neither overflow in exp nor lose digits.
+Rows are patterns; products that hide a logistic function are in `logistic`. Conditions keep the rows to real floating
+point operands: the identities hold for real numbers, and integers neither overflow in exp nor lose digits.
 """
 from phintys.optimizer import logistic
 from phintys.optimizer.database import FAST_RUN, Rewrite
@@ -39,7 +39,7 @@ def _full(variables, whole):
 
 
 def log_of_exp_sum(fgraph, node):
-    """``log(exp(x) + exp(y))`` -> ``max(x, y) + log1p(exp(-abs(x - y)))``."""
+    """``log(exp(x) + exp(y)) -> maximum(x, y) + softplus(-abs(x - y))``."""
     out, inner = node.outputs[0], node.inputs[0]
     if key(inner) != "add" or len(inner.owner.inputs) != 2 or not out.type.dtype.startswith("float"):
         return None
@@ -47,7 +47,7 @@ def log_of_exp_sum(fgraph, node):
         return None
     first, second = [variable.owner.inputs[0] for variable in inner.owner.inputs]
     difference = apply_op("neg", apply_op("abs_", apply_op("sub", first, second)))
-    return apply_op("add", apply_op("maximum", first, second), apply_op("log1p", apply_op("exp", difference)))
+    return apply_op("add", apply_op("maximum", first, second), apply_op("softplus", difference))
 
 
 REWRITES = [

@@ -1,10 +1,11 @@
 """Sums in normal form: ``constant + c1 * x1 + c2 * x2 + ...``, read from trees of add, sub and neg.
 
-Like a `Product`, a sum is knowledge about a variable: a list of signed terms. Collecting walks through inner nodes without
-other readers and of the same dtype. A second, bounded reading, `linear_form`, also looks through multiplication by constants
-and through shared nodes; it serves to find out whether one variable is another one's negative.
+Like a `Product`, a sum is knowledge about a variable: a list of signed terms. Collecting walks through inner nodes
+without other readers and of the same dtype. A second, bounded reading, `linear_form`, also looks through
+multiplication by constants and through shared nodes; it serves to find out whether one variable is another one's
+negative.
 """
-from phintys.optimizer.values import apply_op, as_type, constant_like, constant_value, is_unsigned, key
+from phintys.optimizer.values import apply_op, apply_wide, as_type, constant_like, constant_value, is_unsigned, key
 
 KEYS = frozenset(["add", "sub", "neg"])
 LARGEST_FORM = 32              # nodes that `linear_form` looks at
@@ -70,7 +71,7 @@ def _added(terms, like):
     if not terms:
         return None
     if len(terms) > 1:
-        return apply_op("add", *terms)
+        return apply_wide("add", terms)
     return as_type(terms[0], like.type.clone(broadcastable=terms[0].type.broadcastable), ())
 
 
@@ -83,7 +84,7 @@ def operations_to_build(terms, constant):
 
 def linear_form(variable):
     """``variable`` as a dict from leaf variables (None: the constant 1) to coefficients; bounded in depth."""
-    form, stack, budget = {}, [(variable, 1)], LARGEST_FORM
+    form, stack, budget, dtype = {}, [(variable, 1)], LARGEST_FORM, variable.type.dtype
     while stack:
         current, coefficient = stack.pop()
         value = constant_value(current)
@@ -91,7 +92,7 @@ def linear_form(variable):
             form[None] = form.get(None, 0) + coefficient * value
             continue
         budget -= 1
-        inner = _linear_parts(current, coefficient) if budget > 0 and current.type.dtype == variable.type.dtype else None
+        inner = _linear_parts(current, coefficient) if budget > 0 and current.type.dtype == dtype else None
         if inner is None:
             form[current] = form.get(current, 0) + coefficient
         else:

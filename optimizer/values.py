@@ -11,6 +11,7 @@ from phintys.ops.elementwise import Elemwise
 from phintys.ops.scalar_op import SCALAR_OPS
 from phintys.ops.tensor_type import TensorType
 
+WIDEST = 16                    # inputs of one n-ary add or mul
 LOOK_THROUGH = 8               # nodes that `constant_value` looks through
 _types = {}                    # (dtype, ndim) -> the type of constants that broadcast everywhere
 
@@ -83,6 +84,14 @@ def constant_like(value, like):
 def apply_op(name, *inputs):
     """A new variable: the elementwise op called ``name`` of ``inputs``."""
     return SCALAR_OPS[name].elementwise(*inputs)
+
+
+def apply_wide(name, inputs):
+    """An associative elementwise op of any number of inputs: nodes of at most `WIDEST` inputs, left to right."""
+    result = inputs[0]
+    for start in range(1, len(inputs), WIDEST - 1):
+        result = apply_op(name, result, *inputs[start:start + WIDEST - 1])
+    return result
 
 
 def as_type(variable, wanted, leaves):

@@ -17,6 +17,7 @@ from numpy cimport npy_intp
 cdef enum:
     ABI_VERSION = 1            # bumped whenever a struct or a signature below changes
     INLINE_BYTES = 16          # one complex128
+    RESULT_COPY_BYTES = 1024   # results up to here are copied into NumPy's own memory, which has less to set up
     SMALL_CLASSES = 64         # pool size classes a context keeps for itself: multiples of 64 bytes up to 4096
 
 cdef enum CellFlag:

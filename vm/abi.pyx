@@ -67,7 +67,6 @@ cdef enum:
     LARGE_LIMIT = 262144            # bytes: above, blocks are mapped pages found by best fit
     MEDIUM_CLASSES = 48             # eight per doubling between the two
     PAGE = 4096
-    RESULT_COPY_BYTES = 1024        # results up to here are copied into NumPy's own memory, which has less to set up
 
 phintys_guard_pool_in_fork()
 

@@ -1,6 +1,6 @@
 """The emitter: what an op sees of the linker while it is lowered, and the symbolic code that lowering makes.
 
-An op calls ``emitter.kernel(kernel, node)`` or ``emitter.call(node)``; the linker itself emits loads, copies, results and
+An op calls ``emitter.kernel(kernel, node)`` (with ``inputs=`` when its kernel reads only some) or ``emitter.call(node)``; the linker itself emits loads, copies, results and
 stores. Instructions are tuples ``(name, flags, n, a, b, cells, node)`` whose ``cells`` are not yet in the operand pool.
 """
 
@@ -15,21 +15,22 @@ class Emitter:
         self._kernel_number = {}
 
     # ---- for ops ------------------------------------------------------------------------------------------------
-    def kernel(self, kernel, node):
-        """Run a native kernel on the node's inputs and outputs."""
+    def kernel(self, kernel, node, inputs=None):
+        """Run a native kernel on the node's inputs, or only on ``inputs`` of them, and its outputs."""
         number = self._kernel_number.get(id(kernel))
         if number is None:
             number = self._kernel_number[id(kernel)] = len(self.kernels)
             self.kernels.append(kernel)
-        self.code.append(("KERNEL", 0, len(node.inputs), number, 0, self._operands(node), node))
+        inputs = node.inputs if inputs is None else inputs
+        self.code.append(("KERNEL", 0, len(inputs), number, 0, self._operands(inputs, node.outputs), node))
 
     def call(self, node):
         """Run the op's Python ``perform``."""
-        self.code.append(("CALL", 0, len(node.inputs), 0, 0, self._operands(node), node))
+        self.code.append(("CALL", 0, len(node.inputs), 0, 0, self._operands(node.inputs, node.outputs), node))
 
-    def _operands(self, node):
+    def _operands(self, inputs, outputs):
         cell_of = self.cell_of
-        return [cell_of[variable] for variable in node.inputs] + [cell_of[variable] for variable in node.outputs]
+        return [cell_of[variable] for variable in inputs] + [cell_of[variable] for variable in outputs]
 
     # ---- for the linker -----------------------------------------------------------------------------------------
     def load(self, cell, container):

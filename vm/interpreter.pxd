@@ -38,7 +38,7 @@ cdef class Frame:
     cdef Cell* cells
     cdef npy_intp* dimensions
     cdef PyObject** results         # what RESULT made: strong references until the call ends
-    cdef PyObject** recycled        # results of rank 0 from earlier calls, taken again once nobody else has them
+    cdef PyObject** recycled        # small results of earlier calls, taken again once nobody else has them
     cdef int n_results
     cdef list kept                  # converted arguments, alive for the call
     cdef int _add_cell(self, Cell* cell, layout, npy_intp* dimensions) except -1

@@ -13,8 +13,9 @@ from libc.string cimport memcpy
 from numpy cimport npy_intp
 
 from phintys.vm.abi cimport (
-    CELL_OBJECT, CELL_READONLY, Cell, Context, Kernel, allocate, buffer_references, cell_borrow_array, cell_hold_array,
-    cell_init, cell_is_contiguous, cell_size, cell_to_array, cell_to_result, context_clear, context_init, drop)
+    CELL_OBJECT, CELL_READONLY, RESULT_COPY_BYTES, Cell, Context, Kernel, allocate, buffer_references,
+    cell_borrow_array, cell_hold_array, cell_init, cell_is_contiguous, cell_size, cell_to_array, cell_to_result,
+    context_clear, context_init, drop)
 from phintys.vm.container cimport Container
 
 include "opcodes.pxi"
@@ -28,17 +29,21 @@ cdef extern from "Python.h" nogil:
 cdef extern from *:
     """
     /* Nobody gave the array another type, shape, base, flag or weak reference before dropping it. */
-    static inline int phintys_is_untouched(PyObject* object, int typenum) {
+    static inline int phintys_is_untouched(PyObject* object, int typenum, int ndim, const npy_intp* shape) {
         PyArrayObject* array = (PyArrayObject*)object;
-        const int flags = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS | NPY_ARRAY_OWNDATA | NPY_ARRAY_ALIGNED
-                          | NPY_ARRAY_WRITEABLE;
-        return PyArray_NDIM(array) == 0 && PyArray_TYPE(array) == typenum && PyArray_FLAGS(array) == flags
-               && PyArray_BASE(array) == NULL && PyArray_ISNOTSWAPPED(array)
-               && ((PyArrayObject_fields*)array)->weakreflist == NULL;
+        const int flags = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_OWNDATA | NPY_ARRAY_ALIGNED | NPY_ARRAY_WRITEABLE;
+        int axis;
+        if (PyArray_NDIM(array) != ndim || PyArray_TYPE(array) != typenum
+            || (PyArray_FLAGS(array) & ~NPY_ARRAY_F_CONTIGUOUS) != flags || PyArray_BASE(array) != NULL
+            || !PyArray_ISNOTSWAPPED(array) || ((PyArrayObject_fields*)array)->weakreflist != NULL)
+            return 0;
+        for (axis = 0; axis < ndim; axis++)
+            if (PyArray_DIM(array, axis) != shape[axis]) return 0;
+        return 1;
     }
     static inline void* phintys_data(PyObject* object) { return PyArray_DATA((PyArrayObject*)object); }
     """
-    bint phintys_is_untouched(PyObject*, int) noexcept
+    bint phintys_is_untouched(PyObject*, int, int, const npy_intp*) noexcept
     void* phintys_data(PyObject*) noexcept
     int Py_REFCNT(void*)
 
@@ -334,23 +339,24 @@ cdef object result_of(Cell* cell):
 
 
 cdef inline bint is_unused(PyObject* array, Cell* cell) noexcept:
-    """Whether an array of rank 0 from an earlier call is ours alone and still as it was made."""
-    return (array != NULL and Py_REFCNT(array) == 1 and phintys_is_untouched(array, cell.typenum))
+    """Whether an array of an earlier call is ours alone, as it was made, and of the cell's shape."""
+    return (array != NULL and Py_REFCNT(array) == 1
+            and phintys_is_untouched(array, cell.typenum, cell.ndim, cell.shape))
 
 
-cdef object scalar_result(Frame frame, int index, Cell* cell):
-    """A result of rank 0. Making and freeing its array costs ten times what computing it does, so it is taken again
-    when the user has dropped it."""
+cdef object small_result(Frame frame, int index, Cell* cell, npy_intp size):
+    """A small result. Making and freeing its array costs more than computing it does, so the array of an earlier call is
+    taken again when the user has dropped it."""
     cdef PyObject* array = frame.recycled[index]
     cdef object fresh
-    if not is_unused(array, cell):
-        fresh = cell_to_result(cell)
-        Py_XDECREF(array)
-        Py_INCREF(fresh)
-        frame.recycled[index] = <PyObject*>fresh
-        return fresh
-    memcpy(phintys_data(array), cell.data, cell.itemsize)
-    return <object>array
+    if is_unused(array, cell):
+        memcpy(phintys_data(array), cell.data, size)
+        return <object>array
+    fresh = cell_to_result(cell)
+    Py_XDECREF(array)
+    Py_INCREF(fresh)
+    frame.recycled[index] = <PyObject*>fresh
+    return fresh
 
 
 cdef int take_results(Machine* machine, const Instruction* at) except -1 with gil:
@@ -358,15 +364,17 @@ cdef int take_results(Machine* machine, const Instruction* at) except -1 with gi
     cdef Cell** operands = machine.operands + at.b
     cdef Cell* cell
     cdef object result
+    cdef npy_intp size
     cdef int index
     for index in range(at.c):
         cell = operands[index]
-        if cell.ndim == 0 and not cell.flags & CELL_OBJECT:
-            result = scalar_result(frame, index, cell)
+        size = RESULT_COPY_BYTES + 1 if cell.flags & CELL_OBJECT else cell_size(cell) * cell.itemsize
+        if size <= RESULT_COPY_BYTES and cell_is_contiguous(cell):
+            result = small_result(frame, index, cell, size)
         else:
             result = result_of(cell)
-            if at.flags & RESULT_EMPTIES and not cell.flags & CELL_READONLY:
-                drop(&machine.context, cell)
+        if at.flags & RESULT_EMPTIES and cell.ndim and not cell.flags & CELL_READONLY:
+            drop(&machine.context, cell)
         Py_INCREF(result)
         frame.results[index] = <PyObject*>result
     return 0

@@ -43,8 +43,12 @@ def manual_lines():
 
 
 def _leaf_lines(program):
-    """Cells that are not computed."""
+    """Cells that are not computed, without the constants that only kernels know."""
+    read = set(program.pool).union(instruction.b for instruction in program.instructions()
+                                   if OPCODES[instruction.op].name == "COPY")
     for number, layout in enumerate(program.cells):
+        if layout.kind == "constant" and number not in read:
+            continue
         if layout.kind == "constant":
             yield f"  C{number:<4} constant  {_type_name(layout):<18} {_shortened(layout.value)}"
         elif layout.kind != "value":
@@ -85,9 +89,18 @@ def _pool_cells(program, instruction):
 def _describe_node(program, position, instruction):
     node = program.nodes[position]
     cells = _pool_cells(program, instruction)
-    n_inputs = len(node.inputs)
+    outputs = cells[len(cells) - len(node.outputs):]
     names = [variable.name for variable in node.outputs if variable.name]
-    return f"{_cells(cells[n_inputs:])} := {node.op}({_cells(cells[:n_inputs])})", ", ".join(names)
+    return f"{_cells(outputs)} := {node.op}({_inputs(program, node, cells)})", ", ".join(names)
+
+
+def _inputs(program, node, cells):
+    """The inputs of a node as its instruction reads them; a constant that its kernel has inside, by its value."""
+    if len(cells) == len(node.inputs) + len(node.outputs):
+        return _cells(cells[:len(node.inputs)])
+    number = {program.cells[cell].variable: cell for cell in cells}
+    return ", ".join([f"C{number[variable]}" if variable in number else _shortened(variable.data)
+                      for variable in node.inputs])
 
 
 def _describe_load(program, position, instruction):

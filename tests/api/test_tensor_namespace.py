@@ -44,6 +44,7 @@ def test_plurals(letter, plural):
     a, b = several("a", "b")
     assert (a.name, b.name) == ("a", "b") and a.type == b.type == getattr(T, letter + PLURALS[plural])().type
     assert [variable.name for variable in several(3)] == [None, None, None]
+    assert [variable.name for variable in several("xy")] == ["x", "y"] and several("x").name == "x"
 
 
 def test_tensor():

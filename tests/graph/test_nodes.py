@@ -5,7 +5,8 @@ from itertools import count
 
 import numpy
 import pytest
-from toy_graph import Add, Cast, Elementwise, Overwrite, ToyConstant, ToyType, ToyVariable, add, negate, pair, scalar, vector
+from toy_graph import (Add, Cast, Elementwise, Overwrite, ToyConstant, ToyType, ToyVariable, add, negate, pair,
+                       scalar, vector)
 
 from phintys.graph.apply import Apply
 from phintys.graph.config import change_flags
@@ -23,7 +24,7 @@ def line():
     return frame.f_code.co_filename, frame.f_lineno
 
 
-# ---- types ------------------------------------------------------------------------------------------------------------
+# ---- types -----------------------------------------------------------------------------------------------------------
 def test_filter_variable():
     x = scalar("x")
     assert scalar.filter_variable(x) is x
@@ -62,7 +63,7 @@ def test_null_types():
         NullType("because").filter(1)
 
 
-# ---- variables ----------------------------------------------------------------------------------------------------------
+# ---- variables -------------------------------------------------------------------------------------------------------
 def test_names():
     assert str(scalar("x")) == "x" and "ToyType" in str(scalar())
     x = scalar("x")
@@ -103,7 +104,7 @@ def test_constants():
         Constant(vector, 1.0)
 
 
-# ---- where ---------------------------------------------------------------------------------------------------------------
+# ---- where -----------------------------------------------------------------------------------------------------------
 def test_where_is_the_users_line():
     x, here = scalar("x"), line()
     y = add(x, x)
@@ -125,7 +126,7 @@ def test_where_of_a_user_defined_op_is_where_it_is_applied():
     assert y.where == here
 
 
-# ---- Apply ----------------------------------------------------------------------------------------------------------------
+# ---- Apply -----------------------------------------------------------------------------------------------------------
 def test_apply_owns_its_outputs():
     x, y = scalar("x"), scalar("y")
     node = Apply(add, (x, x), [y])
@@ -180,7 +181,7 @@ def test_clone_with_less_known_shape_is_made_anew():
     assert node.clone_with_new_inputs([unknown()]).out.type.shape == (None,)
 
 
-# ---- ops ------------------------------------------------------------------------------------------------------------------
+# ---- ops -------------------------------------------------------------------------------------------------------------
 def test_props():
     assert Cast("float32") == Cast("float32") != Cast("float64") and hash(Cast("a")) == hash(Cast("a"))
     assert str(Cast("float32")) == "Cast{dtype='float32'}" and str(add) == "Add" and add == Add() and add != negate
@@ -271,7 +272,7 @@ def test_lower(kernel, expected):
     assert emitter.seen == expected
 
 
-# ---- test values ---------------------------------------------------------------------------------------------------------
+# ---- test values -----------------------------------------------------------------------------------------------------
 def test_test_values_are_computed():
     x = scalar("x")
     x.tag.test_value = 3

@@ -22,7 +22,7 @@ WAYS = {
 @pytest.fixture(params=WAYS.values(), ids=WAYS.keys())
 def duplicate(request):
     yield request.param
-    assert not serialization._bundles
+    assert not serialization._bundled.bundles
 
 
 def test_identity_is_kept(duplicate):
@@ -90,7 +90,7 @@ def test_an_aborted_dump_leaves_nothing_behind():
     with pytest.raises(ValueError, match="not this op"):
         pickle.dumps(z)
     gc.collect()
-    assert not serialization._bundles
+    assert not serialization._bundled.bundles
     assert len(ancestors([pickle.loads(pickle.dumps(y))])) == 5001
 
 
@@ -132,7 +132,7 @@ def test_shallow_copies():
     assert copy.copy(y).owner is y.owner and copy.copy(y) is not y and copy.copy(y.owner).inputs is y.owner.inputs
 
 
-# ---- depth --------------------------------------------------------------------------------------------------------------
+# ---- depth -----------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("way", ["deepcopy", f"protocol {pickle.HIGHEST_PROTOCOL}"])
 def test_long_chains(way):
     x = scalar("x")

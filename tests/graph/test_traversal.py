@@ -64,7 +64,7 @@ def test_cycles_are_found():
         io_toposort([x], [y])
 
 
-# ---- copies -------------------------------------------------------------------------------------------------------------
+# ---- copies ----------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("copy_inputs, copy_orphans, constants", [
     (True, None, False), (False, None, True), (True, False, True), (False, True, False)])
 def test_clone(copy_inputs, copy_orphans, constants):
@@ -115,7 +115,7 @@ def test_clone_replace_types(diamond):
         traversal.clone_replace(z, {"x": x})
 
 
-# ---- comparison -----------------------------------------------------------------------------------------------------------
+# ---- comparison ------------------------------------------------------------------------------------------------------
 X, Y = scalar("x"), scalar("y")
 
 
@@ -150,7 +150,7 @@ def test_comparison_of_shared_parts_is_linear():
     assert traversal.is_same_graph(first, second)
 
 
-# ---- connections and views --------------------------------------------------------------------------------------------------
+# ---- connections and views -------------------------------------------------------------------------------------------
 def test_io_connection_pattern():
     x, y, z = scalar(), scalar(), scalar()
     first, second = pair(x, y)
@@ -165,7 +165,7 @@ def test_view_roots():
     assert traversal.view_roots(view) == [x] and traversal.view_roots(computed) == [computed]
 
 
-# ---- depth ------------------------------------------------------------------------------------------------------------------
+# ---- depth -----------------------------------------------------------------------------------------------------------
 def test_long_chains():
     x = scalar("x")
     y = chain(x)

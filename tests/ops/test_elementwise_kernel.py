@@ -47,7 +47,8 @@ def test_layouts(shape, workers):
     """A program with registers, a cast to bool and two outputs, on every pair of layouts."""
     random = numpy.random.default_rng(1)
     steps = [(numpy.exp, [0]), (numpy.tanh, [1]), (numpy.multiply, [3, 4]), (numpy.log1p, [3]),
-             (numpy.multiply, [6, 2]), (numpy.add, [5, 7]), (numpy.greater, [8, 4], [D, D, "bool"]), ("switch", [9, 8, 0], ["bool", D, D, D])]
+             (numpy.multiply, [6, 2]), (numpy.add, [5, 7]), (numpy.greater, [8, 4], [D, D, "bool"]),
+             ("switch", [9, 8, 0], ["bool", D, D, D])]
     for first, second in itertools.product(LAYOUTS.values(), repeat=2):
         a, b = first(random, shape), second(random, shape)
         x, y = numpy.broadcast_arrays(a, b)

@@ -73,7 +73,8 @@ def test_producer(shape):
 
 @pytest.mark.parametrize("ufunc, dtype, accumulator", [
     (numpy.add, "bool", "int64"), (numpy.add, "int8", "int64"), (numpy.add, "uint8", "uint64"),
-    (numpy.add, "float16", "float32"), (numpy.add, "complex64", "complex128"), (numpy.multiply, "int32", "int64"), (numpy.multiply, "float32", "float64"),
+    (numpy.add, "float16", "float32"), (numpy.add, "complex64", "complex128"), (numpy.multiply, "int32", "int64"),
+    (numpy.multiply, "float32", "float64"),
     (numpy.maximum, "int16", "int16"), (numpy.minimum, "float16", "float16"), (numpy.minimum, "uint64", "uint64"),
     (numpy.logical_and, "float64", "bool"), (numpy.logical_or, "int8", "bool"), (numpy.logical_and, "bool", "bool"),
     (numpy.bitwise_and, "int8", "int8"), (numpy.bitwise_or, "uint32", "uint32"), (numpy.bitwise_xor, "int64", "int64"),

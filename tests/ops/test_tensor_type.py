@@ -239,8 +239,8 @@ def test_values_eq():
     assert not TensorType.values_eq(a, a[:1])
 
 
-@pytest.mark.parametrize("dtype, near, far", [("float64", 1e-6, 1e-4), ("float32", 5e-6, 1e-4), ("float16", 1e-3,
-                                                                                                 1e-2)])
+@pytest.mark.parametrize("dtype, near, far", [("float64", 1e-6, 1e-4), ("float32", 5e-6, 1e-4),
+                                              ("float16", 1e-3, 1e-2)])
 def test_values_eq_approx(dtype, near, far):
     a = numpy.array([1.0, numpy.inf, numpy.nan], dtype)
     assert TensorType.values_eq_approx(a, (a * (1 + near)).astype(dtype))

@@ -1,4 +1,6 @@
-"""What the optimizer's tests share: making graphs of variables, optimising copies of them, and running them node by node."""
+"""What the optimizer's tests share: making graphs of variables, optimising copies of them, and running them node by
+node.
+"""
 import numpy
 
 import phintys  # noqa: F401  all ops are known
@@ -16,7 +18,8 @@ def variable(kind, name=None):
     """``"d2"`` is a float64 matrix, ``"fr"`` a float32 row, ``"lc"`` an int64 column."""
     dtype = {"d": "float64", "f": "float32", "l": "int64", "i": "int32", "b": "int8", "u": "uint8", "B": "bool",
              "z": "complex128"}[kind[0]]
-    pattern = {"r": (True, False), "c": (False, True)}.get(kind[1:]) or (False,) * int(kind[1:] if kind[1:].isdigit() else 0)
+    rank = kind[1:]
+    pattern = (False,) * int(rank) if rank.isdigit() else {"r": (True, False), "c": (False, True)}[rank]
     return TensorType(dtype, pattern)(name)
 
 
@@ -64,7 +67,7 @@ def random_value(item, seed=0):
 
 
 def assert_same_results(inputs, outputs, queries=(FAST_COMPILE, UNFUSED, FAST_RUN), rtol=1e-10, values=None):
-    """Each query's graph computes what the graph as it was written computes; NaN and infinity of the original are free."""
+    """Each query's graph computes what the graph as written computes; where that is NaN or infinite, anything goes."""
     values = values or [random_value(item, seed) for seed, item in enumerate(inputs)]
     expected = evaluate(FunctionGraph(inputs, outputs), values)
     for query in queries:

@@ -6,8 +6,8 @@ from optimized_graphs import UNFUSED, assert_same_results, operations, optimized
 from phintys.graph.gradient import grad
 from phintys.ops import reduction, scalar
 from phintys.ops.allocation import alloc
-from phintys.ops.scalar import (abs_, cast_op, conj, exp, inv, log, maximum, mul, neg, pow, second, sqr, sqrt, sub, switch, tanh,
-                                true_div)
+from phintys.ops.scalar import (abs_, cast_op, conj, exp, inv, log, maximum, mul, neg, pow, second, sqr, sqrt, sub,
+                                switch, tanh, true_div)
 
 x, y, z = variable("d1", "x"), variable("d1", "y"), variable("d1", "z")
 m, n = variable("d2", "m"), variable("d2", "n")
@@ -55,8 +55,7 @@ CASES = {
     "-x - y": ([x, y], -x - y, ["add", "neg"]),
     "x + (-y) * z": ([x, y, z], x + (-y) * z, ["mul", "sub"]),
     "(x * y) / x": ([x, y], x * y / x, []),
-    "(x / y) / z": ([x, y, z], x / y / z, ["mul", "true_div"]),
-    "x / (y / z)": ([x, y, z], x / (y / z), ["mul", "true_div"]),
+    "(x / y) / z, as y * z may overflow": ([x, y, z], x / y / z, ["true_div", "true_div"]),
     "2 * (3 * x)": ([x], 2 * (3 * x), ["mul"]),
     "(-x) * (-y)": ([x, y], (-x) * (-y), ["mul"]),
     "(-x) / (-y)": ([x, y], (-x) / (-y), ["true_div"]),
@@ -72,7 +71,7 @@ CASES = {
     "dimshuffles join": ([m], m.dimshuffle(1, 0, "x").dimshuffle(1, 0), []),
     "fill of the same type": ([x, y], second(x, y), []),
     "fill disappears in elementwise": ([x, s], second(x, s) * x, ["DimShuffle", "mul"]),
-    "fill sinks": ([x, s], exp(second(x, s)), ["exp", "DimShuffle", "second"]),
+    "fill sinks": ([x, s], exp(second(x, s)), ["DimShuffle", "exp", "second"]),
     "fill of a fill": ([x, s], second(second(x, s), 3.0), ["second"]),
     "alloc disappears in elementwise": ([x, s], alloc(s, x.shape[0]) + x, ["DimShuffle", "add"]),
     "sum of a transpose": ([m], reduction.sum(m.T), ["Sum"]),
@@ -106,7 +105,8 @@ def test_same_results(name):
 
 @pytest.mark.parametrize("output, wrt", [
     ((x * y).sum(), x), (exp(x).sum() * 3, x), ((x ** 2).mean(), x), ((m + row).sum(), row), (m.dot(n).sum(), m),
-    (reduction.max(m, 0).sum(), m), ((m * s).mean(), s), (tanh(m / row).sum(0).mean(), row), (log(sqrt(sqr(x) + 1)).sum(), x)])
+    (reduction.max(m, 0).sum(), m), ((m * s).mean(), s), (tanh(m / row).sum(0).mean(), row),
+    (log(sqrt(sqr(x) + 1)).sum(), x)])
 def test_gradients_are_the_same_and_have_no_fills(output, wrt):
     gradient = grad(output, wrt)
     inputs = [x, y, m, n, row, s]

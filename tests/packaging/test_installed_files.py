@@ -1,13 +1,15 @@
 """What ``pip install`` leaves behind: one package, what out-of-tree ops compile against, and no sources of C code."""
 import importlib.metadata
 import json
+import sysconfig
 from pathlib import PurePosixPath
 
 import pytest
 
 import phintys
 
-DISTRIBUTION = importlib.metadata.distribution("phintys")
+# Not by name alone: the source tree may have metadata of its own.
+DISTRIBUTION, = importlib.metadata.distributions(name="phintys", path=[sysconfig.get_path("platlib")])
 DIRECT_URL = json.loads(DISTRIBUTION.read_text("direct_url.json") or "{}")
 
 pytestmark = pytest.mark.skipif(DIRECT_URL.get("dir_info", {}).get("editable", False),
