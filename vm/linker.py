@@ -101,7 +101,8 @@ def lower(fgraph, nodes, cells, cell_of, n_arguments, n_shared, updates, n_outpu
         node.op.lower(emitter, node)
     stored = _prepare_updates(fgraph, emitter, cells, cell_of, updates)
     results = _prepare_results(fgraph, emitter, cells, cell_of, {cell for _, cell in stored}, n_outputs)
-    emitter.result(results, RESULT_EMPTIES if allow_gc else 0)
+    if results:
+        emitter.result(results, RESULT_EMPTIES if allow_gc else 0)
     if stored:
         emitter.commit()
         for container, cell in stored:

@@ -1,8 +1,11 @@
 """The disassembler: a program as a text that reads without a manual.
 
 First the cells that exist before the code runs (arguments, shared values, constants), then one line an instruction with
-the operation, the cells it reads and writes, and the variables' names. What the opcodes mean is printed from their table.
+the operation, the cells it reads and writes, the variables' names, and the user's line. What the opcodes mean is printed
+from their table.
 """
+import os
+
 from phintys.vm.opcodes import NOTES, OPCODES, RESULT_EMPTIES
 
 CONSTANT_WIDTH = 40
@@ -75,7 +78,7 @@ def _cells(numbers):
 def _code_line(program, position, instruction):
     name = OPCODES[instruction.op].name
     operands, remark = _DESCRIBE.get(name, _describe_nothing)(program, position, instruction)
-    return f"{position:>5}  {name:<7} {operands:<52} {remark}".rstrip()
+    return f"{position:>5}  {name:<7} {operands:<52}  {remark}".rstrip()
 
 
 def _describe_nothing(program, position, instruction):
@@ -90,8 +93,11 @@ def _describe_node(program, position, instruction):
     node = program.nodes[position]
     cells = _pool_cells(program, instruction)
     outputs = cells[len(cells) - len(node.outputs):]
-    names = [variable.name for variable in node.outputs if variable.name]
-    return f"{_cells(outputs)} := {node.op}({_inputs(program, node, cells)})", ", ".join(names)
+    remarks = [variable.name for variable in node.outputs if variable.name]
+    where = node.outputs[0].where if node.outputs else None
+    if where:
+        remarks.append(f"{os.path.basename(where[0])}:{where[1]}")
+    return f"{_cells(outputs)} := {node.op}({_inputs(program, node, cells)})", " ".join(remarks)
 
 
 def _inputs(program, node, cells):
@@ -99,7 +105,7 @@ def _inputs(program, node, cells):
     if len(cells) == len(node.inputs) + len(node.outputs):
         return _cells(cells[:len(node.inputs)])
     number = {program.cells[cell].variable: cell for cell in cells}
-    return ", ".join([f"C{number[variable]}" if variable in number else _shortened(variable.data)
+    return ", ".join([f"C{number[variable]}" if variable in number else _shortened(variable.data.reshape(()))
                       for variable in node.inputs])
 
 
@@ -124,7 +130,8 @@ def _describe_drop(program, position, instruction):
 
 
 def _describe_result(program, position, instruction):
-    return _cells(_pool_cells(program, instruction)), "emptied" if instruction.flags & RESULT_EMPTIES else "kept"
+    habit = "to the caller" if instruction.flags & RESULT_EMPTIES else "to the caller; buffers are kept"
+    return _cells(_pool_cells(program, instruction)), habit
 
 
 _DESCRIBE = {

@@ -4,7 +4,7 @@ import warnings
 import numpy
 import pytest
 from toy_graph import (LENGTH, Answers, Cast, Copy, Cut, Elementwise, Overwrite, Pair, ToyConstant, ToyType, Undefined,
-                       add, chain, evaluate, mul, negate, pair, scalar, vector, whole)
+                       add, chain, evaluate, negate, pair, scalar, vector, whole)
 
 from phintys.graph.config import change_flags
 from phintys.graph.errors import DisconnectedInputError, NullTypeGradError
