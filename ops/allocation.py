@@ -11,6 +11,7 @@ from phintys.graph.op import Op
 from phintys.graph.valueless_types import disconnected_type, grad_undefined
 from phintys.graph.variable import Variable
 from phintys.ops import scalar
+from phintys.ops.allocation_kernel import AllocEmptyKernel, AllocKernel, ARangeKernel, EyeKernel
 from phintys.ops.careduce import Sum
 from phintys.ops.constant import as_tensor_variable, constant
 from phintys.ops.dimshuffle import dimshuffle
@@ -18,7 +19,6 @@ from phintys.ops.dtypes import (canonical_dtype, complex_dtypes, discrete_dtypes
                                 uint_dtypes, upcast)
 from phintys.ops.known_length import known_integer
 from phintys.ops.shape import shape_i
-from phintys.ops.shape_kernel import AllocEmptyKernel, AllocKernel, ARangeKernel, EyeKernel
 from phintys.ops.tensor_type import TensorType
 
 __all__ = ["ARange", "Alloc", "AllocEmpty", "Eye", "alloc", "arange", "empty", "eye", "full", "full_like", "identity_like",

@@ -1,7 +1,6 @@
 """Reductions: sums, products, extrema and truth over axes, as ops; the functions users call are in ``reduction.py``.
 
-A reduction folds a commutative, associative scalar op along axes. Its kernel takes an elementwise producer into the same
-pass (``FusedReduction``), so that ``sum(f(x))`` allocates nothing. Accumulation may be more precise than the result:
+A reduction folds a commutative, associative scalar op along axes. Accumulation may be more precise than the result:
 ``acc_dtype`` follows Theano (integers in 64 bits, float16 in float32, float32 in float64).
 """
 import numpy
@@ -15,7 +14,6 @@ from phintys.ops.constant import as_tensor_variable
 from phintys.ops.dimshuffle import dimshuffle
 from phintys.ops.dtypes import (accumulator_dtype, canonical_dtype, complex_dtypes, continuous_dtypes, discrete_dtypes,
                                 reduced_dtype, upcast)
-from phintys.ops.elementwise_steps import Steps
 from phintys.ops.reduction_kernel import ReductionKernel
 from phintys.ops.tensor_type import TensorType
 
@@ -356,58 +354,3 @@ class ProdWithoutZeros(CAReduceDtype):
         product = numpy.where(x == 0, 1, x).prod(axis=self.axis, dtype=self.acc_dtype)
         result = numpy.where((x == 0).all(axis=self.axis), 0, product)
         output_storage[0][0] = numpy.asarray(result, dtype=self.dtype)
-
-
-class FusedReduction(Op):
-    """An elementwise scalar op (or Composite) and a reduction of its result, in one pass over the inputs.
-
-    The optimizer makes it; it is differentiated never.
-
-    Parameters
-    ----------
-    reduction : CAReduce
-        With axes that are not negative.
-    scalar_op : ScalarOp
-        With one output.
-    """
-
-    __props__ = ("reduction", "scalar_op")
-
-    def __init__(self, reduction, scalar_op):
-        if scalar_op.nout != 1:
-            raise NotImplementedError(f"FusedReduction reduces one output, {scalar_op} has {scalar_op.nout}")
-        self.reduction = reduction
-        self.scalar_op = scalar_op
-
-    def make_node(self, *inputs):
-        inputs = [as_tensor_variable(value) for value in inputs]
-        types = [value.type for value in inputs]
-        if len({type_.ndim for type_ in types}) != 1:
-            raise TypeError(f"FusedReduction: the inputs must have the same rank, got {types}")
-        dtype, = self.scalar_op.output_dtypes(tuple([type_.dtype for type_ in types]))
-        patterns = list(zip(*[type_.broadcastable for type_ in types]))
-        lengths = [next(filter(None, [length for length in column if length != 1]), 1 if all(flags) else None)
-                   for flags, column in zip(patterns, zip(*[type_.shape for type_ in types]))]
-        flags = [all(flags) for flags in patterns]
-        axis = None if self.reduction.axis is None else positive_axes(inputs[0], self.reduction.axis)
-        reduction = self.reduction.specialized(axis, dtype)
-        op = self if reduction is self.reduction else FusedReduction(reduction, self.scalar_op)
-        return Apply(op, inputs, [reduction.output_type(dtype, flags, lengths)()])
-
-    def make_kernel(self, node):
-        dtypes = [value.type.dtype for value in node.inputs]
-        steps = Steps(dtypes)
-        output_dtypes = self.scalar_op.output_dtypes(tuple(dtypes))
-        value, = self.scalar_op.emit(steps, output_dtypes, list(range(len(dtypes))))
-        constants, rows, (value,) = steps.finish([value])
-        inputs = [(variable.type.dtype, variable.type.broadcastable) for variable in node.inputs]
-        return self.reduction.kernel_over(inputs, constants, rows, value, output_dtypes[0])
-
-    def infer_shape(self, node, input_shapes):
-        patterns = zip(*[variable.type.broadcastable for variable in node.inputs])
-        whole = [next((length for flag, length in zip(flags, lengths) if not flag), 1)
-                 for flags, lengths in zip(patterns, zip(*input_shapes))]
-        return self.reduction.infer_shape(node, [tuple(whole)])
-
-    def __str__(self):
-        return f"{self.reduction}({self.scalar_op})"

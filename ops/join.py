@@ -5,9 +5,9 @@ This is how a tuple of symbolic lengths becomes the shape that ``reshape`` and `
 from phintys.graph.apply import Apply
 from phintys.graph.config import config
 from phintys.graph.op import Op
+from phintys.ops.allocation_kernel import MakeVectorKernel
 from phintys.ops.constant import as_tensor_variable
 from phintys.ops.dtypes import discrete_dtypes, upcast
-from phintys.ops.shape_kernel import MakeVectorKernel
 from phintys.ops.tensor_type import TensorType
 
 

@@ -2,13 +2,14 @@
 
 ``axis`` is None (everything), an int, or a sequence of ints; negative axes count from the end, an axis that does not exist
 is a ``ValueError``. ``keepdims`` keeps the reduced dimensions with length 1. The names shadow Python's builtins in this
-file only. The ops stand in ``careduce.py`` and ``argmax.py`` and can be imported from here.
+file only. The ops stand in ``careduce.py``, ``fused_reduction.py`` and ``argmax.py`` and can be imported from here.
 """
 from phintys.ops import scalar
 from phintys.ops.argmax import Argmax, Argmin, MaxAndArgmax
-from phintys.ops.careduce import (All, Any, CAReduce, CAReduceDtype, FusedReduction, Max, Min, Prod, ProdWithoutZeros, Sum,
+from phintys.ops.careduce import (All, Any, CAReduce, CAReduceDtype, Max, Min, Prod, ProdWithoutZeros, Sum,
                                   axis_tuple, pad_reduced, positive_axes)
 from phintys.ops.constant import as_tensor_variable, constant
+from phintys.ops.fused_reduction import FusedReduction
 from phintys.ops.shape import shape_i
 
 __all__ = ["All", "Any", "Argmax", "Argmin", "CAReduce", "CAReduceDtype", "FusedReduction", "Max", "MaxAndArgmax", "Min",

@@ -73,7 +73,7 @@ def fill_sum(fgraph, node):
 
 
 def alloc_in_elementwise(fgraph, node):
-    """``f(alloc(x, *s), y) -> f(x, y)`` where y certainly has the shape s, and ``f(alloc(x, *s)) -> alloc(f(x), *s)``."""
+    """``f(alloc(x, *s), y) -> f(x, y)`` where y certainly has the shape s; ``f(alloc(x, *s)) -> alloc(f(x), *s)``."""
     allocated = [position for position, variable in enumerate(node.inputs) if key(variable) == "Alloc"]
     if not allocated:
         return None

@@ -19,11 +19,6 @@ def keeps_dtype(found, out):
     return found["x"].type.dtype == out.type.dtype
 
 
-def is_real(found, out):
-    """The result is floating point."""
-    return out.type.dtype.startswith("float")
-
-
 def canonical_sum(fgraph, node):
     """Collect constants, cancel terms, pull signs together, and make binary trees flat."""
     out = node.outputs[0]

@@ -83,7 +83,8 @@ def chain(length):
 
 
 @pytest.mark.parametrize("make", [
-    chain, lambda length: grad(chain(length).sum(), x), lambda length: sum([x * number for number in range(length)], y)])
+    chain, lambda length: grad(chain(length).sum(), x),
+    lambda length: sum([x * number for number in range(length)], y)])
 def test_steps_grow_linearly(make):
     """Twice the graph: twice the visits."""
     steps = []
