@@ -60,7 +60,7 @@ def extensions():
 
 
 class BuildWithoutLeftovers(build_py):
-    """Removes what an earlier build left, so that a file deleted from the sources does not live on in the next wheel."""
+    """Removes what an earlier build left, so that a deleted source file does not live on in the next wheel."""
 
     def run(self):
         # Modules of this build stay: compiling them takes a minute, everything else is copied in no time.

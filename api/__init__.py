@@ -33,8 +33,7 @@ __version__ = "0.1.0"
 # Name → the module that has it, or is it.
 _ON_DEMAND = {"tensor": "tensor", "scalar": "scalar", "printing": "printing", "gof": "gof", "gradient": "gradient",
               "compile": "compile", "memory": "memory", "pp": "printing", "pprint": "printing",
-              "debugprint": "printing",
-              "get_include": "include_path"}
+              "debugprint": "printing", "get_include": "include_path"}
 
 
 def __getattr__(name):

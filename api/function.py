@@ -128,8 +128,8 @@ def _check_duplicates(specs):
     for position, spec in enumerate(specs):
         if spec.variable in first:
             raise UnusedInputError(f"Variable {spec.variable} is used twice in inputs to phintys.function, at indices "
-                                   f"{first[spec.variable]} and {position}. This would result in values provided for it "
-                                   "being ignored. Please do not duplicate variables in the inputs list.")
+                                   f"{first[spec.variable]} and {position}. This would result in values provided for "
+                                   "it being ignored. Please do not duplicate variables in the inputs list.")
         first[spec.variable] = position
 
 

@@ -220,9 +220,9 @@ class FunctionMaker:
         for spec, copied in zip(self.arguments + self._stored, self.fgraph.inputs):
             if spec.shared or spec.update is not None or self.fgraph.clients[copied]:
                 continue
-            message = (f"phintys.function was asked to create a function computing outputs given certain inputs, but the "
-                       f"provided input variable at index {self.inputs.index(spec)} is not part of the computational "
-                       f"graph needed to compute the outputs: {spec.variable}.\n")
+            message = ("phintys.function was asked to create a function computing outputs given certain inputs, but "
+                       f"the provided input variable at index {self.inputs.index(spec)} is not part of the "
+                       f"computational graph needed to compute the outputs: {spec.variable}.\n")
             if reaction == "raise":
                 raise UnusedInputError(message + "To make this error into a warning, you can pass the parameter "
                                        "on_unused_input='warn' to phintys.function. To disable it completely, use "

@@ -13,8 +13,8 @@ from phintys.ops.tensor_type import TensorType
 
 verify_grad = make_verify_grad(function, TensorType)
 
-__all__ = ["ConsiderConstant", "DisconnectedGrad", "DisconnectedInputError", "DisconnectedType", "GradClip", "GradScale",
-           "GradientError", "Lop", "NullType", "NullTypeGradError", "Rop", "UndefinedGrad", "ZeroGrad",
+__all__ = ["ConsiderConstant", "DisconnectedGrad", "DisconnectedInputError", "DisconnectedType", "GradClip",
+           "GradScale", "GradientError", "Lop", "NullType", "NullTypeGradError", "Rop", "UndefinedGrad", "ZeroGrad",
            "consider_constant", "disconnected_grad", "disconnected_type", "format_as", "grad", "grad_clip",
            "grad_not_implemented", "grad_scale", "grad_undefined", "null_type", "numeric_grad", "subgraph_grad",
            "undefined_grad", "verify_grad", "zero_grad"]

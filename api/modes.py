@@ -89,8 +89,9 @@ class Mode:
     def clone(self, link_kwargs=None, optimizer="", **kwargs):
         """A copy with another optimizer or, by ``link_kwargs={"allow_gc": ...}``, another ``allow_gc``."""
         allow_gc = (link_kwargs or {}).get("allow_gc", self._allow_gc)
-        return type(self)(linker=self.provided_linker, allow_gc=allow_gc,
-                          optimizer=self.provided_optimizer if isinstance(optimizer, str) and not optimizer else optimizer)
+        if isinstance(optimizer, str) and not optimizer:
+            optimizer = self.provided_optimizer
+        return type(self)(linker=self.provided_linker, optimizer=optimizer, allow_gc=allow_gc)
 
     def including(self, *tags):
         """This mode with more rewrites."""

@@ -1,9 +1,9 @@
 """``pp``: a variable as a formula.
 
-A printer turns one node into text and into the inputs that stand in it. ``PPrinter`` finds the printer of each node, by the
-op, then by the op's classes, then by conditions, and joins the pieces without recursion, so that a chain of 100,000 nodes
-prints. A formula is a tree: what is used twice is printed twice, and after ``LENGTH_LIMIT`` characters the text ends in
-``...``. Printers in Theano's style, with ``process(variable, state)``, work too; they may recurse.
+A printer turns one node into text and into the inputs that stand in it. ``PPrinter`` finds the printer of each node,
+by the op, then by the op's classes, then by conditions, and joins the pieces without recursion, so that a chain of
+100,000 nodes prints. A formula is a tree: what is used twice is printed twice, and after ``LENGTH_LIMIT`` characters
+the text ends in ``...``. Printers in Theano's style, with ``process(variable, state)``, work too; they may recurse.
 """
 from copy import copy
 

@@ -1,8 +1,9 @@
 """``debugprint`` and its relatives: graphs as text for people who look for an error.
 
-``debugprint`` prints one line a variable, indented by its depth; what was printed before is referred to by its label. Deep
-graphs are normal: nothing recurses, and below ``INDENT_LIMIT`` levels a line names its depth instead of being indented
-further, so that the text stays linear in the size of the graph. ``pp`` (see ``pretty_print.py``) prints formulae.
+``debugprint`` prints one line a variable, indented by its depth; what was printed before is referred to by its label.
+Deep graphs are normal: nothing recurses, and below ``INDENT_LIMIT`` levels a line names its depth instead of being
+indented further, so that the text stays linear in the size of the graph. ``pp`` (see ``pretty_print.py``) prints
+formulae.
 """
 import sys
 from io import StringIO
@@ -101,7 +102,8 @@ class _Printer:
                 f"{destroyed} {viewed} {order.get(node, '')}")
         readers = clients.get(variable, ()) if self.print_clients else ()
         if len(readers) > 1:
-            line += f" clients:{[('output' if isinstance(reader, str) else self.label(reader)) for reader, _ in readers]}"
+            labels = ["output" if isinstance(reader, str) else self.label(reader) for reader, _ in readers]
+            line += f" clients:{labels}"
         return line
 
 

@@ -1,16 +1,17 @@
 """From the user's graph to a private one: shared variables collected, replacements and updates applied.
 
 ``rebuild`` copies what the outputs and updates need, so that the user's graph is never changed. On the way it applies
-``givens``, finds the shared variables that are read, and follows their default updates, which may bring in more of both.
-The copies of the inputs cut the graph: what an input was computed from is not copied.
+``givens``, finds the shared variables that are read, and follows their default updates, which may bring in more of
+both. The copies of the inputs cut the graph: what an input was computed from is not copied.
 """
 from collections import namedtuple
 
 from phintys.graph.variable import Constant, Variable
 from phintys.shared import SharedVariable, shared
 
-# inputs, outputs: copies, in the order asked for; new_values: shared variable → its new value in the user's graph, default
-# updates included; updates: the same with copies of the new values; shared: shared variable, read or updated, → its copy.
+# inputs, outputs: copies, in the order asked for; new_values: shared variable → its new value in the user's graph,
+# default updates included; updates: the same with copies of the new values; shared: shared variable, read or updated,
+# → its copy.
 Rebuilt = namedtuple("Rebuilt", "inputs outputs new_values updates shared")
 
 

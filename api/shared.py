@@ -111,12 +111,13 @@ class SharedVariable(Variable):
     def __getitem__(self, *indices):
         value = self.get_value(borrow=True)
         if isinstance(value, numpy.ndarray):
-            content = (f"a NumPy array with dtype: '{value.dtype}', which is no dtype of tensors: please cast your data "
-                       "to a numeric type")
+            content = (f"a NumPy array with dtype: '{value.dtype}', which is no dtype of tensors: please cast your "
+                       "data to a numeric type")
         else:
             content = (f"an object of type: {type(value)}. Did you forget to cast it into a NumPy array before calling "
                        "phintys.shared()?")
-        raise TypeError(f"The generic 'SharedVariable' object is not subscriptable. This shared variable contains {content}")
+        raise TypeError("The generic 'SharedVariable' object is not subscriptable. "
+                        f"This shared variable contains {content}")
 
     @property
     def value(self):

@@ -155,7 +155,8 @@ def main():
     def accuracy():
         return float((model.predict(held_out_rows) == held_out_labels).mean())
 
-    columns = (TextColumn("[bold]training"), BarColumn(bar_width=32), TextColumn("{task.completed:5.0f}/{task.total:.0f}"),
+    columns = (TextColumn("[bold]training"), BarColumn(bar_width=32),
+               TextColumn("{task.completed:5.0f}/{task.total:.0f}"),
                TextColumn("loss {task.fields[loss]:.4f}  held-out {task.fields[accuracy]:.1%}"), TimeElapsedColumn())
     with Progress(*columns, console=console) as progress:
         task = progress.add_task("training", total=arguments.steps, loss=float("nan"), accuracy=accuracy())

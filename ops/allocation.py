@@ -1,7 +1,8 @@
 """New arrays: Alloc, AllocEmpty, ARange, Eye, and the functions that make them.
 
-Lengths are 0-d integer inputs, constant or computed; a length that is known to be 1 makes a broadcastable dimension. What
-has the shape of another tensor (``zeros_like``, ``fill``) is elementwise and stands in ``elementwise_functions.py``.
+Lengths are 0-d integer inputs, constant or computed; a length that is known to be 1 makes a broadcastable dimension.
+What has the shape of another tensor (``zeros_like``, ``fill``) is elementwise and stands in
+``elementwise_functions.py``.
 """
 import numpy
 
@@ -21,8 +22,10 @@ from phintys.ops.known_length import known_integer
 from phintys.ops.shape import shape_i
 from phintys.ops.tensor_type import TensorType
 
-__all__ = ["ARange", "Alloc", "AllocEmpty", "Eye", "alloc", "arange", "empty", "eye", "full", "full_like", "identity_like",
-           "ones", "zeros"]
+__all__ = ["ARange", "Alloc", "AllocEmpty", "Eye", "alloc", "arange", "empty", "eye", "full", "full_like",
+           "identity_like", "ones", "zeros"]
+
+WITHOUT_RANGE_LOOP = complex_dtypes | {"float16"}     # ranges of these are left to NumPy
 
 
 def _lengths(lengths):
@@ -78,7 +81,8 @@ class Alloc(Op):
         gradient = Sum(summed, dtype=gz.type.dtype)(gz) if summed else gz
         if repeated:
             kept = iter(range(gradient.type.ndim))
-            gradient = dimshuffle(gradient, ["x" if axis in repeated else next(kept) for axis in range(value.type.ndim)])
+            order = ["x" if axis in repeated else next(kept) for axis in range(value.type.ndim)]
+            gradient = dimshuffle(gradient, order)
         return [gradient] + [disconnected_type() for _ in lengths]
 
     def R_op(self, inputs, eval_points):
@@ -149,7 +153,7 @@ class ARange(Op):
 
     def make_kernel(self, node):
         dtypes = [value.type.dtype for value in node.inputs]
-        if complex_dtypes.intersection(dtypes) or "float16" in dtypes or self.dtype in complex_dtypes | {"float16", "bool"}:
+        if WITHOUT_RANGE_LOOP.intersection([*dtypes, self.dtype]) or self.dtype == "bool":
             return None
         return ARangeKernel(all([dtype in discrete_dtypes for dtype in dtypes]))
 

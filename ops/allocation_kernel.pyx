@@ -98,7 +98,8 @@ cdef class EyeKernel(Kernel):
         cdef npy_intp row
         memset(result.data, 0, cell_size(result) * result.itemsize)
         for row in range(max(0, -diagonal), min(result.shape[0], result.shape[1] - diagonal)):
-            memcpy(result.data + row * result.strides[0] + (row + diagonal) * result.itemsize, self.one, result.itemsize)
+            memcpy(result.data + row * result.strides[0] + (row + diagonal) * result.itemsize, self.one,
+                   result.itemsize)
         return 0
 
 

@@ -1,7 +1,7 @@
 """Positions of extrema: Argmax, Argmin, and MaxAndArgmax, which programs written for Theano name.
 
-Positions are int64; over several axes they count in the flattened order of those axes. Of equal extrema the first one is
-taken, and a NaN counts as the extremum, as in NumPy. Positions have no gradient other than zero.
+Positions are int64; over several axes they count in the flattened order of those axes. Of equal extrema the first one
+is taken, and a NaN counts as the extremum, as in NumPy. Positions have no gradient other than zero.
 """
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op

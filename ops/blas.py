@@ -1,8 +1,8 @@
-"""The forms of matrix products that BLAS has: Dot22, Dot22Scalar, Gemv, Gemm, Ger, with Theano's names and operand orders.
+"""The matrix products that BLAS has: Dot22, Dot22Scalar, Gemv, Gemm, Ger, with Theano's names and operand orders.
 
 Users write ``dot`` (``products.py``, importable from here); the optimizer merges scalings and sums into these. All
-operands have one float or complex dtype, and ``alpha`` and ``beta`` are 0-d. They are made after gradients, so they have
-none. With ``inplace`` the op may overwrite its first input; the linker decides that, not the kernel.
+operands have one float or complex dtype, and ``alpha`` and ``beta`` are 0-d. They are made after gradients, so they
+have none. With ``inplace`` the op may overwrite its first input; the linker decides that, not the kernel.
 """
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
@@ -13,8 +13,8 @@ from phintys.ops.products import dot, outer, tensordot
 from phintys.ops.scalar import cast_op
 from phintys.ops.tensor_type import TensorType
 
-__all__ = ["Dot", "Dot22", "Dot22Scalar", "Gemm", "Gemv", "Ger", "dot", "dot22", "dot22scalar", "dot_op", "gemm", "gemv",
-           "ger", "outer", "tensordot"]
+__all__ = ["Dot", "Dot22", "Dot22Scalar", "Gemm", "Gemv", "Ger", "dot", "dot22", "dot22scalar", "dot_op", "gemm",
+           "gemv", "ger", "outer", "tensordot"]
 
 BLAS_DTYPES = frozenset({"float32", "float64", "complex64", "complex128"})
 

@@ -1,9 +1,9 @@
 """Kernels of products: vectors and matrices in every pairing, scaled and accumulated, and outer products.
 
-A product is always seen as ``out = alpha * x.y + beta * z`` with x of m x k and y of k x n; vectors are matrices with one
-row or column, so a matrix with one row takes the path of a vector, too. Small products and dtypes that BLAS does not have
-go through the plain loops of ``small_products.h``. For BLAS, operands whose strides it cannot take (negative, zero, both
-sides wider than one element) are copied into scratch memory. ``beta == 0`` never reads z.
+A product is always seen as ``out = alpha * x.y + beta * z`` with x of m x k and y of k x n; vectors are matrices with
+one row or column, so a matrix with one row takes the path of a vector, too. Small products and dtypes that BLAS does
+not have go through the plain loops of ``small_products.h``. For BLAS, operands whose strides it cannot take
+(negative, zero, both sides wider than one element) are copied into scratch memory. ``beta == 0`` never reads z.
 """
 cimport numpy as cnp
 from libc.limits cimport INT_MAX
@@ -51,8 +51,9 @@ cdef double SMALL_ROWS = 600
 cdef double SMALL_COLUMNS = 4096
 cdef double SMALL_COMPLEX = 50
 cdef double SMALL_MATRIX = 125
-# Multiplications from which BLAS may use threads. OpenBLAS starts earlier: on two idle processors two threads win from 128 x
-# 128 on (52 to 87 microseconds), but when the other processor is busy they wait for it by spinning, for milliseconds.
+# Multiplications from which BLAS may use threads. OpenBLAS starts earlier: on two idle processors two threads win
+# from 128 x 128 on (52 to 87 microseconds), but when the other processor is busy they wait for it by spinning, for
+# milliseconds.
 cdef double THREADED = 4e6
 # Up to here OpenBLAS itself uses one thread, and its setting is left alone.
 cdef double SINGLE_MATRIX = 262144
@@ -82,7 +83,8 @@ cdef class ProductKernel(Kernel):
     left_rank, right_rank : int
         1 or 2.
     form : str
-        ``"plain"``: operands (x, y, out); ``"scaled"``: (x, y, alpha, out); ``"accumulated"``: (z, alpha, x, y, beta, out).
+        ``"plain"``: operands (x, y, out); ``"scaled"``: (x, y, alpha, out); ``"accumulated"``: (z, alpha, x, y, beta,
+        out).
     spread : sequence of bool
         Accumulated form: where z may have length 1 and is repeated.
 
@@ -263,8 +265,8 @@ cdef class ProductKernel(Kernel):
         if single:
             leave_single_thread()
 
-    cdef inline Layout settle(self, npy_intp rows, npy_intp columns, const char** data, npy_intp* stride0, npy_intp* stride1,
-                              int* leading, char** room) noexcept nogil:
+    cdef inline Layout settle(self, npy_intp rows, npy_intp columns, const char** data, npy_intp* stride0,
+                              npy_intp* stride1, int* leading, char** room) noexcept nogil:
         """The layout of an operand for BLAS, after copying it into ``room`` if it has none."""
         cdef Layout layout = find_layout(rows, columns, stride0[0], stride1[0], self.itemsize, leading)
         cdef npy_intp shape[2]
@@ -280,7 +282,8 @@ cdef class ProductKernel(Kernel):
         room[0] += rounded(rows * columns * self.itemsize)
         return ROWS
 
-    cdef void gemm(self, Product* product, Layout x_layout, int x_leading, Layout y_layout, int y_leading) noexcept nogil:
+    cdef void gemm(self, Product* product, Layout x_layout, int x_leading, Layout y_layout,
+                   int y_leading) noexcept nogil:
         """Fortran sees the transposed result: y first."""
         cdef int m = <int>product.m, n = <int>product.n, k = <int>product.k
         cdef char* x_transposed = b"n" if x_layout == ROWS else b"t"
@@ -288,8 +291,8 @@ cdef class ProductKernel(Kernel):
         self.blas.gemm(y_transposed, x_transposed, &n, &m, &k, self.alpha_of(product), <void*>product.y, &y_leading,
                        <void*>product.x, &x_leading, self.beta_of(product), product.out, &n)
 
-    cdef void gemv(self, Product* product, npy_intp length, const char* matrix, bint by_rows, int leading, const char* vector,
-                   npy_intp stride) noexcept nogil:
+    cdef void gemv(self, Product* product, npy_intp length, const char* matrix, bint by_rows, int leading,
+                   const char* vector, npy_intp stride) noexcept nogil:
         """A matrix of ``length`` x k, stored by rows or by columns, times a vector."""
         cdef int rows = <int>product.k if by_rows else <int>length
         cdef int columns = <int>length if by_rows else <int>product.k
@@ -297,8 +300,8 @@ cdef class ProductKernel(Kernel):
         cdef char* transposed = b"t" if by_rows else b"n"
         if product.beta == NULL:
             memset(product.out, 0, length * self.itemsize)       # some versions multiply what is there by beta
-        self.blas.gemv(transposed, &rows, &columns, self.alpha_of(product), <void*>matrix, &leading, <void*>vector, &step,
-                       self.beta_of(product), product.out, &one)
+        self.blas.gemv(transposed, &rows, &columns, self.alpha_of(product), <void*>matrix, &leading, <void*>vector,
+                       &step, self.beta_of(product), product.out, &one)
 
     cdef void dot(self, Product* product) noexcept nogil:
         cdef int k = <int>product.k
@@ -406,8 +409,8 @@ cdef class GerKernel(Kernel):
         cdef Cell* start = operands[0]
         if start.shape[0] != operands[2].shape[0] or start.shape[1] != operands[3].shape[0]:
             with gil:
-                raise ValueError(f"Shape mismatch: A of shape {shape_of(start)} cannot be added to the outer product of "
-                                 f"shapes {shape_of(operands[2])} and {shape_of(operands[3])}")
+                raise ValueError(f"Shape mismatch: A of shape {shape_of(start)} cannot be added to the outer product "
+                                 f"of shapes {shape_of(operands[2])} and {shape_of(operands[3])}")
         allocate(context, operands[4], start.shape)
         return <double>start.shape[0] * <double>start.shape[1] > LONG_VECTOR
 

@@ -2,10 +2,10 @@
 
 # Fortran conventions: everything by pointer, matrices in column order. Pointers are typed void* because one signature
 # serves the four element types.
-ctypedef void (*GemmFunction)(char* trans_a, char* trans_b, int* m, int* n, int* k, void* alpha, void* a, int* lda, void* b,
-                              int* ldb, void* beta, void* c, int* ldc) noexcept nogil
-ctypedef void (*GemvFunction)(char* trans, int* m, int* n, void* alpha, void* a, int* lda, void* x, int* incx, void* beta,
-                              void* y, int* incy) noexcept nogil
+ctypedef void (*GemmFunction)(char* trans_a, char* trans_b, int* m, int* n, int* k, void* alpha, void* a, int* lda,
+                              void* b, int* ldb, void* beta, void* c, int* ldc) noexcept nogil
+ctypedef void (*GemvFunction)(char* trans, int* m, int* n, void* alpha, void* a, int* lda, void* x, int* incx,
+                              void* beta, void* y, int* incy) noexcept nogil
 ctypedef float (*FloatDotFunction)(int* n, float* x, int* incx, float* y, int* incy) noexcept nogil
 ctypedef double (*DoubleDotFunction)(int* n, double* x, int* incx, double* y, int* incy) noexcept nogil
 

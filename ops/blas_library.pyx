@@ -1,7 +1,7 @@
 """BLAS from SciPy's extension module ``cython_blas``, loaded by its own path and at first use.
 
-``import scipy.linalg`` takes 200 ms, the one file 2 ms. It exports its functions as capsules. The OpenBLAS behind it keeps
-one setting for the number of threads in the whole process; products that gain nothing from threads run between
+``import scipy.linalg`` takes 200 ms, the one file 2 ms. It exports its functions as capsules. The OpenBLAS behind it
+keeps one setting for the number of threads in the whole process; products that gain nothing from threads run between
 ``enter_single_thread`` and ``leave_single_thread``.
 """
 import importlib.machinery

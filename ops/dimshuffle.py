@@ -55,7 +55,8 @@ class DimShuffle(Op):
         self.augment = [position for position, value in enumerate(self.new_order) if value == "x"]
         self.drop = [axis for axis in range(len(self.input_broadcastable)) if axis not in self.shuffle]
         if not all([self.input_broadcastable[axis] for axis in self.drop]):
-            raise ValueError("You cannot drop a non-broadcastable dimension.", (self.input_broadcastable, self.new_order))
+            raise ValueError("You cannot drop a non-broadcastable dimension.",
+                             (self.input_broadcastable, self.new_order))
 
     def _checked(self, position, value):
         if isinstance(value, str) and value == "x":

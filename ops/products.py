@@ -46,7 +46,8 @@ def tensordot(a, b, axes=2):
     ----------
     a, b : tensor-like
     axes : int, or pair of int or sequence of int
-        How many of the last dimensions of ``a`` and the first of ``b`` are paired; or which of ``a`` with which of ``b``.
+        How many of the last dimensions of ``a`` and the first of ``b`` are paired; or which of ``a`` with which of
+        ``b``.
 
     Returns
     -------

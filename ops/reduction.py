@@ -1,8 +1,9 @@
 """The reductions users call: ``sum``, ``prod``, ``mean``, ``var``, ``max``, ``argmax`` ... with Theano's signatures.
 
-``axis`` is None (everything), an int, or a sequence of ints; negative axes count from the end, an axis that does not exist
-is a ``ValueError``. ``keepdims`` keeps the reduced dimensions with length 1. The names shadow Python's builtins in this
-file only. The ops stand in ``careduce.py``, ``fused_reduction.py`` and ``argmax.py`` and can be imported from here.
+``axis`` is None (everything), an int, or a sequence of ints; negative axes count from the end, an axis that does not
+exist is a ``ValueError``. ``keepdims`` keeps the reduced dimensions with length 1. The names shadow Python's builtins
+in this file only. The ops stand in ``careduce.py``, ``fused_reduction.py`` and ``argmax.py`` and can be imported from
+here.
 """
 from phintys.ops import scalar
 from phintys.ops.argmax import Argmax, Argmin, MaxAndArgmax
@@ -12,9 +13,9 @@ from phintys.ops.constant import as_tensor_variable, constant
 from phintys.ops.fused_reduction import FusedReduction
 from phintys.ops.shape import shape_i
 
-__all__ = ["All", "Any", "Argmax", "Argmin", "CAReduce", "CAReduceDtype", "FusedReduction", "Max", "MaxAndArgmax", "Min",
-           "Prod", "ProdWithoutZeros", "Sum", "all", "any", "argmax", "argmin", "max", "max_and_argmax", "mean", "min",
-           "prod", "ptp", "std", "sum", "var"]
+__all__ = ["All", "Any", "Argmax", "Argmin", "CAReduce", "CAReduceDtype", "FusedReduction", "Max", "MaxAndArgmax",
+           "Min", "Prod", "ProdWithoutZeros", "Sum", "all", "any", "argmax", "argmin", "max", "max_and_argmax", "mean",
+           "min", "prod", "ptp", "std", "sum", "var"]
 
 _every = {}             # (class, axis) → op, for the reductions that are made all the time
 
@@ -22,7 +23,7 @@ _every = {}             # (class, axis) → op, for the reductions that are made
 def _reduce(op_class, x, axis, keepdims, **dtypes):
     """Apply a reduction; ``keepdims`` as a view of its result."""
     x, axis = as_tensor_variable(x), axis_tuple(axis)
-    if dtypes:
+    if [value for value in dtypes.values() if value]:
         op = op_class(axis, **dtypes)
     else:
         op = _every.get((op_class, axis))

@@ -1,7 +1,7 @@
 """Reshape and flatten: other shapes of the same elements in C order.
 
-A reshape is a view wherever strides allow, else a copy. Its shape is a vector that may be computed, with at most one -1;
-a tuple of symbolic lengths is made into such a vector by ``MakeVector``.
+A reshape is a view wherever strides allow, else a copy. Its shape is a vector that may be computed, with at most one
+-1; a tuple of symbolic lengths is made into such a vector by ``MakeVector``.
 """
 import warnings
 

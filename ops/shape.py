@@ -1,7 +1,7 @@
 """Shapes as values, and what is declared about them: Shape, Shape_i, Rebroadcast, SpecifyShape.
 
-None of these computes with elements. ``x.shape`` is ``shape(x)``, a vector of int64; the gradient stops there. The rest of
-the shape family stands in ``dimshuffle.py`` and ``reshape.py`` and can be imported from here.
+None of these computes with elements. ``x.shape`` is ``shape(x)``, a vector of int64; the gradient stops there. The
+rest of the shape family stands in ``dimshuffle.py`` and ``reshape.py`` and can be imported from here.
 """
 import numpy
 

@@ -1,11 +1,12 @@
 """Kernels that look at, move or make arrays without arithmetic: views, reshapes, copies, fills, ranges.
 
 Views set shape and strides in ``prepare`` and take the memory (``share``) in ``run``: a 0-d source is copied into the
-view's own cell, so its value must exist by then. A kernel that either views or copies decides by the strides, both times.
+view's own cell, so its value must exist by then. A kernel that either views or copies decides by the strides, both
+times.
 """
 cimport numpy as cnp
 from libc.stdint cimport int64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 from numpy cimport npy_intp
 
 from phintys.ops.integers cimport integer_at, shape_of
@@ -69,8 +70,8 @@ cdef class DimShuffleKernel(Kernel):
         for axis in range(self.drops):
             if source.shape[self.dropped[axis]] != 1:
                 with gil:
-                    raise ValueError(f"DimShuffle drops dimension {self.dropped[axis]}, which must have length 1, of an "
-                                     f"array of shape {shape_of(source)}")
+                    raise ValueError(f"DimShuffle drops dimension {self.dropped[axis]}, which must have length 1, of "
+                                     f"an array of shape {shape_of(source)}")
         for axis in range(self.ndim):
             old = self.order[axis]
             view.shape[axis] = source.shape[old] if old >= 0 else 1
@@ -184,7 +185,8 @@ cdef class ReshapeKernel(Kernel):
         return 0
 
 
-cdef inline void contiguous_strides(int ndim, const npy_intp* shape, npy_intp itemsize, npy_intp* strides) noexcept nogil:
+cdef inline void contiguous_strides(int ndim, const npy_intp* shape, npy_intp itemsize,
+                                    npy_intp* strides) noexcept nogil:
     cdef int axis
     for axis in range(ndim - 1, -1, -1):
         strides[axis] = itemsize

@@ -1,9 +1,9 @@
 /* Products of matrices by plain loops: out = alpha * x.y + beta * out, with any strides of x and y.
  *
- * For what BLAS does not do (integers, bool) and for products too small to be worth its call: at 10 x 10 by 10 a call of
- * dgemv takes several times the arithmetic. Rows of `out` are contiguous. `alpha == NULL` means 1; `beta == NULL` means
- * that `out` is written without being read, so what stood there (NaN, say) does not matter. Vectors are matrices with one
- * row or one column.
+ * For what BLAS does not do (integers, bool) and for products too small to be worth its call: at 10 x 10 by 10 a call
+ * of dgemv takes several times the arithmetic. Rows of `out` are contiguous. `alpha == NULL` means 1; `beta == NULL`
+ * means that `out` is written without being read, so what stood there (NaN, say) does not matter. Vectors are
+ * matrices with one row or one column.
  */
 #ifndef PHINTYS_SMALL_PRODUCTS_H
 #define PHINTYS_SMALL_PRODUCTS_H
@@ -34,17 +34,18 @@ typedef void (*ProductLoop)(const Product *);
 /* What follows is written once per type. FOLD(sum, a, b) adds the product of a and b to sum, for numbers and for vector
  * registers. Registers are spelled out, because compilers make a mess of the same loops over plain arrays.
  *
- * columnsN: the results of one row in N registers, or one result, kept there while k is walked. dot: one result where both
+ * columnsN: the results of one row in N registers, or one result, kept there while k is walked. dot: one result where
+ * both
  * operands are contiguous along k. product: every row by the widest that fits. */
 #define REGISTER_BYTES 32
 
-#define DEFINE_TYPES(SUFFIX, T)                                                                                         \
+#define DEFINE_TYPES(SUFFIX, T)                                                                                        \
     typedef T Lanes_##SUFFIX __attribute__((vector_size(REGISTER_BYTES), aligned(sizeof(T)), may_alias));              \
     enum { LANES_##SUFFIX = REGISTER_BYTES / sizeof(T) };                                                              \
     typedef struct { T alpha, beta; int scaled, accumulated; } Scale_##SUFFIX;
 
 /* V is T or the register type. */
-#define DEFINE_COLUMNS(SUFFIX, NAME, T, V, COUNT, FOLD)                                                                 \
+#define DEFINE_COLUMNS(SUFFIX, NAME, T, V, COUNT, FOLD)                                                                \
     static ALWAYS_INLINE void NAME##_##SUFFIX(const Product *p, const char *x, const char *y, T *out,                  \
                                               const Scale_##SUFFIX *scale) {                                           \
         V sums[COUNT] = {0};                                                                                           \
@@ -59,7 +60,7 @@ typedef void (*ProductLoop)(const Product *);
 
 /* Partial sums in a register: a plain loop would have to add in order. They are combined by halves, and what is left at
  * the end is done in half a register first: at k = 10 that leaves no single elements. */
-#define DEFINE_FLOAT_DOT(SUFFIX, T, HALF)                                                                               \
+#define DEFINE_FLOAT_DOT(SUFFIX, T, HALF)                                                                              \
     static ALWAYS_INLINE T dot_##SUFFIX(const T *x, const T *y, npy_intp k) {                                          \
         typedef T Half __attribute__((vector_size(HALF * sizeof(T)), aligned(sizeof(T)), may_alias));                  \
         union { Lanes_##SUFFIX whole; Half half[2]; } sums = {{0}};                                                    \
@@ -73,14 +74,14 @@ typedef void (*ProductLoop)(const Product *);
         return sum;                                                                                                    \
     }
 
-#define DEFINE_DOT(SUFFIX, T, FOLD)                                                                                     \
+#define DEFINE_DOT(SUFFIX, T, FOLD)                                                                                    \
     static ALWAYS_INLINE T dot_##SUFFIX(const T *x, const T *y, npy_intp k) {                                          \
         T sum = 0;                                                                                                     \
         for (npy_intp l = 0; l < k; l++) FOLD(sum, x[l], y[l]);                                                        \
         return sum;                                                                                                    \
     }
 
-#define DEFINE_PRODUCT(SUFFIX, T)                                                                                       \
+#define DEFINE_PRODUCT(SUFFIX, T)                                                                                      \
     static ALWAYS_INLINE void rows_by_vector_##SUFFIX(const Product *p, const Scale_##SUFFIX *scale) {                 \
         const char *x = p->x;                                                                                          \
         char *out = p->out;                                                                                            \
@@ -103,21 +104,22 @@ typedef void (*ProductLoop)(const Product *);
         for (npy_intp i = 0; i < p->m; i++, x += p->xs0, row += p->os0) {                                              \
             T *out = (T *)row;                                                                                         \
             npy_intp j = 0;                                                                                            \
-            for (; j + 4 * lanes <= wide; j += 4 * lanes) columns4_##SUFFIX(p, x, p->y + j * sizeof(T), out + j, &scale); \
+            for (; j + 4 * lanes <= wide; j += 4 * lanes)                                                              \
+                columns4_##SUFFIX(p, x, p->y + j * sizeof(T), out + j, &scale);                                        \
             for (; j + lanes <= wide; j += lanes) columns1_##SUFFIX(p, x, p->y + j * sizeof(T), out + j, &scale);      \
             for (; j < p->n; j++) element_##SUFFIX(p, x, p->y + j * p->ys1, out + j, &scale);                          \
         }                                                                                                              \
     }
 
-#define DEFINE_LOOPS(SUFFIX, T, FOLD)                                                                                   \
+#define DEFINE_LOOPS(SUFFIX, T, FOLD)                                                                                  \
     DEFINE_COLUMNS(SUFFIX, columns4, T, Lanes_##SUFFIX, 4, FOLD)                                                       \
     DEFINE_COLUMNS(SUFFIX, columns1, T, Lanes_##SUFFIX, 1, FOLD)                                                       \
     DEFINE_COLUMNS(SUFFIX, element, T, T, 1, FOLD)                                                                     \
     DEFINE_PRODUCT(SUFFIX, T)
 
-#define DEFINE_FLOAT(SUFFIX, T, HALF)                                                                                   \
+#define DEFINE_FLOAT(SUFFIX, T, HALF)                                                                                  \
     DEFINE_TYPES(SUFFIX, T) DEFINE_FLOAT_DOT(SUFFIX, T, HALF) DEFINE_LOOPS(SUFFIX, T, ADD_PRODUCT)
-#define DEFINE_INTEGER(SUFFIX, T, FOLD)                                                                                 \
+#define DEFINE_INTEGER(SUFFIX, T, FOLD)                                                                                \
     DEFINE_TYPES(SUFFIX, T) DEFINE_DOT(SUFFIX, T, FOLD) DEFINE_LOOPS(SUFFIX, T, FOLD)
 
 #define ADD_PRODUCT(SUM, A, B) (SUM) += (A) * (B)
@@ -132,7 +134,7 @@ DEFINE_INTEGER(int32, uint32_t, ADD_PRODUCT)
 DEFINE_INTEGER(int64, uint64_t, ADD_PRODUCT)
 
 /* Complex numbers as pairs: C's own multiplication calls a library function for infinities. */
-#define DEFINE_COMPLEX(SUFFIX, T)                                                                                       \
+#define DEFINE_COMPLEX(SUFFIX, T)                                                                                      \
     static void product_##SUFFIX(const Product *p) {                                                                   \
         const T *alpha = (const T *)p->alpha, *beta = (const T *)p->beta;                                              \
         for (npy_intp i = 0; i < p->m; i++) {                                                                          \

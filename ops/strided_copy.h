@@ -1,8 +1,8 @@
 /* Copies between strided arrays of one shape, for kernels that move values without computing.
  *
  * Strides are in bytes and may be negative or zero (zero in the source repeats a value). Source and target must not
- * overlap. Dimensions are joined where both sides allow it; what remains is walked by an odometer around one inner loop,
- * or around square tiles when the two sides disagree about which dimension is the fast one (a transposed copy).
+ * overlap. Dimensions are joined where both sides allow it; what remains is walked by an odometer around one inner
+ * loop, or around square tiles when the two sides disagree about which dimension is the fast one (a transposed copy).
  */
 #ifndef PHINTYS_STRIDED_COPY_H
 #define PHINTYS_STRIDED_COPY_H
@@ -14,7 +14,10 @@
 #define PHINTYS_MAX_RANK 64
 #define PHINTYS_TILE 16                 /* 16 x 16 doubles: 16 cache lines on either side */
 
-typedef struct { int ndim; npy_intp shape[PHINTYS_MAX_RANK], target[PHINTYS_MAX_RANK], source[PHINTYS_MAX_RANK]; } CopyPlan;
+typedef struct {
+    int ndim;
+    npy_intp shape[PHINTYS_MAX_RANK], target[PHINTYS_MAX_RANK], source[PHINTYS_MAX_RANK];
+} CopyPlan;
 
 /* Drop dimensions of length 1 and join neighbours that both sides walk as one. Answers the number of elements. */
 static inline npy_intp plan_copy(CopyPlan *plan, int ndim, const npy_intp *shape,
@@ -36,7 +39,7 @@ static inline npy_intp plan_copy(CopyPlan *plan, int ndim, const npy_intp *shape
     return size;
 }
 
-#define DEFINE_COPY_LINE(NAME, WORD)                                                                                    \
+#define DEFINE_COPY_LINE(NAME, WORD)                                                                                   \
     static inline void NAME(char *target, npy_intp ts, const char *source, npy_intp ss, npy_intp count) {              \
         if (ts == sizeof(WORD) && ss == 0) {                                                                           \
             WORD value = *(const WORD *)source;                                                                        \
@@ -83,7 +86,8 @@ static inline void copy_tiles(char *target, const npy_intp *ts, const char *sour
         for (npy_intp j = 0; j < shape[1]; j += PHINTYS_TILE) {
             npy_intp columns = shape[1] - j < PHINTYS_TILE ? shape[1] - j : PHINTYS_TILE;
             for (npy_intp row = i; row < i + rows; row++)
-                copy_line(target + row * ts[0] + j * ts[1], ts[1], source + row * ss[0] + j * ss[1], ss[1], columns, itemsize);
+                copy_line(target + row * ts[0] + j * ts[1], ts[1], source + row * ss[0] + j * ss[1], ss[1], columns,
+                          itemsize);
         }
     }
 }

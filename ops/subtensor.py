@@ -1,4 +1,4 @@
-"""Basic indexing: Subtensor (a view of part of a tensor), IncSubtensor (a copy with part of it set or added to), ``getitem``.
+"""Basic indexing: Subtensor (a view of part of a tensor), IncSubtensor (a copy with part of it changed), ``getitem``.
 
 An index is a list with one entry per dimension: an int or a symbolic integer, which drops the dimension, or a slice of
 such. What is constant stands in the op's ``idx_list``; for each symbolic integer there is its type, and an input of the
@@ -65,15 +65,15 @@ class Indexing(Op):
                 part = int(part)
             symbolic = isinstance(part, TensorType) and part.ndim == 0 and part.dtype in integer_dtypes
             if not (symbolic or (part is None and isinstance(entry, slice)) or type(part) is int):
-                raise TypeError(f"{type(self).__name__}: an index must be made of integers, slices and types of integer "
+                raise TypeError(f"{type(self).__name__}: an index must be made of integers, slices and types of "
                                 f"scalars, got {entry!r}")
             parts.append(part)
         return _rebuilt(entry, parts)
 
     def _check_inputs(self, x, integers):
         if len(self.idx_list) > x.type.ndim:
-            raise IndexError(f"too many indices for {x}: it has {x.type.ndim} dimensions, but {len(self.idx_list)} were "
-                             "indexed")
+            raise IndexError(f"too many indices for {x}: it has {x.type.ndim} dimensions, but {len(self.idx_list)} "
+                             "were indexed")
         types = [part for parts in self.indices for part in parts if isinstance(part, Type)]
         if len(types) != len(integers):
             raise IndexError(f"{self} takes {len(types)} symbolic integers, {len(integers)} given")
@@ -114,8 +114,8 @@ class Indexing(Op):
     def _text(self):
         texts = []
         for entry in self.idx_list:
-            parts = ["" if part is None else part.dtype if isinstance(part, Type) else str(part) for part in _parts(entry)]
-            texts.append(":".join(parts))
+            parts = [part.dtype if isinstance(part, Type) else part for part in _parts(entry)]
+            texts.append(":".join(["" if part is None else str(part) for part in parts]))
         return ", ".join(texts)
 
 
@@ -212,8 +212,8 @@ class IncSubtensor(Indexing):
         self._check_inputs(x, integers)
         region = self._region_type(x.type)
         if y.type.ndim > region.ndim:
-            raise ValueError(f"Trying to increment a {region.ndim}-dimensional subtensor with a {y.type.ndim}-dimensional "
-                             "value.")
+            raise ValueError(f"Trying to increment a {region.ndim}-dimensional subtensor with a "
+                             f"{y.type.ndim}-dimensional value.")
         if y.type.dtype != x.type.dtype:
             if upcast(x.type.dtype, y.type.dtype) != x.type.dtype:
                 raise TypeError(f"Trying to increment a subtensor of dtype {x.type.dtype} with a value of dtype "
@@ -222,7 +222,8 @@ class IncSubtensor(Indexing):
         return Apply(self, [x, y, *integers], [x.type()])
 
     def make_kernel(self, node):
-        return IncSubtensorKernel(self._plan(2), len(node.inputs) - 2, node.inputs[0].type.dtype, self.set_instead_of_inc)
+        return IncSubtensorKernel(self._plan(2), len(node.inputs) - 2, node.inputs[0].type.dtype,
+                                  self.set_instead_of_inc)
 
     def infer_shape(self, node, input_shapes):
         return [input_shapes[0]]
@@ -267,7 +268,8 @@ def _sum_to(gradient, y):
     return gradient
 
 
-# ---- from Python's index to an op --------------------------------------------------------------------------------------
+# ---- from Python's index to an op
+# --------------------------------------------------------------------------------------
 def getitem(x, index):
     """``x[index]`` for basic indexing.
 
@@ -357,7 +359,7 @@ def set_subtensor(x, y, inplace=False):
 
 
 def inc_subtensor(x, y, inplace=False, set_instead_of_inc=False):
-    """A copy of the tensor that ``x`` is a part of, with ``y`` added to that part; parameters as for `set_subtensor`."""
+    """A copy of the tensor that ``x`` is a part of, with ``y`` added to that part; otherwise as `set_subtensor`."""
     x = as_tensor_variable(x)
     if x.owner is None or not isinstance(x.owner.op, Subtensor):
         raise TypeError(f"x must be the result of a subtensor operation, such as a[1:3], not {x}")

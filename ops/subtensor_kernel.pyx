@@ -1,7 +1,8 @@
 """Kernels of basic indexing: a view of part of an array, and an array with part of it set or added to.
 
-An index is a plan of rows ``(drops the dimension, start, stop, step)``; each part is ``None``, a Python int (a constant), or
-``("operand", number)`` for a symbolic integer. Rules are those of Python's slices: ints must be in range, slices are clipped.
+An index is a plan of rows ``(drops the dimension, start, stop, step)``; each part is ``None``, a Python int (a
+constant), or ``("operand", number)`` for a symbolic integer. Rules are those of Python's slices: ints must be in
+range, slices are clipped.
 """
 from libc.string cimport memset
 from numpy cimport npy_intp
@@ -74,7 +75,7 @@ cdef class IndexKernel(Kernel):
 
     cdef int locate(self, Cell** operands, const Cell* array, Region* region) except -1 nogil:
         """Shape, strides and address of the indexed part of ``array``."""
-        cdef npy_intp length, start, stop, step
+        cdef npy_intp length, last, start, stop, step
         cdef int axis, kept = 0
         region.data = array.data
         for axis in range(array.ndim):
@@ -101,8 +102,9 @@ cdef class IndexKernel(Kernel):
                 stop = clip(part_value(&self.rows[axis].stop, 0, operands), length, 0, length) if stop else length
                 region.shape[kept] = (stop - start - 1) // step + 1 if stop > start else 0
             else:
-                start = clip(part_value(&self.rows[axis].start, 0, operands), length, -1, length - 1) if start else length - 1
-                stop = clip(part_value(&self.rows[axis].stop, 0, operands), length, -1, length - 1) if stop else -1
+                last = length - 1
+                start = clip(part_value(&self.rows[axis].start, 0, operands), length, -1, last) if start else last
+                stop = clip(part_value(&self.rows[axis].stop, 0, operands), length, -1, last) if stop else -1
                 region.shape[kept] = (start - stop - 1) // -step + 1 if start > stop else 0
             region.strides[kept] = array.strides[axis] * step
             if region.shape[kept]:

@@ -2,9 +2,10 @@
 
 It runs after elementwise fusion, so the producer is a whole group. The value that is reduced is never stored.
 """
-from phintys.ops.careduce import All, Any, CAReduce, CAReduceDtype, FusedReduction, Max, Min, Prod, Sum
+from phintys.ops.careduce import All, Any, CAReduce, CAReduceDtype, Max, Min, Prod, Sum
 from phintys.ops.composite import Composite
 from phintys.ops.elementwise import Elemwise
+from phintys.ops.fused_reduction import FusedReduction
 from phintys.optimizer.fusion import OPERANDS, Assembly
 
 FUSABLE = frozenset([Sum, Prod, Max, Min, All, Any, CAReduce, CAReduceDtype])

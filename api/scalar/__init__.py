@@ -1,14 +1,15 @@
 """The scalar namespace: one op for each elementwise operation, and the types of single numbers.
 
-``phintys.scalar.add`` is what ``Elemwise`` applies to every element; called on variables it applies that ``Elemwise``. A
-single number is a 0-d tensor here, so ``phintys.scalar.float64`` is the ``TensorType`` of rank 0.
+``phintys.scalar.add`` is what ``Elemwise`` applies to every element; called on variables it applies that ``Elemwise``.
+A single number is a 0-d tensor here, so ``phintys.scalar.float64`` is the ``TensorType`` of rank 0.
 """
 from phintys.ops import scalar as _table
 from phintys.ops.composite import Composite
 from phintys.ops.constant import as_tensor_variable as as_scalar
 from phintys.ops.constant import autocast_float, autocast_float_as, constant
 from phintys.ops.dtypes import (
-    ALL_DTYPES, complex_dtypes, continuous_dtypes, discrete_dtypes, float_dtypes, int_dtypes, integer_dtypes, uint_dtypes)
+    ALL_DTYPES, complex_dtypes, continuous_dtypes, discrete_dtypes, float_dtypes, int_dtypes, integer_dtypes,
+    uint_dtypes)
 from phintys.ops.elementwise_functions import cast, div_proxy
 from phintys.ops.scalar import *  # noqa: F403
 from phintys.ops.scalar_op import upgrade_to_float
@@ -36,6 +37,7 @@ def _several(type_):
 
 ints, floats, complexs = _several(_TYPES["int64"]), _several(_TYPES["float64"]), _several(_TYPES["complex128"])
 
-__all__ = ["Composite", "Scalar", "all_types", "as_scalar", "autocast_float", "autocast_float_as", "cast", "complex_dtypes",
-           "complexs", "constant", "continuous_dtypes", "discrete_dtypes", "div_proxy", "float_dtypes", "floats",
+__all__ = ["Composite", "Scalar", "all_types", "as_scalar", "autocast_float", "autocast_float_as", "cast",
+           "complex_dtypes", "complexs", "constant", "continuous_dtypes", "discrete_dtypes", "div_proxy",
+           "float_dtypes", "floats",
            "int_dtypes", "integer_dtypes", "ints", "uint_dtypes", "upgrade_to_float", *_TYPES, *_table.__all__]

@@ -1,7 +1,7 @@
 """The tensor namespace, ``phintys.tensor as T``: constructors, elementwise functions, reductions, products, shapes.
 
-Names only: each is defined in the file of its family under ``phintys.ops``. Many names are Python's own (``sum``, ``abs``,
-``round``); import the namespace, not its names.
+Names only: each is defined in the file of its family under ``phintys.ops``. Many names are Python's own (``sum``,
+``abs``, ``round``); import the namespace, not its names.
 """
 from phintys.gradient import Lop, Rop, consider_constant, grad, numeric_grad, verify_grad
 from phintys.graph.variable import Constant, Variable
@@ -19,8 +19,8 @@ from phintys.ops.elementwise_functions import (
     gamma, gammainc, gammaincc, gammal, gammaln, gammau, ge, gt, i0, i1, identity, imag, int_div, inv, invert, iround,
     isclose, isinf, isinf_, isnan, isnan_, iv, j0, j1, jv, largest, le, log, log10, log1p, log2, logaddexp, lt, maximum,
     minimum, mod, mod_check, mul, neg, negative, neq, ones_like, or_, pow, power, psi, rad2deg, real, reciprocal, rint,
-    round, round_half_away_from_zero, round_half_to_even, second, sgn, sigmoid, sign, sin, sinh, smallest, softplus, sqr,
-    sqrt, square, sub, switch, tan, tanh, tensor_copy, tri_gamma, true_div, trunc, where, xor, zeros_like)
+    round, round_half_away_from_zero, round_half_to_even, second, sgn, sigmoid, sign, sin, sinh, smallest, softplus,
+    sqr, sqrt, square, sub, switch, tan, tanh, tensor_copy, tri_gamma, true_div, trunc, where, xor, zeros_like)
 from phintys.ops.join import MakeVector, stack
 from phintys.ops.operators import TensorConstant, TensorVariable
 from phintys.ops.reduction import (

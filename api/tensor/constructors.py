@@ -1,7 +1,8 @@
 """Constructors of tensor variables: ``scalar`` ... ``tensor7``, with a letter for the dtype, and their plurals.
 
 ``matrix("x")`` has the dtype ``config.floatX``, ``dmatrix("x")`` float64; ``matrices("x", "y")``, ``dmatrices("xy")``
-and ``dmatrices(2)`` make several. All names come from two small tables: ranks and letters. Plurals exist without letter and for f, d, i, l.
+and ``dmatrices(2)`` make several. All names come from two small tables: ranks and letters. Plurals exist without letter
+and for f, d, i, l.
 """
 from phintys.graph.config import config
 from phintys.ops.tensor_type import TensorType
@@ -59,8 +60,8 @@ def _plural(plural, construct):
         return construct(names) if len(names) == 1 else [construct(name) for name in names]
 
     several.__name__ = several.__qualname__ = plural
-    several.__doc__ = (f"Several variables: ``{plural}(2)`` without names, ``{plural}('xy')`` or ``{plural}('left', 'right')`` "
-                       "with names; with one letter, one variable.")
+    several.__doc__ = (f"Several variables: ``{plural}(2)`` without names, ``{plural}('xy')`` or "
+                       f"``{plural}('left', 'right')`` with names; with one letter, one variable.")
     return several
 
 

@@ -10,9 +10,6 @@ from .logistic_regression import train_function
 class Compile:
     """Building the graph, compiling it, and calling it once."""
 
-    def setup(self):
-        self.vector, self.square = numpy.ones(10), 0.3 * numpy.eye(10) + 0.05
-
     def time_increment(self):
         x = T.dscalar()
         phintys.function([x], x + 1)(1.0)

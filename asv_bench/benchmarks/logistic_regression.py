@@ -1,4 +1,4 @@
-"""Training steps of the 2010 paper's logistic regression: products, elementwise work, reductions and updates together."""
+"""Training steps of the 2010 paper's logistic regression: products, elementwise work, reductions, updates."""
 import numpy
 
 import phintys

@@ -31,7 +31,7 @@ cdef class MovingAverageKernel(Kernel):
         cdef const char* source = operands[0].data
         cdef npy_intp stride = operands[0].strides[0]           # in bytes, and of any sign
         cdef double* result = <double*>operands[1].data
-        cdef double total                                       # summed anew: a running sum would pile up rounding errors
+        cdef double total                       # summed anew: a running sum would pile up rounding errors
         cdef npy_intp index, neighbour
         for index in range(operands[1].shape[0]):
             total = 0

@@ -104,7 +104,7 @@ def test_broadcastable():
     numpy.testing.assert_array_equal(function([m], m + s)(numpy.zeros((2, 3))), numpy.ones((2, 3)))
 
 
-# ---- memory: the promises of Theano's chapter on aliasing ------------------------------------------------------------------
+# ---- memory: the promises of Theano's chapter on aliasing ------------------------------------------------------------
 def test_borrow_when_constructing():
     values = numpy.ones(2)
     default, copied, borrowed = shared(values), shared(values, borrow=False), shared(values, borrow=True)

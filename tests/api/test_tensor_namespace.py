@@ -20,7 +20,7 @@ ALL_DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uin
               "float64", "complex64", "complex128"]
 
 
-# ---- constructors --------------------------------------------------------------------------------------------------------
+# ---- constructors ----------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("rank", RANKS)
 @pytest.mark.parametrize("letter", LETTERS)
 def test_constructors(letter, rank):
@@ -58,7 +58,7 @@ def test_where_a_variable_was_made():
     assert T.dmatrices("x", "y")[1].where[0] == __file__
 
 
-# ---- functions -----------------------------------------------------------------------------------------------------------
+# ---- functions -------------------------------------------------------------------------------------------------------
 x, y = numpy.array([0.3, 0.6, 0.9]), numpy.array([1.5, 0.5, 2.0])
 small, n = numpy.array([0.1, 0.4, 0.8]), numpy.array([6, 3, 0])
 truth = numpy.array([True, False, True])
@@ -68,70 +68,125 @@ z = numpy.array([1 + 2j, -1j])
 # (expression over T, arguments by name, the same in NumPy)
 EXPRESSIONS = [
     # arithmetic
-    ("T.add(a, b, a)", (x, y), lambda a, b: a + b + a), ("T.sub(a, b)", (x, y), numpy.subtract),
-    ("T.mul(a, b)", (x, y), numpy.multiply), ("T.true_div(a, b)", (x, y), numpy.true_divide),
-    ("T.int_div(a, b)", (x, y), numpy.floor_divide), ("T.floor_div(a, b)", (x, y), numpy.floor_divide),
-    ("T.mod(a, b)", (x, y), numpy.mod), ("T.pow(a, b)", (x, y), numpy.power), ("T.neg(a)", (x,), numpy.negative),
-    ("T.inv(a)", (x,), numpy.reciprocal), ("T.sqr(a)", (x,), numpy.square), ("T.sqrt(a)", (x,), numpy.sqrt),
-    ("T.abs_(-a)", (x,), lambda a: a), ("abs(-a)", (x,), lambda a: a), ("T.sgn(a - b)", (x, y), lambda a, b: numpy.sign(a - b)),
-    ("a + b - a * b / (a ** b)", (x, y), lambda a, b: a + b - a * b / a ** b), ("a // b + a % b", (x, y), lambda a, b: a // b + a % b),
-    ("T.minimum(a, b)", (x, y), numpy.minimum), ("T.maximum(a, b)", (x, y), numpy.maximum),
-    ("T.clip(a, 0.4, 0.7)", (x,), lambda a: a.clip(0.4, 0.7)), ("T.ceil_intdiv(a, 2)", (n,), lambda a: -(-a // 2)),
+    ("T.add(a, b, a)", (x, y), lambda a, b: a + b + a),
+    ("T.sub(a, b)", (x, y), numpy.subtract),
+    ("T.mul(a, b)", (x, y), numpy.multiply),
+    ("T.true_div(a, b)", (x, y), numpy.true_divide),
+    ("T.int_div(a, b)", (x, y), numpy.floor_divide),
+    ("T.floor_div(a, b)", (x, y), numpy.floor_divide),
+    ("T.mod(a, b)", (x, y), numpy.mod),
+    ("T.pow(a, b)", (x, y), numpy.power),
+    ("T.neg(a)", (x,), numpy.negative),
+    ("T.inv(a)", (x,), numpy.reciprocal),
+    ("T.sqr(a)", (x,), numpy.square),
+    ("T.sqrt(a)", (x,), numpy.sqrt),
+    ("T.abs_(-a)", (x,), lambda a: a),
+    ("abs(-a)", (x,), lambda a: a),
+    ("T.sgn(a - b)", (x, y), lambda a, b: numpy.sign(a - b)),
+    ("a + b - a * b / (a ** b)", (x, y), lambda a, b: a + b - a * b / a ** b),
+    ("a // b + a % b", (x, y), lambda a, b: a // b + a % b),
+    ("T.minimum(a, b)", (x, y), numpy.minimum),
+    ("T.maximum(a, b)", (x, y), numpy.maximum),
+    ("T.clip(a, 0.4, 0.7)", (x,), lambda a: a.clip(0.4, 0.7)),
+    ("T.ceil_intdiv(a, 2)", (n,), lambda a: -(-a // 2)),
     # comparison, logic, bits
-    ("T.lt(a, b)", (x, y), numpy.less), ("T.gt(a, b)", (x, y), numpy.greater), ("T.le(a, b)", (x, y), numpy.less_equal),
-    ("T.ge(a, b)", (x, y), numpy.greater_equal), ("T.eq(a, a)", (x,), lambda a: a == a), ("T.neq(a, b)", (x, y), numpy.not_equal),
-    ("(a < b) | (a > b)", (x, y), lambda a, b: (a < b) | (a > b)), ("T.and_(a, ~a)", (truth,), lambda a: a & ~a),
-    ("T.or_(a, ~a)", (truth,), lambda a: a | ~a), ("T.xor(a, a)", (truth,), lambda a: a ^ a), ("T.invert(a)", (n,), numpy.invert),
-    ("T.bitwise_and(a, 2)", (n,), lambda a: a & 2), ("T.bitwise_or(a, 1)", (n,), lambda a: a | 1),
-    ("T.bitwise_xor(a, 5)", (n,), lambda a: a ^ 5), ("T.bitwise_not(a)", (n,), numpy.invert),
+    ("T.lt(a, b)", (x, y), numpy.less),
+    ("T.gt(a, b)", (x, y), numpy.greater),
+    ("T.le(a, b)", (x, y), numpy.less_equal),
+    ("T.ge(a, b)", (x, y), numpy.greater_equal),
+    ("T.eq(a, a)", (x,), lambda a: a == a),
+    ("T.neq(a, b)", (x, y), numpy.not_equal),
+    ("(a < b) | (a > b)", (x, y), lambda a, b: (a < b) | (a > b)),
+    ("T.and_(a, ~a)", (truth,), lambda a: a & ~a),
+    ("T.or_(a, ~a)", (truth,), lambda a: a | ~a),
+    ("T.xor(a, a)", (truth,), lambda a: a ^ a),
+    ("T.invert(a)", (n,), numpy.invert),
+    ("T.bitwise_and(a, 2)", (n,), lambda a: a & 2),
+    ("T.bitwise_or(a, 1)", (n,), lambda a: a | 1),
+    ("T.bitwise_xor(a, 5)", (n,), lambda a: a ^ 5),
+    ("T.bitwise_not(a)", (n,), numpy.invert),
     ("T.switch(c, a, b)", (x, y, truth), lambda a, b, c: numpy.where(c, a, b)),
     ("T.where(c, a, b)", (x, y, truth), lambda a, b, c: numpy.where(c, a, b)),
-    ("T.isnan(a)", (x,), numpy.isnan), ("T.isinf(a)", (x,), numpy.isinf), ("T.isclose(a, b)", (x, y), numpy.isclose),
+    ("T.isnan(a)", (x,), numpy.isnan),
+    ("T.isinf(a)", (x,), numpy.isinf),
+    ("T.isclose(a, b)", (x, y), numpy.isclose),
     ("T.allclose(a, a)", (x,), lambda a: True),
     # rounding
-    ("T.ceil(a)", (y,), numpy.ceil), ("T.floor(a)", (y,), numpy.floor), ("T.trunc(a)", (y,), numpy.trunc),
-    ("T.round(a, mode='half_to_even')", (y,), numpy.round), ("T.iround(a, mode='half_to_even')", (y,), numpy.round),
-    ("T.round_half_to_even(a)", (y,), numpy.round), ("T.round_half_away_from_zero(a)", (y,), lambda a: numpy.floor(a + 0.5)),
+    ("T.ceil(a)", (y,), numpy.ceil),
+    ("T.floor(a)", (y,), numpy.floor),
+    ("T.trunc(a)", (y,), numpy.trunc),
+    ("T.round(a, mode='half_to_even')", (y,), numpy.round),
+    ("T.iround(a, mode='half_to_even')", (y,), numpy.round),
+    ("T.round_half_to_even(a)", (y,), numpy.round),
+    ("T.round_half_away_from_zero(a)", (y,), lambda a: numpy.floor(a + 0.5)),
     # exponentials, trigonometry
     *[(f"T.{name}(a)", (x,), getattr(numpy, name)) for name in
-      "exp exp2 expm1 log log2 log10 log1p deg2rad rad2deg cos sin tan arccos arcsin arctan cosh sinh tanh arcsinh arctanh".split()],
-    ("T.arccosh(a + 1)", (x,), lambda a: numpy.arccosh(a + 1)), ("T.arctan2(a, b)", (x, y), numpy.arctan2),
-    ("T.nnet.sigmoid(a)", (x,), lambda a: 1 / (1 + numpy.exp(-a))), ("T.nnet.softplus(a)", (x,), lambda a: numpy.log1p(numpy.exp(a))),
+      ("exp exp2 expm1 log log2 log10 log1p deg2rad rad2deg cos sin tan arccos arcsin arctan cosh sinh tanh arcsinh "
+       "arctanh").split()],
+    ("T.arccosh(a + 1)", (x,), lambda a: numpy.arccosh(a + 1)),
+    ("T.arctan2(a, b)", (x, y), numpy.arctan2),
+    ("T.nnet.sigmoid(a)", (x,), lambda a: 1 / (1 + numpy.exp(-a))),
+    ("T.nnet.softplus(a)", (x,), lambda a: numpy.log1p(numpy.exp(a))),
     ("T.nnet.relu(a - b)", (x, y), lambda a, b: numpy.maximum(a - b, 0)),
     ("T.nnet.relu(a - b, 0.1)", (x, y), lambda a, b: numpy.where(a > b, a - b, 0.1 * (a - b))),
     ("T.nnet.hard_sigmoid(a * 4)", (x,), lambda a: numpy.clip(a * 0.8 + 0.5, 0, 1)),
     # casts, complex numbers
-    ("T.cast(a, 'int32')", (y,), lambda a: a.astype("int32")), ("a.astype('float32')", (x,), lambda a: a.astype("float32")),
-    ("T.real(a)", (z,), numpy.real), ("T.imag(a)", (z,), numpy.imag), ("T.conj(a)", (z,), numpy.conj),
-    ("T.angle(a)", (z,), numpy.angle), ("T.complex(a, b)", (x, y), lambda a, b: a + 1j * b), ("abs(a)", (z,), numpy.abs),
+    ("T.cast(a, 'int32')", (y,), lambda a: a.astype("int32")),
+    ("a.astype('float32')", (x,), lambda a: a.astype("float32")),
+    ("T.real(a)", (z,), numpy.real),
+    ("T.imag(a)", (z,), numpy.imag),
+    ("T.conj(a)", (z,), numpy.conj),
+    ("T.angle(a)", (z,), numpy.angle),
+    ("T.complex(a, b)", (x, y), lambda a, b: a + 1j * b),
+    ("abs(a)", (z,), numpy.abs),
     ("T.complex_from_polar(a, b)", (x, y), lambda a, b: a * numpy.exp(1j * b)),
     # reductions
     *[(f"T.{name}(a, axis={axis}, keepdims={keep})", (square,), lambda a, name=name, axis=axis, keep=keep:
        getattr(numpy, name)(a, axis=axis, keepdims=keep))
-      for name in "sum prod mean var std max min any all".split() for axis in (None, 0, 1, (0, 1)) for keep in (False, True)],
+      for name in "sum prod mean var std max min any all".split()
+      for axis in (None, 0, 1, (0, 1)) for keep in (False, True)],
     *[(f"T.{name}(a, axis={axis})", (square,), lambda a, name=name, axis=axis: getattr(numpy, name)(a, axis=axis))
       for name in ("argmax", "argmin") for axis in (None, 0, 1)],
     ("a.sum(axis=0) + a.mean(axis=1) + a.max(axis=-1)", (square,), lambda a: a.sum(0) + a.mean(1) + a.max(-1)),
-    ("T.max_and_argmax(a, axis=1)[1]", (square,), lambda a: a.argmax(1)), ("T.ptp(a, axis=0)", (square,), lambda a: numpy.ptp(a, axis=0)),
+    ("T.max_and_argmax(a, axis=1)[1]", (square,), lambda a: a.argmax(1)),
+    ("T.ptp(a, axis=0)", (square,), lambda a: numpy.ptp(a, axis=0)),
     # products
-    ("T.dot(a, b)", (x, y), numpy.dot), ("T.dot(a, b)", (square, x[:2]), numpy.dot), ("T.dot(a, b)", (x[:2], square), numpy.dot),
-    ("T.dot(a, b)", (square, square.T), numpy.dot), ("T.dot(a, 2.0)", (square,), lambda a: a * 2), ("a.dot(a)", (square,), lambda a: a @ a),
-    ("a @ a", (square,), lambda a: a @ a), ("phintys.dot(a, b)", (square, x[:2]), numpy.dot),
+    ("T.dot(a, b)", (x, y), numpy.dot),
+    ("T.dot(a, b)", (square, x[:2]), numpy.dot),
+    ("T.dot(a, b)", (x[:2], square), numpy.dot),
+    ("T.dot(a, b)", (square, square.T), numpy.dot),
+    ("T.dot(a, 2.0)", (square,), lambda a: a * 2),
+    ("a.dot(a)", (square,), lambda a: a @ a),
+    ("a @ a", (square,), lambda a: a @ a),
+    ("phintys.dot(a, b)", (square, x[:2]), numpy.dot),
     # shapes
-    ("a.T", (square,), lambda a: a.T), ("a.dimshuffle(1, 'x', 0)", (square,), lambda a: a.T[:, None, :]),
-    ("T.transpose(a)", (square,), numpy.transpose), ("a.reshape((4,))", (square,), lambda a: a.reshape(4)),
-    ("T.reshape(a, (-1, 1))", (square,), lambda a: a.reshape(-1, 1)), ("a.flatten()", (square,), numpy.ravel),
-    ("T.flatten(a, 1)", (square,), numpy.ravel), ("a.shape", (square,), lambda a: numpy.array(a.shape)),
-    ("a.shape[1] + a.size", (square,), lambda a: a.shape[1] + a.size), ("T.swapaxes(a, 0, 1)", (square,), lambda a: a.T),
-    ("T.shape_padleft(a)", (square,), lambda a: a[None]), ("T.shape_padright(a)", (square,), lambda a: a[..., None]),
-    ("T.alloc(a[0], 2, 3)", (x,), lambda a: numpy.full((2, 3), a[0])), ("T.fill(a, 7.0)", (square,), lambda a: numpy.full_like(a, 7)),
-    ("T.zeros_like(a)", (square,), numpy.zeros_like), ("T.ones_like(a)", (square,), numpy.ones_like),
-    ("T.zeros((2, a.shape[0]))", (x,), lambda a: numpy.zeros((2, 3))), ("T.ones((3,))", (), lambda: numpy.ones(3)),
-    ("T.arange(5)", (), lambda: numpy.arange(5)), ("T.arange(a.shape[0])", (x,), lambda a: numpy.arange(3)),
-    ("T.arange(1, 7, 2)", (), lambda: numpy.arange(1, 7, 2)), ("T.constant([1, 2])", (), lambda: numpy.array([1, 2])),
+    ("a.T", (square,), lambda a: a.T),
+    ("a.dimshuffle(1, 'x', 0)", (square,), lambda a: a.T[:, None, :]),
+    ("T.transpose(a)", (square,), numpy.transpose),
+    ("a.reshape((4,))", (square,), lambda a: a.reshape(4)),
+    ("T.reshape(a, (-1, 1))", (square,), lambda a: a.reshape(-1, 1)),
+    ("a.flatten()", (square,), numpy.ravel),
+    ("T.flatten(a, 1)", (square,), numpy.ravel),
+    ("a.shape", (square,), lambda a: numpy.array(a.shape)),
+    ("a.shape[1] + a.size", (square,), lambda a: a.shape[1] + a.size),
+    ("T.swapaxes(a, 0, 1)", (square,), lambda a: a.T),
+    ("T.shape_padleft(a)", (square,), lambda a: a[None]),
+    ("T.shape_padright(a)", (square,), lambda a: a[..., None]),
+    ("T.alloc(a[0], 2, 3)", (x,), lambda a: numpy.full((2, 3), a[0])),
+    ("T.fill(a, 7.0)", (square,), lambda a: numpy.full_like(a, 7)),
+    ("T.zeros_like(a)", (square,), numpy.zeros_like),
+    ("T.ones_like(a)", (square,), numpy.ones_like),
+    ("T.zeros((2, a.shape[0]))", (x,), lambda a: numpy.zeros((2, 3))),
+    ("T.ones((3,))", (), lambda: numpy.ones(3)),
+    ("T.arange(5)", (), lambda: numpy.arange(5)),
+    ("T.arange(a.shape[0])", (x,), lambda a: numpy.arange(3)),
+    ("T.arange(1, 7, 2)", (), lambda: numpy.arange(1, 7, 2)),
+    ("T.constant([1, 2])", (), lambda: numpy.array([1, 2])),
     ("T.as_tensor_variable([[1.0, 2.0]])", (), lambda: numpy.array([[1.0, 2.0]])),
-    ("T.addbroadcast(a, 0)", (x[:1],), lambda a: a), ("T.unbroadcast(T.addbroadcast(a, 0), 0)", (x[:1],), lambda a: a),
-    ("T.patternbroadcast(a, (True,))", (x[:1],), lambda a: a), ("T.specify_shape(a, (3,))", (x,), lambda a: a),
+    ("T.addbroadcast(a, 0)", (x[:1],), lambda a: a),
+    ("T.unbroadcast(T.addbroadcast(a, 0), 0)", (x[:1],), lambda a: a),
+    ("T.patternbroadcast(a, (True,))", (x[:1],), lambda a: a),
+    ("T.specify_shape(a, (3,))", (x,), lambda a: a),
 ]
 
 SPECIAL = "erf erfc erfcx gamma gammaln psi j0 j1 i0 i1".split()
@@ -139,12 +194,14 @@ SPECIAL = "erf erfc erfcx gamma gammaln psi j0 j1 i0 i1".split()
 
 def build(expression, arguments):
     """Variables for the arguments and the expression over them."""
-    variables = [T.tensor(str(argument.dtype), (False,) * argument.ndim, name=name) for argument, name in zip(arguments, "abc")]
+    variables = [T.tensor(str(argument.dtype), (False,) * argument.ndim, name=name)
+                 for argument, name in zip(arguments, "abc")]
     names = {name: variable for name, variable in zip("abc", variables)}
     return variables, eval(expression, {"T": T, "phintys": phintys, **names})
 
 
-@pytest.mark.parametrize("expression, arguments, reference", EXPRESSIONS, ids=[f"{k}: {row[0]}" for k, row in enumerate(EXPRESSIONS)])
+@pytest.mark.parametrize("expression, arguments, reference", EXPRESSIONS,
+                         ids=[f"{number}: {row[0]}" for number, row in enumerate(EXPRESSIONS)])
 def test_expression(expression, arguments, reference):
     variables, result = build(expression, arguments)
     found = function(variables, result, on_unused_input="ignore")(*arguments)
@@ -190,11 +247,11 @@ def test_grad_is_the_same_everywhere():
     assert function([a], T.grad(a ** 3, a))(2.0) == 12.0
 
 
-# ---- names -----------------------------------------------------------------------------------------------------------------
-TOP_LEVEL = """function shared In Out Param grad Rop Lop config change_flags Mode FAST_RUN FAST_COMPILE pp pprint debugprint
-    printing clone Variable Op Apply Constant Type Generic generic FunctionGraph Container gof gradient compile scalar tensor
-    OrderedUpdates dot get_include SymbolicInput SymbolicOutput FunctionMaker predefined_modes InconsistencyError
-    subgraph_grad memory updates""".split()
+# ---- names -----------------------------------------------------------------------------------------------------------
+TOP_LEVEL = """function shared In Out Param grad Rop Lop config change_flags Mode FAST_RUN FAST_COMPILE pp pprint
+    debugprint printing clone Variable Op Apply Constant Type Generic generic FunctionGraph Container gof gradient
+    compile scalar tensor OrderedUpdates dot get_include SymbolicInput SymbolicOutput FunctionMaker predefined_modes
+    InconsistencyError subgraph_grad memory updates""".split()
 
 
 @pytest.mark.parametrize("name", TOP_LEVEL)

@@ -4,8 +4,8 @@ import pytest
 from family_cases import DTYPES, LAYOUTS, check_equal, check_gradient, check_shape, check_values, values, variable_for
 
 import phintys
-from phintys.ops.allocation import (Alloc, AllocEmpty, ARange, alloc, arange, empty, eye, full, full_like, identity_like,
-                                    ones, zeros)
+from phintys.ops.allocation import (Alloc, AllocEmpty, ARange, alloc, arange, empty, eye, full, full_like,
+                                    identity_like, ones, zeros)
 from phintys.ops.tensor_type import TensorType
 
 ROW = values((1, 3))
@@ -15,7 +15,8 @@ CASES = {
     "alloc scalar": (lambda x: alloc(x, 2, 3), lambda a: numpy.full((2, 3), a), [values(())]),
     "alloc vector": (lambda x: alloc(x, 4, 3), lambda a: numpy.broadcast_to(a, (4, 3)), [values(3)]),
     "alloc length 1": (lambda x: alloc(x, 2, 5, 3), lambda a: numpy.broadcast_to(a, (2, 5, 3)), [ROW]),
-    "alloc like": (lambda x, y: alloc(x, y.shape[0], 3), lambda a, b: numpy.full((5, 3), a), [values(()), values((5, 2))]),
+    "alloc like": (lambda x, y: alloc(x, y.shape[0], 3), lambda a, b: numpy.full((5, 3), a),
+                   [values(()), values((5, 2))]),
     "alloc to 1": (lambda x: alloc(x, 1, 3), lambda a: a[None], [values(3)]),
     "alloc nothing": (lambda x: alloc(x, 0, 3), lambda a: numpy.zeros((0, 3)), [values(3)]),
     "alloc 0-d": (alloc, numpy.array, [values(())]),

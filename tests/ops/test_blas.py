@@ -1,4 +1,4 @@
-"""Products: dot in every pairing, dtype and layout; tensordot and outer; the forms with scaling and accumulation; BLAS."""
+"""Products: dot in every pairing, dtype and layout; tensordot and outer; scaled and accumulated products; BLAS."""
 import subprocess
 import sys
 
@@ -17,7 +17,8 @@ PAIRS = [((3,), (3,)), ((1,), (1,)), ((700,), (700,)), ((4, 3), (3,)), ((60, 70)
          ((70,), (70, 60)), ((4, 3), (3, 5)), ((20, 30), (30, 40)), ((1, 30), (30, 40)), ((20, 30), (30, 1)),
          ((70, 1), (1, 60)), ((1, 700), (700, 1)), ((65, 66), (66, 67)), ((2, 600), (600,)), ((600,), (600, 2)),
          ((), ()), ((), (3, 4)), ((3,), ()), ((200, 10), (10, 200))]
-EMPTY = [((0,), (0,)), ((0, 3), (3,)), ((3, 0), (0,)), ((0,), (0, 4)), ((4, 0), (0, 5)), ((0, 3), (3, 0)), ((3, 4), (4, 0)),
+EMPTY = [((0,), (0,)), ((0, 3), (3,)), ((3, 0), (0,)), ((0,), (0, 4)), ((4, 0), (0, 5)), ((0, 3), (3, 0)),
+         ((3, 4), (4, 0)),
          ((0, 0), (0, 0))]
 DEEP = [((2, 3, 4), (4,)), ((2, 3, 4), (4, 5)), ((3,), (2, 3, 4)), ((5, 3), (2, 3, 4)), ((2, 3, 4), (5, 4, 2)),
         ((2, 3, 0), (0, 2))]
@@ -53,7 +54,7 @@ def test_partly_repeated_memory():
     function = phintys.function([x, y], dot(x, y))
     for matrix in (numpy.broadcast_to(row, (60, 70)), numpy.broadcast_to(column[:, None], (60, 70))):
         for other in (wide[:, 5:60], wide[:, :1], wide[:, ::3], wide.T[3:73, ::-2]):
-            check_equal(function(matrix, other), matrix @ other) if other.shape[0] == 70 else None
+            check_equal(function(matrix, other), matrix @ other)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -123,11 +124,12 @@ def test_accumulated_products(alpha, beta, dtype):
         for layout in LAYOUTS.values():
             z, x, y = [layout(values(shape, dtype, seed)) for seed, shape in enumerate(((m, n), (m, k), (k, n)))]
             check_equal(run(gemm, z, alpha, x, y, beta), beta * z + alpha * (x @ y))
-            check_equal(run(gemv, layout(z[:, 0]), alpha, x, layout(y[:, 0]), beta), beta * z[:, 0] + alpha * (x @ y[:, 0]))
+            first, vector = layout(z[:, 0]), layout(y[:, 0])
+            check_equal(run(gemv, first, alpha, x, vector, beta), beta * first + alpha * (x @ vector))
             check_equal(run(dot22scalar, x, y, alpha), alpha * (x @ y))
             check_equal(run(dot22, x, y), x @ y)
-            check_equal(run(ger, z, alpha, layout(x[:, 0] if k else z[:, 0]), layout(z[0] if m else y[0])),
-                        z + alpha * numpy.outer(x[:, 0] if k else z[:, 0], z[0] if m else y[0])) if m and k else None
+            column, row = layout(values(m, dtype)), layout(values(n, dtype, seed=4))
+            check_equal(run(ger, z, alpha, column, row), z + alpha * numpy.outer(column, row))
 
 
 @pytest.mark.parametrize("size", [3, 50, 150])
@@ -178,7 +180,8 @@ BAD_GRAPHS = {
     "deep Dot": lambda: Dot()(TensorType("float64", (False,) * 3)(), matrix()), "one operand": lambda: Dot()(matrix()),
     "mixed": lambda: dot22(matrix("float32"), matrix()), "integers": lambda: dot22(matrix("int64"), matrix("int64")),
     "vector": lambda: dot22(matrix(), matrix()[0]), "alpha": lambda: gemm(matrix(), matrix(), matrix(), matrix(), 1.0),
-    "gemv": lambda: gemv(matrix(), 1.0, matrix(), matrix()[0], 1.0), "ger": lambda: ger(matrix(), 1.0, matrix(), matrix()),
+    "gemv": lambda: gemv(matrix(), 1.0, matrix(), matrix()[0], 1.0),
+    "ger": lambda: ger(matrix(), 1.0, matrix(), matrix()),
     "larger in place": lambda: Gemm(True)(TensorType("float64", (True, False))(), 1.0, matrix(), matrix(), 1.0),
 }
 
@@ -229,7 +232,8 @@ def test_the_number_of_threads_is_left_alone():
 
 
 def test_blas_is_loaded_without_scipy_linalg_and_beside_it():
-    program = ("import sys, numpy, phintys, phintys.tensor as T; x = T.matrix(); f = phintys.function([x], T.dot(x, x))\n"
+    program = ("import sys, numpy, phintys, phintys.tensor as T\n"
+               "x = T.matrix(); f = phintys.function([x], T.dot(x, x))\n"
                "a = numpy.ones((40, 40)); f(a); assert 'scipy.linalg' not in sys.modules\n"
                "import scipy.linalg.blas; assert (f(a) == scipy.linalg.blas.dgemm(1, a, a)).all()\n"
                "import scipy.linalg.cython_blas")

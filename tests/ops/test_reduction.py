@@ -87,7 +87,8 @@ def test_every_dtype(name, dtype):
 DTYPE_RULES = [("float32", None, None, "float32", "float64"), ("float16", None, None, "float16", "float32"),
                ("float32", None, "float32", "float32", "float32"), ("int8", None, None, "int64", "int64"),
                ("uint8", "uint8", None, "uint8", "uint64"), ("complex64", None, None, "complex64", "complex128"),
-               ("float32", "float64", None, "float64", "float64"), ("int32", "float32", "float64", "float32", "float64"),
+               ("float32", "float64", None, "float64", "float64"),
+               ("int32", "float32", "float64", "float32", "float64"),
                ("bool", None, None, "int64", "int64"), ("float64", "float16", None, "float16", "float64")]
 
 
@@ -220,8 +221,8 @@ def test_other_functions():
     check_values(lambda x: x.any(axis=0), lambda a: a.any(axis=0), [with_zeros])
 
 
-@pytest.mark.parametrize("name, ufunc", [("and_", numpy.bitwise_and), ("or_", numpy.bitwise_or), ("xor", numpy.bitwise_xor),
-                                         ("add", numpy.add), ("maximum", numpy.maximum)])
+@pytest.mark.parametrize("name, ufunc", [("and_", numpy.bitwise_and), ("or_", numpy.bitwise_or),
+                                         ("xor", numpy.bitwise_xor), ("add", numpy.add), ("maximum", numpy.maximum)])
 def test_careduce_of_scalar_ops(name, ufunc):
     op = CAReduce(getattr(scalar, name), 1)
     for dtype in INTEGERS:
@@ -245,10 +246,14 @@ def test_types():
 
 
 BAD_GRAPHS = {
-    "axis too large": (lambda x: reduction.sum(x, axis=2), ValueError), "axis too small": (lambda x: reduction.max(x, axis=-3), ValueError),
-    "one of two": (lambda x: reduction.argmax(x, axis=(0, 2)), ValueError), "float axis": (lambda x: reduction.sum(x, axis=0.5), TypeError),
-    "symbolic axis": (lambda x: reduction.sum(x, axis=x), TypeError), "bool axis": (lambda x: reduction.sum(x, axis=True), TypeError),
-    "ddof": (lambda x: reduction.var(x, 0, False), ValueError), "mean": (lambda x: reduction.mean(x, axis=5), ValueError),
+    "axis too large": (lambda x: reduction.sum(x, axis=2), ValueError),
+    "axis too small": (lambda x: reduction.max(x, axis=-3), ValueError),
+    "one of two": (lambda x: reduction.argmax(x, axis=(0, 2)), ValueError),
+    "float axis": (lambda x: reduction.sum(x, axis=0.5), TypeError),
+    "symbolic axis": (lambda x: reduction.sum(x, axis=x), TypeError),
+    "bool axis": (lambda x: reduction.sum(x, axis=True), TypeError),
+    "ddof": (lambda x: reduction.var(x, 0, False), ValueError),
+    "mean": (lambda x: reduction.mean(x, axis=5), ValueError),
     "dtype": (lambda x: reduction.sum(x, dtype="object"), TypeError),
 }
 

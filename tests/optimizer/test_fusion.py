@@ -7,7 +7,7 @@ from optimized_graphs import FAST_RUN, assert_same_results, evaluate, operations
 
 from phintys.graph.function_graph import FunctionGraph
 from phintys.ops import reduction
-from phintys.ops.careduce import FusedReduction
+from phintys.ops.fused_reduction import FusedReduction
 from phintys.ops.products import dot
 from phintys.ops.scalar import exp, log1p, maximum, second, sigmoid, switch, tanh
 from phintys.optimizer.fusion import OPERANDS, STEPS, fuse
