@@ -183,6 +183,28 @@ static const phintys_loop_function phintys_integer_powers[PHINTYS_TYPES] = {
 static const phintys_loop_function phintys_roundings[PHINTYS_TYPES] = {
     [9] = round_float16, round_float32, round_float64};
 
+/* ---- the first operand, or where it overflowed to infinity the second --------------------------------------------- */
+#define UNLESS_OVERFLOW(NAME, TYPE, IS_INFINITE) \
+__attribute__((target_clones("avx512f", "avx2", "default"))) \
+static void unless_overflow_##NAME(char** args, const intptr_t* dims, const intptr_t* steps, void* data) { \
+    intptr_t n = dims[0], i; \
+    if (steps[0] == (intptr_t)sizeof(TYPE) && steps[1] == steps[0] && steps[2] == steps[0]) { \
+        const TYPE* value = (const TYPE*)args[0]; const TYPE* other = (const TYPE*)args[1]; TYPE* out = (TYPE*)args[2]; \
+        for (i = 0; i < n; i++) { TYPE a = value[i], b = other[i]; out[i] = IS_INFINITE(a) ? b : a; } \
+        return; \
+    } \
+    const char* value = args[0]; const char* other = args[1]; char* out = args[2]; \
+    for (i = 0; i < n; i++, value += steps[0], other += steps[1], out += steps[2]) { \
+        TYPE a = *(const TYPE*)value; *(TYPE*)out = IS_INFINITE(a) ? *(const TYPE*)other : a; } \
+}
+#define IS_HALF_INFINITY(v) ((v) == 0x7c00)
+#define IS_INFINITY(v) ((v) == INFINITY)
+UNLESS_OVERFLOW(float16, uint16_t, IS_HALF_INFINITY)
+UNLESS_OVERFLOW(float32, float, IS_INFINITY)
+UNLESS_OVERFLOW(float64, double, IS_INFINITY)
+static const phintys_loop_function phintys_unless_overflow[PHINTYS_TYPES] = {
+    [9] = unless_overflow_float16, unless_overflow_float32, unless_overflow_float64};
+
 /* ---- complex numbers from and to their parts --------------------------------------------------------------------- */
 #define COMPLEX_PARTS(NAME, PART) \
 static void real_##NAME(char** args, const intptr_t* dims, const intptr_t* steps, void* data) { \

@@ -19,8 +19,8 @@ cdef extern from "alloca.h" nogil:
     void* alloca(size_t)
 
 cdef enum:
-    BLOCK_BYTES = 16384        # of all operands of a block: half of the smallest L1 cache
-    REGISTER_BYTES = 16384     # of all registers on a thread's stack
+    BLOCK_BYTES = 24576        # of all operands of a block: three quarters of the smallest L1 cache
+    REGISTER_BYTES = 24576     # of all registers on a thread's stack
     LONGEST_BLOCK = 2048
     LONG_ROW = 48              # elements: shorter rows are gathered
     RELEASE_NANOSECONDS = 20000    # worth leaving the GIL

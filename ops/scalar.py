@@ -155,14 +155,9 @@ def emit_sigmoid(steps, dtype, x):
     return steps.apply("reciprocal", steps.apply("add", exponential, steps.constant(1, steps.dtypes[exponential])))
 
 
-# Below these arguments exp does not overflow, and above them softplus(x) is x to the last bit.
-EXP_SAFE = {"float16": 10, "float32": 80, "float64": 700}
-
-
 def emit_softplus(steps, dtype, x):
-    """max(log1p(exp(min(x, safe))), x): softplus is never below x, and cancels nowhere."""
-    safe = steps.apply("minimum", x, steps.constant(EXP_SAFE[dtype], dtype))
-    return steps.apply("maximum", steps.apply("log1p", steps.apply("exp", safe)), x)
+    """log1p(exp(x)), which cancels nowhere; where exp overflows, softplus(x) is x to the last bit."""
+    return steps.apply_own("unless_overflow", dtype, steps.apply("log1p", steps.apply("exp", x)), x)
 
 
 exp = define("Exp", "exp", 1, rules.upgrade_to_float, "exp", lambda x, out, g: g * out, doc="Elementwise e**x.")

@@ -6,7 +6,7 @@ import numpy
 
 from phintys.graph.variable import Constant
 from phintys.ops import scalar
-from phintys.ops.dtypes import continuous_dtypes, uint_dtypes
+from phintys.ops.dtypes import continuous_dtypes, discrete_dtypes, uint_dtypes
 from phintys.ops.elementwise import Elemwise
 from phintys.ops.scalar_op import SCALAR_OPS
 from phintys.ops.tensor_type import TensorType
@@ -65,7 +65,7 @@ def constant(value, dtype, ndim):
     kind = _types.get((dtype, ndim))
     if kind is None:
         kind = _types[dtype, ndim] = TensorType(dtype, (True,) * ndim)
-    if isinstance(value, int):
+    if isinstance(value, int) and dtype in discrete_dtypes:
         value = numpy.asarray(value % 2 ** 64, "uint64").astype(dtype)      # integers wrap around
     return kind.make_constant(numpy.full((1,) * ndim, value, dtype))
 

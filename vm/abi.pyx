@@ -42,9 +42,22 @@ cdef extern from * nogil:
     static void phintys_guard_pool_in_fork(void) {
         pthread_atfork(phintys_lock_pool, phintys_unlock_pool, phintys_unlock_pool);
     }
+    /* From HUGE_PAGE * 2 on, mappings start at a huge page's border and ask for huge pages: a + 1 on 8 MB loses a fifth
+     * of its speed to misses of the address cache otherwise. */
+    enum { HUGE_PAGE = 1 << 21 };
     static inline void* phintys_map(size_t size) {
-        void* block = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        return block == MAP_FAILED ? NULL : block;
+        const int protection = PROT_READ | PROT_WRITE, flags = MAP_PRIVATE | MAP_ANONYMOUS;
+        const size_t spare = size >= 2 * HUGE_PAGE ? HUGE_PAGE : 0;
+        char* block = mmap(NULL, size + spare, protection, flags, -1, 0);
+        if (block == MAP_FAILED) return NULL;
+        if (spare) {
+            const size_t head = -(size_t)block & (HUGE_PAGE - 1);
+            if (head) munmap(block, head);
+            if (spare - head) munmap(block + head + size, spare - head);
+            block += head;
+            madvise(block, size, MADV_HUGEPAGE);
+        }
+        return block;
     }
     static inline void phintys_unmap(void* block, size_t size) { munmap(block, size); }
     """

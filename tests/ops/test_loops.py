@@ -104,6 +104,15 @@ def test_integer_power(dtype):
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("step", [1, 2])
+def test_unless_overflow(dtype, step):
+    value = numpy.array([1, numpy.inf, -numpy.inf, numpy.nan, 0] * 9, dtype)[::step]
+    other = numpy.arange(45).astype(dtype)[::step]
+    got = apply("unless_overflow", (dtype,) * 3, value, other)
+    numpy.testing.assert_array_equal(got, numpy.where(numpy.isposinf(value), other, value))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_round_half_away_from_zero(dtype):
     got = apply("round_half_away_from_zero", (dtype, dtype), [0.5, 1.5, -0.5, -2.5, 2.4, -2.6])
     numpy.testing.assert_array_equal(got, [1, 2, -1, -3, 2, -3])
@@ -131,7 +140,7 @@ def test_ufuncs_of_objects_are_refused():
 
 def test_every_own_loop_is_found():
     signatures = {"cast": ("int8", "float64"), "copy": ("int8", "int8"), "switch": ("bool", "int8", "int8", "int8"),
-                  "power": ("int8",) * 3, "round_half_away_from_zero": ("float64",) * 2,
+                  "power": ("int8",) * 3, "round_half_away_from_zero": ("float64",) * 2, "unless_overflow": ("float64",) * 3,
                   "real": ("complex64", "float32"), "imag": ("complex64", "float32"),
                   "complex": ("float32", "float32", "complex64")}
     assert signatures.keys() == OWN_LOOPS.keys()
