@@ -45,7 +45,7 @@ class Pair:
     ``arguments`` holds a variable for t and for -t, where there is one; ``factors`` are the factors accounted for.
     """
 
-    __slots__ = ("form", "plus", "minus", "exponential", "arguments", "sigmoids", "factors", "repeats")
+    __slots__ = ("form", "plus", "minus", "exponential", "arguments", "sigmoids", "factors", "functions", "repeats")
 
     def __init__(self, form):
         self.form = form
@@ -53,13 +53,15 @@ class Pair:
         self.arguments = [None, None]
         self.sigmoids = [None, None]
         self.factors = []
+        self.functions = set()         # the factors as functions of t: (key, negative)
         self.repeats = False           # whether two factors are the same function of the same t
 
     def take(self, factor, powers, negative, exponent):
         """Account for ``factor ** exponent``, whose argument is -t when ``negative``."""
         argument, plus, minus, exponential = powers
-        self.repeats = self.repeats or any([key(other) == key(factor) and same == negative
-                                            for other, _, same in self.factors])
+        function = key(factor), negative
+        self.repeats = self.repeats or function in self.functions
+        self.functions.add(function)
         self.arguments[negative] = self.arguments[negative] or argument
         if plus:
             self.sigmoids[negative] = factor
@@ -117,23 +119,30 @@ def pairs_of(powers):
     found = [item for item in found if item[1] is not None]
     if not any([plus or minus for _, (_, plus, minus, _), _ in found]):
         return []
-    pairs = []
+    pairs = {}
     for factor, inner, exponent in found:
         pair, negative = find_pair(pairs, linear_form(inner[0]))
         pair.take(factor, inner, negative, exponent)
-    return [pair for pair in pairs if any([key(factor) != "exp" for factor, _, _ in pair.factors])]
+    return [pair for pair in pairs.values() if any([key(factor) != "exp" for factor, _, _ in pair.factors])]
 
 
 def find_pair(pairs, form):
-    """The pair for arguments of this form, made if need be, and whether the form is the pair's negative."""
-    negative = opposite(form)
-    for pair in pairs:
-        if pair.form == form:
-            return pair, False
-        if pair.form == negative:
-            return pair, True
-    pairs.append(Pair(form))
-    return pairs[-1], False
+    """The pair for arguments of this form in a dict of pairs by their `signature`, made if need be, and whether the
+    form is the pair's negative.
+    """
+    mine = signature(form)
+    if mine in pairs:
+        return pairs[mine], False
+    negative = signature(opposite(form))
+    if negative in pairs:
+        return pairs[negative], True
+    pairs[mine] = Pair(form)
+    return pairs[mine], False
+
+
+def signature(form):
+    """A linear form as a key of dicts."""
+    return frozenset(form.items())
 
 
 def stabilized(product):

@@ -10,6 +10,7 @@ from phintys.graph.variable import Constant
 from phintys.vm.emitter import Emitter
 from phintys.vm.opcodes import NUMBER, RESULT_EMPTIES
 from phintys.vm.program import INSTRUCTION_FORMAT, CellLayout, Program
+from phintys.vm.schedule import schedule
 from phintys.vm.verifier import verify
 
 OBJECT_TYPENUM = -1        # the layout of a cell that holds a Python object
@@ -55,11 +56,6 @@ def _index(items, wanted):
 
 def _contains(items, wanted):
     return any(item is wanted for item in items)
-
-
-def schedule(fgraph):
-    """The order in which nodes run."""
-    return fgraph.toposort()
 
 
 def assign_cells(fgraph, nodes, n_arguments):

@@ -1,0 +1,138 @@
+"""The order in which nodes run: any order that respects the graph is right; this picks one that holds little memory.
+
+Sizes are not known when a function is compiled, so a value weighs by its rank: nothing for rank 0, which lives in its
+cell, one for a vector, a row's worth more for each further rank. Arguments, shared values, constants and results weigh
+nothing, because no order can free them early. A view weighs nothing and keeps what it looks at alive.
+
+The greedy order runs, of the nodes that are ready, the one that frees most: a chain is followed to its end before another
+starts, and the gradient of a weight is computed as soon as that frees its factor. It is compared with the graph's own
+depth-first order by the peak that both would reach, and the better one is taken.
+"""
+from heapq import heapify, heappop, heappush
+
+ROW = 64                # how many vectors a matrix counts for, and so on
+
+
+def schedule(fgraph):
+    """The nodes of a graph in the order in which they will run.
+
+    Parameters
+    ----------
+    fgraph : FunctionGraph
+
+    Returns
+    -------
+    list of Apply
+    """
+    nodes = fgraph.toposort()
+    if len(nodes) < 3:
+        return nodes
+    values = _Values(fgraph, nodes)
+    greedy = _greedy_order(nodes, values)
+    return greedy if values.peak(greedy) < values.peak(nodes) else nodes
+
+
+def weight_of(variable):
+    """What a value weighs."""
+    layout = variable.type.layout
+    return 0 if layout is None or layout[1] == 0 else ROW ** (min(layout[1], 8) - 1)
+
+
+class _Values:
+    """Which memory each node reads and makes; aliases of one memory go by their root."""
+
+    def __init__(self, fgraph, nodes):
+        self.weight = {}                # root → weight; roots that no order frees are not in here
+        self.reads = {}                 # node → roots in `weight` it reads
+        self.readers = {}               # root → nodes that read it
+        self.makes = {}                 # node → roots in `weight` it makes
+        root = {}
+        for node in nodes:
+            view_map = node.op.view_map
+            read = []
+            for variable in node.inputs:
+                found = root.get(variable)
+                if found is not None and found not in read:
+                    read.append(found)
+            self.reads[node] = read
+            made = self.makes[node] = []
+            for position, variable in enumerate(node.outputs):
+                if position in view_map:
+                    root[variable] = root.get(node.inputs[view_map[position][0]])
+                    continue
+                root[variable] = variable
+                self.weight[variable] = weight_of(variable)
+                self.readers[variable] = []
+                made.append(variable)
+        for variable in fgraph.outputs:
+            kept = root.get(variable)
+            if kept is not None:
+                self.weight[kept] = 0
+        for node in nodes:
+            for variable in self.reads[node]:
+                self.readers[variable].append(node)
+
+    def peak(self, order):
+        """The largest weight alive at once."""
+        left = {variable: len(readers) for variable, readers in self.readers.items()}
+        alive = peak = 0
+        for node in order:
+            for variable in self.makes[node]:
+                alive += self.weight[variable]
+            peak = max(peak, alive)
+            for variable in self.reads[node]:
+                left[variable] -= 1
+                if not left[variable]:
+                    alive -= self.weight[variable]
+            for variable in self.makes[node]:
+                if not left[variable]:                  # nobody reads it
+                    alive -= self.weight[variable]
+        return peak
+
+
+def _greedy_order(nodes, values):
+    """Of the ready nodes always the one that frees most; among equals the first in the graph's own order."""
+    number = {node: position for position, node in enumerate(nodes)}
+    weight, reads = values.weight, values.reads
+    left = {variable: len(readers) for variable, readers in values.readers.items()}
+    # The sum of the numbers of those who still have to read a value names the last of them.
+    waiting = {variable: sum([number[node] for node in readers]) for variable, readers in values.readers.items()}
+    gain = [-sum([weight[variable] for variable in values.makes[node]]) for node in nodes]
+    for variable, count in left.items():
+        if count == 1:
+            gain[waiting[variable]] += weight[variable]
+    unmet, followers = _dependencies(nodes, number)
+    heap = [(-gain[position], position) for position, count in enumerate(unmet) if count == 0]
+    heapify(heap)
+    order, done = [], [False] * len(nodes)
+    while heap:
+        _, position = heappop(heap)
+        if done[position]:                              # an older entry of a node whose gain has grown since
+            continue
+        done[position] = True
+        node = nodes[position]
+        order.append(node)
+        for variable in reads[node]:
+            left[variable] -= 1
+            waiting[variable] -= position
+            if left[variable] == 1 and weight[variable]:
+                last = waiting[variable]
+                gain[last] += weight[variable]
+                if unmet[last] == 0:
+                    heappush(heap, (-gain[last], last))
+        for follower in followers[position]:
+            unmet[follower] -= 1
+            if unmet[follower] == 0:
+                heappush(heap, (-gain[follower], follower))
+    return order
+
+
+def _dependencies(nodes, number):
+    """(how many nodes each waits for, who waits for each), by number."""
+    unmet, followers = [0] * len(nodes), [[] for _ in nodes]
+    for position, node in enumerate(nodes):
+        for owner in {variable.owner for variable in node.inputs}:
+            if owner is not None and owner in number:
+                unmet[position] += 1
+                followers[number[owner]].append(position)
+    return unmet, followers
