@@ -51,6 +51,14 @@ class GradientError(Exception):
                 f"    rel. error = {self.rel_err}, rel. tolerance = {self.rel_tol}\n{details}")
 
 
+class NotScalarConstantError(Exception):
+    """A variable is not known to hold one number, whatever the inputs are."""
+
+
+class EmptyConstantError(NotScalarConstantError):
+    """A constant has no elements, so it holds no number."""
+
+
 class OptimizationError(Exception):
     """A rewrite failed, or rewriting does not come to an end."""
 

@@ -1,4 +1,7 @@
-"""Topological order of Apply nodes: the one walk that everything else is built on."""
+"""Topological order of Apply nodes: the one walk that everything else is built on.
+
+``general_toposort`` orders anything by a function that tells what comes before what.
+"""
 from phintys.graph.errors import InconsistencyError
 
 
@@ -48,4 +51,49 @@ def io_toposort(inputs, outputs, orderings=None, known=()):
         else:
             opened.add(node)
             pending.extend(needed)
+    return order
+
+
+def general_toposort(outputs, dependencies):
+    """Everything that ``outputs`` depend on, these included, each thing after its dependencies.
+
+    Parameters
+    ----------
+    outputs : iterable
+        Hashable things, for instance variables.
+    dependencies : callable
+        From a thing to the list of things that come before it; None stands for an empty list.
+
+    Returns
+    -------
+    list
+        Of the things that can come next, those found last from the outputs on come first.
+
+    Raises
+    ------
+    InconsistencyError
+        If a thing depends on itself.
+    """
+    waiting_for, needed_by, ready, pending = {}, {}, [], list(outputs)
+    for thing in pending:                           # grows while it is walked: breadth first
+        if thing in waiting_for:
+            continue
+        needed = list(dependencies(thing) or ())
+        waiting_for[thing] = len(needed)
+        for other in needed:
+            needed_by.setdefault(other, []).append(thing)
+        pending.extend(needed)
+        if not needed:
+            ready.append(thing)
+    order = []
+    while ready:
+        thing = ready.pop()
+        order.append(thing)
+        for other in needed_by.get(thing, ()):
+            waiting_for[other] -= 1
+            if not waiting_for[other]:
+                ready.append(other)
+    if len(order) < len(waiting_for):
+        raise InconsistencyError("graph contains cycles: "
+                                 f"{[thing for thing, count in waiting_for.items() if count][0]} depends on itself")
     return order

@@ -247,7 +247,7 @@ def _equal_here(x, y):
             and len(x.owner.inputs) == len(y.owner.inputs))
 
 
-def is_same_graph(first, second, givens=None):
+def is_same_graph(first, second, givens=None, debug=False):
     """Whether two variables are computed in the same way from the same inputs.
 
     Parameters
@@ -255,15 +255,25 @@ def is_same_graph(first, second, givens=None):
     first, second : Variable
     givens : dict or list of pairs, optional
         Variable to what is put in its place, in both graphs, before they are compared.
+    debug : bool
+        Compare a second time, the other way round.
 
     Returns
     -------
     bool
         Merging is considered (``x + x`` is the same however often ``x`` was written down), algebra is not.
+
+    Raises
+    ------
+    AssertionError
+        If ``debug`` and the two comparisons disagree.
     """
     if givens:
         first, second = clone_replace([first, second], dict(givens), strict=False)
-    return equal_computations([first], [second])
+    same = equal_computations([first], [second])
+    if debug and equal_computations([second], [first]) != same:
+        raise AssertionError(f"{first} and {second} compare differently the other way round")
+    return same
 
 
 # ---- connections and views -------------------------------------------------------------------------------------------

@@ -91,7 +91,7 @@ class Variable(GraphVariable):
         """
         values = {} if inputs_to_values is None else inputs_to_values
         inputs = tuple(sorted(values, key=id))
-        functions = self.__dict__.setdefault("_functions", {})
+        functions = self.__dict__.setdefault("_fn_cache", {})
         if inputs not in functions:
             # The top floor is not imported from here; whoever has a graph to evaluate has imported it.
             functions[inputs] = sys.modules["phintys"].function(list(inputs), self)
@@ -146,7 +146,7 @@ class Variable(GraphVariable):
     # ---- state -------------------------------------------------------------------------------------------------------
     def __getstate__(self):
         state = self.__dict__.copy()
-        state.pop("_functions", None)
+        state.pop("_fn_cache", None)
         state.pop("_number", None)                  # of this process; a copy takes another one
         if "_position" in state:
             state["_position"] = resolve(state["_position"])
@@ -159,7 +159,7 @@ class Variable(GraphVariable):
     def __copy__(self):
         copied = self.__class__.__new__(self.__class__)
         copied.__dict__.update(self.__dict__)
-        for own in ("_functions", "_number"):
+        for own in ("_fn_cache", "_number"):
             copied.__dict__.pop(own, None)
         return copied
 

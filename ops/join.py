@@ -53,6 +53,9 @@ class MakeVector(Op):
         return [self(*[value.zeros_like() if point is None else point for value, point in zip(inputs, eval_points)])]
 
 
+make_vector = MakeVector()
+
+
 def stack(tensors, axis=0):
     """Scalars side by side, as a vector.
 

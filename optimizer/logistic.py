@@ -20,7 +20,7 @@ from phintys.optimizer.sums import linear_form, negated, opposite, sum_of
 from phintys.optimizer.values import apply_op, constant_value, is_inexact, key, readers_in
 
 LARGEST_SUM = 16               # a product is distributed over at most so many terms
-NEARBY = 32                    # shared products are looked into while a product stands for at most so many nodes
+NEARBY = 32                    # of what others read, too, or a larger tree holds, so many nodes are looked into
 
 
 def logistic_powers(factor):
@@ -115,15 +115,20 @@ class Pair:
 
 def pairs_of(powers):
     """The `Pair` objects of a product's powers that involve a sigmoid or 1 + exp."""
-    found = [(factor, logistic_powers(factor), exponent) for factor, exponent in powers.items()]
-    found = [item for item in found if item[1] is not None]
-    if not any([plus or minus for _, (_, plus, minus, _), _ in found]):
+    if not any([key(factor) in _BESIDE_EXP and logistic_powers(factor) for factor in powers]):
         return []
+    return [pair for pair in all_pairs(powers).values() if any([key(factor) != "exp" for factor, _, _ in pair.factors])]
+
+
+def all_pairs(powers):
+    """The `Pair` objects of a product's powers, those of an exp alone, too, in a dict by their `signature`."""
     pairs = {}
-    for factor, inner, exponent in found:
-        pair, negative = find_pair(pairs, linear_form(inner[0]))
-        pair.take(factor, inner, negative, exponent)
-    return [pair for pair in pairs.values() if any([key(factor) != "exp" for factor, _, _ in pair.factors])]
+    for factor, exponent in powers.items():
+        inner = logistic_powers(factor)
+        if inner is not None:
+            pair, negative = find_pair(pairs, linear_form(inner[0]))
+            pair.take(factor, inner, negative, exponent)
+    return pairs
 
 
 def find_pair(pairs, form):
@@ -163,78 +168,98 @@ def stabilized(product):
 
 
 def distributed(product, like, readers):
-    """``(A/S(t) + B) * S(t) -> A + B*S(t)`` as a Product, or None where no term of a sum cancels a factor."""
-    for factor, exponent in product.powers.items():
-        if exponent == 1 and key(factor) in ("add", "sub") and factor.type.dtype == like.type.dtype:
-            inner = sum_of(factor, readers)
-            if len(inner.terms) <= LARGEST_SUM:
-                result = _distribute_over(product, factor, inner, like, readers)
-                if result is not None:
-                    return result
-    return None
+    """``(A/S(t) + B) * S(t) -> A + B*S(t)`` as a Product, or None where no term of a sum cancels a factor.
+
+    All sums among the factors are looked at in one go: a gradient through a long chain is one product of them all.
+    """
+    factors = [factor for factor, exponent in product.powers.items()
+               if exponent == 1 and key(factor) in ("add", "sub") and factor.type.dtype == like.type.dtype
+               and logistic_powers(factor) is None]
+    pairs = all_pairs(product.powers) if factors else {}
+    result = None
+    for factor in factors:
+        found = _distribute_over(factor, pairs, like, readers) if pairs else None
+        if found is not None:
+            total, moved = found
+            result = result or product.copy()
+            for gone in [factor] + moved:
+                del result.powers[gone]
+            result.multiply(total, 1)
+    return result
 
 
-def _distribute_over(product, factor, inner, like, readers):
-    outer = {other: exponent for other, exponent in product.powers.items() if other is not factor}
-    terms = []
-    for sign, variable in inner.terms:
-        term = product_of(variable, readers)
-        term.coefficient = term.coefficient * sign
-        terms.append(term)
-    moved = _cancelling(outer, terms)
-    if not moved:
+def _distribute_over(factor, pairs, like, readers):
+    """``(sum, moved factors)`` where factors of ``pairs`` moved into the sum ``factor``, or None; pairs that moved go
+    from the dict.
+    """
+    inner = sum_of(factor, readers, NEARBY)
+    if len(inner.terms) > LARGEST_SUM:
         return None
-    if inner.constant:
-        constant = Product()
-        constant.coefficient = inner.constant
-        terms.append(constant)
-    mover, rest = Product(), Product()
-    mover.powers = {other: exponent for other, exponent in outer.items() if other in moved}
-    mover.leaves = product.leaves
+    terms = _signed_products(inner, readers)
+    signatures = _cancelling(pairs, terms)
+    if not signatures:
+        return None
+    mover = Product()
+    for name in signatures:
+        for moved, exponent, _ in pairs[name].factors:
+            mover.multiply(moved, exponent)
+    mover.leaves = [factor] + list(mover.powers)
+    pattern = tuple(map(all, zip(*[leaf.type.broadcastable for leaf in mover.leaves])))
+    total = _moved_into(terms, inner.constant, mover, like.type.clone(broadcastable=pattern)())
+    if total is None:
+        return None
+    for name in signatures:
+        del pairs[name]
+    return total, list(mover.powers)
+
+
+def _moved_into(terms, constant, mover, like):
+    """The sum of ``mover`` times each of the terms, or None if something would still be divided by a probability."""
+    if constant:
+        alone = Product()
+        alone.coefficient = constant
+        terms = terms + [alone]
     built = []
     for term in terms:
         term = term.times(mover)
         if any([min(pair.exponents()) < 0 for pair in pairs_of(term.powers)]):
-            return None                # something would still be divided by a probability
+            return None
         variable = products.build(stabilized(term) or term, like)
         if variable is None:
             return None
         built.append((1, variable))
-    total = sums.build(built, 0, product.leaves, like)
-    if total is None:
-        return None
-    rest.coefficient, rest.leaves = product.coefficient, product.leaves
-    rest.powers = {other: exponent for other, exponent in outer.items() if other not in moved}
-    rest.multiply(total, 1)
-    return rest
+    return sums.build(built, 0, mover.leaves, like)
 
 
-def _cancelling(outer, terms):
-    """The logistic factors among ``outer`` whose exponents have the other sign in one of the terms."""
-    moved = set()
+def _signed_products(total, readers):
+    """The terms of a sum as products; of large shared ones, as much as is near."""
+    terms = []
+    for sign, variable in total.terms:
+        term = product_of(variable, readers, NEARBY)
+        term.coefficient = term.coefficient * sign
+        terms.append(term)
+    return terms
+
+
+def _cancelling(pairs, terms):
+    """The signatures of those ``pairs`` whose exponents have another sign in one of the terms."""
+    found = {}
     for term in terms:
-        joint = dict(outer)
-        joint.update({factor: 0 for factor in term.powers if factor not in outer})
-        pairs = pairs_of(joint)
-        for pair in pairs:
-            inside = [(factor, term.powers[factor]) for factor, _, _ in pair.factors if factor in term.powers]
-            outside = [(factor, outer[factor]) for factor, _, _ in pair.factors if factor in outer]
-            if inside and outside and _opposed(pair, inside, outside):
-                moved.update([factor for factor, _ in outside])
-    return moved
+        for inside in all_pairs(term.powers).values():
+            for name, negative in ((signature(inside.form), False), (signature(opposite(inside.form)), True)):
+                if name in pairs and _opposed(inside, pairs[name], negative):
+                    found[name] = None
+    return list(found)
 
 
-def _opposed(pair, inside, outside):
-    """Whether S(t) or S(-t) has exponents of different signs in the two lists of factors."""
-    sums_of_powers = []
-    for factors in (inside, outside):
-        part = Pair(pair.form)
-        for factor, exponent in factors:
-            inner = logistic_powers(factor)
-            part.take(factor, inner, linear_form(inner[0]) != pair.form, exponent)
-        sums_of_powers.append(part.exponents())
-    (a, b), (c, d) = sums_of_powers
-    return a * c < 0 or b * d < 0
+def _opposed(inside, outside, negative):
+    """Whether S(t) or S(-t) has exponents of different signs in two pairs, of which one may be written for -t."""
+    if all([key(factor) == "exp" for factor, _, _ in inside.factors + outside.factors]):
+        return False
+    (plus, minus), (first, second) = inside.exponents(), outside.exponents()
+    if negative:
+        plus, minus = minus, plus
+    return plus * first < 0 or minus * second < 0
 
 
 def _within(fgraph, variable, keys):
@@ -270,14 +295,10 @@ def complement(fgraph, node):
     if not is_inexact(out) or _within(fgraph, out, _SUMS):
         return None
     readers = readers_in(fgraph)
-    total = sum_of(out, readers)
+    total = sum_of(out, readers, NEARBY)
     if len(total.terms) > LARGEST_SUM or not any([key(term) in _MAY_HOLD_SIGMOID for _, term in total.terms]):
         return None
-    terms = []
-    for sign, variable in total.terms:
-        term = product_of(variable, readers)
-        term.coefficient = term.coefficient * sign
-        terms.append(term)
+    terms = _signed_products(total, readers)
     constant = Product()
     constant.coefficient = total.constant
     found = _complementary(terms + [constant])
@@ -295,6 +316,7 @@ def complement(fgraph, node):
     return sums.build(kept + [(1, variable)], 0 if whole is constant else total.constant, total.leaves, out)
 
 
+_BESIDE_EXP = frozenset(["sigmoid", "add"])
 _FRACTIONS = products.KEYS - {"neg"}
 _SUMS = sums.KEYS - {"neg"}
 _MAY_HOLD_SIGMOID = products.KEYS | {"sigmoid"}

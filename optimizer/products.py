@@ -52,13 +52,21 @@ class Product:
         else:
             del powers[factor]
 
+    def copy(self):
+        """A product of the same factors, to be changed."""
+        result = Product()
+        result.coefficient = self.coefficient
+        result.powers = dict(self.powers)
+        result.leaves = list(self.leaves)
+        result.operations = self.operations
+        return result
+
     def times(self, other):
         """The product of two products."""
-        result = Product()
+        result = self.copy()
         result.coefficient = self.coefficient * other.coefficient
-        result.powers = dict(self.powers)
-        result.leaves = self.leaves + other.leaves
-        result.operations = self.operations + other.operations + 1
+        result.leaves.extend(other.leaves)
+        result.operations += other.operations + 1
         for factor, exponent in other.powers.items():
             result.multiply(factor, exponent)
         return result

@@ -24,7 +24,7 @@ class Sum:
         self.constants = 0             # how many constants there were
 
 
-def sum_of(root, readers):
+def sum_of(root, readers, nearby=None):
     """The normal form of ``root``; parameters as in `products.product_of`."""
     result, dtype = Sum(), root.type.dtype
     stack = [(1, root)]
@@ -38,7 +38,8 @@ def sum_of(root, readers):
             continue
         name = key(variable)
         if name in KEYS and not is_unsigned(variable) and (name == "neg" or (
-                variable.type.dtype == dtype and (variable is root or readers(variable) == 1))):
+                variable.type.dtype == dtype and (variable is root or (
+                    readers(variable) == 1 and (nearby is None or result.operations < nearby))))):
             result.operations += 1
             inputs = variable.owner.inputs
             if name == "neg":

@@ -17,3 +17,6 @@ cdef class Container:
     cdef void store(self, Context* context, Cell* source) noexcept nogil
     cdef object _lent_array(self)
     cdef int _copy_in(self, value) except -1
+
+# `target` gets a reference to the object of `source`.
+cdef void copy_object(Cell* target, Cell* source) noexcept with gil

@@ -125,7 +125,7 @@ cdef class Container:
         cdef Cell* cell = &self.cell
         cdef int axis
         if cell.flags & CELL_OBJECT:
-            load_object(target, cell)
+            copy_object(target, cell)
             return
         for axis in range(2 * cell.ndim):
             target.shape[axis] = cell.shape[axis]
@@ -190,11 +190,11 @@ cdef class Container:
         return Container, (self.type, self.get(), self.name, self.readonly, self.strict, self.allow_downcast)
 
 
-cdef void load_object(Cell* target, Cell* cell) noexcept with gil:
+cdef void copy_object(Cell* target, Cell* source) noexcept with gil:
     cdef PyObject* old = target.object
-    if cell.object != NULL:
-        Py_INCREF(<object>cell.object)
-    target.object = cell.object
+    if source.object != NULL:
+        Py_INCREF(<object>source.object)
+    target.object = source.object
     target.data = <char*>target.value
     Py_XDECREF(old)
 

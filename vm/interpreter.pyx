@@ -16,7 +16,7 @@ from phintys.vm.abi cimport (
     CELL_OBJECT, CELL_READONLY, RESULT_COPY_BYTES, Cell, Context, Kernel, allocate, buffer_references,
     cell_borrow_array, cell_hold_array, cell_init, cell_is_contiguous, cell_size, cell_to_array, cell_to_result,
     context_clear, context_init, drop)
-from phintys.vm.container cimport Container
+from phintys.vm.container cimport Container, copy_object
 
 include "opcodes.pxi"
 
@@ -283,15 +283,6 @@ cdef int copy_memory(Context* context, Cell* target, Cell* source) except -1 nog
             index[axis] = 0
             axis -= 1
     return 0
-
-
-cdef void copy_object(Cell* target, Cell* source) noexcept with gil:
-    cdef PyObject* old = target.object
-    if source.object != NULL:
-        Py_INCREF(<object>source.object)
-    target.object = source.object
-    target.data = <char*>target.value
-    Py_XDECREF(old)
 
 
 cdef int copy_cell(Machine* machine, const Instruction* at) except -1 nogil:

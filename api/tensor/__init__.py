@@ -3,12 +3,16 @@
 Names only: each is defined in the file of its family under ``phintys.ops``. Many names are Python's own (``sum``,
 ``abs``, ``round``); import the namespace, not its names.
 """
+from importlib import import_module
+
 from phintys.gradient import Lop, Rop, consider_constant, grad, numeric_grad, verify_grad
+from phintys.graph.errors import EmptyConstantError, NotScalarConstantError
 from phintys.graph.variable import Constant, Variable
 from phintys.ops.allocation import (
     ARange, Alloc, AllocEmpty, Eye, alloc, arange, empty, eye, full, full_like, identity_like, ones, zeros)
 from phintys.ops.blas import Dot, dot, outer, tensordot
 from phintys.ops.constant import AsTensorError, as_tensor_variable, constant
+from phintys.ops.constant_value import extract_constant, get_scalar_constant_value, get_vector_length
 from phintys.ops.dtypes import (
     complex_dtypes, continuous_dtypes, discrete_dtypes, float_dtypes, int_dtypes, integer_dtypes, uint_dtypes)
 from phintys.ops.elementwise import Elemwise
@@ -35,7 +39,26 @@ from phintys.ops.tensor_type import TensorType
 from phintys.scalar import upcast
 from phintys.shared import ScalarSharedVariable, TensorSharedVariable
 from phintys.shared import tensor_constructor as _shared
+from phintys.submodules import submodules
 from phintys.tensor import elemwise, nnet
 from phintys.tensor.constructors import *  # noqa: F403
 
-Tensor = TensorType
+as_tensor, Tensor = as_tensor_variable, TensorType
+
+# Theano's submodules; `var` is also a function, and that is what T.var means.
+_modules = submodules(__name__, {"basic": "phintys.tensor", "sharedvar": "phintys.shared",
+                                 "subtensor": "phintys.ops.subtensor", "type": "phintys.ops.tensor_type",
+                                 "var": "phintys.ops.operators"})
+globals().update({name: module for name, module in _modules.items() if name != "var"})
+
+_ON_DEMAND = ("blas", "inplace", "opt")
+
+
+def __getattr__(name):
+    if name not in _ON_DEMAND:
+        raise AttributeError(f"module 'phintys.tensor' has no attribute {name!r}")
+    return import_module("phintys.tensor." + name)
+
+
+def __dir__():
+    return sorted({*globals(), *_ON_DEMAND})

@@ -69,11 +69,11 @@ def test_attributes_of_subclasses_travel(duplicate):
     assert made.extra == [1] and made.owner.extra == {"a": 2} and isinstance(made, ToyVariable)
 
 
-def test_compiled_functions_and_numbers_stay_behind(duplicate):
+def test_compiled_fn_cache_and_numbers_stay_behind(duplicate):
     x = scalar("x")
-    x._functions = {(): lambda: None}
+    x._fn_cache = {(): lambda: None}
     made = duplicate(x)
-    assert not hasattr(made, "_functions") and made.auto_name != x.auto_name
+    assert not hasattr(made, "_fn_cache") and made.auto_name != x.auto_name
 
 
 class Unpicklable(Negate):

@@ -1,0 +1,21 @@
+"""Theano's name ``gof`` for the graph classes: names only, everything is defined in ``phintys.graph``."""
+from phintys.gof import graph
+from phintys.graph.apply import Apply
+from phintys.graph.errors import InconsistencyError, MethodNotDefined, MissingInputError
+from phintys.graph.function_graph import FunctionGraph
+from phintys.graph.op import Op
+from phintys.graph.type import Generic, Type, generic
+from phintys.graph.valueless_types import DisconnectedType, NullType
+from phintys.graph.variable import Constant, Variable
+from phintys.optimizer.database import Query
+from phintys.submodules import submodules
+from phintys.vm.container import Container
+
+_modules = submodules(__name__, {"fg": "phintys.graph.function_graph", "null_type": "phintys.graph.valueless_types",
+                                 "op": "phintys.graph.op", "type": "phintys.graph.type",
+                                 "utils": "phintys.graph.errors"})
+globals().update(_modules)
+
+__all__ = ["Apply", "Constant", "Container", "DisconnectedType", "FunctionGraph", "Generic", "InconsistencyError",
+           "MethodNotDefined", "MissingInputError", "NullType", "Op", "Query", "Type", "Variable", "generic", "graph",
+           *_modules]
