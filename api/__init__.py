@@ -10,6 +10,8 @@ What is rarely needed (``phintys.printing``, ``phintys.gof``, ...) is imported w
 """
 from importlib import import_module
 
+import numpy
+
 from phintys.function import function
 from phintys.function_maker import Function, FunctionMaker
 from phintys.graph.apply import Apply
@@ -33,7 +35,7 @@ __version__ = "0.1.0"
 # Name → the module that has it, or is it.
 _ON_DEMAND = {"tensor": "tensor", "scalar": "scalar", "printing": "printing", "gof": "gof", "gradient": "gradient",
               "compile": "compile", "memory": "memory", "pp": "printing", "pprint": "printing",
-              "debugprint": "printing", "get_include": "include_path"}
+              "debugprint": "printing", "get_include": "include_path", "configdefaults": "configdefaults"}
 
 
 def __getattr__(name):
@@ -67,6 +69,11 @@ def dot(l, r):
         if product is not NotImplemented:
             return product
     raise NotImplementedError("Dot failed for the following reasons:", tuple(reasons))
+
+
+def _asarray(a, dtype, order=None):
+    """``a`` as an array of ``dtype``, where "floatX" means ``config.floatX``; copied only if it must be."""
+    return numpy.asarray(a, dtype=config.floatX if dtype == "floatX" else dtype, order=order)
 
 
 def get_scalar_constant_value(v):

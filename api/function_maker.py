@@ -31,9 +31,13 @@ class Function(Callable):
         With ``maker.fgraph``, the compiled graph, and ``maker.inputs``, ``maker.outputs``, ``maker.mode``.
     name : str
     profile : None
+    trust_input : bool
+        Theano's wish to leave the check of arguments out. They are checked all the same: that takes less time than
+        anything that could be gained.
     """
 
     profile = None
+    trust_input = False
 
     def __init__(self, maker, program, arguments):
         self.maker = maker

@@ -16,6 +16,7 @@ verify_grad = make_verify_grad(function, TensorType)
 
 __all__ = ["ConsiderConstant", "DisconnectedGrad", "DisconnectedInputError", "DisconnectedType", "GradClip",
            "GradScale", "GradientError", "Lop", "NullType", "NullTypeGradError", "Rop", "UndefinedGrad", "ZeroGrad",
-           "consider_constant", "consider_constant_", "disconnected_grad", "disconnected_grad_", "disconnected_type", "format_as", "grad", "grad_clip",
-           "grad_not_implemented", "grad_scale", "grad_undefined", "null_type", "numeric_grad", "subgraph_grad",
-           "undefined_grad", "undefined_grad_", "verify_grad", "zero_grad", "zero_grad_"]
+           "consider_constant", "consider_constant_", "disconnected_grad", "disconnected_grad_", "disconnected_type",
+           "format_as", "grad", "grad_clip", "grad_not_implemented", "grad_scale", "grad_undefined", "null_type",
+           "numeric_grad", "subgraph_grad", "undefined_grad", "undefined_grad_", "verify_grad", "zero_grad",
+           "zero_grad_"]

@@ -122,7 +122,7 @@ def _first(node, index):
 
 
 def _elementwise(node, index):
-    if node.op.scalar_op is scalar.second.scalar_op:
+    if node.op.scalar_op is scalar.second:
         return node.inputs[1:], lambda value: value.astype(node.outputs[0].type.dtype)
     return node.inputs, lambda *values: _computed(node.op.scalar_op.elementwise, values)[index]
 

@@ -14,24 +14,17 @@ graph, no op and no program. What it fixes:
 from cpython.ref cimport PyObject
 from numpy cimport npy_intp
 
+from phintys.vm.pool cimport SMALL_CLASSES, Buffer
+
 cdef enum:
     ABI_VERSION = 1            # bumped whenever a struct or a signature below changes
     INLINE_BYTES = 16          # one complex128
     RESULT_COPY_BYTES = 1024   # results up to here are copied into NumPy's own memory, which has less to set up
-    SMALL_CLASSES = 64         # pool size classes a context keeps for itself: multiples of 64 bytes up to 4096
 
 cdef enum CellFlag:
     CELL_READONLY = 1          # a constant or a protected argument: no kernel may write to its memory
     CELL_OBJECT = 2            # the value is `object`, not an array
     CELL_DEVICE = 4            # room for the GPU: `data` is a device address
-
-cdef struct Buffer:
-    char* data
-    size_t capacity
-    long references            # changed atomically
-    PyObject* owner            # who keeps foreign memory alive; NULL for pool memory
-    Buffer* next               # link of a free list
-    int size_class             # -1: foreign; 1..64: small; 0: large
 
 cdef struct Cell:
     char* data
@@ -123,8 +116,3 @@ cdef int cell_hold_array(Context* context, Cell* cell, object array) except -1
 cdef object cell_to_result(Cell* cell)
 # An array over the cell's memory, or a copy of an inline value; safe to keep.
 cdef object cell_to_array(Cell* cell)
-cdef object buffer_as_base(Buffer* buffer)
-cdef Buffer* buffer_acquire(size_t size) noexcept nogil          # from the pool; NULL when there is no memory
-cdef void buffer_retain(Buffer* buffer) noexcept nogil
-cdef void buffer_release(Buffer* buffer) noexcept nogil          # back to the pool when nobody is left
-cdef long buffer_references(Buffer* buffer) noexcept nogil

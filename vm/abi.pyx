@@ -1,9 +1,7 @@
-"""Memory and cells: the body of the contract in ``abi.pxd``.
+"""Cells, contexts and kernels: the body of the contract in ``abi.pxd``.
 
-The pool keeps freed blocks for the next request, because the kernel charges more for fresh pages than arithmetic costs
-(8 MB: 3.3 ms of page faults around 0.5 ms of work). Blocks up to 4096 bytes have 64-byte size classes and are kept by the
-frame that freed them, without a lock; up to 256 KiB there are eight classes per doubling; above, blocks are whole pages
-mapped one by one and found by best fit. What the pool keeps is bounded by ``set_pool_limit``.
+Memory comes from ``pool.pyx``. Blocks up to 4096 bytes are kept by the frame that freed them, so that programs over small
+arrays take no lock.
 """
 cimport cython
 cimport numpy as cnp
@@ -13,6 +11,8 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 from numpy cimport npy_intp
 
+from phintys.vm.pool cimport (
+    buffer_acquire, buffer_forsake, buffer_give_back, buffer_of_owner, buffer_references, buffer_release, buffer_retain)
 from phintys.vm.workers cimport workers_run
 
 cnp.import_array()
@@ -27,247 +27,13 @@ cdef extern from "numpy/arrayobject.h":
     int NPY_ARRAY_WRITEABLE
     int NPY_ARRAY_ALIGNED
 
-cdef extern from * nogil:
-    """
-    #include <pthread.h>
-    #include <stdlib.h>
-    #include <sys/mman.h>
-    static inline void phintys_retain(long* count) { __atomic_fetch_add(count, 1, __ATOMIC_RELAXED); }
-    static inline long phintys_release(long* count) { return __atomic_sub_fetch(count, 1, __ATOMIC_ACQ_REL); }
-    static inline long phintys_read(long* count) { return __atomic_load_n(count, __ATOMIC_ACQUIRE); }
-    static pthread_mutex_t phintys_pool_lock = PTHREAD_MUTEX_INITIALIZER;
-    static void phintys_lock_pool(void) { pthread_mutex_lock(&phintys_pool_lock); }
-    static void phintys_unlock_pool(void) { pthread_mutex_unlock(&phintys_pool_lock); }
-    /* A forked child must find the pool unlocked and whole. */
-    static void phintys_guard_pool_in_fork(void) {
-        pthread_atfork(phintys_lock_pool, phintys_unlock_pool, phintys_unlock_pool);
-    }
-    /* From HUGE_PAGE * 2 on, mappings start at a huge page's border and ask for huge pages: a + 1 on 8 MB loses a fifth
-     * of its speed to misses of the address cache otherwise. */
-    enum { HUGE_PAGE = 1 << 21 };
-    static inline void* phintys_map(size_t size) {
-        const int protection = PROT_READ | PROT_WRITE, flags = MAP_PRIVATE | MAP_ANONYMOUS;
-        const size_t spare = size >= 2 * HUGE_PAGE ? HUGE_PAGE : 0;
-        char* block = mmap(NULL, size + spare, protection, flags, -1, 0);
-        if (block == MAP_FAILED) return NULL;
-        if (spare) {
-            const size_t head = -(size_t)block & (HUGE_PAGE - 1);
-            if (head) munmap(block, head);
-            if (spare - head) munmap(block + head + size, spare - head);
-            block += head;
-            madvise(block, size, MADV_HUGEPAGE);
-        }
-        return block;
-    }
-    static inline void phintys_unmap(void* block, size_t size) { munmap(block, size); }
-    """
-    void phintys_retain(long*)
-    long phintys_release(long*)
-    long phintys_read(long*)
-    void phintys_lock_pool()
-    void phintys_unlock_pool()
-    void phintys_guard_pool_in_fork()
-    void* phintys_map(size_t)
-    void phintys_unmap(void*, size_t)
+cdef extern from "stdlib.h" nogil:
     int posix_memalign(void**, size_t, size_t)
 
 cdef enum:
     ALIGNMENT = 64
-    # Where the data of a large block start in their page. NumPy's large arrays start at 16: a store shortly before a load
-    # with the same last 12 bits of the address makes the load wait, which costs a + 1 a third of its speed.
-    LARGE_OFFSET = 2112
-    SMALL_LIMIT = 4096              # bytes: above, a request is worth the pool's lock
-    LARGE_LIMIT = 262144            # bytes: above, blocks are mapped pages found by best fit
-    MEDIUM_CLASSES = 48             # eight per doubling between the two
     PAGE = 4096
-
-phintys_guard_pool_in_fork()
-
-
-# ---- the pool --------------------------------------------------------------------------------------------------------
-cdef Buffer* free_blocks[SMALL_CLASSES + MEDIUM_CLASSES + 1]    # by size class; [0]: large, in order of release
-memset(free_blocks, 0, sizeof(free_blocks))
-cdef size_t kept_bytes = 0
-cdef size_t pool_limit = <size_t>1 << 28
-cdef long live_buffers = 0                                      # handed out and not yet given back
-cdef long misses = 0                                            # requests that went to the operating system
-
-
-cdef inline int size_class_of(size_t size) noexcept nogil:
-    """Small: 1..64. Medium: 65..112. Large: 0."""
-    cdef size_t step
-    cdef int doubling
-    if size <= SMALL_LIMIT:
-        return <int>((size + 63) >> 6) if size else 1
-    if size > LARGE_LIMIT:
-        return 0
-    step, doubling = SMALL_LIMIT >> 3, 0
-    while size > (<size_t>SMALL_LIMIT << (doubling + 1)):
-        doubling += 1
-    step <<= doubling
-    return SMALL_CLASSES + 1 + doubling * 8 + <int>((size - (<size_t>SMALL_LIMIT << doubling) - 1) // step)
-
-
-cdef inline size_t capacity_of(int size_class) noexcept nogil:
-    cdef int medium = size_class - SMALL_CLASSES - 1
-    if size_class <= SMALL_CLASSES:
-        return <size_t>size_class << 6
-    return (<size_t>SMALL_LIMIT << (medium >> 3)) + (((medium & 7) + 1) * (<size_t>SMALL_LIMIT >> 3) << (medium >> 3))
-
-
-cdef Buffer* new_block(size_t size, int size_class) noexcept nogil:
-    """A block from the operating system; its header stands in the first 64 bytes."""
-    cdef void* block = NULL
-    cdef size_t capacity
-    cdef Buffer* buffer
-    if size_class:
-        capacity = capacity_of(size_class)
-        if posix_memalign(&block, ALIGNMENT, capacity + ALIGNMENT):
-            return NULL
-    else:
-        if size > (<size_t>-1) - 2 * PAGE:
-            return NULL
-        capacity = ((size + LARGE_OFFSET + PAGE - 1) // PAGE) * PAGE - LARGE_OFFSET
-        block = phintys_map(capacity + LARGE_OFFSET)
-        if block == NULL:
-            return NULL
-    buffer = <Buffer*>block
-    buffer.data = <char*>block + (ALIGNMENT if size_class else LARGE_OFFSET)
-    buffer.capacity = capacity
-    buffer.owner = NULL
-    buffer.size_class = size_class
-    return buffer
-
-
-cdef void destroy_block(Buffer* buffer) noexcept nogil:
-    if buffer.size_class:
-        free(buffer)
-    else:
-        phintys_unmap(buffer, buffer.capacity + LARGE_OFFSET)
-
-
-cdef Buffer* take_large(size_t size) noexcept nogil:
-    """The smallest kept large block that fits and is at most an eighth too large (under the lock)."""
-    cdef Buffer** link = &free_blocks[0]
-    cdef Buffer** best = NULL
-    cdef Buffer* found
-    while link[0] != NULL:
-        if size <= link[0].capacity <= size + (size >> 3) + PAGE and (best == NULL or link[0].capacity < best[0].capacity):
-            best = link
-        link = &link[0].next
-    if best == NULL:
-        return NULL
-    found = best[0]
-    best[0] = found.next
-    return found
-
-
-cdef Buffer* buffer_acquire(size_t size) noexcept nogil:
-    global kept_bytes, live_buffers, misses
-    cdef int size_class = size_class_of(size)
-    cdef Buffer* buffer
-    phintys_lock_pool()
-    if size_class:
-        buffer = free_blocks[size_class]
-        if buffer != NULL:
-            free_blocks[size_class] = buffer.next
-    else:
-        buffer = take_large(size)
-    if buffer != NULL:
-        kept_bytes -= buffer.capacity
-    else:
-        misses += 1
-    live_buffers += 1
-    phintys_unlock_pool()
-    if buffer == NULL:
-        buffer = new_block(size, size_class)
-        if buffer == NULL:
-            trim()                                  # what the pool keeps may be what is missing
-            buffer = new_block(size, size_class)
-        if buffer == NULL:
-            phintys_lock_pool()
-            live_buffers -= 1
-            phintys_unlock_pool()
-            return NULL
-    buffer.references = 1
-    buffer.next = NULL
-    return buffer
-
-
-cdef void give_back(Buffer* buffer) noexcept nogil:
-    """Pool memory nobody refers to: kept while the limit allows, else returned to the system."""
-    global kept_bytes, live_buffers
-    cdef bint keep
-    phintys_lock_pool()
-    live_buffers -= 1
-    keep = kept_bytes + buffer.capacity <= pool_limit
-    if keep:
-        kept_bytes += buffer.capacity
-        buffer.next = free_blocks[buffer.size_class]
-        free_blocks[buffer.size_class] = buffer
-    phintys_unlock_pool()
-    if not keep:
-        destroy_block(buffer)
-
-
-cdef void trim() noexcept nogil:
-    """Return every kept block to the system."""
-    global kept_bytes
-    cdef Buffer* chain = NULL
-    cdef Buffer* buffer
-    cdef int size_class
-    phintys_lock_pool()
-    for size_class in range(SMALL_CLASSES + MEDIUM_CLASSES + 1):
-        while free_blocks[size_class] != NULL:
-            buffer = free_blocks[size_class]
-            free_blocks[size_class] = buffer.next
-            buffer.next = chain
-            chain = buffer
-    kept_bytes = 0
-    phintys_unlock_pool()
-    while chain != NULL:
-        buffer = chain
-        chain = buffer.next
-        destroy_block(buffer)
-
-
-cdef void release_owner(Buffer* buffer) noexcept with gil:
-    Py_XDECREF(buffer.owner)
-    free(buffer)
-
-
-cdef void buffer_retain(Buffer* buffer) noexcept nogil:
-    phintys_retain(&buffer.references)
-
-
-cdef long buffer_references(Buffer* buffer) noexcept nogil:
-    return phintys_read(&buffer.references)
-
-
-cdef void buffer_release(Buffer* buffer) noexcept nogil:
-    if phintys_release(&buffer.references) == 0:
-        if buffer.owner != NULL:
-            release_owner(buffer)
-        else:
-            give_back(buffer)
-
-
-def set_pool_limit(size_t size):
-    """Bound what the pool keeps, in bytes; more than that is returned at once."""
-    global pool_limit
-    pool_limit = size
-    if kept_bytes > size:
-        trim()
-
-
-def pool_statistics():
-    """Bytes kept, the limit, buffers handed out, and requests that went to the system."""
-    return {"kept_bytes": kept_bytes, "limit_bytes": pool_limit, "live_buffers": live_buffers, "misses": misses}
-
-
-def trim_pool():
-    """Return all kept memory to the operating system."""
-    trim()
+    SMALL_LIMIT = 4096              # bytes: blocks up to here stay with the frame that freed them
 
 
 # ---- contexts and cells ------------------------------------------------------------------------------------------------
@@ -284,7 +50,7 @@ cdef void context_clear(Context* context) noexcept nogil:
         while context.free[size_class] != NULL:
             buffer = context.free[size_class]
             context.free[size_class] = buffer.next
-            give_back(buffer)
+            buffer_give_back(buffer)
     free(context.scratch)
     context.scratch = NULL
     context.scratch_size = 0
@@ -327,14 +93,12 @@ cdef inline Buffer* take_small(Context* context, size_t size) noexcept nogil:
 
 cdef inline void release_here(Context* context, Buffer* buffer) noexcept nogil:
     """As ``buffer_release``, but small blocks stay with the frame."""
-    if phintys_release(&buffer.references) == 0:
-        if buffer.owner != NULL:
-            release_owner(buffer)
-        elif 0 < buffer.size_class <= SMALL_CLASSES:
+    if buffer_forsake(buffer):
+        if 0 < buffer.size_class <= SMALL_CLASSES:
             buffer.next = context.free[buffer.size_class]
             context.free[buffer.size_class] = buffer
         else:
-            give_back(buffer)
+            buffer_give_back(buffer)
 
 
 cdef int fail_allocation(Cell* cell, const npy_intp* shape, bint negative) except -1 with gil:
@@ -372,7 +136,7 @@ cdef int allocate(Context* context, Cell* cell, const npy_intp* shape) except -1
         cell.data = <char*>cell.value
         return 0
     if buffer != NULL:                              # a kept buffer, reused when nobody else looks at it
-        if buffer.owner == NULL and size <= buffer.capacity <= 2 * size + PAGE and phintys_read(&buffer.references) == 1:
+        if buffer.owner == NULL and size <= buffer.capacity <= 2 * size + PAGE and buffer_references(buffer) == 1:
             cell.data = buffer.data
             return 0
         cell.buffer = NULL
@@ -394,7 +158,7 @@ cdef void share(Context* context, Cell* view, Cell* source, char* data) noexcept
         view.buffer = NULL
     else:
         if source.buffer != NULL:
-            phintys_retain(&source.buffer.references)
+            buffer_retain(source.buffer)
         view.buffer = source.buffer
         view.data = data
     if old != NULL:
@@ -435,7 +199,7 @@ cdef class BufferBase:
 
 cdef object buffer_as_base(Buffer* buffer):
     cdef BufferBase base = BufferBase.__new__(BufferBase)
-    phintys_retain(&buffer.references)
+    buffer_retain(buffer)
     base.buffer = buffer
     return base
 
@@ -451,14 +215,7 @@ cdef int cell_borrow_array(Cell* cell, object array) except -1:
 
 
 cdef int cell_hold_array(Context* context, Cell* cell, object array) except -1:
-    cdef Buffer* buffer = <Buffer*>malloc(sizeof(Buffer))
-    if buffer == NULL:
-        raise MemoryError()
-    memset(buffer, 0, sizeof(Buffer))
-    buffer.references = 1
-    buffer.size_class = -1
-    buffer.owner = <PyObject*>array
-    Py_INCREF(array)
+    cdef Buffer* buffer = buffer_of_owner(<PyObject*>array)
     if cell.buffer != NULL:
         release_here(context, cell.buffer)
     cell_borrow_array(cell, array)

@@ -15,7 +15,7 @@ from phintys.vm.abi cimport CELL_OBJECT, Cell, drop
 from phintys.vm.interpreter cimport Code, Frame, execute, reset
 
 from phintys.graph.config import config
-from phintys.vm.abi import set_pool_limit
+from phintys.vm.pool import set_pool_limit
 from phintys.vm.listing import listing
 from phintys.vm.runtime_error import argument_error, explained
 

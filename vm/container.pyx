@@ -10,8 +10,9 @@ from libc.string cimport memcpy
 from numpy cimport npy_intp
 
 from phintys.vm.abi cimport (
-    CELL_OBJECT, INLINE_BYTES, Cell, Context, allocate, buffer_release, buffer_retain, cell_borrow_array,
-    cell_hold_array, cell_init, cell_to_array, context_clear, context_init, drop)
+    CELL_OBJECT, INLINE_BYTES, Cell, Context, allocate, cell_borrow_array, cell_hold_array, cell_init, cell_to_array,
+    context_clear, context_init, drop)
+from phintys.vm.pool cimport buffer_release, buffer_retain
 
 cnp.import_array()
 

@@ -13,10 +13,10 @@ from libc.string cimport memcpy
 from numpy cimport npy_intp
 
 from phintys.vm.abi cimport (
-    CELL_OBJECT, CELL_READONLY, RESULT_COPY_BYTES, Cell, Context, Kernel, allocate, buffer_references,
-    cell_borrow_array, cell_hold_array, cell_init, cell_is_contiguous, cell_size, cell_to_array, cell_to_result,
-    context_clear, context_init, drop)
+    CELL_OBJECT, CELL_READONLY, RESULT_COPY_BYTES, Cell, Context, Kernel, allocate, cell_borrow_array, cell_hold_array,
+    cell_init, cell_is_contiguous, cell_size, cell_to_array, cell_to_result, context_clear, context_init, drop)
 from phintys.vm.container cimport Container, copy_object
+from phintys.vm.pool cimport buffer_references
 
 include "opcodes.pxi"
 

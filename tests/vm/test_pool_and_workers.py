@@ -4,15 +4,15 @@ import pytest
 
 import phintys
 import phintys.tensor as T
-from phintys.vm import abi
+from phintys.vm import pool
 
 
 @pytest.fixture
 def empty_pool():
-    abi.trim_pool()
-    limit = abi.pool_statistics()["limit_bytes"]
+    pool.trim_pool()
+    limit = pool.pool_statistics()["limit_bytes"]
     yield
-    abi.set_pool_limit(limit)
+    pool.set_pool_limit(limit)
 
 
 def doubled():
@@ -23,36 +23,36 @@ def doubled():
 def test_freed_memory_is_kept_up_to_the_limit(empty_pool):
     f = doubled()
     f(np.zeros(200000))
-    assert 1600000 <= abi.pool_statistics()["kept_bytes"] <= 1700000
-    abi.set_pool_limit(1 << 20)
-    assert abi.pool_statistics()["kept_bytes"] <= 1 << 20
+    assert 1600000 <= pool.pool_statistics()["kept_bytes"] <= 1700000
+    pool.set_pool_limit(1 << 20)
+    assert pool.pool_statistics()["kept_bytes"] <= 1 << 20
     f(np.zeros(200000))
-    assert abi.pool_statistics()["kept_bytes"] <= 1 << 20
+    assert pool.pool_statistics()["kept_bytes"] <= 1 << 20
 
 
 def test_trim_returns_everything(empty_pool):
     f = doubled()
     for size in (100, 5000, 300000):
         f(np.zeros(size))
-    abi.trim_pool()
-    assert abi.pool_statistics()["kept_bytes"] == 0
+    pool.trim_pool()
+    assert pool.pool_statistics()["kept_bytes"] == 0
     np.testing.assert_array_equal(f(np.ones(5000)), np.full(5000, 2.0))
 
 
 def test_blocks_serve_requests_of_similar_size_only(empty_pool):
     f = doubled()
     f(np.zeros(1000000))
-    misses = abi.pool_statistics()["misses"]
+    misses = pool.pool_statistics()["misses"]
     f(np.zeros(990000))
-    assert abi.pool_statistics()["misses"] == misses
+    assert pool.pool_statistics()["misses"] == misses
     f(np.zeros(300000))
-    assert abi.pool_statistics()["misses"] == misses + 1
+    assert pool.pool_statistics()["misses"] == misses + 1
 
 
 def test_the_limit_is_a_configuration_flag(empty_pool):
     with phintys.change_flags(pool_limit=3):
-        assert abi.pool_statistics()["limit_bytes"] == 3 << 20
-    assert abi.pool_statistics()["limit_bytes"] == phintys.config.pool_limit << 20
+        assert pool.pool_statistics()["limit_bytes"] == 3 << 20
+    assert pool.pool_statistics()["limit_bytes"] == phintys.config.pool_limit << 20
 
 
 def test_a_request_no_memory_can_serve_is_an_error_and_leaves_the_function_usable():

@@ -7,7 +7,7 @@ import pytest
 
 import phintys
 import phintys.tensor as T
-from phintys.vm.abi import pool_statistics
+from phintys.vm.pool import pool_statistics
 
 MODES = ["FAST_RUN", "FAST_COMPILE"]
 

@@ -1,0 +1,12 @@
+"""Widths of integers on this machine, under Theano's names. The options themselves are in ``config``."""
+import struct
+
+
+def local_bitwidth():
+    """The width of an address, in bits."""
+    return 8 * struct.calcsize("P")
+
+
+def python_int_bitwidth():
+    """The width in bits of the C type ``long``."""
+    return 8 * struct.calcsize("l")

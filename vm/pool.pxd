@@ -1,0 +1,40 @@
+"""Reference-counted memory and the pool it comes from; see ``pool.pyx``."""
+from cpython.ref cimport PyObject
+
+cdef enum:
+    SMALL_CLASSES = 64         # size classes of small blocks: multiples of 64 bytes up to 4096
+
+cdef struct Buffer:
+    char* data
+    size_t capacity
+    long references            # changed atomically
+    PyObject* owner            # who keeps foreign memory alive; NULL for pool memory
+    Buffer* next               # link of a free list
+    int size_class             # -1: foreign; 1..64: small; 65..112: medium; 0: large
+
+cdef extern from * nogil:
+    """
+    static inline void phintys_retain(long* count) { __atomic_fetch_add(count, 1, __ATOMIC_RELAXED); }
+    static inline long phintys_release(long* count) { return __atomic_sub_fetch(count, 1, __ATOMIC_ACQ_REL); }
+    static inline long phintys_read(long* count) { return __atomic_load_n(count, __ATOMIC_ACQUIRE); }
+    """
+    void phintys_retain(long*)
+    long phintys_release(long*)
+    long phintys_read(long*)
+
+cdef inline void buffer_retain(Buffer* buffer) noexcept nogil:
+    """One reference more."""
+    phintys_retain(&buffer.references)
+
+cdef inline bint buffer_forsake(Buffer* buffer) noexcept nogil:
+    """One reference less; answers whether it was the last, in which case the caller must give the buffer back."""
+    return phintys_release(&buffer.references) == 0
+
+cdef inline long buffer_references(const Buffer* buffer) noexcept nogil:
+    """How many references there are."""
+    return phintys_read(<long*>&buffer.references)
+
+cdef Buffer* buffer_acquire(size_t size) noexcept nogil          # one reference; NULL when there is no memory
+cdef Buffer* buffer_of_owner(PyObject* owner) except NULL        # foreign memory; the caller sets data and capacity
+cdef void buffer_give_back(Buffer* buffer) noexcept nogil        # nobody refers to it any more
+cdef void buffer_release(Buffer* buffer) noexcept nogil          # one reference less, and back when it was the last

@@ -1,0 +1,254 @@
+"""The pool: where buffers come from and go to.
+
+It keeps freed blocks for the next request, because the kernel charges more for fresh pages than arithmetic costs (8 MB:
+3.3 ms of page faults around 0.5 ms of work). Blocks up to 4096 bytes have 64-byte size classes; up to 256 KiB there are
+eight classes a doubling; above, blocks are whole pages mapped one by one and found by best fit. What the pool keeps is
+bounded by ``set_pool_limit``. It knows neither cells nor programs; frames keep small blocks for themselves, see ``abi.pyx``.
+"""
+from cpython.ref cimport Py_XDECREF, Py_XINCREF, PyObject
+from libc.stdlib cimport free, malloc
+from libc.string cimport memset
+
+cdef extern from * nogil:
+    """
+    #include <pthread.h>
+    #include <stdlib.h>
+    #include <sys/mman.h>
+    static pthread_mutex_t phintys_pool_lock = PTHREAD_MUTEX_INITIALIZER;
+    static void phintys_lock_pool(void) { pthread_mutex_lock(&phintys_pool_lock); }
+    static void phintys_unlock_pool(void) { pthread_mutex_unlock(&phintys_pool_lock); }
+    /* A forked child must find the pool unlocked and whole. */
+    static void phintys_guard_pool_in_fork(void) {
+        pthread_atfork(phintys_lock_pool, phintys_unlock_pool, phintys_unlock_pool);
+    }
+    /* From HUGE_PAGE * 2 on, mappings start at a huge page's border and ask for huge pages: a + 1 on 8 MB loses a fifth
+     * of its speed to misses of the address cache otherwise. */
+    enum { HUGE_PAGE = 1 << 21 };
+    static inline void* phintys_map(size_t size) {
+        const int protection = PROT_READ | PROT_WRITE, flags = MAP_PRIVATE | MAP_ANONYMOUS;
+        const size_t spare = size >= 2 * HUGE_PAGE ? HUGE_PAGE : 0;
+        char* block = mmap(NULL, size + spare, protection, flags, -1, 0);
+        if (block == MAP_FAILED) return NULL;
+        if (spare) {
+            const size_t head = -(size_t)block & (HUGE_PAGE - 1);
+            if (head) munmap(block, head);
+            if (spare - head) munmap(block + head + size, spare - head);
+            block += head;
+            madvise(block, size, MADV_HUGEPAGE);
+        }
+        return block;
+    }
+    static inline void phintys_unmap(void* block, size_t size) { munmap(block, size); }
+    """
+    void phintys_lock_pool()
+    void phintys_unlock_pool()
+    void phintys_guard_pool_in_fork()
+    void* phintys_map(size_t)
+    void phintys_unmap(void*, size_t)
+    int posix_memalign(void**, size_t, size_t)
+
+cdef enum:
+    ALIGNMENT = 64
+    # Where the data of a large block start in their page. NumPy's large arrays start at 16: a store shortly before a load
+    # with the same last 12 bits of the address makes the load wait, which costs a + 1 a third of its speed.
+    LARGE_OFFSET = 2112
+    SMALL_LIMIT = 4096              # bytes: above, a request is worth the pool's lock
+    LARGE_LIMIT = 262144            # bytes: above, blocks are mapped pages found by best fit
+    MEDIUM_CLASSES = 48             # eight per doubling between the two
+    PAGE = 4096
+
+phintys_guard_pool_in_fork()
+
+
+# ---- the pool --------------------------------------------------------------------------------------------------------
+cdef Buffer* free_blocks[SMALL_CLASSES + MEDIUM_CLASSES + 1]    # by size class; [0]: large, in order of release
+memset(free_blocks, 0, sizeof(free_blocks))
+cdef size_t kept_bytes = 0
+cdef size_t pool_limit = <size_t>1 << 28
+cdef long live_buffers = 0                                      # handed out and not yet given back
+cdef long misses = 0                                            # requests that went to the operating system
+
+
+cdef inline int size_class_of(size_t size) noexcept nogil:
+    """Small: 1..64. Medium: 65..112. Large: 0."""
+    cdef size_t step
+    cdef int doubling
+    if size <= SMALL_LIMIT:
+        return <int>((size + 63) >> 6) if size else 1
+    if size > LARGE_LIMIT:
+        return 0
+    step, doubling = SMALL_LIMIT >> 3, 0
+    while size > (<size_t>SMALL_LIMIT << (doubling + 1)):
+        doubling += 1
+    step <<= doubling
+    return SMALL_CLASSES + 1 + doubling * 8 + <int>((size - (<size_t>SMALL_LIMIT << doubling) - 1) // step)
+
+
+cdef inline size_t capacity_of(int size_class) noexcept nogil:
+    cdef int medium = size_class - SMALL_CLASSES - 1
+    if size_class <= SMALL_CLASSES:
+        return <size_t>size_class << 6
+    return (<size_t>SMALL_LIMIT << (medium >> 3)) + (((medium & 7) + 1) * (<size_t>SMALL_LIMIT >> 3) << (medium >> 3))
+
+
+cdef Buffer* new_block(size_t size, int size_class) noexcept nogil:
+    """A block from the operating system; its header stands in the first 64 bytes."""
+    cdef void* block = NULL
+    cdef size_t capacity
+    cdef Buffer* buffer
+    if size_class:
+        capacity = capacity_of(size_class)
+        if posix_memalign(&block, ALIGNMENT, capacity + ALIGNMENT):
+            return NULL
+    else:
+        if size > (<size_t>-1) - 2 * PAGE:
+            return NULL
+        capacity = ((size + LARGE_OFFSET + PAGE - 1) // PAGE) * PAGE - LARGE_OFFSET
+        block = phintys_map(capacity + LARGE_OFFSET)
+        if block == NULL:
+            return NULL
+    buffer = <Buffer*>block
+    buffer.data = <char*>block + (ALIGNMENT if size_class else LARGE_OFFSET)
+    buffer.capacity = capacity
+    buffer.owner = NULL
+    buffer.size_class = size_class
+    return buffer
+
+
+cdef void destroy_block(Buffer* buffer) noexcept nogil:
+    if buffer.size_class:
+        free(buffer)
+    else:
+        phintys_unmap(buffer, buffer.capacity + LARGE_OFFSET)
+
+
+cdef Buffer* take_large(size_t size) noexcept nogil:
+    """The smallest kept large block that fits and is at most an eighth too large (under the lock)."""
+    cdef Buffer** link = &free_blocks[0]
+    cdef Buffer** best = NULL
+    cdef Buffer* found
+    while link[0] != NULL:
+        if size <= link[0].capacity <= size + (size >> 3) + PAGE and (best == NULL or link[0].capacity < best[0].capacity):
+            best = link
+        link = &link[0].next
+    if best == NULL:
+        return NULL
+    found = best[0]
+    best[0] = found.next
+    return found
+
+
+cdef Buffer* buffer_acquire(size_t size) noexcept nogil:
+    global kept_bytes, live_buffers, misses
+    cdef int size_class = size_class_of(size)
+    cdef Buffer* buffer
+    phintys_lock_pool()
+    if size_class:
+        buffer = free_blocks[size_class]
+        if buffer != NULL:
+            free_blocks[size_class] = buffer.next
+    else:
+        buffer = take_large(size)
+    if buffer != NULL:
+        kept_bytes -= buffer.capacity
+    else:
+        misses += 1
+    live_buffers += 1
+    phintys_unlock_pool()
+    if buffer == NULL:
+        buffer = new_block(size, size_class)
+        if buffer == NULL:
+            trim()                                  # what the pool keeps may be what is missing
+            buffer = new_block(size, size_class)
+        if buffer == NULL:
+            phintys_lock_pool()
+            live_buffers -= 1
+            phintys_unlock_pool()
+            return NULL
+    buffer.references = 1
+    buffer.next = NULL
+    return buffer
+
+
+cdef void keep_or_return(Buffer* buffer) noexcept nogil:
+    """Pool memory nobody refers to: kept while the limit allows, else returned to the system."""
+    global kept_bytes, live_buffers
+    cdef bint keep
+    phintys_lock_pool()
+    live_buffers -= 1
+    keep = kept_bytes + buffer.capacity <= pool_limit
+    if keep:
+        kept_bytes += buffer.capacity
+        buffer.next = free_blocks[buffer.size_class]
+        free_blocks[buffer.size_class] = buffer
+    phintys_unlock_pool()
+    if not keep:
+        destroy_block(buffer)
+
+
+cdef void trim() noexcept nogil:
+    """Return every kept block to the system."""
+    global kept_bytes
+    cdef Buffer* chain = NULL
+    cdef Buffer* buffer
+    cdef int size_class
+    phintys_lock_pool()
+    for size_class in range(SMALL_CLASSES + MEDIUM_CLASSES + 1):
+        while free_blocks[size_class] != NULL:
+            buffer = free_blocks[size_class]
+            free_blocks[size_class] = buffer.next
+            buffer.next = chain
+            chain = buffer
+    kept_bytes = 0
+    phintys_unlock_pool()
+    while chain != NULL:
+        buffer = chain
+        chain = buffer.next
+        destroy_block(buffer)
+
+
+cdef void release_owner(Buffer* buffer) noexcept with gil:
+    Py_XDECREF(buffer.owner)
+    free(buffer)
+
+
+cdef Buffer* buffer_of_owner(PyObject* owner) except NULL:
+    cdef Buffer* buffer = <Buffer*>malloc(sizeof(Buffer))
+    if buffer == NULL:
+        raise MemoryError()
+    memset(buffer, 0, sizeof(Buffer))
+    buffer.references = 1
+    buffer.size_class = -1
+    buffer.owner = owner
+    Py_XINCREF(owner)
+    return buffer
+
+
+cdef void buffer_give_back(Buffer* buffer) noexcept nogil:
+    if buffer.owner != NULL:
+        release_owner(buffer)
+    else:
+        keep_or_return(buffer)
+
+
+cdef void buffer_release(Buffer* buffer) noexcept nogil:
+    if buffer_forsake(buffer):
+        buffer_give_back(buffer)
+
+
+def set_pool_limit(size_t size):
+    """Bound what the pool keeps, in bytes; more than that is returned at once."""
+    global pool_limit
+    pool_limit = size
+    if kept_bytes > size:
+        trim()
+
+
+def pool_statistics():
+    """Bytes kept, the limit, buffers handed out, and requests that went to the system."""
+    return {"kept_bytes": kept_bytes, "limit_bytes": pool_limit, "live_buffers": live_buffers, "misses": misses}
+
+
+def trim_pool():
+    """Return all kept memory to the operating system."""
+    trim()
