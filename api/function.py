@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from phintys.function_maker import FunctionMaker, wrap_in
 from phintys.graph.config import config
-from phintys.graph.errors import UnusedInputError
+from phintys.graph.errors import UnusedInputError, made_at
 from phintys.graph.variable import Constant, Variable
 from phintys.io import In
 from phintys.rebuild import pairs
@@ -111,8 +111,9 @@ def _refuse_profile(profile):
 
 
 def _check_update_pairs(updates):
-    if any(isinstance(pair, Variable) or len(pair) != 2 for pair in pairs(updates)):
-        raise ValueError("The updates parameter must be an OrderedDict/dict or a list of lists/tuples with 2 elements")
+    if not all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in pairs(updates)):
+        raise ValueError("The updates parameter must be an OrderedDict/dict or a list of lists/tuples with 2 elements, "
+                         f"got {updates!r}")
 
 
 def _as_in(spec, allow_downcast):
@@ -127,14 +128,17 @@ def _check_duplicates(specs):
     first = {}
     for position, spec in enumerate(specs):
         if spec.variable in first:
-            raise UnusedInputError(f"Variable {spec.variable} is used twice in inputs to phintys.function, at indices "
-                                   f"{first[spec.variable]} and {position}. This would result in values provided for "
-                                   "it being ignored. Please do not duplicate variables in the inputs list.")
+            raise UnusedInputError(f"Variable {spec.variable}{made_at(spec.variable)} is used twice in inputs to "
+                                   f"phintys.function, at indices {first[spec.variable]} and {position}. This would "
+                                   "result in values provided for it being ignored. Please do not duplicate variables "
+                                   "in the inputs list.")
         first[spec.variable] = position
 
 
 def _check_givens(givens, specs):
     inputs = {spec.variable for spec in specs}
+    if not all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in pairs(givens)):
+        raise ValueError(f"The givens parameter must be a dict or a list of lists/tuples with 2 elements, got {givens!r}")
     for replaced, _ in pairs(givens):
         if isinstance(replaced, Variable) and replaced in inputs:
             raise RuntimeError(f"You are trying to replace variable '{replaced}' through the `givens` parameter, but "

@@ -9,8 +9,9 @@ import copy
 import warnings
 
 from phintys.graph.config import change_flags, config
-from phintys.graph.errors import UnusedInputError
+from phintys.graph.errors import MissingInputError, UnusedInputError, made_at
 from phintys.graph.function_graph import FunctionGraph
+from phintys.graph.traversal import ancestors
 from phintys.graph.variable import Constant, Variable
 from phintys.io import In, SymbolicInput, SymbolicOutput
 from phintys.modes import get_mode
@@ -20,6 +21,19 @@ from phintys.shared import SharedVariable
 from phintys.vm.callable import Callable, enable_vectorcall
 from phintys.vm.container import Container
 from phintys.vm.linker import link
+
+
+class _Default(list):
+    """The default of one argument, as the only element of a list, where the virtual machine reads it."""
+
+    def __init__(self, spec):
+        super().__init__([spec.value])
+        self.spec = spec
+
+    def set(self, value):
+        """Take another one, converted to the argument's type."""
+        self[0] = self.spec.variable.type.filter(value, strict=bool(self.spec.strict),
+                                                 allow_downcast=self.spec.allow_downcast)
 
 
 class Function(Callable):
@@ -41,10 +55,12 @@ class Function(Callable):
 
     def __init__(self, maker, program, arguments):
         self.maker = maker
+        defaults = [None if spec.value is None else _Default(spec) for spec in arguments]
+        self._defaults = _named({spec: default for spec, default in zip(arguments, defaults) if default is not None},
+                                maker.inputs)
         super().__init__(program, [spec.variable.type for spec in arguments], [spec.name for spec in arguments],
                          [bool(spec.strict) for spec in arguments], [spec.allow_downcast for spec in arguments],
-                         single=maker.unpack_single, output_keys=maker.output_keys,
-                         defaults=[None if spec.value is None else [spec.value] for spec in arguments])
+                         single=maker.unpack_single, output_keys=maker.output_keys, defaults=defaults)
 
     @property
     def container(self):
@@ -60,12 +76,17 @@ class Function(Callable):
         return item in self.maker.containers
 
     def __getitem__(self, item):
-        """The value of a state or shared variable."""
+        """The value of a state or shared variable, or the default of an argument."""
+        if item in self._defaults:
+            return self._defaults[item][0]
         return self._container_of(item).value
 
     def __setitem__(self, item, value):
-        """Set the value of a state or shared variable."""
-        self._container_of(item).value = value
+        """Set the value of a state or shared variable, or the default of an argument."""
+        if item in self._defaults:
+            self._defaults[item].set(value)
+        else:
+            self._container_of(item).value = value
 
     def _container_of(self, item):
         try:
@@ -98,13 +119,23 @@ class Function(Callable):
         -------
         Function
         """
-        return self.maker.copied(swap or {}, delete_updates, name or f"{self.name} copy")
+        copied = self.maker.copied(swap or {}, delete_updates, name or f"{self.name} copy")
+        copied._take_defaults(self._present_defaults())
+        return copied
 
     def __copy__(self):
         return self.copy()
 
     def __reduce__(self):
-        return _remake, self.maker.recipe()
+        return _remake, (*self.maker.recipe(), self._present_defaults())
+
+    def _present_defaults(self):
+        """Position of an argument → its default."""
+        return {position: default[0] for position, default in self._defaults.items() if isinstance(position, int)}
+
+    def _take_defaults(self, defaults):
+        for position, value in defaults.items():
+            self._defaults[position][0] = value
 
     def __repr__(self):
         return f"<phintys function {self.name!r}>"
@@ -119,24 +150,33 @@ class StatefulFunction(Function):
     def __init__(self, maker, program, arguments):
         super().__init__(maker, program, arguments)
         self._stateless = Function(maker, program, arguments)
+        self._defaults = self._stateless._defaults
 
     def __call__(self, *args, **kwargs):
         specs = [spec for spec in self.maker.inputs if not spec.implicit]
         if len(args) > len(specs):
             raise TypeError(f"Too many parameter passed to phintys function {self.name!r}: it takes {len(specs)}, "
                             f"{len(args)} were given")
-        arguments = []
+        arguments, states = [], []
         for spec, value in zip(specs, args):
             if spec.name in kwargs:
                 raise TypeError(f"Multiple values for input: {spec.variable}")
             if spec.update is None:
                 arguments.append(value)
             else:
-                self[spec.variable] = value
+                states.append((spec.variable, value))
         for spec in specs:
             if spec.update is not None and spec.name in kwargs:
-                self[spec.variable] = kwargs.pop(spec.name)
-        return self._stateless(*arguments, **kwargs)
+                states.append((spec.variable, kwargs.pop(spec.name)))
+        old = [(variable, self[variable]) for variable, _ in states]
+        try:
+            for variable, value in states:
+                self[variable] = value
+            return self._stateless(*arguments, **kwargs)
+        except BaseException:
+            for variable, value in old:         # a call that fails changes nothing
+                self[variable] = value
+            raise
 
 
 class FunctionMaker:
@@ -184,8 +224,16 @@ class FunctionMaker:
                           [spec.variable for spec in self._given], givens, updates, rebuild_strict, no_default_updates)
         self._new_values = rebuilt.new_values
         self._describe_inputs(rebuilt)
-        self._make_graph(rebuilt, [spec.variable for spec in changing])
-        self._check_unused(config.on_unused_input if on_unused_input is None else on_unused_input)
+        on_unused_input = config.on_unused_input if on_unused_input is None else on_unused_input
+        try:
+            self._make_graph(rebuilt, [spec.variable for spec in changing])
+        except MissingInputError:
+            if on_unused_input == "raise":          # one input for another: the one that was given tells more
+                needed = ancestors([*rebuilt.outputs, *rebuilt.updates.values()])
+                self._check_unused(on_unused_input, rebuilt.inputs, set(needed))
+            raise
+        needed = {variable for variable in self.fgraph.inputs if self.fgraph.clients[variable]}
+        self._check_unused(on_unused_input, rebuilt.inputs, needed)
         self._check_inplace()
         with change_flags(compute_test_value="off"):
             optimize(self.fgraph, self.mode.query)
@@ -214,19 +262,19 @@ class FunctionMaker:
         self._updates = [(len(results) + position, self.containers[variable])
                          for position, variable in enumerate(new_values)]
 
-    def _check_unused(self, reaction):
-        """Complain about given inputs that nothing needs."""
+    def _check_unused(self, reaction, copies, needed):
+        """Complain about given inputs whose copies are not among the ``needed`` variables."""
         if reaction == "ignore":
             return
         if reaction not in ("raise", "warn"):
             raise ValueError(f"Invalid value for keyword on_unused_input of phintys.function: '{reaction}'.\n"
                              "Valid values are 'raise', 'warn', and 'ignore'.")
-        for spec, copied in zip(self.arguments + self._stored, self.fgraph.inputs):
-            if spec.shared or spec.update is not None or self.fgraph.clients[copied]:
+        for spec, copied in zip(self._given, copies):
+            if spec.update is not None or copied in needed:
                 continue
             message = ("phintys.function was asked to create a function computing outputs given certain inputs, but "
                        f"the provided input variable at index {self.inputs.index(spec)} is not part of the "
-                       f"computational graph needed to compute the outputs: {spec.variable}.\n")
+                       f"computational graph needed to compute the outputs: {spec.variable}{made_at(spec.variable)}.\n")
             if reaction == "raise":
                 raise UnusedInputError(message + "To make this error into a warning, you can pass the parameter "
                                        "on_unused_input='warn' to phintys.function. To disable it completely, use "
@@ -283,12 +331,14 @@ class FunctionMaker:
         return self.outputs[0] if self.unpack_single else self.outputs
 
 
-def _remake(arguments, states):
+def _remake(arguments, states, defaults):
     """Unpickle a function: compile it again."""
     maker = FunctionMaker(**arguments)
     for spec, value in zip((spec for spec in maker._stored if not spec.implicit), states):
         maker.containers[spec.variable].value = value
-    return maker.create()
+    function = maker.create()
+    function._take_defaults(defaults)
+    return function
 
 
 def _as_list(outputs):
@@ -336,15 +386,25 @@ def _without_update(spec):
 def _containers(specs):
     """Variable, position and (where it is unique) name of each state and shared input → its container."""
     found = {}
-    names = [spec.name for spec in specs]
-    for position, spec in enumerate(specs):
+    for spec in specs:
         if not _is_state(spec):
             continue
         container = getattr(spec.value, "container", spec.value)
         if not isinstance(container, Container):
             container = Container(spec.variable.type, spec.value, name=spec.name, strict=bool(spec.strict),
                                   allow_downcast=spec.allow_downcast)
-        found[spec.variable] = found[position] = container
+        found[spec] = container
+    return _named(found, specs)
+
+
+def _named(values, specs):
+    """The values of some of ``specs`` by the spec's variable, its position and, where it is unique, its name."""
+    found = {}
+    names = [spec.name for spec in specs] if values else []
+    for position, spec in enumerate(specs):
+        if spec not in values:
+            continue
+        found[spec.variable] = found[position] = values[spec]
         if spec.name is not None and names.count(spec.name) == 1:
-            found[spec.name] = container
+            found[spec.name] = values[spec]
     return found

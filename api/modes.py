@@ -110,6 +110,9 @@ class Mode:
         rewrites = [entry[0] if isinstance(entry, tuple) else entry for entry in optimizations]
         return self.clone(optimizer=self.query.register(*rewrites))
 
+    def __reduce__(self):
+        return type(self), (self.provided_linker, self.provided_optimizer, self._allow_gc)
+
     def __str__(self):
         return f"{type(self).__name__}(linker = {self.provided_linker}, optimizer = {self.provided_optimizer})"
 

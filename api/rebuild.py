@@ -6,6 +6,7 @@ both. The copies of the inputs cut the graph: what an input was computed from is
 """
 from collections import namedtuple
 
+from phintys.graph.errors import made_at
 from phintys.graph.variable import Constant, Variable
 from phintys.shared import SharedVariable, shared
 
@@ -118,9 +119,11 @@ def _checked_updates(updates):
     checked = {}
     for target, value in pairs(updates):
         if not isinstance(target, SharedVariable):
-            raise TypeError("update target must be a SharedVariable", target)
+            where = made_at(target) if isinstance(target, Variable) else ""
+            raise TypeError(f"update target must be a SharedVariable, got {target!r}{where}", target)
         if target in checked:
-            raise ValueError("this shared variable already has an update expression", (target, checked[target]))
+            raise ValueError(f"the shared variable {target}{made_at(target)} already has an update expression",
+                             (target, checked[target]))
         checked[target] = _of_type(target, value)
     return checked
 
@@ -129,12 +132,12 @@ def _of_type(target, value):
     try:
         return target.type.filter_variable(value, allow_convert=False)
     except TypeError as error:
-        raise TypeError(f"An update must have the same type as the original shared variable (shared_var={target}, "
-                        f"shared_var.type={target.type}, update_val={value}, "
-                        f"update_val.type={getattr(value, 'type', type(value))}).",
-                        "If the difference is related to the broadcast pattern, you can call the "
-                        "tensor.unbroadcast(var, axis_to_unbroadcast[, ...]) function to remove broadcastable "
-                        f"dimensions. {error}") from None
+        where = made_at(value) if isinstance(value, Variable) else ""
+        raise TypeError(f"An update must have the same type as the original shared variable (shared_var={target}"
+                        f"{made_at(target)}, shared_var.type={target.type}, update_val={value}{where}, "
+                        f"update_val.type={getattr(value, 'type', type(value))}). If the difference is related to the "
+                        "broadcast pattern, you can call the tensor.unbroadcast(var, axis_to_unbroadcast[, ...]) "
+                        f"function to remove broadcastable dimensions. {error}") from None
 
 
 def _follow_updates(copier, new_values, no_default_updates):

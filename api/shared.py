@@ -223,7 +223,8 @@ def tensor_constructor(value, name=None, strict=False, allow_downcast=None, borr
     if broadcastable is None:
         broadcastable = (False,) * value.ndim
     type_ = TensorType(value.dtype, broadcastable)
-    return TensorSharedVariable(name, type_, numpy.asarray(value), strict, allow_downcast, borrow=borrow)
+    value = numpy.asarray(value) if value.flags.aligned else numpy.array(value)
+    return TensorSharedVariable(name, type_, value, strict, allow_downcast, borrow=borrow)
 
 
 @shared_constructor

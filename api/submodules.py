@@ -1,7 +1,7 @@
 """Submodules that are modules of another place: ``from phintys.gof.op import Op`` finds ``phintys.graph.op``.
 
-Theano's packages are cut differently from ours. A namespace that bears Theano's name says in a table which module stands
-for which submodule; there is one module object, reached by two names. Nothing is copied.
+Theano's packages are cut differently from ours. A namespace that bears Theano's name says in a table which module
+stands for which submodule; there is one module object, reached by two names. Nothing is copied.
 """
 import sys
 from importlib import import_module

@@ -67,15 +67,17 @@ def general_toposort(outputs, dependencies):
     Returns
     -------
     list
-        Of the things that can come next, those found last from the outputs on come first.
+        First what depends on nothing, as it is found depth first, last dependencies first; then whatever becomes
+        possible, in this order.
 
     Raises
     ------
-    InconsistencyError
+    ValueError
         If a thing depends on itself.
     """
-    waiting_for, needed_by, ready, pending = {}, {}, [], list(outputs)
-    for thing in pending:                           # grows while it is walked: breadth first
+    waiting_for, needed_by, order, pending = {}, {}, [], list(outputs)
+    while pending:
+        thing = pending.pop()
         if thing in waiting_for:
             continue
         needed = list(dependencies(thing) or ())
@@ -84,16 +86,13 @@ def general_toposort(outputs, dependencies):
             needed_by.setdefault(other, []).append(thing)
         pending.extend(needed)
         if not needed:
-            ready.append(thing)
-    order = []
-    while ready:
-        thing = ready.pop()
-        order.append(thing)
+            order.append(thing)
+    for thing in order:                             # grows while it is walked
         for other in needed_by.get(thing, ()):
             waiting_for[other] -= 1
             if not waiting_for[other]:
-                ready.append(other)
+                order.append(other)
     if len(order) < len(waiting_for):
-        raise InconsistencyError("graph contains cycles: "
-                                 f"{[thing for thing, count in waiting_for.items() if count][0]} depends on itself")
+        looped = next(thing for thing, count in waiting_for.items() if count)
+        raise ValueError(f"graph contains cycles: {looped} depends on itself")
     return order

@@ -3,6 +3,7 @@
 Variables of these types pass through ``gradient.py`` in place of gradients and tell why there is none. They never reach
 a function: they take no values, and a FunctionGraph refuses them.
 """
+from phintys.graph.errors import made_at
 from phintys.graph.type import SingletonType, Type
 
 
@@ -75,11 +76,11 @@ def grad_undefined(op, position, variable, comment=""):
     Variable
         Of a NullType that tells why.
     """
-    return NullType(f"This variable is Null because the grad method for input {position} ({variable}) of the {op} op "
-                    f"is mathematically undefined. {comment}")()
+    return NullType(f"This variable is Null because the grad method for input {position} ({variable}"
+                    f"{made_at(variable)}) of the {op} op is mathematically undefined. {comment}")()
 
 
 def grad_not_implemented(op, position, variable, comment=""):
     """The gradient of an op with respect to an input for which nobody has written it; else as ``grad_undefined``."""
-    return NullType(f"This variable is Null because the grad method for input {position} ({variable}) of the {op} op "
-                    f"is not implemented. {comment}")()
+    return NullType(f"This variable is Null because the grad method for input {position} ({variable}"
+                    f"{made_at(variable)}) of the {op} op is not implemented. {comment}")()

@@ -5,10 +5,13 @@ operands have one float or complex dtype, and ``alpha`` and ``beta`` are 0-d. Th
 have none. With ``inplace`` the op may overwrite its first input; the linker decides that, not the kernel.
 """
 from phintys.graph.apply import Apply
+from phintys.graph.errors import InconsistencyError
 from phintys.graph.op import Op
+from phintys.graph.traversal import view_roots
 from phintys.ops.blas_kernel import GerKernel, ProductKernel
 from phintys.ops.constant import as_tensor_variable
 from phintys.ops.dot import Dot, dot_op, product_type
+from phintys.ops.dtypes import complex_dtypes
 from phintys.ops.products import dot, outer, tensordot
 from phintys.ops.scalar import cast_op
 from phintys.ops.tensor_type import TensorType
@@ -23,6 +26,8 @@ class BlasOp(Op):
     """What the ops of this file share: checks of their operands."""
 
     ranks = ()                         # of the operands; 0 for alpha and beta, which are cast to the others' dtype
+    E_rank = "the operands have the wrong number of dimensions"
+    E_z_uniq = "argument z aliased to x or y"
 
     def operands(self, inputs):
         """The inputs as variables of the right ranks and of one dtype, or ``TypeError``."""
@@ -36,7 +41,9 @@ class BlasOp(Op):
         dtype, = dtypes
         for position, (value, rank) in enumerate(zip(inputs, self.ranks)):
             if value.type.ndim != rank:
-                raise TypeError(f"{name} requires {rank} dimensions for input {position}", value.type)
+                raise TypeError(self.E_rank, f"{name} requires {rank} dimensions for input {position}", value.type)
+            if value.type.dtype in complex_dtypes and dtype not in complex_dtypes:
+                raise TypeError(f"{name} of {dtype} cannot be scaled by a complex number", value)
             if value.type.dtype != dtype:
                 inputs[position] = cast_op(dtype)(value)
         return inputs
@@ -94,6 +101,8 @@ class Accumulation(BlasOp):
 
     def make_node(self, z, alpha, x, y, beta):
         z, alpha, x, y, beta = self.operands((z, alpha, x, y, beta))
+        if self.inplace and not {*view_roots(x), *view_roots(y)}.isdisjoint(view_roots(z)):
+            raise InconsistencyError(self.E_z_uniq, f"{self} would overwrite what it reads: {z}")
         product = product_type(x.type, y.type)
         flags = zip(product.broadcastable, z.type.broadcastable)
         output = TensorType(product.dtype, [there and here for there, here in flags], shape=product.shape)
@@ -122,6 +131,7 @@ class Gemm(Accumulation):
     """``b * z + a * x.y`` of two matrices: inputs z, a, x, y, b."""
 
     ranks = (2, 0, 2, 2, 0)
+    E_rank = "gemm only works for rank 2"
 
 
 class Ger(BlasOp):

@@ -105,7 +105,7 @@ def _unknown(variable):
     raise NotScalarConstantError(f"the value of {variable}{made_at(variable)} is not known before a function runs")
 
 
-# ---- rules: from a node and the position of an output to the variables that decide it, and the function of their values
+# ---- rules: from a node and an output's position to the variables that decide it, and the function of their values
 def _rule(variable, elemwise):
     node = variable.owner
     rule = _RULES.get(type(node.op)) if node is not None else None

@@ -337,6 +337,9 @@ class TensorConstantSignature:
     def __hash__(self):
         return self.hash
 
+    def __reduce__(self):
+        return TensorConstantSignature, (self.type, self.data)
+
 
 class TensorConstant(TensorOperators, Constant):
     """A constant array. Made by ``constant``."""

@@ -135,7 +135,10 @@ def bits_out(*dtypes):
         if dtype not in integer_dtypes:
             raise TypeError("input to a BitOp must have type (u)int8, (u)int16, (u)int32 or (u)int64 or be all bools "
                             f"not {dtype}")
-    return upcast(*dtypes)
+    common = upcast(*dtypes)
+    if common not in integer_dtypes:
+        raise TypeError("no integer dtype holds the values of both: cast one operand first")
+    return common
 
 
 def complex_out(*dtypes):

@@ -172,6 +172,8 @@ class TensorType(Type):
         try:
             with numpy.errstate(all="ignore"):
                 array = numpy.asarray(value)
+                if array.dtype.kind == "O" and all(type(item) is int for item in array.flat):
+                    array = array.astype(self.numpy_dtype)      # Python ints beyond 64 bits
                 if array.dtype.kind not in "biufc":
                     raise TypeError(f"its elements are no numbers (dtype {array.dtype})")
                 if array.dtype.kind == "c" and self.numpy_dtype.kind != "c":
@@ -305,6 +307,21 @@ def _is_masked(value):
 def _shortened(value):
     text = str(value)
     return text if len(text) <= 80 else text[:75] + "(...)"
+
+
+def _get_atol_rtol(a, b):
+    """The absolute and relative tolerance of the less precise of two arrays."""
+    rtol, atol = max([TOLERANCES.get(x.dtype.name, DEFAULT_TOLERANCE) for x in (a, b)])
+    return atol, rtol
+
+
+def _allclose(a, b, rtol=None, atol=None):
+    """Whether two array-likes are equal up to rounding, as ``numpy.allclose`` with the tolerances of
+    `values_eq_approx`; the dtypes may differ."""
+    a, b = numpy.asarray(a), numpy.asarray(b)
+    default_atol, default_rtol = _get_atol_rtol(a, b)
+    return numpy.allclose(a, b, rtol=default_rtol if rtol is None else rtol,
+                          atol=default_atol if atol is None else atol)
 
 
 def values_eq_approx(a, b, allow_remove_inf=False, allow_remove_nan=False, rtol=None, atol=None):

@@ -13,10 +13,10 @@ from phintys.ops.elementwise import Elemwise
 from phintys.optimizer import sums
 from phintys.optimizer.database import FAST_RUN, Rewrite
 from phintys.optimizer.neutral import is_inside, only_reader
-from phintys.optimizer.values import apply_op, constant_value, key, readers_in
+from phintys.optimizer.values import apply_op, apply_wide, constant_value, key, readers_in
 
 PRODUCTS = ("Dot", "Dot22")
-MOST_TERMS = 32
+MOST_NODES = 64                # that one combination is read from; larger trees are left as they are
 
 
 class Scale:
@@ -56,8 +56,8 @@ def scalar_of(variable):
 
 
 def linear_combination(root, readers):
-    """``[(Scale, leaf)]`` whose sum is ``root``; the leaves have its type."""
-    terms, stack = [], [(Scale(), root)]
+    """``[(Scale, leaf)]`` whose sum is ``root``; the leaves have its type. Empty when the tree is too large."""
+    terms, stack, nodes = [], [(Scale(), root)], 0
     while stack:
         scale, variable = stack.pop()
         name = key(variable)
@@ -66,8 +66,11 @@ def linear_combination(root, readers):
             inner = _parts(name, variable, scale, root.type)
         if inner is None:
             terms.append((scale, variable))
-        else:
-            stack.extend(reversed(inner))
+            continue
+        nodes += 1
+        if nodes > MOST_NODES:
+            return []
+        stack.extend(reversed(inner))
     return terms
 
 
@@ -91,14 +94,25 @@ def _parts(name, variable, scale, wanted):
 
 def _scaled(scale, factors):
     """``scale * factors`` with all factors but one inside the scale."""
-    rest = [factor for factor in factors if not all(factor.type.broadcastable)]
-    if len(rest) != 1:
+    array = _only_array(factors)
+    if array is None:
         return None
     for factor in factors:
-        if factor is not rest[0]:
+        if factor is not array:
             value = constant_value(factor)
             scale = scale.times(value) if value is not None else scale.times(variables=(scalar_of(factor),))
-    return [(scale, rest[0])]
+    return [(scale, array)]
+
+
+def _only_array(factors):
+    """The only factor of more than one element, or None; stops at the second one."""
+    found = None
+    for factor in factors:
+        if not all(factor.type.broadcastable):
+            if found is not None:
+                return None
+            found = factor
+    return found
 
 
 def accumulate(fgraph, node):
@@ -108,7 +122,7 @@ def accumulate(fgraph, node):
         return None
     readers = readers_in(fgraph)
     terms = linear_combination(out, readers)
-    if not 2 <= len(terms) <= MOST_TERMS:
+    if len(terms) < 2:
         return None
     products = [(scale, leaf) for scale, leaf in terms if _is_product(leaf, out, readers)]
     if not products:
@@ -139,7 +153,7 @@ def _is_inner(fgraph, variable):
         if not is_inside(fgraph, variable, ("mul", "true_div")):
             return False
         variable = only_reader(fgraph, variable)
-        if key(variable) == "mul" and _scaled(Scale(), variable.owner.inputs) is None:
+        if key(variable) == "mul" and _only_array(variable.owner.inputs) is None:
             return False
     return False
 
@@ -202,9 +216,7 @@ def _with_rest(target, others, out):
     for leaf, scales in others:
         for scale in scales:
             terms.append(_rescaled(leaf, scale, out))
-    if len(terms) == 1:
-        return target
-    return apply_op("add", *terms)
+    return apply_wide("add", terms)
 
 
 def _rescaled(leaf, scale, out):

@@ -20,6 +20,7 @@ cdef struct Machine:                # one running call, in C
     PyObject** kernels
     PyObject** containers
     void* released                  # the thread state, while the GIL is released
+    double looked                   # when signals were looked at, in seconds; set while the GIL is released
     PyObject* frame                 # the Frame, borrowed
     Context context
 

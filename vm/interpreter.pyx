@@ -3,7 +3,7 @@
 A ``Code`` is a Program in C arrays. A ``Frame`` is everything one running call changes: cells, their shapes, free lists,
 scratch memory. The loop has no Python object, no lock and no allocation per instruction of its own. It starts with the
 GIL held; the first kernel whose ``prepare`` says that its work is long makes it leave the GIL, and it takes it back where
-Python is needed: at CALL, RESULT and COMMIT.
+Python is needed: at CALL, RESULT and COMMIT. Between long kernels it looks at signals every 100 ms.
 """
 cimport numpy as cnp
 from cpython.exc cimport PyErr_SetString
@@ -25,6 +25,20 @@ cnp.import_array()
 cdef extern from "Python.h" nogil:
     void* PyEval_SaveThread()
     void PyEval_RestoreThread(void*)
+    int PyErr_CheckSignals()
+
+cdef extern from *:
+    """
+    #include <time.h>
+    static inline double phintys_seconds(void) {
+        struct timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return now.tv_sec + 1e-9 * now.tv_nsec;
+    }
+    """
+    double phintys_seconds() noexcept nogil
+
+cdef double SIGNAL_SECONDS = 0.1    # a call that works without the GIL looks at signals this often
 
 cdef extern from *:
     """
@@ -191,6 +205,20 @@ cdef inline void take_gil(Machine* machine) noexcept nogil:
         PyEval_RestoreThread(released)
 
 
+cdef int leave_gil(Machine* machine) noexcept nogil:
+    """Work without the GIL from here on; answers -1 when the handler of a signal raised."""
+    cdef double now = phintys_seconds()
+    if machine.released != NULL:
+        if now - machine.looked < SIGNAL_SECONDS:
+            return 0
+        take_gil(machine)
+        if PyErr_CheckSignals() < 0:
+            return -1
+    machine.looked = now
+    machine.released = PyEval_SaveThread()
+    return 0
+
+
 cdef int execute(Machine* machine) noexcept nogil:
     """Run to HALT; answers 0, or -1 with a Python exception set and ``machine.at`` at the culprit. The GIL is held at
     the start and at the end."""
@@ -203,10 +231,8 @@ cdef int execute(Machine* machine) noexcept nogil:
             operands = machine.operands + at.b
             worth = prepare(machine.kernels[at.a], context, operands)
             if worth:
-                if worth < 0:
+                if worth < 0 or leave_gil(machine) < 0:
                     break
-                if machine.released == NULL:
-                    machine.released = PyEval_SaveThread()
             if (<Kernel>machine.kernels[at.a]).run(context, operands) < 0:
                 raise_failure(machine)
                 break
@@ -384,7 +410,7 @@ cdef object argument_of(Cell* cell):
 cdef int take_output(Machine* machine, Cell* cell, list storage, variable, bint may_alias) except -1:
     """Move what ``perform`` stored into the cell, checked against the declared type."""
     cdef cnp.ndarray array
-    value = storage[0]
+    value = storage[0] if storage else None
     if value is None and not cell.flags & CELL_OBJECT:
         raise ValueError(f"perform stored no value for its output {variable} of type {variable.type}")
     if cell.flags & CELL_OBJECT:
@@ -433,6 +459,8 @@ cdef int call_perform(Machine* machine, const Instruction* at) except -1 with gi
     op = node.op
     op.perform(node, inputs, storage)
     del inputs
+    if len(storage) < n_outputs:
+        raise ValueError(f"perform took away some of the {n_outputs} cells for its outputs")
     for index in range(n_outputs):
         take_output(machine, operands[n_inputs + index], storage[index], node.outputs[index], index in op.view_map)
     return 0

@@ -31,6 +31,7 @@ class FromFunctionOp(Op):
         self.itypes = itypes
         self.otypes = otypes
         self.__name__ = fn.__name__
+        self.__module__ = fn.__module__         # where pickles look for the name
         self.__doc__ = fn.__doc__
         self._infer_shape = infer_shape
         if infer_shape is not None:

@@ -14,6 +14,9 @@ from phintys.ops.elementwise_functions import cast, div_proxy
 from phintys.ops.scalar import *  # noqa: F403
 from phintys.ops.scalar_op import upgrade_to_float
 from phintys.ops.tensor_type import TensorType
+from phintys.submodules import submodules
+
+globals().update(submodules(__name__, {"basic": "phintys.scalar"}))
 
 all_types = list(ALL_DTYPES)
 

@@ -35,7 +35,7 @@ from phintys.ops.shape import (
     DimShuffle, Rebroadcast, Shape, Shape_i, SpecifyShape, addbroadcast, dimshuffle, patternbroadcast, shape, shape_i,
     shape_padaxis, shape_padleft, shape_padright, specify_shape, swapaxes, transpose, unbroadcast)
 from phintys.ops.subtensor import IncSubtensor, Subtensor, inc_subtensor, set_subtensor
-from phintys.ops.tensor_type import TensorType
+from phintys.ops.tensor_type import TensorType, _allclose, _get_atol_rtol
 from phintys.scalar import upcast
 from phintys.shared import ScalarSharedVariable, TensorSharedVariable
 from phintys.shared import tensor_constructor as _shared

@@ -13,7 +13,7 @@ _SCALAR_OPS = """lt gt le ge eq neq and_ or_ xor invert abs_ exp exp2 expm1 neg 
     cosh arccosh sinh arcsinh tanh arctanh erf erfc erfcx gamma gammaln psi tri_gamma chi2sf j0 j1 jv i0 i1 iv second
     maximum minimum add sub mul true_div int_div mod pow conj""".split()
 
-_OPS = {f"{name}_inplace": Elemwise(SCALAR_OPS[name], {0: 0}, name=f"Elemwise{{{name},inplace}}")
+_OPS = {f"{name}_inplace": Elemwise(SCALAR_OPS[name], {0: 0}, name=f"{name}_inplace")
         for name in _SCALAR_OPS}
 globals().update(_OPS, fill_inplace=_OPS["second_inplace"])
 

@@ -1,0 +1,272 @@
+"""Theano's submodules and the names that its programs take from them."""
+import copy
+import importlib
+import pickle
+
+import numpy
+import pytest
+
+import phintys
+import phintys.tensor as T
+from phintys import In, function
+
+# Module → names in it.
+NAMES = {
+    "phintys.gof.op": "Op",
+    "phintys.gof.type": "Type Generic generic",
+    "phintys.gof.fg": "FunctionGraph",
+    "phintys.gof.null_type": "NullType",
+    "phintys.gof.utils": "MethodNotDefined",
+    "phintys.gof.graph": """Apply Variable Constant ancestors as_string clone equal_computations general_toposort inputs
+        io_toposort is_same_graph list_of_nodes ops orphans variables""",
+    "phintys.compile.io": "In Out SymbolicInput SymbolicOutput",
+    "phintys.compile.mode": "FAST_RUN Mode get_default_mode get_mode predefined_modes",
+    "phintys.compile.sharedvalue": "SharedVariable shared",
+    "phintys.compile.function_module": "Function FunctionMaker",
+    "phintys.compile.ops": "FromFunctionOp Shape Shape_i SpecifyShape ViewOp as_op",
+    "phintys.compile": "as_op ViewOp Shape_i io mode ops",
+    "phintys.tensor.basic": "dot as_tensor_variable NotScalarConstantError get_scalar_constant_value _allclose",
+    "phintys.tensor.blas": """Dot22 Gemm Gemv Ger _dot22 _dot22scalar gemm_inplace gemm_no_inplace gemv_inplace
+        gemv_no_inplace ger ger_destructive""",
+    "phintys.tensor.inplace": "exp_inplace add_inplace fill_inplace transpose_inplace",
+    "phintys.tensor.opt": "Assert MakeVector Shape_i assert_op make_vector",
+    "phintys.tensor.sharedvar": "TensorSharedVariable",
+    "phintys.tensor.subtensor": "Subtensor IncSubtensor inc_subtensor set_subtensor",
+    "phintys.tensor.type": "TensorType",
+    "phintys.tensor.var": "TensorConstant TensorVariable _tensor_py_operators",
+    "phintys.scalar.basic": "Scalar add float64 upcast",
+    "phintys.configdefaults": "local_bitwidth python_int_bitwidth",
+}
+
+
+@pytest.mark.parametrize("module", NAMES)
+def test_names(module):
+    found = importlib.import_module(module)
+    assert [name for name in NAMES[module].split() if not hasattr(found, name)] == []
+
+
+@pytest.mark.parametrize("module", ["phintys.gof.graph", "phintys.compile.ops", "phintys.tensor.blas",
+                                    "phintys.tensor.inplace", "phintys.tensor.opt"])
+def test_all_of_the_submodules_exists(module):
+    found = importlib.import_module(module)
+    assert [name for name in found.__all__ if not hasattr(found, name)] == []
+
+
+@pytest.mark.parametrize("name", ["basic", "blas", "inplace", "opt", "sharedvar", "subtensor", "type"])
+def test_submodules_are_attributes(name):
+    assert getattr(T, name) is importlib.import_module("phintys.tensor." + name) and name in dir(T)
+
+
+def test_a_submodule_does_not_hide_a_function():
+    importlib.import_module("phintys.tensor.var")
+    assert callable(T.var) and callable(phintys.shared)
+
+
+def test_unknown_names_of_tensor():
+    with pytest.raises(AttributeError, match="no_such_name"):
+        T.no_such_name
+
+
+# ---- in-place functions ----------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name, arguments", [("exp", [numpy.array([1.0, 2.0])]), ("neg", [numpy.array([1, -2])]),
+                                             ("add", [numpy.array([1.0, 2.0]), numpy.array([3.0, 4.0])]),
+                                             ("second", [numpy.array([1.0, 2.0]), numpy.array([3.0, 4.0])])])
+def test_inplace_functions_compute_the_same(name, arguments):
+    variables = [T.tensor(str(argument.dtype), (False,)) for argument in arguments]
+    result = getattr(T.inplace, name + "_inplace")(*variables)
+    assert result.owner.op.destroy_map == {0: [0]} and str(result.owner.op) == name + "_inplace"
+    expected = function(variables, getattr(T, name)(*variables), on_unused_input="ignore")(*arguments)
+    found = function(variables, result, accept_inplace=True)(*arguments)
+    assert found.dtype == expected.dtype and numpy.array_equal(found, expected)
+    with pytest.raises(TypeError, match="inplace"):
+        function(variables, result)
+
+
+def test_gemm_inplace_refuses_to_overwrite_what_it_reads():
+    z, one = T.dmatrix(), numpy.float64(1)
+    with pytest.raises(phintys.InconsistencyError, match="aliased") as caught:
+        T.blas.gemm_inplace(z, one, z.T, T.dmatrix(), one)
+    assert caught.value.args[0] is T.blas.Gemm.E_z_uniq
+
+
+@pytest.mark.parametrize("scale, exception", [(numpy.complex128(1j), "complex"), (T.dvector(), "dimensions")])
+def test_ger_refuses(scale, exception):
+    with pytest.raises(TypeError, match=exception):
+        T.blas.ger(T.dmatrix(), scale, T.dvector(), T.dvector())
+
+
+# ---- constants -------------------------------------------------------------------------------------------------------
+a, row, shared_row = T.constant([[1.0, 2.0], [3.0, 4.0]]), T.row(), phintys.shared(numpy.ones((1, 3)))
+b = T.iscalar()
+
+KNOWN = [
+    ("number", 3, 3), ("array", numpy.array(3.5), 3.5), ("equal elements", T.constant([2.0, 2.0]), 2),
+    ("fill", T.fill(T.dmatrix(), 4.0), 4), ("alloc", T.alloc(5.0, b, 2), 5),
+    ("view", T.constant(6.0).dimshuffle("x"), 6),
+    ("element", a[1, 0], 3), ("negative position", a[-1, -1], 4),
+    ("position that is constant", a[T.constant(1), 1], 4), ("element of a vector of scalars", T.stack([b, 7])[1], 7),
+    ("elementwise", T.constant(2.0) * 3 + 1, 7), ("length of a row", row.shape[0], 1),
+    ("static length", T.opt.Shape_i(1)(a), 2), ("true assertion", T.opt.assert_op(T.constant(8), T.constant(1) > 0), 8),
+    ("cast", T.cast(T.constant(9), "float32"), 9),
+]
+UNKNOWN = [
+    ("input", b), ("different elements", a), ("computed from an input", b + 1),
+    ("element that is an input", T.stack([b, 7])[0]),
+    ("position that is an input", a[b, 0]), ("symbolic length", row.shape[1]), ("shared variable", shared_row),
+    ("false assertion", T.opt.assert_op(T.constant(8), T.constant(1) < 0)), ("elements", numpy.array([0, 1])),
+    ("assertion about an input", T.opt.assert_op(T.constant(8), b > 0)), ("strings", numpy.array("text")),
+]
+
+
+@pytest.mark.parametrize("variable, value", [row[1:] for row in KNOWN], ids=[row[0] for row in KNOWN])
+def test_known_value(variable, value):
+    found = T.get_scalar_constant_value(variable)
+    assert found.shape == () and found == value and T.extract_constant(variable) == value
+    found += 1
+    assert T.get_scalar_constant_value(variable) == value
+
+
+@pytest.mark.parametrize("variable", [row[1] for row in UNKNOWN], ids=[row[0] for row in UNKNOWN])
+def test_unknown_value(variable):
+    with pytest.raises(T.NotScalarConstantError):
+        T.get_scalar_constant_value(variable)
+    assert T.extract_constant(variable) is variable
+
+
+def test_limits_of_known_values():
+    with pytest.raises(T.EmptyConstantError):
+        T.get_scalar_constant_value(numpy.array([]))
+    two = T.constant(1.0) + 1
+    for options in ({"elemwise": False}, {"only_process_constants": True}, {"max_recur": 0}):
+        with pytest.raises(T.NotScalarConstantError):
+            T.get_scalar_constant_value(two, **options)
+    assert phintys.get_scalar_constant_value(two) == 2
+
+
+def test_vector_length():
+    assert T.get_vector_length(T.stack([b, 2])) == 2 and T.get_vector_length(a.shape) == 2
+    with pytest.raises(ValueError, match="length not known"):
+        T.get_vector_length(T.dvector())
+    with pytest.raises(TypeError, match="vector"):
+        T.get_vector_length(T.dmatrix())
+
+
+def test_assertions():
+    x = T.dvector()
+    checked = T.opt.Assert("too long")(x, x.size < 3)
+    f = function([x], [checked * 2, T.grad((checked ** 2).sum(), x)])
+    assert numpy.array_equal(f([1.0, 2.0]), [[2.0, 4.0], [2.0, 4.0]])
+    with pytest.raises(AssertionError, match="too long"):
+        f([1.0, 2.0, 3.0])
+    with pytest.raises(AssertionError, match="scalars"):
+        T.opt.assert_op(x, x > 0)
+
+
+# ---- graphs as text and in order -------------------------------------------------------------------------------------
+def test_as_string():
+    from phintys.gof.graph import as_string
+    x, y = T.dscalars("xy")
+    total = T.exp(x)
+    names = {"leaf_formatter": str, "node_formatter": lambda node, texts: f"{node.op.scalar_op}({','.join(texts)})"}
+    assert as_string([x, y], [total * total, y], **names) == ["mul(*1 -> exp(x),*1)", "y"]
+    assert as_string([total], [total * y], **names) == [f"mul({total},y)"]
+    for _ in range(3000):
+        total = -total
+    assert as_string([x], [total], **names)[0].count("neg(") == 3000
+
+
+def test_general_toposort():
+    from phintys.gof.graph import general_toposort
+    needs = {"c": ["a", "b"], "d": ["c", "c"], "a": None, "b": []}
+    assert general_toposort(["d"], needs.get) == ["b", "a", "c", "d"]
+    with pytest.raises(ValueError, match="cycles"):
+        general_toposort([1], {1: [2], 2: [1]}.get)
+
+
+def test_same_graph_in_both_directions():
+    x, y = T.dvectors("xy")
+    assert phintys.gof.graph.is_same_graph(x * 2, y * 2, givens={x: y}, debug=True)
+
+
+# ---- ops from Python functions ---------------------------------------------------------------------------------------
+@phintys.compile.as_op([T.dvector, T.dvector], [T.dvector, T.dscalar])
+def shifted_and_sum(x, y):
+    return x + y[:1], numpy.asarray(y.sum())
+
+
+def test_as_op():
+    x, y = T.dvectors("xy")
+    results = shifted_and_sum(x, y)
+    shifted, total = function([x, y], results)([1.0, 2.0], [3.0, 4.0])
+    assert shifted.tolist() == [4.0, 5.0] and total == 7.0
+    assert pickle.loads(pickle.dumps(results[0])).owner.op == shifted_and_sum
+    with pytest.raises(ValueError, match="2 inputs"):
+        shifted_and_sum(x)
+    with pytest.raises(TypeError, match="itypes"):
+        phintys.compile.as_op("double", T.dvector)
+
+
+def test_as_op_shape():
+    doubled = phintys.compile.as_op(T.dvector, T.dvector, lambda node, shapes: shapes)(lambda x: 2 * x)
+    x = T.dvector()
+    f = function([x], doubled(x).shape)
+    assert f([1.0, 2.0]).tolist() == [2]
+    assert doubled not in [node.op for node in f.maker.fgraph.toposort()]
+
+
+# ---- functions -------------------------------------------------------------------------------------------------------
+def function_with_default():
+    x, y, s = T.dscalars("x", "y", "s")
+    return function([x, In(y, value=1.0), In(s, value=0.0, update=s + x * y)], s + x * y), y, s
+
+
+def test_defaults_can_be_read_and_set():
+    f, y, s = function_with_default()
+    assert f["y"] == f[y] == 1.0 and f(3.0) == 3.0 and f(3.0, y=2.0) == 9.0 and f[y] == 1.0
+    f[y] = 5
+    assert f[y].dtype == "float64" and f(2.0) == 19.0 and f[s] == 19.0
+    with pytest.raises(TypeError):
+        f["y"] = numpy.ones(3)
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda f: pickle.loads(pickle.dumps(f, protocol=0)),
+                                       lambda f: pickle.loads(pickle.dumps(f, protocol=-1))])
+def test_duplicates_keep_defaults(duplicate):
+    f, _, _ = function_with_default()
+    f["y"] = 5.0
+    twin = duplicate(f)
+    twin["s"] = 0.0
+    assert twin["y"] == 5.0 and twin(2.0) == 10.0
+    twin["y"] = 6.0
+    assert f["y"] == 5.0
+
+
+def test_an_unused_input_is_told_before_a_missing_one():
+    x, y = T.dscalars("xy")
+    with pytest.raises(phintys.compile.UnusedInputError):
+        function([y], x)
+    with pytest.raises(phintys.gof.MissingInputError):
+        function([y], x + y)
+
+
+def test_arguments_are_checked_in_any_case():
+    x = T.dvector()
+    f = function([x], x * 2)
+    assert f.trust_input is False
+    f.trust_input = True
+    assert f([1, 2]).tolist() == [2.0, 4.0]
+
+
+@pytest.mark.parametrize("value, dtype, expected", [([1, 2], "float32", "float32"), (3, "floatX", "float64")])
+def test_asarray(value, dtype, expected):
+    found = phintys._asarray(value, dtype)
+    assert found.dtype == expected and numpy.array_equal(found, value)
+
+
+def test_allclose():
+    assert T._allclose(numpy.float32(1), 1 + 1e-6) and not T._allclose(1.0, 1.001) and T._allclose(1.0, 1.1, rtol=0.2)
+
+
+def test_widths():
+    widths = phintys.configdefaults
+    assert widths.local_bitwidth() in (32, 64) and widths.python_int_bitwidth() in (32, 64)
