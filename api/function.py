@@ -138,7 +138,8 @@ def _check_duplicates(specs):
 def _check_givens(givens, specs):
     inputs = {spec.variable for spec in specs}
     if not all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in pairs(givens)):
-        raise ValueError(f"The givens parameter must be a dict or a list of lists/tuples with 2 elements, got {givens!r}")
+        raise ValueError("The givens parameter must be a dict or a list of lists/tuples with 2 elements, "
+                         f"got {givens!r}")
     for replaced, _ in pairs(givens):
         if isinstance(replaced, Variable) and replaced in inputs:
             raise RuntimeError(f"You are trying to replace variable '{replaced}' through the `givens` parameter, but "

@@ -76,11 +76,11 @@ def grad_undefined(op, position, variable, comment=""):
     Variable
         Of a NullType that tells why.
     """
-    return NullType(f"This variable is Null because the grad method for input {position} ({variable}"
-                    f"{made_at(variable)}) of the {op} op is mathematically undefined. {comment}")()
+    return NullType(f"This variable is Null because the grad method for input {position} ({variable}) of the {op} op "
+                    f"is mathematically undefined{made_at(variable)}. {comment}")()
 
 
 def grad_not_implemented(op, position, variable, comment=""):
     """The gradient of an op with respect to an input for which nobody has written it; else as ``grad_undefined``."""
-    return NullType(f"This variable is Null because the grad method for input {position} ({variable}"
-                    f"{made_at(variable)}) of the {op} op is not implemented. {comment}")()
+    return NullType(f"This variable is Null because the grad method for input {position} ({variable}) of the {op} op "
+                    f"is not implemented{made_at(variable)}. {comment}")()

@@ -35,7 +35,6 @@ def fill_to_alloc(fgraph, node):
     model, value = node.inputs
     if model.owner is None or len(fgraph.clients[model]) != 1:
         return None
-    from phintys.ops.allocation import Alloc
     shape = feature_of(fgraph).shape(model)
     return Alloc()(value, *shape)
 

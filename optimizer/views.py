@@ -2,7 +2,7 @@
 from numpy import can_cast
 
 from phintys.ops.dtypes import ALL_DTYPES, discrete_dtypes
-from phintys.optimizer.database import FAST_RUN, Rewrite
+from phintys.optimizer.database import FAST_COMPILE, FAST_RUN, Rewrite
 from phintys.optimizer.values import apply_op, key
 
 
@@ -43,6 +43,11 @@ def rebroadcast(fgraph, node):
     return node.inputs[0] if node.inputs[0].type == node.outputs[0].type else None
 
 
+def view_op(fgraph, node):
+    """What only had something to say about a gradient."""
+    return node.inputs[0]
+
+
 def cast(fgraph, node):
     """A cast to the dtype a variable has, and a cast of a cast where the first one loses nothing."""
     inner, out = node.inputs[0], node.outputs[0]
@@ -70,5 +75,7 @@ REWRITES = [
     Rewrite("local_reshape_chain", ("Reshape",), reshape_of_reshape, (FAST_RUN,)),
     Rewrite("local_useless_reshape", ("Reshape",), useless_reshape, (FAST_RUN,)),
     Rewrite("local_useless_rebroadcast", ("Rebroadcast",), rebroadcast, (FAST_RUN,)),
+    Rewrite("local_view_op", ("ViewOp", "ZeroGrad", "ConsiderConstant", "DisconnectedGrad", "UndefinedGrad", "GradClip",
+                              "GradScale"), view_op, (FAST_RUN, FAST_COMPILE)),
     Rewrite("local_cast_cast", ["convert_to_" + dtype for dtype in ALL_DTYPES], cast, (FAST_RUN,)),
 ]

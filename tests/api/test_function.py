@@ -250,6 +250,16 @@ def test_a_failing_call_changes_nothing():
     numpy.testing.assert_array_equal(s.get_value(), [1.0, 1.0])
 
 
+def test_a_failing_call_restores_states():
+    state = T.dvector("state")
+    f = function([v, In(state, value=[1.0, 1.0], update=state + v)], state * 2)
+    for call in (lambda: f(numpy.zeros(3), state=[5.0, 5.0]), lambda: f(state=[5.0, 5.0]), lambda: f(v, [5.0, 5.0])):
+        with pytest.raises((ValueError, TypeError)):
+            call()
+        assert f[state].tolist() == [1.0, 1.0]
+    assert f([1.0, 1.0]).tolist() == [2.0, 2.0] and f[state].tolist() == [2.0, 2.0]
+
+
 # ---- givens ----------------------------------------------------------------------------------------------------------
 def test_givens():
     s = shared(numpy.arange(4.0), "s")
@@ -312,6 +322,15 @@ REFUSED = [
     ("update of another rank", lambda: function([], s, updates={s: s.sum()}), TypeError, "same type"),
     ("update of another broadcastable", lambda: function([], s, updates={s: s.sum(keepdims=True)}), TypeError,
      "unbroadcast"),
+    ("update of no shared variable says where", lambda: function([x], x, updates={x: x + 1}), TypeError,
+     "test_function.py"),
+    ("update of another type says where", lambda: function([], s, updates={s: s.sum()}), TypeError,
+     "test_function.py.*test_function.py"),
+    ("updates are numbers", lambda: function([], s, updates=[1, 2]), ValueError, "lists/tuples with 2 elements"),
+    ("updates are a set", lambda: function([], s, updates={s}), ValueError, "lists/tuples with 2 elements"),
+    ("givens are no pairs", lambda: function([x], y + 1, givens=[y]), ValueError, "lists/tuples with 2 elements"),
+    ("unused input says where", lambda: function([x, y], x), UnusedInputError, "test_function.py"),
+    ("input twice says where", lambda: function([x, x], x), UnusedInputError, "test_function.py"),
     ("updates are one pair", lambda: function([], s, updates=(s, s + 1)), ValueError, "lists/tuples with 2 elements"),
     ("given replaces an input", lambda: function([x], x, givens={x: y}), RuntimeError, "Replacing inputs"),
     ("given key is a number", lambda: function([x], x, givens={3: y}), TypeError, "given keys must be Variable"),
@@ -348,10 +367,16 @@ def test_unused_inputs():
 
 
 # ---- bad input: run time ---------------------------------------------------------------------------------------------
+MISALIGNED = numpy.frombuffer(bytearray(17), "u1")[1:].view("float64")
+
 # (name, inputs, output, arguments, keywords, exception, words of the message)
 BAD_CALLS = [
     ("float64 array for float32", [fv], fv + 1, (numpy.array([0.1]),), {}, TypeError, "fv.*index 0"),
     ("float for int", [i], i + 1, (1.5,), {}, TypeError, "int32"),
+    ("int too large for int64", [T.lscalar("n")], T.constant(0), (2**70,), {}, TypeError, "index 0"),
+    ("int too large for float64", [x], x + 1, (10**400,), {}, TypeError, "index 0"),
+    ("int that float64 rounds", [x], x + 1, (2**70 + 1,), {}, TypeError, "accurately"),
+    ("misaligned array", [v], v + 1, (MISALIGNED,), {}, TypeError, "not aligned"),
     ("complex for float", [x], x + 1, (1j,), {}, TypeError, "index 0"),
     ("string", [x], x + 1, ("3",), {}, TypeError, "index 0"),
     ("None", [x], x + 1, (None,), {}, TypeError, "index 0"),
@@ -376,9 +401,35 @@ BAD_CALLS = [
 @pytest.mark.parametrize("name, inputs, output, arguments, keywords, exception, words", BAD_CALLS,
                          ids=[row[0] for row in BAD_CALLS])
 def test_bad_call(name, inputs, output, arguments, keywords, exception, words):
-    f = function(inputs, output)
+    f = function(inputs, output, on_unused_input="ignore")
     with pytest.raises(exception, match="(?s)" + words):
         f(*arguments, **keywords)
+
+
+# What a float64 vector takes, and what it is read as: always [1, 2].
+TAKEN = [
+    ("byte-swapped", numpy.array([1.0, 2.0], ">f8")), ("byte-swapped ints", numpy.array([1, 2], ">i2")),
+    ("longlong", numpy.array([1, 2], numpy.longlong)), ("negative stride", numpy.array([2.0, 1.0])[::-1]),
+    ("zero stride, read-only", numpy.broadcast_to(1.0, (2,)) + numpy.arange(2)),
+    ("column", numpy.array([[1.0, 0.0], [2.0, 0.0]])[:, 0]), ("list", [1, 2.0]), ("tuple", (1, 2)),
+    ("range", range(1, 3)), ("float16", numpy.array([1, 2], "float16")), ("a subclass", numpy.array([1.0, 2.0]).view(
+        type("Subclass", (numpy.ndarray,), {}))),
+]
+
+
+@pytest.mark.parametrize("name, argument", TAKEN, ids=[row[0] for row in TAKEN])
+def test_arguments_are_read_as_they_are_meant(name, argument):
+    before = numpy.array(argument)
+    result = function([v], v * 2)(argument)
+    assert type(result) is numpy.ndarray and result.dtype == "float64"
+    numpy.testing.assert_array_equal(result, [2.0, 4.0])
+    kept = shared(numpy.asarray(argument), borrow=True)
+    function([], [], updates={kept: kept + 1})()
+    numpy.testing.assert_array_equal(argument, before)
+
+
+def test_python_ints_beyond_64_bits_become_floats():
+    assert function([x], x + 0)(2**70) == 2.0**70
 
 
 def test_messages_name_function_and_argument():

@@ -91,6 +91,17 @@ def test_a_refused_value_leaves_the_old_one():
     numpy.testing.assert_array_equal(s.get_value(), [1.0, 2.0])
 
 
+def test_misaligned_values_are_copied():
+    value = numpy.frombuffer(bytearray(17), "u1")[1:].view("float64")
+    value[:] = [1.0, 2.0]
+    s = shared(value, borrow=True)
+    value[:] = 0.0
+    assert isinstance(s, TensorSharedVariable) and s.get_value().tolist() == [1.0, 2.0]
+    with pytest.raises(TypeError, match="not aligned"):
+        s.set_value(value, borrow=True)
+    assert s.get_value().tolist() == [1.0, 2.0]
+
+
 def test_allow_downcast():
     s = shared(numpy.zeros(2, "float32"), allow_downcast=True)
     s.set_value(numpy.array([0.1, 0.2]))

@@ -117,6 +117,11 @@ def apply(name, values):
     return value, output.owner
 
 
+def test_bits_of_dtypes_without_a_common_integer():
+    with pytest.raises(TypeError, match="cast one operand first"):
+        scalar.and_(TensorType("uint64", ())(), TensorType("int8", ())())
+
+
 def count_of(name):
     return 3 if name in VARIADIC else SCALAR_OPS[name].nin
 

@@ -13,7 +13,7 @@ import phintys
 import phintys.tensor as T
 from phintys.ops.tensor_type import TensorType
 
-RANDOM = settings(derandomize=True, deadline=None, database=None, max_examples=150,
+RANDOM = settings(derandomize=True, deadline=None, database=None, max_examples=400,
                   suppress_health_check=list(HealthCheck))
 
 lengths = st.integers(0, 4)
@@ -52,7 +52,8 @@ STEPS = [
     ("sigmoid", T.nnet.sigmoid, lambda x: 1 / (1 + numpy.exp(-x)), 1, "f"), ("arctan", T.arctan, numpy.arctan, 1, "f"),
     ("and", T.and_, numpy.bitwise_and, 2, "iu"), ("or", T.or_, numpy.bitwise_or, 2, "iu"),
     ("xor", T.xor, numpy.bitwise_xor, 2, "iu"), ("invert", T.invert, numpy.invert, 1, "biu"),
-    ("lt", T.lt, numpy.less, 2, "biu"), ("ge", T.ge, numpy.greater_equal, 2, "biu"), ("eq", T.eq, numpy.equal, 2, "biu"),
+    ("lt", T.lt, numpy.less, 2, "biu"), ("ge", T.ge, numpy.greater_equal, 2, "biu"),
+    ("eq", T.eq, numpy.equal, 2, "biu"),
     ("int_div", T.int_div, numpy.floor_divide, 2, "iu"), ("mod", T.mod, numpy.remainder, 2, "iu"),
     ("exp(tanh)", lambda x: T.exp(T.tanh(x)), lambda x: numpy.exp(numpy.tanh(x)), 1, "f"),
     ("x - x", lambda x: x - x, lambda x: x - x, 1, "iufc"), ("x * 0", lambda x: x * 0, lambda x: x * 0, 1, "i"),
@@ -117,7 +118,8 @@ def test_elementwise_expressions(mode, drawn):
 
 
 # name, NumPy's function, kinds of dtypes, whether it takes empty ranges
-REDUCTIONS = [("sum", numpy.sum, "biufc", True), ("prod", numpy.prod, "biufc", True), ("mean", numpy.mean, "biufc", False),
+REDUCTIONS = [("sum", numpy.sum, "biufc", True), ("prod", numpy.prod, "biufc", True),
+              ("mean", numpy.mean, "biufc", False),
               ("var", numpy.var, "iuf", False), ("std", numpy.std, "iuf", False), ("max", numpy.max, "biuf", False),
               ("min", numpy.min, "biuf", False), ("any", numpy.any, "biuf", True), ("all", numpy.all, "biuf", True),
               ("argmax", numpy.argmax, "biuf", False), ("argmin", numpy.argmin, "biuf", False)]
@@ -195,9 +197,11 @@ def test_products(mode, drawn, scaled):
 
 # name, what to do with a variable or an array: the same expression for both
 VIEWS = [
-    ("reverse", lambda x: x[::-1]), ("rest", lambda x: x[1:]), ("even", lambda x: x[::2]), ("negative step", lambda x: x[3:0:-2]),
+    ("reverse", lambda x: x[::-1]), ("rest", lambda x: x[1:]), ("even", lambda x: x[::2]),
+    ("negative step", lambda x: x[3:0:-2]),
     ("transpose", lambda x: x.T), ("row", lambda x: x.reshape((1, -1))), ("flat", lambda x: x.flatten()),
-    ("new axis", lambda x: x[None]), ("last", lambda x: x[..., :1]), ("plus", lambda x: x + x), ("times", lambda x: x * x),
+    ("new axis", lambda x: x[None]), ("last", lambda x: x[..., :1]),
+    ("plus", lambda x: x + x), ("times", lambda x: x * x),
 ]
 
 

@@ -4,6 +4,7 @@ import pytest
 from optimized_graphs import UNFUSED, assert_same_results, operations, optimized, variable
 
 from phintys.graph.gradient import grad
+from phintys.graph.view_op import disconnected_grad, grad_clip, grad_scale, zero_grad
 from phintys.ops import reduction, scalar
 from phintys.ops.allocation import alloc
 from phintys.ops.scalar import (abs_, cast_op, conj, exp, inv, log, maximum, mul, neg, pow, second, sqr, sqrt, sub,
@@ -16,6 +17,8 @@ f = variable("f1", "f")
 
 # name: (inputs, output, ops of the optimised, unfused graph in order)
 CASES = {
+    "views that speak of gradients": (
+        [x], grad_scale(grad_clip(zero_grad(disconnected_grad(x)), -1, 1), 2), []),
     "x + 0": ([x], x + 0, []),
     "0 + x": ([x], 0 + x, []),
     "x - 0": ([x], x - 0, []),
@@ -51,6 +54,11 @@ CASES = {
     "(x + 1) + 2": ([x], (x + 1) + 2, ["add"]),
     "x + y + z is one node": ([x, y, z], x + y + z, ["add"]),
     "x * y * z is one node": ([x, y, z], x * y * z, ["mul"]),
+    "-(x + 1)": ([x], -(x + 1), ["sub"]),
+    "-(f + 2)": ([f], -(f + 2), ["sub"]),
+    "1 - (x + 3)": ([x], 1 - (x + 3), ["sub"]),
+    "2 * (-3 * x)": ([x], 2 * (-3 * x), ["mul"]),
+    "-3 * (2 * k)": ([k], -3 * (2 * k), ["mul"]),
     "x - (-y)": ([x, y], x - (-y), ["add"]),
     "-x - y": ([x, y], -x - y, ["add", "neg"]),
     "x + (-y) * z": ([x, y, z], x + (-y) * z, ["mul", "sub"]),

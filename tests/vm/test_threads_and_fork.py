@@ -1,10 +1,12 @@
-"""One function called from several threads, and from both sides of a fork."""
+"""One function called from several threads, from both sides of a fork, and interrupted."""
 import os
+import signal
 import subprocess
 import sys
 import threading
 
 import numpy as np
+import pytest
 
 import phintys
 import phintys.tensor as T
@@ -74,6 +76,28 @@ def test_readers_beside_a_writer_see_whole_values():
 
     run_threads(work)
     assert s.get_value()[0] == 100
+
+
+def test_a_signal_stops_a_long_call_which_then_changes_nothing():
+    v = z = T.vector("v")
+    for _ in range(60):
+        z = T.sin(T.exp(-z)) + z.sum()
+    s = phintys.shared(0.0)
+    f = phintys.function([v], z, updates=[(s, s + 1)])
+
+    def interrupt(number, frame):
+        raise KeyboardInterrupt
+
+    old = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        with pytest.raises(KeyboardInterrupt):
+            f(np.ones(3000000))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+    assert s.get_value() == 0.0
+    assert f(np.ones(3)).shape == (3,) and s.get_value() == 1.0
 
 
 FORK = """

@@ -103,6 +103,20 @@ def test_failures_name_the_node_and_change_nothing(behaviour, exception, words):
         f([1.0, 2.0, 3.0])
 
 
+@pytest.mark.parametrize("spoil", [list.clear, lambda storage: storage[0].clear(),
+                                   lambda storage: storage.__setitem__(0, None)], ids=["no cells", "no item", "None"])
+def test_a_spoilt_output_storage_is_an_error(spoil):
+    class Spoiling(Recording):
+        def perform(self, node, inputs, output_storage):
+            spoil(output_storage)
+
+    x = T.vector("x")
+    f = phintys.function([x], Spoiling("fresh")(x))
+    for _ in range(2):
+        with pytest.raises(ValueError, match="perform"):
+            f([1.0])
+
+
 def test_a_recursive_call_runs_in_a_frame_of_its_own():
     x = T.scalar("x")
 
