@@ -152,9 +152,10 @@ cdef int allocate(Context* context, Cell* cell, const npy_intp* shape) except -1
 
 cdef void share(Context* context, Cell* view, Cell* source, char* data) noexcept nogil:
     cdef Buffer* old = view.buffer
-    if source.data == <char*>source.value:
-        memcpy(view.value, source.value, INLINE_BYTES)
-        view.data = <char*>view.value + (data - source.data)
+    cdef char* inline = <char*>source.value
+    if inline <= source.data < inline + INLINE_BYTES:       # a view of a view may start behind the first byte
+        memcpy(view.value, inline, INLINE_BYTES)
+        view.data = <char*>view.value + (data - inline)
         view.buffer = NULL
     else:
         if source.buffer != NULL:

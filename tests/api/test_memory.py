@@ -43,7 +43,6 @@ def test_users_may_write_to_results(name, make, mode):
         numpy.testing.assert_array_equal(result, expected)
 
 
-
 def lock(result):
     result.flags.writeable = False
 

@@ -145,3 +145,17 @@ def test_a_large_result_that_is_dropped_gives_its_memory_to_the_next_call():
     for _ in range(5):
         f(value)
     assert pool_statistics()["misses"] == misses
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.parametrize("mode", MODES)
+def test_views_of_views_of_values_inside_cells(mode, size):
+    value = np.arange(float(size))
+    a, b, c = [phintys.shared(value + number) for number in range(3)]
+    once = a[::-1]
+    f = phintys.function([], [once, once[::-1]], updates=[(b, once), (c, once[::-1]), (a, a + 1)], mode=mode)
+    for step in range(2):
+        first, second = f()
+        for got, expected in [(first, value[::-1]), (second, value), (b.get_value(), value[::-1]),
+                              (c.get_value(), value)]:
+            np.testing.assert_array_equal(got, expected + step)
