@@ -20,7 +20,12 @@ def ancestors(variables, blockers=()):
     -------
     list of Variable
     """
-    blocked = set(blockers or ())
+    return _walk(variables, set(blockers or ()), lambda node: node.inputs)
+
+
+def _walk(variables, blocked, neighbours):
+    """All variables reached from ``variables``, depth first: behind each computed one that is not blocked its
+    ``neighbours(owner)``."""
     seen, found, pending = set(), [], list(variables)[::-1]
     while pending:
         variable = pending.pop()
@@ -29,7 +34,7 @@ def ancestors(variables, blockers=()):
         seen.add(variable)
         found.append(variable)
         if variable.owner is not None and variable not in blocked:
-            pending.extend(reversed(variable.owner.inputs))
+            pending.extend(reversed(neighbours(variable.owner)))
     return found
 
 
@@ -44,15 +49,7 @@ def variables_and_orphans(inputs, outputs):
     Outputs that nobody needs, of nodes that are needed, are variables too.
     """
     blocked = set(inputs)
-    seen, found, pending = set(), [], list(outputs)[::-1]
-    while pending:
-        variable = pending.pop()
-        if variable in seen:
-            continue
-        seen.add(variable)
-        found.append(variable)
-        if variable.owner is not None and variable not in blocked:
-            pending.extend(reversed(variable.owner.inputs + variable.owner.outputs))
+    found = _walk(outputs, blocked, lambda node: node.inputs + node.outputs)
     return found, [variable for variable in found if variable.owner is None and variable not in blocked]
 
 

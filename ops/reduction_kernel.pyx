@@ -575,36 +575,29 @@ cdef void accumulate_columns(Layout* layout, Workspace* workspace, char** bases,
             column += n
 
 
-cdef void accumulate_tiles(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
-    """Inner columns [start, stop) of every outer kept element."""
-    cdef Layout* layout = <Layout*>argument
-    cdef Workspace workspace
-    cdef npy_intp element, first, last
-    cdef char* results
-    make_workspace(layout, <char*>alloca(workspace_size(layout)), &workspace)
-    for element in range(layout.kept.size):
-        results = layout.accumulators + seek_kept(layout, element, &workspace)
-        first = start
-        while first < stop:
-            last = first + COLUMNS if first + COLUMNS < stop else stop
-            accumulate_columns(layout, &workspace, workspace.bases, results, first, last)
-            first = last
-
-
-cdef void accumulate_elements(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
-    """All inner columns of outer kept elements [start, stop)."""
-    cdef Layout* layout = <Layout*>argument
+cdef void accumulate_range(Layout* layout, npy_intp start, npy_intp stop, npy_intp left, npy_intp right) noexcept nogil:
+    """Inner columns [left, right) of outer kept elements [start, stop)."""
     cdef Workspace workspace
     cdef npy_intp element, first, last
     cdef char* results
     make_workspace(layout, <char*>alloca(workspace_size(layout)), &workspace)
     for element in range(start, stop):
         results = layout.accumulators + seek_kept(layout, element, &workspace)
-        first = 0
-        while first < layout.inner:
-            last = first + COLUMNS if first + COLUMNS < layout.inner else layout.inner
+        first = left
+        while first < right:
+            last = first + COLUMNS if first + COLUMNS < right else right
             accumulate_columns(layout, &workspace, workspace.bases, results, first, last)
             first = last
+
+
+cdef void accumulate_tiles(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+    """Inner columns [start, stop) of every outer kept element."""
+    accumulate_range(<Layout*>argument, 0, (<Layout*>argument).kept.size, start, stop)
+
+
+cdef void accumulate_elements(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+    """All inner columns of outer kept elements [start, stop)."""
+    accumulate_range(<Layout*>argument, start, stop, 0, (<Layout*>argument).inner)
 
 
 cdef void accumulate_all(Layout* layout, Context* context, double cost) noexcept nogil:
