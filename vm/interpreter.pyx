@@ -424,8 +424,8 @@ cdef int take_output(Machine* machine, Cell* cell, list storage, variable, bint 
     if cnp.PyArray_TYPE(array) != cell.typenum and value.dtype != variable.type.numpy_dtype:
         raise TypeError(f"perform stored a value of dtype {value.dtype} for its output {variable}, "
                         f"declared as {variable.type}")
-    if (cnp.PyArray_TYPE(array) != cell.typenum or cnp.PyArray_NDIM(array) != cell.ndim
-            or not cnp.PyArray_ISBEHAVED_RO(array)):
+    if (type(value) is not cnp.ndarray or cnp.PyArray_TYPE(array) != cell.typenum
+            or cnp.PyArray_NDIM(array) != cell.ndim or not cnp.PyArray_ISBEHAVED_RO(array)):
         array = variable.type.filter(value, strict=False, allow_downcast=False)
     else:
         check_broadcastable(array, variable)

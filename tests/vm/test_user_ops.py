@@ -53,6 +53,9 @@ class Recording(Op):
     def wrong_rank(self, x):
         return x[None]
 
+    def masked(self, x):
+        return np.ma.masked_array(x, x > 1)
+
     def fails(self, x):
         raise RuntimeError("the op's own words")
 
@@ -88,7 +91,7 @@ def test_memory_habits_do_no_harm(mode, behaviour, size):
 
 @pytest.mark.parametrize("behaviour, exception, words", [
     ("stores_nothing", ValueError, "stored no value"), ("wrong_dtype", TypeError, "float32"),
-    ("wrong_rank", TypeError, "dim"), ("fails", RuntimeError, "the op's own words")])
+    ("wrong_rank", TypeError, "dim"), ("masked", TypeError, "masked"), ("fails", RuntimeError, "the op's own words")])
 def test_failures_name_the_node_and_change_nothing(behaviour, exception, words):
     x = T.vector("x")
     s = phintys.shared(np.zeros(3))
