@@ -183,13 +183,14 @@ static const phintys_loop_function phintys_integer_powers[PHINTYS_TYPES] = {
 static const phintys_loop_function phintys_roundings[PHINTYS_TYPES] = {
     [9] = round_float16, round_float32, round_float64};
 
-/* ---- the first operand, or where it overflowed to infinity the second --------------------------------------------- */
+/* ---- the first operand, or where it overflowed to infinity the second -------------------------------------------- */
 #define UNLESS_OVERFLOW(NAME, TYPE, IS_INFINITE) \
 __attribute__((target_clones("avx512f", "avx2", "default"))) \
 static void unless_overflow_##NAME(char** args, const intptr_t* dims, const intptr_t* steps, void* data) { \
     intptr_t n = dims[0], i; \
     if (steps[0] == (intptr_t)sizeof(TYPE) && steps[1] == steps[0] && steps[2] == steps[0]) { \
-        const TYPE* value = (const TYPE*)args[0]; const TYPE* other = (const TYPE*)args[1]; TYPE* out = (TYPE*)args[2]; \
+        const TYPE* value = (const TYPE*)args[0]; const TYPE* other = (const TYPE*)args[1]; \
+        TYPE* out = (TYPE*)args[2]; \
         for (i = 0; i < n; i++) { TYPE a = value[i], b = other[i]; out[i] = IS_INFINITE(a) ? b : a; } \
         return; \
     } \

@@ -5,7 +5,7 @@ graph, no op and no program. What it fixes:
 
 * A ``Cell`` describes one operand. ``data`` is NULL while the cell is empty. ``ndim``, ``typenum`` and ``itemsize`` are
   set once, when the program is linked; ``shape`` and ``strides`` (in bytes) point to arrays of ``ndim`` numbers.
-* Values of at most ``INLINE_BYTES`` live inside the cell itself (``data == value``); they are never shared, only copied.
+* Values of at most ``INLINE_BYTES`` live inside the cell itself (``data == value``); never shared, only copied.
 * A ``Buffer`` is reference-counted memory: 64-byte aligned pool memory, or foreign memory with an owning object.
 * ``buffer == NULL`` with ``data != NULL``: an inline value, a constant, or an argument that its caller keeps alive.
 * A kernel is built once and shared by all frames and threads: it holds no per-call state. Scratch memory, workers and

@@ -1,7 +1,7 @@
 """Cells, contexts and kernels: the body of the contract in ``abi.pxd``.
 
-Memory comes from ``pool.pyx``. Blocks up to 4096 bytes are kept by the frame that freed them, so that programs over small
-arrays take no lock.
+Memory comes from ``pool.pyx``. Blocks up to 4096 bytes are kept by the frame that freed them, so that programs over
+small arrays take no lock.
 """
 cimport cython
 cimport numpy as cnp
@@ -19,8 +19,8 @@ cnp.import_array()
 
 cdef extern from "numpy/arrayobject.h":
     # Steals a reference to the descriptor, hence not an object here.
-    object PyArray_NewFromDescr(PyTypeObject* subtype, void* descr, int nd, const npy_intp* dims, const npy_intp* strides,
-                                void* data, int flags, PyObject* obj)
+    object PyArray_NewFromDescr(PyTypeObject* subtype, void* descr, int nd, const npy_intp* dims,
+                                const npy_intp* strides, void* data, int flags, PyObject* obj)
     void* PyArray_DescrFromType(int typenum)
     PyTypeObject* PyArray_Type_pointer "&PyArray_Type"
     int PyArray_SetBaseObject(cnp.ndarray array, object base) except -1
@@ -36,7 +36,7 @@ cdef enum:
     SMALL_LIMIT = 4096              # bytes: blocks up to here stay with the frame that freed them
 
 
-# ---- contexts and cells ------------------------------------------------------------------------------------------------
+# ---- contexts and cells ----------------------------------------------------------------------------------------------
 cdef int context_init(Context* context) noexcept nogil:
     memset(context, 0, sizeof(Context))
     context.workers = 1
@@ -186,7 +186,7 @@ cdef void parallel(Context* context, Task task, void* argument, npy_intp total, 
     workers_run(<void*>task, argument, total, grain, context.workers)
 
 
-# ---- arrays and cells --------------------------------------------------------------------------------------------------
+# ---- arrays and cells ------------------------------------------------------------------------------------------------
 @cython.final
 @cython.freelist(64)
 cdef class BufferBase:
@@ -334,7 +334,9 @@ def run_kernel(Kernel kernel, inputs, output_layouts, int workers=1):
     cdef list arrays = []
     for array in inputs:
         array = cnp.PyArray_FROM_O(array)
-        arrays.append(array if array.flags.aligned and array.dtype.isnative else array.astype(array.dtype.newbyteorder("=")))
+        if not (array.flags.aligned and array.dtype.isnative):
+            array = array.astype(array.dtype.newbyteorder("="))
+        arrays.append(array)
     cdef _Operands operands = _Operands([(array.dtype.num, array.ndim) for array in arrays] + list(output_layouts))
     operands.context.workers = workers
     for index in range(count):

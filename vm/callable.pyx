@@ -1,8 +1,8 @@
 """Callables: what turns a Python call into a run of the interpreter, and its results into Python values.
 
 Arguments are checked and unpacked here without Python code when they are arrays of the declared type; everything else
-goes through ``Type.filter``. Calls use the vectorcall protocol, so no tuple of arguments is built. A callable keeps a few
-idle frames; two threads in one function run in two frames.
+goes through ``Type.filter``. Calls use the vectorcall protocol, so no tuple of arguments is built. A callable keeps a
+few idle frames; two threads in one function run in two frames.
 """
 cimport numpy as cnp
 from cpython.exc cimport PyErr_Clear

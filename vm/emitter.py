@@ -1,7 +1,8 @@
 """The emitter: what an op sees of the linker while it is lowered, and the symbolic code that lowering makes.
 
-An op calls ``emitter.kernel(kernel, node)`` (with ``inputs=`` when its kernel reads only some) or ``emitter.call(node)``; the linker itself emits loads, copies, results and
-stores. Instructions are tuples ``(name, flags, n, a, b, cells, node)`` whose ``cells`` are not yet in the operand pool.
+An op calls ``emitter.kernel(kernel, node)`` (with ``inputs=`` when its kernel reads only some) or
+``emitter.call(node)``; the linker itself emits loads, copies, results and stores. Instructions are tuples
+``(name, flags, n, a, b, cells, node)`` whose ``cells`` are not yet in the operand pool.
 """
 
 

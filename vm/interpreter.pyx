@@ -1,9 +1,9 @@
 """The interpreter: frames, and the loop that runs bytecode over their cells.
 
-A ``Code`` is a Program in C arrays. A ``Frame`` is everything one running call changes: cells, their shapes, free lists,
-scratch memory. The loop has no Python object, no lock and no allocation per instruction of its own. It starts with the
-GIL held; the first kernel whose ``prepare`` says that its work is long makes it leave the GIL, and it takes it back where
-Python is needed: at CALL, RESULT and COMMIT. Between long kernels it looks at signals every 100 ms.
+A ``Code`` is a Program in C arrays. A ``Frame`` is everything one running call changes: cells, their shapes, free
+lists, scratch memory. The loop has no Python object, no lock and no allocation per instruction of its own. It starts
+with the GIL held; the first kernel whose ``prepare`` says that its work is long makes it leave the GIL, and it takes it
+back where Python is needed: at CALL, RESULT and COMMIT. Between long kernels it looks at signals every 100 ms.
 """
 cimport numpy as cnp
 from cpython.exc cimport PyErr_SetString
@@ -66,7 +66,7 @@ ctypedef int (*KernelStep)(PyObject* kernel, Context* context, Cell** operands) 
 ctypedef int (*PythonStep)(Machine* machine, const Instruction* instruction) noexcept nogil
 
 
-# ---- programs in C -----------------------------------------------------------------------------------------------------
+# ---- programs in C ---------------------------------------------------------------------------------------------------
 cdef class Code:
 
     def __cinit__(self, program):
@@ -186,7 +186,7 @@ cdef void forget_results(Frame frame) noexcept:
         Py_XDECREF(result)
 
 
-# ---- the loop ------------------------------------------------------------------------------------------------------------
+# ---- the loop --------------------------------------------------------------------------------------------------------
 cdef int prepare_kernel(PyObject* kernel, Context* context, Cell** operands) except -1 nogil:
     return (<Kernel>kernel).prepare(context, operands)
 
@@ -269,7 +269,7 @@ cdef int execute(Machine* machine) noexcept nogil:
     return -1
 
 
-# ---- instructions that need more than a line ---------------------------------------------------------------------------
+# ---- instructions that need more than a line -------------------------------------------------------------------------
 cdef void raise_failure(Machine* machine) noexcept with gil:
     """Turn a ``may_fail`` kernel's reason into the exception."""
     cdef const char* reason = machine.context.failure
@@ -362,8 +362,8 @@ cdef inline bint is_unused(PyObject* array, Cell* cell) noexcept:
 
 
 cdef object small_result(Frame frame, int index, Cell* cell, npy_intp size):
-    """A small result. Making and freeing its array costs more than computing it does, so the array of an earlier call is
-    taken again when the user has dropped it."""
+    """A small result. Making and freeing its array costs more than computing it does, so the array of an earlier call
+    is taken again when the user has dropped it."""
     cdef PyObject* array = frame.recycled[index]
     cdef object fresh
     if is_unused(array, cell):

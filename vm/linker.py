@@ -1,8 +1,8 @@
 """From a FunctionGraph to a Program: schedule → cells → lower → collect → assemble → verify.
 
 Each stage is a function from one small structure to the next; no stage reaches back. A program runs in this order, so
-that a failing call leaves every shared variable as it was: load shared values; compute; make the update values own their
-memory (OWN); hand out the results (RESULT); then, past COMMIT, where nothing can fail, store the updates.
+that a failing call leaves every shared variable as it was: load shared values; compute; make the update values own
+their memory (OWN); hand out the results (RESULT); then, past COMMIT, where nothing can fail, store the updates.
 """
 from array import array
 

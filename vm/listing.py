@@ -1,8 +1,8 @@
 """The disassembler: a program as a text that reads without a manual.
 
 First the cells that exist before the code runs (arguments, shared values, constants), then one line an instruction with
-the operation, the cells it reads and writes, the variables' names, and the user's line. What the opcodes mean is printed
-from their table.
+the operation, the cells it reads and writes, the variables' names, and the user's line. What the opcodes mean is
+printed from their table.
 """
 import os
 
@@ -29,8 +29,9 @@ def listing(program, manual=False):
     for instruction in instructions:
         name = OPCODES[instruction.op].name
         counts[name] = counts.get(name, 0) + 1
-    lines = [f"program {program.name or '(no name)'}: {len(instructions)} instructions, {counts.get('KERNEL', 0)} kernels, "
-             f"{counts.get('CALL', 0)} Python calls, {len(program.cells)} cells, allow_gc={program.allow_gc}"]
+    lines = [f"program {program.name or '(no name)'}: {len(instructions)} instructions, "
+             f"{counts.get('KERNEL', 0)} kernels, {counts.get('CALL', 0)} Python calls, {len(program.cells)} cells, "
+             f"allow_gc={program.allow_gc}"]
     lines += _leaf_lines(program)
     lines += [_code_line(program, position, instruction) for position, instruction in enumerate(instructions)]
     if manual:

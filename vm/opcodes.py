@@ -1,8 +1,8 @@
 """The opcode table: the manual, the numbers the interpreter is compiled with, and what listings are printed from.
 
-An instruction is 16 bytes: ``op:u8 flags:u8 n:u16 a:i32 b:i32 c:i32``. ``C[x]`` is a cell, ``K[x]`` a kernel, ``N[x]`` a
-node, ``S[x]`` a container (a shared variable's storage), ``P[b:b+c]`` a list of cells in the operand pool. The order of
-the rows gives the numbers; ``setup.py`` writes them for Cython. Adding an opcode: a row here, a case in
+An instruction is 16 bytes: ``op:u8 flags:u8 n:u16 a:i32 b:i32 c:i32``. ``C[x]`` is a cell, ``K[x]`` a kernel, ``N[x]``
+a node, ``S[x]`` a container (a shared variable's storage), ``P[b:b+c]`` a list of cells in the operand pool. The order
+of the rows gives the numbers; ``setup.py`` writes them for Cython. Adding an opcode: a row here, a case in
 ``interpreter.pyx``, a line in ``emitter.py``, a golden listing in the tests.
 
 Room left for what comes: JUMP and JUMPZ, NEED and BACK (lazy blocks), ALIAS and MOVE (in-place), RESERVE (planned

@@ -3,7 +3,8 @@
 It keeps freed blocks for the next request, because the kernel charges more for fresh pages than arithmetic costs (8 MB:
 3.3 ms of page faults around 0.5 ms of work). Blocks up to 4096 bytes have 64-byte size classes; up to 256 KiB there are
 eight classes a doubling; above, blocks are whole pages mapped one by one and found by best fit. What the pool keeps is
-bounded by ``set_pool_limit``. It knows neither cells nor programs; frames keep small blocks for themselves, see ``abi.pyx``.
+bounded by ``set_pool_limit``. It knows neither cells nor programs; frames keep small blocks for themselves, see
+``abi.pyx``.
 """
 from cpython.ref cimport Py_XDECREF, Py_XINCREF, PyObject
 from libc.stdlib cimport free, malloc
@@ -49,8 +50,8 @@ cdef extern from * nogil:
 
 cdef enum:
     ALIGNMENT = 64
-    # Where the data of a large block start in their page. NumPy's large arrays start at 16: a store shortly before a load
-    # with the same last 12 bits of the address makes the load wait, which costs a + 1 a third of its speed.
+    # Where the data of a large block start in their page. NumPy's large arrays start at 16: a store shortly before a
+    # load with the same last 12 bits of the address makes the load wait, which costs a + 1 a third of its speed.
     LARGE_OFFSET = 2112
     SMALL_LIMIT = 4096              # bytes: above, a request is worth the pool's lock
     LARGE_LIMIT = 262144            # bytes: above, blocks are mapped pages found by best fit
@@ -128,7 +129,8 @@ cdef Buffer* take_large(size_t size) noexcept nogil:
     cdef Buffer** best = NULL
     cdef Buffer* found
     while link[0] != NULL:
-        if size <= link[0].capacity <= size + (size >> 3) + PAGE and (best == NULL or link[0].capacity < best[0].capacity):
+        if size <= link[0].capacity <= size + (size >> 3) + PAGE and (
+                best == NULL or link[0].capacity < best[0].capacity):
             best = link
         link = &link[0].next
     if best == NULL:

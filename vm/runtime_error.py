@@ -1,7 +1,8 @@
 """Run-time errors that say which node failed and where the user made it.
 
-The exception keeps its type, so that programs which catch it still do; its message gains the node, the shapes it met and
-the line. An exception that cannot be rebuilt from a message is passed on as it is, with a note where Python has notes.
+The exception keeps its type, so that programs which catch it still do; its message gains the node, the shapes it met
+and the line. An exception that cannot be rebuilt from a message is passed on as it is, with a note where Python has
+notes.
 """
 from phintys.vm.opcodes import OPCODES
 

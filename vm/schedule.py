@@ -4,9 +4,9 @@ Sizes are not known when a function is compiled, so a value weighs by its rank: 
 cell, one for a vector, a row's worth more for each further rank. Arguments, shared values, constants and results weigh
 nothing, because no order can free them early. A view weighs nothing and keeps what it looks at alive.
 
-The greedy order runs, of the nodes that are ready, the one that frees most: a chain is followed to its end before another
-starts, and the gradient of a weight is computed as soon as that frees its factor. It is compared with the graph's own
-depth-first order by the peak that both would reach, and the better one is taken.
+The greedy order runs, of the nodes that are ready, the one that frees most: a chain is followed to its end before
+another starts, and the gradient of a weight is computed as soon as that frees its factor. It is compared with the
+graph's own depth-first order by the peak that both would reach, and the better one is taken.
 """
 from heapq import heapify, heappop, heappush
 

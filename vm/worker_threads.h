@@ -1,7 +1,7 @@
 /* Worker threads for parallel loops; see workers.pyx for what they promise.
  *
- * One loop runs at a time; a second caller (or a nested loop) finds the crew busy and runs its loop alone. The pieces of
- * a loop are claimed with an atomic counter. Included by workers.pyx only, so the state below exists once.
+ * One loop runs at a time; a second caller (or a nested loop) finds the crew busy and runs its loop alone. The pieces
+ * of a loop are claimed with an atomic counter. Included by workers.pyx only, so the state below exists once.
  */
 #include <pthread.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-"""What a call costs when there is next to nothing to compute: checking inputs, running instructions, wrapping outputs."""
+"""What a call costs when there is next to nothing to compute: checking inputs, running, wrapping outputs."""
 import numpy
 
 import phintys

@@ -140,7 +140,8 @@ def test_ufuncs_of_objects_are_refused():
 
 def test_every_own_loop_is_found():
     signatures = {"cast": ("int8", "float64"), "copy": ("int8", "int8"), "switch": ("bool", "int8", "int8", "int8"),
-                  "power": ("int8",) * 3, "round_half_away_from_zero": ("float64",) * 2, "unless_overflow": ("float64",) * 3,
+                  "power": ("int8",) * 3, "round_half_away_from_zero": ("float64",) * 2,
+                  "unless_overflow": ("float64",) * 3,
                   "real": ("complex64", "float32"), "imag": ("complex64", "float32"),
                   "complex": ("float32", "float32", "complex64")}
     assert signatures.keys() == OWN_LOOPS.keys()
