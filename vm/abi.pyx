@@ -5,7 +5,6 @@ small arrays take no lock.
 """
 cimport cython
 cimport numpy as cnp
-from cpython.exc cimport PyErr_NoMemory
 from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject, PyTypeObject
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset

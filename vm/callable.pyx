@@ -5,7 +5,6 @@ goes through ``Type.filter``. Calls use the vectorcall protocol, so no tuple of 
 few idle frames; two threads in one function run in two frames.
 """
 cimport numpy as cnp
-from cpython.exc cimport PyErr_Clear
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject, PyTypeObject
 from libc.stdlib cimport free, malloc

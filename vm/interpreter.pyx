@@ -71,7 +71,6 @@ cdef class Code:
 
     def __cinit__(self, program):
         cdef const unsigned char[:] code = program.code
-        cdef int[:] pool
         cdef int index
         self.program = program
         self.kept = [program.kernels, program.containers]

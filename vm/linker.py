@@ -40,22 +40,18 @@ def link(fgraph, n_arguments, containers, updates, n_outputs, allow_gc=True, nam
     """
     nodes = schedule(fgraph)
     cells, cell_of = assign_cells(fgraph, nodes, n_arguments)
-    storage = list(containers) + [container for _, container in updates if not _contains(containers, container)]
+    storage = list(containers)
+    number = {id(container): position for position, container in enumerate(storage)}
+    for _, container in updates:
+        if id(container) not in number:
+            number[id(container)] = len(storage)
+            storage.append(container)
     emitter = lower(fgraph, nodes, cells, cell_of, n_arguments, len(containers),
-                    [(position, _index(storage, container)) for position, container in updates], n_outputs, allow_gc)
+                    [(position, number[id(container)]) for position, container in updates], n_outputs, allow_gc)
     code = collect(emitter.code, cells, allow_gc)
     program = assemble(code, emitter.kernels, cells, storage, n_arguments, n_outputs, allow_gc, name)
     verify(program)
     return program
-
-
-def _index(items, wanted):
-    """Position by identity."""
-    return next(position for position, item in enumerate(items) if item is wanted)
-
-
-def _contains(items, wanted):
-    return any(item is wanted for item in items)
 
 
 def assign_cells(fgraph, nodes, n_arguments):
