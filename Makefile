@@ -22,12 +22,13 @@ ifneq ($(origin CC),default)
 export CC
 endif
 
-.PHONY: help demo test bench clean list-sources
+.PHONY: help demo test stress bench clean list-sources
 .DELETE_ON_ERROR:
 
 help:
 	@echo 'make demo    train the logistic regression of the 2010 paper on real data'
 	@echo 'make test    run the tests'
+	@echo 'make stress  run the tests with poisoned memory, and under AddressSanitizer'
 	@echo 'make bench   run the benchmarks on the last commit (needs git)'
 	@echo 'make clean   remove everything that can be built again'
 
@@ -37,6 +38,14 @@ demo: $(VENV)/examples.stamp
 # -I keeps the source tree out of the import path.
 test: $(VENV)/test.stamp
 	$(RUN) -I -m pytest $(ARGS)
+
+# Under `stress` all memory comes from malloc, so that the sanitizer sees each use of memory that was given back.
+# Python itself is not built with it, hence the preloading, and leaves memory to the system when it ends.
+stress: $(VENV)/test.stamp
+	PHINTYS_FLAGS=stress $(RUN) -I -m pytest $(ARGS)
+	PHINTYS_SANITIZE=address $(RUN) setup.py -q build --build-base build/address --build-lib build/address/lib
+	LD_PRELOAD="$$(gcc -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 PHINTYS_FLAGS=stress \
+		PYTHONMALLOC=malloc PYTHONPATH=build/address/lib $(RUN) -m pytest --ignore=tests/packaging $(ARGS)
 
 bench: $(VENV)/bench.stamp
 	@$(ASV) machine --yes >/dev/null

@@ -2,7 +2,8 @@
 
 The folders of the repository are mapped to one import name (``vm/`` is ``phintys.vm``, ``api/`` is ``phintys``), so
 nothing but ``phintys`` is installed. Cython resolves ``cimport phintys.vm.abi`` by folder names, hence the links under
-``build/cimport``. ``PHINTYS_ONLY=ops.blas_kernel`` builds just the named modules (comma separated) while developing.
+``build/cimport``. ``PHINTYS_ONLY=ops.blas_kernel`` builds just the named modules (comma separated) while developing;
+``PHINTYS_SANITIZE=address`` builds with a sanitizer of the C compiler (``make stress``).
 What a wheel holds besides modules is listed in ``pyproject.toml``, what a source distribution holds in ``MANIFEST.in``.
 """
 import os
@@ -16,6 +17,11 @@ from setuptools.command.build_py import build_py
 ROOT = Path(__file__).resolve().parent
 NATIVE_FOLDERS = ("vm", "ops")
 COMPILE_ARGS = ["-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-Wno-unused-function"]
+LINK_ARGS = ["-pthread"]
+SANITIZER = os.environ.get("PHINTYS_SANITIZE")
+if SANITIZER:
+    COMPILE_ARGS += [f"-fsanitize={SANITIZER}", "-fno-omit-frame-pointer", "-g", "-O1"]
+    LINK_ARGS.append(f"-fsanitize={SANITIZER}")
 DIRECTIVES = {"language_level": 3, "boundscheck": False, "wraparound": False, "cdivision": True,
               "initializedcheck": False, "freethreading_compatible": False}
 
@@ -56,7 +62,7 @@ def extensions():
                             include_dirs=[numpy.get_include(), folder],
                             define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"),
                                            ("NPY_TARGET_VERSION", "NPY_2_0_API_VERSION")],
-                            extra_compile_args=COMPILE_ARGS, extra_link_args=["-pthread"])
+                            extra_compile_args=COMPILE_ARGS, extra_link_args=LINK_ARGS)
 
 
 class BuildWithoutLeftovers(build_py):

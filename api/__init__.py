@@ -13,6 +13,7 @@ from importlib import import_module
 import numpy
 
 from phintys.function import function
+from phintys.function_dump import function_dump
 from phintys.function_maker import Function, FunctionMaker
 from phintys.graph.apply import Apply
 from phintys.graph.config import change_flags, config
@@ -35,7 +36,8 @@ __version__ = "0.1.0"
 # Name → the module that has it, or is it.
 _ON_DEMAND = {"tensor": "tensor", "scalar": "scalar", "printing": "printing", "gof": "gof", "gradient": "gradient",
               "compile": "compile", "memory": "memory", "pp": "printing", "pprint": "printing",
-              "debugprint": "printing", "get_include": "include_path", "configdefaults": "configdefaults"}
+              "debugprint": "printing", "get_include": "include_path", "configdefaults": "configdefaults",
+              "OpFromGraph": "compile", "as_op": "compile", "numpy_protocol": "numpy_protocol"}
 
 
 def __getattr__(name):

@@ -7,7 +7,6 @@ import sys
 from contextlib import contextmanager
 
 from phintys.function_maker import FunctionMaker, wrap_in
-from phintys.graph.config import config
 from phintys.graph.errors import UnusedInputError, made_at
 from phintys.graph.variable import Constant, Variable
 from phintys.io import In
@@ -21,7 +20,8 @@ def function(inputs, outputs=None, mode=None, updates=None, givens=None, no_defa
     Parameters
     ----------
     inputs : list of Variable or In
-        The arguments of the call. No shared variables: those are found in the graph.
+        The arguments of the call. No shared variables: those are found in the graph. An `In` may give an argument a
+        default, or make it a state that keeps its updates; see also ``convert_function_input``.
     outputs : None, Variable, Out, list or dict of them
         What a call returns: None gives an empty list, one variable its value, a list a list, a dictionary (with strings
         as keys) a dictionary.
@@ -55,7 +55,7 @@ def function(inputs, outputs=None, mode=None, updates=None, givens=None, no_defa
     Raises
     ------
     TypeError
-        An input, output or update is of the wrong kind, or an update or replacement has another type.
+        An input, output or update is of the wrong kind, or an update, replacement or default has another type.
     UnusedInputError
         An input is given twice, or not needed.
     MissingInputError
@@ -68,7 +68,6 @@ def function(inputs, outputs=None, mode=None, updates=None, givens=None, no_defa
                         f"single input; got {inputs!r}")
     if not isinstance(no_default_updates, (bool, list)):
         raise TypeError(f"no_default_updates should be either a boolean or a list, got {no_default_updates!r}")
-    _refuse_profile(profile)
     _check_update_pairs(updates)
     specs = [_as_in(spec, allow_input_downcast) for spec in inputs]
     _check_duplicates(specs)
@@ -76,9 +75,10 @@ def function(inputs, outputs=None, mode=None, updates=None, givens=None, no_defa
     outputs, output_keys = _keys_apart(outputs)
     name = _calling_line() if name is None else name
     with _collector_paused():
-        return FunctionMaker(specs, outputs, mode, accept_inplace=accept_inplace, on_unused_input=on_unused_input,
-                             output_keys=output_keys, name=name, updates=updates, givens=givens,
-                             rebuild_strict=rebuild_strict, no_default_updates=no_default_updates).create()
+        return FunctionMaker(specs, outputs, mode, accept_inplace=accept_inplace, profile=profile,
+                             on_unused_input=on_unused_input, output_keys=output_keys, name=name, updates=updates,
+                             givens=givens, rebuild_strict=rebuild_strict,
+                             no_default_updates=no_default_updates).create()
 
 
 @contextmanager
@@ -102,14 +102,6 @@ def _calling_line():
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
-def _refuse_profile(profile):
-    if profile is None:
-        profile = config.profile
-    if profile:
-        raise NotImplementedError(f"profile={profile!r}: profiling is not available in this version of phintys; "
-                                  "f.explain() lists a function's program")
-
-
 def _check_update_pairs(updates):
     if not all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in pairs(updates)):
         raise ValueError("The updates parameter must be an OrderedDict/dict or a list of lists/tuples with 2 elements, "
@@ -118,10 +110,38 @@ def _check_update_pairs(updates):
 
 def _as_in(spec, allow_downcast):
     if isinstance(spec, Constant):
-        raise TypeError("Constants not allowed in param list", spec)
+        raise TypeError(f"Constants not allowed in param list: {spec}", spec)
     if isinstance(spec, Variable):
         return In(spec, allow_downcast=allow_downcast)
-    return wrap_in(spec)
+    return convert_function_input(spec)
+
+
+def convert_function_input(spec):
+    """An input as `In`: also from Theano's old tuples.
+
+    Parameters
+    ----------
+    spec : SymbolicInput, Variable, tuple or list
+        A tuple is ``(variable, value)``, ``((variable, update), value)`` or one of them behind a name, or
+        ``(name, variable)``.
+
+    Raises
+    ------
+    TypeError
+        If it is something else.
+    """
+    if not isinstance(spec, (tuple, list)):
+        return wrap_in(spec)
+    parts = list(spec)
+    name = parts.pop(0) if parts and isinstance(parts[0], str) else None
+    variable, value = [*parts, None][:2] if len(parts) in (1, 2) else (None, None)
+    update = None
+    if isinstance(variable, (tuple, list)) and len(variable) == 2 and len(parts) == 2:
+        variable, update = variable
+    if not isinstance(variable, Variable) or isinstance(value, Variable):
+        raise TypeError(f"The input specification is not valid: {spec!r}; expected a Variable, an In instance or "
+                        "(name, (variable, update), value), of which name and update may be left out")
+    return In(variable, name=name, value=value, update=update)
 
 
 def _check_duplicates(specs):
@@ -140,18 +160,22 @@ def _check_givens(givens, specs):
     if not all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in pairs(givens)):
         raise ValueError("The givens parameter must be a dict or a list of lists/tuples with 2 elements, "
                          f"got {givens!r}")
-    for replaced, _ in pairs(givens):
+    for replaced, replacement in pairs(givens):
         if isinstance(replaced, Variable) and replaced in inputs:
-            raise RuntimeError(f"You are trying to replace variable '{replaced}' through the `givens` parameter, but "
-                               "this variable is an input to your function. Replacing inputs is currently forbidden "
-                               "because it has no effect. One way to modify an input `x` to a function evaluating f(x) "
-                               "is to define a new input `y` and use `phintys.function([y], f(x), givens={x: g(y)})`. "
-                               "Another solution consists in using `phintys.clone`, e.g. like this: "
+            where = made_at(replacement) if isinstance(replacement, Variable) else ""
+            raise RuntimeError(f"You are trying to replace variable '{replaced}'{made_at(replaced)} by {replacement}"
+                               f"{where} through the `givens` parameter, but this variable is an input to your "
+                               "function. Replacing inputs is currently forbidden because it has no effect. One way to "
+                               "modify an input `x` to a function evaluating f(x) is to define a new input `y` and use "
+                               "`phintys.function([y], f(x), givens={x: g(y)})`. Another solution consists in using "
+                               "`phintys.clone`, e.g. like this: "
                                "`phintys.function([x], phintys.clone(f(x), replace={x: g(x)}))`.")
 
 
 def _keys_apart(outputs):
     """Outputs as ``FunctionMaker`` takes them, and the keys if they came in a dictionary."""
+    if outputs is None:
+        return [], None
     if not isinstance(outputs, dict):
         return outputs, None
     wrong = [key for key in outputs if not isinstance(key, str)]

@@ -10,6 +10,7 @@ from phintys.graph.view_op import (
     ConsiderConstant, DisconnectedGrad, GradClip, GradScale, UndefinedGrad, ZeroGrad, consider_constant,
     consider_constant_, disconnected_grad, disconnected_grad_, grad_clip, grad_scale, undefined_grad, undefined_grad_,
     zero_grad, zero_grad_)
+from phintys.ops.jacobian import hessian, hessian_vector_product, jacobian
 from phintys.ops.tensor_type import TensorType
 
 verify_grad = make_verify_grad(function, TensorType)
@@ -17,6 +18,6 @@ verify_grad = make_verify_grad(function, TensorType)
 __all__ = ["ConsiderConstant", "DisconnectedGrad", "DisconnectedInputError", "DisconnectedType", "GradClip",
            "GradScale", "GradientError", "Lop", "NullType", "NullTypeGradError", "Rop", "UndefinedGrad", "ZeroGrad",
            "consider_constant", "consider_constant_", "disconnected_grad", "disconnected_grad_", "disconnected_type",
-           "format_as", "grad", "grad_clip", "grad_not_implemented", "grad_scale", "grad_undefined", "null_type",
-           "numeric_grad", "subgraph_grad", "undefined_grad", "undefined_grad_", "verify_grad", "zero_grad",
-           "zero_grad_"]
+           "format_as", "grad", "grad_clip", "grad_not_implemented", "grad_scale", "grad_undefined", "hessian",
+           "hessian_vector_product", "jacobian", "null_type", "numeric_grad", "subgraph_grad", "undefined_grad",
+           "undefined_grad_", "verify_grad", "zero_grad", "zero_grad_"]

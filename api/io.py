@@ -5,8 +5,17 @@ leaves it. They hold no values of a call and do nothing by themselves; ``functio
 """
 import warnings
 
+from phintys.argument_container import ArgumentContainer
+from phintys.graph.variable import Variable
 from phintys.shared import SharedVariable
 from phintys.vm.container import Container
+
+STORED = (Container, ArgumentContainer, SharedVariable)     # values that an input shares with other functions
+
+
+def _check_symbolic(thing):
+    if not isinstance(thing, Variable):
+        raise TypeError(f"inputs, updates and outputs of functions are symbolic variables, got {thing!r}")
 
 
 class SymbolicInput:
@@ -34,11 +43,13 @@ class SymbolicInput:
     Raises
     ------
     TypeError
-        If the name is no string, or the update has another type than the variable.
+        If something is no variable, the name is no string, or the update has another type than the variable.
     """
 
     def __init__(self, variable, name=None, update=None, mutable=None, strict=False, allow_downcast=None,
                  autoname=True, implicit=False):
+        for part in (variable,) if update is None else (variable, update):
+            _check_symbolic(part)
         if name is None and autoname:
             name = variable.name
         if name is not None and not isinstance(name, str):
@@ -68,7 +79,8 @@ class In(SymbolicInput):
     variable, name, update, mutable, strict, allow_downcast, autoname
         See `SymbolicInput`.
     value : object, optional
-        Without an update: the default of the argument. With an update: the first value of the state.
+        Without an update: the default of the argument. With an update: the first value of the state; without one, each
+        call must give it. A container or shared variable: the input reads, and updates, the value that is there.
     implicit : bool or None
         The caller cannot give a value. None: true if ``value`` is a container or a shared variable.
     borrow : bool, optional
@@ -92,7 +104,7 @@ class In(SymbolicInput):
                                  "borrow=False. This combination is incompatible since mutable=True implies that the "
                                  "input variable may be both aliased (borrow=True) and overwritten.")
         if implicit is None:
-            implicit = isinstance(value, (Container, SharedVariable))
+            implicit = isinstance(value, STORED)
         super().__init__(variable, name=name, update=update, mutable=mutable, strict=strict,
                          allow_downcast=allow_downcast, autoname=autoname, implicit=implicit)
         if implicit and value is None:
@@ -100,6 +112,16 @@ class In(SymbolicInput):
         self.value = value
         self.borrow = borrow
         self.shared = shared
+
+    @property
+    def required(self):
+        """Whether each call must give a value."""
+        return self.value is None
+
+    @property
+    def is_state(self):
+        """Whether the value lives in a container between calls."""
+        return self.implicit or self.update is not None or isinstance(self.value, STORED)
 
 
 class Param(In):
@@ -120,11 +142,15 @@ class SymbolicOutput:
     variable : Variable
     borrow : bool
         The result may be memory that the function uses again in later calls.
+    return_internal_type : bool
+        Return the value as it is stored; on the CPU that is the same.
     """
 
-    def __init__(self, variable, borrow=False):
+    def __init__(self, variable, borrow=False, return_internal_type=False):
+        _check_symbolic(variable)
         self.variable = variable
         self.borrow = borrow
+        self.return_internal_type = return_internal_type
 
     def __repr__(self):
         return f"Out({self.variable},{self.borrow})"

@@ -4,8 +4,12 @@ A ``Mode`` names the rewrites to apply (a query by tags) and whether intermediat
 Theano's linker names are accepted; there is one linker here, so all they decide is ``allow_gc``. A mode is immutable:
 ``including`` and its sisters answer new ones.
 """
+from contextlib import nullcontext
+from importlib import import_module
+
 from phintys.graph.config import config
 from phintys.optimizer.database import Query
+from phintys.vm.linker import link
 
 # Theano's name of a linker → whether functions drop intermediate results; None: as config.allow_gc says.
 LINKERS = {None: None, "vm": None, "cvm": None, "py": None, "c": None, "c|py": None,
@@ -27,7 +31,11 @@ OPTIMIZERS = {
     "stabilize": Query(["fast_run"], exclude=["specialize"]),
 }
 
-LATER_MODES = ("DebugMode", "NanGuardMode", "MonitorMode", "ProfileMode", "DEBUG_MODE", "PROFILE_MODE")
+# Name → module and class of modes that look at every node. They are loaded, and made, when somebody names them.
+WATCHING_MODES = {"DebugMode": ("phintys.debug_mode", "DebugMode"), "DEBUG_MODE": ("phintys.debug_mode", "DebugMode"),
+                  "NanGuardMode": ("phintys.nan_guard_mode", "NanGuardMode"),
+                  "MonitorMode": ("phintys.monitor_mode", "MonitorMode")}
+LATER_MODES = ("ProfileMode", "PROFILE_MODE")
 
 
 def _query(optimizer):
@@ -93,6 +101,27 @@ class Mode:
             optimizer = self.provided_optimizer
         return type(self)(linker=self.provided_linker, optimizer=optimizer, allow_gc=allow_gc)
 
+    def observed(self, fgraph):
+        """A context manager: the block optimises ``fgraph``; what it answers goes to ``link``."""
+        return nullcontext()
+
+    def link(self, fgraph, history, **arguments):
+        """A program for the optimised graph.
+
+        Parameters
+        ----------
+        fgraph : FunctionGraph
+        history : object
+            What ``observed`` answered.
+        **arguments
+            For ``linker.link``.
+
+        Returns
+        -------
+        Program
+        """
+        return link(fgraph, **arguments)
+
     def including(self, *tags):
         """This mode with more rewrites."""
         return self.clone(optimizer=self.query.including(*tags))
@@ -125,16 +154,25 @@ FAST_COMPILE = Mode("vm", "fast_compile")
 predefined_modes = {"FAST_RUN": FAST_RUN, "FAST_COMPILE": FAST_COMPILE}
 
 
+def _names():
+    """All names of modes."""
+    return list(dict.fromkeys([*predefined_modes, "Mode", *WATCHING_MODES]))
+
+
 def _named_mode(name):
     if name in predefined_modes:
         return predefined_modes[name]
     if name == "Mode":
         return Mode()
+    if name in WATCHING_MODES:
+        module, class_name = WATCHING_MODES[name]
+        kind = getattr(import_module(module), class_name)       # which may register the name
+        return predefined_modes.get(name) or kind()
     if name in LATER_MODES:
         raise NotImplementedError(f"mode {name!r} is not available in this version of phintys; "
-                                  f"there are {', '.join(map(repr, [*predefined_modes, 'Mode']))}")
+                                  f"there are {', '.join(map(repr, _names()))}")
     raise ValueError(f"No predefined mode exist for string: {name}; "
-                     f"there are {', '.join(map(repr, [*predefined_modes, 'Mode']))}")
+                     f"there are {', '.join(map(repr, _names()))}")
 
 
 def get_mode(mode):

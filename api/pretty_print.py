@@ -129,7 +129,7 @@ class ReductionPrinter:
 
 
 class SubtensorPrinter:
-    """``x[1:n, 0]``."""
+    """``x[Constant{1}:n, Constant{0}]``, as Theano writes it."""
 
     def pieces(self, variable):
         x, *integers = variable.owner.inputs
@@ -142,11 +142,16 @@ class SubtensorPrinter:
 def _index_pieces(entry):
     """The pieces of one entry of an index."""
     if not isinstance(entry, slice):
-        return [entry if isinstance(entry, Variable) else str(entry)]
+        return [_number(entry)]
     pieces = []
     for part in (entry.start, entry.stop, entry.step):
-        pieces += ["" if part is None else part if isinstance(part, Variable) else str(part), ":"]
+        pieces += ["" if part is None else _number(part), ":"]
     return pieces[:-3] if entry.step is None else pieces[:-1]
+
+
+def _number(part):
+    """One number of an index: a variable, or the text of a constant."""
+    return part if isinstance(part, Variable) else f"Constant{{{part}}}"
 
 
 def _joined(variables, separator):

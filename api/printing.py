@@ -15,11 +15,14 @@ from phintys.graph.apply import Apply
 from phintys.graph.function_graph import FunctionGraph
 from phintys.graph.variable import Variable
 from phintys.io import SymbolicInput, SymbolicOutput
+from phintys.ops.print_op import Print
 from phintys.pretty_print import (
     DefaultPrinter, FunctionPrinter, IgnorePrinter, LeafPrinter, OperatorPrinter, PatternPrinter, PPrinter, pp, pprint)
 
-__all__ = ["debugprint", "min_informative_str", "pp", "pprint", "PPrinter", "OperatorPrinter", "FunctionPrinter",
-           "PatternPrinter", "IgnorePrinter", "LeafPrinter", "DefaultPrinter"]
+__all__ = ["DefaultPrinter", "FunctionPrinter", "IgnorePrinter", "LeafPrinter", "OperatorPrinter", "PPrinter",
+           "PatternPrinter", "Print", "debugprint", "min_informative_str", "pp", "pprint", "pydotprint"]
+
+pydot_imported = False          # Theano's programs ask before they call ``pydotprint``
 
 INDENT_LIMIT = 100
 
@@ -58,8 +61,8 @@ class _Printer:
         self.print_clients = print_clients
 
     def label(self, thing):
-        if thing not in self.labels:
-            self.labels[thing] = self.label_of(len(self.labels), thing)
+        if thing not in self.labels:            # the word output takes a number, too: labels are Theano's then
+            self.labels[thing] = thing if thing == "output" else self.label_of(len(self.labels), thing)
         return self.labels[thing]
 
     def print_variable(self, variable, depth, order, clients, storage):
@@ -102,8 +105,7 @@ class _Printer:
                 f"{destroyed} {viewed} {order.get(node, '')}")
         readers = clients.get(variable, ()) if self.print_clients else ()
         if len(readers) > 1:
-            labels = ["output" if isinstance(reader, str) else self.label(reader) for reader, _ in readers]
-            line += f" clients:{labels}"
+            line += f" clients:{[(self.label(reader), order.get(reader, '')) for reader, _ in readers]}"
         return line
 
 
@@ -170,7 +172,7 @@ def debugprint(obj, depth=-1, print_type=False, file=None, ids="CHAR", stop_on_n
             print(thing, file=target)
             continue
         variables, order, clients = _variables_of(thing)
-        storage = thing.maker.stored_values() if print_storage and isinstance(thing, Function) else None
+        storage = thing.stored_values() if print_storage and isinstance(thing, Function) else None
         for variable in variables:
             printer.print_variable(variable, depth, order, clients, storage)
     return target.getvalue() if file == "str" else file
@@ -198,3 +200,15 @@ def min_informative_str(obj, indent_level=0):
         lines.append(f"{indent}{labels[thing]}. {node.op}")
         waiting.extend((variable, level + 1) for variable in reversed(node.inputs))
     return "\n".join(lines)
+
+
+def pydotprint(fct, outfile=None, **options):
+    """Theano's picture of a graph, which needs graphviz; ``debugprint`` shows the same as text.
+
+    Raises
+    ------
+    RuntimeError
+        Always: pictures are not available.
+    """
+    raise RuntimeError("pydotprint draws graphs with graphviz and pydot, which phintys does not use; "
+                       "debugprint shows the same as text")

@@ -22,10 +22,14 @@ def pairs(mapping):
 
 
 class _Copier:
-    """Copies graphs with one memory of what was copied, and notes the shared variables among the leaves."""
+    """Copies graphs with one memory of what was copied, and notes the shared variables among the leaves.
 
-    def __init__(self, strict):
+    ``swap``: shared variable → the one that is meant instead.
+    """
+
+    def __init__(self, strict, swap):
         self.strict = strict
+        self.swap = swap
         self.copies = {}
         self.shared = {}
 
@@ -54,13 +58,15 @@ class _Copier:
     def _copy_leaf(self, variable):
         if isinstance(variable, Constant):
             return variable
-        twin = variable.clone()
-        if isinstance(variable, SharedVariable):
-            self.shared[variable] = twin
-        return twin
+        if not isinstance(variable, SharedVariable):
+            return variable.clone()
+        variable = self.swap.get(variable, variable)
+        if variable not in self.shared:
+            self.shared[variable] = variable.clone()
+        return self.shared[variable]
 
 
-def rebuild(outputs, inputs=(), replace=None, updates=None, rebuild_strict=True, no_default_updates=False):
+def rebuild(outputs, inputs=(), replace=None, updates=None, rebuild_strict=True, no_default_updates=False, swap=None):
     """Copy a graph.
 
     Parameters
@@ -76,6 +82,8 @@ def rebuild(outputs, inputs=(), replace=None, updates=None, rebuild_strict=True,
         Replacements must have the type of what they replace.
     no_default_updates : bool or list of Variable
         Whose ``default_update`` does not count; True: nobody's.
+    swap : dict, optional
+        Shared variable → the one that takes its place wherever it is read. It is not replaced as a target of updates.
 
     Returns
     -------
@@ -86,11 +94,11 @@ def rebuild(outputs, inputs=(), replace=None, updates=None, rebuild_strict=True,
     TypeError, ValueError, AssertionError
         As ``function`` documents them.
     """
-    copier = _Copier(rebuild_strict)
+    copier = _Copier(rebuild_strict, swap or {})
     for variable in inputs:
         if isinstance(variable, SharedVariable):
-            raise TypeError(f"Cannot use a shared variable ({variable}) as explicit input. Consider substituting a "
-                            "non-shared variable via the `givens` parameter")
+            raise TypeError(f"Cannot use a shared variable ({variable}{made_at(variable)}) as explicit input. Consider "
+                            "substituting a non-shared variable via the `givens` parameter")
         copier.copies[variable] = variable.clone()
     _replace(copier, replace)
     new_values = _checked_updates(updates)
@@ -103,14 +111,14 @@ def rebuild(outputs, inputs=(), replace=None, updates=None, rebuild_strict=True,
 def _replace(copier, replace):
     for old, new in pairs(replace):
         if not isinstance(old, Variable):
-            raise TypeError("given keys must be Variable", old)
+            raise TypeError(f"given keys must be Variable, got {old!r}", old)
         if not isinstance(new, Variable):
             new = shared(new)
         if old in copier.copies:
             raise AssertionError("When using 'givens' or 'replace' with several (old_v, new_v) replacement pairs, you "
                                  "can not have a new_v variable depend on an old_v one. For instance, givens = "
-                                 f"{{a:b, b:(a+1)}} is not allowed. Here, the old_v {old} is used to compute other "
-                                 f"new_v's, but it is scheduled to be replaced by {new}.")
+                                 f"{{a:b, b:(a+1)}} is not allowed. Here, the old_v {old}{made_at(old)} is used to "
+                                 f"compute other new_v's, but it is scheduled to be replaced by {new}{made_at(new)}.")
         copier.copies[old] = copier.copy(old.type.filter_variable(new) if copier.strict else new)
 
 
@@ -122,10 +130,16 @@ def _checked_updates(updates):
             where = made_at(target) if isinstance(target, Variable) else ""
             raise TypeError(f"update target must be a SharedVariable, got {target!r}{where}", target)
         if target in checked:
-            raise ValueError(f"the shared variable {target}{made_at(target)} already has an update expression",
+            raise ValueError(f"the shared variable {target}{made_at(target)} already has an update expression: "
+                             f"{_placed(checked[target])}; it cannot have {_placed(value)} too",
                              (target, checked[target]))
         checked[target] = _of_type(target, value)
     return checked
+
+
+def _placed(value):
+    """A variable with the place where it was made, or a value, for a message."""
+    return f"{value}{made_at(value)}" if isinstance(value, Variable) else repr(value)
 
 
 def _of_type(target, value):

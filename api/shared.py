@@ -1,8 +1,8 @@
 """Shared variables: graph inputs whose value lives between calls and is seen by every function that uses them.
 
 The value is in the variable's ``container``; a function that reads or updates the variable uses that very container.
-Cloning a variable shares the container. ``shared`` picks the kind of variable by asking the registered constructors,
-the latest first; a constructor refuses a value by ``TypeError``.
+Cloning a variable shares the container; no two containers share memory. ``shared`` picks the kind of variable by asking
+the registered constructors, the latest first; a constructor refuses a value by ``TypeError``.
 """
 import sys
 
@@ -33,7 +33,7 @@ class SharedVariable(Variable):
     container : Container, optional
         An existing one to share.
     borrow : bool
-        Use the memory of ``value`` itself.
+        Use the memory of ``value`` itself if possible; see ``set_value``.
 
     Attributes
     ----------
@@ -55,19 +55,21 @@ class SharedVariable(Variable):
         self.container.set(value, borrow=borrow)
 
     def get_value(self, borrow=False, return_internal_type=False):
-        """The value.
+        """The value, of the type that the variable was made from.
 
         Parameters
         ----------
         borrow : bool
-            Return the variable's own memory if possible. Do not write to it.
+            Return the variable's own memory if possible. Do not write to it. Functions called later leave the array
+            as it is: an update writes to memory that nobody else refers to.
         return_internal_type : bool
             Return the value as it is stored; on the CPU that is the same.
 
         Returns
         -------
         object
-            For tensors an array of the variable's dtype.
+            For tensors a ``numpy.ndarray`` of the variable's dtype; without ``borrow`` it never shares memory with the
+            variable. Other objects are deep copies unless ``borrow``.
         """
         return self.container.get(borrow=borrow)
 
@@ -76,30 +78,42 @@ class SharedVariable(Variable):
         return self.get_value(borrow=True)
 
     def set_value(self, new_value, borrow=False):
-        """Replace the value, for all functions that use the variable.
+        """Replace the value, for all functions that use the variable; waits for calls that update it.
 
         Parameters
         ----------
         new_value : object
             Converted as an argument of a function would be.
         borrow : bool
-            Use the memory of ``new_value`` itself if possible.
+            Use the memory of ``new_value`` itself if possible: not if it is read-only, unaligned, in another byte
+            order, or held by another shared variable. Updates overwrite it only once you have dropped the array.
+            Without ``borrow`` the value is copied: into the variable's own memory when the shape is the same and nobody
+            else refers to that memory.
 
         Raises
         ------
         TypeError
-            If the value does not fit the type; the old value stays.
+            If the value does not fit the type; the old value stays. Text is also a ``ValueError``.
         """
         container = self.container
-        value = self.type.filter(new_value, strict=container.strict, allow_downcast=container.allow_downcast)
+        value = self.type.filter(_aligned(new_value), strict=container.strict, allow_downcast=container.allow_downcast)
         container.set(value, borrow=borrow)
 
     def zero(self, borrow=False):
-        """Set all elements to zero; in place if ``borrow``."""
-        if borrow:
-            self.container.get(borrow=True)[...] = 0
+        """Set all elements to zero, where they stand if nobody else refers to the memory.
+
+        Parameters
+        ----------
+        borrow : bool
+            Has no effect: what could be overwritten safely is overwritten anyway.
+        """
+        value = self.container.get(borrow=True)
+        if isinstance(value, numpy.ndarray):
+            shape, dtype = value.shape, value.dtype
+            del value                               # it refers to the memory
+            self.container.set(numpy.broadcast_to(numpy.zeros((), dtype), shape))
         else:
-            self.set_value(0 * self.container.get(borrow=True), borrow=True)
+            self.set_value(0 * value, borrow=True)
 
     def clone(self):
         """A variable of the same class, name, tag and container."""
@@ -162,7 +176,8 @@ def shared(value, name=None, strict=False, allow_downcast=None, **kwargs):
     allow_downcast : bool or None
         Convert later values even where that loses precision.
     borrow : bool
-        (arrays and numbers) Use the memory of ``value`` itself if possible.
+        (arrays and numbers) Use the memory of ``value`` itself if possible; see ``SharedVariable.set_value``. Updates
+        overwrite it only once you have dropped the array.
     broadcastable : tuple of bool
         (arrays) Axes that always have length 1. Default: none, as the shape may change with the value.
 
@@ -208,6 +223,11 @@ def generic_constructor(value, name=None, strict=False, allow_downcast=None):
     return SharedVariable(name, generic, value, strict, allow_downcast, borrow=True)
 
 
+def _aligned(value):
+    """Arrays that are not aligned are copied."""
+    return numpy.array(value) if isinstance(value, numpy.ndarray) and not value.flags.aligned else value
+
+
 def _refuse_target(target):
     if target != "cpu":
         raise TypeError(f"shared variables live on the CPU; target={target!r} is not available")
@@ -223,8 +243,7 @@ def tensor_constructor(value, name=None, strict=False, allow_downcast=None, borr
     if broadcastable is None:
         broadcastable = (False,) * value.ndim
     type_ = TensorType(value.dtype, broadcastable)
-    value = numpy.asarray(value) if value.flags.aligned else numpy.array(value)
-    return TensorSharedVariable(name, type_, value, strict, allow_downcast, borrow=borrow)
+    return TensorSharedVariable(name, type_, numpy.asarray(_aligned(value)), strict, allow_downcast, borrow=borrow)
 
 
 @shared_constructor

@@ -6,7 +6,7 @@ from phintys.graph.config import OPTIONS
 PAGE = Path(__file__).with_name("configuration.md")
 FOR_THEANO = "Accepted for Theano's sake"
 # Sections whose options are read by features that this version does not have.
-WITHOUT_EFFECT = ("scan", "profiling", "DebugMode", "NanGuardMode", "conv")
+WITHOUT_EFFECT = ("scan", "profiling", "conv")
 
 HEAD = """# Configuration
 

@@ -37,6 +37,13 @@ def count(value):
     return integer(value)
 
 
+def positive(value):
+    """A whole number above 0."""
+    if integer(value) < 1:
+        raise ValueError("expected a whole number, at least 1")
+    return integer(value)
+
+
 def text(value):
     """Any text."""
     if not isinstance(value, str):
@@ -105,6 +112,7 @@ OPTIONS = [
     ("allow_gc", True, boolean, "Drop intermediate results at their last use; else keep their memory between calls."),
     ("workers", 0, count, "Threads that one call may use; 0: as many as there are usable cores."),
     ("pool_limit", 256, count, "MiB of freed memory that is kept for the next call."),
+    ("stress", False, boolean, "Poison memory that nobody holds any more and reuse none, to find errors."),
     ("device", "cpu", device_name, "Where functions run."),
     ("on_unused_input", "raise", one_of("raise", "warn", "ignore"), "What to do about inputs that are not needed."),
     ("on_opt_error", "warn", ERROR_ACTIONS, "What to do when a rewrite fails."),
@@ -132,7 +140,8 @@ OPTIONS = [
     ("blas.ldflags", "", text, "Accepted for Theano's sake: BLAS comes with SciPy."),
     ("lib.amdlibm", False, boolean, "Accepted for Theano's sake."),
     ("vm.lazy", None, flag_or_none, "Accepted for Theano's sake: what is lazy is decided when a function is made."),
-    ("reoptimize_unpickled_function", False, boolean, "Optimise the graph of an unpickled function again."),
+    ("reoptimize_unpickled_function", False, boolean,
+     "Accepted for Theano's sake: unpickled functions are compiled from the user's graph."),
     ("unpickle_function", True, boolean, "Rebuild pickled functions; else they become None."),
     ("scan.allow_gc", False, boolean, "Drop intermediate results between the steps of a scan."),
     ("scan.allow_output_prealloc", True, boolean, "Let the steps of a scan write straight into its outputs."),
@@ -148,12 +157,19 @@ OPTIONS = [
     ("traceback.limit", 8, integer, "Accepted for Theano's sake: the innermost line of the user's is kept."),
     ("traceback.compile_limit", 0, integer, "Accepted for Theano's sake."),
     ("unittests.rseed", 666, seed, "Seed of tests; 'random' for another one each time."),
-    ("DebugMode.check_preallocated_output", "", text, "Kinds of memory that DebugMode lets ops write to."),
+    ("DebugMode.patience", 2, positive, "How often DebugMode optimises, to see whether the same happens each time."),
+    ("DebugMode.check_c", True, boolean, "Whether DebugMode runs kernels where there is a perform."),
+    ("DebugMode.check_py", True, boolean, "Whether DebugMode runs perform where there is a kernel."),
+    ("DebugMode.check_finite", True, boolean, "Whether NaN and infinities are errors in DebugMode."),
+    ("DebugMode.check_strides", 0, count, "What DebugMode does about strides that differ: 0 nothing, 1 warn, 2 raise."),
+    ("DebugMode.check_preallocated_output", "", text,
+     "Layouts of memory that DebugMode lets perform find in its storage, separated by ':'; ALL for all."),
     ("DebugMode.check_preallocated_output_ndim", 4, count, "Up to which rank DebugMode tries them."),
-    ("DebugMode.warn_input_not_reused", True, boolean, "Tell when an in-place op did not work in place."),
+    ("DebugMode.warn_input_not_reused", True, boolean, "Accepted for Theano's sake."),
     ("NanGuardMode.nan_is_error", True, boolean, "Whether NanGuardMode reports NaN."),
     ("NanGuardMode.inf_is_error", True, boolean, "Whether NanGuardMode reports infinities."),
     ("NanGuardMode.big_is_error", True, boolean, "Whether NanGuardMode reports values above 1e10."),
+    ("NanGuardMode.action", "raise", one_of("raise", "warn", "pdb"), "What NanGuardMode does about them."),
     ("warn.ignore_bug_before", "0.9", text, "Accepted for Theano's sake, as all of warn: no version had these bugs."),
 ] + [(f"warn.{bug}", False, boolean, "Accepted for Theano's sake.") for bug in (
     "argmax_pushdown_bug", "gpu_set_subtensor1", "gpusum_01_011_0111_bug", "identify_1pexp_bug", "inc_set_subtensor1",
@@ -237,18 +253,20 @@ class Config(Section):
         return change_flags(*arguments, **values)
 
     def read_flags(self, flags):
-        """Set options from ``"name=value,name=value"``, as in ``PHINTYS_FLAGS``.
+        """Set options from ``"name=value,name=value"``, as in ``PHINTYS_FLAGS``; a name alone switches an option on.
 
         Raises
         ------
         ValueError
-            If a name is unknown, a value is not possible, or a part has no ``=``.
+            If a name is unknown, a value is not possible, or an option that is no switch has no ``=``.
         """
         for part in filter(None, [part.strip() for part in flags.split(",")]):
             name, equals, value = [piece.strip() for piece in part.partition("=")]
-            if not equals:
-                raise ValueError(f"PHINTYS_FLAGS: expected name=value, not {part!r}")
             try:
+                if not equals:
+                    if self._row(name)[1] is not boolean:
+                        raise ValueError(f"expected name=value, not {part!r}")
+                    value = True
                 self.set(name, value)
             except (AttributeError, ValueError) as error:
                 raise ValueError(f"PHINTYS_FLAGS: {error}") from None

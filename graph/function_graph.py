@@ -83,7 +83,7 @@ class FunctionGraph:
         self.inputs, self.outputs = inputs, outputs
         self.apply_nodes = set()
         self.clients = ClientsOf()
-        self._order = None                          # the last toposort, until something changes
+        self._forget_order()
         for variable in inputs:
             if variable.owner is not None:
                 raise ValueError(f"One of the provided inputs is the output of an already existing node: {variable}"
@@ -138,7 +138,7 @@ class FunctionGraph:
             if origin is not None:
                 new._position = origin
             self._tell("on_import", new, reason)
-        self._order = None
+        self._forget_order()
 
     def _import_variable(self, variable, reason, origin=None):
         if variable in self.clients:
@@ -213,10 +213,15 @@ class FunctionGraph:
         old = readers[position]
         self._import_variable(new, reason, origin)
         readers[position] = new
-        self._order = None
+        self._forget_order()
         self.clients[new][node, position] = None
         self._remove_client(old, (node, position), reason)
         self._tell("on_change_input", node, position, old, new, reason)
+
+    def change_op(self, node, op):
+        """Let a node compute the same values by another op, for instance one that overwrites an input."""
+        node.op = op
+        self._kept_order = None
 
     def replace(self, old, new, reason=None, verbose=None):
         """Make every reader of ``old`` read ``new``. Does nothing when ``old`` is not in the graph (any more).
@@ -296,11 +301,13 @@ class FunctionGraph:
         if on_attach is not None:
             on_attach(self)
         self.features.append(feature)
+        self._kept_order = None
 
     def remove_feature(self, feature):
         """Remove a feature, if it is attached."""
         if feature in self.features:
             self.features.remove(feature)
+            self._kept_order = None
             on_detach = getattr(feature, "on_detach", None)
             if on_detach is not None:
                 on_detach(self)
@@ -331,11 +338,37 @@ class FunctionGraph:
             If there is a cycle.
         """
         orderings = self.orderings()
-        if orderings:
-            return io_toposort(self.inputs, self.outputs, orderings)
+        return io_toposort(self.inputs, self.outputs, orderings) if orderings else self.data_order()
+
+    def data_order(self):
+        """The nodes, each after all that it reads; what the features say does not count.
+
+        Raises
+        ------
+        InconsistencyError
+            If there is a cycle.
+        """
         if self._order is None:
             self._order = io_toposort(self.inputs, self.outputs)
         return list(self._order)
+
+    def keep_order(self, order):
+        """Note the order in which the nodes are going to run, until the graph changes.
+
+        Parameters
+        ----------
+        order : list of Apply
+            All nodes, each after what it needs and what ``orderings`` says.
+        """
+        self._kept_order = list(order)
+
+    @property
+    def kept_order(self):
+        """The order given to ``keep_order``, or None when there is none or the graph has changed since."""
+        return self._kept_order
+
+    def _forget_order(self):
+        self._order = self._kept_order = None       # by data alone; the one to run in
 
     def check_integrity(self):
         """Compare everything the graph knows with what it is.
@@ -388,7 +421,7 @@ class FunctionGraph:
 
     def __getstate__(self):
         state = self.__dict__.copy()
-        for derived in ("apply_nodes", "clients", "_order"):
+        for derived in ("apply_nodes", "clients", "_order", "_kept_order"):
             del state[derived]
         return state
 

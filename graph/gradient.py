@@ -158,7 +158,7 @@ def _presented(variable, gradient, react, return_disconnected, null_gradients):
     if isinstance(gradient.type, DisconnectedType):
         react(variable)
         if return_disconnected == "zero":
-            return _float_zeros_like(variable)
+            return float_zeros_like(variable)
         if return_disconnected == "None":
             return None
         if return_disconnected != "Disconnected":
@@ -230,7 +230,7 @@ def _sum(terms):
     return terms[0]
 
 
-def _float_zeros_like(variable):
+def float_zeros_like(variable):
     """Zeros in the shape of a variable, of its dtype if that is a float, else of floatX."""
     zeros = variable.zeros_like()
     return zeros if dtype_of(zeros) in CONTINUOUS_DTYPES else zeros.astype(config.floatX)

@@ -8,8 +8,8 @@ import warnings
 import numpy
 
 from phintys.graph.config import config
+from phintys.graph.debug_values import get_debug_values
 from phintys.graph.errors import made_at
-from phintys.graph.op import get_debug_values
 from phintys.graph.valueless_types import DisconnectedType, NullType, disconnected_type, null_type
 from phintys.graph.variable import Constant, Variable
 

@@ -4,12 +4,12 @@ An op is immutable and knows no graph; what it knows of its inputs it learns in 
 native kernel or by a Python ``perform``; an op with a kernel gets its ``perform`` from it, so that constant folding and
 test values need no program. Every optional method has its default here, so that nobody has to ask whether an op has it.
 """
-import warnings
-from sys import _getframe
+from functools import wraps
 
 from phintys.graph.apply import Apply
 from phintys.graph.config import config
-from phintys.graph.errors import MethodNotDefined, made_at
+from phintys.graph.debug_values import compute_test_values
+from phintys.graph.errors import MethodNotDefined
 from phintys.graph.properties import Properties
 from phintys.graph.trace import user_position
 from phintys.graph.valueless_types import grad_not_implemented
@@ -25,16 +25,41 @@ class Op(Properties):
         The attributes by which two ops of a class are equal. Without it, equality is identity.
     view_map, destroy_map : dict
         Output position to a list with one input position: the output looks at, or overwrites, that input's memory.
+    can_overwrite : dict
+        Output position to a tuple of input positions: a variant of the op, see ``overwriting``, can compute that output
+        into the memory of one of these inputs.
+    inplace_property : str
+        The one of ``__props__`` that is True for that variant.
+    cannot_fail : bool
+        One native kernel does all the work, and once its ``prepare`` has succeeded nothing can go wrong.
+    reads_before_writing : bool
+        No element of an input is read after an output's element at the same place was written: a node may also read
+        elsewhere the input that it overwrites.
+    destroyhandler_tolerate_same, destroyhandler_tolerate_aliased : sequence of (int, int)
+        Pairs (overwritten input, other input) that may be the same variable, or share memory in any way.
+    explains_errors : bool
+        What ``perform`` raises says which node failed, of the graph that the op runs; nothing need be added.
     default_output : int or None
         Which output ``__call__`` answers. None: all of them, as a list when there is more than one.
+    params_type : Type or None
+        If set, ``perform`` gets what ``get_params(node)`` answers as its last argument.
     itypes, otypes : sequence of Type
         Types of inputs and outputs, for ops that leave ``make_node`` to this class.
     """
 
     view_map = {}
     destroy_map = {}
+    can_overwrite = {}
+    inplace_property = "inplace"
+    cannot_fail = reads_before_writing = explains_errors = False
+    destroyhandler_tolerate_same = destroyhandler_tolerate_aliased = ()
     default_output = None
-    itypes = otypes = None
+    itypes = otypes = params_type = None
+
+    def __init_subclass__(cls, **arguments):
+        super().__init_subclass__(**arguments)
+        if cls.params_type is not None and "perform" in cls.__dict__:
+            cls.perform = _given_params(cls.perform)
 
     # ---- building ----------------------------------------------------------------------------------------------------
     def make_node(self, *inputs):
@@ -115,6 +140,10 @@ class Op(Properties):
         for storage, result in zip(output_storage, results):
             storage[0] = result
 
+    def get_params(self, node):
+        """What ``perform`` gets as its last argument, for ops with a ``params_type``."""
+        raise MethodNotDefined("get_params", type(self), type(self).__name__)
+
     def infer_shape(self, node, input_shapes):
         """Symbolic shapes of the outputs from those of the inputs: a list of tuples.
 
@@ -128,6 +157,37 @@ class Op(Properties):
     def do_constant_folding(self, node):
         """Whether a node with constant inputs may be computed while a function is made."""
         return True
+
+    # ---- overwriting -------------------------------------------------------------------------------------------------
+    def inplace_candidates(self, node):
+        """Which inputs the outputs of a node could overwrite, for all that the op knows.
+
+        Returns
+        -------
+        iterable of (int, int)
+            Output and input position, in order of preference.
+        """
+        for output, positions in self.can_overwrite.items():
+            for position in positions:
+                if node.inputs[position].type == node.outputs[output].type:
+                    yield output, position
+
+    def overwriting(self, pairs):
+        """The variant of this op that overwrites inputs.
+
+        Parameters
+        ----------
+        pairs : dict
+            Output to input position; empty for the variant that overwrites nothing.
+
+        Returns
+        -------
+        Op or None
+            None when there is no such variant.
+        """
+        if not self.can_overwrite:
+            return None
+        return type(self)(**{**self._props_dict(), self.inplace_property: bool(pairs)})
 
     # ---- gradients ---------------------------------------------------------------------------------------------------
     def connection_pattern(self, node):
@@ -153,74 +213,9 @@ class Op(Properties):
         return type(self).__name__
 
 
-def get_test_value(variable):
-    """The test value of a variable: a constant's data, a shared variable's value, else ``tag.test_value``.
-
-    Raises
-    ------
-    AttributeError
-        If there is none.
-    """
-    return variable.get_test_value()
-
-
-def compute_test_values(node):
-    """Run a new node on the test values of its inputs, as ``config.compute_test_value`` says.
-
-    Raises
-    ------
-    ValueError
-        If an input has no test value and the option is ``raise``.
-    """
-    values = []
-    for position, variable in enumerate(node.inputs):
-        try:
-            values.append(variable.get_test_value())
-        except AttributeError:
-            _react_to_missing(node, position, variable)
-            return
-    for positions in node.op.destroy_map.values():
-        for position in positions:
-            values[position] = values[position].copy()
-    storage = [[None] for _ in node.outputs]
-    node.op.perform(node, values, storage)
-    for output, cell in zip(node.outputs, storage):
-        output.tag.test_value = cell[0]
-
-
-def _react_to_missing(node, position, variable):
-    message = f"Cannot compute test value: input {position} ({variable}) of Op {node} missing default value." \
-              f"{made_at(variable)}"
-    action = config.compute_test_value
-    if action == "warn":
-        warnings.warn("Warning, " + message, stacklevel=4)
-    elif action == "raise":
-        raise ValueError(message)
-    elif action == "pdb":
-        from pdb import Pdb
-        Pdb().set_trace(_getframe(3))
-
-
-def get_debug_values(*variables):
-    """The test values of several variables, for checks while a graph is built.
-
-    Returns
-    -------
-    list
-        Empty when test values are off or one is missing (which may warn or raise, as the option says); else one
-        element: a tuple of the values, or the value itself when one variable was given.
-    """
-    if config.compute_test_value == "off":
-        return []
-    values = []
-    for position, variable in enumerate(variables):
-        try:
-            values.append(variable.get_test_value())
-        except AttributeError:
-            message = f"Argument {position} ('{variable}') has no test value{made_at(variable)}"
-            if config.compute_test_value == "raise":
-                raise AttributeError(message) from None
-            if config.compute_test_value == "warn":
-                warnings.warn(message, stacklevel=2)
-            return []
-    return [values[0] if len(values) == 1 else tuple(values)]
+def _given_params(perform):
+    """A ``perform`` that looks up its parameters where nobody gives them."""
+    @wraps(perform)
+    def with_params(self, node, inputs, output_storage, params=None):
+        return perform(self, node, inputs, output_storage, self.get_params(node) if params is None else params)
+    return with_params

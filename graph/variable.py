@@ -113,8 +113,9 @@ class Variable(GraphVariable):
         try:
             return self.type.filter(tag.test_value)
         except (TypeError, ValueError) as error:
-            raise type(error)(f"The test value of {self}{made_at(self)} is no value of its type {self.type}: {error}") \
-                from error
+            raise type(error)(f"For compute_test_value, one input test value does not have the requested type: that of "
+                              f"{self}{made_at(self)} is no value of {self.type}.\nThe error when converting the test "
+                              f"value to that variable type:\n{error}") from error
 
     # ---- text --------------------------------------------------------------------------------------------------------
     def __str__(self):

@@ -1,4 +1,4 @@
-"""New arrays: Alloc, AllocEmpty, ARange, Eye, and the functions that make them.
+"""New arrays: Alloc, AllocEmpty, ARange, Eye, Tri, Bartlett, and the functions that make them.
 
 Lengths are 0-d integer inputs, constant or computed; a length that is known to be 1 makes a broadcastable dimension.
 What has the shape of another tensor (``zeros_like``, ``fill``) is elementwise and stands in
@@ -12,7 +12,7 @@ from phintys.graph.op import Op
 from phintys.graph.valueless_types import disconnected_type, grad_undefined
 from phintys.graph.variable import Variable
 from phintys.ops import scalar
-from phintys.ops.allocation_kernel import AllocEmptyKernel, AllocKernel, ARangeKernel, EyeKernel
+from phintys.ops.allocation_kernel import AllocEmptyKernel, AllocKernel, ARangeKernel, EyeKernel, TriKernel
 from phintys.ops.careduce import Sum
 from phintys.ops.constant import as_tensor_variable, constant
 from phintys.ops.dimshuffle import dimshuffle
@@ -20,10 +20,10 @@ from phintys.ops.dtypes import (canonical_dtype, complex_dtypes, discrete_dtypes
                                 uint_dtypes, upcast)
 from phintys.ops.known_length import known_integer
 from phintys.ops.shape import shape_i
-from phintys.ops.tensor_type import TensorType
+from phintys.ops.tensor_type import TensorType, values_eq_approx_always_true
 
-__all__ = ["ARange", "Alloc", "AllocEmpty", "Eye", "alloc", "arange", "empty", "eye", "full", "full_like",
-           "identity_like", "ones", "zeros"]
+__all__ = ["ARange", "Alloc", "AllocEmpty", "Bartlett", "Eye", "Tri", "alloc", "arange", "bartlett", "empty", "eye",
+           "full", "full_like", "identity_like", "ones", "tri", "zeros"]
 
 WITHOUT_RANGE_LOOP = complex_dtypes | {"float16"}     # ranges of these are left to NumPy
 
@@ -106,7 +106,10 @@ class AllocEmpty(Op):
 
     def make_node(self, *shape):
         lengths, known = _lengths(shape)
-        return Apply(self, lengths, [TensorType(self.dtype, [length == 1 for length in known], shape=known)()])
+        output = TensorType(self.dtype, [length == 1 for length in known], shape=known)()
+        output.tag.values_eq_approx = values_eq_approx_always_true
+        output.tag.nan_guard_mode_check = False
+        return Apply(self, lengths, [output])
 
     def make_kernel(self, node):
         return AllocEmptyKernel(len(node.inputs))
@@ -165,7 +168,11 @@ class ARange(Op):
     def infer_shape(self, node, input_shapes):
         start, stop, step = node.inputs
         if not all([value.type.dtype in discrete_dtypes for value in node.inputs]):
-            return [(shape_i(node.outputs[0], 0),)]
+            if complex_dtypes.intersection([value.type.dtype for value in node.inputs]):
+                return [(shape_i(node.outputs[0], 0),)]
+            start, stop, step = [value.astype("float64") for value in node.inputs]
+            steps = scalar.ceil(scalar.true_div(stop - start, step)).astype("int64")
+            return [(scalar.maximum(steps, 0),)]
         start, stop = [value if value.type.dtype == "int64" else value.astype("int64") for value in (start, stop)]
         distance = stop if known_integer(start) == 0 else stop - start
         if known_integer(step) == 1:
@@ -223,7 +230,54 @@ class Eye(Op):
         return [None]
 
 
+class Tri(Eye):
+    """Ones on and below a diagonal, zeros above: inputs are rows, columns, and the diagonal (0: the main one).
+
+    Parameters
+    ----------
+    dtype : str, optional
+        By default floatX.
+    """
+
+    def make_kernel(self, node):
+        return TriKernel(numpy.ones((), self.dtype))
+
+
+class Bartlett(Op):
+    """The triangular window: the input is the number of points, the result a vector of float64.
+
+    Raises
+    ------
+    TypeError
+        From ``make_node``, for a number that is no integer scalar.
+    """
+
+    __props__ = ()
+
+    def make_node(self, M):
+        M = as_tensor_variable(M)
+        if M.type.ndim:
+            raise TypeError(f"Bartlett only works on scalar input, got {M} of type {M.type}")
+        if M.type.dtype not in integer_dtypes:
+            raise TypeError(f"Bartlett only works on integer input, got {M} of type {M.type}")
+        return Apply(self, [M], [TensorType("float64", (False,))()])
+
+    def perform(self, node, inputs, output_storage):
+        output_storage[0][0] = numpy.bartlett(inputs[0].item())
+
+    def infer_shape(self, node, input_shapes):
+        return [(scalar.maximum(node.inputs[0].astype("int64"), 0),)]
+
+    def grad(self, inputs, output_grads):
+        return [grad_undefined(self, 0, inputs[0])]
+
+    def R_op(self, inputs, eval_points):
+        return [None]
+
+
 _alloc = Alloc()
+_ranges = {}                # dtype → ARange
+_bartlett = Bartlett()
 
 
 def alloc(value, *shape):
@@ -243,7 +297,7 @@ def alloc(value, *shape):
     return _alloc(value, *shape)
 
 
-def _as_lengths(shape):
+def as_lengths(shape):
     """The lengths in a shape as users write it: a length, a sequence, or a vector whose length is known."""
     if isinstance(shape, (list, tuple)):
         return list(shape)
@@ -261,7 +315,7 @@ def full(shape, value, dtype=None):
     value = as_tensor_variable(value)
     if dtype is not None and value.type.dtype != dtype:
         value = value.astype(dtype)
-    return _alloc(value, *_as_lengths(shape))
+    return _alloc(value, *as_lengths(shape))
 
 
 def full_like(model, value, dtype=None):
@@ -279,17 +333,17 @@ def zeros(shape, dtype=None):
     dtype : str, optional
         By default floatX.
     """
-    return _alloc(constant(0, dtype=dtype or config.floatX), *_as_lengths(shape))
+    return _alloc(constant(0, dtype=dtype or config.floatX), *as_lengths(shape))
 
 
 def ones(shape, dtype=None):
     """A new array of ones; parameters as for `zeros`."""
-    return _alloc(constant(1, dtype=dtype or config.floatX), *_as_lengths(shape))
+    return _alloc(constant(1, dtype=dtype or config.floatX), *as_lengths(shape))
 
 
 def empty(shape, dtype=None):
     """A new array of unspecified content; parameters as for `zeros`."""
-    return AllocEmpty(dtype or config.floatX)(*_as_lengths(shape))
+    return AllocEmpty(dtype or config.floatX)(*as_lengths(shape))
 
 
 def arange(start, stop=None, step=1, dtype=None):
@@ -313,12 +367,31 @@ def arange(start, stop=None, step=1, dtype=None):
     if dtype is None:
         dtype = upcast(start.type.dtype, stop.type.dtype, step.type.dtype)
         dtype = "int64" if dtype in int_dtypes or dtype == "bool" else "uint64" if dtype in uint_dtypes else dtype
-    return ARange(dtype)(start, stop, step)
+    dtype = canonical_dtype(dtype)
+    if dtype not in _ranges:
+        _ranges[dtype] = ARange(dtype)
+    return _ranges[dtype](start, stop, step)
 
 
 def eye(n, m=None, k=0, dtype=None):
     """A matrix of ``n`` rows and ``m`` columns (default ``n``) with ones on diagonal ``k``, of floatX by default."""
     return Eye(dtype)(n, n if m is None else m, k)
+
+
+def tri(N, M=None, k=0, dtype=None):
+    """A matrix of ``N`` rows and ``M`` columns (default ``N``), ones on and below diagonal ``k``; floatX by default."""
+    return Tri(dtype)(N, N if M is None else M, k)
+
+
+def bartlett(M):
+    """The triangular window of ``M`` points, from 0 up to 1 and back to 0: a vector of float64, empty for ``M < 1``.
+
+    Raises
+    ------
+    TypeError
+        If ``M`` is no integer scalar.
+    """
+    return _bartlett(M)
 
 
 def identity_like(x):

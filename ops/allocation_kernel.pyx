@@ -103,6 +103,24 @@ cdef class EyeKernel(Kernel):
         return 0
 
 
+cdef class TriKernel(EyeKernel):
+    """Ones on and below a diagonal, zeros above: ``(rows, columns, diagonal, out)``."""
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Cell* result = operands[3]
+        cdef npy_intp columns = result.shape[1]
+        cdef npy_intp diagonal = integer_at(operands[2], 0)
+        cdef npy_intp row, column, ones
+        cdef char* target = result.data
+        for row in range(result.shape[0]):
+            ones = min(max(row + diagonal + 1, 0), columns)
+            for column in range(ones):
+                memcpy(target + column * result.itemsize, self.one, result.itemsize)
+            memset(target + ones * result.itemsize, 0, (columns - ones) * result.itemsize)
+            target += columns * result.itemsize
+        return 0
+
+
 cdef class MakeVectorKernel(Kernel):
     """0-d operands of one dtype side by side: ``(x, ..., x, out)``."""
     cdef npy_intp count

@@ -1,9 +1,11 @@
 """``argmax`` and ``argmin`` over any axes: where the first extreme stands in the searched axes, flattened in C order.
 
-It finds positions only, not values. When the last axis is searched, each result is one scan along it; else a row of
-columns is compared at a time, so that memory is read in its own order.
+One kernel answers positions, the other the values, too. When the last axis is searched, each result is one scan along
+it; else a row of columns is compared at a time, so that memory is read in its own order.
 """
+cimport numpy as cnp
 from libc.stdint cimport int64_t
+from libc.string cimport memcpy
 from numpy cimport npy_intp
 
 import numpy
@@ -12,8 +14,16 @@ from phintys.ops.loops import TYPES
 from phintys.ops.block_program cimport axes_mask, kept_dimensions
 from phintys.vm.abi cimport Cell, Context, Kernel, allocate, parallel
 
+cnp.import_array()
+
 cdef extern from "arg_loops.h" nogil:
     const phintys_search phintys_searches[2][12]
+
+cdef extern from "numpy/arrayobject.h" nogil:
+    ctypedef struct PyArray_ArrFuncs:
+        ArgFunction argmax
+        ArgFunction argmin
+    PyArray_ArrFuncs* PyDataType_GetArrFuncs(void* descriptor)
 
 cdef enum:
     MAXIMUM_RANK = 64
@@ -24,6 +34,7 @@ cdef enum:
 # Axes of one kind in order; the innermost kept axis is apart when columns are compared.
 cdef struct Layout:
     const phintys_search* search
+    ArgFunction of_run                 # NumPy's search of contiguous values
     const char* data
     int64_t* results
     int itemsize
@@ -65,10 +76,14 @@ cdef class ArgKernel(Kernel):
 
     def __init__(self, dtype, rank, axes, which, keepdims=False):
         self.arguments = (dtype, rank, axes, which, keepdims)
+        cdef PyArray_ArrFuncs* functions
+        cdef object descriptor = numpy.dtype(dtype)
         cdef Py_ssize_t index = TYPES.index(dtype)
         if index >= 12:
             raise TypeError(f"{which} needs a real dtype, not {dtype}")
         self.search = &phintys_searches[<int>("argmin", "argmax").index(which)][<int>index]
+        functions = PyDataType_GetArrFuncs(<void*>descriptor)
+        self.of_run = functions.argmax if which == "argmax" else functions.argmin
         self.rank = rank
         self.mask = axes_mask(axes, rank)
         self.keepdims = keepdims
@@ -90,7 +105,7 @@ cdef class ArgKernel(Kernel):
         cdef Layout layout
         cdef npy_intp kept = 1, searched, grain
         cdef int axis
-        layout.search = self.search
+        layout.search, layout.of_run = self.search, self.of_run
         layout.data, layout.results = operands[0].data, <int64_t*>operands[1].data
         layout.itemsize = operands[0].itemsize
         lay_out(&layout, operands[0], self.mask)
@@ -104,6 +119,45 @@ cdef class ArgKernel(Kernel):
         return 0
 
 
+cdef class ExtremumKernel(ArgKernel):
+    """The first maximum or minimum and its position in one search: ``(x, value, position)``; parameters as for
+    ``ArgKernel``."""
+
+    def __reduce__(self):
+        return ExtremumKernel, self.arguments
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Cell* search[2]
+        cdef int is_long
+        search[0], search[1] = operands[0], operands[2]
+        is_long = ArgKernel.prepare(self, context, search)
+        allocate(context, operands[1], operands[2].shape)
+        return is_long
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Cell* source = operands[0]
+        cdef Cell* values = operands[1]
+        cdef Cell* search[2]
+        cdef npy_intp element, flat, place, count = 1
+        cdef const char* data
+        cdef int axis
+        search[0], search[1] = source, operands[2]
+        ArgKernel.run(self, context, search)
+        for axis in range(values.ndim):
+            count *= values.shape[axis]
+        for element in range(count):
+            data, flat, place = source.data, element, (<int64_t*>operands[2].data)[element]
+            for axis in range(source.ndim - 1, -1, -1):
+                if self.mask >> axis & 1:
+                    data += place % source.shape[axis] * source.strides[axis]
+                    place //= source.shape[axis]
+                else:
+                    data += flat % source.shape[axis] * source.strides[axis]
+                    flat //= source.shape[axis]
+            memcpy(values.data + element * values.itemsize, data, values.itemsize)
+        return 0
+
+
 cdef void lay_out(Layout* layout, Cell* cell, unsigned long long mask) noexcept nogil:
     cdef int axis
     layout.kept_count = layout.searched_count = 0
@@ -112,13 +166,11 @@ cdef void lay_out(Layout* layout, Cell* cell, unsigned long long mask) noexcept 
         if cell.shape[axis] == 1:
             continue
         if mask >> axis & 1:
-            layout.searched_lengths[layout.searched_count] = cell.shape[axis]
-            layout.searched_strides[layout.searched_count] = cell.strides[axis]
-            layout.searched_count += 1
+            layout.searched_count = append(layout.searched_count, layout.searched_lengths, layout.searched_strides,
+                                           cell.shape[axis], cell.strides[axis])
         else:
-            layout.kept_lengths[layout.kept_count] = cell.shape[axis]
-            layout.kept_strides[layout.kept_count] = cell.strides[axis]
-            layout.kept_count += 1
+            layout.kept_count = append(layout.kept_count, layout.kept_lengths, layout.kept_strides, cell.shape[axis],
+                                       cell.strides[axis])
     if layout.kept_count and (layout.searched_count == 0
                               or magnitude(layout.kept_strides[layout.kept_count - 1])
                               < magnitude(layout.searched_strides[layout.searched_count - 1])):
@@ -133,6 +185,17 @@ cdef void lay_out(Layout* layout, Cell* cell, unsigned long long mask) noexcept 
         layout.searched *= layout.searched_lengths[axis]
 
 
+cdef inline int append(int count, npy_intp* lengths, npy_intp* strides, npy_intp length,
+                       npy_intp stride) noexcept nogil:
+    """Add a dimension behind the others, joined to the last one where both are walked as one; answer their number."""
+    if count and strides[count - 1] == length * stride:
+        lengths[count - 1] *= length
+        strides[count - 1] = stride
+        return count
+    lengths[count], strides[count] = length, stride
+    return count + 1
+
+
 cdef inline npy_intp magnitude(npy_intp number) noexcept nogil:
     return number if number >= 0 else -number
 
@@ -141,24 +204,34 @@ cdef inline npy_intp offset(int count, const npy_intp* lengths, const npy_intp* 
     """Bytes to flat element ``flat``."""
     cdef npy_intp moved = 0
     cdef int axis
-    for axis in range(count - 1, -1, -1):
+    for axis in range(count - 1, 0, -1):
         moved += flat % lengths[axis] * strides[axis]
         flat //= lengths[axis]
-    return moved
+    return moved + flat * strides[0] if count else 0
 
 
 cdef void search_runs(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
     """Results [start, stop), each by scans along the innermost searched axis."""
     cdef Layout* layout = <Layout*>argument
     cdef const char* base
+    cdef const char* run
     cdef char best[16]
-    cdef npy_intp element, row
+    cdef npy_intp element, row, place
+    cdef bint contiguous = layout.run_stride == layout.itemsize
     for element in range(start, stop):
         base = layout.data + offset(layout.kept_count, layout.kept_lengths, layout.kept_strides, element)
         for row in range(layout.searched):
-            layout.search.run(base + offset(layout.searched_count, layout.searched_lengths,
-                                            layout.searched_strides, row),
-                              layout.run_stride, layout.run, row * layout.run, best, layout.results + element)
+            run = base + offset(layout.searched_count, layout.searched_lengths, layout.searched_strides, row)
+            if not contiguous:
+                layout.search.run(run, layout.run_stride, layout.run, row * layout.run, best, layout.results + element)
+                continue
+            layout.of_run(<void*>run, layout.run, &place, NULL)
+            run += place * layout.itemsize
+            if row == 0:
+                memcpy(best, run, layout.itemsize)
+                layout.results[element] = place
+            else:
+                layout.search.run(run, 0, 1, row * layout.run + place, best, layout.results + element)
 
 
 cdef void search_columns(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:

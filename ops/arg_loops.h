@@ -1,6 +1,7 @@
 /* Position of the first maximum or minimum, for every real dtype: along a run, and for a row of columns at a time.
  *
- * NaN counts as more extreme than every number, as in NumPy, and the first one wins. Included by reduction_kernel.pyx.
+ * NaN counts as more extreme than every number, as in NumPy, and the first one wins. Contiguous runs are searched by
+ * NumPy's own functions instead, which are written in vector instructions. Included by arg_kernel.pyx.
  */
 #include <stdint.h>
 
@@ -30,39 +31,31 @@ static inline int phintys_half_order(uint16_t half) {
 #else
 #define PHINTYS_CLONES
 #endif
-enum { STRETCH = 64 };    /* values looked at in vectors before one of them is looked for */
 /* MASK: an integer type as wide as TYPE, so that comparisons stay in vectors */
 #define SEARCH(NAME, TYPE, MASK, BEFORE, NAN_TEST) \
-PHINTYS_CLONES static int NAME##_any(const TYPE* x, TYPE found) { \
-    MASK better = 0; \
-    for (int k = 0; k < STRETCH; k++) better |= (MASK)(BEFORE(x[k], found)) | (MASK)(NAN_TEST(x[k])); \
-    return better != 0; \
-} \
 static void NAME##_run(const char* data, intptr_t stride, intptr_t n, int64_t position, char* best, int64_t* index) { \
     intptr_t i = 0; \
     TYPE found = position ? *(TYPE*)best : *(const TYPE*)data; \
     int64_t where = position ? *index : 0; \
     if (NAN_TEST(found)) i = n; \
-    if (stride == (intptr_t)sizeof(TYPE)) { \
-        /* most stretches hold nothing better, and that is found out in vectors */ \
-        for (; i + STRETCH <= n; i += STRETCH) { \
-            const TYPE* x = (const TYPE*)data + i; \
-            if (!NAME##_any(x, found)) continue; \
-            for (int k = 0; k < STRETCH; k++) \
-                if (NAN_TEST(x[k]) || BEFORE(x[k], found)) { \
-                    found = x[k]; where = position + i + k; \
-                    if (NAN_TEST(found)) { i = n; break; } \
-                } \
-        } \
-    } \
     for (; i < n; i++) { \
         TYPE x = *(const TYPE*)(data + i * stride); \
         if (NAN_TEST(x) || BEFORE(x, found)) { found = x; where = position + i; if (NAN_TEST(x)) break; } \
     } \
     *(TYPE*)best = found; *index = where; \
 } \
+PHINTYS_CLONES static void NAME##_next_row(const TYPE* x, intptr_t n, int64_t position, TYPE* found, int64_t* index) { \
+    for (intptr_t j = 0; j < n; j++) { \
+        int better = (NAN_TEST(x[j]) || BEFORE(x[j], found[j])) && !(NAN_TEST(found[j])); \
+        found[j] = better ? x[j] : found[j]; index[j] = better ? position : index[j]; \
+    } \
+} \
 static void NAME##_row(const char* data, intptr_t stride, intptr_t n, int64_t position, char* best, int64_t* index) { \
     TYPE* found = (TYPE*)best; \
+    if (position && stride == (intptr_t)sizeof(TYPE)) { \
+        NAME##_next_row((const TYPE*)data, n, position, found, index); \
+        return; \
+    } \
     for (intptr_t j = 0; j < n; j++, data += stride) { \
         TYPE x = *(const TYPE*)data; \
         int better = !position || ((NAN_TEST(x) || BEFORE(x, found[j])) && !(NAN_TEST(found[j]))); \

@@ -9,7 +9,7 @@ from phintys.graph.valueless_types import DisconnectedType, disconnected_type
 from phintys.ops.constant import as_tensor_variable
 from phintys.ops.dtypes import complex_dtypes
 from phintys.ops.careduce import Max, axis_tuple, positive_axes
-from phintys.ops.reduction_kernel import ArgKernel
+from phintys.ops.arg_kernel import ArgKernel, ExtremumKernel
 from phintys.ops.tensor_type import TensorType
 
 
@@ -64,9 +64,7 @@ class Argmin(Argmax):
 
 
 class MaxAndArgmax(Op):
-    """The largest element and its position, as the two outputs of one node.
-
-    ``max_and_argmax`` makes two nodes instead, which are faster; this op is for graphs that name it.
+    """The largest element and its position, as the two outputs of one node, found in one search.
 
     Parameters
     ----------
@@ -83,10 +81,9 @@ class MaxAndArgmax(Op):
         return Apply(self, [x], [Max(self.axis).make_node(x).outputs[0].type(name="max"),
                                  Argmax(self.axis).make_node(x).outputs[0].type(name="argmax")])
 
-    def perform(self, node, inputs, output_storage):
-        for op, storage in zip((Max(self.axis), Argmax(self.axis)), output_storage):
-            part = op.make_node(node.inputs[0])
-            part.op.perform(part, inputs, [storage])
+    def make_kernel(self, node):
+        x = node.inputs[0]
+        return ExtremumKernel(x.type.dtype, x.type.ndim, positive_axes(x, self.axis), "argmax")
 
     def infer_shape(self, node, input_shapes):
         return Argmax(self.axis).infer_shape(node, input_shapes) * 2

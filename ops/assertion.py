@@ -5,7 +5,10 @@ It is for finding errors: a rewrite may take it away together with a result that
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.graph.valueless_types import disconnected_type
+from phintys.graph.variable import Variable
+from phintys.ops.assertion_kernel import AssertKernel
 from phintys.ops.constant import as_tensor_variable
+from phintys.ops.dtypes import discrete_dtypes
 
 
 class Assert(Op):
@@ -24,12 +27,18 @@ class Assert(Op):
         self.msg = msg
 
     def make_node(self, value, *conditions):
-        value = as_tensor_variable(value)
+        value = value if isinstance(value, Variable) else as_tensor_variable(value)
         conditions = [as_tensor_variable(condition) for condition in conditions]
         for condition in conditions:
             if condition.type.ndim:
                 raise AssertionError(f"the conditions of Assert are scalars, got {condition} of type {condition.type}")
-        return Apply(self, [value, *conditions], [value.type()])
+        return Apply(self, [value, *conditions], [value.type.make_variable()])
+
+    def make_kernel(self, node):
+        value, *conditions = node.inputs
+        if value.type.layout is None or any([condition.type.dtype not in discrete_dtypes for condition in conditions]):
+            return None
+        return AssertKernel(len(conditions), self.msg)
 
     def perform(self, node, inputs, output_storage, params=None):
         value, *conditions = inputs
@@ -53,4 +62,4 @@ class Assert(Op):
         return [eval_points[0]]
 
 
-assert_op = Assert()
+assert_op = assert_ = Assert()

@@ -1,8 +1,8 @@
 """The matrix products that BLAS has: Dot22, Dot22Scalar, Gemv, Gemm, Ger, with Theano's names and operand orders.
 
 Users write ``dot`` (``products.py``, importable from here); the optimizer merges scalings and sums into these. All
-operands have one float or complex dtype, and ``alpha`` and ``beta`` are 0-d. They are made after gradients, so they
-have none. With ``inplace`` the op may overwrite its first input; the linker decides that, not the kernel.
+operands have one float or complex dtype, and ``alpha`` and ``beta`` are 0-d. With ``inplace`` the op may overwrite its
+first input; that is decided when the program is linked and run, not by the kernel.
 """
 from phintys.graph.apply import Apply
 from phintys.graph.errors import InconsistencyError
@@ -10,10 +10,11 @@ from phintys.graph.op import Op
 from phintys.graph.traversal import view_roots
 from phintys.ops.blas_kernel import GerKernel, ProductKernel
 from phintys.ops.constant import as_tensor_variable
-from phintys.ops.dot import Dot, dot_op, product_type
+from phintys.ops.dot import Dot, conjugated, dot_op, outer_of_vectors, product_type
 from phintys.ops.dtypes import complex_dtypes
+from phintys.ops.elementwise import sum_broadcast
 from phintys.ops.products import dot, outer, tensordot
-from phintys.ops.scalar import cast_op
+from phintys.ops.scalar import add, cast_op
 from phintys.ops.tensor_type import TensorType
 
 __all__ = ["Dot", "Dot22", "Dot22Scalar", "Gemm", "Gemv", "Ger", "dot", "dot22", "dot22scalar", "dot_op", "gemm",
@@ -48,6 +49,25 @@ class BlasOp(Op):
                 inputs[position] = cast_op(dtype)(value)
         return inputs
 
+    def directions(self, inputs, eval_points, terms):
+        """The R-operator of a sum of products: ``terms`` has the positions of the factors of each, and how to multiply.
+
+        A product moves by the sum, over its factors, of itself with that factor replaced by its direction.
+        """
+        moved = [multiply(*[eval_points[other] if other == position else inputs[other] for other in positions])
+                 for positions, multiply in terms for position in positions if eval_points[position] is not None]
+        return [moved[0] if len(moved) == 1 else add(*moved)] if moved else [None]
+
+
+def inner(gradient, value):
+    """The gradient by a scalar that multiplies ``value``."""
+    return (gradient * conjugated(value)).sum()
+
+
+def product_gradients(x, y, gradient):
+    """The gradients by two factors."""
+    return dot_op.L_op([x, y], None, [gradient])
+
 
 class Dot22(BlasOp):
     """``x.y`` of two matrices of one float or complex dtype."""
@@ -58,6 +78,12 @@ class Dot22(BlasOp):
     def make_node(self, x, y):
         x, y = self.operands((x, y))
         return Apply(self, [x, y], [product_type(x.type, y.type)()])
+
+    def L_op(self, inputs, outputs, output_grads):
+        return product_gradients(*inputs, output_grads[0])
+
+    def R_op(self, inputs, eval_points):
+        return dot_op.R_op(inputs, eval_points)
 
     def make_kernel(self, node):
         return ProductKernel(node.inputs[0].type.dtype, 2, 2)
@@ -76,6 +102,13 @@ class Dot22Scalar(BlasOp):
         x, y, a = self.operands((x, y, a))
         return Apply(self, [x, y, a], [product_type(x.type, y.type)()])
 
+    def L_op(self, inputs, outputs, output_grads):
+        x, y, a = inputs
+        return [*product_gradients(x, y, conjugated(a) * output_grads[0]), inner(output_grads[0], dot_op(x, y))]
+
+    def R_op(self, inputs, eval_points):
+        return self.directions(inputs, eval_points, [((0, 1, 2), lambda x, y, a: a * dot_op(x, y))])
+
     def make_kernel(self, node):
         return ProductKernel(node.inputs[0].type.dtype, 2, 2, "scaled")
 
@@ -93,6 +126,8 @@ class Accumulation(BlasOp):
     """
 
     __props__ = ("inplace",)
+    can_overwrite = {0: (0,)}
+    cannot_fail = True
 
     def __init__(self, inplace=False):
         self.inplace = bool(inplace)
@@ -109,6 +144,17 @@ class Accumulation(BlasOp):
         if self.inplace and output.broadcastable != z.type.broadcastable:
             raise TypeError(f"{self} cannot overwrite its first input of type {z.type}: the result is larger", output)
         return Apply(self, [z, alpha, x, y, beta], [output()])
+
+    def L_op(self, inputs, outputs, output_grads):
+        z, alpha, x, y, beta = inputs
+        gradient, = output_grads
+        by_z = sum_broadcast(conjugated(beta) * gradient, z.type.broadcastable, gradient.type.broadcastable)
+        by_x, by_y = product_gradients(x, y, conjugated(alpha) * gradient)
+        return [by_z, inner(gradient, dot_op(x, y)), by_x, by_y, inner(gradient, z)]
+
+    def R_op(self, inputs, eval_points):
+        return self.directions(inputs, eval_points, [((4, 0), lambda beta, z: beta * z),
+                                                     ((1, 2, 3), lambda alpha, x, y: alpha * dot_op(x, y))])
 
     def make_kernel(self, node):
         z, _, x, y, _ = node.inputs
@@ -144,6 +190,9 @@ class Ger(BlasOp):
     """
 
     __props__ = ("destructive",)
+    can_overwrite = {0: (0,)}
+    inplace_property = "destructive"
+    cannot_fail = True
     ranks = (2, 0, 1, 1)
 
     def __init__(self, destructive=False):
@@ -154,6 +203,17 @@ class Ger(BlasOp):
     def make_node(self, A, alpha, x, y):
         A, alpha, x, y = self.operands((A, alpha, x, y))
         return Apply(self, [A, alpha, x, y], [A.type()])
+
+    def L_op(self, inputs, outputs, output_grads):
+        A, alpha, x, y = inputs
+        gradient, = output_grads
+        scaled = conjugated(alpha) * gradient
+        return [gradient, inner(gradient, outer_of_vectors(x, y)), dot_op(scaled, conjugated(y)),
+                dot_op(scaled.T, conjugated(x))]
+
+    def R_op(self, inputs, eval_points):
+        return self.directions(inputs, eval_points, [((0,), lambda A: A), ((1, 2, 3), lambda alpha, x, y:
+                                                                           alpha * outer_of_vectors(x, y))])
 
     def make_kernel(self, node):
         return GerKernel(node.inputs[0].type.dtype)

@@ -31,6 +31,7 @@ cdef struct Program:
     int* result_sizes
     char* constant_values      # 16 bytes each
     unsigned long long* broadcastable    # bit d: the input's dimension d is declared to have length 1
+    unsigned long long* read_later       # bit r: the input is read after result r has been written
     int* register_numbers      # by register place
     int* register_strides
     int register_size          # bytes an element takes in a register
@@ -47,6 +48,7 @@ cdef class BlockProgram:
     cdef list memory
     cdef dict parse(self, list dtypes, list values, list steps)
     cdef int build(self, list inputs, list dtypes, list values, dict loops, list results) except -1
+    cdef list later_reads(self, int input_count)
     cdef int write_tables(self, list inputs, list constants) except -1
 
 cdef int broadcast_shape(Program* program, Cell** operands, int rank, npy_intp* shape) except -1 nogil

@@ -154,6 +154,7 @@ cdef class BlockProgram:
         program.broadcastable = <unsigned long long*>table(
             self.memory, [sum([1 << axis for axis, flag in enumerate(broadcastable) if flag])
                           for dtype, broadcastable in inputs], numpy.uint64)
+        program.read_later = <unsigned long long*>table(self.memory, self.later_reads(len(inputs)), numpy.uint64)
         program.constant_values = <char*>table(self.memory, [0] * (2 * len(constants)), numpy.uint64)
         for index in range(len(constants)):
             constant = constants[index]
@@ -172,6 +173,23 @@ cdef class BlockProgram:
             program.steps[index].count = len(places)
             program.cost += loop.cost
             first += len(places)
+
+
+    cdef list later_reads(self, int input_count):
+        """For each input the results that are written before its last reader runs, as bits."""
+        cdef Program* program = &self.program
+        first_result = program.place_count - program.results
+        last_read = [-1] * input_count
+        written = {}
+        for position, (loop, places) in enumerate(self.steps):
+            *operands, result = places
+            for place in operands:
+                if place < input_count:
+                    last_read[place] = position
+            if result >= first_result:
+                written[result - first_result] = position
+        return [sum([1 << number for number, position in written.items() if position < last and number < 64])
+                for last in last_read]
 
 
 cdef list live_steps(dict loops, list results):

@@ -24,10 +24,10 @@ FOLDING_UFUNCS = {"add": numpy.add, "mul": numpy.multiply, "maximum": numpy.maxi
 
 def axis_tuple(axis):
     """``axis`` as users write it (None, an int, a sequence, a constant) as None or a sorted tuple of ints."""
-    if axis is None:
-        return None
     if isinstance(axis, Constant):
         axis = axis.data
+    if axis is None:
+        return None
     if numpy.ndim(axis) == 0:
         axis = (axis,)
     for number in axis:
@@ -309,11 +309,7 @@ class Prod(CAReduceDtype):
         return {"no_zeros_in_input": self.no_zeros_in_input}
 
     def L_op(self, inputs, outputs, output_grads):
-        """By each element: the product of the others.
-
-        With P the product of the nonzero elements and n the number of zeros, that is P / x where n = 0; and where
-        n = 1, P at the zero and 0 elsewhere.
-        """
+        """By each element: the product of the others."""
         x, = inputs
         axes = positive_axes(x, self.axis)
         if self._folds_integers(outputs[0]):
@@ -321,11 +317,9 @@ class Prod(CAReduceDtype):
         gz = pad_reduced(x, output_grads[0], axes)
         if self.no_zeros_in_input:
             return [gz * pad_reduced(x, outputs[0], axes) / x]
-        is_zero = scalar.eq(x, 0)
-        nonzero = scalar.switch(is_zero, x.ones_like(), x)
-        zeros = pad_reduced(x, Sum(axes)(is_zero), axes)
-        product = pad_reduced(x, type(self)(axes, self.dtype, self.acc_dtype)(nonzero), axes)
-        return [scalar.switch(scalar.eq(zeros, is_zero), gz * product / nonzero, x.zeros_like())]
+        from phintys.ops.recurrence import product_of_others
+        dtype = outputs[0].type.dtype
+        return [gz * product_of_others(x.astype("float32" if dtype == "float16" else dtype), axes)]
 
     def R_op(self, inputs, eval_points):
         x, = inputs

@@ -18,6 +18,7 @@ from phintys.ops.scalar_op import ScalarOp
 from phintys.ops.tensor_type import TensorType
 
 MOST_KERNELS = 4096             # kept for nodes alike; Composites with ever new constants must not fill the memory
+MOST_OVERWRITING = 64           # outputs that may overwrite an input: kernels have a bit for each, see read_later
 MOST_SIGNATURES = 4096          # operand types an op remembers
 
 # The gradient by a number that was written in an expression: nobody has a variable to ask for it with.
@@ -41,6 +42,7 @@ class Elemwise(Op):
     """
 
     __props__ = ("scalar_op", "inplace_pattern")
+    cannot_fail = reads_before_writing = True
 
     def __init__(self, scalar_op, inplace_pattern=None, name=None, doc=None):
         if not isinstance(scalar_op, ScalarOp):
@@ -123,12 +125,26 @@ class Elemwise(Op):
 
     def _check_inplace(self, types, patterns, pattern, output_dtypes):
         for output, position in self.inplace_pattern.items():
+            if output >= MOST_OVERWRITING:
+                raise ValueError(f"Only the first {MOST_OVERWRITING} outputs can overwrite an input: {self}.")
             if patterns[position] != pattern:
                 raise ValueError(f"Operation cannot be done inplace on an input with broadcasted dimensions: {self}, "
                                  f"input {position} of pattern {patterns[position]}.")
             if types[position].dtype != output_dtypes[output]:
                 raise TypeError(f"Cannot do an inplace operation on incompatible data types: {self}, input {position} "
                                 f"is {types[position].dtype}, output {output} is {output_dtypes[output]}.")
+
+    # ---- overwriting -------------------------------------------------------------------------------------
+    def inplace_candidates(self, node):
+        """Every input of an output's exact type, for each output."""
+        for output, result in enumerate(node.outputs[:MOST_OVERWRITING]):
+            for position, variable in enumerate(node.inputs):
+                if variable.type == result.type and not isinstance(variable, Constant):
+                    yield output, position
+
+    def overwriting(self, pairs):
+        """The same scalar op with ``pairs`` as its in-place pattern."""
+        return Elemwise(self.scalar_op, pairs) if pairs else self.scalar_op.elementwise
 
     # ---- running -----------------------------------------------------------------------------------------
     def make_kernel(self, node):
@@ -201,14 +217,16 @@ class Elemwise(Op):
     def R_op(self, inputs, eval_points):
         """Derivatives along ``eval_points``: elements do not mix, so the gradient's formula gives them."""
         outputs = self(*inputs, return_list=True)
-        directions = []
-        for position, point in enumerate(eval_points):
-            if point is None or outputs[0].type.dtype in discrete_dtypes:
-                continue
-            point = second(outputs[0], point)
-            direction = self.scalar_op.gradients(inputs, outputs, [point])[position]
-            if direction is not None:
-                directions.append(direction)
+        output = outputs[0]
+        if output.type.dtype in discrete_dtypes:
+            return [None]
+        moved = [(position, second(output, point)) for position, point in enumerate(eval_points) if point is not None]
+        if len(moved) > 3:                  # one formula for all inputs, or many of them would be quadratic
+            slopes = self.scalar_op.gradients(inputs, outputs, [second(output, constant(1, dtype=output.type.dtype))])
+            directions = [slopes[position] * point for position, point in moved if slopes[position] is not None]
+        else:
+            directions = [self.scalar_op.gradients(inputs, outputs, [point])[position] for position, point in moved]
+        directions = [direction for direction in directions if direction is not None]
         if not directions:
             return [None]
         return [directions[0] if len(directions) == 1 else add(*directions)]

@@ -120,7 +120,7 @@ cdef inline bint run_small(Program* program, Cell** operands, int workers) noexc
             strides[index] = 0
         elif cell_size(operands[index]) != size or not cell_is_contiguous(operands[index]):
             return False
-    if program.step_count > 1 and shares_memory(program, operands):
+    if overwrites_too_early(program, operands):
         return False
     set_places(program, pointers, strides, <char*>((<uintptr_t>registers + 63) & ~<uintptr_t>63),
                (size + 15) & ~<npy_intp>15)
@@ -132,13 +132,23 @@ cdef inline bint run_small(Program* program, Cell** operands, int workers) noexc
     return True
 
 
-cdef inline bint shares_memory(Program* program, Cell** operands) noexcept nogil:
-    """Whether an input's memory is also a result's, as an in-place linker may arrange."""
-    cdef int index, result
+cdef inline bint is_lost(Program* program, Cell** operands, int index) noexcept nogil:
+    """Whether a result in an input's memory, as a donor's may be, is written before the input's last reader runs."""
+    cdef unsigned long long later = program.read_later[index]
+    cdef int result = 0
+    while later:
+        if later & 1 and operands[index].data == operands[program.inputs + result].data:
+            return True
+        later >>= 1
+        result += 1
+    return False
+
+
+cdef inline bint overwrites_too_early(Program* program, Cell** operands) noexcept nogil:
+    cdef int index
     for index in range(program.inputs):
-        for result in range(program.inputs, program.inputs + program.results):
-            if operands[index].data == operands[result].data:
-                return True
+        if is_lost(program, operands, index):
+            return True
     return False
 
 
@@ -182,9 +192,9 @@ cdef void lay_out(Layout* layout, Cell** operands, int rank) noexcept nogil:
 
 
 cdef void choose_loads(Layout* layout, Cell** operands) noexcept nogil:
-    """Inputs that do not run along with short rows, and inputs whose memory is also a result's."""
+    """Inputs that do not run along with short rows, and inputs that a result would overwrite too early."""
     cdef Program* program = layout.program
-    cdef int index, result, dimension
+    cdef int index, dimension
     cdef npy_intp stride
     for index in range(program.inputs):
         if layout.ndim > 1 and layout.shape[0] < LONG_ROW:
@@ -194,11 +204,8 @@ cdef void choose_loads(Layout* layout, Cell** operands) noexcept nogil:
                 if layout.strides[dimension * program.inputs + index] != stride:
                     layout.loaded[index] = True
                     break
-        if program.step_count > 1:
-            for result in range(program.inputs, program.inputs + program.results):
-                if operands[index].data == operands[result].data or (
-                        operands[index].buffer != NULL and operands[index].buffer == operands[result].buffer):
-                    layout.loaded[index] = True
+        if is_lost(program, operands, index):
+            layout.loaded[index] = True
         if layout.loaded[index]:
             layout.loaded_size += program.input_sizes[index]
 

@@ -6,6 +6,7 @@ Every method is one call of a function from another file of this folder; here is
 on either side of an operator. This file stands on top of the folder; it gives ``TensorType`` its ``Variable`` and
 ``Constant``.
 """
+import sys
 import warnings
 
 import numpy
@@ -14,21 +15,35 @@ from phintys.graph.config import config
 from phintys.graph.variable import Constant, Variable
 from phintys.ops import elementwise_functions as elementwise
 from phintys.ops.constant import AsTensorError, constant
+from phintys.ops.cumulative import cumprod, cumsum
+from phintys.ops.choose import choose
+from phintys.ops.diagonal import diagonal
 from phintys.ops.dimshuffle import dimshuffle, swapaxes, transpose
-from phintys.ops.products import dot
+from phintys.ops.getitem import getitem
+from phintys.ops.nonzero import nonzero, nonzero_values
+from phintys.ops.products import dot, matmul
 from phintys.ops.reduction import all as all_
 from phintys.ops.reduction import any as any_
-from phintys.ops.reduction import argmax, argmin, max, mean, min, prod, std, sum, var
+from phintys.ops.rearranging import squeeze
+from phintys.ops.reduction import argmax, argmin, max, mean, min, prod, ptp, std, sum, var
+from phintys.ops.repeat import compress, repeat
 from phintys.ops.reshape import flatten, reshape
 from phintys.ops.scalar_op import SCALAR_OPS
+from phintys.ops.searching import searchsorted
 from phintys.ops.shape import shape
+from phintys.ops.take import take
 from phintys.ops.tensor_type import TensorType
 
 # NumPy's ufuncs that tensors take, by name: those whose loop is all that a scalar op does.
 UFUNCS = {row.loop: row.elementwise for row in SCALAR_OPS.values() if type(row.loop) is str and ":" not in row.loop}
-UFUNCS.update(degrees=elementwise.rad2deg, radians=elementwise.deg2rad, matmul=dot)
+UFUNCS.update(degrees=elementwise.rad2deg, radians=elementwise.deg2rad, matmul=matmul)
 
 SMALL_CONSTANT = 64        # bytes up to which a constant's signature holds the data themselves
+
+
+def _protocol():
+    """What knows NumPy's functions. The top floor is not imported from here; whoever has a variable has imported it."""
+    return sys.modules["phintys"].numpy_protocol
 
 
 def deferring(function):
@@ -77,7 +92,7 @@ class TensorOperators:
     __mod__, __rmod__ = deferring(elementwise.mod_check), reflected(elementwise.mod_check)
     __divmod__, __rdivmod__ = deferring(elementwise.divmod), reflected(elementwise.divmod)
     __pow__, __rpow__ = deferring(elementwise.pow), reflected(elementwise.pow)
-    __matmul__, __rmatmul__ = deferring(dot), reflected(dot)
+    __matmul__, __rmatmul__ = deferring(matmul), reflected(matmul)
     __dot__, __rdot__ = deferring(dot), reflected(dot)
 
     def __neg__(self):
@@ -124,8 +139,21 @@ class TensorOperators:
         """NumPy's ufuncs on tensor variables make nodes."""
         function = UFUNCS.get(ufunc.__name__)
         if function is None or method != "__call__" or options:
-            return NotImplemented
+            return _protocol().call_ufunc(ufunc, method, inputs, options, UFUNCS)
         return function(*inputs)
+
+    def __array_function__(self, function, types, arguments, options):
+        """NumPy's other functions on tensor variables make nodes, too."""
+        return _protocol().call_function(function, arguments, options)
+
+    def __array__(self, dtype=None, copy=None):
+        """No array: that would need a value. Arrays of objects may hold variables."""
+        if dtype is None or numpy.dtype(dtype) != object:
+            raise TypeError(f"{self} is symbolic and has no value before it is computed, so it cannot become an array; "
+                            "use eval() or function()")
+        holder = numpy.empty((), dtype=object)
+        holder[()] = self
+        return holder
 
     # ---- elementwise functions ---------------------------------------------------------------------------
     def astype(self, dtype):
@@ -204,6 +232,18 @@ class TensorOperators:
         """All dimensions joined into one."""
         return flatten(self)
 
+    def squeeze(self):
+        """Without the dimensions that are declared broadcastable."""
+        return squeeze(self)
+
+    def repeat(self, repeats, axis=None):
+        """Each element, or each slice along an axis, repeated."""
+        return repeat(self, repeats, axis)
+
+    def compress(self, condition, axis=None):
+        """The elements, or slices along an axis, for which a condition holds."""
+        return compress(condition, self, axis=axis)
+
     # ---- reductions --------------------------------------------------------------------------------------
     def any(self, axis=None, keepdims=False):
         """Whether any element is true."""
@@ -249,6 +289,22 @@ class TensorOperators:
         """The position of the largest element along some dimensions."""
         return argmax(self, axis=axis, keepdims=keepdims)
 
+    def ptp(self, axis=None):
+        """The distance from the smallest to the largest element."""
+        return ptp(self, axis)
+
+    def cumsum(self, axis=None):
+        """The sum of all elements up to each one."""
+        return cumsum(self, axis)
+
+    def cumprod(self, axis=None):
+        """The product of all elements up to each one."""
+        return cumprod(self, axis)
+
+    def searchsorted(self, v, side="left", sorter=None):
+        """Where to insert ``v`` into this sorted vector."""
+        return searchsorted(self, v, side, sorter)
+
     def dot(self, other):
         """The product of vectors and matrices."""
         return dot(self, other)
@@ -268,8 +324,27 @@ class TensorOperators:
 
     # ---- indexing and iteration --------------------------------------------------------------------------
     def __getitem__(self, index):
-        from phintys.ops.subtensor import getitem
         return getitem(self, index)
+
+    def take(self, indices, axis=None, mode="raise"):
+        """Elements, or slices along a dimension, at the given positions; see ``take``."""
+        return take(self, indices, axis, mode)
+
+    def choose(self, choices, out=None, mode="raise"):
+        """Between several tensors, element by element, that of the number which stands here; see ``choose``."""
+        return choose(self, choices, out, mode)
+
+    def nonzero(self, return_matrix=False):
+        """The positions of the elements that are not zero; see ``nonzero``."""
+        return nonzero(self, return_matrix)
+
+    def nonzero_values(self):
+        """The elements that are not zero, as a vector."""
+        return nonzero_values(self)
+
+    def diagonal(self, offset=0, axis1=0, axis2=1):
+        """The diagonals of the matrices along two dimensions."""
+        return diagonal(self, offset, axis1, axis2)
 
     def __iter__(self):
         """Over the entries of a vector whose length is known, as for ``rows, columns = x.shape``."""

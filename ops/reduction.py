@@ -5,17 +5,19 @@ exist is a ``ValueError``. ``keepdims`` keeps the reduced dimensions with length
 in this file only. The ops stand in ``careduce.py``, ``fused_reduction.py`` and ``argmax.py`` and can be imported from
 here.
 """
+from phintys.graph.view_op import disconnected_grad
 from phintys.ops import scalar
 from phintys.ops.argmax import Argmax, Argmin, MaxAndArgmax
 from phintys.ops.careduce import (All, Any, CAReduce, CAReduceDtype, Max, Min, Prod, ProdWithoutZeros, Sum,
                                   axis_tuple, pad_reduced, positive_axes)
 from phintys.ops.constant import as_tensor_variable, constant
+from phintys.ops.dimshuffle import dimshuffle
 from phintys.ops.fused_reduction import FusedReduction
 from phintys.ops.shape import shape_i
 
 __all__ = ["All", "Any", "Argmax", "Argmin", "CAReduce", "CAReduceDtype", "FusedReduction", "Max", "MaxAndArgmax",
-           "Min", "Prod", "ProdWithoutZeros", "Sum", "all", "any", "argmax", "argmin", "max", "max_and_argmax", "mean",
-           "min", "prod", "ptp", "std", "sum", "var"]
+           "Min", "Prod", "ProdWithoutZeros", "Sum", "all", "any", "argmax", "argmin", "logsumexp", "max",
+           "max_and_argmax", "mean", "min", "prod", "ptp", "std", "sum", "var"]
 
 _every = {}             # (class, axis) → op, for the reductions that are made all the time
 
@@ -167,8 +169,11 @@ def argmin(x, axis=None, keepdims=False):
 
 
 def max_and_argmax(a, axis=None, keepdims=False):
-    """``[max(a), argmax(a)]`` over the same axes."""
-    return [max(a, axis, keepdims), argmax(a, axis, keepdims)]
+    """``[max(a), argmax(a)]`` over the same axes, found in one search."""
+    x, axis = as_tensor_variable(a), axis_tuple(axis)
+    axes = positive_axes(x, axis) or tuple(range(x.type.ndim))
+    results = MaxAndArgmax(axes)(x)
+    return [pad_reduced(x, result, axes) for result in results] if keepdims else results
 
 
 def all(x, axis=None, keepdims=False):
@@ -179,6 +184,16 @@ def all(x, axis=None, keepdims=False):
 def any(x, axis=None, keepdims=False):
     """Whether any element over axes is nonzero; bool."""
     return _reduce(Any, x, axis, keepdims)
+
+
+def logsumexp(x, axis=None, keepdims=False):
+    """``log(sum(exp(x)))`` over axes, which neither overflows nor underflows; parameters as for `max`."""
+    x = as_tensor_variable(x)
+    largest = disconnected_grad(max(x, axis, keepdims=True))        # its gradients cancel
+    largest = scalar.switch(scalar.isinf(largest), 0, largest).astype(largest.type.dtype)
+    total = scalar.log(sum(scalar.exp(x - largest), axis, keepdims=True)) + largest
+    axes = positive_axes(x, axis_tuple(axis))
+    return total if keepdims else dimshuffle(total, [number for number in range(x.type.ndim) if number not in axes])
 
 
 def ptp(a, axis=None):

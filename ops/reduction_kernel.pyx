@@ -30,6 +30,8 @@ cdef enum:
     PIECE = 65536                  # elements of a large reduction that are reduced apart
     PIECES = 1024                  # at most
     COLUMNS = 2048                 # accumulators worked on at a time, so that they stay in the L1 cache
+    ROWS = 8                       # short rows summed one behind the other, before partial sums are combined pairwise
+    SHORT_ROW = 512                # elements
     SHORT = 16                     # an innermost dimension below this gives way to a longer one
     RELEASE_NANOSECONDS = 20000
     PIECE_NANOSECONDS = 25000
@@ -438,6 +440,7 @@ cdef void reduce_span(Layout* layout, Workspace* workspace, char** bases, npy_in
     cdef npy_intp row = start // layout.inner, column = start % layout.inner, n
     cdef bint first = True
     cdef int index
+    cdef npy_intp rows = ROWS if layout.inner <= SHORT_ROW else 1, pending = 0
     cascade.count = 0
     while start < stop:
         n = layout.inner - column
@@ -451,9 +454,17 @@ cdef void reduce_span(Layout* layout, Workspace* workspace, char** bases, npy_in
         run_steps(program, workspace.pointers, workspace.strides, n)
         value = workspace.pointers[layout.value_place]
         if layout.pairwise:
-            begin(layout, part, value)
+            if n == stop - start and cascade.count == 0 and pending == 0:
+                begin(layout, result, value)
+                combine(layout, result, value, workspace.strides[layout.value_place], n)
+                return
+            if pending == 0:
+                begin(layout, part, value)
             combine(layout, part, value, workspace.strides[layout.value_place], n)
-            push(layout, &cascade, part)
+            pending += 1
+            if pending == rows:
+                push(layout, &cascade, part)
+                pending = 0
         else:
             if first:
                 begin(layout, part, value)
@@ -464,6 +475,8 @@ cdef void reduce_span(Layout* layout, Workspace* workspace, char** bases, npy_in
         if column == layout.inner:
             column = 0
             row += 1
+    if pending:
+        push(layout, &cascade, part)
     if layout.pairwise:
         finish(layout, &cascade, result)
     else:

@@ -188,6 +188,21 @@ def reshape(x, newshape, ndim=None):
     return Reshape(ndim)(x, vector)
 
 
+def is_flat(var, ndim=None, outdim=None):
+    """Whether ``var`` has ``ndim`` dimensions (1 by default); ``outdim`` is the older name of ``ndim``."""
+    return var.ndim == _wanted_rank(ndim, outdim)
+
+
+def _wanted_rank(ndim, outdim):
+    """The rank asked for by either of two names."""
+    if outdim is None:
+        return 1 if ndim is None else ndim
+    if ndim is not None:
+        raise ValueError("You should only specify ndim")
+    warnings.warn("flatten outdim parameter is deprecated, use ndim instead.", stacklevel=3)
+    return outdim
+
+
 def flatten(x, ndim=None, outdim=None):
     """``x`` with its last dimensions joined so that ``ndim`` remain (1 by default).
 
@@ -204,12 +219,7 @@ def flatten(x, ndim=None, outdim=None):
         If ``x`` has fewer dimensions, or both names are used.
     """
     x = as_tensor_variable(x)
-    if outdim is not None:
-        if ndim is not None:
-            raise ValueError("You should only specify ndim")
-        warnings.warn("flatten outdim parameter is deprecated, use ndim instead.", stacklevel=2)
-        ndim = outdim
-    ndim = 1 if ndim is None else ndim
+    ndim = _wanted_rank(ndim, outdim)
     if ndim < 1 or (ndim > 1 and ndim > x.type.ndim):
         raise ValueError(f"ndim {ndim} out of bound [1, {x.type.ndim + 1})")
     lengths = shape(x)

@@ -7,6 +7,7 @@ have the full shape of the output; ``Elemwise`` sums over broadcast dimensions a
 are Theano's; those that Python uses, too (``pow``, ``complex``), shadow the builtins inside this file only.
 """
 import math
+from itertools import accumulate
 
 from phintys.graph.config import config
 from phintys.ops import scalar_op as rules
@@ -53,12 +54,14 @@ def add_gradient(*arguments):
 def mul_gradient(*arguments):
     """The gradient by each factor: the output's gradient times the other factors (conjugated)."""
     *factors, _, gradient = arguments
-    gradients = []
-    for position, factor in enumerate(factors):
-        others = factors[:position] + factors[position + 1:]
-        others = [conj(other) if other.type.dtype in complex_dtypes else other for other in others]
-        gradients.append(real_like(factor, mul(gradient, *others)))
-    return gradients
+    others = [conj(factor) if factor.type.dtype in complex_dtypes else factor for factor in factors]
+    if len(factors) <= 3:
+        products = [mul(gradient, *others[:position], *others[position + 1:]) for position in range(len(factors))]
+    else:                               # of what stands before a factor and behind it: linear in their number
+        before = list(accumulate([gradient, *others[:-1]], mul))
+        behind = list(accumulate(others[:0:-1], mul))[::-1]
+        products = [mul(*pair) for pair in zip(before, behind)] + before[-1:]
+    return [real_like(factor, product) for factor, product in zip(factors, products)]
 
 
 def real_like(variable, gradient):
@@ -160,6 +163,37 @@ def emit_softplus(steps, dtype, x):
     return steps.apply_own("unless_overflow", dtype, steps.apply("log1p", steps.apply("exp", x)), x)
 
 
+def emit_softsign(steps, dtype, x):
+    return steps.apply("divide", x, steps.apply("add", steps.constant(1, dtype), steps.apply("absolute", x)))
+
+
+def emit_relu(steps, dtype, x):
+    return steps.apply("maximum", x, steps.constant(0, dtype))
+
+
+def emit_ultra_fast_sigmoid(steps, dtype, x):
+    """(1 + t) / 2 with t an odd function of x / 2: a fraction up to 1.7, a line up to 3, then constant."""
+    def number(value):
+        return steps.constant(value, dtype)
+
+    half = steps.apply("multiply", number(0.5), steps.apply("absolute", x))
+    fraction = steps.apply("divide", steps.apply("multiply", number(1.5), half), steps.apply("add", number(1), half))
+    line = steps.apply("add", number(0.935409070603099), steps.apply(
+        "multiply", number(0.0458812946797165), steps.apply("subtract", half, number(1.7))))
+    outer = emit_switch(steps, dtype, steps.apply("less", half, number(3)), line, number(0.99505475368673))
+    tangent = emit_switch(steps, dtype, steps.apply("less", half, number(1.7)), fraction, outer)
+    signed = steps.apply("copysign", tangent, x)
+    return steps.apply("multiply", number(0.5), steps.apply("add", signed, number(1)))
+
+
+def emit_sigmoid_binary_crossentropy(steps, dtype, x, target):
+    """softplus(-abs(x)) + x * ((x > 0) - target): no difference of large numbers."""
+    exponential = steps.apply("exp", steps.apply("negative", steps.apply("absolute", x)))
+    positive = steps.cast(steps.apply("greater", x, steps.constant(0, dtype)), dtype)
+    rest = steps.apply("multiply", x, steps.apply("subtract", positive, target))
+    return steps.apply("add", steps.apply("log1p", exponential), rest)
+
+
 exp = define("Exp", "exp", 1, rules.upgrade_to_float, "exp", lambda x, out, g: g * out, doc="Elementwise e**x.")
 exp2 = define("Exp2", "exp2", 1, rules.upgrade_to_float_no_complex, "exp2",
               lambda x, out, g: g * out * number(math.log(2), g), doc="Elementwise 2**x.")
@@ -182,6 +216,17 @@ sigmoid = define("ScalarSigmoid", "sigmoid", 1, rules.upgrade_to_float_no_comple
                  doc="Elementwise logistic function 1 / (1 + exp(-x)).")
 softplus = define("ScalarSoftplus", "softplus", 1, rules.upgrade_to_float_no_complex, emit_softplus,
                   lambda x, out, g: g * sigmoid(x), doc="Elementwise log(1 + exp(x)) without overflow.")
+scalar_softsign = define("ScalarSoftsign", "scalar_softsign", 1, rules.upgrade_to_float_no_complex, emit_softsign,
+                         lambda x, out, g: g / sqr(number(1, g) + abs_(x)), doc="Elementwise x / (1 + abs(x)).")
+relu = define("ScalarRelu", "relu", 1, rules.upgrade_to_float_no_complex, emit_relu,
+              lambda x, out, g: g * (number(0.5, g) + number(0.5, g) * sgn(x)),
+              doc="Elementwise max(x, 0); at 0 the slope is 1/2.")
+ultra_fast_sigmoid = define("UltraFastScalarSigmoid", "ultra_fast_sigmoid", 1, rules.upgrade_to_float_no_complex,
+                            emit_ultra_fast_sigmoid, doc="Elementwise approximation of the sigmoid, within 0.03.")
+sigmoid_binary_crossentropy = define(
+    "SigmoidBinaryCrossentropy", "sigmoid_binary_crossentropy", 2, rules.upgrade_to_float_no_complex,
+    emit_sigmoid_binary_crossentropy, lambda x, target, out, g: (g * (sigmoid(x) - target), -g * x),
+    doc="Elementwise binary cross-entropy of sigmoid(x) and a target between 0 and 1, for any x.")
 
 # ---- angles ------------------------------------------------------------------------------------------------------
 deg2rad = define("Deg2Rad", "deg2rad", 1, rules.upgrade_to_float_no_complex, "deg2rad",

@@ -13,12 +13,21 @@ from phintys.ops.constant import as_tensor_variable, constant
 from phintys.ops.dimshuffle import (DimShuffle, dimshuffle, shape_padaxis, shape_padleft, shape_padright, swapaxes,
                                     transpose)
 from phintys.ops.dtypes import integer_dtypes
+from phintys.ops.elementwise import Elemwise
+from phintys.ops.known_length import passes_on
 from phintys.ops.shape_kernel import RebroadcastKernel, ShapeIKernel, ShapeKernel, SpecifyShapeKernel
 from phintys.ops.tensor_type import TensorType
 
 __all__ = ["DimShuffle", "Rebroadcast", "Shape", "Shape_i", "SpecifyShape", "addbroadcast", "dimshuffle",
            "patternbroadcast", "shape", "shape_i", "shape_padaxis", "shape_padleft", "shape_padright", "specify_shape",
            "swapaxes", "transpose", "unbroadcast"]
+
+@passes_on(Elemwise)
+def _uncast(node):
+    """A cast that loses nothing passes on what it casts."""
+    lossless = numpy.can_cast(node.inputs[0].type.dtype, node.outputs[0].type.dtype)
+    return node.inputs[0] if lossless and node.op.scalar_op.name.startswith("convert_to_") else None
+
 
 _shape_types = {}       # rank → the type of a shape: a vector of known length
 _length_type = TensorType("int64", ())
@@ -93,6 +102,11 @@ class Shape_i(Op):
         return f"Shape_i{{{self.i}}}"
 
 
+@passes_on(Shape_i)
+def _static_length(node):
+    return node.inputs[0].type.shape[node.op.i]
+
+
 _shape = Shape()
 
 
@@ -165,9 +179,11 @@ class Rebroadcast(Op):
 
 
 def _rebroadcast(x, changes):
-    """``x`` with changed flags; ``x`` itself when nothing changes."""
-    x = as_tensor_variable(x)
-    needed = [(axis, flag) for axis, flag in changes
+    """``x`` with changed flags: one Rebroadcast, also of what is one; ``x`` itself when nothing changes."""
+    x, changes = as_tensor_variable(x), dict(changes)
+    if x.owner is not None and isinstance(x.owner.op, Rebroadcast):
+        x, changes = x.owner.inputs[0], {**x.owner.op.axis, **changes}
+    needed = [(axis, flag) for axis, flag in changes.items()
               if axis >= x.type.ndim or x.type.broadcastable[axis] != flag]
     return Rebroadcast(*needed)(x) if needed else x
 

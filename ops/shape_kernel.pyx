@@ -11,7 +11,7 @@ from numpy cimport npy_intp
 
 from phintys.ops.integers cimport integer_at, shape_of
 from phintys.ops.strided_copy cimport copy_strided, view_strides
-from phintys.vm.abi cimport Cell, Context, Kernel, allocate, cell_size, share
+from phintys.vm.abi cimport Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, share
 
 cnp.import_array()
 
@@ -38,6 +38,24 @@ cdef class CopyKernel(Kernel):
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         copy_cell(operands[1], operands[0])
+        return 0
+
+
+cdef class ContiguousKernel(Kernel):
+    """The array itself when it stands in C order, else a copy that does: ``(x, out)``."""
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        if cell_is_contiguous(operands[0]):
+            view_whole(operands[0], operands[1])
+            return 0
+        allocate(context, operands[1], operands[0].shape)
+        return is_long(operands[1])
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        if cell_is_contiguous(operands[0]):
+            share(context, operands[1], operands[0], operands[0].data)
+        else:
+            copy_cell(operands[1], operands[0])
         return 0
 
 

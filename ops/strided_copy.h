@@ -76,6 +76,26 @@ static inline void copy_line(char *target, npy_intp ts, const char *source, npy_
     }
 }
 
+/* Rows that repeat one value each, too short for a loop of their own: `numpy.repeat` by a small number. */
+#define DEFINE_SHORT_FILLS(NAME, WORD)                                                                                 \
+    static inline void NAME(char *target, npy_intp ts, const char *source, npy_intp ss, npy_intp rows,                 \
+                            npy_intp count) {                                                                          \
+        for (npy_intp row = 0; row < rows; row++, target += ts, source += ss) {                                        \
+            WORD value = *(const WORD *)source;                                                                        \
+            for (npy_intp i = 0; i < count; i++) ((WORD *)target)[i] = value;                                          \
+        }                                                                                                              \
+    }
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC push_options
+#pragma GCC optimize("no-tree-vectorize", "no-tree-loop-distribute-patterns")
+#endif
+DEFINE_SHORT_FILLS(short_fills_4, Word4)
+DEFINE_SHORT_FILLS(short_fills_8, Word8)
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC pop_options
+#endif
+#define PHINTYS_SHORT_FILL 8
+
 static inline npy_intp stride_size(npy_intp stride) { return stride < 0 ? -stride : stride; }
 
 /* Two dimensions whose fast sides differ: tile by tile, so that both sides use the whole of the lines they touch. */
@@ -107,7 +127,11 @@ static void copy_strided(int ndim, const npy_intp *shape, char *target, const np
     int tiled = stride_size(plan.source[inner]) < stride_size(plan.source[inner + 1]) && plan.source[inner] != 0;
     memset(index, 0, sizeof(npy_intp) * (inner + 1));
     for (;;) {
-        if (tiled) {
+        if (plan.source[inner + 1] == 0 && plan.target[inner + 1] == itemsize
+                && plan.shape[inner + 1] <= PHINTYS_SHORT_FILL && (itemsize == 4 || itemsize == 8)) {
+            (itemsize == 4 ? short_fills_4 : short_fills_8)(target, plan.target[inner], source, plan.source[inner],
+                                                            plan.shape[inner], plan.shape[inner + 1]);
+        } else if (tiled) {
             copy_tiles(target, plan.target + inner, source, plan.source + inner, plan.shape + inner, itemsize);
         } else {
             for (npy_intp row = 0; row < plan.shape[inner]; row++)

@@ -1,8 +1,9 @@
-"""Basic indexing: Subtensor (a view of part of a tensor), IncSubtensor (a copy with part of it changed), ``getitem``.
+"""Basic indexing: Subtensor (a view of part of a tensor), IncSubtensor (a copy with part of it changed).
 
 An index is a list with one entry per dimension: an int or a symbolic integer, which drops the dimension, or a slice of
 such. What is constant stands in the op's ``idx_list``; for each symbolic integer there is its type, and an input of the
-node. Dimensions without an entry are kept whole. ``None`` and ``...`` are resolved before there is an op.
+node. Dimensions without an entry are kept whole. From what users write between brackets it is made in ``getitem.py``;
+arrays and masks as indices are in ``advanced_subtensor.py``.
 """
 import numpy
 
@@ -15,11 +16,11 @@ from phintys.graph.variable import Constant, Variable
 from phintys.ops.careduce import Sum
 from phintys.ops.constant import as_tensor_variable, constant
 from phintys.ops.dimshuffle import dimshuffle
-from phintys.ops.dtypes import discrete_dtypes, integer_dtypes, upcast
+from phintys.ops.dtypes import discrete_dtypes, integer_dtypes
 from phintys.ops.join import MakeVector
 from phintys.ops.known_length import passes_on
 from phintys.ops.scalar import cast_op
-from phintys.ops.shape import Shape, shape_i
+from phintys.ops.shape import Shape
 from phintys.ops.slices import slice_length
 from phintys.ops.subtensor_kernel import IncSubtensorKernel, SubtensorKernel
 from phintys.ops.tensor_type import TensorType
@@ -27,8 +28,9 @@ from phintys.ops.tensor_type import TensorType
 WHOLE = slice(None)
 
 
-def _parts(entry):
-    """The integers of an entry of an index: three for a slice, else one."""
+# ---- entries of an index ---------------------------------------------------------------------------------------------
+def entry_parts(entry):
+    """The integers of an entry: three for a slice, else one."""
     return (entry.start, entry.stop, entry.step) if isinstance(entry, slice) else (entry,)
 
 
@@ -36,13 +38,120 @@ def _rebuilt(entry, parts):
     return slice(*parts) if isinstance(entry, slice) else parts[0]
 
 
-def filled(idx_list, integers):
-    """``idx_list`` with its types replaced by the next of ``integers``."""
-    integers = iter(integers)
-    return [_rebuilt(entry, [next(integers) if isinstance(part, Type) else part for part in _parts(entry)])
+def filled(idx_list, inputs):
+    """``idx_list`` with its types replaced by the next of ``inputs``."""
+    inputs = iter(inputs)
+    return [_rebuilt(entry, [next(inputs) if isinstance(part, Type) else part for part in entry_parts(entry)])
             for entry in idx_list]
 
 
+def hashable_entry(entry):
+    """An entry as something hashable: ``(start, stop, step)`` for a slice, ``(entry,)`` for others."""
+    return entry_parts(entry)
+
+
+def checked_entry(op, entry):
+    """An entry as ``idx_list`` holds it; TypeError for anything but integers, slices, and types of integers."""
+    parts = []
+    for part in entry_parts(entry):
+        if isinstance(part, numpy.integer):
+            part = int(part)
+        symbolic = isinstance(part, TensorType) and part.ndim == 0 and part.dtype in integer_dtypes
+        if not (symbolic or (part is None and isinstance(entry, slice)) or type(part) is int):
+            raise TypeError(f"{type(op).__name__}: an index must be made of integers, slices and types of scalars, got "
+                            f"{entry!r}")
+        parts.append(part)
+    return _rebuilt(entry, parts)
+
+
+def split_entry(entry, inputs):
+    """An integer or slice as ``idx_list`` holds it; its symbolic integers are appended to ``inputs``."""
+    return _rebuilt(entry, [None if part is None else _split_part(part, inputs) for part in entry_parts(entry)])
+
+
+def _split_part(part, inputs):
+    if type(part) is int:
+        return _within_int64(part)
+    if isinstance(part, numpy.integer):
+        return int(part)
+    if isinstance(part, (Variable, Apply, numpy.ndarray)):
+        variable = as_tensor_variable(part)
+        if variable.type.ndim == 0 and variable.type.dtype in integer_dtypes:
+            if isinstance(variable, Constant):
+                return int(variable.data)
+            inputs.append(variable)
+            return variable.type
+    raise TypeError(f"Expected an integer or a slice of integers as index, got {part!r}")
+
+
+def _within_int64(number):
+    if not -2 ** 63 <= number < 2 ** 63:
+        raise IndexError(f"the index {number} does not fit into 64 bits")
+    return number
+
+
+def planned_parts(entry, operand):
+    """The integers of an entry as kernels take them, and the number of the next operand."""
+    plan = []
+    for part in entry_parts(entry):
+        if isinstance(part, Type):
+            part = ("operand", operand)
+            operand += 1
+        plan.append(part)
+    return plan, operand
+
+
+def index_text(idx_list):
+    """The index as one would write it, with dtypes for what is symbolic."""
+    texts = []
+    for entry in idx_list:
+        if entry is None:
+            texts.append("newaxis")
+            continue
+        parts = [f"{part.dtype}{'' if part.ndim == 0 else f' {part.ndim}D'}" if isinstance(part, Type) else part
+                 for part in entry_parts(entry)]
+        text = ":".join(["" if part is None else str(part) for part in parts])
+        texts.append(text[:-1] if isinstance(entry, slice) and entry.step is None else text)
+    return ", ".join(texts)
+
+
+# ---- what is put into a part -----------------------------------------------------------------------------------------
+def fitting_value(x, y):
+    """``y`` with the dtype of ``x``, whose part is to be set to it or increased by it.
+
+    Raises
+    ------
+    TypeError
+        If that turns numbers of one kind into another, as floats into integers.
+    """
+    if y.type.dtype == x.type.dtype:
+        return y
+    if not numpy.can_cast(y.type.dtype, x.type.dtype, "same_kind"):
+        raise TypeError(f"Trying to increment a subtensor of dtype {x.type.dtype} with a value of dtype "
+                        f"{y.type.dtype}, which would lose precision; cast the value")
+    return cast_op(x.type.dtype)(y)
+
+
+def zero_gradients(x, y):
+    """Gradients by a discrete tensor and by what is put into it."""
+    y_dtype = config.floatX if y.type.dtype in discrete_dtypes else y.type.dtype
+    return [x.zeros_like(dtype=config.floatX), y.zeros_like(dtype=y_dtype)]
+
+
+def gradient_by_value(gradient, y):
+    """The gradient by ``y``, which was repeated to the size of ``gradient``."""
+    lead = gradient.type.ndim - y.type.ndim
+    repeated = [axis for axis, flag in enumerate(y.type.broadcastable)
+                if flag and not gradient.type.broadcastable[axis + lead]]
+    if lead or repeated:
+        gradient = Sum([*range(lead), *[axis + lead for axis in repeated]], dtype=gradient.type.dtype)(gradient)
+    if repeated:
+        kept = iter(range(gradient.type.ndim))
+        gradient = dimshuffle(gradient, ["x" if axis in repeated else next(kept) for axis in range(y.type.ndim)])
+    return gradient
+
+
+# ---- the ops ---------------------------------------------------------------------------------------------------------
 class Indexing(Op):
     """What Subtensor and IncSubtensor share: an index as part of the op.
 
@@ -55,24 +164,12 @@ class Indexing(Op):
     """
 
     def __init__(self, idx_list):
-        self.idx_list = tuple([self._checked(entry) for entry in idx_list])
-        self.indices = tuple([_parts(entry) for entry in self.idx_list])
-
-    def _checked(self, entry):
-        parts = []
-        for part in _parts(entry):
-            if isinstance(part, numpy.integer):
-                part = int(part)
-            symbolic = isinstance(part, TensorType) and part.ndim == 0 and part.dtype in integer_dtypes
-            if not (symbolic or (part is None and isinstance(entry, slice)) or type(part) is int):
-                raise TypeError(f"{type(self).__name__}: an index must be made of integers, slices and types of "
-                                f"scalars, got {entry!r}")
-            parts.append(part)
-        return _rebuilt(entry, parts)
+        self.idx_list = tuple([checked_entry(self, entry) for entry in idx_list])
+        self.indices = tuple([hashable_entry(entry) for entry in self.idx_list])
 
     def _check_inputs(self, x, integers):
         if len(self.idx_list) > x.type.ndim:
-            raise IndexError(f"too many indices for {x}: it has {x.type.ndim} dimensions, but {len(self.idx_list)} "
+            raise IndexError(f"too many indices for array: {x} has {x.type.ndim} dimensions, but {len(self.idx_list)} "
                              "were indexed")
         types = [part for parts in self.indices for part in parts if isinstance(part, Type)]
         if len(types) != len(integers):
@@ -81,18 +178,12 @@ class Indexing(Op):
             if value.type != expected:
                 raise TypeError(f"Wrong type for the index of {self}. Expected {expected}, got {value.type}.")
 
-    def _plan(self, first_operand):
-        """The index as the kernels take it."""
-        operand = first_operand
+    def _plan(self, operand):
+        """The index as the kernels take it; ``operand`` is the number of the first symbolic integer."""
         plan = []
-        for entry, parts in zip(self.idx_list, self.indices):
-            row = []
-            for part in parts:
-                if isinstance(part, Type):
-                    part = ("operand", operand)
-                    operand += 1
-                row.append(part)
-            plan.append((not isinstance(entry, slice), *row, *[None] * (3 - len(row))))
+        for entry in self.idx_list:
+            parts, operand = planned_parts(entry, operand)
+            plan.append((not isinstance(entry, slice), *parts, *[None] * (3 - len(parts))))
         return plan
 
     def _region_type(self, x):
@@ -103,20 +194,13 @@ class Indexing(Op):
             if not isinstance(entry, slice):
                 continue
             length = x.shape[axis]
-            if not any([isinstance(part, Type) for part in _parts(entry)]) and length is not None:
+            if not any([isinstance(part, Type) for part in entry_parts(entry)]) and length is not None:
                 length = len(range(*entry.indices(length))) if entry.step != 0 else None
             elif entry != WHOLE:
                 length = None
             flags.append(x.broadcastable[axis] and length == 1)
             lengths.append(length)
         return TensorType(x.dtype, flags, shape=lengths)
-
-    def _text(self):
-        texts = []
-        for entry in self.idx_list:
-            parts = [part.dtype if isinstance(part, Type) else part for part in _parts(entry)]
-            texts.append(":".join(["" if part is None else str(part) for part in parts]))
-        return ", ".join(texts)
 
 
 class Subtensor(Indexing):
@@ -146,8 +230,7 @@ class Subtensor(Indexing):
         lengths = []
         for entry, length in zip(index, input_shapes[0]):
             if isinstance(entry, slice):
-                inferred = slice_length(entry, length)
-                lengths.append(shape_i(node.outputs[0], len(lengths)) if inferred is None else inferred)
+                lengths.append(slice_length(entry, length))
         return [tuple(lengths)]
 
     def connection_pattern(self, node):
@@ -167,7 +250,7 @@ class Subtensor(Indexing):
         return [self(eval_points[0], *inputs[1:])]
 
     def __str__(self):
-        return f"Subtensor{{{self._text()}}}"
+        return f"Subtensor{{{index_text(self.idx_list)}}}"
 
 
 @passes_on(Subtensor)
@@ -196,15 +279,24 @@ class IncSubtensor(Indexing):
         Whether the result may overwrite x.
     set_instead_of_inc : bool
         Set the part to y; otherwise add y to it.
+    destroyhandler_tolerate_aliased : sequence of (int, int)
+        ``[(0, 1)]``: x and y may share memory even if x is overwritten, because the caller knows that y is not part of
+        what is changed.
     """
 
     __props__ = ("indices", "inplace", "set_instead_of_inc")
+    can_overwrite = {0: (0,)}
+    cannot_fail = True
 
-    def __init__(self, idx_list, inplace=False, set_instead_of_inc=False):
+    def __init__(self, idx_list, inplace=False, set_instead_of_inc=False, destroyhandler_tolerate_aliased=()):
         Indexing.__init__(self, idx_list)
         self.inplace, self.set_instead_of_inc = bool(inplace), bool(set_instead_of_inc)
+        self.destroyhandler_tolerate_aliased = tuple([tuple(pair) for pair in destroyhandler_tolerate_aliased])
         if self.inplace:
             self.destroy_map = {0: [0]}
+
+    def overwriting(self, pairs):
+        return IncSubtensor(self.idx_list, bool(pairs), self.set_instead_of_inc, self.destroyhandler_tolerate_aliased)
 
     def make_node(self, x, y, *integers):
         x, y = as_tensor_variable(x), as_tensor_variable(y)
@@ -214,12 +306,7 @@ class IncSubtensor(Indexing):
         if y.type.ndim > region.ndim:
             raise ValueError(f"Trying to increment a {region.ndim}-dimensional subtensor with a "
                              f"{y.type.ndim}-dimensional value.")
-        if y.type.dtype != x.type.dtype:
-            if upcast(x.type.dtype, y.type.dtype) != x.type.dtype:
-                raise TypeError(f"Trying to increment a subtensor of dtype {x.type.dtype} with a value of dtype "
-                                f"{y.type.dtype}, which would lose precision; cast the value")
-            y = cast_op(x.type.dtype)(y)
-        return Apply(self, [x, y, *integers], [x.type()])
+        return Apply(self, [x, fitting_value(x, y), *integers], [x.type()])
 
     def make_kernel(self, node):
         return IncSubtensorKernel(self._plan(2), len(node.inputs) - 2, node.inputs[0].type.dtype,
@@ -236,12 +323,12 @@ class IncSubtensor(Indexing):
         gz, = output_grads
         rest = [disconnected_type() for _ in integers]
         if x.type.dtype in discrete_dtypes:
-            return [x.zeros_like(dtype=config.floatX), y.zeros_like(dtype=config.floatX)] + rest
+            return zero_gradients(x, y) + rest
         by_x = gz
         if self.set_instead_of_inc:
             zero = constant(0, dtype=x.type.dtype)
             by_x = IncSubtensor(self.idx_list, set_instead_of_inc=True)(gz, zero, *integers)
-        return [by_x, _sum_to(Subtensor(self.idx_list)(gz, *integers), y)] + rest
+        return [by_x, gradient_by_value(Subtensor(self.idx_list)(gz, *integers), y)] + rest
 
     def R_op(self, inputs, eval_points):
         by_x, by_y = eval_points[:2]
@@ -252,116 +339,4 @@ class IncSubtensor(Indexing):
 
     def __str__(self):
         name = ("Inplace" if self.inplace else "") + ("Set" if self.set_instead_of_inc else "Inc")
-        return f"IncSubtensor{{{name};{self._text()}}}"
-
-
-def _sum_to(gradient, y):
-    """The gradient by ``y``, which was repeated to the size of ``gradient``."""
-    lead = gradient.type.ndim - y.type.ndim
-    repeated = [axis for axis, flag in enumerate(y.type.broadcastable)
-                if flag and not gradient.type.broadcastable[axis + lead]]
-    if lead or repeated:
-        gradient = Sum([*range(lead), *[axis + lead for axis in repeated]], dtype=gradient.type.dtype)(gradient)
-    if repeated:
-        kept = iter(range(gradient.type.ndim))
-        gradient = dimshuffle(gradient, ["x" if axis in repeated else next(kept) for axis in range(y.type.ndim)])
-    return gradient
-
-
-# ---- from Python's index to an op
-# --------------------------------------------------------------------------------------
-def getitem(x, index):
-    """``x[index]`` for basic indexing.
-
-    Parameters
-    ----------
-    x : TensorVariable
-    index : int, 0-d integer variable, slice of those, None, Ellipsis, or tuple of them
-
-    Returns
-    -------
-    TensorVariable
-        A view.
-
-    Raises
-    ------
-    IndexError
-        For more indices than dimensions; when it runs, for an integer out of range.
-    NotImplementedError
-        For advanced indexing: by sequences, arrays, vectors, masks.
-    TypeError
-        For anything else that is no index.
-    """
-    entries = _expanded(x, index if isinstance(index, tuple) else (index,))
-    idx_list, integers, order, kept = [], [], [], 0
-    for entry in entries:
-        if entry is None:
-            order.append("x")
-            continue
-        parts = [_part(part, entry, integers) for part in _parts(entry)]
-        idx_list.append(_rebuilt(entry, parts))
-        if isinstance(entry, slice):
-            order.append(kept)
-            kept += 1
-    while idx_list and idx_list[-1] == WHOLE:
-        idx_list.pop()
-    result = Subtensor(idx_list)(x, *integers) if idx_list else x
-    return dimshuffle(result, order) if "x" in order else result
-
-
-def _expanded(x, index):
-    """The index with the Ellipsis replaced and missing entries added: as many as ``x`` has dimensions, and Nones."""
-    places = [position for position, entry in enumerate(index) if entry is Ellipsis]
-    if len(places) > 1:
-        raise IndexError("an index can only have a single ellipsis ('...')")
-    used = len([entry for entry in index if entry is not None and entry is not Ellipsis])
-    if used > x.type.ndim:
-        raise IndexError(f"too many indices for {x}: it has {x.type.ndim} dimensions, but {used} were indexed")
-    place = places[0] if places else len(index)
-    return [*index[:place], *[WHOLE] * (x.type.ndim - used), *index[place + 1:]]
-
-
-def _part(part, entry, integers):
-    """An integer of an index as ``idx_list`` holds it; a symbolic one joins ``integers``."""
-    if isinstance(part, Constant) and part.type.ndim == 0:
-        part = part.data[()]
-    if type(part) is int or (part is None and isinstance(entry, slice)):
-        return part
-    if isinstance(part, numpy.integer):
-        return int(part)
-    if isinstance(part, Variable) and part.type.ndim == 0 and part.type.dtype in integer_dtypes:
-        integers.append(part)
-        return part.type
-    if isinstance(part, (list, tuple, numpy.ndarray, bool, numpy.bool_)) or (
-            isinstance(part, Variable) and (part.type.ndim or part.type.dtype == "bool")):
-        raise NotImplementedError(f"advanced indexing, here by {part!r}, is not supported yet: use integers and slices")
-    raise TypeError(f"Expected an integer or a slice of integers as index, got {part!r}")
-
-
-def set_subtensor(x, y, inplace=False):
-    """A copy of the tensor that ``x`` is a part of, with that part set to ``y``: ``set_subtensor(a[1:3], 0)``.
-
-    Parameters
-    ----------
-    x : TensorVariable
-        The result of indexing.
-    y : tensor-like
-        Broadcast over the part; of a dtype that fits.
-    inplace : bool
-        Whether the original may be overwritten.
-
-    Raises
-    ------
-    TypeError
-        If ``x`` is no result of indexing, or ``y`` would lose precision.
-    """
-    return inc_subtensor(x, y, inplace=inplace, set_instead_of_inc=True)
-
-
-def inc_subtensor(x, y, inplace=False, set_instead_of_inc=False):
-    """A copy of the tensor that ``x`` is a part of, with ``y`` added to that part; otherwise as `set_subtensor`."""
-    x = as_tensor_variable(x)
-    if x.owner is None or not isinstance(x.owner.op, Subtensor):
-        raise TypeError(f"x must be the result of a subtensor operation, such as a[1:3], not {x}")
-    whole, *integers = x.owner.inputs
-    return IncSubtensor(x.owner.op.idx_list, inplace, set_instead_of_inc)(whole, y, *integers)
+        return f"IncSubtensor{{{name};{index_text(self.idx_list)}}}"

@@ -4,28 +4,19 @@ An index is a plan of rows ``(drops the dimension, start, stop, step)``; each pa
 constant), or ``("operand", number)`` for a symbolic integer. Rules are those of Python's slices: ints must be in
 range, slices are clipped.
 """
-from libc.string cimport memset
 from numpy cimport npy_intp
 
-import numpy
-
-from phintys.ops.integers cimport integer_at, shape_of
-from phintys.ops.loops cimport Loop, find_loop
+from phintys.ops.index_parts cimport Part, Range, integer_position, read_part, slice_range
+from phintys.ops.indexed_loops cimport LineLoop, line_by_line, phintys_add_line
+from phintys.ops.integers cimport shape_of
 from phintys.ops.strided_copy cimport copy_strided
 from phintys.vm.abi cimport Cell, Context, Kernel, allocate, cell_size, share
+
+from phintys.ops.loops import TYPES
 
 cdef enum:
     MAX_RANK = 64
     LONG_BYTES = 131072             # copying as much takes about 20 microseconds from memory
-
-cdef enum Source:
-    ABSENT = 0
-    CONSTANT = 1
-    OPERAND = 2
-
-cdef struct Part:
-    Source source
-    npy_intp value                  # the constant, or the operand's number
 
 cdef struct Row:
     bint drops
@@ -35,29 +26,6 @@ cdef struct Region:                 # part of an array
     char* data
     npy_intp shape[MAX_RANK]
     npy_intp strides[MAX_RANK]
-
-
-cdef Part read_part(part):
-    cdef Part result
-    result.source, result.value = ABSENT, 0
-    if isinstance(part, tuple):
-        result.source, result.value = OPERAND, part[1]
-    elif part is not None:
-        result.source, result.value = CONSTANT, part
-    return result
-
-
-cdef inline npy_intp part_value(const Part* part, npy_intp absent, Cell** operands) noexcept nogil:
-    if part.source == CONSTANT:
-        return part.value
-    return integer_at(operands[part.value], 0) if part.source == OPERAND else absent
-
-
-cdef inline npy_intp clip(npy_intp position, npy_intp length, npy_intp lowest, npy_intp highest) noexcept nogil:
-    """A slice's end inside [lowest, highest], counted from the end when negative."""
-    if position < 0:
-        position += length
-    return lowest if position < lowest else highest if position > highest else position
 
 
 cdef class IndexKernel(Kernel):
@@ -75,7 +43,9 @@ cdef class IndexKernel(Kernel):
 
     cdef int locate(self, Cell** operands, const Cell* array, Region* region) except -1 nogil:
         """Shape, strides and address of the indexed part of ``array``."""
-        cdef npy_intp length, last, start, stop, step
+        cdef Row* row
+        cdef Range part
+        cdef npy_intp length
         cdef int axis, kept = 0
         region.data = array.data
         for axis in range(array.ndim):
@@ -84,31 +54,14 @@ cdef class IndexKernel(Kernel):
                 region.shape[kept], region.strides[kept] = length, array.strides[axis]
                 kept += 1
                 continue
-            if self.rows[axis].drops:
-                start = part_value(&self.rows[axis].start, 0, operands)
-                if start < -length or start >= length:
-                    with gil:
-                        raise IndexError(f"index {start} is out of bounds for axis {axis} with size {length}")
-                region.data += (start + length if start < 0 else start) * array.strides[axis]
+            row = &self.rows[axis]
+            if row.drops:
+                region.data += integer_position(&row.start, operands, length, axis) * array.strides[axis]
                 continue
-            step = part_value(&self.rows[axis].step, 1, operands)
-            if step == 0:
-                with gil:
-                    raise ValueError(f"slice step cannot be zero (axis {axis})")
-            start = self.rows[axis].start.source
-            stop = self.rows[axis].stop.source
-            if step > 0:
-                start = clip(part_value(&self.rows[axis].start, 0, operands), length, 0, length) if start else 0
-                stop = clip(part_value(&self.rows[axis].stop, 0, operands), length, 0, length) if stop else length
-                region.shape[kept] = (stop - start - 1) // step + 1 if stop > start else 0
-            else:
-                last = length - 1
-                start = clip(part_value(&self.rows[axis].start, 0, operands), length, -1, last) if start else last
-                stop = clip(part_value(&self.rows[axis].stop, 0, operands), length, -1, last) if stop else -1
-                region.shape[kept] = (start - stop - 1) // -step + 1 if start > stop else 0
-            region.strides[kept] = array.strides[axis] * step
-            if region.shape[kept]:
-                region.data += start * array.strides[axis]
+            slice_range(&row.start, &row.stop, &row.step, operands, length, axis, &part)
+            region.shape[kept], region.strides[kept] = part.length, array.strides[axis] * part.step
+            if part.length:
+                region.data += part.start * array.strides[axis]
             kept += 1
         return kept
 
@@ -155,13 +108,13 @@ cdef class IncSubtensorKernel(IndexKernel):
     """
     cdef int result
     cdef bint sets
-    cdef Loop add
+    cdef LineLoop add
 
     def __init__(self, plan, int integers, dtype, bint sets):
         IndexKernel.__init__(self, plan)
         self.result = 2 + integers
         self.sets = sets
-        self.add = find_loop(numpy.add, (dtype, dtype, dtype))
+        self.add = phintys_add_line[<int>TYPES.index(dtype)]
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef Cell* part = operands[1]
@@ -194,38 +147,5 @@ cdef class IncSubtensorKernel(IndexKernel):
         if self.sets:
             copy_strided(ndim, region.shape, region.data, region.strides, part.data, strides, part.itemsize)
         else:
-            self.add_part(&region, ndim, part.data, strides)
+            line_by_line(self.add, ndim, region.shape, region.data, region.strides, part.data, strides, part.itemsize)
         return 0
-
-    cdef void add_part(self, Region* region, int ndim, char* part, const npy_intp* strides) noexcept nogil:
-        """region += part, one line of the last dimension at a time."""
-        cdef npy_intp index[MAX_RANK]
-        cdef npy_intp steps[3]
-        cdef npy_intp one = 1
-        cdef npy_intp* length = &region.shape[ndim - 1] if ndim else &one
-        cdef char* lines[3]
-        cdef char* target = region.data
-        cdef int axis
-        for axis in range(ndim):
-            if region.shape[axis] == 0:
-                return
-        steps[0] = steps[2] = region.strides[ndim - 1] if ndim else 8
-        steps[1] = strides[ndim - 1] if ndim else 8
-        memset(index, 0, sizeof(index))
-        while True:
-            lines[0] = lines[2] = target
-            lines[1] = part
-            self.add.function(lines, length, steps, self.add.data)
-            axis = ndim - 2
-            while axis >= 0:
-                target += region.strides[axis]
-                part += strides[axis]
-                index[axis] += 1
-                if index[axis] < region.shape[axis]:
-                    break
-                target -= region.strides[axis] * region.shape[axis]
-                part -= strides[axis] * region.shape[axis]
-                index[axis] = 0
-                axis -= 1
-            if axis < 0:
-                return

@@ -3,8 +3,8 @@
 A sum is read as a linear combination: leaves with scalar scales, through nested sums, negations and multiplications
 by values of one element, so that ``w - lr * (dot(x.T, g) + c * w)`` is ``-lr * dot(x.T, g) + (1 - lr * c) * w``. If
 one of its leaves is a product that nobody else reads, and another can be accumulated into, they become one Gemm, Gemv
-or Ger. A tree of sums is read once, from its root, and nothing is ever tried and taken back. Transposes stay
-dimshuffles, which are views.
+or Ger. A tree of sums is read once, from its root, and nothing is ever tried and taken back. Transposes of products
+become products of transposes, which are views.
 """
 from phintys.ops import blas
 from phintys.ops.blas import BLAS_DTYPES
@@ -233,6 +233,23 @@ def dot_to_dot22(fgraph, node):
     return None
 
 
+def lift_transpose(fgraph, node):
+    """``dot(x, y).T -> dot(y.T, x.T)``, where nobody else reads the product."""
+    product = node.inputs[0]
+    if node.op.new_order != (1, 0) or key(product) not in PRODUCTS or readers_in(fgraph)(product) != 1:
+        return None
+    x, y = product.owner.inputs
+    if x.type.ndim != 2 or y.type.ndim != 2:
+        return None
+    return product.owner.op(_transposed(y), _transposed(x))
+
+
+def _transposed(variable):
+    if key(variable) == "DimShuffle" and variable.owner.op.new_order == (1, 0):
+        return variable.owner.inputs[0]
+    return variable.dimshuffle(1, 0)
+
+
 def scaled_dot22(fgraph, node):
     """``c * Dot22(x, y)`` as one call, where nothing else is multiplied."""
     readers, out = readers_in(fgraph), node.outputs[0]
@@ -249,6 +266,7 @@ def scaled_dot22(fgraph, node):
 
 
 REWRITES = [
+    Rewrite("local_lift_transpose_through_dot", ("DimShuffle",), lift_transpose, (FAST_RUN,)),
     Rewrite("local_dot_to_dot22", ("Dot",), dot_to_dot22, (FAST_RUN,)),
     Rewrite("gemm_optimizer", ("add", "sub"), accumulate, (FAST_RUN, "local_gemm_to_gemv", "local_gemm_to_ger")),
     Rewrite("local_dot22_to_dot22scalar", ("mul",), scaled_dot22, (FAST_RUN,)),

@@ -11,6 +11,10 @@ from phintys.optimizer.values import constant_value
 
 LARGEST = 1 << 16              # elements
 
+# Ops that change a copy of their first input, or the input itself.
+OVERWRITING = ("IncSubtensor", "AdvancedIncSubtensor1", "AdvancedIncSubtensor", "AdvancedBooleanIncSubtensor", "Gemm",
+               "Gemv", "Ger")
+
 
 def constant_folding(fgraph, node):
     """Compute a node of constants with its op's ``perform``."""
@@ -18,6 +22,8 @@ def constant_folding(fgraph, node):
         if not isinstance(variable, Constant):
             return None
     op = node.op
+    if type(op).__name__ == "Alloc" and _is_overwritten(fgraph, node.outputs[0]):
+        return None
     if not node.inputs or op.destroy_map or not op.do_constant_folding(node) or _too_large(node):
         return None
     storage = [[None] for _ in node.outputs]
@@ -25,6 +31,12 @@ def constant_folding(fgraph, node):
     with numpy.errstate(all="ignore"):
         op.perform(node, values, storage)
     return [out.type.make_constant(cell[0], name=None) for out, cell in zip(node.outputs, storage)]
+
+
+def _is_overwritten(fgraph, variable):
+    """Whether a reader needs memory of its own, which an ``Alloc`` fills faster than a constant is copied."""
+    return any([reader == "output" or position == 0 and type(reader.op).__name__ in OVERWRITING
+                for reader, position in fgraph.clients[variable]])
 
 
 def _copied(data):

@@ -7,11 +7,15 @@ itself. A node whose first reader of its shape is in a later group moves there, 
 Within a group, nodes join when one reads the other or both read the same values. Values that others read are outputs:
 nothing is computed twice.
 
+Elementwise nodes that nothing but updates of shared values needs run last and in groups of their own: nodes that can
+overwrite these values must not compute anything else.
+
 Fused are whole groups, cut in order where a kernel would have more than `OPERANDS` operands or `STEPS` steps.
 """
 from collections import deque
 from heapq import heappop, heappush
 
+from phintys.graph.destroy_handler import handler_of
 from phintys.graph.variable import Constant
 from phintys.ops.composite import Composite
 from phintys.ops.elementwise import Elemwise
@@ -25,7 +29,8 @@ def fuse(fgraph):
     """Fuse the elementwise nodes of ``fgraph`` in place; answers how many nodes were made."""
     order = fgraph.toposort()
     lengths = Lengths(order)
-    shapes = {node: lengths.shape(node.outputs[0]) for node in order if type(node.op) is Elemwise}
+    late = last_steps(fgraph, order)
+    shapes = {node: (node in late, *lengths.shape(node.outputs[0])) for node in order if type(node.op) is Elemwise}
     turns = turns_of(fgraph, order, shapes)
     sink(fgraph, order, shapes, turns)
     made = 0
@@ -37,8 +42,26 @@ def fuse(fgraph):
     return made
 
 
+def last_steps(fgraph, order):
+    """Elementwise nodes that are needed only for updates of shared values which elementwise nodes read."""
+    handler, clients, late = handler_of(fgraph), fgraph.clients, set()
+    if handler is None or not handler.updates:
+        return late
+    stored = {output for position, output in handler.updates.items()
+              if any([reader != "output" and type(reader.op) is Elemwise
+                      for reader, _ in clients[fgraph.inputs[position]]])}
+    for node in reversed(order):
+        if type(node.op) is Elemwise and all([place in stored if reader == "output" else reader in late
+                                              for out in node.outputs for reader, place in clients[out]]):
+            late.add(node)
+    return late
+
+
 def turns_of(fgraph, order, shapes):
-    """When each node runs: a number that elementwise nodes of one group share."""
+    """When each node runs: a number that elementwise nodes of one group share.
+
+    ``shapes`` has for each elementwise node whether it belongs to the last steps, then the tokens of its lengths.
+    """
     clients, turns, turn = fgraph.clients, {}, 0
     waiting = {node: len({variable.owner for variable in node.inputs if variable.owner is not None}) for node in order}
     others = deque([node for node in order if not waiting[node] and node not in shapes])
@@ -51,7 +74,8 @@ def turns_of(fgraph, order, shapes):
             return
         if not ready.get(shape):
             ready[shape] = []
-            heappush(heap, (len(shape) - shape.count(ONE), number.setdefault(shape, len(number)), shape))
+            size = len(shape) - 1 - shape[1:].count(ONE)
+            heappush(heap, (shape[0], size, number.setdefault(shape, len(number)), shape))
         ready[shape].append(node)
 
     def leave(node):
@@ -70,7 +94,7 @@ def turns_of(fgraph, order, shapes):
             turns[node] = turn
             leave(node)
             continue
-        shape = heappop(heap)[2]
+        shape = heappop(heap)[-1]
         for node in ready[shape]:      # it grows while it runs
             turns[node] = turn
             leave(node)
@@ -108,7 +132,7 @@ def groups_of(order, shapes, turns):
             groups.setdefault((turns[node], shape), []).append(node)
     for (_, shape), members in groups.items():
         if len(members) > 1:
-            yield from connected(members, any([token != ONE for token in shape]))
+            yield from connected(members, any([token != ONE for token in shape[1:]]))
 
 
 def connected(members, has_elements):

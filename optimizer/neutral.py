@@ -127,7 +127,9 @@ def pull_sign(fgraph, node):
     if not is_inexact(out) or not is_inside(fgraph, out, ("add", "sub")):
         return None
     product = product_of(out, readers_in(fgraph))
-    return products.build(product, out) if product.coefficient == -1 else None
+    if product.coefficient != -1 or not any([exponent > 0 for exponent in product.powers.values()]):
+        return None                    # -1/x has no shorter form
+    return products.build(product, out)
 
 
 def constant_switch(fgraph, node):

@@ -4,18 +4,23 @@ Each stage is a function ``stage(fgraph, query)``; stages that drive a table sha
 second compilation pays for no set-up. Merging comes first, so that the tables can compare variables by identity, and
 again whenever the tables have made new nodes.
 """
-from phintys.optimizer import (blas_rewrites, constant_folding, fills, fusion, neutral, reductions, shapes, specialize,
-                               stabilize, views)
+from phintys.optimizer import (approximations, batch_normalization, blas_rewrites, constant_folding, fills, fusion,
+                               indexing, joins, neutral, reductions, shapes, softmax, specialize, stabilize, views)
 from phintys.optimizer.database import FAST_COMPILE, FAST_RUN, Family
 from phintys.optimizer.driver import Driver
+from phintys.optimizer.inplace import handled, mark_inplace, protect
+from phintys.optimizer.inner_graphs import drop_unused_outputs, expand_inner_graphs
 from phintys.optimizer.merge import merge
 from phintys.optimizer.reduction_fusion import fuse_reductions
 
 FOLDING = Family("constant_folding", constant_folding.REWRITES, ("canonicalize", "stabilize", "specialize"))
 CANONICALIZE = [Family(name, table.REWRITES, ("canonicalize",)) for name, table in (
-    ("neutral", neutral), ("views", views), ("fills", fills), ("shapes", shapes), ("reductions", reductions))]
+    ("batchnorm_opts", batch_normalization), ("neutral", neutral), ("views", views), ("fills", fills),
+    ("shapes", shapes), ("reductions", reductions), ("joins", joins), ("indexing", indexing))]
 STABILIZE = [Family("stabilize", stabilize.REWRITES)]
+SOFTMAX = [Family("softmax", softmax.REWRITES, ("stabilize", "specialize"))]
 SPECIALIZE = [Family("specialize", specialize.REWRITES)]
+APPROXIMATIONS = [Family("uncanonicalize", approximations.REWRITES)]
 BLAS = [Family("blas", blas_rewrites.REWRITES, ("BlasOpt",))]
 
 LARGEST_NUMBER_OF_TURNS = 5
@@ -57,13 +62,19 @@ def _in_turns(first, second):
 _merge = _whole(merge, FAST_RUN, "merge")
 
 STAGES = [
+    ("inline_ofg_expansion", _whole(expand_inner_graphs, FAST_RUN, FAST_COMPILE, "inline_ofg_expansion")),
     ("merge1", _whole(merge, FAST_RUN, FAST_COMPILE, "merge", "merge1")),
+    ("drop_unused_outputs", _whole(drop_unused_outputs, FAST_RUN, FAST_COMPILE, "drop_unused_outputs")),
     ("canonicalize", _in_turns(_driven("canonicalize", [FOLDING] + CANONICALIZE), _merge)),
-    ("stabilize", _in_turns(_driven("stabilize", [FOLDING] + STABILIZE + CANONICALIZE), _merge)),
-    ("specialize", _in_turns(_driven("specialize", [FOLDING] + SPECIALIZE), _merge)),
+    ("stabilize", _in_turns(_driven("stabilize", [FOLDING] + STABILIZE + SOFTMAX + CANONICALIZE), _merge)),
+    ("specialize", _in_turns(_driven("specialize", [FOLDING] + SOFTMAX + SPECIALIZE), _merge)),
+    ("xent", _whole(softmax.share_softmax, FAST_RUN, "xent", "graph_merge_softmax_with_crossentropy_softmax")),
+    ("uncanonicalize", _driven("uncanonicalize", APPROXIMATIONS)),
     ("blas", _in_turns(_driven("blas", BLAS), _merge)),
     ("elemwise_fusion", _whole(fusion.fuse, FAST_RUN, "fusion", "fuse", "elemwise_fusion", "local_elemwise_fusion")),
     ("reduction_fusion", _whole(fuse_reductions, FAST_RUN, "fusion", "fuse", "reduction_fusion")),
+    ("protect", lambda fgraph, query: protect(fgraph)),
+    ("inplace", mark_inplace),
 ]
 
 
@@ -82,4 +93,5 @@ def optimize(fgraph, query):
     dict of str to int
         How many replacements each stage made.
     """
+    handled(fgraph).rewriting = True
     return {name: stage(fgraph, query) for name, stage in STAGES}

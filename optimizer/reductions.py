@@ -93,7 +93,8 @@ def _scalar(factor, out):
 
 
 REWRITES = [
-    Rewrite("local_useless_reduce", KEYS, useless_reduction, (FAST_RUN, "local_reduce_broadcastable")),
+    Rewrite("local_useless_reduce", KEYS, useless_reduction,
+            (FAST_RUN, "local_reduce_broadcastable", "local_cut_useless_reduce")),
     Rewrite("local_sum_prod_all_to_none", KEYS, all_to_none, (FAST_RUN,)),
     Rewrite("local_reduce_dimshuffle", KEYS, reduction_of_dimshuffle, (FAST_RUN,)),
     Rewrite("local_op_of_op", ("Sum", "Prod", "Max", "Min"), reduction_of_reduction, (FAST_RUN,)),

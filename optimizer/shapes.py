@@ -4,6 +4,7 @@
 ``infer_shape``; it is asked when a graph reads a shape, walks down once, and remembers. Lengths that no op can say
 are a ``Shape_i`` of the variable itself.
 """
+from phintys.graph.errors import MethodNotDefined
 from phintys.graph.variable import Variable
 from phintys.ops.constant import constant
 from phintys.ops.reshape import MakeVector
@@ -68,7 +69,10 @@ class ShapeFeature:
 
     def _infer(self, node):
         """Let the op of ``node`` say the shapes of its outputs."""
-        shapes = node.op.infer_shape(node, [self.shape_of[variable] for variable in node.inputs])
+        try:
+            shapes = node.op.infer_shape(node, [self.shape_of[variable] for variable in node.inputs])
+        except (MethodNotDefined, NotImplementedError):
+            shapes = [None] * len(node.outputs)
         for out, shape in zip(node.outputs, shapes):
             if shape is None or len(shape) != out.type.ndim:
                 self.shape_of[out] = self._own(out)
@@ -82,6 +86,10 @@ class ShapeFeature:
         first, second = self.shape(x), self.shape(y)
         return len(first) == len(second) and all(map(_same_length, first, second))
 
+    def is_length(self, number, x, axis):
+        """Whether a 0-d variable certainly is the length of dimension ``axis`` of x."""
+        return _same_length(number, self.shape(x)[axis])
+
 
 def _is_leaf(variable):
     """Whether the lengths are static, or nobody can say more about them than the variable itself."""
@@ -89,15 +97,19 @@ def _is_leaf(variable):
             or None not in variable.type.shape)
 
 
-def _same_length(first, second):
-    """Whether two 0-d variables are the same variable, equal constants, or the same length of one variable."""
+SAME_DEPTH = 8                 # nodes deep: the length of a slice of a dimension is an expression of six
+
+
+def _same_length(first, second, depth=SAME_DEPTH):
+    """Whether two variables are the same, equal constants, or the same small expression of such."""
     if first is second:
         return True
     if constant_value(first) is not None:
         return constant_value(first) == constant_value(second)
     one, other = first.owner, second.owner
-    return (one is not None and other is not None and type(one.op) is Shape_i and one.op == other.op
-            and one.inputs[0] is other.inputs[0])
+    return (depth > 0 and one is not None and other is not None and first.index == second.index and one.op == other.op
+            and len(one.inputs) == len(other.inputs)
+            and all([_same_length(mine, his, depth - 1) for mine, his in zip(one.inputs, other.inputs)]))
 
 
 def _as_length(length):
@@ -136,10 +148,10 @@ def shape_i_inferred(fgraph, node):
 def shape_to_lengths(fgraph, node):
     """``Shape(f(x))`` as a vector of lengths, so that f(x) need not be computed for it."""
     variable = node.inputs[0]
-    if not hasattr(variable.type, "shape") or not variable.type.ndim:
+    if not hasattr(variable.type, "shape"):
         return None
-    if variable.owner is None and None in variable.type.shape:
-        return None
+    if not variable.type.ndim:
+        return constant([], dtype="int64")
     return MakeVector("int64")(*feature_of(fgraph).shape(variable))
 
 
@@ -160,6 +172,14 @@ def element_of_shape(fgraph, node):
     return None
 
 
+def maximum_of_length(fgraph, node):
+    """``maximum(x.shape[i], 0) -> x.shape[i]``, as it stands in the length of a range."""
+    for length, bound in (node.inputs, node.inputs[::-1]):
+        if length.owner is not None and type(length.owner.op) is Shape_i and constant_value(bound) == 0:
+            return length
+    return None
+
+
 def _constant_index(node):
     """The i of ``x[i]`` for a vector x and a constant i, else None."""
     entries = getattr(node.op, "idx_list", ())
@@ -172,5 +192,6 @@ def _constant_index(node):
 REWRITES = [
     Rewrite("local_shape_to_shape_i", ("Subtensor",), element_of_shape, (FAST_RUN, "local_subtensor_make_vector")),
     Rewrite("local_track_shape_i", ("Shape_i",), shape_i_inferred, (FAST_RUN,)),
+    Rewrite("local_useless_maximum_of_length", ("maximum",), maximum_of_length, (FAST_RUN,)),
     Rewrite("local_shape_make_vector", ("Shape",), shape_to_lengths, (FAST_RUN,)),
 ]

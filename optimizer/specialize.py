@@ -35,8 +35,9 @@ def fill_to_alloc(fgraph, node):
     model, value = node.inputs
     if model.owner is None or len(fgraph.clients[model]) != 1:
         return None
-    shape = feature_of(fgraph).shape(model)
-    return Alloc()(value, *shape)
+    if model.type.broadcastable != node.outputs[0].type.broadcastable:      # the value has lengths of its own
+        return None
+    return Alloc()(value, *feature_of(fgraph).shape(model))
 
 
 REWRITES = [

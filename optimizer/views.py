@@ -3,7 +3,8 @@ from numpy import can_cast
 
 from phintys.ops.dtypes import ALL_DTYPES, discrete_dtypes
 from phintys.optimizer.database import FAST_COMPILE, FAST_RUN, Rewrite
-from phintys.optimizer.values import apply_op, key
+from phintys.optimizer.shapes import feature_of
+from phintys.optimizer.values import apply_op, constant_value, key, key_of
 
 
 def dimshuffle(fgraph, node):
@@ -33,6 +34,22 @@ def useless_reshape(fgraph, node):
     return None
 
 
+def reshape_to_own_shape(fgraph, node):
+    """``reshape(x, x.shape) -> x``, also with -1 for one of the lengths."""
+    inner, lengths = node.inputs[0], node.inputs[1].owner
+    if lengths is None or lengths.inputs and node.outputs[0].type.ndim != inner.type.ndim:
+        return None
+    if key_of(lengths.op) == "Shape":
+        return inner if lengths.inputs[0] is inner and inner.type == node.outputs[0].type else None
+    if key_of(lengths.op) != "MakeVector" or inner.type != node.outputs[0].type:
+        return None
+    feature = feature_of(fgraph)
+    unknown = [axis for axis, length in enumerate(lengths.inputs) if not feature.is_length(length, inner, axis)]
+    if not unknown or len(unknown) == 1 and constant_value(lengths.inputs[unknown[0]]) == -1:
+        return inner
+    return None
+
+
 def _is_open(lengths):
     """Whether a constant shape is ``[-1]``."""
     return getattr(lengths, "data", None) is not None and lengths.data.size == 1 and int(lengths.data.reshape(())) == -1
@@ -45,6 +62,20 @@ def rebroadcast(fgraph, node):
 
 def view_op(fgraph, node):
     """What only had something to say about a gradient."""
+    return node.inputs[0]
+
+
+def useless_assert(fgraph, node):
+    """``Assert`` without the conditions that are constant and true, or that stand there twice."""
+    value, *conditions = node.inputs
+    needed = [condition for condition in dict.fromkeys(conditions) if not constant_value(condition)]
+    if len(needed) == len(conditions):
+        return None
+    return node.op(value, *needed) if needed else value
+
+
+def asserted(fgraph, node):
+    """``Assert(x, ...) -> x``: for those who want no checks."""
     return node.inputs[0]
 
 
@@ -74,8 +105,11 @@ REWRITES = [
     Rewrite("local_dimshuffle_lift", ("DimShuffle",), dimshuffle, (FAST_RUN, "local_useless_dimshuffle")),
     Rewrite("local_reshape_chain", ("Reshape",), reshape_of_reshape, (FAST_RUN,)),
     Rewrite("local_useless_reshape", ("Reshape",), useless_reshape, (FAST_RUN,)),
+    Rewrite("local_reshape_to_own_shape", ("Reshape",), reshape_to_own_shape, (FAST_RUN, "local_useless_reshape")),
     Rewrite("local_useless_rebroadcast", ("Rebroadcast",), rebroadcast, (FAST_RUN,)),
     Rewrite("local_view_op", ("ViewOp", "ZeroGrad", "ConsiderConstant", "DisconnectedGrad", "UndefinedGrad", "GradClip",
                               "GradScale"), view_op, (FAST_RUN, FAST_COMPILE)),
+    Rewrite("local_remove_useless_assert", ("Assert",), useless_assert, (FAST_RUN,)),
+    Rewrite("local_remove_all_assert", ("Assert",), asserted, ("unsafe",)),
     Rewrite("local_cast_cast", ["convert_to_" + dtype for dtype in ALL_DTYPES], cast, (FAST_RUN,)),
 ]

@@ -17,7 +17,7 @@ from numpy cimport npy_intp
 from phintys.vm.pool cimport SMALL_CLASSES, Buffer
 
 cdef enum:
-    ABI_VERSION = 1            # bumped whenever a struct or a signature below changes
+    ABI_VERSION = 2            # bumped whenever a struct or a signature below changes
     INLINE_BYTES = 16          # one complex128
     RESULT_COPY_BYTES = 1024   # results up to here are copied into NumPy's own memory, which has less to set up
 
@@ -25,6 +25,7 @@ cdef enum CellFlag:
     CELL_READONLY = 1          # a constant or a protected argument: no kernel may write to its memory
     CELL_OBJECT = 2            # the value is `object`, not an array
     CELL_DEVICE = 4            # room for the GPU: `data` is a device address
+    CELL_LENT = 8              # a borrowed result: its buffer stays, and is reused although the user sees it
 
 cdef struct Cell:
     char* data
@@ -36,6 +37,7 @@ cdef struct Cell:
     int flags
     Buffer* buffer
     PyObject* object           # an object cell's value (strong), or the caller's array behind an argument (borrowed)
+    Cell* donor                # whose memory `allocate` may give to this cell; of a loaded value: its container's cell
     double value[2]            # the inline value
 
 cdef struct Context:
@@ -48,6 +50,7 @@ cdef struct Context:
     void* stream               # room for the GPU: the device stream
     const char* failure        # set by a `may_fail` kernel whose run answers -1
     size_t live_bytes          # room for memory reports
+    int poison                 # 0, or 256 + the byte that fresh memory and scratch are filled with
 
 # A piece of a parallel loop: items [start, stop) done by worker number `worker` (0 is the caller).
 ctypedef void (*Task)(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil
@@ -57,12 +60,13 @@ cdef class Kernel:
     # Validate shapes, allocate outputs and scratch. Operands are inputs, then outputs. May raise (take the GIL to do
     # so). Answers 1 when `run` is long enough to be worth leaving the GIL (about 20 microseconds), else 0.
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil
-    # Compute. Cannot fail (answers 0) unless `may_fail`.
+    # Compute. Cannot fail (answers 0) unless `may_fail`. Of scratch memory only the size is kept since `prepare`.
     cdef int run(self, Context* context, Cell** operands) noexcept nogil
 
 # ---- memory -------------------------------------------------------------------------------------------------------
 # Give `cell` memory for `shape` in C order (shape may be cell.shape itself) and set its shape and strides. The content
-# is undefined. Raises MemoryError, or ValueError for a negative or overflowing shape.
+# is undefined, or that of the donor when the cell takes its memory: the donor's `data` stays readable until `run` ends.
+# Raises MemoryError, or ValueError for a negative or overflowing shape.
 cdef int allocate(Context* context, Cell* cell, const npy_intp* shape) except -1 nogil
 # Make `view` look at memory of `source` from address `data` on; the caller sets view.shape and view.strides. A view of
 # an inline value becomes a copy of it inside `view`.
@@ -96,6 +100,36 @@ cdef inline bint cell_is_contiguous(const Cell* cell) noexcept nogil:
             expected *= cell.shape[axis]
     return True
 
+cdef struct Span:
+    char* low                  # the address of the first byte,
+    char* high                 # and behind the last
+
+cdef inline Span span_of(char* data, int ndim, const npy_intp* shape, const npy_intp* strides,
+                         int itemsize) noexcept nogil:
+    """The addresses between which the elements lie; strides may be negative."""
+    cdef Span span
+    cdef npy_intp reach
+    cdef int axis
+    span.low, span.high = data, data + itemsize
+    for axis in range(ndim):
+        if shape[axis] == 0:
+            span.high = span.low = data
+            break
+        reach = (shape[axis] - 1) * strides[axis]
+        if reach < 0:
+            span.low += reach
+        else:
+            span.high += reach
+    return span
+
+cdef inline Span span_of_cell(const Cell* cell) noexcept nogil:
+    """Where the cell's elements lie."""
+    return span_of(cell.data, cell.ndim, cell.shape, cell.strides, cell.itemsize)
+
+cdef inline bint overlap(Span a, Span b) noexcept nogil:
+    """Whether the two may share bytes."""
+    return a.low < b.high and b.low < a.high
+
 cdef inline void set_contiguous_strides(Cell* cell) noexcept nogil:
     """Strides of an array in C order with the cell's shape."""
     cdef npy_intp stride = cell.itemsize
@@ -110,9 +144,17 @@ cdef void context_clear(Context* context) noexcept nogil
 cdef int cell_init(Cell* cell, int typenum, int ndim, npy_intp* dimensions) except -1  # dimensions: room for 2 * ndim
 # The cell looks at the array's memory; the caller keeps the array alive.
 cdef int cell_borrow_array(Cell* cell, object array) except -1
-# The cell holds the array's memory through a foreign buffer.
+# The cell holds the array's memory: through the pool's buffer if it is the pool's, else through a foreign one.
 cdef int cell_hold_array(Context* context, Cell* cell, object array) except -1
+# The same; whoever overwrites the cell may write to the array's memory. The array is not unwrapped.
+cdef int cell_give_array(Context* context, Cell* cell, object array) except -1
+# The pool's buffer whose memory the array looks at, or NULL.
+cdef Buffer* buffer_behind(object array) noexcept
+# Whether nobody but one buffer refers to the array that owns the foreign memory, or it was given to be overwritten.
+cdef bint owner_is_alone(const Buffer* buffer) noexcept nogil
 # A new array with the cell's value: a copy when small or when the memory is not the cell's own, else the memory itself.
 cdef object cell_to_result(Cell* cell)
+# An array over the cell's memory, which must not be inline; it holds the buffer.
+cdef object cell_to_view(Cell* cell)
 # An array over the cell's memory, or a copy of an inline value; safe to keep.
 cdef object cell_to_array(Cell* cell)

@@ -10,8 +10,10 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 from numpy cimport npy_intp
 
+from phintys.vm cimport pool
 from phintys.vm.pool cimport (
-    buffer_acquire, buffer_forsake, buffer_give_back, buffer_of_owner, buffer_references, buffer_release, buffer_retain)
+    FOREIGN, GIVEN, buffer_acquire, buffer_forsake, buffer_give_back, buffer_of_owner, buffer_references,
+    buffer_release, buffer_retain)
 from phintys.vm.workers cimport workers_run
 
 cnp.import_array()
@@ -25,6 +27,19 @@ cdef extern from "numpy/arrayobject.h":
     int PyArray_SetBaseObject(cnp.ndarray array, object base) except -1
     int NPY_ARRAY_WRITEABLE
     int NPY_ARRAY_ALIGNED
+    int NPY_ARRAY_OWNDATA
+
+cdef extern from *:
+    """
+    /* An array that owns its writeable memory, and of which there is one reference: ours. Safe without the GIL, because
+     * nobody else can come by a reference. */
+    static inline int phintys_is_alone(PyObject* owner) {
+        const int flags = NPY_ARRAY_OWNDATA | NPY_ARRAY_WRITEABLE;
+        return Py_REFCNT(owner) == 1 && PyArray_CheckExact(owner)
+            && (PyArray_FLAGS((PyArrayObject*)owner) & flags) == flags;
+    }
+    """
+    bint phintys_is_alone(PyObject*) noexcept nogil
 
 cdef extern from "stdlib.h" nogil:
     int posix_memalign(void**, size_t, size_t)
@@ -65,6 +80,8 @@ cdef char* scratch(Context* context, size_t size) except NULL nogil:
             with gil:
                 raise MemoryError(f"no memory for {size} bytes of scratch")
         context.scratch, context.scratch_size = <char*>block, size
+    if context.poison:
+        memset(context.scratch, context.poison & 255, context.scratch_size)
     return context.scratch
 
 
@@ -93,7 +110,7 @@ cdef inline Buffer* take_small(Context* context, size_t size) noexcept nogil:
 cdef inline void release_here(Context* context, Buffer* buffer) noexcept nogil:
     """As ``buffer_release``, but small blocks stay with the frame."""
     if buffer_forsake(buffer):
-        if 0 < buffer.size_class <= SMALL_CLASSES:
+        if 0 < buffer.size_class <= SMALL_CLASSES and not pool.stress:
             buffer.next = context.free[buffer.size_class]
             context.free[buffer.size_class] = buffer
         else:
@@ -105,6 +122,47 @@ cdef int fail_allocation(Cell* cell, const npy_intp* shape, bint negative) excep
     if negative:
         raise ValueError(f"negative dimensions are not allowed: shape {dimensions}")
     raise MemoryError(f"no memory for an array of shape {dimensions} with {cell.itemsize} bytes an element")
+
+
+cdef bint owner_is_alone(const Buffer* buffer) noexcept nogil:
+    return buffer.size_class == GIVEN or phintys_is_alone(buffer.owner)
+
+
+cdef bint adopt(Context* context, Cell* cell) noexcept nogil:
+    """Let the cell take its donor's memory, if it fits and nobody else looks at it.
+
+    A temporary loses its buffer to the cell, and takes the cell's old one for its next value. A loaded shared value
+    keeps it: the container still holds the same buffer, and so does the cell once it has been written.
+    """
+    cdef Cell* donor = cell.donor
+    cdef Cell* home = donor.donor                   # the container's cell
+    cdef Buffer* buffer = donor.buffer
+    cdef Buffer* old = cell.buffer
+    cdef int axis
+    cdef bint stored = home != NULL and home.buffer == buffer
+    if donor.data == NULL or buffer_references(buffer) != (2 if stored else 1):
+        return False
+    for axis in range(cell.ndim):
+        if donor.shape[axis] != cell.shape[axis]:
+            return False
+    if not cell_is_contiguous(donor) or (buffer.owner != NULL and not owner_is_alone(buffer)):
+        return False
+    cell.buffer = buffer
+    cell.data = donor.data
+    if home == NULL:
+        donor.buffer = old
+        return True
+    buffer_retain(buffer)
+    if old != NULL:
+        release_here(context, old)
+    return True
+
+
+cdef inline bint is_reusable(Cell* cell, size_t size) noexcept nogil:
+    """Whether the buffer of an earlier call fits and nobody else looks at it, or only somebody who borrowed it."""
+    cdef Buffer* buffer = cell.buffer
+    return (buffer.owner == NULL and size <= buffer.capacity <= 2 * size + PAGE and not pool.stress
+            and buffer_references(buffer) <= (2 if cell.flags & CELL_LENT else 1))
 
 
 cdef int allocate(Context* context, Cell* cell, const npy_intp* shape) except -1 nogil:
@@ -127,15 +185,19 @@ cdef int allocate(Context* context, Cell* cell, const npy_intp* shape) except -1
         for axis in range(cell.ndim):
             cell.shape[axis] = shape[axis]
     set_contiguous_strides(cell)
+    if cell.donor != NULL and cell.donor.buffer != NULL and adopt(context, cell):
+        return 0
     buffer = cell.buffer
     if size <= INLINE_BYTES:
         if buffer != NULL:
             cell.buffer = NULL
             release_here(context, buffer)
         cell.data = <char*>cell.value
+        if context.poison:
+            memset(cell.value, context.poison & 255, INLINE_BYTES)
         return 0
-    if buffer != NULL:                              # a kept buffer, reused when nobody else looks at it
-        if buffer.owner == NULL and size <= buffer.capacity <= 2 * size + PAGE and buffer_references(buffer) == 1:
+    if buffer != NULL:
+        if is_reusable(cell, size):
             cell.data = buffer.data
             return 0
         cell.buffer = NULL
@@ -146,6 +208,8 @@ cdef int allocate(Context* context, Cell* cell, const npy_intp* shape) except -1
         return fail_allocation(cell, shape, False)
     cell.buffer = buffer
     cell.data = buffer.data
+    if context.poison:
+        memset(cell.data, context.poison & 255, size)
     return 0
 
 
@@ -214,14 +278,40 @@ cdef int cell_borrow_array(Cell* cell, object array) except -1:
     return 0
 
 
+cdef Buffer* buffer_behind(object array) noexcept:
+    cdef PyObject* base = <PyObject*>array
+    while base != NULL and isinstance(<object>base, cnp.ndarray):
+        base = cnp.PyArray_BASE(<cnp.ndarray>base)
+    return (<BufferBase>base).buffer if base != NULL and type(<object>base) is BufferBase else NULL
+
+
 cdef int cell_hold_array(Context* context, Cell* cell, object array) except -1:
+    cdef Buffer* buffer = buffer_behind(array)
+    if buffer != NULL:
+        buffer_retain(buffer)
+    else:
+        buffer = foreign_buffer(array, FOREIGN)
+    return take_buffer(context, cell, array, buffer)
+
+
+cdef int cell_give_array(Context* context, Cell* cell, object array) except -1:
+    return take_buffer(context, cell, array, foreign_buffer(array, GIVEN))
+
+
+cdef Buffer* foreign_buffer(cnp.ndarray array, int size_class) except NULL:
     cdef Buffer* buffer = buffer_of_owner(<PyObject*>array)
-    if cell.buffer != NULL:
-        release_here(context, cell.buffer)
-    cell_borrow_array(cell, array)
-    buffer.data = cell.data
+    buffer.size_class = size_class
+    buffer.data = <char*>cnp.PyArray_DATA(array)
     buffer.capacity = cnp.PyArray_NBYTES(array)
+    return buffer
+
+
+cdef int take_buffer(Context* context, Cell* cell, cnp.ndarray array, Buffer* buffer) except -1:
+    cdef Buffer* old = cell.buffer
+    cell_borrow_array(cell, array)
     cell.buffer = buffer
+    if old != NULL:
+        release_here(context, old)
     return 0
 
 
@@ -231,8 +321,7 @@ cdef inline object array_over(Cell* cell, int flags):
                                 cell.strides, cell.data, flags, NULL)
 
 
-cdef inline object view_of_cell(Cell* cell):
-    """An array over the cell's buffer."""
+cdef object cell_to_view(Cell* cell):
     cdef object array = array_over(cell, NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED)
     cdef object base = buffer_as_base(cell.buffer)
     Py_INCREF(base)                                 # PyArray_SetBaseObject steals a reference
@@ -255,11 +344,11 @@ cdef object copy_of_cell(Cell* cell):
 cdef object cell_to_result(Cell* cell):
     if cell.buffer == NULL or cell.buffer.owner != NULL or cell_size(cell) * cell.itemsize <= RESULT_COPY_BYTES:
         return copy_of_cell(cell)
-    return view_of_cell(cell)
+    return cell_to_view(cell)
 
 
 cdef object cell_to_array(Cell* cell):
-    return copy_of_cell(cell) if cell.buffer == NULL else view_of_cell(cell)
+    return copy_of_cell(cell) if cell.buffer == NULL else cell_to_view(cell)
 
 
 # ---- kernels ---------------------------------------------------------------------------------------------------------
@@ -313,7 +402,7 @@ cdef class _Operands:
         free(self.dimensions)
 
 
-def run_kernel(Kernel kernel, inputs, output_layouts, int workers=1):
+def run_kernel(Kernel kernel, inputs, output_layouts, int workers=1, poison=None, donors=None, bint views=False):
     """Run one kernel on arrays, outside any program.
 
     Parameters
@@ -323,11 +412,17 @@ def run_kernel(Kernel kernel, inputs, output_layouts, int workers=1):
         Aligned arrays in native byte order, of the types the kernel was built for.
     output_layouts : sequence of (type number, rank)
     workers : int
+    poison : int, optional
+        A byte; all memory the kernel gets is filled with it.
+    donors : dict, optional
+        Output to the input whose memory it takes, if their shapes agree; a copy of the input is overwritten.
+    views : bool
+        Answer outputs that look into an input as views of it instead of copies.
 
     Returns
     -------
     list of numpy.ndarray
-        New arrays; they never share memory with the inputs.
+        New arrays; unless ``views``, they never share memory with the inputs.
     """
     cdef int index, count = len(inputs)
     cdef list arrays = []
@@ -338,14 +433,35 @@ def run_kernel(Kernel kernel, inputs, output_layouts, int workers=1):
         arrays.append(array)
     cdef _Operands operands = _Operands([(array.dtype.num, array.ndim) for array in arrays] + list(output_layouts))
     operands.context.workers = workers
+    if poison is not None:
+        operands.context.poison = 256 | <int>poison
     for index in range(count):
         cell_borrow_array(&operands.cells[index], arrays[index])
         operands.cells[index].flags = CELL_READONLY
+    for output, donor in (donors or {}).items():
+        cell_give_array(&operands.context, &operands.cells[donor], arrays[donor].copy())
+        operands.cells[donor].flags = 0
+        operands.cells[count + <int>output].donor = &operands.cells[donor]
     kernel.prepare(&operands.context, operands.pointers)
     if kernel.run(&operands.context, operands.pointers) < 0:
         reason = operands.context.failure.decode() if operands.context.failure != NULL else "failed"
         raise ValueError(f"{type(kernel).__name__}: {reason}")
-    return [cell_to_result(&operands.cells[index]) for index in range(count, operands.count)]
+    return [view_into(&operands.cells[index], arrays) if views and looks_outside(&operands.cells[index])
+            else cell_to_result(&operands.cells[index]) for index in range(count, operands.count)]
+
+
+cdef inline bint looks_outside(Cell* cell) noexcept nogil:
+    """Whether the cell's memory is neither a buffer's nor its own."""
+    cdef char* inline = <char*>cell.value
+    return cell.buffer == NULL and not inline <= cell.data < inline + INLINE_BYTES
+
+
+cdef object view_into(Cell* cell, list owners):
+    """An array over the cell's memory, which belongs to one of ``owners``."""
+    cdef object array = array_over(cell, NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED)
+    Py_INCREF(owners)
+    PyArray_SetBaseObject(array, owners)
+    return array
 
 
 def abi_version():

@@ -10,11 +10,16 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject, PyTypeObject
 from libc.stdlib cimport free, malloc
 from numpy cimport npy_intp
 
-from phintys.vm.abi cimport CELL_OBJECT, Cell, drop
-from phintys.vm.interpreter cimport Code, Frame, execute, reset
+from phintys.vm.abi cimport CELL_OBJECT, Cell, buffer_behind, cell_give_array, cell_hold_array, drop, overlap, span_of_cell
+from phintys.vm.claims cimport changes_in_progress, claim, give_up, wait_until_whole
+from phintys.vm.container cimport is_held_by_another
+from phintys.vm.interpreter cimport Code, Frame, check_lent, execute, reset
+from phintys.vm.pool cimport buffer_references
+
+from numpy import integer as numpy_integer
 
 from phintys.graph.config import config
-from phintys.vm.pool import set_pool_limit
+from phintys.vm.pool import set_pool_limit, set_stress
 from phintys.vm.listing import listing
 from phintys.vm.runtime_error import argument_error, explained
 
@@ -43,13 +48,18 @@ cdef enum:
     IDLE_FRAMES = 4                 # kept for the next calls; more are freed when their call ends
 
 cdef enum Unpack:
-    UNPACK_SINGLE, UNPACK_LIST, UNPACK_DICT
+    UNPACK_SINGLE, UNPACK_LIST, UNPACK_DICT, UNPACK_NONE
+
+cdef enum Access:
+    READ, HELD, MUTABLE             # see ``program.ACCESS``
 
 cdef struct Argument:
     int typenum                     # -1: no array
     int ndim
     unsigned long long broadcastable    # bit per axis
     bint plain_float                # a Python float needs no filter
+    Access access
+
 
 
 cdef class Callable:
@@ -67,16 +77,28 @@ cdef class Callable:
     output_keys : list of str, optional
         Return a dictionary with these keys.
     defaults : list, optional
-        One entry an argument: None when it is required, else a one-element list with its default value.
+        One entry an argument: None when it is required, else an object whose ``taken()`` answers the default.
+    return_none : bool
+        Return None.
+
+    Attributes
+    ----------
+    trust_input : bool
+        Arguments are not converted; one that is no array of exactly the declared type is an error.
+    indirect : bool
+        All calls go through the method ``call``, which gets the arguments as a tuple and a dictionary.
+    has_states : bool
+        Those go there that are not simply positional and complete.
     """
     cdef Entry vectorcall           # must stay where the type says it is
     cdef readonly object program
     cdef public object name
     cdef readonly list argument_types, argument_names
-    cdef list strict_flags, downcast_flags, defaults, output_keys
+    cdef list strict_flags, downcast_flags, default_values, keys
+    cdef public bint trust_input, indirect, has_states
     cdef Code code
     cdef Argument* arguments
-    cdef int n_arguments
+    cdef int n_arguments, n_lent, n_mutable
     cdef Unpack unpack
     cdef list frames
     cdef dict positions
@@ -86,7 +108,7 @@ cdef class Callable:
         self.vectorcall = enter
 
     def __init__(self, program, argument_types, argument_names, strict_flags, downcast_flags, single=False,
-                 output_keys=None, defaults=None):
+                 output_keys=None, defaults=None, return_none=False):
         cdef int index, axis
         self.program = program
         self.name = program.name
@@ -95,17 +117,23 @@ cdef class Callable:
         self.strict_flags = list(strict_flags)
         self.downcast_flags = list(downcast_flags)
         self.n_arguments = len(self.argument_types)
-        self.defaults = list(defaults) if defaults is not None else [None] * self.n_arguments
-        self.output_keys = list(output_keys) if output_keys is not None else None
+        self.default_values = list(defaults) if defaults is not None else [None] * self.n_arguments
+        self.keys = list(output_keys) if output_keys is not None else None
         self.unpack = UNPACK_SINGLE if single else UNPACK_LIST if output_keys is None else UNPACK_DICT
-        self.positions = {name: index for index, name in enumerate(self.argument_names) if name is not None}
+        if return_none:
+            self.unpack = UNPACK_NONE
+        self.positions = {name: index for index, name in enumerate(self.argument_names)
+                          if name is not None and self.argument_names.count(name) == 1}
         self.frames = []
         self.code = Code(program)
+        self.n_lent = len(self.code.lent)
+        self.n_mutable = sum([layout.access == "mutable" for layout in program.cells[:self.n_arguments]])
         free(self.arguments)
         self.arguments = <Argument*>malloc((self.n_arguments + 1) * sizeof(Argument))
         if self.arguments == NULL:
             raise MemoryError()
         for index, type_ in enumerate(self.argument_types):
+            self.arguments[index].access = ACCESS.get(program.cells[index].access, READ)
             self.arguments[index].typenum = -1
             self.arguments[index].plain_float = False
             if type_.layout is None:
@@ -136,32 +164,81 @@ cdef class Callable:
         return listing(self.program)
 
     # ---- slow paths ------------------------------------------------------------------------------------------------
+    def call(self, positional, named):
+        """A call of a subclass that needs more than arguments; see ``indirect`` and ``has_states``."""
+        return self.evaluate(positional, named)
+
+    def evaluate(self, tuple positional, dict named):
+        """A call that is not simply positional and complete: keywords, defaults, ``output_subset``."""
+        cdef int index
+        cdef list subset = None
+        cdef list arranged
+        cdef Frame frame
+        if "output_subset" in named:
+            named = dict(named)
+            subset = self._chosen(named.pop("output_subset"))
+        arranged = self._arrange(positional, named)
+        frame = self._idle_frame()
+        frame.kept.append(arranged)
+        for index in range(self.n_arguments):
+            self._bind(frame, index, arranged[index])
+        run(self, frame)
+        return self._finish(frame) if subset is None else self._finish_some(frame, subset)
+
+    cdef list _chosen(self, subset):
+        """``output_subset`` as positions of results."""
+        cdef list chosen = []
+        if subset is None:
+            return None
+        for item in subset:
+            if self.keys is not None:
+                if item not in self.keys:
+                    raise ValueError(f"output_subset: {item!r} is no key of the outputs of {self._title()}; "
+                                     f"there are {self.keys}")
+                chosen.append(self.keys.index(item))
+                continue
+            if not isinstance(item, INTEGERS) or not -self.program.n_results <= item < self.program.n_results:
+                raise IndexError(f"output_subset: {self._title()} has {self.program.n_results} outputs, "
+                                 f"none at {item!r}")
+            chosen.append(item)
+        return chosen
+
+    def _title(self):
+        return f"phintys function with name {self.name!r}" if self.name else "phintys function"
+
+    def position_of(self, index):
+        """The number that the caller knows argument ``index`` by."""
+        return index
+
+    def refuse_keyword(self, name):
+        """Raise: no argument has this name, or several have."""
+        raise TypeError(f"Unknown input or state: {name!r}. The {self._title()} has {self._describe_arguments()}")
+
     cdef object _arrange(self, tuple positional, dict named):
         """Positional, named and default values in order, or TypeError."""
         cdef list values = list(positional)
         cdef int index
-        title = f"phintys function with name {self.name!r}" if self.name else "phintys function"
         if len(values) > self.n_arguments:
-            raise TypeError(f"Too many parameter passed to {title}: it takes {self.n_arguments}, "
+            raise TypeError(f"Too many parameter passed to {self._title()}: it takes {self.n_arguments}, "
                             f"{len(values)} were given")
         values += [MISSING] * (self.n_arguments - len(values))
         for name, value in named.items():
             if name not in self.positions:
-                raise TypeError(f"Unknown input or state: {name!r}. The {title} has {self._describe_arguments()}")
+                self.refuse_keyword(name)
             index = self.positions[name]
             if index < len(positional):
-                raise TypeError(f"Tried to provide value for implicit or already given input {name!r} "
-                                f"(argument {index}) of {title}")
-            values[index] = value
-        missing = []
-        for index in range(self.n_arguments):
+                raise TypeError(f"Multiple values for input: {name!r} (argument {self.position_of(index)}) of "
+                                f"{self._title()}")
+            values[index] = self._convert(index, value) if self.trust_input else value
+        cdef list missing = []
+        for index in range(len(positional), self.n_arguments):
             if values[index] is MISSING:
-                if self.defaults[index] is None:
-                    missing.append(f"{index}: {self._argument_title(index)}")
+                if self.default_values[index] is None:
+                    missing.append(f"{self.position_of(index)}: {self._argument_title(index)}")
                 else:
-                    values[index] = self.defaults[index][0]
+                    values[index] = self.default_values[index].taken()
         if missing:
-            raise TypeError(f"Missing required input: {', '.join(missing)}. The {title} has "
+            raise TypeError(f"Missing required input: {', '.join(missing)}. The {self._title()} has "
                             f"{self._describe_arguments()}; {len(positional) + len(named)} were given")
         return values
 
@@ -182,17 +259,32 @@ cdef class Callable:
             converted = converted.astype(type_.numpy_dtype)
         return converted
 
+    cdef object _trusted(self, int index, value):
+        """A value that the caller vouches for, as an array of exactly the declared type, or an error."""
+        if self.arguments[index].typenum < 0:
+            return value
+        try:
+            if not isinstance(value, cnp.ndarray):
+                raise ValueError("trust_input is set, so expected an ndarray")
+            value = value.view(cnp.ndarray)             # of subclasses, such as numpy.memmap
+            if not fits(&self.arguments[index], value):
+                raise ValueError("trust_input is set, so the array must have exactly the declared type")
+        except ValueError as error:
+            raise argument_error(error, self, index, value) from None
+        return value
+
     cdef int _bind(self, Frame frame, int index, value) except -1:
         """Make argument ``index``'s cell look at ``value``."""
         cdef Cell* cell = &frame.cells[index]
         cdef Argument* argument = &self.arguments[index]
         if not fits(argument, value):
-            if argument.plain_float and PyFloat_CheckExact(value):
+            if (argument.plain_float and argument.access == READ and not self.trust_input
+                    and PyFloat_CheckExact(value)):
                 cell.value[0] = PyFloat_AS_DOUBLE(value)
                 cell.data = <char*>cell.value
                 cell.object = NULL
                 return 0
-            value = self._convert(index, value)
+            value = self._trusted(index, value) if self.trust_input else self._convert(index, value)
             frame.kept.append(value)
         if argument.typenum < 0:
             Py_INCREF(value)
@@ -201,25 +293,80 @@ cdef class Callable:
             cell.data = <char*>cell.value
             return 0
         look_at(cell, value)
+        if argument.access != READ:
+            self._hold(frame, index, value)
+        return 0
+
+    cdef int _hold(self, Frame frame, int index, value) except -1:
+        """Hold the memory of an argument that results may show, or that may be overwritten.
+
+        To be overwritten it must be writeable, and nothing else may look at it: no buffer of ours besides the
+        array's, no container, no other argument (see ``_part``). Else a copy is overwritten.
+        """
+        cdef Cell* cell = &frame.cells[index]
+        if self.arguments[index].access == HELD:
+            cell_hold_array(&frame.machine.context, cell, value)
+            return 0
+        if (not cnp.PyArray_ISWRITEABLE(value) or is_held_by_another(None, value)
+                or (buffer_behind(value) != NULL and buffer_references(buffer_behind(value)) > 1)):
+            value = value.copy()
+            cell.object = NULL
+        cell_give_array(&frame.machine.context, cell, value)
+        return 0
+
+    cdef int _await_whole(self, Frame frame) except -1:
+        """Wait for commits that are writing to what the program reads."""
+        try:
+            wait_until_whole(self.code.loaded, self.code.n_loaded)
+        except BaseException:
+            give_up(self.code.updated, self.code.n_updated)
+            raise
+        return 0
+
+    cdef int _part(self, Frame frame) except -1:
+        """Copy arguments that may be overwritten and overlap others."""
+        cdef int index, other
+        for index in range(self.n_arguments):
+            if self.arguments[index].access == MUTABLE:
+                for other in range(self.n_arguments):
+                    if (other != index and self.arguments[other].typenum >= 0
+                            and overlap(span_of_cell(&frame.cells[index]), span_of_cell(&frame.cells[other]))):
+                        value = array_of(&frame.cells[index]).copy()
+                        frame.cells[index].object = NULL
+                        cell_give_array(&frame.machine.context, &frame.cells[index], value)
+                        break
         return 0
 
     cdef object _finish(self, Frame frame):
         """The results in the form the user asked for."""
         cdef object result
-        cdef int index
         if self.unpack == UNPACK_SINGLE:
             result = taken(frame, 0)
         else:
-            result = PyList_New(frame.n_results)
-            for index in range(frame.n_results):
-                PyList_SET_ITEM(result, index, steal(frame, index))
+            result = all_taken(frame)
+        self._put_back(frame)
+        if self.unpack == UNPACK_DICT:
+            return dict(zip(self.keys, result))
+        return None if self.unpack == UNPACK_NONE else result
+
+    cdef object _finish_some(self, Frame frame, list chosen):
+        """The results that ``output_subset`` asks for."""
+        cdef list results = all_taken(frame)
+        self._put_back(frame)
+        if self.unpack == UNPACK_DICT:
+            return {self.keys[position]: results[position] for position in chosen}
+        return [results[position] for position in chosen]
+
+    cdef inline Frame _idle_frame(self):
+        return <Frame>self.frames.pop() if self.frames else self._new_frame()
+
+    cdef inline int _put_back(self, Frame frame) except -1:
+        """The frame is idle again."""
         if frame.kept:
             frame.kept.clear()
         if len(self.frames) < IDLE_FRAMES:
             self.frames.append(frame)
-        if self.unpack == UNPACK_DICT:
-            return dict(zip(self.output_keys, result))
-        return result
+        return 0
 
 
 cdef inline PyObject* steal(Frame frame, int index) noexcept:
@@ -235,7 +382,17 @@ cdef inline object taken(Frame frame, int index):
     return result
 
 
+cdef inline list all_taken(Frame frame):
+    cdef int index
+    cdef list results = PyList_New(frame.n_results)
+    for index in range(frame.n_results):
+        PyList_SET_ITEM(results, index, steal(frame, index))
+    return results
+
+
 MISSING = object()
+INTEGERS = (int, numpy_integer)
+ACCESS = {"held": HELD, "shown": HELD, "mutable": MUTABLE}     # all others are read only
 
 
 cdef inline bint fits(Argument* argument, value):
@@ -265,39 +422,54 @@ cdef inline void look_at(Cell* cell, value):
         cell.strides[axis] = strides[axis]
 
 
+cdef object array_of(Cell* cell):
+    """The array behind an argument that is held."""
+    return <object>cell.buffer.owner
+
+
 cdef object enter(PyObject* self_pointer, PyObject** arguments, size_t count, PyObject* names):
     """The vectorcall entry."""
     cdef Callable self = <Callable>self_pointer
     cdef Py_ssize_t given = PyVectorcall_NARGS(count)
     cdef int index
     cdef Frame frame
-    cdef list arranged
-    if self.frames:
-        frame = <Frame>self.frames.pop()
-    else:
-        frame = self._new_frame()
-    if names == NULL and given == self.n_arguments:
-        for index in range(self.n_arguments):
-            self._bind(frame, index, <object>arguments[index])
-    else:
-        arranged = arrange(self, arguments, given, names)
-        frame.kept.append(arranged)
-        for index in range(self.n_arguments):
-            self._bind(frame, index, arranged[index])
-    if execute(&frame.machine) < 0:
-        fail(self, frame)
+    if self.indirect or names != NULL or given != self.n_arguments:
+        return enter_slowly(self, arguments, given, names)
+    frame = self._idle_frame()
+    for index in range(self.n_arguments):
+        self._bind(frame, index, <object>arguments[index])
+    run(self, frame)
     return self._finish(frame)
 
 
-cdef list arrange(Callable self, PyObject** arguments, Py_ssize_t given, PyObject* names):
-    """The arguments of a call that is not simply positional and complete."""
+cdef inline int run(Callable self, Frame frame) except -1:
+    """Run the program on arguments that are bound."""
+    if self.n_mutable > 0:
+        self._part(frame)
+    if self.n_lent > 0:
+        check_lent(frame)
+    if self.code.n_updated > 0:
+        claim(self.code.updated, self.code.n_updated)
+    if changes_in_progress > 0:
+        self._await_whole(frame)
+    if execute(&frame.machine) < 0:
+        fail(self, frame)
+    if self.code.n_updated > 0:
+        give_up(self.code.updated, self.code.n_updated)
+    return 0
+
+
+cdef object enter_slowly(Callable self, PyObject** arguments, Py_ssize_t given, PyObject* names):
+    """A call that is not simply positional and complete, or ``indirect``."""
     cdef Py_ssize_t index
     cdef dict named = {}
     cdef tuple positional = tuple([<object>arguments[index] for index in range(given)])
     if names != NULL:
         for index in range(PyTuple_GET_SIZE(<object>names)):
             named[<object>PyTuple_GET_ITEM(<object>names, index)] = <object>arguments[given + index]
-    return self._arrange(positional, named)
+    if self.indirect or self.has_states:
+        return self.call(positional, named)
+    return self.evaluate(positional, named)
 
 
 cdef int raise_pending() except -1:
@@ -308,6 +480,7 @@ cdef int raise_pending() except -1:
 cdef int fail(Callable self, Frame frame) except -1:
     """Clean up after a failed run and raise what happened, with the node it happened in."""
     cdef int position = <int>(frame.machine.at - frame.machine.code)
+    give_up(self.code.updated, self.code.n_updated)
     try:
         raise_pending()
     except BaseException as error:
@@ -360,4 +533,4 @@ def apply_pool_limit(mebibytes):
 
 
 config.on_change("pool_limit", apply_pool_limit)
-apply_pool_limit(config.pool_limit)
+config.on_change("stress", set_stress)

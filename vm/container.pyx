@@ -2,21 +2,54 @@
 
 A container is a cell with an owner. LOAD makes a frame's cell look at its buffer and pins it by a reference, so whoever
 replaces the value meanwhile cannot free it; STORE moves a buffer in and cannot fail. Both run under the GIL.
+
+* No two containers ever hold memory that overlaps: what would alias another container is copied.
+* A value is overwritten where it stands only when nobody else refers to its memory. An array that ``get(borrow=True)``
+  has handed out refers to it and so keeps the value it had; memory that a user lent is left alone until the user has
+  dropped the array.
+* Whoever replaces a value claims the container first and so waits for running updates; whoever reads waits only while a
+  commit is writing.
 """
 cimport numpy as cnp
 from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 from numpy cimport npy_intp
 
 from phintys.vm.abi cimport (
-    CELL_OBJECT, INLINE_BYTES, Cell, Context, allocate, cell_borrow_array, cell_hold_array, cell_init, cell_to_array,
-    context_clear, context_init, drop)
-from phintys.vm.pool cimport buffer_release, buffer_retain
+    CELL_OBJECT, INLINE_BYTES, Cell, Context, Span, allocate, cell_hold_array, cell_init, cell_is_contiguous,
+    cell_to_array, context_clear, context_init, drop, overlap, owner_is_alone, span_of, span_of_cell)
+from phintys.vm.claims cimport (
+    Claim, begin_change, changes_in_progress, claim, end_change, give_up, wait_until_whole)
+from phintys.vm.pool cimport FOREIGN, GIVEN, buffer_references, buffer_release, buffer_retain
+
+from phintys.vm.container_storage import storage_of
 
 cnp.import_array()
 
 
+# ---- which memory containers hold ------------------------------------------------------------------------------------
+cdef void* first_holder = NULL      # a list of all containers of arrays; changed under the GIL
+
+
+cdef inline Span span_of_array(cnp.ndarray array) noexcept:
+    return span_of(<char*>cnp.PyArray_DATA(array), cnp.PyArray_NDIM(array), cnp.PyArray_DIMS(array),
+                   cnp.PyArray_STRIDES(array), <int>cnp.PyArray_ITEMSIZE(array))
+
+
+cdef bint is_held_by_another(Container asking, cnp.ndarray array) noexcept:
+    cdef Span wanted = span_of_array(array)
+    cdef void* holder = first_holder
+    cdef Cell* cell
+    while holder != NULL:
+        cell = &(<Container>holder).cell
+        if cell.buffer != NULL and holder != <void*>asking and overlap(wanted, span_of_cell(cell)):
+            return True
+        holder = (<Container>holder).next
+    return False
+
+
+# ---- containers ------------------------------------------------------------------------------------------------------
 cdef class Container:
     """Storage of one value.
 
@@ -46,19 +79,27 @@ cdef class Container:
         if self.dimensions == NULL:
             raise MemoryError()
         cell_init(&self.cell, typenum, ndim, self.dimensions)
+        self.claim.container = <PyObject*>self
         if type.layout is None:
             self.cell.flags = CELL_OBJECT
+        else:
+            enlist(self)
 
     def __init__(self, type, value=None, name=None, readonly=False, strict=False, allow_downcast=None):
         self.set(type.filter(value, strict=strict, allow_downcast=allow_downcast))
 
     def __dealloc__(self):
+        strike_off(self)
         drop(&self.context, &self.cell)
         context_clear(&self.context)
         free(self.dimensions)
 
     def get(self, borrow=False):
-        """The value: a copy, or the memory itself when ``borrow``."""
+        """The value: a copy, or the memory itself when ``borrow``.
+
+        An array that was borrowed keeps its value when the container gets another one.
+        """
+        self._wait_until_whole()
         if self.cell.flags & CELL_OBJECT:
             if self.cell.object == NULL:
                 return None
@@ -69,6 +110,10 @@ cdef class Container:
             if borrow or self.cell.buffer == NULL:
                 return owner
         return owner if borrow else owner.copy()
+
+    cdef int _wait_until_whole(self) except -1:
+        cdef Claim* mine = &self.claim
+        return wait_until_whole(&mine, 1) if changes_in_progress else 0
 
     def _copied(self, value):
         import copy
@@ -94,18 +139,68 @@ cdef class Container:
         return array
 
     def set(self, value, borrow=False):
-        """Replace the value by one that ``type.filter`` has accepted; copy it unless ``borrow``."""
-        cdef PyObject* old
+        """Replace the value by one that ``type.filter`` has accepted; waits for running updates.
+
+        Parameters
+        ----------
+        value : object
+        borrow : bool
+            Use the memory of ``value`` itself. Memory that is read-only, unaligned, in another byte order or held by
+            another container is copied all the same. Lent memory is overwritten by updates only once its lender has
+            dropped the array. Without ``borrow``, a value of the same shape is copied into the container's own memory
+            when nobody else refers to it.
+        """
+        cdef Claim* mine = &self.claim
         if self.cell.flags & CELL_OBJECT:
             value = value if borrow else self._copied(value)
-            old = self.cell.object
-            Py_INCREF(value)
-            self.cell.object = <PyObject*>value
-            Py_XDECREF(old)
-        elif borrow:
-            cell_hold_array(&self.context, &self.cell, value)
-        else:
-            self._copy_in(value)
+        elif not fits(&self.cell, value):
+            raise TypeError(f"a container of type {self.type} cannot hold {type(value)} as it is: {value!r}")
+        claim(&mine, 1)
+        try:
+            if self.cell.flags & CELL_OBJECT:
+                self._set_object(value)
+            elif borrow and cnp.PyArray_ISBEHAVED(value) and not is_held_by_another(self, value):
+                cell_hold_array(&self.context, &self.cell, value)
+                if self.cell.buffer.size_class == GIVEN:
+                    self.cell.buffer.size_class = FOREIGN           # it was given to one call only
+            elif not self._overwrite(value):
+                self._copy_in(value)
+        finally:
+            give_up(&mine, 1)
+
+    cdef int _set_object(self, value) except -1:
+        cdef PyObject* old = self.cell.object
+        Py_INCREF(value)
+        self.cell.object = <PyObject*>value
+        Py_XDECREF(old)
+        return 0
+
+    cdef bint _is_alone(self) noexcept:
+        """Whether nobody else can see the memory, which is in C order."""
+        return (self.cell.buffer != NULL and buffer_references(self.cell.buffer) == 1
+                and (self.cell.buffer.owner == NULL or owner_is_alone(self.cell.buffer))
+                and cell_is_contiguous(&self.cell))
+
+    cdef bint _overwrite(self, value) except -1:
+        """Copy into the memory of the old value, if that has the same shape and is the container's alone."""
+        cdef Claim* mine = &self.claim
+        cdef cnp.ndarray target
+        cdef bint alone
+        cdef int axis
+        for axis in range(self.cell.ndim):
+            if cnp.PyArray_DIM(value, axis) != self.cell.shape[axis]:
+                return False
+        if not self._is_alone() or overlap(span_of_cell(&self.cell), span_of_array(value)):
+            return False
+        begin_change(&mine, 1)                      # copying leaves the GIL
+        try:
+            alone = self._is_alone()
+            if alone:
+                target = over_memory(&self.cell)
+                cnp.PyArray_CopyInto(target, value)
+        finally:
+            end_change(&mine, 1)
+        return alone
 
     cdef int _copy_in(self, value) except -1:
         """Copy into fresh memory first, so that a failure leaves the old value."""
@@ -113,9 +208,8 @@ cdef class Container:
         cdef npy_intp dimensions[2 * 64]
         cell_init(&fresh, self.cell.typenum, self.cell.ndim, dimensions)
         allocate(&self.context, &fresh, cnp.PyArray_DIMS(value))
-        cdef cnp.ndarray target = cnp.PyArray_SimpleNewFromData(fresh.ndim, fresh.shape, fresh.typenum, fresh.data)
         try:
-            cnp.PyArray_CopyInto(target, value)
+            cnp.PyArray_CopyInto(over_memory(&fresh), value)
         except BaseException:
             drop(&self.context, &fresh)
             raise
@@ -182,13 +276,50 @@ cdef class Container:
     @property
     def storage(self):
         """A one-element list with the value, as Theano's containers have."""
-        return [self.get(borrow=True)]
+        return storage_of(self)
 
     def __repr__(self):
         return f"<{self.get(borrow=True)!r}>"
 
     def __reduce__(self):
-        return Container, (self.type, self.get(), self.name, self.readonly, self.strict, self.allow_downcast)
+        return restored, (self.type, self.get(borrow=True), self.name, self.readonly, self.strict, self.allow_downcast)
+
+
+def restored(type, value, name, readonly, strict, allow_downcast):
+    """A container from its pickle, or a copy of one; objects in it keep their identity inside one pickle."""
+    container = Container.__new__(Container, type, None, name, readonly, strict, allow_downcast)
+    container.set(value, borrow=True)
+    return container
+
+
+cdef void enlist(Container container) noexcept:
+    """Add it to the list of all containers of arrays."""
+    global first_holder
+    container.next = first_holder
+    if first_holder != NULL:
+        (<Container>first_holder).previous = <void*>container
+    first_holder = <void*>container
+
+
+cdef void strike_off(Container container) noexcept:
+    global first_holder
+    if container.previous != NULL:
+        (<Container>container.previous).next = container.next
+    elif first_holder == <void*>container:
+        first_holder = container.next
+    if container.next != NULL:
+        (<Container>container.next).previous = container.previous
+
+
+cdef bint fits(Cell* cell, value) noexcept:
+    """Whether the value is an array of the cell's dtype and rank."""
+    return (type(value) is cnp.ndarray and cnp.PyArray_NDIM(value) == cell.ndim
+            and cnp.PyArray_TYPE(value) == cell.typenum)
+
+
+cdef cnp.ndarray over_memory(Cell* cell):
+    """An array over the memory of a cell in C order, which the caller keeps alive."""
+    return cnp.PyArray_SimpleNewFromData(cell.ndim, cell.shape, cell.typenum, cell.data)
 
 
 cdef void copy_object(Cell* target, Cell* source) noexcept with gil:
@@ -206,3 +337,41 @@ cdef void move_object(Cell* cell, Cell* source) noexcept with gil:
     source.object = NULL
     source.data = NULL
     Py_XDECREF(old)
+
+
+cdef class Claimed:
+    """``with Claimed(containers):`` no call of another thread updates them meanwhile, and none that does is running.
+
+    Parameters
+    ----------
+    containers : iterable of Container
+        Claimed in the order that calls of functions follow.
+    """
+    cdef list containers
+    cdef Claim** claims
+    cdef int count
+
+    def __init__(self, containers):
+        cdef Container container
+        cdef dict by_address = {}
+        for container in containers:
+            by_address[<size_t>&container.claim] = container
+        self.containers = [by_address[address] for address in sorted(by_address)]
+        self.count = 0
+        free(self.claims)
+        self.claims = <Claim**>malloc((len(self.containers) + 1) * sizeof(Claim*))
+        if self.claims == NULL:
+            raise MemoryError()
+        for container in self.containers:
+            self.claims[self.count] = &container.claim
+            self.count += 1
+
+    def __dealloc__(self):
+        free(self.claims)
+
+    def __enter__(self):
+        claim(self.claims, self.count)
+        return self
+
+    def __exit__(self, *exception):
+        give_up(self.claims, self.count)

@@ -2,15 +2,18 @@
 
 An op calls ``emitter.kernel(kernel, node)`` (with ``inputs=`` when its kernel reads only some) or
 ``emitter.call(node)``; the linker itself emits loads, copies, results and stores. Instructions are tuples
-``(name, flags, n, a, b, cells, node)`` whose ``cells`` are not yet in the operand pool.
+``(name, flags, n, a, b, cells, node, remark)`` whose ``cells`` are not yet in the operand pool; a remark says why, for
+listings.
 """
+from phintys.vm.inner_code import lower_graph
 
 
 class Emitter:
-    """Collects symbolic instructions; ``cell_of`` maps each variable to its cell."""
+    """Collects symbolic instructions; ``cell_of`` maps each variable to its cell, ``cells`` has their layouts."""
 
-    def __init__(self, cell_of):
+    def __init__(self, cell_of, cells):
         self.cell_of = cell_of
+        self.cells = cells
         self.code = []
         self.kernels = []
         self._kernel_number = {}
@@ -23,11 +26,15 @@ class Emitter:
             number = self._kernel_number[id(kernel)] = len(self.kernels)
             self.kernels.append(kernel)
         inputs = node.inputs if inputs is None else inputs
-        self.code.append(("KERNEL", 0, len(inputs), number, 0, self._operands(inputs, node.outputs), node))
+        self.code.append(("KERNEL", 0, len(inputs), number, 0, self._operands(inputs, node.outputs), node, ""))
 
     def call(self, node):
         """Run the op's Python ``perform``."""
-        self.code.append(("CALL", 0, len(node.inputs), 0, 0, self._operands(node.inputs, node.outputs), node))
+        self.code.append(("CALL", 0, len(node.inputs), 0, 0, self._operands(node.inputs, node.outputs), node, ""))
+
+    def graph(self, fgraph, node):
+        """Run an optimised graph that the op holds: its inputs and outputs are those of the node."""
+        lower_graph(self, fgraph, node)
 
     def _operands(self, inputs, outputs):
         cell_of = self.cell_of
@@ -35,25 +42,31 @@ class Emitter:
 
     # ---- for the linker -----------------------------------------------------------------------------------------
     def load(self, cell, container):
-        self.code.append(("LOAD", 0, 0, cell, container, (), None))
+        self.code.append(("LOAD", 0, 0, cell, container, (), None, ""))
 
-    def copy(self, target, source):
-        self.code.append(("COPY", 0, 0, target, source, (), None))
+    def copy(self, target, source, reason="", node=None):
+        self.code.append(("COPY", 0, 0, target, source, (), node, reason))
 
     def own(self, cell):
-        self.code.append(("OWN", 0, 0, cell, 0, (), None))
+        self.code.append(("OWN", 0, 0, cell, 0, (), None, ""))
 
     def drop(self, cells):
-        self.code.append(("DROP", 0, 0, 0, 0, cells, None))
+        self.code.append(("DROP", 0, 0, 0, 0, cells, None, ""))
 
     def result(self, cells, flags):
-        self.code.append(("RESULT", flags, 0, 0, 0, cells, None))
+        self.code.append(("RESULT", flags, 0, 0, 0, cells, None, ""))
+
+    def prepare(self, instruction):
+        self.code.append(("PREPARE", *instruction[1:]))
 
     def commit(self):
-        self.code.append(("COMMIT", 0, 0, 0, 0, (), None))
+        self.code.append(("COMMIT", 0, 0, 0, 0, (), None, ""))
+
+    def run(self, instruction):
+        self.code.append(("RUN", *instruction[1:]))
 
     def store(self, container, cell):
-        self.code.append(("STORE", 0, 0, container, cell, (), None))
+        self.code.append(("STORE", 0, 0, container, cell, (), None, ""))
 
     def halt(self):
-        self.code.append(("HALT", 0, 0, 0, 0, (), None))
+        self.code.append(("HALT", 0, 0, 0, 0, (), None, ""))

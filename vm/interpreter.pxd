@@ -3,6 +3,7 @@ from cpython.ref cimport PyObject
 from numpy cimport npy_intp
 
 from phintys.vm.abi cimport Cell, Context
+from phintys.vm.claims cimport Claim
 
 cdef packed struct Instruction:
     unsigned char op
@@ -20,6 +21,10 @@ cdef struct Machine:                # one running call, in C
     PyObject** kernels
     PyObject** containers
     void* released                  # the thread state, while the GIL is released
+    Claim** claims                  # of the containers that the program updates, by address
+    int n_claims
+    bint long_commit                # what was prepared for the commit is worth leaving the GIL
+    bint changing                   # the commit has left the GIL
     double looked                   # when signals were looked at, in seconds; set while the GIL is released
     PyObject* frame                 # the Frame, borrowed
     Context context
@@ -31,7 +36,13 @@ cdef class Code:
     cdef int n_instructions, n_cells, n_operands, n_dimensions
     cdef PyObject** kernels
     cdef PyObject** containers
+    cdef Claim** updated            # of the containers that STORE writes, by address
+    cdef Claim** loaded             # of those that LOAD reads
+    cdef int n_updated, n_loaded, n_arguments
+    cdef int first_result           # where the cells of the results stand in the operand pool
+    cdef list lent                  # which results are lent
     cdef list kept
+    cdef int _find_claims(self) except -1
 
 cdef class Frame:
     cdef Code code
@@ -39,11 +50,14 @@ cdef class Frame:
     cdef Cell* cells
     cdef npy_intp* dimensions
     cdef PyObject** results         # what RESULT made: strong references until the call ends
-    cdef PyObject** recycled        # small results of earlier calls, taken again once nobody else has them
+    cdef PyObject** recycled        # results of earlier calls: small ones, taken again once dropped, and lent ones
     cdef int n_results
     cdef list kept                  # converted arguments, alive for the call
     cdef int _add_cell(self, Cell* cell, layout, npy_intp* dimensions) except -1
+    cdef int _find_donors(self) except -1
 
 cdef int execute(Machine* machine) noexcept nogil
 cdef int reset(Frame frame) except -1
 cdef void forget_results(Frame frame) noexcept
+cdef int check_lent(Frame frame) except -1
+cdef int copy_memory(Context* context, Cell* target, Cell* source) except -1 nogil

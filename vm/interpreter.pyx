@@ -3,20 +3,24 @@
 A ``Code`` is a Program in C arrays. A ``Frame`` is everything one running call changes: cells, their shapes, free
 lists, scratch memory. The loop has no Python object, no lock and no allocation per instruction of its own. It starts
 with the GIL held; the first kernel whose ``prepare`` says that its work is long makes it leave the GIL, and it takes it
-back where Python is needed: at CALL, RESULT and COMMIT. Between long kernels it looks at signals every 100 ms.
+back where Python is needed: at CALL, PREPARE, RESULT and COMMIT. Between long kernels it looks at signals every 100 ms.
+A commit whose kernels are long leaves the GIL too; its containers are marked as changing meanwhile.
 """
 cimport numpy as cnp
 from cpython.exc cimport PyErr_SetString
 from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdlib cimport calloc, free, malloc, qsort
 from libc.string cimport memcpy
 from numpy cimport npy_intp
 
 from phintys.vm.abi cimport (
-    CELL_OBJECT, CELL_READONLY, RESULT_COPY_BYTES, Cell, Context, Kernel, allocate, cell_borrow_array, cell_hold_array,
-    cell_init, cell_is_contiguous, cell_size, cell_to_array, cell_to_result, context_clear, context_init, drop)
+    CELL_LENT, CELL_OBJECT, CELL_READONLY, RESULT_COPY_BYTES, Cell, Context, Kernel, Span, allocate, cell_borrow_array,
+    cell_hold_array, cell_init, cell_is_contiguous, cell_size, cell_to_array, cell_to_result, cell_to_view,
+    context_clear, context_init, drop, overlap, owner_is_alone, span_of_cell)
+from phintys.vm.claims cimport Claim, begin_change, end_change
 from phintys.vm.container cimport Container, copy_object
-from phintys.vm.pool cimport buffer_references
+from phintys.vm cimport pool
+from phintys.vm.pool cimport GIVEN, buffer_references
 
 include "opcodes.pxi"
 
@@ -38,6 +42,12 @@ cdef extern from *:
     """
     double phintys_seconds() noexcept nogil
 
+cdef enum:
+    CELL_SHOWN = 16                 # a result that may be a view of what others hold
+    CELL_LATE = 32                  # a result that is read again behind COMMIT
+    KEPT = CELL_READONLY | CELL_LENT | CELL_LATE    # cells that RESULT does not empty
+    WASTE = 4096                    # bytes that a value to be stored may hold in vain
+
 cdef double SIGNAL_SECONDS = 0.1    # a call that works without the GIL looks at signals this often
 
 cdef extern from *:
@@ -55,9 +65,22 @@ cdef extern from *:
             if (PyArray_DIM(array, axis) != shape[axis]) return 0;
         return 1;
     }
+    /* An array over pool memory, as it was made. */
+    static inline int phintys_is_view_of(PyObject* object, char* data, int typenum, int ndim, const npy_intp* shape) {
+        PyArrayObject* array = (PyArrayObject*)object;
+        const int flags = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED | NPY_ARRAY_WRITEABLE;
+        int axis;
+        if (PyArray_NDIM(array) != ndim || PyArray_TYPE(array) != typenum || PyArray_BYTES(array) != data
+            || (PyArray_FLAGS(array) & ~NPY_ARRAY_F_CONTIGUOUS) != flags || !PyArray_ISNOTSWAPPED(array))
+            return 0;
+        for (axis = 0; axis < ndim; axis++)
+            if (PyArray_DIM(array, axis) != shape[axis]) return 0;
+        return 1;
+    }
     static inline void* phintys_data(PyObject* object) { return PyArray_DATA((PyArrayObject*)object); }
     """
     bint phintys_is_untouched(PyObject*, int, int, const npy_intp*) noexcept
+    bint phintys_is_view_of(PyObject*, char*, int, int, const npy_intp*) noexcept
     void* phintys_data(PyObject*) noexcept
     int Py_REFCNT(void*)
 
@@ -92,11 +115,41 @@ cdef class Code:
         self.n_cells = len(program.cells)
         self.n_operands = len(program.pool)
         self.n_dimensions = sum([2 * layout.ndim for layout in program.cells])
+        self.n_arguments = program.n_arguments
+        self.lent = [index for index, layout in enumerate(program.result_cells()) if layout.access == "lent"]
+        self._find_claims()
+
+    cdef int _find_claims(self) except -1:
+        """The claims of all containers that are read, and that are updated."""
+        cdef int index
+        self.updated = <Claim**>malloc((self.n_instructions + 1) * sizeof(Claim*))
+        self.loaded = <Claim**>malloc((self.n_instructions + 1) * sizeof(Claim*))
+        if self.updated == NULL or self.loaded == NULL:
+            raise MemoryError()
+        for index in range(self.n_instructions):
+            if self.instructions[index].op == OP_STORE:
+                self.updated[self.n_updated] = &(<Container>self.containers[self.instructions[index].a]).claim
+                self.n_updated += 1
+            elif self.instructions[index].op == OP_RESULT:
+                self.first_result = self.instructions[index].b
+            elif self.instructions[index].op == OP_LOAD:
+                self.loaded[self.n_loaded] = &(<Container>self.containers[self.instructions[index].b]).claim
+                self.n_loaded += 1
+        qsort(self.updated, self.n_updated, sizeof(Claim*), by_address)
+        return 0
 
     def __dealloc__(self):
+        free(self.updated)
+        free(self.loaded)
         free(self.instructions)
         free(self.kernels)
         free(self.containers)
+
+
+cdef int by_address(const void* first, const void* second) noexcept nogil:
+    cdef Claim* left = (<Claim**>first)[0]
+    cdef Claim* right = (<Claim**>second)[0]
+    return (left > right) - (left < right)
 
 
 cdef class Frame:
@@ -129,7 +182,22 @@ cdef class Frame:
         self.machine.cells = self.cells
         self.machine.kernels = code.kernels
         self.machine.containers = code.containers
+        self.machine.claims = code.updated
+        self.machine.n_claims = code.n_updated
         self.machine.frame = <PyObject*>self
+        self._find_donors()
+
+    cdef int _find_donors(self) except -1:
+        """Cells that may take another's memory; loaded values know the container that they come from."""
+        cdef int index
+        for index, layout in enumerate(self.code.program.cells):
+            if layout.donor is not None:
+                self.cells[index].donor = &self.cells[<int>layout.donor]
+        for index in range(self.code.n_instructions):
+            if self.code.instructions[index].op == OP_LOAD:
+                self.cells[self.code.instructions[index].a].donor = &(
+                    <Container>self.code.containers[self.code.instructions[index].b]).cell
+        return 0
 
     cdef int _add_cell(self, Cell* cell, layout, npy_intp* dimensions) except -1:
         if layout.typenum < 0:
@@ -143,8 +211,9 @@ cdef class Frame:
         cell_init(cell, layout.typenum, layout.ndim, dimensions)
         if layout.kind == "constant":
             cell_borrow_array(cell, layout.value)           # the program keeps the array alive
-        if layout.kind != "value":
+        if layout.kind != "value" and layout.access != "mutable":
             cell.flags = CELL_READONLY
+        cell.flags |= {"lent": CELL_LENT, "shown": CELL_SHOWN, "late": CELL_LATE}.get(layout.access, 0)
         return 0
 
     def __dealloc__(self):
@@ -171,7 +240,10 @@ cdef int reset(Frame frame) except -1:
         if layout.kind != "constant":
             drop(&frame.machine.context, &frame.cells[index])
         index += 1
+    for index in frame.code.lent:
+        take_back(frame, index)
     forget_results(frame)
+    frame.machine.long_commit = False
     return 0
 
 
@@ -218,6 +290,18 @@ cdef int leave_gil(Machine* machine) noexcept nogil:
     return 0
 
 
+cdef void start_change(Machine* machine) noexcept with gil:
+    """Leave the GIL for a long commit. Signals wait: nothing may stop it half-way."""
+    machine.long_commit = False
+    machine.changing = True
+    begin_change(machine.claims, machine.n_claims)
+
+
+cdef void finish_change(Machine* machine) noexcept with gil:
+    machine.changing = False
+    end_change(machine.claims, machine.n_claims)
+
+
 cdef int execute(Machine* machine) noexcept nogil:
     """Run to HALT; answers 0, or -1 with a Python exception set and ``machine.at`` at the culprit. The GIL is held at
     the start and at the end."""
@@ -255,12 +339,26 @@ cdef int execute(Machine* machine) noexcept nogil:
             take_gil(machine)
             if result_step(machine, at) < 0:
                 break
+        elif at.op == OP_PREPARE:
+            take_gil(machine)                               # who else refers to a value may not change from here on
+            worth = prepare(machine.kernels[at.a], context, machine.operands + at.b)
+            if worth < 0:
+                break
+            machine.long_commit |= worth
         elif at.op == OP_COMMIT:
             take_gil(machine)
+            if machine.long_commit:
+                start_change(machine)
+                machine.released = PyEval_SaveThread()
+        elif at.op == OP_RUN:
+            (<Kernel>machine.kernels[at.a]).run(context, machine.operands + at.b)
         elif at.op == OP_STORE:
+            take_gil(machine)
             (<Container>machine.containers[at.a]).store(context, &machine.cells[at.b])
         else:                                               # OP_HALT
             take_gil(machine)
+            if machine.changing:
+                finish_change(machine)
             return 0
         at += 1
     take_gil(machine)
@@ -326,8 +424,9 @@ cdef int own_cell(Machine* machine, const Instruction* at) except -1 nogil:
     cdef int axis
     if cell.flags & CELL_OBJECT or cell.data == <char*>cell.value:
         return 0
-    if (cell.buffer != NULL and cell.buffer.owner == NULL and buffer_references(cell.buffer) == 1
-            and cell_is_contiguous(cell)):
+    if (cell.buffer != NULL and buffer_references(cell.buffer) == 1 and cell_is_contiguous(cell)
+            and (cell.buffer.owner == NULL or (cell.buffer.size_class != GIVEN and owner_is_alone(cell.buffer)))
+            and cell.buffer.capacity <= 2 * <size_t>(cell_size(cell) * cell.itemsize) + WASTE):
         return 0
     fresh = cell[0]
     fresh.buffer, fresh.data = NULL, NULL
@@ -346,17 +445,83 @@ cdef int own_cell(Machine* machine, const Instruction* at) except -1 nogil:
 
 
 cdef object result_of(Cell* cell):
-    """What the user gets: memory nobody else holds is handed over, everything else is copied."""
+    """What the user gets: memory nobody else holds is handed over, everything else is copied unless it is borrowed."""
     if cell.flags & CELL_OBJECT:
         return <object>cell.object if cell.object != NULL else None
-    if cell.buffer != NULL and buffer_references(cell.buffer) != 1:
+    if cell.buffer == NULL:
+        return cell_to_result(cell)
+    if cell.flags & CELL_SHOWN:
+        return cell_to_view(cell)
+    if buffer_references(cell.buffer) != 1:
         return cell_to_array(cell).copy()
+    if cell.buffer.owner != NULL and owner_is_alone(cell.buffer) and is_whole(cell):
+        return <object>cell.buffer.owner
     return cell_to_result(cell)
 
 
+cdef bint is_whole(Cell* cell) noexcept:
+    """Whether the array behind foreign memory is what the cell looks at."""
+    cdef cnp.ndarray array = <cnp.ndarray>cell.buffer.owner
+    cdef int axis
+    if (<char*>cnp.PyArray_DATA(array) != cell.data or cnp.PyArray_NDIM(array) != cell.ndim
+            or cnp.PyArray_TYPE(array) != cell.typenum):
+        return False
+    for axis in range(cell.ndim):
+        if (cnp.PyArray_DIM(array, axis) != cell.shape[axis]
+                or cnp.PyArray_STRIDE(array, axis) != cell.strides[axis]):
+            return False
+    return True
+
+
+cdef object lent_result(Frame frame, int index, Cell* cell):
+    """A result whose memory the next call may use again: the same array, if the memory is the same."""
+    cdef PyObject* array = frame.recycled[index]
+    cdef object fresh
+    if array != NULL and phintys_is_view_of(array, cell.data, cell.typenum, cell.ndim, cell.shape):
+        return <object>array
+    fresh = cell_to_view(cell)
+    Py_XDECREF(array)
+    Py_INCREF(fresh)
+    frame.recycled[index] = <PyObject*>fresh
+    return fresh
+
+
+cdef void take_back(Frame frame, int index) noexcept:
+    """Leave a lent result to those who hold it: its memory is not used again."""
+    cdef PyObject* array = frame.recycled[index]
+    frame.recycled[index] = NULL
+    Py_XDECREF(array)
+
+
+cdef int check_lent(Frame frame) except -1:
+    """Before a call: results lent by the last one, of which more than one user knows, are left to them."""
+    cdef int index
+    cdef PyObject* array
+    for index in frame.code.lent:
+        array = frame.recycled[index]
+        if array != NULL and (Py_REFCNT(array) > 2 or overlaps_argument(frame, array)):
+            take_back(frame, index)
+            drop(&frame.machine.context, frame.machine.operands[frame.code.first_result + index])
+    return 0
+
+
+cdef bint overlaps_argument(Frame frame, PyObject* lent) noexcept:
+    """Whether an argument of the coming call lies in the memory of a lent result."""
+    cdef Cell* cell
+    cdef Span span
+    cdef int index
+    span.low = <char*>phintys_data(lent)
+    span.high = span.low + cnp.PyArray_NBYTES(<cnp.ndarray>lent)        # it is in C order
+    for index in range(frame.code.n_arguments):
+        cell = &frame.cells[index]
+        if not cell.flags & CELL_OBJECT and overlap(span, span_of_cell(cell)):
+            return True
+    return False
+
+
 cdef inline bint is_unused(PyObject* array, Cell* cell) noexcept:
-    """Whether an array of an earlier call is ours alone, as it was made, and of the cell's shape."""
-    return (array != NULL and Py_REFCNT(array) == 1
+    """Whether an array of an earlier call is ours alone (or lent), as it was made, and of the cell's shape."""
+    return (array != NULL and not pool.stress and Py_REFCNT(array) <= (2 if cell.flags & CELL_LENT else 1)
             and phintys_is_untouched(array, cell.typenum, cell.ndim, cell.shape))
 
 
@@ -385,11 +550,14 @@ cdef int take_results(Machine* machine, const Instruction* at) except -1 with gi
     for index in range(at.c):
         cell = operands[index]
         size = RESULT_COPY_BYTES + 1 if cell.flags & CELL_OBJECT else cell_size(cell) * cell.itemsize
-        if size <= RESULT_COPY_BYTES and cell_is_contiguous(cell):
+        if size <= RESULT_COPY_BYTES and not cell.flags & CELL_SHOWN and (
+                cell.buffer == NULL or cell.buffer.size_class != GIVEN) and cell_is_contiguous(cell):
             result = small_result(frame, index, cell, size)
+        elif cell.flags & CELL_LENT and (cell.buffer == NULL or cell.buffer.owner == NULL):
+            result = lent_result(frame, index, cell)
         else:
             result = result_of(cell)
-        if at.flags & RESULT_EMPTIES and cell.ndim and not cell.flags & CELL_READONLY:
+        if at.flags & RESULT_EMPTIES and (cell.ndim or cell.buffer != NULL) and not cell.flags & KEPT:
             drop(&machine.context, cell)
         Py_INCREF(result)
         frame.results[index] = <PyObject*>result
@@ -461,5 +629,6 @@ cdef int call_perform(Machine* machine, const Instruction* at) except -1 with gi
     if len(storage) < n_outputs:
         raise ValueError(f"perform took away some of the {n_outputs} cells for its outputs")
     for index in range(n_outputs):
-        take_output(machine, operands[n_inputs + index], storage[index], node.outputs[index], index in op.view_map)
+        take_output(machine, operands[n_inputs + index], storage[index], node.outputs[index],
+                    index in op.view_map or index in op.destroy_map)
     return 0

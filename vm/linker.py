@@ -1,22 +1,26 @@
-"""From a FunctionGraph to a Program: schedule → cells → lower → collect → assemble → verify.
+"""From a FunctionGraph to a Program: schedule → own → cells → lower → collect → assemble → verify.
 
 Each stage is a function from one small structure to the next; no stage reaches back. A program runs in this order, so
 that a failing call leaves every shared variable as it was: load shared values; compute; make the update values own
-their memory (OWN); hand out the results (RESULT); then, past COMMIT, where nothing can fail, store the updates.
+their memory (OWN); make the results (RESULT); prepare what will be written over old values (PREPARE); then, past COMMIT,
+where nothing can fail, overwrite (RUN) and store the updates. From PREPARE to COMMIT the GIL is never left, so that
+nobody begins to read what is about to be overwritten.
 """
 from array import array
 
 from phintys.graph.variable import Constant
 from phintys.vm.emitter import Emitter
 from phintys.vm.opcodes import NUMBER, RESULT_EMPTIES
+from phintys.vm.ownership import Ownership
 from phintys.vm.program import INSTRUCTION_FORMAT, CellLayout, Program
 from phintys.vm.schedule import schedule
-from phintys.vm.verifier import verify
+from phintys.vm.verifier import ProgramError, verify
 
 OBJECT_TYPENUM = -1        # the layout of a cell that holds a Python object
 
 
-def link(fgraph, n_arguments, containers, updates, n_outputs, allow_gc=True, name=None):
+def link(fgraph, n_arguments, containers, updates, n_outputs, allow_gc=True, name=None, mutable=(), borrowed=(),
+         lent=(), commit=()):
     """Link an optimised graph.
 
     Parameters
@@ -33,35 +37,49 @@ def link(fgraph, n_arguments, containers, updates, n_outputs, allow_gc=True, nam
     allow_gc : bool
         Emit DROPs at the last use of each cell; else frames keep their buffers between calls.
     name : str, optional
+    mutable, borrowed : collection of int
+        Arguments whose memory may be overwritten, or be seen in results that are lent.
+    lent : collection of int
+        Results that the caller borrows.
+    commit : sequence of Apply
+        Nodes that overwrite a shared value by its update, in the order in which they run: behind COMMIT.
 
     Returns
     -------
     Program
     """
-    nodes = schedule(fgraph)
-    cells, cell_of = assign_cells(fgraph, nodes, n_arguments)
+    late = dict.fromkeys(commit)
+    nodes = [node for node in schedule(fgraph) if node not in late]
+    owners = Ownership(fgraph, nodes, late, n_arguments, n_outputs, updates, mutable, borrowed, lent)
+    cells, cell_of = assign_cells(fgraph, [*nodes, *late], n_arguments, owners)
     storage = list(containers)
     number = {id(container): position for position, container in enumerate(storage)}
     for _, container in updates:
         if id(container) not in number:
             number[id(container)] = len(storage)
             storage.append(container)
-    emitter = lower(fgraph, nodes, cells, cell_of, n_arguments, len(containers),
-                    [(position, number[id(container)]) for position, container in updates], n_outputs, allow_gc)
-    code = collect(emitter.code, cells, allow_gc)
-    program = assemble(code, emitter.kernels, cells, storage, n_arguments, n_outputs, allow_gc, name)
+    stored = [(position, number[id(container)]) for position, container in updates]
+    lowering = Lowering(fgraph, cells, cell_of, owners)
+    lowering.load(n_arguments, len(containers), [*nodes, *late])
+    for node in nodes:
+        lowering.lower(node)
+    lowering.finish(late, stored, n_arguments, n_outputs, allow_gc)
+    code = collect(lowering.emitter.code, cells, allow_gc)
+    program = assemble(code, lowering.emitter.kernels, cells, storage, n_arguments, n_outputs, allow_gc, name)
     verify(program)
     return program
 
 
-def assign_cells(fgraph, nodes, n_arguments):
+def assign_cells(fgraph, nodes, n_arguments, owners):
     """One cell a variable: arguments first, then shared values, constants and node outputs as they appear."""
     cells, cell_of = [], {}
 
     def add(variable, kind, value=None):
         typenum, ndim = variable.type.layout or (OBJECT_TYPENUM, 0)
+        donor = owners.donors.get(variable)
         cell_of[variable] = len(cells)
-        cells.append(CellLayout(variable, kind, typenum, ndim, value))
+        cells.append(CellLayout(variable, kind, typenum, ndim, value, None if donor is None else cell_of[donor],
+                                owners.access.get(variable, "")))
 
     def add_leaf(variable):
         if variable not in cell_of:                 # everything else has a cell by now, or the graph is broken
@@ -81,95 +99,140 @@ def assign_cells(fgraph, nodes, n_arguments):
     return cells, cell_of
 
 
-def lower(fgraph, nodes, cells, cell_of, n_arguments, n_shared, updates, n_outputs, allow_gc):
-    """Symbolic code of the whole program, without DROPs."""
-    emitter = Emitter(cell_of)
-    used = _used_shared(fgraph, nodes)
-    for number in range(n_shared):
-        variable = fgraph.inputs[n_arguments + number]
-        if variable in used:
-            emitter.load(cell_of[variable], number)
-    for node in nodes:
-        node.op.lower(emitter, node)
-    stored = _prepare_updates(fgraph, emitter, cells, cell_of, updates)
-    results = _prepare_results(fgraph, emitter, cells, cell_of, {cell for _, cell in stored}, n_outputs)
-    if results:
-        emitter.result(results, RESULT_EMPTIES if allow_gc else 0)
-    if stored:
-        emitter.commit()
+class Lowering:
+    """The symbolic code of one program, without DROPs, while it is made."""
+
+    def __init__(self, fgraph, cells, cell_of, owners):
+        self.fgraph = fgraph
+        self.cells = cells
+        self.cell_of = cell_of
+        self.owners = owners
+        self.emitter = Emitter(cell_of, cells)
+
+    def load(self, n_arguments, n_shared, nodes):
+        """LOAD the shared values that somebody reads."""
+        used = set(self.fgraph.outputs)
+        for node in nodes:
+            used.update(node.inputs)
+        for number in range(n_shared):
+            variable = self.fgraph.inputs[n_arguments + number]
+            if variable in used:
+                self.emitter.load(self.cell_of[variable], number)
+
+    def lower(self, node):
+        """The code of one node; where it is a copy, with the node that needs one."""
+        code = self.emitter.code
+        node.op.lower(self.emitter, node)
+        if code[-1][0] == "COPY" and not code[-1][-1]:
+            code[-1] = (*code[-1][:-1], self._why_copied(node.outputs[0]))
+
+    def _why_copied(self, variable):
+        for reader, position in self.fgraph.clients[variable]:
+            if reader != "output" and any([position in positions for positions in reader.op.destroy_map.values()]):
+                return f"because {reader.op} overwrites it"
+        return "because the graph says so"
+
+    def finish(self, late, updates, n_arguments, n_outputs, allow_gc):
+        """Everything behind the computation; ``late`` are the nodes behind COMMIT."""
+        emitter = self.emitter
+        stored = self._prepare_updates(updates, late, n_arguments)
+        results = self._prepare_results({cell for _, cell in stored}, n_outputs)
+        prepared = [self._kernel_of(node) for node in late]
+        if results:
+            emitter.result(results, RESULT_EMPTIES if allow_gc else 0)
+        for instruction in prepared:
+            emitter.prepare(instruction)
+        if stored:
+            emitter.commit()
+        for instruction in prepared:
+            emitter.run(instruction)
         for container, cell in stored:
             emitter.store(container, cell)
-    emitter.halt()
-    return emitter
+        emitter.halt()
+
+    def _kernel_of(self, node):
+        """The one instruction of a node behind COMMIT, which cannot fail."""
+        code = self.emitter.code
+        length = len(code)
+        node.op.lower(self.emitter, node)
+        instruction, *more = code[length:]
+        del code[length:]
+        if more or instruction[0] != "KERNEL" or self.emitter.kernels[instruction[3]].may_fail:
+            raise ProgramError(f"{node} may fail, and cannot run behind COMMIT")
+        return instruction
+
+    def _prepare_updates(self, updates, late, n_arguments):
+        """Give each update value a cell with memory of its own; answer [(container number, cell)]."""
+        stored, taken = [], set()
+        movable = self._movable(updates, late, n_arguments)
+        for position, container in updates:
+            variable = self.fgraph.outputs[position]
+            cell = self.cell_of[variable]
+            if cell in taken:
+                cell = self._copy(cell, "it is stored twice")
+            elif variable.owner is None and cell not in movable:
+                cell = self._copy(cell, f"it is a{'n' if self.cells[cell].kind == 'argument' else ''} "
+                                        f"{self.cells[cell].kind}{' value' * (self.cells[cell].kind == 'shared')}")
+            elif variable.owner not in late and cell not in movable:
+                self.emitter.own(cell)
+            taken.add(cell)
+            stored.append((container, cell))
+        return stored
+
+    def _movable(self, updates, late, n_arguments):
+        """Cells of old values that can become the new values of others: their variables get new values themselves."""
+        overwritten = {self.owners.root_of(self.owners.donors[variable]) for node in late for variable in node.outputs
+                       if variable in self.owners.donors}
+        inputs, outputs = self.fgraph.inputs, self.fgraph.outputs
+        movable = set()
+        for position, container in updates:
+            if n_arguments + container < len(inputs):
+                old = inputs[n_arguments + container]
+                if outputs[position] is not old and old not in overwritten:
+                    movable.add(self.cell_of[old])
+        return movable
+
+    def _prepare_results(self, stored, n_outputs):
+        """The cells of the results, in order; a cell that is stored too, or appears twice, is copied."""
+        results, taken = [], set()
+        for variable in self.fgraph.outputs[:n_outputs]:
+            cell = self.cell_of[variable]
+            if cell in stored and self.cells[cell].kind == "value":
+                cell = self._copy(cell, "it is stored too")
+            elif cell in taken:
+                cell = self._copy(cell, "it is a result twice")
+            taken.add(cell)
+            results.append(cell)
+        return results
+
+    def _copy(self, source, reason):
+        """A new cell with a copy of the cell ``source``."""
+        self.cells.append(self.cells[source]._replace(kind="value", value=None, donor=None, access=""))
+        self.emitter.copy(len(self.cells) - 1, source, f"because {reason}")
+        return len(self.cells) - 1
 
 
-def _used_shared(fgraph, nodes):
-    used = set(fgraph.outputs)
-    for node in nodes:
-        used.update(node.inputs)
-    return used
-
-
-def _fresh_copy(emitter, cells, source):
-    """A new cell with a copy of the cell ``source``."""
-    layout = cells[source]
-    cells.append(layout._replace(kind="value", value=None))
-    emitter.copy(len(cells) - 1, source)
-    return len(cells) - 1
-
-
-def _prepare_updates(fgraph, emitter, cells, cell_of, updates):
-    """Give each update value a cell with memory of its own; answer [(container number, cell)]."""
-    stored, taken = [], set()
-    for position, container in updates:
-        cell = cell_of[fgraph.outputs[position]]
-        if cells[cell].kind != "value" or cell in taken:
-            cell = _fresh_copy(emitter, cells, cell)
-        else:
-            emitter.own(cell)
-        taken.add(cell)
-        stored.append((container, cell))
-    return stored
-
-
-def _prepare_results(fgraph, emitter, cells, cell_of, stored, n_outputs):
-    """The cells of the results, in order; a cell that is stored too, or appears twice, is copied."""
-    results, taken = [], set(stored)
-    for variable in fgraph.outputs[:n_outputs]:
-        cell = cell_of[variable]
-        if cell in taken:
-            cell = _fresh_copy(emitter, cells, cell)
-        taken.add(cell)
-        results.append(cell)
-    return results
+def touched(instruction):
+    """The cells that a symbolic instruction reads or writes."""
+    name, _flags, _n, a, b, operands, _node, _remark = instruction
+    return {"LOAD": (a,), "OWN": (a,), "COPY": (a, b), "STORE": (b,)}.get(name, operands)
 
 
 def collect(code, cells, allow_gc):
-    """Insert DROPs behind the last use of each cell. Shared values are dropped in any case: they are pinned only."""
+    """Insert DROPs behind the last use of each cell that holds what is not its own, or is not to be kept."""
     last_use = {}
-    for position, (name, _flags, _n, a, b, operands, _node) in enumerate(code):
-        if name in ("KERNEL", "CALL"):
-            for cell in operands:
-                last_use[cell] = position
-        elif name == "COPY":
-            last_use[a] = last_use[b] = position
-        elif name in ("LOAD", "OWN"):
-            last_use[a] = position
-        elif name == "RESULT":
-            empties = _flags & RESULT_EMPTIES
-            for cell in operands:
-                if empties and cells[cell].kind != "shared":
+    for position, instruction in enumerate(code):
+        for cell in touched(instruction):
+            last_use[cell] = position
+        if instruction[0] == "STORE":
+            del last_use[instruction[4]]
+        elif instruction[0] == "RESULT" and instruction[1] & RESULT_EMPTIES:
+            for cell in instruction[5]:
+                if cells[cell].kind == "value" and cells[cell].access != "late":
                     last_use.pop(cell, None)
-                else:
-                    last_use[cell] = position
-        elif name == "STORE":
-            last_use.pop(b, None)
     dying = {}
     for cell, position in last_use.items():
-        layout = cells[cell]
-        if layout.typenum != OBJECT_TYPENUM and layout.ndim == 0:
-            continue
-        if layout.kind == "shared" or (layout.kind == "value" and (allow_gc or layout.typenum == OBJECT_TYPENUM)):
+        if is_dropped(cells[cell], allow_gc):
             dying.setdefault(position, []).append(cell)
     if not dying:
         return code
@@ -177,15 +240,35 @@ def collect(code, cells, allow_gc):
     for position, instruction in enumerate(code):
         collected.append(instruction)
         if position in dying:
-            collected.append(("DROP", 0, 0, 0, 0, sorted(dying[position]), None))
+            collected.append(("DROP", 0, 0, 0, 0, sorted(dying[position]), None, ""))
     return collected
+
+
+def is_dropped(layout, allow_gc):
+    """Whether a cell is emptied behind its last use. Loaded values and views are only pinned: in any case."""
+    is_object = layout.typenum == OBJECT_TYPENUM
+    if layout.kind == "argument":
+        return layout.access in ("held", "shown", "mutable")
+    if layout.kind == "constant" or layout.access == "lent":
+        return False
+    if layout.ndim == 0 and not is_object and layout.donor is None:
+        return False                                # it lives in its cell
+    return allow_gc or is_object or layout.kind == "shared" or is_view(layout.variable)
+
+
+def is_view(variable):
+    """Whether a node made the variable as a view of its input."""
+    node = variable.owner
+    return node is not None and bool(node.op.view_map) and node.outputs.index(variable) in node.op.view_map
 
 
 def assemble(code, kernels, cells, containers, n_arguments, n_results, allow_gc, name):
     """Symbolic code to bytes and operand pool."""
-    pool, binary, nodes = array("i"), bytearray(), []
+    pool, binary, nodes, remarks = array("i"), bytearray(), [], {}
     pack = INSTRUCTION_FORMAT.pack
-    for opcode, flags, n, a, b, operands, node in code:
+    for opcode, flags, n, a, b, operands, node, remark in code:
+        if remark:
+            remarks[len(nodes)] = remark
         nodes.append(node)
         if opcode == "CALL":
             a = len(nodes) - 1                      # N[a]: the node of this very instruction
@@ -193,5 +276,5 @@ def assemble(code, kernels, cells, containers, n_arguments, n_results, allow_gc,
             b = len(pool)
             pool.extend(operands)
         binary += pack(NUMBER[opcode], flags, min(n, 65535), a, b, len(operands))
-    return Program(name=name, code=bytes(binary), pool=pool, kernels=kernels, nodes=nodes, cells=cells,
+    return Program(name=name, code=bytes(binary), pool=pool, kernels=kernels, nodes=nodes, remarks=remarks, cells=cells,
                    containers=containers, n_arguments=n_arguments, n_results=n_results, allow_gc=allow_gc)

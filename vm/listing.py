@@ -1,12 +1,14 @@
 """The disassembler: a program as a text that reads without a manual.
 
 First the cells that exist before the code runs (arguments, shared values, constants), then one line an instruction with
-the operation, the cells it reads and writes, the variables' names, and the user's line. What the opcodes mean is
-printed from their table.
+the operation, the cells it reads and writes, the variables' names, what is overwritten or looked at, and the user's
+line; then whose memory is whose (``memory_notes.py``). What the opcodes mean is printed from their table.
 """
 import os
 
+from phintys.vm.memory_notes import memory_lines, remark_on, remark_on_results
 from phintys.vm.opcodes import NOTES, OPCODES, RESULT_EMPTIES
+from phintys.vm.program import cells_of_inputs
 
 CONSTANT_WIDTH = 40
 
@@ -34,6 +36,7 @@ def listing(program, manual=False):
              f"allow_gc={program.allow_gc}"]
     lines += _leaf_lines(program)
     lines += [_code_line(program, position, instruction) for position, instruction in enumerate(instructions)]
+    lines += memory_lines(program)
     if manual:
         lines += manual_lines()
     return "\n".join(lines) + "\n"
@@ -95,6 +98,9 @@ def _describe_node(program, position, instruction):
     cells = _pool_cells(program, instruction)
     outputs = cells[len(cells) - len(node.outputs):]
     remarks = [variable.name for variable in node.outputs if variable.name]
+    memory = remark_on(program, position, instruction)
+    if memory:
+        remarks.append(f"[{memory}]")
     where = node.outputs[0].where if node.outputs else None
     if where:
         remarks.append(f"{os.path.basename(where[0])}:{where[1]}")
@@ -103,9 +109,7 @@ def _describe_node(program, position, instruction):
 
 def _inputs(program, node, cells):
     """The inputs of a node as its instruction reads them; a constant that its kernel has inside, by its value."""
-    if len(cells) == len(node.inputs) + len(node.outputs):
-        return _cells(cells[:len(node.inputs)])
-    number = {program.cells[cell].variable: cell for cell in cells}
+    number = cells_of_inputs(node, cells[:len(cells) - len(node.outputs)], program.cells)
     return ", ".join([f"C{number[variable]}" if variable in number else _shortened(variable.data.reshape(()))
                       for variable in node.inputs])
 
@@ -119,7 +123,7 @@ def _describe_store(program, position, instruction):
 
 
 def _describe_copy(program, position, instruction):
-    return f"C{instruction.a} := copy of C{instruction.b}", ""
+    return f"C{instruction.a} := copy of C{instruction.b}", program.remarks.get(position, "")
 
 
 def _describe_own(program, position, instruction):
@@ -132,10 +136,11 @@ def _describe_drop(program, position, instruction):
 
 def _describe_result(program, position, instruction):
     habit = "to the caller" if instruction.flags & RESULT_EMPTIES else "to the caller; buffers are kept"
-    return _cells(_pool_cells(program, instruction)), habit
+    return _cells(_pool_cells(program, instruction)), "; ".join([habit, *remark_on_results(program, instruction)])
 
 
 _DESCRIBE = {
-    "KERNEL": _describe_node, "CALL": _describe_node, "LOAD": _describe_load, "STORE": _describe_store,
+    "KERNEL": _describe_node, "CALL": _describe_node, "PREPARE": _describe_node, "RUN": _describe_node,
+    "LOAD": _describe_load, "STORE": _describe_store,
     "COPY": _describe_copy, "OWN": _describe_own, "DROP": _describe_drop, "RESULT": _describe_result,
 }

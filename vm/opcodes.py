@@ -5,8 +5,8 @@ a node, ``S[x]`` a container (a shared variable's storage), ``P[b:b+c]`` a list 
 of the rows gives the numbers; ``setup.py`` writes them for Cython. Adding an opcode: a row here, a case in
 ``interpreter.pyx``, a line in ``emitter.py``, a golden listing in the tests.
 
-Room left for what comes: JUMP and JUMPZ, NEED and BACK (lazy blocks), ALIAS and MOVE (in-place), RESERVE (planned
-slots), SCAN and its TAP, SLOT, PUT, NEXT.
+Room left for what comes: JUMP and JUMPZ, NEED and BACK (lazy blocks), RESERVE (planned slots), SCAN and its TAP, SLOT,
+PUT, NEXT. Overwriting needs no opcode: which cell may take whose memory is written in the cells.
 """
 from collections import namedtuple
 
@@ -16,22 +16,25 @@ Opcode = namedtuple("Opcode", "name operands effect reads writes")
 OPCODES = (
     Opcode("HALT", "", "return", "", ""),
     Opcode("LOAD", "a b", "C[a] := S[b], one buffer, pinned for the call", "", "a"),
-    Opcode("KERNEL", "a b c", "run kernel K[a] on C[P[b:b+c]]: inputs, then outputs", "P", "P"),     # (1)
-    Opcode("CALL", "a b c", "run N[a].op.perform under the GIL on C[P[b:b+c]]", "P", "P"),          # (1) (2)
+    Opcode("KERNEL", "a b c", "run kernel K[a] on C[P[b:b+c]]: inputs, then outputs", "P", "P"),     # (1) (2)
+    Opcode("CALL", "a b c", "run N[a].op.perform under the GIL on C[P[b:b+c]]", "P", "P"),          # (1) (3)
     Opcode("COPY", "a b", "C[a] := C[b] in memory of its own, in C order", "b", "a"),
-    Opcode("OWN", "a", "C[a] is copied unless its memory is its own alone", "a", "a"),               # (3)
-    Opcode("DROP", "b c", "empty C[P[b:b+c]]", "P", ""),                                             # (4)
-    Opcode("RESULT", "b c", "results := C[P[b:b+c]] as arrays; flag 1: the cells are emptied", "P", ""),  # (5)
+    Opcode("OWN", "a", "C[a] is copied unless its memory is its own alone", "a", "a"),               # (4)
+    Opcode("DROP", "b c", "empty C[P[b:b+c]]", "P", ""),                                             # (5)
+    Opcode("PREPARE", "a b c", "as KERNEL up to where something is written: all that can fail", "P", "P"),
+    Opcode("RESULT", "b c", "results := C[P[b:b+c]] as arrays; flag 1: the cells are emptied", "P", ""),  # (6)
     Opcode("COMMIT", "", "from here on nothing can fail: the results exist, the updates are stored", "", ""),
+    Opcode("RUN", "a b c", "the rest of KERNEL, for what was prepared", "P", "P"),                   # (2)
     Opcode("STORE", "a b", "S[a] := C[b], the buffer moves; C[b] is empty", "b", ""),
 )
 
 NOTES = (
     "(1) n says how many of the operands are inputs.",
-    "(2) What perform stores is checked against the declared type, and copied unless nobody else refers to it.",
-    "(3) Decided by the buffer's reference count at run time: arguments, constants, other cells and containers count.",
-    "(4) Emptying an empty cell does nothing. Cells of rank 0 live in the cell and are never dropped.",
-    "(5) An array takes its cell's memory when nobody else holds it, and is a copy otherwise.",
+    "(2) An output with a donor takes that input's memory when nobody else refers to it and the shapes agree.",
+    "(3) What perform stores is checked against the declared type, and copied unless nobody else refers to it.",
+    "(4) Decided by the buffer's reference count at run time: arguments, constants, other cells and containers count.",
+    "(5) Emptying an empty cell does nothing. Cells of rank 0 live in the cell and are never dropped.",
+    "(6) An array takes its cell's memory when nobody else holds it or both sides borrow, and is a copy otherwise.",
 )
 
 NUMBER = {opcode.name: number for number, opcode in enumerate(OPCODES)}

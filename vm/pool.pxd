@@ -3,6 +3,8 @@ from cpython.ref cimport PyObject
 
 cdef enum:
     SMALL_CLASSES = 64         # size classes of small blocks: multiples of 64 bytes up to 4096
+    FOREIGN = -1               # memory of somebody else
+    GIVEN = -2                 # the same, and it may be overwritten
 
 cdef struct Buffer:
     char* data
@@ -10,7 +12,7 @@ cdef struct Buffer:
     long references            # changed atomically
     PyObject* owner            # who keeps foreign memory alive; NULL for pool memory
     Buffer* next               # link of a free list
-    int size_class             # -1: foreign; 1..64: small; 65..112: medium; 0: large
+    int size_class             # FOREIGN, GIVEN; 0: large; 1..64: small; 65..112: medium
 
 cdef extern from * nogil:
     """
@@ -38,3 +40,6 @@ cdef Buffer* buffer_acquire(size_t size) noexcept nogil          # one reference
 cdef Buffer* buffer_of_owner(PyObject* owner) except NULL        # foreign memory; the caller sets data and capacity
 cdef void buffer_give_back(Buffer* buffer) noexcept nogil        # nobody refers to it any more
 cdef void buffer_release(Buffer* buffer) noexcept nogil          # one reference less, and back when it was the last
+
+# `config.stress`: blocks come from the system each time, and are poisoned when nobody refers to them any more.
+cdef bint stress

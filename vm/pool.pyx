@@ -5,6 +5,9 @@ It keeps freed blocks for the next request, because the kernel charges more for 
 eight classes a doubling; above, blocks are whole pages mapped one by one and found by best fit. What the pool keeps is
 bounded by ``set_pool_limit``. It knows neither cells nor programs; frames keep small blocks for themselves, see
 ``abi.pyx``.
+
+Under ``set_stress(True)`` nothing is kept: every block comes from ``malloc`` and goes back filled with poison, so that
+tests, and tools that watch ``malloc``, see each use of memory that nobody holds any more.
 """
 from cpython.ref cimport Py_XDECREF, Py_XINCREF, PyObject
 from libc.stdlib cimport free, malloc
@@ -57,6 +60,9 @@ cdef enum:
     LARGE_LIMIT = 262144            # bytes: above, blocks are mapped pages found by best fit
     MEDIUM_CLASSES = 48             # eight per doubling between the two
     PAGE = 4096
+    STRESSED = 127                  # size class of blocks made under stress
+    FRESH = 0xCB                    # what they are filled with, first
+    DEAD = 0xDB                     # and last
 
 phintys_guard_pool_in_fork()
 
@@ -64,6 +70,7 @@ phintys_guard_pool_in_fork()
 # ---- the pool --------------------------------------------------------------------------------------------------------
 cdef Buffer* free_blocks[SMALL_CLASSES + MEDIUM_CLASSES + 1]    # by size class; [0]: large, in order of release
 memset(free_blocks, 0, sizeof(free_blocks))
+stress = False
 cdef size_t kept_bytes = 0
 cdef size_t pool_limit = <size_t>1 << 28
 cdef long live_buffers = 0                                      # handed out and not yet given back
@@ -97,7 +104,12 @@ cdef Buffer* new_block(size_t size, int size_class) noexcept nogil:
     cdef void* block = NULL
     cdef size_t capacity
     cdef Buffer* buffer
-    if size_class:
+    if stress:
+        size_class, capacity = STRESSED, size
+        if size > (<size_t>-1) - ALIGNMENT or posix_memalign(&block, ALIGNMENT, size + ALIGNMENT):
+            return NULL
+        memset(<char*>block + ALIGNMENT, FRESH, size)
+    elif size_class:
         capacity = capacity_of(size_class)
         if posix_memalign(&block, ALIGNMENT, capacity + ALIGNMENT):
             return NULL
@@ -117,6 +129,8 @@ cdef Buffer* new_block(size_t size, int size_class) noexcept nogil:
 
 
 cdef void destroy_block(Buffer* buffer) noexcept nogil:
+    if buffer.size_class == STRESSED:
+        memset(buffer.data, DEAD, buffer.capacity)
     if buffer.size_class:
         free(buffer)
     else:
@@ -178,7 +192,7 @@ cdef void keep_or_return(Buffer* buffer) noexcept nogil:
     cdef bint keep
     phintys_lock_pool()
     live_buffers -= 1
-    keep = kept_bytes + buffer.capacity <= pool_limit
+    keep = kept_bytes + buffer.capacity <= pool_limit and not stress and buffer.size_class != STRESSED
     if keep:
         kept_bytes += buffer.capacity
         buffer.next = free_blocks[buffer.size_class]
@@ -220,7 +234,7 @@ cdef Buffer* buffer_of_owner(PyObject* owner) except NULL:
         raise MemoryError()
     memset(buffer, 0, sizeof(Buffer))
     buffer.references = 1
-    buffer.size_class = -1
+    buffer.size_class = FOREIGN
     buffer.owner = owner
     Py_XINCREF(owner)
     return buffer
@@ -244,6 +258,13 @@ def set_pool_limit(size_t size):
     pool_limit = size
     if kept_bytes > size:
         trim()
+
+
+def set_stress(bint on):
+    """Take every block from ``malloc`` and give it back poisoned; see the top of this file."""
+    global stress
+    trim()
+    stress = on
 
 
 def pool_statistics():

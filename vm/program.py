@@ -5,11 +5,36 @@ A ``Program`` is immutable after assembly and belongs to no call: several frames
 import struct
 from collections import namedtuple
 
-# kind: "argument", "shared", "constant" or "value"; value: the constant's array, or None.
-CellLayout = namedtuple("CellLayout", "variable kind typenum ndim value")
+from phintys.graph.variable import Constant
+from phintys.vm.opcodes import OPCODES
+
+# kind: "argument", "shared", "constant" or "value". value: the constant's array, or None. donor: the cell whose memory
+# this one may take, or None. access: one of ACCESS.
+CellLayout = namedtuple("CellLayout", "variable kind typenum ndim value donor access")
+
+ACCESS = {
+    "": "as usual: arguments are read, results are memory of their own",
+    "held": "argument: its memory may be seen in a borrowed result",
+    "mutable": "argument: its memory may be overwritten",
+    "lent": "result: its memory may be used again by the next call, although the caller sees it",
+    "late": "result: a kernel behind COMMIT reads it too",
+    "shown": "result: may be a view of an argument's or a shared variable's memory",
+}
+
 Instruction = namedtuple("Instruction", "op flags n a b c")
 
 INSTRUCTION_FORMAT = struct.Struct("=BBHiii")
+
+
+def cells_of_inputs(node, cells, layouts):
+    """Input of a node → its cell, from the input cells of its instruction.
+
+    What has no cell is a constant that the node's kernel has inside. Cells of an inner graph's inputs and outputs are
+    those of outer variables, so order counts, not the variable that a cell was made for.
+    """
+    known = {layouts[cell].variable for cell in cells}
+    read = [variable for variable in node.inputs if variable in known or not isinstance(variable, Constant)]
+    return dict(zip(node.inputs if len(cells) == len(node.inputs) else read, cells))
 
 
 class Program:
@@ -25,6 +50,8 @@ class Program:
     kernels : list of Kernel
     nodes : list
         For each instruction, the Apply node it was lowered from, or None.
+    remarks : dict
+        Why an instruction is there, by its number; for listings.
     cells : list of CellLayout
     containers : list of Container
         Storage of shared variables, by the numbers LOAD and STORE use.
@@ -33,12 +60,19 @@ class Program:
     allow_gc : bool
     """
 
-    __slots__ = ("name", "code", "pool", "kernels", "nodes", "cells", "containers", "n_arguments", "n_results",
+    __slots__ = ("name", "code", "pool", "kernels", "nodes", "remarks", "cells", "containers", "n_arguments", "n_results",
                  "allow_gc")
 
     def __init__(self, **fields):
         for name in self.__slots__:
             setattr(self, name, fields[name])
+
+    def result_cells(self):
+        """The layouts of the results' cells, in order."""
+        for instruction in self.instructions():
+            if OPCODES[instruction.op].name == "RESULT":
+                return [self.cells[cell] for cell in self.pool[instruction.b:instruction.b + instruction.c]]
+        return []
 
     def instructions(self):
         """The code, decoded."""

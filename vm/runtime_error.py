@@ -27,6 +27,8 @@ def explained(error, program, position, layouts):
     if not isinstance(error, Exception):
         return error
     node = program.nodes[position]
+    if node is not None and node.op.explains_errors:
+        return error
     if node is None:
         details = f"at instruction {position} ({OPCODES[program.instructions()[position].op].name})"
         details += f" of {program.name or 'a phintys function'}"
@@ -70,12 +72,16 @@ def where_line(title, thing):
 
 def argument_error(error, function, index, value):
     """The error of a value that does not fit its argument, with the argument's name and place."""
-    name = function.argument_names[index]
+    return bad_argument(error, function.name, function.argument_names[index], function.position_of(index),
+                        function.program.cells[index].variable, value)
+
+
+def bad_argument(error, function_name, name, position, variable, value):
+    """The error of a value that does not fit the input ``variable``."""
     title = f'"{name}" ' if name else ""
-    variable = function.program.cells[index].variable
     lines = [f"Bad input argument with name {title or 'None '}to phintys function with name "
-             f'"{function.name}" at index {index} (0-based). {where_line("Declared at", variable)}',
-             f"Expected {function.argument_types[index]}, got {_kind(value)}.", str(error)]
+             f'"{function_name}" at index {position} (0-based). {where_line("Declared at", variable)}',
+             f"Expected {variable.type}, got {_kind(value)}.", str(error)]
     try:
         return type(error)("\n".join(lines))
     except Exception:

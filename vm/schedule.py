@@ -7,8 +7,13 @@ nothing, because no order can free them early. A view weighs nothing and keeps w
 The greedy order runs, of the nodes that are ready, the one that frees most: a chain is followed to its end before
 another starts, and the gradient of a weight is computed as soon as that frees its factor. It is compared with the
 graph's own depth-first order by the peak that both would reach, and the better one is taken.
+
+Nodes that overwrite an input come after the other readers of that memory, as the graph's ``orderings`` say. Those that
+overwrite shared values by their updates come last, in their own order; what they read lives to the end.
 """
 from heapq import heapify, heappop, heappush
+
+from phintys.graph.destroy_handler import handler_of
 
 ROW = 64                # how many vectors a matrix counts for, and so on
 
@@ -24,12 +29,19 @@ def schedule(fgraph):
     -------
     list of Apply
     """
-    nodes = fgraph.toposort()
-    if len(nodes) < 3:
-        return nodes
-    values = _Values(fgraph, nodes)
-    greedy = _greedy_order(nodes, values)
-    return greedy if values.peak(greedy) < values.peak(nodes) else nodes
+    if fgraph.kept_order is not None:
+        return list(fgraph.kept_order)
+    handler, nodes = handler_of(fgraph), fgraph.toposort()
+    last = handler.commit_nodes(fgraph, nodes) if handler is not None else []
+    if last:
+        behind = set(last)
+        nodes = [node for node in nodes if node not in behind]
+    if len(nodes) > 2:
+        values = _Values(fgraph, nodes, last)
+        greedy = _greedy_order(nodes, values, fgraph.orderings())
+        if values.peak(greedy) < values.peak(nodes):
+            nodes = greedy
+    return nodes + last
 
 
 def weight_of(variable):
@@ -41,14 +53,14 @@ def weight_of(variable):
 class _Values:
     """Which memory each node reads and makes; aliases of one memory go by their root."""
 
-    def __init__(self, fgraph, nodes):
+    def __init__(self, fgraph, nodes, last=()):
         self.weight = {}                # root → weight; roots that no order frees are not in here
         self.reads = {}                 # node → roots in `weight` it reads
         self.readers = {}               # root → nodes that read it
         self.makes = {}                 # node → roots in `weight` it makes
         root = {}
         for node in nodes:
-            view_map = node.op.view_map
+            same_memory = {**node.op.view_map, **node.op.destroy_map}
             read = []
             for variable in node.inputs:
                 found = root.get(variable)
@@ -57,14 +69,14 @@ class _Values:
             self.reads[node] = read
             made = self.makes[node] = []
             for position, variable in enumerate(node.outputs):
-                if position in view_map:
-                    root[variable] = root.get(node.inputs[view_map[position][0]])
+                if position in same_memory:
+                    root[variable] = root.get(node.inputs[same_memory[position][0]])
                     continue
                 root[variable] = variable
                 self.weight[variable] = weight_of(variable)
                 self.readers[variable] = []
                 made.append(variable)
-        for variable in fgraph.outputs:
+        for variable in [*fgraph.outputs, *[variable for node in last for variable in node.inputs]]:
             kept = root.get(variable)
             if kept is not None:
                 self.weight[kept] = 0
@@ -90,7 +102,7 @@ class _Values:
         return peak
 
 
-def _greedy_order(nodes, values):
+def _greedy_order(nodes, values, orderings):
     """Of the ready nodes always the one that frees most; among equals the first in the graph's own order."""
     number = {node: position for position, node in enumerate(nodes)}
     weight, reads = values.weight, values.reads
@@ -101,7 +113,7 @@ def _greedy_order(nodes, values):
     for variable, count in left.items():
         if count == 1:
             gain[waiting[variable]] += weight[variable]
-    unmet, followers = _dependencies(nodes, number)
+    unmet, followers = _dependencies(nodes, number, orderings)
     heap = [(-gain[position], position) for position, count in enumerate(unmet) if count == 0]
     heapify(heap)
     order, done = [], [False] * len(nodes)
@@ -127,11 +139,11 @@ def _greedy_order(nodes, values):
     return order
 
 
-def _dependencies(nodes, number):
+def _dependencies(nodes, number, orderings):
     """(how many nodes each waits for, who waits for each), by number."""
     unmet, followers = [0] * len(nodes), [[] for _ in nodes]
     for position, node in enumerate(nodes):
-        for owner in {variable.owner for variable in node.inputs}:
+        for owner in {*[variable.owner for variable in node.inputs], *orderings.get(node, ())}:
             if owner is not None and owner in number:
                 unmet[position] += 1
                 followers[number[owner]].append(position)

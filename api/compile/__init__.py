@@ -1,22 +1,33 @@
 """Theano's name ``compile`` for what makes functions: names only, everything is defined in its own module."""
-from phintys.compile import ops
+from phintys.compile import builders, function_module, ops
+from phintys.compile.builders import OpFromGraph
+from phintys.compile.function_module import Supervisor, convert_function_input, orig_function
 from phintys.compile.ops import FromFunctionOp, ViewOp, as_op
+from phintys.debug_mode import DebugMode
 from phintys.function import function
+from phintys.function_dump import function_dump
 from phintys.function_maker import Function, FunctionMaker
 from phintys.graph.errors import AliasedMemoryError, UnusedInputError
 from phintys.io import In, Out, Param, SymbolicInput, SymbolicOutput
 from phintys.modes import FAST_COMPILE, FAST_RUN, Mode, get_default_mode, get_mode, predefined_modes, register_mode
+from phintys.monitor_mode import MonitorMode
+from phintys.nan_guard_mode import NanGuardMode
+from phintys.ops.deep_copy import DeepCopyOp, deep_copy_op
 from phintys.ops.shape import Rebroadcast, Shape, Shape_i, SpecifyShape
 from phintys.rebuild import rebuild
 from phintys.shared import SharedVariable, shared, shared_constructor
 from phintys.submodules import submodules
+from phintys.updates import OrderedUpdates
 
-_modules = submodules(__name__, {"function_module": "phintys.function_maker", "io": "phintys.io",
-                                 "mode": "phintys.modes", "sharedvalue": "phintys.shared"})
+_modules = submodules(__name__, {"debugmode": "phintys.debug_mode", "io": "phintys.io", "mode": "phintys.modes",
+                                 "monitormode": "phintys.monitor_mode", "nanguardmode": "phintys.nan_guard_mode",
+                                 "sharedvalue": "phintys.shared"})
 globals().update(_modules)
 
-__all__ = ["AliasedMemoryError", "FAST_COMPILE", "FAST_RUN", "FromFunctionOp", "Function", "FunctionMaker", "In",
-           "Mode", "Out", "Param", "Rebroadcast", "Shape", "Shape_i", "SharedVariable", "SpecifyShape",
-           "SymbolicInput", "SymbolicOutput", "UnusedInputError", "ViewOp", "as_op", "function", "get_default_mode",
-           "get_mode", "ops", "predefined_modes", "rebuild", "register_mode", "shared", "shared_constructor",
+__all__ = ["AliasedMemoryError", "DebugMode", "DeepCopyOp", "FAST_COMPILE", "FAST_RUN", "FromFunctionOp", "Function",
+           "FunctionMaker", "In", "Mode", "MonitorMode", "NanGuardMode", "OpFromGraph", "OrderedUpdates", "Out",
+           "Param", "Rebroadcast", "Shape", "Shape_i", "SharedVariable", "SpecifyShape", "Supervisor",
+           "SymbolicInput", "SymbolicOutput", "UnusedInputError", "ViewOp", "as_op", "builders",
+           "convert_function_input", "deep_copy_op", "function", "function_dump", "function_module",
+           "get_default_mode", "get_mode", "ops", "orig_function", "predefined_modes", "rebuild", "register_mode", "shared", "shared_constructor",
            *_modules]

@@ -1,5 +1,5 @@
 """Theano's name ``gof`` for the graph classes: names only, everything is defined in ``phintys.graph``."""
-from phintys.gof import graph
+from phintys.gof import graph, op
 from phintys.graph.apply import Apply
 from phintys.graph.errors import InconsistencyError, MethodNotDefined, MissingInputError
 from phintys.graph.function_graph import FunctionGraph
@@ -12,10 +12,9 @@ from phintys.submodules import submodules
 from phintys.vm.container import Container
 
 _modules = submodules(__name__, {"fg": "phintys.graph.function_graph", "null_type": "phintys.graph.valueless_types",
-                                 "op": "phintys.graph.op", "type": "phintys.graph.type",
-                                 "utils": "phintys.graph.errors"})
+                                 "type": "phintys.graph.type", "utils": "phintys.graph.errors"})
 globals().update(_modules)
 
 __all__ = ["Apply", "Constant", "Container", "DisconnectedType", "FunctionGraph", "Generic", "InconsistencyError",
            "MethodNotDefined", "MissingInputError", "NullType", "Op", "Query", "Type", "Variable", "generic", "graph",
-           *_modules]
+           "op", *_modules]

@@ -5,14 +5,22 @@ Names only: each is defined in the file of its family under ``phintys.ops``. Man
 """
 from importlib import import_module
 
-from phintys.gradient import Lop, Rop, consider_constant, grad, numeric_grad, verify_grad
+from phintys.gradient import (
+    Lop, Rop, consider_constant, grad, hessian, hessian_vector_product, jacobian, numeric_grad, verify_grad)
 from phintys.graph.errors import EmptyConstantError, NotScalarConstantError
 from phintys.graph.variable import Constant, Variable
 from phintys.ops.allocation import (
-    ARange, Alloc, AllocEmpty, Eye, alloc, arange, empty, eye, full, full_like, identity_like, ones, zeros)
-from phintys.ops.blas import Dot, dot, outer, tensordot
+    ARange, Alloc, AllocEmpty, Bartlett, Eye, Tri, alloc, arange, bartlett, empty, eye, full, full_like, identity_like,
+    ones, tri, zeros)
+from phintys.ops.blas import Dot
+from phintys.ops.choose import Choose, choose
 from phintys.ops.constant import AsTensorError, as_tensor_variable, constant
 from phintys.ops.constant_value import extract_constant, get_scalar_constant_value, get_vector_length
+from phintys.ops.covariance import cov
+from phintys.ops.cumulative import CumOp, DiffOp, cumprod, cumsum, diff
+from phintys.ops.diagonal import (
+    AllocDiag, ExtractDiag, FillDiagonal, FillDiagonalOffset, diag, diagonal, fill_diagonal, fill_diagonal_offset)
+from phintys.ops.dot import dot_op as _dot
 from phintys.ops.dtypes import (
     complex_dtypes, continuous_dtypes, discrete_dtypes, float_dtypes, int_dtypes, integer_dtypes, uint_dtypes)
 from phintys.ops.elementwise import Elemwise
@@ -25,33 +33,46 @@ from phintys.ops.elementwise_functions import (
     minimum, mod, mod_check, mul, neg, negative, neq, ones_like, or_, pow, power, psi, rad2deg, real, reciprocal, rint,
     round, round_half_away_from_zero, round_half_to_even, second, sgn, sigmoid, sign, sin, sinh, smallest, softplus,
     sqr, sqrt, square, sub, switch, tan, tanh, tensor_copy, tri_gamma, true_div, trunc, where, xor, zeros_like)
-from phintys.ops.join import MakeVector, stack
+from phintys.ops.flat_index import ravel_multi_index, unravel_index
+from phintys.ops.grids import mgrid, ogrid
+from phintys.ops.join import (
+    Join, MakeVector, concatenate, horizontal_stack, join, stack, stacklists, vertical_stack)
+from phintys.ops.nonzero import Nonzero, flatnonzero, nonzero, nonzero_values
 from phintys.ops.operators import TensorConstant, TensorVariable
+from phintys.ops.permutation import PermuteRowElements, inverse_permutation, permute_row_elements
+from phintys.ops.products import batched_dot, batched_tensordot, dot, matmul, outer, tensordot
+from phintys.ops.rearranging import (
+    atleast_1d, atleast_2d, atleast_3d, broadcast_arrays, broadcast_to, moveaxis, roll, squeeze)
 from phintys.ops.reduction import (
     All, Any, Argmax, Argmin, CAReduce, CAReduceDtype, Max, MaxAndArgmax, Min, Prod, ProdWithoutZeros, Sum, all, any,
-    argmax, argmin, max, max_and_argmax, mean, min, prod, ptp, std, sum, var)
-from phintys.ops.reshape import Reshape, flatten, reshape
+    argmax, argmin, logsumexp, max, max_and_argmax, mean, min, prod, ptp, std, sum, var)
+from phintys.ops.repeat import RepeatOp, Tile, compress, repeat, tile
+from phintys.ops.reshape import Reshape, flatten, is_flat, reshape
+from phintys.ops.searching import bincount, searchsorted, to_one_hot
 from phintys.ops.shape import (
     DimShuffle, Rebroadcast, Shape, Shape_i, SpecifyShape, addbroadcast, dimshuffle, patternbroadcast, shape, shape_i,
     shape_padaxis, shape_padleft, shape_padright, specify_shape, swapaxes, transpose, unbroadcast)
-from phintys.ops.subtensor import IncSubtensor, Subtensor, inc_subtensor, set_subtensor
+from phintys.ops.split import Split, split
+from phintys.ops.take import take
 from phintys.ops.tensor_type import TensorType, _allclose, _get_atol_rtol
+from phintys.ops.triangle import tril, triu
 from phintys.scalar import upcast
 from phintys.shared import ScalarSharedVariable, TensorSharedVariable
 from phintys.shared import tensor_constructor as _shared
 from phintys.submodules import submodules
 from phintys.tensor import elemwise, nnet
 from phintys.tensor.constructors import *  # noqa: F403
+from phintys.tensor.subtensor import *  # noqa: F403
 
 as_tensor, Tensor = as_tensor_variable, TensorType
 
 # Theano's submodules; `var` is also a function, and that is what T.var means.
 _modules = submodules(__name__, {"basic": "phintys.tensor", "sharedvar": "phintys.shared",
-                                 "subtensor": "phintys.ops.subtensor", "type": "phintys.ops.tensor_type",
+                                 "type": "phintys.ops.tensor_type",
                                  "var": "phintys.ops.operators"})
 globals().update({name: module for name, module in _modules.items() if name != "var"})
 
-_ON_DEMAND = ("blas", "inplace", "opt")
+_ON_DEMAND = ("blas", "extra_ops", "inplace", "opt")
 
 
 def __getattr__(name):

@@ -2,7 +2,7 @@
 
 Each is the ``Elemwise`` of the function's scalar op whose only output may take the memory of the first input, so the
 first input must have the result's dtype and broadcastable pattern. A function takes them with ``accept_inplace=True``.
-They permit overwriting; the virtual machine of this version makes no use of it, so no value is ever destroyed.
+They permit overwriting; what must not be overwritten stays as it is.
 """
 from phintys.ops.dimshuffle import transpose as transpose_inplace
 from phintys.ops.elementwise import Elemwise

@@ -8,7 +8,8 @@ from phintys import Mode, function
 from phintys.compile import get_default_mode, get_mode, predefined_modes, register_mode
 
 MODES = ["FAST_RUN", "FAST_COMPILE", "Mode", Mode(optimizer=None), Mode(optimizer="merge"), Mode("vm_nogc"),
-         Mode("cvm", "o3"), Mode(allow_gc=False), Mode().excluding("fusion"), Mode().including("unsafe")]
+         Mode("cvm", "o3"), Mode(allow_gc=False), Mode().excluding("fusion"), Mode().including("unsafe"),
+         "DebugMode", "DEBUG_MODE", "NanGuardMode", "MonitorMode"]
 
 
 @pytest.mark.parametrize("mode", MODES, ids=str)
@@ -82,7 +83,7 @@ def test_str():
 # (what to do, exception, words)
 REFUSED = [
     (lambda: get_mode("FASTER"), ValueError, "No predefined mode exist for string: FASTER"),
-    (lambda: get_mode("DebugMode"), NotImplementedError, "DebugMode"),
+    (lambda: get_mode("ProfileMode"), NotImplementedError, "ProfileMode"),
     (lambda: get_mode(3), TypeError, "3"),
     (lambda: Mode("jit"), KeyError, "jit"),
     (lambda: Mode(optimizer="o9"), KeyError, "o9"),

@@ -10,8 +10,9 @@ from toy_graph import (Add, Cast, Elementwise, Overwrite, ToyConstant, ToyType, 
 
 from phintys.graph.apply import Apply
 from phintys.graph.config import change_flags
+from phintys.graph.debug_values import get_debug_values, get_test_value
 from phintys.graph.errors import MethodNotDefined
-from phintys.graph.op import Op, get_debug_values, get_test_value
+from phintys.graph.op import Op
 from phintys.graph.trace import add_tag_trace
 from phintys.graph.type import Generic, Type, generic
 from phintys.graph.valueless_types import NullType, null_type
@@ -303,7 +304,7 @@ def test_missing_test_values(action):
 def test_wrong_test_values():
     x = scalar("x")
     x.tag.test_value = numpy.zeros(3)
-    with change_flags(compute_test_value="raise"), pytest.raises(TypeError, match="test value of x"):
+    with change_flags(compute_test_value="raise"), pytest.raises(TypeError, match="test value does not have the requested type: that of x"):
         negate(x)
     with pytest.raises(AttributeError, match="no test value"):
         scalar("y").get_test_value()

@@ -2,9 +2,11 @@
 import numpy
 
 import phintys
+from phintys.debug_mode import DebugMode
 from phintys.ops.tensor_type import TensorType
 
 MODES = ("FAST_RUN", "FAST_COMPILE")
+DEBUG_MODE = DebugMode(check_isfinite=False, stability_patience=1)
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float16", "float32", "float64")
 COMPLEX = ("complex64", "complex128")
@@ -71,10 +73,11 @@ def check_equal(got, wanted, dtype=None):
 
 
 def check_values(build, expected, arrays, dtype=None, modes=MODES):
-    """``build`` of variables, compiled, computes what ``expected`` computes of arrays; and infers its shape."""
+    """``build`` of variables, compiled, computes what ``expected`` computes of arrays; and infers its shape. DebugMode
+    finds nothing wrong with it."""
     inputs = [variable_for(array) for array in arrays]
     outputs = build(*inputs)
-    for mode in modes:
+    for mode in (*modes, DEBUG_MODE):
         function = phintys.function(inputs, outputs, mode=mode, on_unused_input="ignore")
         check_equal(function(*arrays), expected(*arrays), dtype)
     check_shape(build, arrays)
@@ -94,3 +97,15 @@ def check_shape(build, arrays):
 
 def check_gradient(build, arrays):
     phintys.gradient.verify_grad(build, list(arrays), rng=numpy.random.RandomState(0), n_tests=1)
+
+
+def check_r_op(build, arrays):
+    """The directional derivative along random directions is the limit of differences."""
+    inputs, directions = [[variable_for(array) for array in arrays] for _ in range(2)]
+    steps = [values(array.shape, seed=seed + 10) for seed, array in enumerate(arrays)]
+    output = build(*inputs)
+    derivative = phintys.gradient.Rop(output, inputs, directions)
+    got = phintys.function(inputs + directions, derivative, on_unused_input="ignore")(*arrays, *steps)
+    function = phintys.function(inputs, output, on_unused_input="ignore")
+    ahead, behind = [function(*[array + sign * 1e-6 * step for array, step in zip(arrays, steps)]) for sign in (1, -1)]
+    numpy.testing.assert_allclose(got, (ahead - behind) / 2e-6, rtol=1e-6, atol=1e-8)

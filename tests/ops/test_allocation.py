@@ -4,8 +4,8 @@ import pytest
 from family_cases import DTYPES, LAYOUTS, check_equal, check_gradient, check_shape, check_values, values, variable_for
 
 import phintys
-from phintys.ops.allocation import (Alloc, AllocEmpty, ARange, alloc, arange, empty, eye, full, full_like,
-                                    identity_like, ones, zeros)
+from phintys.ops.allocation import (Alloc, AllocEmpty, ARange, alloc, arange, bartlett, empty, eye, full, full_like,
+                                    identity_like, ones, tri, zeros)
 from phintys.ops.tensor_type import TensorType
 
 ROW = values((1, 3))
@@ -33,6 +33,13 @@ CASES = {
     "eye below": (lambda x: eye(5, 3, -2, dtype="int16"), lambda a: numpy.eye(5, 3, -2, dtype="int16"), [ROW]),
     "eye far away": (lambda x: eye(2, 2, 7), lambda a: numpy.eye(2, 2, 7), [ROW]),
     "identity_like": (identity_like, lambda a: numpy.eye(1, 3), [ROW]),
+    "tri": (lambda x: tri(x.shape[1]), lambda a: numpy.tri(3), [ROW]),
+    "tri above": (lambda x: tri(3, 5, 1, dtype="complex64"), lambda a: numpy.tri(3, 5, 1, dtype="complex64"), [ROW]),
+    "tri below": (lambda x: tri(5, 3, -2, dtype="int16"), lambda a: numpy.tri(5, 3, -2, dtype="int16"), [ROW]),
+    "tri everywhere": (lambda x: tri(2, 2, 7), lambda a: numpy.tri(2, 2, 7), [ROW]),
+    "tri nowhere": (lambda x: tri(2, 3, -7), lambda a: numpy.tri(2, 3, -7), [ROW]),
+    "bartlett": (lambda x: bartlett(x.shape[1] + 2), lambda a: numpy.bartlett(5), [ROW]),
+    "bartlett nothing": (lambda x: bartlett(x.shape[1] - 4), lambda a: numpy.zeros(0), [ROW]),
 }
 
 
@@ -80,6 +87,16 @@ def test_arange_rounds_as_numpy():
         check_values(lambda x: arange(x, dtype=dtype), lambda a: numpy.arange(a, dtype=dtype), [numpy.array(20)])
 
 
+def test_lengths_of_ranges_compute_nothing():
+    limits = [TensorType(dtype, ())() for dtype in ("float32", "float64", "float16")]
+    function = phintys.function(limits, arange(*limits).shape)
+    assert ARange not in {type(node.op) for node in function.maker.fgraph.apply_nodes}
+    for numbers in ((0.1, 2.3, 0.1), (2, -1, -0.7), (1, 1, 1), (0, -3, 1)):
+        numbers = [numpy.array(number, limit.type.dtype) for number, limit in zip(numbers, limits)]
+        assert function(*numbers) == len(numpy.arange(*[number.item() for number in numbers]))
+    assert arange(3).owner.op is arange(4, dtype="int64").owner.op is not arange(3.0).owner.op
+
+
 def test_gradient_of_arange():
     check_gradient(lambda start, step: arange(start, start + 10 * step, step)[:8], [values(()), numpy.array(0.7)])
 
@@ -101,7 +118,8 @@ def test_known_lengths_become_broadcastable():
 def test_bad_graphs():
     vector = variable_for(values(3))
     for build in (lambda: alloc(vector), lambda: alloc(vector, 2.5), lambda: alloc(vector, vector[0]),
-                  lambda: ARange("int64")(vector, 1, 1), lambda: zeros(TensorType("int64", (False,))())):
+                  lambda: ARange("int64")(vector, 1, 1), lambda: bartlett(2.5), lambda: bartlett([3]),
+                  lambda: zeros(TensorType("int64", (False,))())):
         with pytest.raises((TypeError, ValueError)):
             build()
 

@@ -6,6 +6,7 @@ A case names what NumPy or SciPy computes and the interval from which operands a
 import numpy
 import pytest
 import scipy.special
+from family_cases import DEBUG_MODE
 
 import phintys
 from phintys.graph.valueless_types import DisconnectedType, NullType
@@ -24,6 +25,13 @@ def sigmoid(x):
 
 def softplus(x):
     return numpy.logaddexp(x, numpy.zeros_like(x))
+
+
+def ultra_fast_sigmoid(x):
+    half = numpy.abs(x) / 2
+    tangent = numpy.where(half < 1.7, 1.5 * half / (1 + half), numpy.where(
+        half < 3, 0.935409070603099 + 0.0458812946797165 * (half - 1.7), 0.99505475368673))
+    return (numpy.copysign(tangent, x) + 1) / 2
 
 
 def away_from_zero(x):
@@ -51,7 +59,9 @@ CASES = {
     "round_half_away_from_zero": (away_from_zero, ANY), "exp": (numpy.exp, ANY), "exp2": (numpy.exp2, ANY),
     "expm1": (numpy.expm1, ANY), "log": (numpy.log, POSITIVE), "log2": (numpy.log2, POSITIVE),
     "log10": (numpy.log10, POSITIVE), "log1p": (numpy.log1p, POSITIVE), "logaddexp": (numpy.logaddexp, ANY),
-    "sigmoid": (sigmoid, ANY), "softplus": (softplus, ANY), "deg2rad": (numpy.deg2rad, ANY),
+    "sigmoid": (sigmoid, ANY), "softplus": (softplus, ANY), "ultra_fast_sigmoid": (ultra_fast_sigmoid, ANY),
+    "scalar_softsign": (lambda x: x / (1 + numpy.abs(x)), ANY), "relu": (lambda x: numpy.maximum(x, 0), ANY),
+    "sigmoid_binary_crossentropy": (lambda x, t: numpy.logaddexp(0, x) - x * t, ANY), "deg2rad": (numpy.deg2rad, ANY),
     "rad2deg": (numpy.rad2deg, ANY), "cos": (numpy.cos, ANY), "sin": (numpy.sin, ANY), "tan": (numpy.tan, UNIT),
     "arccos": (numpy.arccos, UNIT), "arcsin": (numpy.arcsin, UNIT), "arctan": (numpy.arctan, ANY),
     "arctan2": (numpy.arctan2, (ANY, POSITIVE)), "cosh": (numpy.cosh, ANY), "sinh": (numpy.sinh, ANY),
@@ -252,7 +262,7 @@ def test_every_dtype(name, dtype):
     check(value, expected(name, operands, wanted_dtype), dtype if dtype in float_dtypes else None)
 
 
-@pytest.mark.parametrize("mode", ["FAST_RUN", "FAST_COMPILE"])
+@pytest.mark.parametrize("mode", ["FAST_RUN", "FAST_COMPILE", DEBUG_MODE], ids=str)
 @pytest.mark.parametrize("name", CASES)
 def test_compiled(name, mode):
     """In a function, between other elementwise ops, with a gradient where there is one."""

@@ -5,7 +5,7 @@ on operands of random dtype, rank, layout and broadcasting. Hypothesis is derand
 """
 import numpy
 import pytest
-from family_cases import COMPLEX, DTYPES, FLOATS, INTEGERS, LAYOUTS, MODES, TOLERANCE, values
+from family_cases import COMPLEX, DEBUG_MODE, DTYPES, FLOATS, INTEGERS, LAYOUTS, MODES, TOLERANCE, values
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -97,7 +97,7 @@ def expressions(draw):
     return leaves, pool[len(leaves):]
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", (*MODES, DEBUG_MODE), ids=str)
 @RANDOM
 @given(expressions())
 def test_elementwise_expressions(mode, drawn):
@@ -148,7 +148,7 @@ def reductions(draw):
     return name, {"axis": axis, "keepdims": keepdims}, producer, array, variable, wanted
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", (*MODES, DEBUG_MODE), ids=str)
 @RANDOM
 @given(reductions())
 def test_reductions(mode, drawn):
@@ -177,7 +177,7 @@ def products(draw):
     return pair, [TensorType(array.dtype.name, (False,) * array.ndim)() for array in pair]
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", (*MODES, DEBUG_MODE), ids=str)
 @RANDOM
 @given(products(), st.booleans())
 def test_products(mode, drawn, scaled):
@@ -205,7 +205,7 @@ VIEWS = [
 ]
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", (*MODES, DEBUG_MODE), ids=str)
 @RANDOM
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=3).map(tuple), st.lists(st.sampled_from(VIEWS), max_size=6),
        st.sampled_from(INTEGERS + FLOATS[1:] + COMPLEX), st.sampled_from(sorted(LAYOUTS)))

@@ -179,6 +179,17 @@ def test_gradient_of_products_with_zeros(name):
     check_equal(gradient, wanted)
 
 
+@pytest.mark.parametrize("name", ZEROS)
+def test_higher_gradients_of_products_with_zeros(name):
+    array = numpy.array(ZEROS[name]) / 3
+    weights = numpy.arange(1.0, 1 + array.size).reshape(array.shape)
+    for axis in (None, 0, 1):
+        def gradient(x):
+            return phintys.grad((reduction.prod(x, axis=axis) ** 2).sum(), x)
+        check_gradient(gradient, [array])
+        check_gradient(lambda x: phintys.grad((gradient(x) * weights).sum(), x), [array])
+
+
 def test_gradient_of_products_without_zeros():
     check_gradient(lambda x: reduction.prod(x, no_zeros_in_input=True), [values((2, 2)) + 3])
 
@@ -229,6 +240,56 @@ def test_careduce_of_scalar_ops(name, ufunc):
         check_values(op, lambda a: ufunc.reduce(a, 1, dtype=a.dtype), [values((3, 5), dtype)], modes=MODES[:1])
     with pytest.raises(NotImplementedError):
         CAReduce(scalar.sub)
+
+
+def test_maxima_and_their_positions():
+    array = values((3, 4, 5))
+    array[1, 2, 3] = array[0, 0, 0] = numpy.nan
+    for axis in (None, 0, 1, -1, (0, 2), (1, 2), [0, 1, 2]):
+        for keepdims in (False, True):
+            largest = over("max", axis, keepdims)[1](array)
+            position = over("argmax", axis, keepdims)[1](array)
+            for layout in LAYOUTS.values():
+                x = variable_for(array)
+                outputs = reduction.max_and_argmax(x, axis, keepdims)
+                for mode in MODES:
+                    first, second, shape = phintys.function([x], [*outputs, outputs[1].shape], mode=mode)(layout(array))
+                    check_equal(first, largest)
+                    check_equal(second, position)
+                    assert tuple(shape) == second.shape
+    for dtype in ("bool",) + INTEGERS + FLOATS:
+        array = values((3, 70), dtype)
+        for axis in (0, 1):
+            check_values(lambda x: MaxAndArgmax([axis])(x)[0], lambda a: a.max(axis), [array], modes=MODES[1:])
+            check_values(lambda x: MaxAndArgmax([axis])(x)[1], lambda a: a.argmax(axis), [array], modes=MODES[1:])
+
+
+def test_of_a_search_only_what_is_read_is_computed():
+    x = variable_for(values((3, 4)))
+    for position, op in ((0, Max), (1, reduction.Argmax)):
+        function = phintys.function([x], reduction.max_and_argmax(x, 1)[position])
+        assert [type(node.op) for node in function.maker.fgraph.apply_nodes] == [op]
+
+
+def test_logsumexp():
+    array = values((3, 4))
+    for axis in (None, 0, -1, (0, 1)):
+        for keepdims in (False, True):
+            check_values(lambda x: reduction.logsumexp(x, axis, keepdims),
+                         lambda a: numpy.asarray(numpy.log(numpy.exp(a).sum(axis, keepdims=keepdims))), [array])
+        check_gradient(lambda x: reduction.logsumexp(x, axis), [array])
+    check_values(reduction.logsumexp, lambda a: numpy.array(1000 + numpy.log(2)), [numpy.array([1000.0, 1000])])
+    check_values(reduction.logsumexp, lambda a: a[0], [numpy.array([-numpy.inf, -numpy.inf])], modes=MODES[:1])
+    check_values(reduction.logsumexp, lambda a: a[0], [numpy.array([numpy.inf, 0])], modes=MODES[:1])
+
+
+def test_sums_of_short_rows_are_precise():
+    array = numpy.full((5000, 7, 3), 0.1, "float32")
+    exact = array.astype("float64").sum()
+    x = variable_for(array)
+    for axes in ((0, 2), (0, 1, 2)):
+        total = phintys.function([x], reduction.sum(x, axis=axes, acc_dtype="float32").sum())(array[:, :, ::-1])
+        assert abs(total - exact) < 1e-5 * exact
 
 
 def test_axes_as_constants_and_arrays():

@@ -8,7 +8,7 @@ import phintys
 from phintys.ops.dimshuffle import (DimShuffle, dimshuffle, shape_padaxis, shape_padleft, shape_padright, swapaxes,
                                     transpose)
 from phintys.ops.join import MakeVector, stack
-from phintys.ops.reshape import Reshape, flatten, reshape
+from phintys.ops.reshape import Reshape, flatten, is_flat, reshape
 from phintys.ops.shape import Shape_i, addbroadcast, patternbroadcast, shape, shape_i, specify_shape, unbroadcast
 from phintys.ops.tensor_type import TensorType
 
@@ -154,6 +154,36 @@ def test_bad_graphs(name):
     build, error = BAD_GRAPHS[name]
     with pytest.raises(error):
         build()
+
+
+def test_rebroadcasts_of_rebroadcasts_are_one():
+    x, row = variable_for(values((2, 3))), TensorType("float64", (True, False))()
+    assert unbroadcast(x, 0, 1) is x and addbroadcast(row, 0) is row
+    assert unbroadcast(addbroadcast(x, 0), 0) is x and addbroadcast(unbroadcast(row, 0), 0) is row
+    assert addbroadcast(addbroadcast(x, 0), 1).owner.inputs[0] is x
+
+
+def test_reshapes_to_the_own_shape_disappear():
+    x = variable_for(values((2, 3)))
+    outputs = [reshape(x * 2, x.shape), reshape(x * 3, (x.shape[0], -1)), reshape(x * 4, [x.shape[0], x.shape[1]])]
+    function = phintys.function([x], outputs)
+    assert Reshape not in {type(node.op) for node in function.maker.fgraph.apply_nodes}
+    for number, got in enumerate(function(values((2, 3)))):
+        check_equal(got, (2 + number) * values((2, 3)))
+    swapped = phintys.function([x], reshape(x * 2, (x.shape[1], x.shape[0])))
+    check_equal(swapped(values((2, 3))), (2 * values((2, 3))).reshape(3, 2))
+
+
+def test_the_shape_of_a_scalar_computes_nothing():
+    x = variable_for(values(()))
+    assert not phintys.function([x], (x * 2).shape).maker.fgraph.apply_nodes
+
+
+def test_is_flat():
+    x = variable_for(values((2, 3)))
+    assert is_flat(flatten(x)) and is_flat(x, 2) and not is_flat(x)
+    with pytest.raises(ValueError, match="only specify ndim"):
+        is_flat(x, 2, outdim=2)
 
 
 def test_outdim_is_the_old_name():

@@ -4,7 +4,8 @@ import pytest
 from family_cases import DTYPES, LAYOUTS, check_equal, check_gradient, check_values, values, variable_for, zero_strides
 
 import phintys
-from phintys.ops.subtensor import IncSubtensor, Subtensor, inc_subtensor, set_subtensor
+from phintys.ops.inc_subtensor import inc_subtensor, set_subtensor
+from phintys.ops.subtensor import IncSubtensor, Subtensor
 from phintys.ops.tensor_type import TensorType
 
 SHAPE = (5, 4, 3)
@@ -87,7 +88,7 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize("name", [name for name in CHANGES if name != "everything"])
+@pytest.mark.parametrize("name", CHANGES)
 def test_changes_of_parts(name):
     build, expected, dimensions = CHANGES[name]
     for layout in LAYOUTS.values():
@@ -130,12 +131,11 @@ def test_equal_ops_are_equal():
 def test_bad_graphs():
     x = variable_for(values((4, 3)))
     cases = [(lambda: x[1, 2, 3], IndexError), (lambda: x[..., ...], IndexError), (lambda: x[1.5], TypeError),
-             (lambda: x["a"], TypeError), (lambda: x[x[0, 0]], TypeError),
-             (lambda: x[[0, 1]], NotImplementedError), (lambda: x[numpy.array([0, 1])], NotImplementedError),
-             (lambda: x[True], NotImplementedError), (lambda: x[x > 0], NotImplementedError),
+             (lambda: x["a"], TypeError), (lambda: x[x[0, 0]], TypeError), (lambda: x[True], TypeError),
+             (lambda: x[:2 ** 63], IndexError),
              (lambda: Subtensor([0, 0, 0])(x), IndexError), (lambda: Subtensor([1.5]), TypeError),
              (lambda: Subtensor([TensorType("int64", ())])(x), IndexError),
-             (lambda: set_subtensor(x, 0), TypeError), (lambda: set_subtensor(x[0], x), ValueError),
+             (lambda: set_subtensor(x, 0), TypeError), (lambda: set_subtensor(x[0], x), TypeError), (lambda: IncSubtensor([0])(x, x), ValueError),
              (lambda: set_subtensor(x.astype("int8")[0], 1.5), TypeError)]
     for build, error in cases:
         with pytest.raises(error):

@@ -24,6 +24,8 @@ CASES = {
     "2 A.B": (2 * dot(A, B), ["Dot22Scalar"], []),
     "alpha A.B": (alpha * dot(A, B), ["Dot22Scalar"], []),
     "C + A.B": (C + dot(A, B), ["Gemm"], []),
+    "C + (A.B).T": (C + dot(A, B).T, ["Gemm"], []),
+    "(2 A.T.B).T": ((2 * dot(A.T, B)).T, ["Dot22Scalar"], []),
     "C - A.B": (C - dot(A, B), ["Gemm"], []),
     "A.B - C": (dot(A, B) - C, ["Gemm"], []),
     "2 C - 0.5 A.B": (2 * C - 0.5 * dot(A, B), ["Gemm"], []),

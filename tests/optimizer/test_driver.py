@@ -215,8 +215,12 @@ def test_constants_are_folded(query):
 
 
 def test_large_results_are_not_carried_along():
-    fgraph = optimized([], [alloc(1.0, LARGEST + 1), alloc(1.0, 3)])
-    assert operations(fgraph) == ["Alloc"]
+    fgraph = optimized([], [dot(alloc(1.0, LARGEST + 1), numpy.ones(LARGEST + 1)), dot(alloc(1.0, 3), numpy.ones(3))])
+    assert operations(fgraph) == ["Alloc", "Dot"]
+
+
+def test_an_alloc_that_is_a_result_is_filled_anew():
+    assert operations(optimized([], [alloc(1.0, 3)])) == ["Alloc"]
 
 
 def test_folded_views_do_not_share_memory():

@@ -9,7 +9,7 @@ import phintys
 import phintys.tensor as T
 from phintys.vm.pool import pool_statistics
 
-MODES = ["FAST_RUN", "FAST_COMPILE"]
+MODES = ["FAST_RUN", "FAST_COMPILE", "DebugMode"]
 
 
 @pytest.mark.parametrize("mode", MODES)

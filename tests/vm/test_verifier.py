@@ -11,11 +11,11 @@ from phintys.vm.program import INSTRUCTION_FORMAT, Program
 from phintys.vm.verifier import ProgramError, verify
 
 
-def sample():
+def sample(mode=None):
     """A correct program with an argument, a shared value, a constant, a result and an update."""
     x = T.vector("x")
     s = phintys.shared(np.ones(3), "s")
-    return phintys.function([x], T.exp(x) + 0.5, updates=[(s, s + x)]).program
+    return phintys.function([x], T.exp(x) + 0.5, updates=[(s, s + x)], mode=mode).program
 
 
 def rebuilt(program, instructions=None, pool=None):
@@ -81,9 +81,105 @@ def unknown_container(program, instructions):
     instructions[at] = instructions[at]._replace(a=7)
 
 
+def run_without_prepare(program, instructions):
+    del instructions[position(program, "PREPARE")]
+
+
+def prepare_without_run(program, instructions):
+    del instructions[position(program, "RUN")]
+
+
+def run_before_commit(program, instructions):
+    at, commit = position(program, "RUN"), position(program, "COMMIT")
+    instructions[at], instructions[commit] = instructions[commit], instructions[at]
+
+
+def read_after_run(program, instructions):
+    result = instructions.pop(position(program, "RESULT"))
+    at = instructions.index(next(instruction for instruction in instructions if instruction.op == NUMBER["COMMIT"]))
+    instructions[at], instructions[at + 1] = instructions[at + 1], instructions[at]
+    instructions.insert(at + 1, result)
+
+
+def not_stored(program, instructions):
+    del instructions[position(program, "STORE")]
+
+
+def stored_elsewhere(program, instructions):
+    at = position(program, "STORE")
+    instructions[at] = instructions[at]._replace(b=position_of_result(program))
+
+
+def position_of_result(program):
+    return program.pool[program.instructions()[position(program, "RESULT")].b]
+
+
+BROKEN_COMMIT = {
+    run_without_prepare: "was not prepared", prepare_without_run: "prepared and never run", run_before_commit: "before COMMIT",
+    read_after_run: "before COMMIT", not_stored: "protected", stored_elsewhere: "protected",
+}
+
+
+@pytest.mark.parametrize("damage", BROKEN_COMMIT, ids=lambda damage: damage.__name__)
+def test_a_broken_commit_is_refused(damage):
+    program = sample()
+    instructions = program.instructions()
+    damage(program, instructions)
+    with pytest.raises(ProgramError, match=BROKEN_COMMIT[damage]):
+        verify(rebuilt(program, instructions))
+
+
+def redone(program, **changes):
+    """The program with some cells changed: number → fields."""
+    cells = list(program.cells)
+    for number, fields in changes.items():
+        cells[int(number[1:])] = cells[int(number[1:])]._replace(**fields)
+    changed = rebuilt(program)
+    changed.cells = cells
+    return changed
+
+
+def inplace_chain():
+    """``exp(dot(m, x))``, where the second kernel overwrites the result of the first."""
+    m, x = T.matrix("m"), T.vector("x")
+    return phintys.function([m, x], T.exp(T.dot(m, x))).program
+
+
+def test_a_donor_must_have_the_type_of_its_heir():
+    program = inplace_chain()
+    verify(program)
+    heir = next(number for number, layout in enumerate(program.cells) if layout.donor is not None)
+    with pytest.raises(ProgramError, match="cannot take the memory"):
+        verify(redone(program, **{f"C{heir}": {"donor": 0}}))
+
+
+def test_what_was_overwritten_is_not_read_again():
+    program = inplace_chain()
+    instructions = [instruction for instruction in program.instructions() if instruction.op != NUMBER["DROP"]]
+    first = instructions[0]
+    donor = next(layout.donor for layout in program.cells if layout.donor is not None)
+    pool = list(program.pool) + [donor]
+    at = [instruction.op for instruction in instructions].index(NUMBER["RESULT"])
+    instructions[at] = instructions[at]._replace(b=len(pool) - 1)
+    changed = rebuilt(program, instructions, pool)
+    changed.nodes = [node for node, old in zip(program.nodes, program.instructions()) if old.op != NUMBER["DROP"]]
+    with pytest.raises(ProgramError, match="has overwritten"):
+        verify(changed)
+    assert first.op == NUMBER["KERNEL"]
+
+
+@pytest.mark.parametrize("kind", ["argument", "constant", "shared"])
+def test_nothing_protected_is_overwritten(kind):
+    program = inplace_chain()
+    donor = next(layout.donor for layout in program.cells if layout.donor is not None)
+    changed = redone(program, **{f"C{donor}": {"kind": kind}})
+    with pytest.raises(ProgramError, match="protected"):
+        verify(changed)
+
+
 BROKEN = {
     without_load: "empty cell", without_halt: "HALT", unknown_opcode: "unknown opcode", unknown_kernel: "no kernel",
-    outside_the_pool: "outside the pool", write_to_argument: "protected", kernel_after_commit: "after COMMIT",
+    outside_the_pool: "outside the pool", write_to_argument: "no shared value's", kernel_after_commit: "after COMMIT",
     store_of_an_argument: "not its own", stored_twice: "empty cell", unknown_container: "no container",
 }
 
@@ -95,7 +191,7 @@ def test_a_correct_program_passes():
 
 @pytest.mark.parametrize("damage", BROKEN, ids=lambda damage: damage.__name__)
 def test_a_broken_program_is_refused(damage):
-    program = sample()
+    program = sample(phintys.compile.get_default_mode().excluding("inplace"))
     instructions = program.instructions()
     damage(program, instructions)
     with pytest.raises(ProgramError, match=BROKEN[damage]):

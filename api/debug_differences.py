@@ -1,0 +1,103 @@
+"""Values, as DebugMode looks at them: copies, whether two are identical or equal up to rounding, and how they differ.
+
+Identical means the same bytes, so that NaN equals NaN and nothing is hidden by a tolerance. Equal up to rounding is
+what the variable's tag or type says. Objects without an equality of their own can be neither; they are let pass.
+"""
+import copy
+
+import numpy
+
+SHOWN = 5                      # indices that a message lists
+
+
+def copied(value):
+    """A value that shares no memory with ``value``; what cannot be copied is handed on as it is."""
+    if isinstance(value, numpy.ndarray):
+        return value.copy(order="K")
+    try:
+        return copy.deepcopy(value)
+    except Exception:
+        return value
+
+
+def identical(a, b):
+    """Whether two values are the same to the last bit."""
+    if isinstance(a, numpy.ndarray) and isinstance(b, numpy.ndarray) and a.dtype != object:
+        return a is b or (a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes())
+    return _equal_objects(a, b, lambda: a == b)
+
+
+def agree(variable, a, b, may_improve=False):
+    """Whether two values of a variable are equal up to rounding.
+
+    Parameters
+    ----------
+    variable : Variable
+        Its ``tag.values_eq_approx``, if there is one, or its type decides.
+    a, b : object
+    may_improve : bool
+        Where ``a`` is infinite or NaN, anything may stand in ``b``.
+    """
+    rule = getattr(variable.tag, "values_eq_approx", None)
+    if rule is not None:
+        return bool(rule(a, b))
+    if identical(a, b):
+        return True
+    if not isinstance(a, numpy.ndarray) or not isinstance(b, numpy.ndarray):
+        return _equal_objects(a, b, lambda: variable.type.values_eq_approx(a, b))
+    if may_improve and a.shape == b.shape and a.dtype == b.dtype and a.dtype.kind in "fc":
+        b = numpy.where(numpy.isfinite(a), b, a)
+    with numpy.errstate(all="ignore"):
+        return bool(variable.type.values_eq_approx(a, b))
+
+
+def _equal_objects(a, b, compare):
+    if a is b or type(a).__eq__ is object.__eq__:
+        return True
+    try:
+        return bool(compare())
+    except Exception:
+        return True
+
+
+def is_finite(value):
+    """Whether a value holds neither NaN nor infinity; what is no array of floats does not."""
+    return not isinstance(value, numpy.ndarray) or value.dtype.kind not in "fc" or bool(numpy.isfinite(value).all())
+
+
+def difference(a, b):
+    """Where and by how much two values differ, as text."""
+    if not isinstance(a, numpy.ndarray) or not isinstance(b, numpy.ndarray):
+        return f"{_shortened(a)} ({type(a).__name__}) and {_shortened(b)} ({type(b).__name__})"
+    if a.shape != b.shape:
+        return f"shapes {a.shape} and {b.shape}"
+    if a.dtype != b.dtype:
+        return f"dtypes {a.dtype} and {b.dtype}"
+    with numpy.errstate(all="ignore"):
+        unequal = (a != b) & ~((a != a) & (b != b))
+        places = numpy.argwhere(unequal)
+        if not len(places):
+            return "the same numbers, but for signs of zeros or kinds of NaN"
+        wide = (lambda x: x) if a.dtype.kind == "c" else (lambda x: x.astype("float64"))
+        gap = numpy.abs(wide(a[unequal]) - wide(b[unequal]))
+        relative = gap / numpy.abs(wide(b[unequal]))
+    pairs = ", ".join([f"{tuple(map(int, place))}: {a[tuple(place)]!s} and {b[tuple(place)]!s}"
+                       for place in places[:SHOWN]])
+    return (f"{len(places)} of {a.size} elements differ, by at most {_largest(gap):.6g} (absolute) and "
+            f"{_largest(relative):.6g} (relative); at {pairs}{' ...' if len(places) > SHOWN else ''}")
+
+
+def _largest(gaps):
+    return numpy.nan if numpy.isnan(gaps).all() else float(numpy.nanmax(gaps))
+
+
+def described(value):
+    """Kind, shape, strides and beginning of a value, as text."""
+    if isinstance(value, numpy.ndarray):
+        return f"array of {value.dtype}, shape {value.shape}, strides {value.strides}: {_shortened(value)}"
+    return f"{type(value).__name__}: {_shortened(value)}"
+
+
+def _shortened(value):
+    words = " ".join(str(value).split())
+    return words if len(words) <= 100 else words[:96] + " ..."

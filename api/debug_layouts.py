@@ -1,0 +1,49 @@
+"""Ways to lay an array out in memory. What an op computes must not depend on them.
+
+``laid_out(name, array)`` answers an array with the same elements; what lies between them is garbage that would be seen
+in a result. The names are those of ``config.DebugMode.check_preallocated_output``.
+"""
+import numpy
+
+GARBAGE = 0x7F                 # a large number in every float dtype but float16, where it is NaN
+
+
+def _filled(shape, dtype, order="C"):
+    """New memory full of garbage."""
+    array = numpy.empty(shape, dtype, order)
+    if dtype != object:
+        array.reshape(-1, order="A").view("uint8")[...] = GARBAGE
+    return array
+
+
+def _strided(array):
+    """Every second element of a larger block in every dimension, the first left out."""
+    larger = _filled([2 * length + 1 for length in array.shape], array.dtype)
+    return larger[(*[slice(1, 2 * length + 1, 2) for length in array.shape], ...)]
+
+
+def _reversed(array):
+    """Stored backwards in every dimension."""
+    return _filled(array.shape, array.dtype)[(*[slice(None, None, -1)] * array.ndim, ...)]
+
+
+EMPTY = {"c_contiguous": lambda array: _filled(array.shape, array.dtype),
+         "f_contiguous": lambda array: _filled(array.shape, array.dtype, "F"),
+         "strided": _strided, "reversed": _reversed}
+
+
+def blank(name, array):
+    """Garbage of the shape and dtype of ``array`` in the layout ``name``."""
+    return EMPTY[name](array)
+
+
+def laid_out(name, array):
+    """A copy of ``array`` in the layout ``name``."""
+    result = blank(name, array)
+    result[...] = array
+    return result
+
+
+def repeated(array):
+    """The first element of an array in all places, by strides of zero; an array without elements as it is."""
+    return numpy.broadcast_to(array.ravel()[:1].reshape((1,) * array.ndim), array.shape) if array.size else array

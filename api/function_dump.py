@@ -1,0 +1,60 @@
+"""``function_dump``: everything that a call of ``function`` was given, in a file, to compile it elsewhere.
+
+Nothing is compiled. ``phintys.function(**pickle.load(file))`` makes the function from it. Tags that only tell where
+things come from are left out; the user's graph keeps them.
+"""
+import pickle
+
+from phintys.graph.scratchpad import Scratchpad
+
+LEFT_OUT = ("trace", "test_value")
+
+
+class StripPickler(pickle.Pickler):
+    """A pickler that leaves attributes out of tags.
+
+    Parameters
+    ----------
+    file : binary file
+    protocol : int
+    extra_tag_to_remove : list of str, optional
+        Left out besides ``trace`` and ``test_value``.
+    """
+
+    def __init__(self, file, protocol=0, extra_tag_to_remove=None):
+        super().__init__(file, protocol)
+        self.tag_to_remove = [*LEFT_OUT, *(extra_tag_to_remove or ())]
+
+    def reducer_override(self, thing):
+        """Scratchpads without what is left out; everything else as it is."""
+        if type(thing) is not Scratchpad:
+            return NotImplemented
+        return Scratchpad, (), {name: value for name, value in vars(thing).items() if name not in self.tag_to_remove}
+
+
+def function_dump(filename, inputs, outputs=None, mode=None, updates=None, givens=None, no_default_updates=False,
+                  accept_inplace=False, name=None, rebuild_strict=True, allow_input_downcast=None, profile=None,
+                  on_unused_input=None, extra_tag_to_remove=None):
+    """Write the arguments of ``function`` to a file.
+
+    Parameters
+    ----------
+    filename : str
+    extra_tag_to_remove : list of str, optional
+        Attributes of tags to leave out, besides ``trace`` and ``test_value``.
+    inputs, outputs, mode, ...
+        As in ``function``. Values of shared variables are written too.
+
+    Raises
+    ------
+    AssertionError
+        If ``filename`` is no string.
+    """
+    if not isinstance(filename, str):
+        raise AssertionError(f"function_dump needs the name of a file, got {filename!r}")
+    arguments = {"inputs": inputs, "outputs": outputs, "mode": mode, "updates": updates, "givens": givens,
+                 "no_default_updates": no_default_updates, "accept_inplace": accept_inplace, "name": name,
+                 "rebuild_strict": rebuild_strict, "allow_input_downcast": allow_input_downcast, "profile": profile,
+                 "on_unused_input": on_unused_input}
+    with open(filename, "wb") as file:
+        StripPickler(file, -1, extra_tag_to_remove).dump(arguments)

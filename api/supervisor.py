@@ -1,0 +1,41 @@
+"""``Supervisor``: a feature of function graphs that refuses nodes which overwrite protected variables.
+
+Theano's name and protocol, for programs that build their own graphs. ``function`` does not need it: what its graphs may
+overwrite is settled by the rewrites and checked by the verifier of the virtual machine.
+"""
+from phintys.graph.errors import InconsistencyError, made_at
+
+
+class Supervisor:
+    """Protects variables of a graph, and the graph's outputs.
+
+    Parameters
+    ----------
+    protected : iterable of Variable
+    """
+
+    def __init__(self, protected):
+        self.protected = list(protected)
+
+    def validate(self, fgraph):
+        """Raise if a node overwrites the memory of a protected variable, directly or through a view.
+
+        Raises
+        ------
+        InconsistencyError
+        """
+        waiting = [*self.protected, *fgraph.outputs]
+        seen = set()
+        while waiting:
+            variable = waiting.pop()
+            if variable in seen or variable not in fgraph.clients:
+                continue
+            seen.add(variable)
+            for node, position in fgraph.clients[variable]:
+                if isinstance(node, str):
+                    continue
+                if any(position in destroyed for destroyed in (node.op.destroy_map or {}).values()):
+                    raise InconsistencyError(f"Trying to destroy a protected Variable: {node.op}{made_at(node)} "
+                                             f"overwrites {variable}{made_at(variable)}", variable)
+                waiting.extend(node.outputs[output] for output, viewed in (node.op.view_map or {}).items()
+                               if position in viewed)

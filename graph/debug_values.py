@@ -1,0 +1,122 @@
+"""Test values: a graph computed on examples while it is being built, as ``config.compute_test_value`` says.
+
+An op that is called runs on the test values of its inputs and leaves those of its outputs in their tags, so that an
+error appears in the line that made the node. ``get_debug_values`` hands them to checks in code that builds graphs.
+"""
+import sys
+import warnings
+
+import numpy
+
+from phintys.graph.config import config
+from phintys.graph.errors import made_at
+from phintys.graph.variable import Variable
+
+
+def get_test_value(variable):
+    """The test value of a variable: a constant's data, a shared variable's value, else ``tag.test_value``.
+
+    Parameters
+    ----------
+    variable : Variable, or number or array, which is its own test value
+
+    Raises
+    ------
+    AttributeError
+        If there is none.
+    """
+    return variable.get_test_value() if isinstance(variable, Variable) else numpy.asarray(variable)
+
+
+def compute_test_values(node):
+    """Run a new node on the test values of its inputs.
+
+    Raises
+    ------
+    ValueError
+        If an input has no test value and the option is ``raise``.
+    """
+    values = []
+    for position, variable in enumerate(node.inputs):
+        try:
+            values.append(variable.get_test_value())
+        except AttributeError:
+            _react_to_missing(node, position, variable)
+    if len(values) < len(node.inputs):
+        return
+    for positions in node.op.destroy_map.values():
+        for position in positions:
+            values[position] = values[position].copy()
+    storage = [[None] for _ in node.outputs]
+    node.op.perform(node, values, storage)
+    for output, cell in zip(node.outputs, storage):
+        output.tag.test_value = cell[0]
+
+
+def _react_to_missing(node, position, variable):
+    message = f"Cannot compute test value: input {position} ({variable}) of Op {node} missing default value." \
+              f"{made_at(variable)}"
+    action = config.compute_test_value
+    if action == "raise":
+        raise ValueError(message)
+    if action in ("warn", "pdb"):
+        level = _level_of_user()
+        if action == "warn":
+            warnings.warn("Warning, " + message, stacklevel=level)
+        else:
+            from pdb import Pdb
+            Pdb().set_trace(sys._getframe(level - 1))
+
+
+def _level_of_user():
+    """Where the first line outside this package stands, as a ``stacklevel`` for the caller."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "phintys":
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def get_debug_values(*variables):
+    """The test values of several variables, for checks while a graph is built.
+
+    Returns
+    -------
+    list
+        Empty when test values are off or one is missing (which may warn or raise, as the option says); else one
+        element: a tuple of the values, or the value itself when one variable was given.
+    """
+    if config.compute_test_value == "off":
+        return []
+    values = []
+    for position, variable in enumerate(variables):
+        try:
+            values.append(get_test_value(variable))
+        except AttributeError:
+            missing_test_message(f"Argument {position} ('{variable}') has no test value{made_at(variable)}")
+            return []
+    return [values[0] if len(values) == 1 else tuple(values)]
+
+
+def missing_test_message(message):
+    """Say that a test value is missing: raise ``AttributeError``, warn or be silent, as the option says."""
+    if config.compute_test_value == "raise":
+        raise AttributeError(message)
+    if config.compute_test_value == "warn":
+        warnings.warn(message, stacklevel=3)
+
+
+def debug_error_message(message):
+    """Say that test values are wrong: a warning when the option is ``warn``, else a ``ValueError``."""
+    _complain(ValueError(message))
+
+
+def debug_assert(condition, message="debug_assert failed"):
+    """An assertion about test values that is only a warning when the option is ``warn``."""
+    if not condition:
+        _complain(AssertionError(message))
+
+
+def _complain(error):
+    if config.compute_test_value != "warn":
+        raise error
+    warnings.warn(str(error), stacklevel=3)

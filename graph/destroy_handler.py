@@ -1,0 +1,298 @@
+"""Who overwrites whose memory: the rules for nodes whose op has a ``destroy_map``.
+
+The *root* of a variable is the variable whose memory it looks at, through ``view_map``; what a destroyer computes is a
+new value, with itself as root, although it lies in old memory. A value may be destroyed once, by a node that reads it
+through one variable, after everybody else who reads one of its aliases; never when it is a constant, an input that is
+not mutable, or what an output of the graph needs. A shared value with an update may be destroyed by the node that
+computes this very update, if it is a *commit node*: one that cannot fail and whose outputs only updates and other
+commit nodes read. Commit nodes run last, when results have been handed out.
+
+``DestroyHandler`` is the FunctionGraph feature that keeps to these rules and orders the nodes; it changes no graph and
+holds no state of one, so that copies of a graph share it. Everything is linear in the size of the graph.
+"""
+from collections import deque
+
+from phintys.graph.errors import InconsistencyError, made_at
+from phintys.graph.variable import Constant
+
+
+class DestroyHandler:
+    """Feature: orders destroyers after the readers of what they destroy, and says what may be destroyed.
+
+    Parameters
+    ----------
+    mutable : collection of Variable, optional
+        Inputs of the graph that may be overwritten. None: all inputs and outputs may be.
+    updates : dict, optional
+        Input of the graph, the value of a shared variable, to the position of its new value in ``fgraph.outputs``.
+
+    Attributes
+    ----------
+    rewriting : bool
+        While it is True, destroyers are not ordered: the optimizer sets it, because rewrites look at data only and
+        bring destroyers together that cannot be ordered. Its last stages make the graph keep to the rules.
+    """
+
+    rewriting = False
+
+    def __init__(self, mutable=None, updates=None):
+        self._variables = mutable, updates or {}    # until there is a graph; then positions, which hold for its copies
+        self.mutable = None
+        self.updates = {}
+
+    def on_attach(self, fgraph):
+        """Look up the positions of the variables."""
+        if self._variables is None:
+            return
+        (mutable, updates), self._variables = self._variables, None
+        position = {variable: number for number, variable in enumerate(fgraph.inputs)}
+        if mutable is not None:
+            self.mutable = frozenset([position[variable] for variable in mutable])
+        self.updates = {position[variable]: output for variable, output in updates.items()}
+
+    def orderings(self, fgraph):
+        """Destroyer to the nodes that must come before it: the other readers of what it destroys."""
+        if self.rewriting or not has_destroyers(fgraph):
+            return {}
+        return Destruction(fgraph, self).orderings()
+
+    def commit_nodes(self, fgraph, order=None):
+        """The nodes that overwrite shared values by their updates, in the order in which they run behind COMMIT.
+
+        ``order`` is what the graph's ``toposort`` answers, for those who have it.
+        """
+        shared = {fgraph.inputs[position] for position in self.updates}
+        found = {node for variable in shared for node, position in fgraph.clients[variable]
+                 if node != "output" and [position] in node.op.destroy_map.values()}
+        if not found:
+            return []
+        return [node for node in order or fgraph.kept_order or fgraph.toposort() if node in found]
+
+    def validate(self, fgraph):
+        """Check that every destroyer keeps to the rules.
+
+        Raises
+        ------
+        InconsistencyError
+            If one does not.
+        """
+        if has_destroyers(fgraph):
+            destruction = Destruction(fgraph, self)
+            for destroyer in destruction.destroyers:
+                reason = destruction.objection(*destroyer)
+                if reason is not None:
+                    raise _illegal(destroyer, reason)
+            ordered(destruction.memory.order, destruction.orderings(), _refuse_cycle)
+
+
+def has_destroyers(fgraph):
+    """Whether a node of the graph overwrites an input."""
+    return any([bool(node.op.destroy_map) for node in fgraph.apply_nodes])
+
+
+def handler_of(fgraph):
+    """The graph's DestroyHandler, or None."""
+    for feature in fgraph.features:
+        if isinstance(feature, DestroyHandler):
+            return feature
+    return None
+
+
+def destroyed_by(op):
+    """``(output, input position)`` for each input that an op overwrites."""
+    return [(output, position) for output, positions in op.destroy_map.items() for position in positions]
+
+
+class Memory:
+    """Which variables share memory, and who reads each memory.
+
+    Attributes
+    ----------
+    order : list of Apply
+        All nodes, as their data need it.
+    readers : dict
+        Root to its readers: a dict with nodes as keys, in the order of ``order``.
+    """
+
+    def __init__(self, fgraph):
+        self.order = fgraph.data_order()
+        self._roots = roots = {}
+        self.readers = readers = {}
+        for node in self.order:
+            for variable in node.inputs:
+                readers.setdefault(roots.get(variable, variable), {})[node] = None
+            for output, positions in node.op.view_map.items():
+                looked_at = node.inputs[positions[0]]
+                roots[node.outputs[output]] = roots.get(looked_at, looked_at)
+
+    def root(self, variable):
+        """The variable whose memory ``variable`` looks at."""
+        return self._roots.get(variable, variable)
+
+
+class Destruction:
+    """The rules, applied to a graph as it is now.
+
+    Parameters
+    ----------
+    fgraph : FunctionGraph
+    handler : DestroyHandler
+    """
+
+    def __init__(self, fgraph, handler):
+        self.fgraph = fgraph
+        self.memory = memory = Memory(fgraph)
+        inputs = fgraph.inputs
+        self._mutable = None if handler.mutable is None else {inputs[position] for position in handler.mutable}
+        self.updates = {inputs[position]: output for position, output in handler.updates.items()}
+        self._stored = frozenset(self.updates.values())
+        self._kept = set() if self._mutable is None else {memory.root(variable) for variable in fgraph.outputs}
+        self.destroyers = [(node, *pair) for node in memory.order if node.op.destroy_map
+                           for pair in destroyed_by(node.op)]
+        self.destroyer_of = {}                  # root → the first node that overwrites it
+        for node, _, position in self.destroyers:
+            self.destroyer_of.setdefault(memory.root(node.inputs[position]), node)
+        self.commits = self.deferrable(self._marked_commits())
+
+    # ---- what may be destroyed ---------------------------------------------------------------------------------------
+    def objection(self, node, output, position):
+        """Why a node may not overwrite an input, as far as no order is concerned; None when it may."""
+        root = self.memory.root(node.inputs[position])
+        if isinstance(root, Constant):
+            return "it is a constant"
+        if root.owner is None and getattr(root.tag, "indestructible", False):
+            return "it is marked as indestructible"
+        if self.reads_twice(node, position):
+            return "the node reads the same memory through another input"
+        if self._written_twice(node, output, position, root):
+            return "it is overwritten twice"
+        if position in self.commits.get(node, {}).values():
+            return None
+        if root in self.updates and root.owner is None and self._mutable is not None:
+            return "it is a shared value, which only the last step of its own update may overwrite"
+        if root.owner is None and self._mutable is not None and root not in self._mutable:
+            return "it is an input that is not mutable"
+        if root in self._kept:
+            return "an output of the graph needs it"
+        if self.commits and not self.commits.keys().isdisjoint(self.memory.readers[root]):
+            return "a node reads it that runs last, because it overwrites a shared value"
+        return None
+
+    def reads_twice(self, node, position):
+        """Whether a node that overwrites an input reads its memory elsewhere, where that matters."""
+        variable, root_of, op = node.inputs[position], self.memory.root, node.op
+        root = root_of(variable)
+        for other, value in enumerate(node.inputs):
+            if other == position or root_of(value) is not root:
+                continue
+            if (position, other) in op.destroyhandler_tolerate_aliased:
+                continue
+            if value is not variable or not (op.reads_before_writing
+                                             or (position, other) in op.destroyhandler_tolerate_same):
+                return True
+        return False
+
+    def _written_twice(self, node, output, position, root):
+        """Whether somebody else overwrites the root, or the node itself for another output."""
+        return self.destroyer_of.get(root, node) is not node or any(
+            [(other, place) != (output, position) and self.memory.root(node.inputs[place]) is root
+             for other, place in destroyed_by(node.op)])
+
+    # ---- commits -----------------------------------------------------------------------------------------------------
+    def _marked_commits(self):
+        """Node to ``{output: input position}`` for nodes that overwrite shared values by their updates."""
+        found = {}
+        for node, output, position in self.destroyers:
+            shared = node.inputs[position]
+            place = self.updates.get(shared)
+            if place is None or self.fgraph.outputs[place] is not node.outputs[output]:
+                continue
+            if not self.reads_twice(node, position) and not self._written_twice(node, output, position, shared):
+                found.setdefault(node, {})[output] = position
+        return found
+
+    def deferrable(self, wanted):
+        """Those of the nodes ``wanted`` that may run behind COMMIT; a dict, readers before what they read."""
+        if not wanted:
+            return {}
+        clients, found = self.fgraph.clients, {}
+        for node in reversed(self.memory.order):
+            if node in wanted and node.op.cannot_fail and all([self._is_free(clients[out], found)
+                                                               for out in node.outputs]):
+                found[node] = wanted[node]
+        return found
+
+    def _is_free(self, readers, deferred):
+        """Whether a value is read by deferred nodes and at most one update only."""
+        stored = 0
+        for reader, position in readers:
+            if reader == "output":
+                stored += 1
+                if stored > 1 or position not in self._stored:
+                    return False
+            elif reader not in deferred:
+                return False
+        return True
+
+    # ---- order -------------------------------------------------------------------------------------------------------
+    def orderings(self):
+        """Destroyer to the nodes that must come before it."""
+        before = {}
+        for node, _, position in self.destroyers:
+            readers = self.memory.readers[self.memory.root(node.inputs[position])]
+            before.setdefault(node, []).extend([reader for reader in readers if reader is not node])
+        return before
+
+
+def ordered(nodes, before, give_up):
+    """Order nodes by their data and by ``before``.
+
+    Parameters
+    ----------
+    nodes : list of Apply
+        In an order that their data allow.
+    before : dict
+        Node to nodes that should come before it.
+    give_up : callable
+        ``give_up(node, late)`` is called when nothing else can go on, for the first node in ``nodes`` that waits; it
+        waits only for ``late``, which come before it by ``before``. Then it is put in without them.
+
+    Returns
+    -------
+    list of Apply
+    """
+    members, followers, unmet = set(nodes), {}, {}
+    for node in nodes:
+        needed = {variable.owner for variable in node.inputs}
+        needed.update(before.get(node, ()))
+        needed &= members
+        unmet[node] = len(needed)
+        for other in needed:
+            followers.setdefault(other, []).append(node)
+    ready = deque([node for node in nodes if not unmet[node]])
+    order, done, waiting = [], set(), iter(nodes)
+    while len(order) < len(nodes):
+        if ready:
+            node = ready.popleft()
+        else:
+            node = next(node for node in waiting if node not in done)
+            give_up(node, [other for other in before[node] if other in members and other not in done])
+        done.add(node)
+        order.append(node)
+        for follower in followers.get(node, ()):
+            unmet[follower] -= 1
+            if not unmet[follower] and follower not in done:
+                ready.append(follower)
+    return order
+
+
+# ---- errors ----------------------------------------------------------------------------------------------------------
+def _illegal(destroyer, reason):
+    node, _, position = destroyer
+    return InconsistencyError(f"{node.op}{made_at(node)} must not overwrite its input {position}, "
+                              f"{node.inputs[position]}: {reason}.")
+
+
+def _refuse_cycle(node, late):
+    raise InconsistencyError(f"{node.op}{made_at(node)} overwrites what {late[0].op}{made_at(late[0])} reads, and this "
+                             f"reader cannot come earlier: the graph contains cycles.")

@@ -1,0 +1,99 @@
+"""``as_op``: an op from a Python function.
+
+The op calls the function each time it runs; it has no gradient. The function should not change its arguments.
+"""
+import pickle
+
+from phintys.graph.apply import Apply
+from phintys.graph.op import Op
+from phintys.graph.type import Type
+
+
+class FromFunctionOp(Op):
+    """The op that calls a Python function.
+
+    Parameters
+    ----------
+    fn : callable
+        From values of the input types to one value, or a list or tuple of values, of the output types.
+    itypes, otypes : list of Type
+    infer_shape : callable or None
+        From the node and the shapes of its inputs to the shapes of its outputs.
+    """
+
+    def __init__(self, fn, itypes, otypes, infer_shape=None):
+        self.fn = fn
+        self.itypes = itypes
+        self.otypes = otypes
+        self.__name__ = fn.__name__
+        self.__module__ = fn.__module__         # where pickles look for the name
+        self.__doc__ = fn.__doc__
+        self._infer_shape = infer_shape
+        if infer_shape is not None:
+            self.infer_shape = infer_shape
+
+    def __eq__(self, other):
+        return type(self) is type(other) and self.fn == other.fn
+
+    def __hash__(self):
+        return hash((type(self), self.fn))
+
+    def __str__(self):
+        return f"FromFunctionOp{{{self.__name__}}}"
+
+    def make_node(self, *inputs):
+        if len(inputs) != len(self.itypes):
+            raise ValueError(f"We expected {len(self.itypes)} inputs but got {len(inputs)}: {inputs}")
+        inputs = [wanted.filter_variable(value) for wanted, value in zip(self.itypes, inputs)]
+        return Apply(self, inputs, [wanted() for wanted in self.otypes])
+
+    def perform(self, node, inputs, output_storage, params=None):
+        results = self.fn(*inputs)
+        results = results if isinstance(results, (list, tuple)) else [results]
+        if len(results) != len(output_storage):
+            raise ValueError(f"{self} returned {len(results)} values, {len(output_storage)} were declared")
+        for storage, wanted, value in zip(output_storage, self.otypes, results):
+            storage[0] = wanted.filter(value)
+
+    def __reduce__(self):
+        """By name: the name of the function is the op's when ``as_op`` was used as a decorator."""
+        name, module = self.fn.__name__, __import__(self.fn.__module__, fromlist=["*"])
+        found = getattr(module, name, None)
+        if found is self:
+            return name
+        if found is self.fn:
+            return type(self), (self.fn, self.itypes, self.otypes, self._infer_shape)
+        raise pickle.PicklingError(f"{self} cannot be pickled: {self.fn.__module__} has no function {name!r} at its "
+                                   "top level")
+
+
+def as_op(itypes, otypes, infer_shape=None):
+    """Decorator that makes a Python function an op.
+
+    Parameters
+    ----------
+    itypes, otypes : Type or list of Type
+        Of the arguments and of the results.
+    infer_shape : callable, optional
+        As in `FromFunctionOp`.
+
+    Returns
+    -------
+    callable
+        From the function to its `FromFunctionOp`.
+
+    Raises
+    ------
+    TypeError
+        If something in ``itypes`` or ``otypes`` is no type.
+    """
+    itypes, otypes = _types(itypes, "itypes"), _types(otypes, "otypes")
+    return lambda fn: FromFunctionOp(fn, itypes, otypes, infer_shape)
+
+
+def _types(types, name):
+    types = list(types) if isinstance(types, (list, tuple)) else [types]
+    wrong = [entry for entry in types if not isinstance(entry, Type)]
+    if wrong:
+        raise TypeError(f"{name} has to be a list of phintys types, got {wrong[0]!r}")
+    return types

@@ -1,0 +1,48 @@
+"""The kernel of Assert: a view of a value that exists only if conditions are true.
+
+Conditions are looked at in ``prepare``, where raising is possible. They are of a bool or integer dtype, so that a value
+is true when one of its bytes is not 0; others are left to ``perform``.
+"""
+from phintys.vm.abi cimport Cell, Context, Kernel, share
+
+
+cdef class AssertKernel(Kernel):
+    """``(value, conditions..., out)``.
+
+    Parameters
+    ----------
+    n_conditions : int
+    message : str
+        Of the ``AssertionError``.
+    """
+    cdef int n_conditions
+    cdef object message
+
+    def __init__(self, int n_conditions, message):
+        self.n_conditions = n_conditions
+        self.message = message
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Cell* value = operands[0]
+        cdef Cell* view = operands[1 + self.n_conditions]
+        cdef int number, axis
+        for number in range(1, 1 + self.n_conditions):
+            if not is_true(operands[number]):
+                with gil:
+                    raise AssertionError(self.message)
+        for axis in range(value.ndim):
+            view.shape[axis] = value.shape[axis]
+            view.strides[axis] = value.strides[axis]
+        return 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        share(context, operands[1 + self.n_conditions], operands[0], operands[0].data)
+        return 0
+
+
+cdef bint is_true(const Cell* condition) noexcept nogil:
+    cdef int position
+    for position in range(condition.itemsize):
+        if condition.data[position]:
+            return True
+    return False

@@ -1,0 +1,123 @@
+"""What goes with classifiers: the confusion matrix, the two-level softmax and the multi-class hinge loss.
+
+All are built from other ops.
+"""
+from phintys.ops.activations import relu
+from phintys.ops.allocation import arange
+from phintys.ops.constant import as_tensor_variable
+from phintys.ops.dimshuffle import dimshuffle
+from phintys.ops.dtypes import discrete_dtypes
+from phintys.ops.elementwise_functions import eq, switch
+from phintys.ops.join import concatenate
+from phintys.ops.products import batched_dot, dot, tensordot
+from phintys.ops.reduction import max as max_over
+from phintys.ops.reduction import sum as sum_over
+from phintys.ops.searching import Unique
+from phintys.ops.shape import shape_i
+from phintys.ops.softmax import softmax
+
+
+def confusion_matrix(actual, pred):
+    """How often each class was taken for each.
+
+    Parameters
+    ----------
+    actual, pred : vector
+        Of one length.
+
+    Returns
+    -------
+    list
+        The matrix, int64, with a row for each actual and a column for each predicted class; and the classes that
+        occur, sorted, which number both.
+
+    Raises
+    ------
+    ValueError
+        For anything but vectors.
+    """
+    actual, pred = as_tensor_variable(actual), as_tensor_variable(pred)
+    for name, value in (("actual", actual), ("pred", pred)):
+        if value.type.ndim != 1:
+            raise ValueError(f"{name} must be 1-d tensor variable, not {value.type}")
+    order = Unique(False, False, False)(concatenate([actual, pred]))
+    rows, columns = [eq(dimshuffle(value, 0, "x"), order).astype("int64") for value in (actual, pred)]
+    return [dot(rows.T, columns), order]
+
+
+def h_softmax(x, batch_size, n_outputs, n_classes, n_outputs_per_class, W1, b1, W2, b2, target=None):
+    """A softmax in two levels (Goodman 2001): over classes, and inside a class over its outputs.
+
+    Output k belongs to class ``k // n_outputs_per_class``. For given targets only their own classes are computed, which
+    for n outputs takes on the order of sqrt(n) operations a row.
+
+    Parameters
+    ----------
+    x : matrix
+        A row for each example.
+    batch_size, n_outputs, n_classes, n_outputs_per_class : int
+        ``n_classes * n_outputs_per_class`` may be larger than ``n_outputs``.
+    W1, b1 : matrix (features, classes), vector (classes)
+        Of the softmax over classes.
+    W2, b2 : tensor (classes, features, outputs of a class), matrix (classes, outputs of a class)
+        Of the softmaxes inside the classes.
+    target : vector or column of integers, optional
+        The output wanted of each row.
+
+    Returns
+    -------
+    TensorVariable
+        Probabilities: of all outputs, (batch_size, n_outputs); or of the targets, (batch_size,).
+    """
+    x, W2, b2 = as_tensor_variable(x), as_tensor_variable(W2), as_tensor_variable(b2)
+    class_probs = softmax(dot(x, W1) + b1)
+    if target is None:
+        activations = tensordot(x, W2, (1, 1)) + b2
+        inside = softmax(activations.reshape((-1, n_outputs_per_class))).reshape((batch_size, n_classes, -1))
+        return (dimshuffle(class_probs, 0, 1, "x") * inside).reshape((batch_size, -1))[:, :n_outputs]
+    target = as_tensor_variable(target).flatten()
+    classes, places = target // n_outputs_per_class, target % n_outputs_per_class
+    rows = arange(batch_size)
+    inside = softmax(batched_dot(x, W2[classes]) + b2[classes])
+    return class_probs[rows, classes] * inside[rows, places]
+
+
+def multiclass_hinge_loss(predictions, targets, delta=1):
+    """The multi-class hinge loss of each row: how far the best wrong class comes above the right one less ``delta``.
+
+    ``max(0, max of the wrong predictions - the right prediction + delta)``, as in Weston and Watkins 1998.
+
+    Parameters
+    ----------
+    predictions : matrix of floats
+        A row for each example, a column for each class.
+    targets : vector of integers, or matrix
+        The right class of each row; or 1 for it and 0 for the others.
+    delta : scalar
+        The margin.
+
+    Returns
+    -------
+    TensorVariable
+        A vector.
+
+    Raises
+    ------
+    TypeError
+        For targets of another rank, or labels that are not integers.
+    IndexError
+        When it runs, for a label that is no class.
+    """
+    predictions, targets = as_tensor_variable(predictions), as_tensor_variable(targets)
+    if predictions.type.ndim != 2 or targets.type.ndim not in (1, 2):
+        raise TypeError(f"rank mismatch between targets and predictions: {targets.type} and {predictions.type}")
+    if targets.type.ndim == 1:
+        if targets.type.dtype not in discrete_dtypes:
+            raise TypeError(f"labels must be integers, got {targets.type}")
+        right = predictions[arange(shape_i(targets, 0)), targets]
+        wanted = eq(arange(shape_i(predictions, 1)), dimshuffle(targets % shape_i(predictions, 1), 0, "x"))
+    else:
+        wanted = eq(targets, 1)
+        right = sum_over(switch(wanted, predictions, 0), axis=1)
+    wrong = switch(wanted, -float("inf"), predictions)
+    return relu(max_over(wrong, axis=1) - right + delta)

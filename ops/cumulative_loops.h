@@ -1,0 +1,74 @@
+/* Running sums and products along lines of any stride, the totals in registers.
+ *
+ * `phintys_cumulative[multiplies][type]`, types in the order of `loops.TYPES` up to float64; empty for half precision,
+ * for which C has no arithmetic. Integers wrap. Of booleans the sum is `or`, the product `and`. Four lines are done at
+ * once where there are as many: one alone waits four cycles for each addition.
+ */
+#ifndef PHINTYS_CUMULATIVE_LOOPS_H
+#define PHINTYS_CUMULATIVE_LOOPS_H
+
+#include <numpy/npy_common.h>
+#include <stdint.h>
+
+/* Lines of `count` elements; `next_source` and `next_target` lead to the next line. */
+typedef void (*phintys_running)(const char *source, npy_intp stride, npy_intp next_source, char *target,
+                                npy_intp target_stride, npy_intp next_target, npy_intp count, npy_intp lines);
+
+#define PHINTYS_RUNNING(NAME, TYPE, START, OPERATION)                                                                  \
+    static void NAME(const char *source, npy_intp stride, npy_intp next_source, char *target, npy_intp target_stride,  \
+                     npy_intp next_target, npy_intp count, npy_intp lines) {                                           \
+        for (; lines >= 4; lines -= 4, source += 4 * next_source, target += 4 * next_target) {                         \
+            TYPE a = START, b = START, c = START, d = START;                                                           \
+            const char *from = source;                                                                                 \
+            char *to = target;                                                                                         \
+            for (npy_intp i = 0; i < count; i++, from += stride, to += target_stride) {                                \
+                a = OPERATION(a, *(const TYPE *)from);                                                                 \
+                b = OPERATION(b, *(const TYPE *)(from + next_source));                                                 \
+                c = OPERATION(c, *(const TYPE *)(from + 2 * next_source));                                             \
+                d = OPERATION(d, *(const TYPE *)(from + 3 * next_source));                                             \
+                *(TYPE *)to = a;                                                                                       \
+                *(TYPE *)(to + next_target) = b;                                                                       \
+                *(TYPE *)(to + 2 * next_target) = c;                                                                   \
+                *(TYPE *)(to + 3 * next_target) = d;                                                                   \
+            }                                                                                                          \
+        }                                                                                                              \
+        for (; lines > 0; lines--, source += next_source, target += next_target) {                                     \
+            TYPE total = START;                                                                                        \
+            const char *from = source;                                                                                 \
+            char *to = target;                                                                                         \
+            for (npy_intp i = 0; i < count; i++, from += stride, to += target_stride) {                                \
+                total = OPERATION(total, *(const TYPE *)from);                                                         \
+                *(TYPE *)to = total;                                                                                   \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+
+#define PHINTYS_PLUS(x, y) ((x) + (y))
+#define PHINTYS_TIMES(x, y) ((x) * (y))
+#define PHINTYS_TIMES_SHORT(x, y) ((uint32_t)(x) * (uint32_t)(y))      /* promoted to int, the product could overflow */
+#define PHINTYS_OR(x, y) ((x) | ((y) != 0))
+#define PHINTYS_AND(x, y) ((x) & ((y) != 0))
+
+PHINTYS_RUNNING(running_or, uint8_t, 0, PHINTYS_OR)
+PHINTYS_RUNNING(running_and, uint8_t, 1, PHINTYS_AND)
+PHINTYS_RUNNING(running_sum_1, uint8_t, 0, PHINTYS_PLUS)
+PHINTYS_RUNNING(running_sum_2, uint16_t, 0, PHINTYS_PLUS)
+PHINTYS_RUNNING(running_sum_4, uint32_t, 0, PHINTYS_PLUS)
+PHINTYS_RUNNING(running_sum_8, uint64_t, 0, PHINTYS_PLUS)
+PHINTYS_RUNNING(running_sum_float, float, 0, PHINTYS_PLUS)
+PHINTYS_RUNNING(running_sum_double, double, 0, PHINTYS_PLUS)
+PHINTYS_RUNNING(running_product_1, uint8_t, 1, PHINTYS_TIMES)
+PHINTYS_RUNNING(running_product_2, uint16_t, 1, PHINTYS_TIMES_SHORT)
+PHINTYS_RUNNING(running_product_4, uint32_t, 1, PHINTYS_TIMES)
+PHINTYS_RUNNING(running_product_8, uint64_t, 1, PHINTYS_TIMES)
+PHINTYS_RUNNING(running_product_float, float, 1, PHINTYS_TIMES)
+PHINTYS_RUNNING(running_product_double, double, 1, PHINTYS_TIMES)
+
+/* Signed integers share the loops of the unsigned ones: both wrap alike. */
+#define PHINTYS_ALL_RUNNING(KIND, FIRST)                                                                               \
+    {FIRST, KIND##_1, KIND##_2, KIND##_4, KIND##_8, KIND##_1, KIND##_2, KIND##_4, KIND##_8, 0, KIND##_float,           \
+     KIND##_double}
+static const phintys_running phintys_cumulative[2][12] = {PHINTYS_ALL_RUNNING(running_sum, running_or),
+                                                          PHINTYS_ALL_RUNNING(running_product, running_and)};
+
+#endif

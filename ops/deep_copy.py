@@ -1,0 +1,38 @@
+"""DeepCopyOp: the same value in memory of its own.
+
+The optimizer puts it in front of a node that would overwrite what it must not. In a program it is the virtual machine's
+COPY and no kernel, so it serves every type.
+"""
+from copy import deepcopy
+
+from phintys.graph.apply import Apply
+from phintys.graph.op import Op
+
+__all__ = ["DeepCopyOp", "deep_copy_op"]
+
+
+class DeepCopyOp(Op):
+    """A copy of the input."""
+
+    __props__ = ()
+
+    def make_node(self, x):
+        return Apply(self, [x], [x.type()])
+
+    def lower(self, emitter, node):
+        emitter.copy(emitter.cell_of[node.outputs[0]], emitter.cell_of[node.inputs[0]], node=node)
+
+    def perform(self, node, inputs, output_storage, params=None):
+        output_storage[0][0] = deepcopy(inputs[0])
+
+    def infer_shape(self, node, input_shapes):
+        return input_shapes
+
+    def grad(self, inputs, output_grads):
+        return list(output_grads)
+
+    def R_op(self, inputs, eval_points):
+        return list(eval_points)
+
+
+deep_copy_op = DeepCopyOp()

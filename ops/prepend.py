@@ -1,0 +1,90 @@
+"""A column of one number in front of a matrix: Theano's ``Prepend_scalar_...`` ops."""
+import numpy
+
+from phintys.graph.apply import Apply
+from phintys.graph.op import Op
+from phintys.ops.constant import as_tensor_variable
+from phintys.ops.tensor_type import TensorType
+
+
+def _matrix(mat):
+    mat = as_tensor_variable(mat)
+    if mat.type.ndim != 2:
+        raise TypeError(f"Expected a matrix as input, got {mat.type}")
+    return mat
+
+
+def _wider(mat):
+    """The type of a matrix with one more column."""
+    rows, columns = mat.type.shape
+    return TensorType(mat.type.dtype, (mat.type.broadcastable[0], False),
+                      shape=(rows, None if columns is None else columns + 1))
+
+
+def _prepended(value, mat):
+    result = numpy.empty((mat.shape[0], mat.shape[1] + 1), mat.dtype)
+    result[:, 0] = value
+    result[:, 1:] = mat
+    return result
+
+
+class Prepend_scalar_constant_to_each_row(Op):
+    """A matrix with a column of ``val`` in front.
+
+    Parameters
+    ----------
+    val : number
+    """
+
+    __props__ = ("val",)
+
+    def __init__(self, val=0):
+        self.val = val
+
+    def make_node(self, mat):
+        mat = _matrix(mat)
+        return Apply(self, [mat], [_wider(mat)()])
+
+    def perform(self, node, inputs, output_storage):
+        output_storage[0][0] = _prepended(self.val, inputs[0])
+
+    def infer_shape(self, node, input_shapes):
+        rows, columns = input_shapes[0]
+        return [(rows, columns + 1)]
+
+    def grad(self, inputs, output_grads):
+        return [output_grads[0][:, 1:]]
+
+    def R_op(self, inputs, eval_points):
+        return [None if eval_points[0] is None else type(self)(0)(eval_points[0])]
+
+    def __str__(self):
+        return f"{type(self).__name__}{{{self.val}}}"
+
+
+class Prepend_scalar_to_each_row(Op):
+    """A matrix with a column in front that is all ``val``: inputs val, 0-d, and the matrix."""
+
+    __props__ = ()
+
+    def make_node(self, val, mat):
+        val, mat = as_tensor_variable(val), _matrix(mat)
+        if val.type.ndim:
+            raise TypeError(f"Expected a scalar to prepend, got {val.type}")
+        return Apply(self, [val, mat], [_wider(mat)()])
+
+    def perform(self, node, inputs, output_storage):
+        output_storage[0][0] = _prepended(*inputs)
+
+    def infer_shape(self, node, input_shapes):
+        rows, columns = input_shapes[1]
+        return [(rows, columns + 1)]
+
+    def grad(self, inputs, output_grads):
+        gradient, = output_grads
+        return [gradient[:, 0].sum(), gradient[:, 1:]]
+
+
+prepend_scalar_to_each_row = Prepend_scalar_to_each_row()
+prepend_0_to_each_row = Prepend_scalar_constant_to_each_row(0.0)
+prepend_1_to_each_row = Prepend_scalar_constant_to_each_row(1.0)

@@ -1,0 +1,38 @@
+/* Linear recurrences r[j] = g[j] + a r[j-1] over rows of a contiguous array, row by row, so that a row of results is
+ * computed in vectors. `own`: a is the factor of row j, else that of the row computed before it. */
+#ifndef PHINTYS_RECURRENCE_LOOPS_H
+#define PHINTYS_RECURRENCE_LOOPS_H
+
+#include <complex.h>
+#include <numpy/npy_common.h>
+#include <string.h>
+
+typedef void (*phintys_recurrence)(const void *factors, const void *terms, void *results, npy_intp rows,
+                                   npy_intp columns, int backwards, int own);
+
+#define PHINTYS_RECURRENCE(NAME, TYPE)                                                                                 \
+    static void NAME(const void *factors, const void *terms, void *results, npy_intp rows, npy_intp columns,           \
+                     int backwards, int own) {                                                                         \
+        npy_intp first = backwards ? rows - 1 : 0, next = backwards ? -columns : columns;                              \
+        const TYPE *term = (const TYPE *)terms + first * columns;                                                      \
+        const TYPE *factor = (const TYPE *)factors + first * columns + (own ? next : 0);                               \
+        TYPE *result = (TYPE *)results + first * columns;                                                              \
+        memcpy(result, term, columns * sizeof(TYPE));                                                                  \
+        for (npy_intp row = 1; row < rows; row++, factor += next) {                                                    \
+            const TYPE *before = result;                                                                               \
+            term += next;                                                                                              \
+            result += next;                                                                                            \
+            for (npy_intp k = 0; k < columns; k++) result[k] = term[k] + factor[k] * before[k];                        \
+        }                                                                                                              \
+    }
+
+PHINTYS_RECURRENCE(recurrence_float, float)
+PHINTYS_RECURRENCE(recurrence_double, double)
+PHINTYS_RECURRENCE(recurrence_cfloat, float complex)
+PHINTYS_RECURRENCE(recurrence_cdouble, double complex)
+
+/* In the order float32, float64, complex64, complex128. */
+static const phintys_recurrence phintys_recurrences[4] = {recurrence_float, recurrence_double, recurrence_cfloat,
+                                                          recurrence_cdouble};
+
+#endif

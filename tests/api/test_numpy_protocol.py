@@ -1,0 +1,196 @@
+"""NumPy's functions on symbolic tensors: each has the value that NumPy gives for the arrays."""
+import numpy
+import pytest
+
+import phintys
+import phintys.tensor as T
+from phintys import function
+
+A = numpy.array([[3.0, -1.0, 2.0], [0.5, 4.0, -2.5]])
+B = numpy.array([[1.0, 2.0, -2.0], [1.5, -4.0, 0.5]])
+V = numpy.array([1.0, -3.0, 2.0])
+STACK = numpy.arange(24.0).reshape(2, 3, 4) - 7.0
+
+UFUNC_CALLS = [
+    lambda a, b, v: numpy.exp(a),
+    lambda a, b, v: numpy.add(a, b),
+    lambda a, b, v: numpy.add(a, b, dtype="float32"),
+    lambda a, b, v: numpy.float64(2) * a,
+    lambda a, b, v: A - a * V,
+    lambda a, b, v: [1.0, 2.0, 3.0] + a,
+    lambda a, b, v: abs(a) + numpy.absolute(b) + numpy.fabs(a),
+    lambda a, b, v: numpy.maximum(a, 1.0),
+    lambda a, b, v: numpy.arctan2(a, b),
+    lambda a, b, v: a @ v,
+    lambda a, b, v: a @ b.T,
+    lambda a, b, v: A.T @ b,
+    lambda a, b, v: numpy.matmul(a.T, b),
+    lambda a, b, v: numpy.logical_and(a, b > 0),
+    lambda a, b, v: numpy.logical_or(a > 1, b > 0),
+    lambda a, b, v: numpy.logical_xor(a > 1, b > 0),
+    lambda a, b, v: numpy.logical_not(a > 1),
+    lambda a, b, v: numpy.positive(a),
+    lambda a, b, v: numpy.hypot(a, b),
+    lambda a, b, v: numpy.isfinite(numpy.where(b > 0, a, numpy.inf)),
+    lambda a, b, v: numpy.float_power(a, 2),
+    lambda a, b, v: numpy.divmod(a, b)[1],
+    lambda a, b, v: numpy.add.reduce(a),
+    lambda a, b, v: numpy.multiply.reduce(a, axis=1),
+    lambda a, b, v: numpy.maximum.reduce(a, axis=1, keepdims=True),
+    lambda a, b, v: numpy.degrees(a),
+]
+FUNCTION_CALLS = [
+    lambda a, b, v: numpy.sum(a),
+    lambda a, b, v: numpy.sum(a, 1),
+    lambda a, b, v: numpy.sum(a, axis=0, keepdims=True, dtype="float32"),
+    lambda a, b, v: numpy.prod(a, axis=1),
+    lambda a, b, v: numpy.mean(a, axis=-1),
+    lambda a, b, v: numpy.var(a, axis=0),
+    lambda a, b, v: numpy.std(a, 0, ddof=1),
+    lambda a, b, v: numpy.min(a, axis=0),
+    lambda a, b, v: numpy.amax(a),
+    lambda a, b, v: numpy.ptp(a, axis=1),
+    lambda a, b, v: numpy.any(a > 3, axis=1),
+    lambda a, b, v: numpy.all(a > -2, axis=1),
+    lambda a, b, v: numpy.argmax(a, axis=1),
+    lambda a, b, v: numpy.argmin(a),
+    lambda a, b, v: numpy.cumsum(a, axis=1),
+    lambda a, b, v: numpy.cumprod(a, 0),
+    lambda a, b, v: numpy.diff(v),
+    lambda a, b, v: numpy.clip(a, -1, 2),
+    lambda a, b, v: numpy.round(a),
+    lambda a, b, v: numpy.real(a),
+    lambda a, b, v: numpy.isclose(a, b, atol=2.0),
+    lambda a, b, v: numpy.zeros_like(a),
+    lambda a, b, v: numpy.ones_like(a, dtype="float32"),
+    lambda a, b, v: numpy.full_like(a, 3.0),
+    lambda a, b, v: numpy.copy(a),
+    lambda a, b, v: numpy.reshape(a, (3, 2)),
+    lambda a, b, v: numpy.reshape(a, shape=(-1, 2)) if numpy.lib.NumpyVersion(numpy.__version__) >= "2.1.0" else
+    numpy.reshape(a, (-1, 2)),
+    lambda a, b, v: numpy.ravel(a),
+    lambda a, b, v: numpy.transpose(a),
+    lambda a, b, v: numpy.transpose(a, axes=(1, 0)),
+    lambda a, b, v: numpy.swapaxes(a, 0, 1),
+    lambda a, b, v: numpy.moveaxis(a, 0, 1),
+    lambda a, b, v: numpy.expand_dims(a, 1),
+    lambda a, b, v: numpy.broadcast_to(v, (4, 3)),
+    lambda a, b, v: numpy.atleast_2d(v),
+    lambda a, b, v: numpy.repeat(a, 2, axis=1),
+    lambda a, b, v: numpy.tile(v, (2, 2)),
+    lambda a, b, v: numpy.roll(a, 1, axis=1),
+    lambda a, b, v: numpy.shape(a),
+    lambda a, b, v: numpy.size(a),
+    lambda a, b, v: numpy.size(a, 1),
+    lambda a, b, v: numpy.concatenate([a, b]),
+    lambda a, b, v: numpy.concatenate([a, B], axis=1),
+    lambda a, b, v: numpy.stack([a, b], axis=1),
+    lambda a, b, v: numpy.vstack([a, v]),
+    lambda a, b, v: numpy.hstack([a, b]),
+    lambda a, b, v: numpy.hstack([v, v]),
+    lambda a, b, v: numpy.append(a, v),
+    lambda a, b, v: numpy.flip(a, axis=1),
+    lambda a, b, v: numpy.flip(a),
+    lambda a, b, v: numpy.where(a > 0, a, b),
+    lambda a, b, v: numpy.dot(a, v),
+    lambda a, b, v: numpy.dot(A, v),
+    lambda a, b, v: numpy.outer(v, v),
+    lambda a, b, v: numpy.inner(a, b),
+    lambda a, b, v: numpy.inner(v, 2.0),
+    lambda a, b, v: numpy.vdot(a, b),
+    lambda a, b, v: numpy.tensordot(a, b, axes=[[1], [1]]),
+    lambda a, b, v: numpy.kron(a, b),
+    lambda a, b, v: numpy.trace(a),
+    lambda a, b, v: numpy.trace(a, 1),
+    lambda a, b, v: numpy.diag(v),
+    lambda a, b, v: numpy.diagonal(a, offset=1),
+    lambda a, b, v: numpy.tril(a),
+    lambda a, b, v: numpy.triu(a, k=1),
+    lambda a, b, v: numpy.take(a, [2, 0], axis=1),
+    lambda a, b, v: numpy.nonzero(a > 1)[1],
+    lambda a, b, v: numpy.where(a > 1)[0],
+    lambda a, b, v: numpy.flatnonzero(v > 0),
+    lambda a, b, v: numpy.compress([True, False], a, axis=0),
+    lambda a, b, v: numpy.average(a, axis=0),
+    lambda a, b, v: numpy.average(a, axis=1, weights=V ** 2),
+    lambda a, b, v: numpy.linalg.norm(a),
+    lambda a, b, v: numpy.linalg.norm(v, 1),
+    lambda a, b, v: numpy.linalg.norm(v, 0),
+    lambda a, b, v: numpy.linalg.norm(v, 3),
+    lambda a, b, v: numpy.linalg.norm(v, numpy.inf),
+    lambda a, b, v: numpy.linalg.norm(a, axis=1, keepdims=True),
+    lambda a, b, v: numpy.linalg.norm(a, -numpy.inf, axis=0),
+    lambda a, b, v: numpy.linalg.norm(a, "fro"),
+    lambda a, b, v: numpy.linalg.norm(a, 1),
+    lambda a, b, v: numpy.linalg.norm(a, -1),
+    lambda a, b, v: numpy.linalg.norm(a, numpy.inf, keepdims=True),
+]
+
+
+def compiled(call):
+    """The value of a call on variables."""
+    a, b, v = T.dmatrix("a"), T.dmatrix("b"), T.dvector("v")
+    return function([a, b, v], call(a, b, v), on_unused_input="ignore")(A, B, V)
+
+
+@pytest.mark.parametrize("call", UFUNC_CALLS + FUNCTION_CALLS)
+def test_as_numpy(call):
+    expected = call(A, B, V)
+    result = compiled(call)
+    numpy.testing.assert_allclose(result, expected, rtol=1e-6)
+    assert result.shape == numpy.shape(expected)
+
+
+def test_stacks_of_matrices():
+    x, y = T.dtensor3("x"), T.dmatrix("y")
+    other = numpy.arange(8.0).reshape(4, 2)
+    f = function([x, y], [x @ y, numpy.linalg.norm(x, axis=(0, 2)), numpy.linalg.norm(x)])
+    for result, expected in zip(f(STACK, other), [STACK @ other, numpy.linalg.norm(STACK, axis=(0, 2)),
+                                                  numpy.linalg.norm(STACK)]):
+        numpy.testing.assert_allclose(result, expected)
+
+
+def test_several_outputs_and_ranks():
+    x, y = T.dvector("x"), T.dmatrix("y")
+    assert numpy.ndim(x) == 1 and numpy.ndim(y) == 2
+    first, second = numpy.atleast_2d(x, y)
+    assert first.ndim == second.ndim == 2
+
+
+def test_shared_variables_and_constants():
+    s = phintys.shared(A)
+    numpy.testing.assert_array_equal(numpy.sum(s, axis=0).eval(), A.sum(axis=0))
+    numpy.testing.assert_array_equal(numpy.concatenate([T.constant(A), s]).eval(), numpy.concatenate([A, A]))
+
+
+REFUSED = [
+    (lambda x: numpy.heaviside(x, 1), "heaviside"),
+    (lambda x: numpy.add(x, x, out=numpy.zeros(3)), "add"),
+    (lambda x: numpy.add.outer(x, x), "add"),
+    (lambda x: numpy.median(x), "numpy.median is not supported"),
+    (lambda x: numpy.fft.fft(x), "numpy.fft.fft is not supported|fft.fft is not supported"),
+    (lambda x: numpy.linalg.svd(x), "numpy.linalg.svd is not supported"),
+    (lambda x: numpy.sum(x, out=numpy.zeros(())), "numpy.sum .* does not take out="),
+    (lambda x: numpy.sum(x, where=[True]), "does not take where="),
+    (lambda x: numpy.where(x > 0, x), "numpy.where takes both"),
+    (lambda x: numpy.linalg.norm(x.dimshuffle(0, "x"), 2), "ord=2 is not supported"),
+    (lambda x: numpy.atleast_1d(x, like=x), "atleast_1d"),
+    (lambda x: numpy.array(x), "symbolic"),
+    (lambda x: numpy.asarray([x, x]), "symbolic"),
+    (lambda x: float(x), "float"),
+    (lambda x: bool(x > 0), "no truth value|boolean"),
+    (lambda x: len(x), "len"),
+    (lambda x: list(x), "iteration"),
+]
+
+
+@pytest.mark.parametrize("call, message", REFUSED, ids=[message for _, message in REFUSED])
+def test_refused(call, message):
+    with pytest.raises(TypeError, match=message):
+        call(T.dvector("x"))
+
+
+def test_arrays_of_objects_hold_variables():
+    x, y = T.dvector("x"), T.dvector("y")
+    both = numpy.array([x, y], dtype=object)
+    assert both.shape == (2,) and both[0] is x and both[1] is y

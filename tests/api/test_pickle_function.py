@@ -1,0 +1,196 @@
+"""Functions pickled, copied and dumped: what is shared afterwards, and what is not."""
+import copy
+import pickle
+
+import numpy
+import pytest
+
+import phintys
+import phintys.tensor as T
+from phintys import In, Out, function, function_dump, shared
+
+x, y, s = T.dscalars("x", "y", "s")
+v = T.dvector("v")
+
+
+def by_pickle(protocol):
+    return lambda things: pickle.loads(pickle.dumps(things, protocol))
+
+
+DUPLICATES = [by_pickle(0), by_pickle(-1), copy.deepcopy]
+duplicated = pytest.mark.parametrize("duplicate", DUPLICATES, ids=["protocol 0", "latest protocol", "deepcopy"])
+
+
+def with_everything():
+    return function([x, In(y, value=2.0), In(s, value=10.0, update=s + x)], {"sum": x + y, "state": Out(s)}, name="f")
+
+
+@duplicated
+def test_a_duplicate_is_independent(duplicate):
+    f = with_everything()
+    f(1.0)
+    f.trust_input = True
+    g = duplicate(f)
+    assert type(g) is type(f) and g.name == "f" and g.trust_input and g[2] == 11.0
+    assert x not in g and "x" in g and len(g.defaults) == 3
+    assert g(numpy.array(1.0)) == f(numpy.array(1.0)) == {"sum": 3.0, "state": 11.0}
+    g(numpy.array(5.0))
+    assert f["s"] == 12.0 and g["s"] == 17.0
+
+
+@duplicated
+def test_functions_that_share_still_share(duplicate):
+    w = shared(numpy.zeros(2), "w")
+    first = with_everything()
+    second = function([x, In(s, value=first.container[s], update=s * x)], [], updates={w: w + 1})
+    third = function([], w * 2)
+    new = duplicate([first, second, third, w, x, first.container[y]])
+    new[1](3.0)
+    assert new[0]["s"] == 30.0 and new[2]().tolist() == [2.0, 2.0] and new[3].get_value().tolist() == [1.0, 1.0]
+    assert new[0].container["s"].storage is new[1].container["s"].storage
+    assert new[0].container[new[4]] is new[0].container[0] and new[0].container["y"] is new[5]
+    assert first["s"] == 10.0 and third().tolist() == [0.0, 0.0]
+    new[3].set_value([5.0, 6.0])
+    assert new[2]().tolist() == [10.0, 12.0]
+
+
+@duplicated
+def test_a_default_that_was_set_is_kept_for_one_call(duplicate):
+    f = with_everything()
+    f["y"] = 5.0
+    g = duplicate(f)
+    assert g["y"] == 5.0 and g(1.0)["sum"] == 6.0 and g(1.0)["sum"] == 3.0 and f["y"] == 5.0
+
+
+@duplicated
+def test_a_default_that_another_function_reads(duplicate):
+    f = with_everything()
+    reader = function([In(s, value=f.container[y])], s)
+    new_f, new_reader = duplicate((f, reader))
+    new_f["y"] = 7.0
+    assert new_reader() == 7.0 and reader() == 2.0
+
+
+def test_unpickling_can_be_switched_off():
+    dumped = pickle.dumps([with_everything(), 3])
+    with phintys.change_flags(unpickle_function=False):
+        assert pickle.loads(dumped) == [None, 3]
+    for again in (False, True):
+        with phintys.change_flags(reoptimize_unpickled_function=again):
+            assert pickle.loads(dumped)[0](1.0) == {"sum": 3.0, "state": 10.0}
+
+
+def test_pickles_with_persistent_arrays():
+    class Pickler(pickle.Pickler):
+        def persistent_id(self, thing):
+            if isinstance(thing, numpy.ndarray):
+                kept.append(thing)
+                return len(kept) - 1
+
+    class Unpickler(pickle.Unpickler):
+        def persistent_load(self, number):
+            return kept[number]
+
+    import io
+    kept, file = [], io.BytesIO()
+    w = shared(numpy.ones(3), "w")
+    Pickler(file).dump(function([v], v * w))
+    file.seek(0)
+    assert Unpickler(file).load()([1.0, 2.0, 3.0]).tolist() == [1.0, 2.0, 3.0] and kept
+
+
+# ---- copy ------------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("duplicate", [copy.copy, lambda f: f.copy(), lambda f: f.copy(share_memory=True)])
+def test_copies_keep_shared_variables_and_copy_states(duplicate):
+    w = shared(0.0, "w")
+    f = function([x, In(y, value=2.0), In(s, value=1.0, update=s + x)], [s + y + w], updates={w: w + 1}, name="f")
+    f(3.0)
+    g = duplicate(f)
+    assert g.name == "f copy" and g[y] is f[y] and g[s] == f[s] == 4.0 and g.container[s] is not f.container[s]
+    assert g.container[w] is f.container[w] is w.container
+    assert g(1.0) == [7.0] and f(2.0) == [8.0] and w.get_value() == 3.0 and (f[s], g[s]) == (6.0, 5.0)
+
+
+def test_copies_share_what_the_user_shared():
+    f = with_everything()
+    g = function([x, In(s, value=f.container[s], update=s + x)], s)
+    g.copy()(1.0)
+    assert f["s"] == 11.0
+
+
+def test_swap():
+    a, b, c = shared(1.0, "a"), shared(10.0, "b"), shared(100.0, "c")
+    f = function([], [a - b], updates={a: a + 1})
+    assert f.copy(swap={a: c})() == [90.0] and c.get_value() == 101.0 and a.get_value() == 1.0
+    assert f.copy(swap={a: c}).copy(swap={c: b, b: a})() == [9.0] and b.get_value() == 11.0
+    crossed = f.copy(swap={a: b, b: a}, name="crossed")
+    assert crossed() == [10.0] and b.get_value() == 12.0 and crossed.name == "crossed"
+    assert set(crossed.get_shared()) == {a, b} and a in crossed and c not in crossed
+    assert f() == [1.0 - 12.0] and a.get_value() == 2.0
+
+
+def test_swap_with_givens():
+    data, other = shared(numpy.arange(3.0), "data"), shared(numpy.arange(3.0) * 10, "other")
+    f = function([], v.sum(), givens={v: data})
+    assert f() == 3.0 and f.copy(swap={data: other})() == 30.0
+
+
+def test_delete_updates():
+    w = shared(1.0, "w")
+    f = function([x, In(s, value=1.0, update=s + x)], s + w, updates={w: w * 2}, name="f")
+    f(1.0)
+    g = f.copy(delete_updates=True)
+    assert g(x=5.0) == g(5.0) == 4.0 and g(5.0, 7.0) == 9.0 and w.get_value() == 2.0 and f[s] == 2.0
+    assert function([x], [], updates={w: w + x}).copy(delete_updates=True)(3.0) == [] and w.get_value() == 2.0
+
+
+swapped = shared(1.0, "swapped")
+
+# (what, swap, exception, words of the message)
+BAD_SWAPS = [
+    ("not used", {shared(1.0, "stranger"): swapped}, ValueError, "SharedVariable: stranger not found.*user"),
+    ("no shared variable", {x: swapped}, AssertionError, "Key of swap.*x.*test_pickle_function"),
+    ("swapped for a number", {swapped: 3.0}, AssertionError, "Value of swap.*3.0"),
+    ("swapped for an expression", {swapped: x + 1}, AssertionError, "Value of swap.*test_pickle_function"),
+    ("another type", {swapped: shared(numpy.zeros(2), "vector")}, AssertionError,
+     "swapped.*test_pickle_function.*vector.*test_pickle_function.*same type"),
+]
+
+
+@pytest.mark.parametrize("name, swap, exception, words", BAD_SWAPS, ids=[row[0] for row in BAD_SWAPS])
+def test_bad_swaps(name, swap, exception, words):
+    f = function([x], x * swapped, name="user")
+    with pytest.raises(exception, match="(?s)" + words):
+        f.copy(swap=swap)
+    assert f(2.0) == 2.0
+
+
+def test_two_updates_cannot_be_swapped_into_one():
+    a, b = shared(1.0, "a"), shared(2.0, "b")
+    with pytest.raises(ValueError, match="already has an update"):
+        function([], [], updates=[(a, a + 1), (b, b + 1)]).copy(swap={a: b})
+
+
+def test_copies_are_not_profiled():
+    with pytest.raises(NotImplementedError, match="profil"):
+        with_everything().copy(profile=True)
+
+
+# ---- function_dump ---------------------------------------------------------------------------------------------------
+def test_function_dump(tmp_path):
+    w = shared(3.0, "w")
+    z = x * w
+    z.tag.test_value, z.tag.trace, z.tag.annotations, z.tag.kept = 1.0, ["trace"], ["annotation"], "kept"
+    name = str(tmp_path / "dump.pkl")
+    function_dump(name, [x, In(y, value=1.0)], [z + y, z], mode="FAST_COMPILE", updates={w: w + 1}, name="dumped",
+                  extra_tag_to_remove=["annotations"])
+    with open(name, "rb") as file:
+        arguments = pickle.load(file)
+    f = function(**arguments)
+    assert f.name == "dumped" and f(2.0) == [7.0, 6.0] and f(2.0) == [9.0, 8.0] and w.get_value() == 3.0
+    assert vars(arguments["outputs"][1].tag) == {"kept": "kept"} and z.tag.trace == ["trace"]
+
+
+def test_function_dump_needs_a_name():
+    with pytest.raises(AssertionError, match="name of a file, got 3"):
+        function_dump(3, [x], x)

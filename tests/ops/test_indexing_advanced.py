@@ -1,0 +1,275 @@
+"""Advanced indexing against NumPy: arrays of integers and masks, alone and among slices, taken from, set and added to."""
+import numpy
+import pytest
+from family_cases import DTYPES, INTEGERS, LAYOUTS, check_equal, check_gradient, check_values, values, variable_for
+
+import phintys
+from phintys.graph.type import Type
+from phintys.ops.advanced_subtensor import (
+    AdvancedBooleanSubtensor, AdvancedIncSubtensor, AdvancedIncSubtensor1, AdvancedSubtensor, AdvancedSubtensor1)
+from phintys.ops.inc_subtensor import inc_subtensor, set_subtensor
+from phintys.ops.subtensor import Subtensor
+from phintys.ops.tensor_type import TensorType
+
+SHAPE = (5, 4, 3)
+ROWS = numpy.array([0, 4, -1, 0])
+COLUMNS = numpy.array([1, -4, 3, 1])
+GRID = numpy.array([[0, 1, -2], [2, 0, 1]])
+MASK = numpy.array([True, False, True, True, False])
+MASK_2 = values((5, 4), seed=3) > 0
+MASK_3 = values(SHAPE, seed=4) > 0
+
+
+class Index:
+    """``index[1:, 0]`` is the tuple or thing that stands between the brackets."""
+
+    def __getitem__(self, entry):
+        return entry
+
+
+index = Index()
+INDICES = [
+    # arrays alone
+    index[ROWS], index[GRID], index[[1, 2]], index[ROWS, COLUMNS], index[ROWS, COLUMNS, ROWS % 3], index[GRID, GRID],
+    index[ROWS[:, None], COLUMNS], index[GRID[None], GRID[:, None]], index[ROWS, [2]], index[[[0]], COLUMNS],
+    # with slices, in every place
+    index[:, COLUMNS], index[:, :, [2, 0]], index[1:, COLUMNS], index[::-2, COLUMNS, 1:], index[ROWS, 1:], index[ROWS, ::-1],
+    index[..., [0, 2]], index[ROWS, ..., 1], index[..., COLUMNS, :], index[ROWS, :, ROWS % 3], index[:, GRID],
+    index[1:3, GRID, ::2], index[ROWS, :, GRID[:, :1]], index[:, COLUMNS, [1]], index[3:1, COLUMNS], index[:, [1, 0]],
+    # with integers and new dimensions
+    index[ROWS, 1], index[1, COLUMNS], index[1, :, [0, 2]], index[-1, COLUMNS, 1:], index[None, ROWS], index[ROWS, None],
+    index[ROWS, None, COLUMNS], index[None, :, None, COLUMNS], index[0, None, COLUMNS], index[..., None, [1, 2]],
+    index[:, None, COLUMNS, 0],
+    # masks
+    index[MASK], index[MASK_2], index[MASK_3], index[MASK, 1:], index[:, MASK_2[0]], index[MASK, :, 1], index[MASK_2, 1:],
+    index[MASK, [1]], index[MASK, COLUMNS[:3]], index[1, MASK_2[1]], index[None, MASK], index[MASK, ..., None],
+    index[MASK, :, MASK_2[0, :3]], index[..., MASK[:3]], index[MASK & False], index[numpy.array(True)],
+    index[numpy.array(False), 1:], index[MASK, [[0], [1]]], index[MASK_2[:, :1][:, 0]], index[:, MASK_3[0]],
+    # nothing
+    index[[]], index[ROWS[:0]], index[:, numpy.zeros((0, 2), int)], index[ROWS[:0], 0],
+]
+
+
+def varied(entry):
+    """An index with variables in place of its arrays, and the arrays."""
+    arrays = []
+
+    def replace(part):
+        if isinstance(part, numpy.ndarray):
+            arrays.append(part)
+            return variable_for(part)
+        return part
+    parts = tuple([replace(part) for part in entry]) if isinstance(entry, tuple) else replace(entry)
+    variables = [part for part in (parts if isinstance(parts, tuple) else (parts,)) if hasattr(part, "owner")]
+    return parts, variables, arrays
+
+
+def changed(array, entry, value, adds):
+    copy = array.copy()
+    if adds:
+        numpy.add.at(copy, entry, value)
+    else:
+        copy[entry] = value
+    return copy
+
+
+@pytest.mark.parametrize("entry", INDICES, ids=str)
+def test_indices(entry):
+    array = values(SHAPE)
+    wanted = array[entry]
+    for layout in LAYOUTS.values():
+        check_values(lambda x: x[entry], lambda a: a[entry], [layout(array)], modes=["FAST_COMPILE"])
+    parts, variables, arrays = varied(entry)
+    x = variable_for(array)
+    taken = x[parts]
+    value = values(wanted.shape, seed=1)
+    y = variable_for(value)
+    outputs = [taken, set_subtensor(taken, y), inc_subtensor(taken, y), inc_subtensor(taken, 2.0), taken.shape]
+    for mode in ("FAST_RUN", "FAST_COMPILE"):
+        results = phintys.function([x, y, *variables], outputs, mode=mode)(array, value, *arrays)
+        check_equal(results[0], wanted)
+        check_equal(results[1], changed(array, entry, value, False))
+        check_equal(results[2], changed(array, entry, value, True))
+        check_equal(results[3], changed(array, entry, 2.0, True))
+        assert tuple(results[4]) == wanted.shape
+    shape = phintys.function([x, *variables], taken.shape, on_unused_input="ignore")
+    assert tuple(shape(array, *arrays)) == wanted.shape
+    assert not [node for node in shape.maker.fgraph.toposort() if isinstance(node.op, AdvancedSubtensor)]
+
+
+GRADIENTS = [index[ROWS], index[GRID, 1:], index[ROWS, COLUMNS], index[:, COLUMNS], index[ROWS, :, [0]], index[MASK],
+             index[MASK_2, ::2], index[None, MASK_3], index[2, COLUMNS]]
+
+
+@pytest.mark.parametrize("entry", GRADIENTS, ids=str)
+def test_gradients(entry):
+    array = values(SHAPE)
+    value = values(array[entry].shape, seed=1)
+    check_gradient(lambda x: x[entry] ** 2, [array])
+    check_gradient(lambda x, y: inc_subtensor(x[entry], y) ** 2, [array, value])
+    check_gradient(lambda x, y: inc_subtensor(x[entry], y) ** 2, [array, value[..., :1] if value.ndim else value])
+    check_directions(lambda x, y: inc_subtensor(x[entry], y) * x[entry].sum(), [array, value])
+
+
+def test_gradients_of_what_is_set():
+    once = [index[numpy.array([3, 1])], index[[0, 1], [2, 0]], index[:, [2, 0], 1:], index[MASK], index[MASK_2, 1]]
+    for entry in once:
+        array = values(SHAPE)
+        value = values(array[entry].shape, seed=1)
+        check_gradient(lambda x, y: set_subtensor(x[entry], y) ** 2, [array, value])
+        check_gradient(lambda x, y: set_subtensor(x[entry], y) ** 2, [array, value[0]])
+        check_gradient(lambda x, y: set_subtensor(x[entry], y) ** 2, [array, value[:1]])
+
+
+def check_directions(build, arrays):
+    """The R-operator along both inputs against finite differences."""
+    inputs = [variable_for(array) for array in arrays]
+    points = [variable_for(array) for array in arrays]
+    output = build(*inputs)
+    function = phintys.function(inputs, output, on_unused_input="ignore")
+    along = [values(array.shape, seed=5 + number) for number, array in enumerate(arrays)]
+    directed = phintys.function(inputs + points, phintys.gradient.Rop(output, inputs, points),
+                                on_unused_input="ignore")(*arrays, *along)
+    step = 1e-6
+    ahead = function(*[array + step * direction for array, direction in zip(arrays, along)])
+    behind = function(*[array - step * direction for array, direction in zip(arrays, along)])
+    numpy.testing.assert_allclose(directed, (ahead - behind) / (2 * step), rtol=1e-5, atol=1e-5)
+
+
+def test_every_dtype():
+    for dtype in DTYPES:
+        array, value = values((4, 3), dtype), values((3, 3), dtype, seed=1)
+        rows, elements = numpy.array([0, 2, 0]), (numpy.array([0, 2, 0]), numpy.array([1, 1, 1]))
+        check_values(lambda x: x[rows], lambda a: a[rows], [array])
+        check_values(lambda x: x[elements], lambda a: a[elements], [array])
+        for adds, change in ((True, inc_subtensor), (False, set_subtensor)):
+            check_values(lambda x, y: change(x[rows], y), lambda a, b: changed(a, rows, b, adds), [array, value])
+            check_values(lambda x, y: change(x[elements], y[0]), lambda a, b: changed(a, elements, b[0], adds),
+                         [array, value])
+
+
+def test_every_dtype_of_positions():
+    for dtype in INTEGERS:
+        positions = numpy.array([[1, 0, 3], [2, 2, 0]], dtype)
+        if not dtype.startswith("u"):
+            positions[0, 0] = -2
+        for layout in LAYOUTS.values():
+            check_values(lambda x, i: x[i], lambda a, i: a[i], [values((4, 3)), layout(positions)])
+            check_values(lambda x, i: x[:, i[1], 0], lambda a, i: a[:, i[1], 0], [values((4, 4, 2)), layout(positions)])
+
+
+def test_layouts_of_what_is_changed():
+    for name, layout in LAYOUTS.items():
+        for other in LAYOUTS.values():
+            array, value = layout(values((4, 3, 5))), other(values((4, 2, 5), seed=1))
+            check_values(lambda x, y: inc_subtensor(x[:, [2, 2]], y),
+                         lambda a, b: changed(a, (slice(None), [2, 2]), b, True), [array, value])
+    check_values(lambda x: inc_subtensor(x[[0, 0]], numpy.broadcast_to(1.5, (2, 3))),
+                 lambda a: changed(a, [0, 0], 1.5, True), [numpy.broadcast_to(2.0, (4, 3))])
+
+
+def test_long_arrays():
+    """More positions than fit into a block, and masks with long runs of either kind."""
+    array = values((3000, 2))
+    rows = numpy.random.default_rng(0).integers(-3000, 3000, 5000)
+    mask = numpy.arange(3000) % 1000 < 600
+    for layout in (numpy.ascontiguousarray, LAYOUTS["strided"]):
+        check_values(lambda x, i: x[i], lambda a, i: a[i], [layout(array), layout(rows)])
+        check_values(lambda x, i: x[i, 1], lambda a, i: a[i, 1], [layout(array), layout(rows)])
+        check_values(lambda x, m: x[m], lambda a, m: a[m], [layout(array), layout(mask)])
+        check_values(lambda x, m: x[:, 1][m, None], lambda a, m: a[:, 1][m, None], [layout(array), layout(mask)])
+    wide = values((2, 3000))
+    check_values(lambda x, m: x[[[0], [1]], m], lambda a, m: a[[[0], [1]], m], [wide, mask])
+    check_values(lambda x, i: inc_subtensor(x[i], 1.0), lambda a, i: changed(a, i, 1.0, True), [array, rows])
+
+
+def test_boolean_expressions_and_computed_positions():
+    array = values((6, 4))
+    check_values(lambda x: x[x > 0], lambda a: a[a > 0], [array])
+    check_values(lambda x: x[x.argmax(axis=0), [0, 1, 2, 3]], lambda a: a.max(axis=0), [array])
+    check_gradient(lambda x: x[(x > 0).nonzero()] ** 2, [array])
+
+
+def test_parts_of_parts():
+    array = values(SHAPE)
+    check_values(lambda x: inc_subtensor(x[:, None, [0, 1]], 1.0), lambda a: changed(a, index[:, [0, 1]], 1.0, True),
+                 [array])
+    check_values(lambda x: set_subtensor(x[GRID].reshape((6, 4, 3)), 1.0), lambda a: changed(a, GRID, 1.0, False),
+                 [array])
+    check_values(lambda x: set_subtensor(x[1:].dimshuffle(2, 0, 1), values((3, 1, 4))),
+                 lambda a: changed(a, index[1:], values((3, 1, 4)).transpose(1, 2, 0), False).transpose(2, 0, 1), [array])
+    check_values(lambda x: inc_subtensor(x[ROWS], 1.0, ignore_duplicates=True),
+                 lambda a: changed(a, ROWS, a[ROWS] + 1, False), [array])
+
+
+def test_which_op_is_made():
+    x = variable_for(values(SHAPE))
+    for entry, op in ((index[ROWS], AdvancedSubtensor1), (index[[1, 2], ...], AdvancedSubtensor1),
+                      (index[:, ROWS], AdvancedSubtensor), (index[GRID], AdvancedSubtensor),
+                      (index[MASK], AdvancedBooleanSubtensor), (index[...], Subtensor), (index[:], Subtensor)):
+        assert type(x[entry].owner.op) is op
+        assert x[entry].owner.op == x[entry].owner.op and hash(x[entry].owner.op) == hash(x[entry].owner.op)
+    assert x[:, ROWS].owner.op != x[1:, ROWS].owner.op
+    assert AdvancedSubtensor()(x, ROWS, slice(1, None), None).owner.op == x[ROWS, 1:, None].owner.op
+    assert AdvancedIncSubtensor(idx_list=[None, 1]) != AdvancedIncSubtensor(idx_list=[None, 1], set_instead_of_inc=True)
+    assert AdvancedIncSubtensor1(True).destroy_map == {0: [0]} == AdvancedIncSubtensor(True).destroy_map
+    assert not any([isinstance(part, Type) for part in x[[0, 1]].owner.inputs])
+
+
+def test_types_know_lengths():
+    row = TensorType("float64", (True, False))()
+    assert row[:, [0, 1]].type.broadcastable == (True, False)
+    assert row[:, [0, 1]].type.shape == (1, 2)
+    assert row[[0]].type.broadcastable == (True, False)
+    assert row[:, [[0, 1]]].type.broadcastable == (True, True, False)
+    assert row[0, None, [0, 1]].type.broadcastable == (False, True)
+    assert row[:, MASK].type.shape == (1, 3)
+    assert row[:, variable_for(MASK)].type.broadcastable == (True, False)
+
+
+def test_bad_graphs():
+    x, vector = variable_for(values((4, 3))), TensorType("int64", (False,))()
+    cases = [(lambda: x[[0], [0], [0]], IndexError), (lambda: x[[0.5]], TypeError), (lambda: x[x[0]], TypeError),
+             (lambda: x[True], TypeError), (lambda: x[[True, False]], TypeError), (lambda: x[[0], [0, False]], TypeError),
+             (lambda: x[numpy.bool_(True)], TypeError), (lambda: x[MASK_3], IndexError), (lambda: x[..., [0], ...],
+                                                                                          IndexError),
+             (lambda: AdvancedSubtensor1()(x, x), TypeError), (lambda: AdvancedSubtensor1()(x[0, 0], vector), TypeError),
+             (lambda: AdvancedSubtensor1()(x, variable_for(GRID)), TypeError),
+             (lambda: AdvancedSubtensor()(x, MASK), TypeError), (lambda: AdvancedIncSubtensor1()(x, x[None], vector), TypeError),
+             (lambda: AdvancedSubtensor([vector.type])(x), IndexError), (lambda: AdvancedSubtensor([0.5]), TypeError),
+             (lambda: AdvancedSubtensor([vector.type])(x, variable_for(GRID)), TypeError),
+             (lambda: set_subtensor(x + 1, 0.0), TypeError), (lambda: inc_subtensor(x[vector], x[None]), TypeError),
+             (lambda: inc_subtensor(x.astype("int32")[vector], 0.5), TypeError)]
+    for build, error in cases:
+        with pytest.raises(error):
+            build()
+
+
+def test_bad_runs():
+    """Errors name the index, the axis, its length and the op; nothing is written."""
+    x, i, j = variable_for(values((4, 3))), variable_for(ROWS), variable_for(ROWS)
+    array, zero = values((4, 3)), numpy.array([0])
+    shared = phintys.shared(array.copy())
+    cases = [(x[i], [4], [0], "index 4 is out of bounds for axis 0 with size 4(.|\n)*AdvancedSubtensor1"),
+             (x[i], [0, -5], [0], "index -5 is out of bounds for axis 0 with size 4"),
+             (x[:, i], [0, 1, 3], [0], "index 3 is out of bounds for axis 1 with size 3"),
+             (x[i, j], [0, 1], [0, -4], "index -4 is out of bounds for axis 1 with size 3"),
+             (x[i, j], [0, 1], [0, 1, 2], r"could not be broadcast together with shapes \(2,\) \(3,\)"),
+             (inc_subtensor(x[i], 1.0), [0, 1, 9], [0], "index 9 is out of bounds(.|\n)*AdvancedIncSubtensor1"),
+             (set_subtensor(x[1:, i], 1.0), [-4], [0], "index -4 is out of bounds"),
+             (x[i.astype("uint64")], [-1], [0], "index 18446744073709551615 is out of bounds"),
+             (x[i[0] > 5, :, j], [1], [7], "index 7 is out of bounds for axis 1 with size 3")]
+    for output, first, second, message in cases:
+        function = phintys.function([x, i, j], output, updates=[(shared, shared * 2)], on_unused_input="ignore")
+        argument = array.copy()
+        with pytest.raises(IndexError, match=message):
+            function(argument, numpy.array(first), numpy.array(second))
+        check_equal(argument, array)
+        check_equal(shared.get_value(), array)
+    mask = variable_for(MASK)
+    for output in (x[mask], x[:, mask], inc_subtensor(x[mask], 1.0), x[mask, zero]):
+        function = phintys.function([x, mask], output)
+        with pytest.raises(IndexError, match="boolean index did not match indexed array along axis [01]; size of axis is"):
+            function(array, numpy.ones(5 if output.type.ndim else 2, bool))
+    with pytest.raises(ValueError, match=r"value array of shape \(4, 3\) could not be broadcast to"):
+        phintys.function([x, i], inc_subtensor(x[i], x))(array, numpy.array([0, 1]))

@@ -1,0 +1,131 @@
+"""What a listing says about memory: who owns each cell's, what looks at it, what is written over it, what is copied.
+
+Only what is known when a function is made. A cell that may take another's memory does so when the program runs, unless
+somebody else refers to that memory by then: a result that a caller kept, another thread, an array lent by the user.
+"""
+from phintys.vm.opcodes import OPCODES
+from phintys.vm.program import cells_of_inputs
+
+OWNERS = {
+    ("argument", ""): "the caller's, only read",
+    ("argument", "held"): "the caller's, only read; a borrowed result may show it",
+    ("argument", "mutable"): "the caller's, may be overwritten; copied first if it is read-only or overlaps another",
+    ("shared", ""): "its container's",
+    ("constant", ""): "the program's, never written",
+    ("value", "lent"): "the program's, lent to the caller; the next call writes to it again",
+    ("value", "shown"): "shown to the caller without a copy",
+}
+
+
+def memory_lines(program):
+    """One line for each cell whose memory is not simply the program's own.
+
+    Parameters
+    ----------
+    program : Program
+
+    Returns
+    -------
+    list of str
+    """
+    lines = [f"  C{cell:<4} {note}" for cell, note in sorted(_notes(program).items())]
+    return ["memory", *lines] if lines else []
+
+
+def remark_on(program, position, instruction):
+    """What an instruction does to the memory of its operands, in a few words; else an empty string.
+
+    Returns
+    -------
+    str
+    """
+    name = OPCODES[instruction.op].name
+    if name not in ("KERNEL", "CALL", "RUN"):
+        return ""
+    written = [(output, program.cells[output].donor) for output in _outputs(program, instruction)]
+    remarks = [f"C{output} over C{donor}" for output, donor in written if donor is not None]
+    remarks += [f"C{view} looks at C{source}" for view, source in _views(program, position, instruction)]
+    return ", ".join(remarks)
+
+
+def remark_on_results(program, instruction):
+    """Which results will be copied because somebody else has their memory.
+
+    Parameters
+    ----------
+    program : Program
+    instruction : Instruction
+        The RESULT.
+
+    Returns
+    -------
+    list of str
+    """
+    roots = roots_of(program)
+    cells = list(program.pool[instruction.b:instruction.b + instruction.c])
+    remarks, last = [], {}
+    for cell in reversed(cells):
+        layout, root = program.cells[cell], roots.get(cell, cell)
+        if layout.access != "shown":
+            owner = program.cells[root]
+            whose = OWNERS.get((owner.kind, "")) if owner.kind != "value" else None
+            if whose is not None:
+                place = "" if root == cell else f"it is C{root}'s memory, "
+                remarks.append(f"C{cell} is copied: {place}{whose.partition(',')[0]}")
+            elif root in last:
+                remarks.append(f"C{cell} is copied while C{last[root]} is in the same memory")
+        last.setdefault(root, cell)
+    return remarks[::-1]
+
+
+def roots_of(program):
+    """Cell → the cell whose memory it looks at in the end, for views."""
+    roots = {}
+    for position, instruction in enumerate(program.instructions()):
+        for view, source in _views(program, position, instruction):
+            roots[view] = roots.get(source, source)
+    return roots
+
+
+def _notes(program):
+    """Cell → what is to be said about it."""
+    notes = {}
+    read = set(program.pool)
+    for number, layout in enumerate(program.cells):
+        owner = OWNERS.get((layout.kind, layout.access))
+        if owner is not None and (layout.kind != "constant" or layout.access):
+            notes[number] = owner
+        if layout.donor is not None and number in read:
+            donor = program.cells[layout.donor]
+            where = f"S{_container_of(program, layout.donor)}'s" if donor.kind == "shared" else f"C{layout.donor}'s"
+            notes[number] = _joined(notes.get(number), f"takes {where} memory, unless others refer to it")
+    for position, instruction in enumerate(program.instructions()):
+        for view, source in _views(program, position, instruction):
+            notes[view] = _joined(notes.get(view), f"a view of C{source}")
+    return notes
+
+
+def _joined(first, second):
+    return second if first is None else f"{first}; {second}"
+
+
+def _container_of(program, cell):
+    """The number of the container that a cell is loaded from."""
+    return next(instruction.b for instruction in program.instructions()
+                if OPCODES[instruction.op].name == "LOAD" and instruction.a == cell)
+
+
+def _outputs(program, instruction):
+    return program.pool[instruction.b + instruction.n:instruction.b + instruction.c]
+
+
+def _views(program, position, instruction):
+    """(view, what it looks at) among the cells of an instruction."""
+    node = program.nodes[position]
+    if OPCODES[instruction.op].name not in ("KERNEL", "CALL") or node is None or not node.op.view_map:
+        return []
+    cells = program.pool[instruction.b:instruction.b + instruction.c]
+    inputs, outputs = cells[:-len(node.outputs)], cells[-len(node.outputs):]
+    number = cells_of_inputs(node, inputs, program.cells)
+    return [(outputs[output], number[node.inputs[position]])
+            for output, (position, *_) in node.op.view_map.items() if node.inputs[position] in number]

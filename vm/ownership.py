@@ -1,0 +1,75 @@
+"""Who owns memory: what a program may overwrite, hand out and move, read off its graph before any cell exists.
+
+The graph says what is allowed (``view_map``, ``destroy_map``, which were checked when they were marked); the caller says
+what is permitted (``mutable`` and ``borrow`` of arguments and results). This file joins the two: for each variable the
+``access`` of its cell and the variable whose memory it may take, its donor. Whether a donor's memory is really taken is
+decided when the program runs, by reference counts; nothing here depends on shapes.
+"""
+from phintys.graph.variable import Constant
+
+
+class Ownership:
+    """What is decided about one program.
+
+    Attributes
+    ----------
+    donors : dict
+        Output of a node → the input it may overwrite.
+    access : dict
+        Variable → a key of ``program.ACCESS``, where it is not the usual one.
+    """
+
+    def __init__(self, fgraph, nodes, late, n_arguments, n_outputs, updates, mutable, borrowed, lent):
+        nodes = [*nodes, *late]
+        self._roots = view_roots_of(nodes)
+        self.donors, self.access = {}, {}
+        arguments = {variable: position for position, variable in enumerate(fgraph.inputs[:n_arguments])}
+        shared = set(fgraph.inputs[n_arguments:])
+        overwritten = self._find_donors(nodes)
+        for variable in overwritten:
+            if variable in arguments and arguments[variable] in mutable:
+                self.access[variable] = "mutable"
+        stored = {fgraph.outputs[position] for position, _ in updates}
+        for position in lent:
+            self._lend(fgraph.outputs[position], arguments, borrowed, shared - overwritten, stored)
+        results = set(fgraph.outputs[:n_outputs])
+        for node in late:
+            for variable in results.intersection(node.inputs):
+                self.access[variable] = "late"
+
+    def root_of(self, variable):
+        """Whose memory the variable looks at; itself, if it is no view."""
+        return self._roots.get(variable, variable)
+
+    def _find_donors(self, nodes):
+        """Fill ``donors``; answer the roots that are overwritten."""
+        overwritten = set()
+        for node in nodes:
+            for output, (position, *_) in node.op.destroy_map.items():
+                source = node.inputs[position]
+                overwritten.add(self.root_of(source))
+                if node.outputs[output].type.layout == source.type.layout is not None:
+                    self.donors[node.outputs[output]] = source
+        return overwritten
+
+    def _lend(self, variable, arguments, borrowed, shared, stored):
+        """A result that the caller borrows."""
+        root = self.root_of(variable)
+        if root in arguments:
+            if arguments[root] in borrowed:
+                self.access.setdefault(root, "held")
+                self.access[variable] = "shown"
+        elif root in shared:
+            self.access[variable] = "shown"
+        elif not isinstance(root, Constant) and root.owner is not None and root not in stored:
+            self.access[variable] = "lent" if root is variable else "shown"
+
+
+def view_roots_of(nodes):
+    """View → the variable that it is, in the end, a view of; of nodes in the order in which they run."""
+    roots = {}
+    for node in nodes:
+        for output, (position, *_) in node.op.view_map.items():
+            source = node.inputs[position]
+            roots[node.outputs[output]] = roots.get(source, source)
+    return roots
