@@ -37,7 +37,8 @@ __version__ = "0.1.0"
 _ON_DEMAND = {"tensor": "tensor", "scalar": "scalar", "printing": "printing", "gof": "gof", "gradient": "gradient",
               "compile": "compile", "memory": "memory", "pp": "printing", "pprint": "printing",
               "debugprint": "printing", "get_include": "include_path", "configdefaults": "configdefaults",
-              "OpFromGraph": "compile", "as_op": "compile", "numpy_protocol": "numpy_protocol"}
+              "OpFromGraph": "compile", "as_op": "compile", "numpy_protocol": "numpy_protocol",
+              "sparse_grad": "tensor.subtensor"}
 
 
 def __getattr__(name):

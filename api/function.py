@@ -35,7 +35,8 @@ def function(inputs, outputs=None, mode=None, updates=None, givens=None, no_defa
     no_default_updates : bool or list of Variable
         True: no shared variable's ``default_update`` is applied; a list: not those of its variables.
     accept_inplace : bool
-        Whether the graph may contain ops that overwrite their inputs.
+        Whether the graph may contain ops that overwrite their inputs. They then overwrite arguments too, if that harms
+        nothing else; shared variables are copied first.
     name : str, optional
         For messages and listings; by default file and line of the caller.
     rebuild_strict : bool

@@ -11,7 +11,7 @@ import numpy
 from phintys.argument_container import ArgumentContainer
 from phintys.compiled_function import Function
 from phintys.graph.config import change_flags, config
-from phintys.graph.destroy_handler import DestroyHandler
+from phintys.graph.destroy_handler import DestroyHandler, destroyed_inputs
 from phintys.graph.errors import MissingInputError, UnusedInputError, made_at
 from phintys.graph.function_graph import FunctionGraph
 from phintys.graph.traversal import ancestors
@@ -25,7 +25,7 @@ from phintys.vm.container import Container
 
 
 class FunctionMaker:
-    """Compiles.
+    """Compiles functions: from inputs, outputs and updates to a program, and from that to any number of functions.
 
     Parameters
     ----------
@@ -129,8 +129,12 @@ class FunctionMaker:
         place = {variable: number for number, variable in enumerate(ordered)}
         self.update_positions = [(len(results) + position, place[variable])
                                  for position, variable in enumerate(new_values)]
+        # What the user's own nodes overwrite may be overwritten: that is what accept_inplace accepts.
+        written = destroyed_inputs(self.fgraph) if self.accept_inplace else set()
+        self._mutable = _where(spec.mutable or variable in written
+                               for spec, variable in zip(self.arguments, self.fgraph.inputs))
         self._handler = DestroyHandler(
-            mutable=[variable for spec, variable in zip(self.arguments, self.fgraph.inputs) if spec.mutable],
+            mutable=[self.fgraph.inputs[position] for position in self._mutable],
             updates={self.fgraph.inputs[number]: position for position, number in self.update_positions})
         self.fgraph.attach_feature(self._handler)
 
@@ -187,7 +191,7 @@ class FunctionMaker:
         self._check_targets(updates)
         program = self.mode.link(self.fgraph, self._history, n_arguments=len(self.arguments), containers=stored,
                                  updates=updates, n_outputs=len(self.outputs), allow_gc=self.mode.allow_gc,
-                                 name=self.name, mutable=_where(spec.mutable for spec in self.arguments),
+                                 name=self.name, mutable=self._mutable,
                                  borrowed=_where(spec.borrow for spec in self.arguments),
                                  lent=_where(spec.borrow for spec in self.outputs),
                                  commit=self._handler.commit_nodes(self.fgraph))

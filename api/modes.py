@@ -9,6 +9,8 @@ from importlib import import_module
 
 from phintys.graph.config import config
 from phintys.optimizer.database import Query
+from phintys.rewrite_database import (  # noqa: F401  Theano has them here
+    OPT_FAST_COMPILE, OPT_FAST_RUN, OPT_FAST_RUN_STABLE, OPT_MERGE, OPT_NONE, OPT_STABILIZE, optdb)
 from phintys.vm.linker import link
 
 # Theano's name of a linker → whether functions drop intermediate results; None: as config.allow_gc says.

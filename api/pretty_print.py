@@ -246,6 +246,7 @@ class PPrinter:
         return "".join(texts)
 
     def __call__(self, variable, state=None):
+        """A variable as a formula, printed by the printers that are assigned to the ops it was made by."""
         return self.process(variable, state)
 
 

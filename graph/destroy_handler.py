@@ -5,7 +5,8 @@ new value, with itself as root, although it lies in old memory. A value may be d
 through one variable, after everybody else who reads one of its aliases; never when it is a constant, an input that is
 not mutable, or what an output of the graph needs. A shared value with an update may be destroyed by the node that
 computes this very update, if it is a *commit node*: one that cannot fail and whose outputs only updates and other
-commit nodes read. Commit nodes run last, when results have been handed out.
+commit nodes read, which need no more than its shape to be prepared. Commit nodes run last, when results have been
+handed out.
 
 ``DestroyHandler`` is the FunctionGraph feature that keeps to these rules and orders the nodes; it changes no graph and
 holds no state of one, so that copies of a graph share it. Everything is linear in the size of the graph.
@@ -98,9 +99,24 @@ def handler_of(fgraph):
     return None
 
 
+def is_examined(op, position):
+    """Whether the kernel's ``prepare`` looks at the value of an input."""
+    return op.first_examined is not None and position >= op.first_examined
+
+
 def destroyed_by(op):
     """``(output, input position)`` for each input that an op overwrites."""
     return [(output, position) for output, positions in op.destroy_map.items() for position in positions]
+
+
+def destroyed_inputs(fgraph):
+    """The inputs of a graph that its nodes overwrite."""
+    if not has_destroyers(fgraph):
+        return set()
+    memory = Memory(fgraph)
+    destroyed = {memory.root(node.inputs[position]) for node in memory.order
+                 for _, position in destroyed_by(node.op)}
+    return destroyed.intersection(fgraph.inputs)
 
 
 class Memory:
@@ -230,7 +246,7 @@ class Destruction:
                 stored += 1
                 if stored > 1 or position not in self._stored:
                     return False
-            elif reader not in deferred:
+            elif reader not in deferred or is_examined(reader.op, position):
                 return False
         return True
 

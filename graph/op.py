@@ -32,6 +32,9 @@ class Op(Properties):
         The one of ``__props__`` that is True for that variant.
     cannot_fail : bool
         One native kernel does all the work, and once its ``prepare`` has succeeded nothing can go wrong.
+    first_examined : int or None
+        From this input on ``prepare`` looks at values and not only at shapes, as it does at indices. What computes such
+        an input never runs behind COMMIT, where it would be too late.
     reads_before_writing : bool
         No element of an input is read after an output's element at the same place was written: a node may also read
         elsewhere the input that it overwrites.
@@ -52,6 +55,7 @@ class Op(Properties):
     can_overwrite = {}
     inplace_property = "inplace"
     cannot_fail = reads_before_writing = explains_errors = False
+    first_examined = None
     destroyhandler_tolerate_same = destroyhandler_tolerate_aliased = ()
     default_output = None
     itypes = otypes = params_type = None
@@ -121,6 +125,21 @@ class Op(Properties):
             emitter.call(node)
         else:
             emitter.kernel(kernel, node)
+
+    def lazy_branches(self, node):
+        """Which inputs a node needs only when its condition says so.
+
+        Returns
+        -------
+        None or tuple (int, sequence of int, sequence of int)
+            None: it needs all of them. Else the positions of the condition, a 0-d number, of what is needed when it is
+            not zero, and of what is needed when it is.
+        """
+        return None
+
+    def lower_branch(self, emitter, node, branch):
+        """Emit what ends a branch of a lazy node, 0 or 1: the outputs from the branch's inputs."""
+        raise MethodNotDefined("lower_branch", type(self), type(self).__name__)
 
     def perform(self, node, inputs, output_storage, params=None):
         """Compute a node on values; by default with the node's kernel.

@@ -11,7 +11,7 @@ from phintys.graph.valueless_types import disconnected_type, grad_undefined
 
 
 class ViewOp(Op):
-    """The identity."""
+    """The identity, as a view of its input."""
 
     __props__ = ()
     view_map = {0: [0]}
@@ -45,7 +45,7 @@ class ZeroGrad(ViewOp):
 
 
 class ConsiderConstant(ZeroGrad):
-    """The same under its old name."""
+    """`ZeroGrad` under its old name."""
 
     __props__ = ()
 

@@ -1,55 +1,20 @@
-"""Advanced indexing: by arrays of integers and by masks, which takes copies, or sets or adds to scattered elements.
+"""The ops of advanced indexing: elements that arrays of integers and masks name, taken as a copy, set or added to.
 
-An index is a tuple with an entry for each dimension or more: None (a new dimension of length 1), an integer, a slice,
-an array of integers, or a mask, which stands for as many dimensions as it has. What is constant in integers and slices
-stands in the op's ``idx_list``; everything symbolic is an input of the node, and its type stands in ``idx_list``.
-Dimensions without an entry are kept whole. NumPy's rules hold. The most frequent index, one vector of integers for the
-first dimension, has ops of its own: AdvancedSubtensor1 and AdvancedIncSubtensor1. Basic indexing is in
-``subtensor.py``.
+The most frequent index, one vector of integers for the first dimension, has ops of its own: AdvancedSubtensor1 and
+AdvancedIncSubtensor1. What other indices mean is in ``advanced_index.py``, basic indexing in ``subtensor.py``. The
+gradient by a value that is set takes every element to be named once; where one is named several times, all of the
+values get its gradient.
 """
-import numpy
-
 from phintys.graph.apply import Apply
 from phintys.graph.config import config
 from phintys.graph.op import Op
-from phintys.graph.type import Type
 from phintys.graph.valueless_types import disconnected_type
-from phintys.graph.variable import Constant
+from phintys.ops.advanced_index import AdvancedIndexing, as_index_array
 from phintys.ops.advanced_subtensor_kernel import AdvancedIncSubtensorKernel, AdvancedSubtensorKernel
-from phintys.ops.careduce import Sum
 from phintys.ops.constant import as_tensor_variable, constant
 from phintys.ops.dtypes import discrete_dtypes, integer_dtypes
-from phintys.ops.scalar import eq, switch
-from phintys.ops.slices import slice_length
-from phintys.ops.subtensor import (
-    WHOLE, checked_entry, entry_parts, filled, fitting_value, gradient_by_value, hashable_entry, index_text,
-    planned_parts, split_entry, zero_gradients)
+from phintys.ops.subtensor import fitting_value, gradient_by_value, index_text, zero_gradients
 from phintys.ops.tensor_type import TensorType
-
-
-def as_index_array(entry):
-    """An array of integers or a mask as a tensor variable."""
-    array = as_tensor_variable(_without_floats(entry))
-    if array.type.dtype not in discrete_dtypes:
-        raise TypeError(f"index must be integers or a boolean mask, got {array} of dtype {array.type.dtype}")
-    return array
-
-
-def _without_floats(entry):
-    """An index array without elements has integers, whatever NumPy makes of empty lists."""
-    if isinstance(entry, (list, tuple)) and not entry:
-        return numpy.zeros(0, "int64")
-    return entry.astype("int64") if isinstance(entry, numpy.ndarray) and not entry.size and entry.dtype != bool else entry
-
-
-def refuse_masks(entries):
-    """Raise for masks and Python's bools: an index array of integers is expected."""
-    for entry in entries:
-        if isinstance(entry, (bool, numpy.bool_)) or getattr(entry, "dtype", None) == "bool":
-            raise TypeError("AdvancedSubtensor does not support boolean masks for indexing. Use "
-                            "AdvancedBooleanSubtensor instead.")
-        if isinstance(entry, (list, tuple)):
-            refuse_masks(entry)
 
 
 # ---- one vector of integers for the first dimension ------------------------------------------------------------------
@@ -117,6 +82,7 @@ class AdvancedIncSubtensor1(Op):
     __props__ = ("inplace", "set_instead_of_inc")
     can_overwrite = {0: (0,)}
     cannot_fail = True
+    first_examined = 2
 
     def __init__(self, inplace=False, set_instead_of_inc=False):
         self.inplace, self.set_instead_of_inc = bool(inplace), bool(set_instead_of_inc)
@@ -132,7 +98,7 @@ class AdvancedIncSubtensor1(Op):
         if y.type.ndim > x.type.ndim:
             raise TypeError(f"cannot {'set' if self.set_instead_of_inc else 'increment'} x subtensor with "
                             f"ndim={x.type.ndim} by y with ndim={y.type.ndim}")
-        return Apply(self, [x, fitting_value(x, y), ilist], [x.type()])
+        return Apply(self, [x, fitting_value(x, y, self.set_instead_of_inc), ilist], [x.type()])
 
     def make_kernel(self, node):
         x, _, ilist = node.inputs
@@ -175,225 +141,25 @@ def _derivative(op, inputs, eval_points):
     return [op(x.zeros_like() if by_x is None else by_x, y.zeros_like() if by_y is None else by_y, *rest)]
 
 
+def sparse_grad(var):
+    """``var``, rows of a tensor, marked as having a sparse gradient; here the gradient is dense all the same.
+
+    Raises
+    ------
+    AssertionError
+        If ``var`` is not the result of ``x[positions]`` for a vector of positions.
+    """
+    assert var.owner is not None and isinstance(var.owner.op, AdvancedSubtensor1), (
+        f"sparse_grad takes the result of x[positions] for a vector of integers, not {var}")
+    return AdvancedSubtensor1(sparse_grad=True)(*var.owner.inputs)
+
+
 advanced_subtensor1 = AdvancedSubtensor1()
 advanced_inc_subtensor1 = AdvancedIncSubtensor1()
 advanced_set_subtensor1 = AdvancedIncSubtensor1(set_instead_of_inc=True)
 
 
 # ---- any index -------------------------------------------------------------------------------------------------------
-def _is_array(entry):
-    return isinstance(entry, Type) and (entry.ndim > 0 or entry.dtype == "bool")
-
-
-def _is_mask(entry):
-    return isinstance(entry, Type) and entry.dtype == "bool"
-
-
-def split_index(index):
-    """An index as users write it, in two: what belongs to the op, and the symbolic parts, which become inputs.
-
-    Returns
-    -------
-    (list, list of TensorVariable)
-
-    Raises
-    ------
-    TypeError
-        For an entry that is no index.
-    """
-    idx_list, inputs = [], []
-    for entry in index:
-        if entry is None or isinstance(entry, slice) or type(entry) is int or isinstance(entry, numpy.integer):
-            idx_list.append(split_entry(entry, inputs))
-        else:
-            array = as_index_array(entry)
-            if isinstance(array, Constant) and array.type.ndim == 0 and array.type.dtype != "bool":
-                idx_list.append(int(array.data))
-            else:
-                idx_list.append(array.type)
-                inputs.append(array)
-    return idx_list, inputs
-
-
-class AdvancedIndexing(Op):
-    """What the ops for any index share.
-
-    Attributes
-    ----------
-    idx_list : tuple or None
-        Per entry None, an int, a slice of ints and types, or the type of an array, a mask or an integer. None: not yet
-        known; ``make_node`` then takes the entries themselves and makes a node of the op that knows them.
-    indices : tuple or None
-        The same, hashable.
-    """
-
-    masks = False                # whether masks are allowed
-
-    def __init__(self, idx_list):
-        self.idx_list = self.indices = None
-        if idx_list is not None:
-            self.idx_list = tuple([entry if entry is None or _is_array(entry) else checked_entry(self, entry)
-                                   for entry in idx_list])
-            self.indices = tuple([hashable_entry(entry) for entry in self.idx_list])
-        self.lead = self._lead()
-
-    def _split(self, index):
-        """The index of a node that users make, in two; masks are refused where they do not belong."""
-        if not self.masks:
-            refuse_masks(index)
-        return split_index(index)
-
-    def _check_inputs(self, x, inputs):
-        types = [part for entry in self.idx_list for part in entry_parts(entry) if isinstance(part, Type)]
-        if len(types) != len(inputs):
-            raise IndexError(f"{self} takes {len(types)} symbolic indices, {len(inputs)} given")
-        for value, expected in zip(inputs, types):
-            if value.type.dtype != expected.dtype or value.type.ndim != expected.ndim:
-                raise TypeError(f"Wrong type for the index of {self}. Expected {expected}, got {value.type}.")
-        if self._axes() > x.type.ndim:
-            raise IndexError(f"too many indices for array: {x} has {x.type.ndim} dimensions, but {self._axes()} were "
-                             "indexed")
-
-    # ---- what the index says -----------------------------------------------------------------------------
-    def _axes(self):
-        """How many dimensions of x the entries speak of."""
-        return sum([0 if entry is None else entry.ndim if _is_mask(entry) else 1 for entry in self.idx_list])
-
-    def _lead(self):
-        """How many dimensions of the result stand in front of those of the index arrays."""
-        kept, lead, separated, inside = 0, None, False, False
-        for entry in self.idx_list or ():
-            if entry is None or isinstance(entry, slice):
-                kept, inside = kept + 1, False
-            else:
-                separated = separated or (lead is not None and not inside)
-                lead, inside = kept if lead is None else lead, True
-        return 0 if separated or lead is None else lead
-
-    def _plan(self, inputs, first):
-        """The index as the kernels take it; ``first`` is the number of the first index operand."""
-        plan, operand = [], first
-        for entry in self.idx_list:
-            if _is_array(entry):
-                kind = ("mask", operand) if _is_mask(entry) else ("array", operand, entry.dtype)
-                plan.append((*kind, entry.ndim))
-                operand += 1
-            elif entry is None:
-                plan.append(("new",))
-            else:
-                parts, operand = planned_parts(entry, operand)
-                plan.append(("slice" if isinstance(entry, slice) else "integer", *parts))
-        return plan
-
-    def _arrange(self, inputs, axes, kept, arrays):
-        """Put together something that the result has per dimension.
-
-        Parameters
-        ----------
-        inputs : list
-            The symbolic parts of the index.
-        axes : list
-            What there is for each dimension of x.
-        kept : callable
-            ``kept(entry, axis)`` for a slice of a dimension (WHOLE for one without entry), ``kept(None, None)`` for a
-            new dimension.
-        arrays : list
-            What there is for the dimensions of the index arrays.
-        """
-        result, axis = [], 0
-        for entry in filled(self.idx_list, inputs):
-            if entry is None:
-                result.append(kept(None, None))
-                continue
-            if isinstance(entry, slice):
-                result.append(kept(entry, axes[axis]))
-            axis += entry.type.ndim if hasattr(entry, "type") and entry.type.dtype == "bool" else 1
-        result += [kept(WHOLE, each) for each in axes[axis:]]
-        return result[:self.lead] + arrays + result[self.lead:]
-
-    def _arrays(self, inputs):
-        """The index arrays among the symbolic parts."""
-        return [value for value in inputs if _is_array(value.type)]
-
-    def _region_type(self, x, inputs):
-        """The type of the indexed part of ``x``."""
-        dimensions = self._arrange(inputs, list(zip(x.type.broadcastable, x.type.shape)), _kept_type,
-                                   _common_dimensions([_dimensions_of(array) for array in self._arrays(inputs)]))
-        return TensorType(x.type.dtype, [flag for flag, _ in dimensions], shape=[length for _, length in dimensions])
-
-    def _region_shape(self, x_shape, inputs, input_shapes):
-        """The lengths of the indexed part."""
-        shapes = []
-        for value, shape in zip(inputs, input_shapes):
-            if _is_mask(value.type):
-                value = constant(int(value.data.sum())) if isinstance(value, Constant) else _count(value)
-                shapes.append([(False, value)])
-            elif value.type.ndim:
-                shapes.append(list(zip(value.type.broadcastable, shape)))
-        arrays = [length for _, length in _common_dimensions(shapes)]
-        return tuple(self._arrange(inputs, list(x_shape), _kept_length, arrays))
-
-    def __str__(self):
-        index = "" if self.idx_list is None else f"{index_text(self.idx_list)}"
-        return f"{type(self).__name__}{{{index}}}"
-
-
-def _kept_type(entry, dimension):
-    """Flag and static length of a dimension that the index keeps or makes."""
-    if entry is None:
-        return True, 1
-    flag, length = dimension
-    parts = entry_parts(entry)
-    if length is None or not all([part is None or type(part) is int for part in parts]) or entry.step == 0:
-        return (flag, length) if entry == WHOLE else (False, None)
-    length = len(range(*entry.indices(length)))
-    return flag and length == 1, length
-
-
-def _kept_length(entry, length):
-    """The length of a dimension that the index keeps or makes."""
-    return 1 if entry is None else length if entry == WHOLE else slice_length(entry, length)
-
-
-def _dimensions_of(array):
-    """Flag and static length of each dimension of an index array."""
-    if array.type.dtype != "bool":
-        return list(zip(array.type.broadcastable, array.type.shape))
-    return [(False, int(array.data.sum()) if isinstance(array, Constant) else None)]
-
-
-def _common_dimensions(dimensions):
-    """Flags and lengths per dimension of several arrays: what they have when broadcast together.
-
-    A length of 1 is repeated when it runs, whether the flag says so or not.
-    """
-    rank = max(map(len, dimensions), default=0)
-    result = []
-    for axis in range(-rank, 0):
-        present = [each[axis] for each in dimensions if len(each) >= -axis]
-        lengths = [length for flag, length in present if not flag and not (type(length) is int and length == 1)]
-        known = [length for length in lengths if type(length) is int]
-        result.append((all([flag for flag, _ in present]),
-                       known[0] if known else _longest(lengths) if lengths else 1))
-    return result
-
-
-def _longest(lengths):
-    """The common length of dimensions of which some may have length 1; None where one is not known."""
-    result = lengths[0]
-    for length in lengths[1:]:
-        if result is None or length is None:
-            return None
-        if length is not result:
-            result = switch(eq(result, 1), length, result)
-    return result
-
-
-def _count(mask):
-    """How many elements of a mask are true."""
-    return Sum(None, dtype="int64")(mask)
-
-
 class AdvancedSubtensor(AdvancedIndexing):
     """The part of x that arrays of integers name, as a new tensor: inputs x, then the symbolic parts of the index.
 
@@ -412,17 +178,17 @@ class AdvancedSubtensor(AdvancedIndexing):
     def make_node(self, x, *index):
         x = as_tensor_variable(x)
         if self.idx_list is None:
-            idx_list, inputs = self._split(index)
+            idx_list, inputs = self.split(index)
             return type(self)(idx_list).make_node(x, *inputs)
         inputs = [as_tensor_variable(value) for value in index]
-        self._check_inputs(x, inputs)
-        return Apply(self, [x, *inputs], [self._region_type(x, inputs)()])
+        self.check_inputs(x, inputs)
+        return Apply(self, [x, *inputs], [self.region_type(x, inputs)()])
 
     def make_kernel(self, node):
-        return AdvancedSubtensorKernel(self._plan(node.inputs[1:], 1), self.lead, len(node.inputs))
+        return AdvancedSubtensorKernel(self.plan(1), self.lead, len(node.inputs))
 
     def infer_shape(self, node, input_shapes):
-        return [self._region_shape(input_shapes[0], node.inputs[1:], input_shapes[1:])]
+        return [self.region_shape(input_shapes[0], node.inputs[1:], input_shapes[1:])]
 
     def connection_pattern(self, node):
         return [[True]] + [[False]] * (len(node.inputs) - 1)
@@ -444,7 +210,7 @@ class AdvancedSubtensor(AdvancedIndexing):
 
 
 class AdvancedBooleanSubtensor(AdvancedSubtensor):
-    """The same for an index with masks."""
+    """`AdvancedSubtensor` for an index with masks."""
 
     masks = True
 
@@ -468,6 +234,7 @@ class AdvancedIncSubtensor(AdvancedIndexing):
     __props__ = ("indices", "inplace", "set_instead_of_inc")
     can_overwrite = {0: (0,)}
     cannot_fail = True
+    first_examined = 2
     taking = AdvancedSubtensor
 
     def __init__(self, inplace=False, set_instead_of_inc=False, idx_list=None):
@@ -482,18 +249,18 @@ class AdvancedIncSubtensor(AdvancedIndexing):
     def make_node(self, x, y, *index):
         x, y = as_tensor_variable(x), as_tensor_variable(y)
         if self.idx_list is None:
-            idx_list, inputs = self._split(index)
+            idx_list, inputs = self.split(index)
             return type(self)(self.inplace, self.set_instead_of_inc, idx_list).make_node(x, y, *inputs)
         inputs = [as_tensor_variable(value) for value in index]
-        self._check_inputs(x, inputs)
-        region = self._region_type(x, inputs)
+        self.check_inputs(x, inputs)
+        region = self.region_type(x, inputs)
         if y.type.ndim > region.ndim:
-            raise TypeError(f"Trying to increment a {region.ndim}-dimensional subtensor with a {y.type.ndim}-dimensional "
-                            "value.")
-        return Apply(self, [x, fitting_value(x, y), *inputs], [x.type()])
+            raise TypeError(f"Trying to increment a {region.ndim}-dimensional subtensor with a "
+                            f"{y.type.ndim}-dimensional value.")
+        return Apply(self, [x, fitting_value(x, y, self.set_instead_of_inc), *inputs], [x.type()])
 
     def make_kernel(self, node):
-        return AdvancedIncSubtensorKernel(self._plan(node.inputs[2:], 2), self.lead, len(node.inputs),
+        return AdvancedIncSubtensorKernel(self.plan(2), self.lead, len(node.inputs),
                                           node.inputs[0].type.dtype, self.set_instead_of_inc)
 
     def infer_shape(self, node, input_shapes):
@@ -522,7 +289,7 @@ class AdvancedIncSubtensor(AdvancedIndexing):
 
 
 class AdvancedBooleanIncSubtensor(AdvancedIncSubtensor):
-    """The same for an index with masks."""
+    """`AdvancedIncSubtensor` for an index with masks."""
 
     masks = True
     taking = AdvancedBooleanSubtensor

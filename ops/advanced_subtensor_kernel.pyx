@@ -187,7 +187,8 @@ cdef class AdvancedIndexKernel(Kernel):
             entry = &self.entries[index]
             index_array = operands[entry.operand]
             if entry.kind == ARRAY:
-                check_positions(index_array, entry.dtype, array.shape[entry.axis], entry.axis)
+                if walk.size:                        # as in NumPy, positions that nobody reads may be anything
+                    check_positions(index_array, entry.dtype, array.shape[entry.axis], entry.axis)
                 lead = self.arrays_rank - entry.rank
                 for axis in range(entry.rank):
                     fits = fits and (index_array.shape[axis] == 1
@@ -363,7 +364,7 @@ cdef void start_walk(Walk* walk, Cell* partner, int rank) noexcept nogil:
     join_arrays(walk)
     join_dimensions(&walk.before)
     join_dimensions(&walk.behind)
-    if walk.behind.count == 0 and walk.size < FEW:
+    if walk.behind.count == 0 and walk.before.count > 0 and walk.size < FEW:
         walk.behind = walk.before
         walk.before.count = 0
 
@@ -377,9 +378,9 @@ cdef void walk_positions(void* argument, int worker, npy_intp start, npy_intp st
     cdef npy_intp rest = start, count
     cdef char* partner
     cdef int axis, last = arrays.count - 1
-    for axis in range(last, -1, -1):
-        index[axis] = rest % arrays.shape[axis]
-        rest //= arrays.shape[axis]
+    for axis in range(last, -1, -1):                 # without divisions for the first: they take as long as the rest
+        index[axis] = rest % arrays.shape[axis] if rest else 0
+        rest = rest // arrays.shape[axis] if rest else 0
     while start < stop:
         count = arrays.shape[last] - index[last]
         count = count if count < stop - start else stop - start

@@ -3,8 +3,9 @@
 The functions are Theano's. The ops named ``Abstract...`` stand in the graph while it is built and differentiated; each
 says by ``formula`` what it is in reductions and elementwise operations, on arrays as on variables. The optimizer puts
 the formula in the op's place, in every mode, so that fusion makes of it what it makes of the same written by hand: one
-pass for the mean, one for the variance, one for the result. The variance is the mean of squared distances, not a
-difference of large numbers.
+pass for the mean, one for the variance, one for the result. The distance from the mean is written ``x - mean`` where it
+goes into the result and ``mean - x`` where it is reduced, so that it is not taken for one value worth storing. The
+variance is the mean of squared distances, not a difference of large numbers.
 """
 import numpy
 
@@ -14,6 +15,7 @@ from phintys.graph.forward_gradient import Rop
 from phintys.graph.gradient import grad
 from phintys.graph.op import Op
 from phintys.graph.valueless_types import DisconnectedType, disconnected_type
+from phintys.graph.variable import Variable
 from phintys.graph.view_op import ViewOp
 from phintys.ops.constant import as_tensor_variable
 from phintys.ops.dimshuffle import dimshuffle
@@ -27,6 +29,12 @@ SMALLEST_EPSILON = 1e-5
 
 def _is_connected(gradient):
     return not isinstance(gradient.type, DisconnectedType)
+
+
+def _elements_of_each(x, mean):
+    """How many elements of x go into each mean, in the dtype of x."""
+    count = x.size / mean.size
+    return count.astype(x.dtype) if isinstance(x, Variable) else x.dtype.type(count)
 
 
 class BatchNormalizationOp(Op):
@@ -90,10 +98,11 @@ class BatchNormalizationOp(Op):
         for storage, output, result in zip(output_storage, node.outputs, results):
             storage[0] = numpy.asarray(result, dtype=output.type.dtype)
 
-    # ---- derivatives of the formula; its inputs are views, so that none of them depends on another ------------------
+    # ---- derivatives of the formula -----------------------------------------------------------------------
     def _formula_of_views(self, inputs):
+        """Inputs and outputs of the formula, all of them views: none is computed from another one of its kind."""
         views = [ViewOp()(value) for value in inputs]
-        return views, self.replacement(self.make_node(*inputs), views)
+        return views, [ViewOp()(output) for output in self.replacement(self.make_node(*inputs), views)]
 
     def formula_gradients(self, inputs, output_grads):
         """Gradients by the inputs, for those of the outputs' gradients that are connected."""
@@ -138,11 +147,12 @@ class AbstractBatchNormTrain(BatchNormalizationOp):
         return [inputs[0].type] + [inputs[1].type] * (2 if len(inputs) == 5 else 4)
 
     def formula(self, x, scale, bias, epsilon, factor, *running):
-        mean, variance = x.mean(axis=self.axes, keepdims=True), x.var(axis=self.axes, keepdims=True)
+        mean = x.mean(axis=self.axes, keepdims=True)
+        variance = numpy.square(mean - x).mean(axis=self.axes, keepdims=True)
         inverse = 1 / numpy.sqrt(variance + epsilon.astype(x.dtype))
         results = [(x - mean) * (scale * inverse) + bias, mean, inverse]
         if running:
-            count = x.size / mean.size
+            count = _elements_of_each(x, mean)
             results.append(running[0] * (1 - factor) + mean * factor)
             results.append(running[1] * (1 - factor) + count / (count - 1) * variance * factor)
         return results
@@ -181,11 +191,12 @@ class AbstractBatchNormTrainGrad(BatchNormalizationOp):
         return [inputs[0].type, inputs[2].type, inputs[2].type]
 
     def formula(self, x, dy, scale, mean, inverse, epsilon):
-        centred = x - mean
-        slope = (dy * centred).mean(axis=self.axes, keepdims=True) * inverse ** 3
-        by_centred = dy * inverse - centred * slope
-        return [scale * (by_centred - by_centred.mean(axis=self.axes, keepdims=True)),
-                (dy * inverse * centred).sum(axis=self.axes, keepdims=True), dy.sum(axis=self.axes, keepdims=True)]
+        count = _elements_of_each(x, mean)
+        by_bias = dy.sum(axis=self.axes, keepdims=True)
+        by_deviation = -(dy * (mean - x)).sum(axis=self.axes, keepdims=True)
+        slope = by_deviation / count * inverse ** 3
+        offset = by_bias / count * inverse - (x.mean(axis=self.axes, keepdims=True) - mean) * slope
+        return [scale * (dy * inverse - (x - mean) * slope - offset), by_deviation * inverse, by_bias]
 
     def infer_shape(self, node, input_shapes):
         return [input_shapes[0], input_shapes[2], input_shapes[2]]

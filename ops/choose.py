@@ -117,8 +117,8 @@ def choose(a, choices, out=None, mode="raise"):
     a : tensor-like
         Integers: the number of the choice for each element.
     choices : sequence of tensor-like, or tensor-like
-        The tensors to choose from; of one tensor its slices along the first dimension. All of them, and ``a``, broadcast
-        together.
+        The tensors to choose from; of one tensor its slices along the first dimension. All of them, and ``a``,
+        broadcast together.
     out : None
         Must not be given.
     mode : {'raise', 'wrap', 'clip'}

@@ -46,6 +46,7 @@ cdef class ChooseKernel(Kernel):
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef Cell* result = operands[1 + self.count]
         cdef npy_intp shape[MAX_RANK]
+        cdef npy_intp length
         cdef int index, axis
         cdef bint fits = True
         memcpy(shape, operands[0].shape, result.ndim * sizeof(npy_intp))
@@ -55,7 +56,8 @@ cdef class ChooseKernel(Kernel):
                     shape[axis] = operands[index].shape[axis + (not self.listed)]
         for index in range(1 + self.count):
             for axis in range(result.ndim):
-                fits = fits and broadcast_length(operands[index], axis, index > 0 and not self.listed) in (1, shape[axis])
+                length = broadcast_length(operands[index], axis, index > 0 and not self.listed)
+                fits = fits and (length == 1 or length == shape[axis])
         if not fits:
             with gil:
                 raise ValueError("shape mismatch: objects cannot be broadcast to a single shape: "

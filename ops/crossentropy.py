@@ -2,14 +2,13 @@
 
 ``categorical_crossentropy`` and ``binary_crossentropy`` are what users write. The ops called ``...Softmax...1Hot...``
 join softmax and loss, so that no probability underflows before its logarithm is taken; the optimizer makes them from
-a softmax and a loss, and from ``log(softmax(x))[arange(y.shape[0]), y]``. Those keep the rules of indexing
-(``as_index``): a negative label counts from the last class, the last rows may have no label, and errors are
-``IndexError``. That is no part of the ops' equality, because results are equal wherever both rules give one.
+a softmax and a loss, and from ``log(softmax(x))[arange(y.shape[0]), y]``. Those keep the rules of indexing, which
+``labels`` names: a negative label counts from the last class, the last rows may have no label, and errors are
+``IndexError``. That is no part of the ops' equality, because results are equal wherever two rules give one.
 """
 import numpy
 
 from phintys.graph.apply import Apply
-from phintys.graph.op import Op
 from phintys.graph.valueless_types import DisconnectedType, disconnected_type, grad_not_implemented
 from phintys.graph.variable import Constant
 from phintys.ops.constant import as_tensor_variable, constant
@@ -38,6 +37,10 @@ def checked(value, name, ranks, dtypes, what):
     return value
 
 
+# What labels may be → whether they may count from the end, and whether the last rows may have none.
+LABEL_RULES = {"classes": (False, False), "index": (True, False), "leading index": (True, True)}
+
+
 def no_bias(x):
     """A bias for the rows of ``x`` that is not even looked at."""
     return constant(numpy.zeros(1), dtype=x.type.dtype)
@@ -53,14 +56,14 @@ class CrossentropySoftmaxArgmax1HotWithBias(FloatOp):
 
     Parameters
     ----------
-    as_index : bool
-        Whether labels follow the rules of indexing.
+    labels : {"classes", "index", "leading index"}
+        The rules they follow: numbers from 0 on; an index of every row; or of the first rows.
     """
 
     __props__ = ()
 
-    def __init__(self, as_index=False):
-        self.as_index = as_index
+    def __init__(self, labels="classes"):
+        self.labels = labels
 
     def make_node(self, x, b, y_idx):
         x = checked(x, "x", (2,), float_dtypes, "floats")
@@ -70,7 +73,7 @@ class CrossentropySoftmaxArgmax1HotWithBias(FloatOp):
         return Apply(self, [x, b, y_idx], [losses(), x.type(), y_idx.type()])
 
     def kernel_for(self, node, dtype):
-        return CrossentropyKernel(dtype, not _is_no_bias(node.inputs[1]), self.as_index)
+        return CrossentropyKernel(dtype, not _is_no_bias(node.inputs[1]), *LABEL_RULES[self.labels])
 
     def infer_shape(self, node, input_shapes):
         return [input_shapes[2], input_shapes[0], input_shapes[2]]
@@ -84,7 +87,7 @@ class CrossentropySoftmaxArgmax1HotWithBias(FloatOp):
                                             for gradient in output_grads]
         terms = []
         if by_losses is not None:
-            terms.append(CrossentropySoftmax1HotWithBiasDx(self.as_index)(by_losses, outputs[1], y_idx))
+            terms.append(CrossentropySoftmax1HotWithBiasDx(self.labels)(by_losses, outputs[1], y_idx))
         if by_softmax is not None:
             terms.append(softmax_grad(by_softmax, outputs[1]))
         by_label = disconnected_type() if by_argmax is None else y_idx.zeros_like()
@@ -102,7 +105,7 @@ class CrossentropySoftmaxArgmax1HotWithBias(FloatOp):
         _, softmax, _ = self(*inputs)
         point = sum(points, x.zeros_like())
         one = constant(1, dtype=x.type.dtype)
-        slope = CrossentropySoftmax1HotWithBiasDx(self.as_index)(one, softmax, y_idx)
+        slope = CrossentropySoftmax1HotWithBiasDx(self.labels)(one, softmax, y_idx)
         return [(slope * point).sum(axis=1), softmax_grad(point, softmax), None]
 
 
@@ -111,14 +114,14 @@ class CrossentropySoftmax1HotWithBiasDx(FloatOp):
 
     Parameters
     ----------
-    as_index : bool
-        Whether labels follow the rules of indexing.
+    labels : {"classes", "index", "leading index"}
+        The rules they follow: numbers from 0 on; an index of every row; or of the first rows.
     """
 
     __props__ = ()
 
-    def __init__(self, as_index=False):
-        self.as_index = as_index
+    def __init__(self, labels="classes"):
+        self.labels = labels
 
     def make_node(self, dy, sm, y_idx):
         dy = checked(dy, "dy", (0, 1), float_dtypes, "floats")
@@ -127,7 +130,7 @@ class CrossentropySoftmax1HotWithBiasDx(FloatOp):
         return Apply(self, [as_dtype(dy, sm.type.dtype), sm, y_idx], [sm.type()])
 
     def kernel_for(self, node, dtype):
-        return CrossentropyGradKernel(node.inputs[0].type.ndim, self.as_index)
+        return CrossentropyGradKernel(node.inputs[0].type.ndim, *LABEL_RULES[self.labels])
 
     def infer_shape(self, node, input_shapes):
         return [input_shapes[1]]

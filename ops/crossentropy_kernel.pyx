@@ -25,13 +25,12 @@ cdef enum:
     RELEASE_ELEMENTS = 10000       # about 20 microseconds
 
 
-cdef int check_labels(const Cell* labels, const Cell* matrix, bint as_index) except -1 nogil:
-    """One label for each row, and each of them one of the columns.
-
-    As an index, a label may count from the end, and the last rows may have none; see ``crossentropy.py``.
+cdef int check_labels(const Cell* labels, const Cell* matrix, bint as_index, bint leading) except -1 nogil:
+    """One label for each row, or each ``leading`` row, and each of them one of the columns; an index may count from the
+    end.
     """
     cdef npy_intp row, label, classes = matrix.shape[1]
-    if labels.shape[0] > matrix.shape[0] or (labels.shape[0] < matrix.shape[0] and not as_index):
+    if labels.shape[0] > matrix.shape[0] or (labels.shape[0] < matrix.shape[0] and not leading):
         fail_count(labels, matrix, as_index)
     for row in range(labels.shape[0]):
         label = integer_at(labels, row)
@@ -42,8 +41,8 @@ cdef int check_labels(const Cell* labels, const Cell* matrix, bint as_index) exc
 
 cdef int fail_count(const Cell* labels, const Cell* matrix, bint as_index) except -1 with gil:
     if as_index:
-        raise IndexError(f"index {matrix.shape[0]} is out of bounds for axis 0 with size {matrix.shape[0]}: there are "
-                         f"{labels.shape[0]} labels")
+        raise IndexError(f"shape mismatch: {labels.shape[0]} labels do not index {matrix.shape[0]} rows: an index is "
+                         f"out of bounds, or rows are left")
     raise ValueError(f"number of rows in x ({matrix.shape[0]}) does not match length of y ({labels.shape[0]})")
 
 
@@ -62,8 +61,8 @@ cdef class CrossentropyKernel(Kernel):
         Of x, bias, losses and softmax. Labels and ``best`` have one integer dtype.
     bias : bool
         Whether the bias is to be added; if not, it is not looked at.
-    as_index : bool
-        Whether labels follow the rules of indexing.
+    as_index, leading : bool
+        Whether labels may count from the end, and whether the last rows may have none.
 
     Raises
     ------
@@ -71,17 +70,17 @@ cdef class CrossentropyKernel(Kernel):
         From ``prepare``, for lengths that do not match and labels that are no class; ``IndexError`` with ``as_index``.
     """
     cdef Exponentials loops
-    cdef bint bias, as_index
+    cdef bint bias, as_index, leading
 
-    def __init__(self, str dtype, bint bias=True, bint as_index=False):
+    def __init__(self, str dtype, bint bias=True, bint as_index=False, bint leading=False):
         find_exponentials(&self.loops, dtype)
-        self.bias, self.as_index = bias, as_index
+        self.bias, self.as_index, self.leading = bias, as_index, leading
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef Cell* x = operands[0]
         if self.bias:
             check_bias(x, operands[1])
-        check_labels(operands[2], x, self.as_index)
+        check_labels(operands[2], x, self.as_index, self.leading)
         allocate(context, operands[3], operands[2].shape)
         allocate(context, operands[4], x.shape)
         allocate(context, operands[5], operands[2].shape)
@@ -135,8 +134,8 @@ cdef class CrossentropyGradKernel(Kernel):
     ----------
     rank : {0, 1}
         Of dy; a vector has one element for each row, or one for all.
-    as_index : bool
-        Whether labels follow the rules of indexing.
+    as_index, leading : bool
+        Whether labels may count from the end, and whether the last rows may have none.
 
     Raises
     ------
@@ -144,17 +143,17 @@ cdef class CrossentropyGradKernel(Kernel):
         From ``prepare``, for lengths that do not match and labels that are no class.
     """
     cdef int rank
-    cdef bint as_index
+    cdef bint as_index, leading
 
-    def __init__(self, int rank, bint as_index=False):
-        self.rank, self.as_index = rank, as_index
+    def __init__(self, int rank, bint as_index=False, bint leading=False):
+        self.rank, self.as_index, self.leading = rank, as_index, leading
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef Cell* softmax = operands[1]
         if self.rank and operands[0].shape[0] != operands[2].shape[0] and operands[0].shape[0] != 1:
             with gil:
                 raise ValueError(f"dnll.shape[0] ({operands[0].shape[0]}) != y_idx.shape[0] ({operands[2].shape[0]})")
-        check_labels(operands[2], softmax, self.as_index)
+        check_labels(operands[2], softmax, self.as_index, self.leading)
         allocate(context, operands[3], softmax.shape)
         return cell_size(softmax) > RELEASE_ELEMENTS
 
@@ -216,7 +215,7 @@ cdef class LabelLossKernel(Kernel):
         find_exponentials(&self.loops, dtype)
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
-        check_labels(operands[1], operands[0], False)
+        check_labels(operands[1], operands[0], False, False)
         allocate(context, operands[2], operands[0].shape)
         return operands[0].shape[0] > RELEASE_ELEMENTS
 
@@ -252,7 +251,7 @@ cdef class LabelLossGradKernel(Kernel):
             with gil:
                 raise ValueError(f"g_y of shape {shape_of(operands[0])} does not match coding_dist of shape "
                                  f"{shape_of(operands[1])}")
-        check_labels(operands[2], operands[1], False)
+        check_labels(operands[2], operands[1], False, False)
         allocate(context, operands[3], operands[1].shape)
         return cell_size(operands[1]) > 4 * RELEASE_ELEMENTS
 

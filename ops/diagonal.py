@@ -34,8 +34,8 @@ class Diagonal(Op):
     def __init__(self, offset=0, axis1=0, axis2=1):
         self.offset, self.axis1, self.axis2 = int(offset), int(axis1), int(axis2)
         if self.axis1 == self.axis2 or min(self.axis1, self.axis2) < 0:
-            raise ValueError(f"{type(self).__name__}: axis1 and axis2 must be different and not negative, got {axis1} and "
-                             f"{axis2}")
+            raise ValueError(f"{type(self).__name__}: axis1 and axis2 must be different and not negative, got {axis1} "
+                             f"and {axis2}")
 
     def _check_rank(self, rank, x):
         if rank < 2:

@@ -81,8 +81,9 @@ cdef class SetDiagonalKernel(Kernel):
         for axis in range(value.ndim):
             if value.shape[axis] != 1 and value.shape[axis] != found.shape[lead + axis]:
                 with gil:
-                    raise ValueError(f"could not broadcast a value of shape {shape_of(value)} to the diagonal, which has "
-                                     f"shape {tuple([found.shape[each] for each in range(operands[0].ndim - 1)])}")
+                    shape = tuple([found.shape[each] for each in range(operands[0].ndim - 1)])
+                    raise ValueError(f"could not broadcast a value of shape {shape_of(value)} to the diagonal, which "
+                                     f"has shape {shape}")
         allocate(context, operands[2], operands[0].shape)
         return cell_size(operands[2]) * operands[2].itemsize >= LONG_BYTES
 

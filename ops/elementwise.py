@@ -56,6 +56,7 @@ class Elemwise(Op):
         if doc is not None:
             self.__doc__ = doc
         self._signatures = {}
+        self._variants = {}                             # in-place pattern → this op with it
         self._hash = hash((Elemwise, scalar_op, tuple(sorted(self.inplace_pattern.items()))))
 
     def __eq__(self, other):
@@ -144,7 +145,12 @@ class Elemwise(Op):
 
     def overwriting(self, pairs):
         """The same scalar op with ``pairs`` as its in-place pattern."""
-        return Elemwise(self.scalar_op, pairs) if pairs else self.scalar_op.elementwise
+        if not pairs:
+            return self.scalar_op.elementwise
+        key = tuple(pairs.items())
+        if key not in self._variants:
+            self._variants[key] = Elemwise(self.scalar_op, pairs)
+        return self._variants[key]
 
     # ---- running -----------------------------------------------------------------------------------------
     def make_kernel(self, node):

@@ -4,14 +4,19 @@ Integers, slices, None and Ellipsis alone make a view (`Subtensor`, and `DimShuf
 masks among them make a copy (`AdvancedSubtensor1`, `AdvancedSubtensor`, `AdvancedBooleanSubtensor`). Here Ellipsis is
 replaced, bools of Python are refused, and lists become arrays; the ops know nothing of those.
 """
+from functools import partial
+
 import numpy
 
 from phintys.graph.variable import Variable
-from phintys.ops.advanced_subtensor import (
-    AdvancedBooleanSubtensor, AdvancedSubtensor, advanced_subtensor1, as_index_array, split_index)
+from phintys.ops.advanced_index import as_index_array, split_index
+from phintys.ops.advanced_subtensor import AdvancedBooleanSubtensor, AdvancedSubtensor, advanced_subtensor1
 from phintys.ops.dimshuffle import dimshuffle
 from phintys.ops.dtypes import integer_dtypes
+from phintys.ops.shape import shape_i
+from phintys.ops.slice_type import NoneTypeT, SliceType, as_slice
 from phintys.ops.subtensor import WHOLE, Subtensor, split_entry
+from phintys.ops.tensor_type import TensorType
 
 
 def getitem(x, index):
@@ -66,13 +71,26 @@ def _entries(x, index):
         raise IndexError(f"too many indices for array: {x} has {x.type.ndim} dimensions, but {used} were indexed")
     if place is not None:
         entries[place:place] = [WHOLE] * (x.type.ndim - used)
-    return entries, is_advanced
+    return _without_slice_variables(x, entries), is_advanced
+
+
+def _without_slice_variables(x, entries):
+    """The index with slices of integers in place of variables that are slices."""
+    result, axis = [], 0
+    for entry in entries:
+        if isinstance(entry, Variable) and isinstance(entry.type, SliceType):
+            entry = as_slice(entry, partial(shape_i, x, axis))
+        result.append(entry)
+        axis += entry.type.ndim if _is_mask(entry) else entry is not None
+    return result
 
 
 def _as_entry(entry):
-    """An int, or an array, a mask or a 0-d integer as a variable."""
+    """An int, or an array, a mask or a 0-d integer as a variable; variables that are slices or None as such."""
     if isinstance(entry, numpy.integer):
         return int(entry)
+    if isinstance(entry, Variable) and isinstance(entry.type, (SliceType, NoneTypeT)):
+        return entry if isinstance(entry.type, SliceType) else None
     _refuse_bools(entry)
     return as_index_array(entry)
 
@@ -80,8 +98,8 @@ def _as_entry(entry):
 def _refuse_bools(entry):
     """Python's bools, alone or in lists, mean one thing to lists and another to arrays."""
     if isinstance(entry, (bool, numpy.bool_)):
-        raise TypeError("TensorType does not support Python bools for indexing, such as tensor[[True, False]]. To use a "
-                        "boolean mask, convert the mask to a NumPy array first, e.g., "
+        raise TypeError("TensorType does not support Python bools for indexing, such as tensor[[True, False]]. To use "
+                        "a boolean mask, convert the mask to a NumPy array first, e.g., "
                         "tensor[numpy.array([True, False])].")
     if isinstance(entry, (list, tuple)):
         for each in entry:
@@ -91,11 +109,15 @@ def _refuse_bools(entry):
 
 
 def _is_mask(entry):
-    return isinstance(entry, Variable) and entry.type.dtype == "bool"
+    return _is_tensor(entry) and entry.type.dtype == "bool"
 
 
 def _is_array(entry):
-    return isinstance(entry, Variable) and (entry.type.ndim > 0 or entry.type.dtype == "bool")
+    return _is_tensor(entry) and (entry.type.ndim > 0 or entry.type.dtype == "bool")
+
+
+def _is_tensor(entry):
+    return isinstance(entry, Variable) and isinstance(entry.type, TensorType)
 
 
 def _basic(x, entries):

@@ -47,13 +47,16 @@ typedef void (*OffsetLoop)(npy_intp *offsets, const char *positions, npy_intp st
         return i < count ? i : -1;                                                                                     \
     }                                                                                                                  \
     PHINTYS_CLONES static void offsets_of_line_##NAME(npy_intp *offsets, const T *positions, npy_intp count,           \
-                                                      npy_intp length, npy_intp step) {                                \
-        for (npy_intp i = 0; i < count; i++) offsets[i] = FROM_START(positions[i], length) * step;                     \
+                                                      npy_intp length, npy_intp step, int first) {                     \
+        if (first)                                                                                                     \
+            for (npy_intp i = 0; i < count; i++) offsets[i] = FROM_START(positions[i], length) * step;                 \
+        else                                                                                                           \
+            for (npy_intp i = 0; i < count; i++) offsets[i] += FROM_START(positions[i], length) * step;                \
     }                                                                                                                  \
     static void offsets_##NAME(npy_intp *offsets, const char *positions, npy_intp stride, npy_intp count,              \
                                npy_intp length, npy_intp step, int first) {                                            \
-        if (first && stride == sizeof(T)) {                                                                            \
-            offsets_of_line_##NAME(offsets, (const T *)positions, count, length, step);                                \
+        if (stride == sizeof(T)) {                                                                                     \
+            offsets_of_line_##NAME(offsets, (const T *)positions, count, length, step, first);                         \
             return;                                                                                                    \
         }                                                                                                              \
         for (npy_intp i = 0; i < count; i++, positions += stride)                                                      \

@@ -1,4 +1,7 @@
-"""The positions of a mask's true elements: ``(mask, out)``; ``out`` has a row per dimension and a column per element."""
+"""The positions of a mask's true elements: ``(mask, out)``; ``out`` has a row per dimension, a column per element.
+
+``prepare`` counts them, because the result's shape depends on it; that reads each byte of the mask once more.
+"""
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 from numpy cimport npy_intp

@@ -160,12 +160,12 @@ def min(x, axis=None, keepdims=False):
 
 def argmax(x, axis=None, keepdims=False):
     """The position of the (first) largest element, int64; over several axes, in their flattened order."""
-    return _reduce(Argmax, x, axis, keepdims)
+    return _reduce(Argmax, x, axis_tuple(axis) or None, keepdims)
 
 
 def argmin(x, axis=None, keepdims=False):
     """The position of the (first) smallest element, int64; over several axes, in their flattened order."""
-    return _reduce(Argmin, x, axis, keepdims)
+    return _reduce(Argmin, x, axis_tuple(axis) or None, keepdims)
 
 
 def max_and_argmax(a, axis=None, keepdims=False):

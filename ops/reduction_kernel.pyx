@@ -1,10 +1,10 @@
 """Reductions over any axes, with an elementwise producer in the same pass.
 
 A ufunc's inner loop reduces when its result is its first operand with stride 0; float sums are then pairwise inside the
-loop. Blocks, and pieces of large reductions, are combined pairwise too, so the error grows with the logarithm of the
-length. Dimensions are sorted by stride and joined; the innermost is either reduced (one loop call makes a partial
-result) or kept (one call adds a row to a row of accumulators). Pieces are fixed by the shape alone: the result does not
-depend on the number of workers or on their timing.
+loop. Blocks (short rows eight at a time), and pieces of large reductions, are combined pairwise too, so the error grows
+with the logarithm of the length. Dimensions are sorted by stride and joined; the innermost is either reduced (one loop
+call makes a partial result) or kept (one call adds a row to a row of accumulators). Pieces are fixed by the shape
+alone: the result does not depend on the number of workers or on their timing.
 """
 cimport numpy as cnp
 from libc.stdint cimport uintptr_t

@@ -1,4 +1,8 @@
-"""Slices, symbolically: what Python's ``slice.indices`` does, for lengths and bounds known only when running."""
+"""Slices, symbolically: what Python's ``slice.indices`` does, for lengths and bounds known only when running.
+
+What is known stays a Python number, so that the lengths that shapes are inferred from are as short as what is unknown
+about them. Bounds of any integer dtype count as int64.
+"""
 from phintys.graph.variable import Variable
 from phintys.ops.known_length import known_integer
 from phintys.ops.scalar import cast_op, lt, maximum, minimum, switch

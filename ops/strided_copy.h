@@ -76,24 +76,25 @@ static inline void copy_line(char *target, npy_intp ts, const char *source, npy_
     }
 }
 
-/* Rows that repeat one value each, too short for a loop of their own: `numpy.repeat` by a small number. */
+/* Rows that repeat one value each, too short for a loop of their own: `numpy.repeat` by a small number. The usual
+ * numbers are constants of a loop each. */
+#define PHINTYS_FILL_ROWS(WORD, COUNT)                                                                                 \
+    for (npy_intp row = 0; row < rows; row++, target += ts, source += ss) {                                            \
+        WORD value = *(const WORD *)source;                                                                            \
+        for (npy_intp i = 0; i < (COUNT); i++) ((WORD *)target)[i] = value;                                            \
+    }                                                                                                                  \
+    return;
 #define DEFINE_SHORT_FILLS(NAME, WORD)                                                                                 \
-    static inline void NAME(char *target, npy_intp ts, const char *source, npy_intp ss, npy_intp rows,                 \
-                            npy_intp count) {                                                                          \
-        for (npy_intp row = 0; row < rows; row++, target += ts, source += ss) {                                        \
-            WORD value = *(const WORD *)source;                                                                        \
-            for (npy_intp i = 0; i < count; i++) ((WORD *)target)[i] = value;                                          \
+    static void NAME(char *target, npy_intp ts, const char *source, npy_intp ss, npy_intp rows, npy_intp count) {      \
+        switch (count) {                                                                                               \
+        case 2: PHINTYS_FILL_ROWS(WORD, 2)                                                                             \
+        case 3: PHINTYS_FILL_ROWS(WORD, 3)                                                                             \
+        case 4: PHINTYS_FILL_ROWS(WORD, 4)                                                                             \
+        default: PHINTYS_FILL_ROWS(WORD, count)                                                                        \
         }                                                                                                              \
     }
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC push_options
-#pragma GCC optimize("no-tree-vectorize", "no-tree-loop-distribute-patterns")
-#endif
 DEFINE_SHORT_FILLS(short_fills_4, Word4)
 DEFINE_SHORT_FILLS(short_fills_8, Word8)
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC pop_options
-#endif
 #define PHINTYS_SHORT_FILL 8
 
 static inline npy_intp stride_size(npy_intp stride) { return stride < 0 ? -stride : stride; }

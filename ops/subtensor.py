@@ -16,7 +16,7 @@ from phintys.graph.variable import Constant, Variable
 from phintys.ops.careduce import Sum
 from phintys.ops.constant import as_tensor_variable, constant
 from phintys.ops.dimshuffle import dimshuffle
-from phintys.ops.dtypes import discrete_dtypes, integer_dtypes
+from phintys.ops.dtypes import complex_dtypes, discrete_dtypes, integer_dtypes
 from phintys.ops.join import MakeVector
 from phintys.ops.known_length import passes_on
 from phintys.ops.scalar import cast_op
@@ -43,11 +43,6 @@ def filled(idx_list, inputs):
     inputs = iter(inputs)
     return [_rebuilt(entry, [next(inputs) if isinstance(part, Type) else part for part in entry_parts(entry)])
             for entry in idx_list]
-
-
-def hashable_entry(entry):
-    """An entry as something hashable: ``(start, stop, step)`` for a slice, ``(entry,)`` for others."""
-    return entry_parts(entry)
 
 
 def checked_entry(op, entry):
@@ -116,19 +111,22 @@ def index_text(idx_list):
 
 
 # ---- what is put into a part -----------------------------------------------------------------------------------------
-def fitting_value(x, y):
+def fitting_value(x, y, sets=True):
     """``y`` with the dtype of ``x``, whose part is to be set to it or increased by it.
+
+    As in NumPy, a value that is set is converted whatever is lost, and one that is added must be of the same kind.
 
     Raises
     ------
     TypeError
-        If that turns numbers of one kind into another, as floats into integers.
+        If floats are to be added to integers, or complex numbers put into real ones.
     """
     if y.type.dtype == x.type.dtype:
         return y
-    if not numpy.can_cast(y.type.dtype, x.type.dtype, "same_kind"):
-        raise TypeError(f"Trying to increment a subtensor of dtype {x.type.dtype} with a value of dtype "
-                        f"{y.type.dtype}, which would lose precision; cast the value")
+    if not numpy.can_cast(y.type.dtype, x.type.dtype, "same_kind") and (
+            not sets or (y.type.dtype in complex_dtypes and x.type.dtype not in complex_dtypes)):
+        raise TypeError(f"Trying to {'set' if sets else 'increment'} a subtensor of dtype {x.type.dtype} with a value "
+                        f"of dtype {y.type.dtype}, which would lose precision; cast the value")
     return cast_op(x.type.dtype)(y)
 
 
@@ -165,7 +163,7 @@ class Indexing(Op):
 
     def __init__(self, idx_list):
         self.idx_list = tuple([checked_entry(self, entry) for entry in idx_list])
-        self.indices = tuple([hashable_entry(entry) for entry in self.idx_list])
+        self.indices = tuple([entry_parts(entry) for entry in self.idx_list])
 
     def _check_inputs(self, x, integers):
         if len(self.idx_list) > x.type.ndim:
@@ -287,11 +285,12 @@ class IncSubtensor(Indexing):
     __props__ = ("indices", "inplace", "set_instead_of_inc")
     can_overwrite = {0: (0,)}
     cannot_fail = True
+    first_examined = 2
 
-    def __init__(self, idx_list, inplace=False, set_instead_of_inc=False, destroyhandler_tolerate_aliased=()):
+    def __init__(self, idx_list, inplace=False, set_instead_of_inc=False, destroyhandler_tolerate_aliased=None):
         Indexing.__init__(self, idx_list)
         self.inplace, self.set_instead_of_inc = bool(inplace), bool(set_instead_of_inc)
-        self.destroyhandler_tolerate_aliased = tuple([tuple(pair) for pair in destroyhandler_tolerate_aliased])
+        self.destroyhandler_tolerate_aliased = tuple([tuple(pair) for pair in destroyhandler_tolerate_aliased or ()])
         if self.inplace:
             self.destroy_map = {0: [0]}
 
@@ -306,7 +305,7 @@ class IncSubtensor(Indexing):
         if y.type.ndim > region.ndim:
             raise ValueError(f"Trying to increment a {region.ndim}-dimensional subtensor with a "
                              f"{y.type.ndim}-dimensional value.")
-        return Apply(self, [x, fitting_value(x, y), *integers], [x.type()])
+        return Apply(self, [x, fitting_value(x, y, self.set_instead_of_inc), *integers], [x.type()])
 
     def make_kernel(self, node):
         return IncSubtensorKernel(self._plan(2), len(node.inputs) - 2, node.inputs[0].type.dtype,

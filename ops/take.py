@@ -1,4 +1,8 @@
-"""``take``: indexing along one dimension as a function, with a choice of what happens to positions out of range."""
+"""``take``: indexing along one dimension as a function, with a choice of what happens to positions out of range.
+
+There is no op of its own: positions are brought into range by elementwise ops, and then it is indexing, with its
+gradients and in-place forms.
+"""
 from phintys.ops.constant import as_tensor_variable
 from phintys.ops.elementwise_functions import clip
 from phintys.ops.getitem import getitem
@@ -24,8 +28,8 @@ def take(a, indices, axis=None, mode="raise"):
     axis : int, optional
         By default ``a`` is flattened first.
     mode : {'raise', 'wrap', 'clip'}
-        For positions out of range: an error when it runs, the remainder by the length, or the nearest end (then negative
-        positions are the start).
+        For positions out of range: an error when it runs, the remainder by the length, or the nearest end (then
+        negative positions are the start).
 
     Returns
     -------

@@ -1,13 +1,77 @@
-"""``tril`` and ``triu``: one triangle of a matrix, zeros elsewhere. They are elementwise; there is no op of their own."""
-from phintys.ops.allocation import arange
-from phintys.ops.constant import as_tensor_variable, constant
-from phintys.ops.dimshuffle import dimshuffle
-from phintys.ops.scalar import ge, switch
-from phintys.ops.shape import shape_i
+"""Triangles of matrices: the op Triangle, ``tril`` and ``triu``.
+
+What is not kept becomes zero whatever stood there, NaN and infinity included, as in NumPy; Theano multiplies by a
+matrix of ones and zeros. ``tri``, which makes such a matrix, is in ``allocation.py``.
+"""
+from phintys.graph.apply import Apply
+from phintys.graph.config import config
+from phintys.graph.op import Op
+from phintys.graph.valueless_types import disconnected_type
+from phintys.ops.constant import as_tensor_variable
+from phintys.ops.dtypes import discrete_dtypes, integer_dtypes
+from phintys.ops.triangle_kernel import TriangleKernel
+
+
+class Triangle(Op):
+    """One triangle of every matrix along the last two dimensions, zeros elsewhere: inputs are the tensor and the number
+    of the diagonal that bounds it.
+
+    Parameters
+    ----------
+    upper : bool
+        Keep what is on the diagonal or above it; otherwise what is on it or below.
+    inplace : bool
+        Whether the result may overwrite the tensor.
+
+    Raises
+    ------
+    ValueError
+        If the tensor has fewer than two dimensions.
+    TypeError
+        If the diagonal is no integer.
+    """
+
+    __props__ = ("upper", "inplace")
+    can_overwrite = {0: (0,)}
+    cannot_fail = True
+
+    def __init__(self, upper=False, inplace=False):
+        self.upper, self.inplace = bool(upper), bool(inplace)
+        if self.inplace:
+            self.destroy_map = {0: [0]}
+
+    def make_node(self, m, k):
+        m, k = as_tensor_variable(m), as_tensor_variable(k)
+        if m.type.ndim < 2:
+            raise ValueError(f"a triangle needs a matrix, {m} has {m.type.ndim} dimensions")
+        if k.type.ndim != 0 or k.type.dtype not in integer_dtypes:
+            raise TypeError(f"the number of a diagonal must be an integer, got {k} of type {k.type}")
+        return Apply(self, [m, k], [m.type()])
+
+    def make_kernel(self, node):
+        return TriangleKernel(self.upper)
+
+    def infer_shape(self, node, input_shapes):
+        return [input_shapes[0]]
+
+    def connection_pattern(self, node):
+        return [[True], [False]]
+
+    def grad(self, inputs, output_grads):
+        m, k = inputs
+        if m.type.dtype in discrete_dtypes:
+            return [m.zeros_like(dtype=config.floatX), disconnected_type()]
+        return [Triangle(self.upper)(output_grads[0], k), disconnected_type()]
+
+    def R_op(self, inputs, eval_points):
+        return [None if eval_points[0] is None else self(eval_points[0], inputs[1])]
+
+
+_lower, _upper = Triangle(), Triangle(upper=True)
 
 
 def tril(m, k=0):
-    """The lower triangle.
+    """The lower triangle: like ``m``, with zeros above diagonal ``k``.
 
     Parameters
     ----------
@@ -26,25 +90,9 @@ def tril(m, k=0):
     ValueError
         If ``m`` has fewer than two dimensions.
     """
-    m, on_or_above = _compared(m, k)
-    return switch(on_or_above, _zero(m), m)
+    return _lower(m, k)
 
 
 def triu(m, k=0):
     """The upper triangle: like ``m``, with zeros below diagonal ``k``; otherwise as `tril`."""
-    m, on_or_above = _compared(m, k - 1)
-    return switch(on_or_above, m, _zero(m))
-
-
-def _zero(m):
-    return constant(0, dtype=m.type.dtype)
-
-
-def _compared(m, k):
-    """``m``, and a mask of what is above diagonal ``k``."""
-    m = as_tensor_variable(m)
-    if m.type.ndim < 2:
-        raise ValueError(f"a triangle needs a matrix, {m} has {m.type.ndim} dimensions")
-    rows = dimshuffle(arange(shape_i(m, m.type.ndim - 2)), [0, "x"])
-    columns = arange(shape_i(m, m.type.ndim - 1))
-    return m, ge(columns - rows, as_tensor_variable(k) + 1)
+    return _upper(m, k)

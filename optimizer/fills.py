@@ -4,11 +4,14 @@ Elementwise ops broadcast by themselves, so a fill read by one is dropped where 
 otherwise moved behind it, where the work is smaller. What is left at the end stands where a real array is needed;
 then only the shape of the model is read, not its elements.
 """
+from cmath import isfinite
+
+from phintys.ops.allocation import Alloc
 from phintys.ops.scalar_op import SCALAR_OPS
-from phintys.ops.shape import shape_i
+from phintys.ops.shape import patternbroadcast, shape_i
 from phintys.optimizer.database import FAST_RUN, Rewrite
 from phintys.optimizer.shapes import feature_of
-from phintys.optimizer.values import apply_op, key, spread_over
+from phintys.optimizer.values import apply_op, apply_wide, constant, constant_value, key, spread_over
 
 
 def useless_fill(fgraph, node):
@@ -60,16 +63,18 @@ def fill_of_dimshuffle(fgraph, node):
 
 
 def fill_sum(fgraph, node):
-    """``sum(fill(x, y)) -> y * size(x)``, for a y of one element and a sum over everything."""
+    """``sum(fill(x, y)) -> alloc(y * size, *rest of the shape)``, for a y of one element."""
     inner, out = node.inputs[0], node.outputs[0]
-    if key(inner) != "second" or out.type.ndim or out.type.dtype != inner.type.dtype:
+    if key(inner) != "second" or out.type.dtype != inner.type.dtype:
         return None
     value = inner.owner.inputs[1]
     if not all(value.type.broadcastable):
         return None
-    size = [shape_i(inner, axis) for axis in range(inner.type.ndim)]
-    size = apply_op("mul", *size) if len(size) > 1 else size[0]
-    return apply_op("mul", value.dimshuffle(), apply_op("convert_to_" + out.type.dtype, size))
+    axes = range(inner.type.ndim) if node.op.axis is None else node.op.axis
+    size = [apply_op("convert_to_" + out.type.dtype, shape_i(inner, axis)) for axis in axes]
+    total = apply_wide("mul", [value.dimshuffle(), *size])
+    kept = [shape_i(inner, axis) for axis in range(inner.type.ndim) if axis not in axes]
+    return patternbroadcast(Alloc()(total, *kept), out.type.broadcastable) if kept else total
 
 
 def alloc_in_elementwise(fgraph, node):
@@ -93,6 +98,36 @@ def alloc_in_elementwise(fgraph, node):
     return node.op(*inputs) if changed else None
 
 
+def alloc_of_alloc(fgraph, node):
+    """``alloc(alloc(x, 1, n), m, n) -> alloc(x, m, n)``: lengths that are given again, or are 1."""
+    inner = node.inputs[0]
+    if key(inner) != "Alloc":
+        return None
+    value, *lengths = inner.owner.inputs
+    outer = node.inputs[len(node.inputs) - len(lengths):]
+    for given, again in zip(lengths, outer):
+        known = constant_value(given)
+        if given is not again and known != 1 and (known is None or known != constant_value(again)):
+            return None
+    return node.op(value, *node.inputs[1:])
+
+
+def sum_of_alloc(fgraph, node):
+    """``sum(alloc(c, *s)) -> alloc(c * size, *rest of s)`` for a number c."""
+    inner, out = node.inputs[0], node.outputs[0]
+    if key(inner) != "Alloc" or not all(inner.owner.inputs[0].type.broadcastable):
+        return None
+    number = constant_value(inner)
+    if number is None or not isfinite(number):
+        return None
+    lengths = inner.owner.inputs[1:]
+    axes = range(len(lengths)) if node.op.axis is None else node.op.axis
+    factors = [apply_op("convert_to_" + out.type.dtype, lengths[axis]) for axis in axes]
+    total = apply_wide("mul", [constant(number, out.type.dtype, 0), *factors])
+    kept = [length for axis, length in enumerate(lengths) if axis not in axes]
+    return inner.owner.op(total, *kept) if kept else total
+
+
 _ELEMENTWISE = sorted(set(SCALAR_OPS) - {"second"})
 
 REWRITES = [
@@ -101,5 +136,7 @@ REWRITES = [
     Rewrite("local_fill_sink", _ELEMENTWISE, fill_sink, (FAST_RUN,)),
     Rewrite("local_elemwise_alloc", _ELEMENTWISE, alloc_in_elementwise, (FAST_RUN, "local_alloc_unary")),
     Rewrite("local_fill_dimshuffle", ("DimShuffle",), fill_of_dimshuffle, (FAST_RUN,)),
+    Rewrite("local_merge_alloc", ("Alloc",), alloc_of_alloc, (FAST_RUN,)),
+    Rewrite("local_sum_prod_alloc", ("Sum",), sum_of_alloc, (FAST_RUN, "local_opt_alloc")),
     Rewrite("local_fill_sum", ("Sum",), fill_sum, (FAST_RUN, "local_opt_alloc")),
 ]

@@ -19,6 +19,7 @@ from phintys.optimizer.database import FAST_RUN, Rewrite
 from phintys.optimizer.shapes import feature_of
 from phintys.optimizer.values import apply_op, constant_value, key, readers_in
 
+BACKWARDS = slice(None, None, -1)
 INCREMENTS = ("IncSubtensor", "AdvancedIncSubtensor1", "AdvancedIncSubtensor", "AdvancedBooleanIncSubtensor")
 
 
@@ -93,14 +94,24 @@ def rows_in_order(fgraph, node):
 
 
 def useless_change(fgraph, node):
-    """Adding zeros changes nothing; setting the whole of x to a tensor of its shape gives that tensor."""
+    """What has no effect: adding zeros, or setting elements that are all one number to that number."""
     x, y = node.inputs[:2]
-    if not node.op.set_instead_of_inc:
-        return x if constant_value(y) == 0 else None
-    if type(node.op) is IncSubtensor and y.type == x.type and _takes_all(fgraph, index_of(node, 2), x) and (
-            feature_of(fgraph).same_shape(x, y)):
-        return y
-    return None
+    value = constant_value(y)
+    if value is None:
+        return None
+    return x if (constant_value(x) == value if node.op.set_instead_of_inc else value == 0) else None
+
+
+def change_of_everything(fgraph, node):
+    """Setting the whole of x to a tensor of its shape gives that tensor, turned around where x was."""
+    x, y = node.inputs[:2]
+    if not node.op.set_instead_of_inc or y.type != x.type:
+        return None
+    entries = index_of(node, 2)
+    forwards = [WHOLE if isinstance(entry, slice) and entry == BACKWARDS else entry for entry in entries]
+    if not _takes_all(fgraph, forwards, x) or not feature_of(fgraph).same_shape(x, y):
+        return None
+    return part_of(y, [entry if isinstance(entry, slice) and entry == BACKWARDS else WHOLE for entry in entries])
 
 
 def constant_index(fgraph, node):
@@ -308,6 +319,8 @@ REWRITES = [
             (FAST_RUN, "local_useless_subtensor")),
     Rewrite("local_useless_inc_subtensor", INCREMENTS, useless_change,
             (FAST_RUN, "local_setsubtensor_of_constants", "local_useless_inc_subtensor_alloc")),
+    Rewrite("local_setsubtensor_of_everything", ("IncSubtensor",), change_of_everything,
+            (FAST_RUN, "local_useless_inc_subtensor")),
     Rewrite("local_constant_index", ("Subtensor", "IncSubtensor"), constant_index, (FAST_RUN,)),
     Rewrite("local_subtensor_merge", ("Subtensor",), part_of_part, (FAST_RUN,)),
     Rewrite("local_subtensor_inc_subtensor", ("Subtensor",), part_of_change, (FAST_RUN,)),

@@ -1,25 +1,35 @@
-"""Joins of one tensor or with empty ones, joins of vectors made of scalars, and searches of which half is wanted."""
-from phintys.ops.careduce import Max
+"""Joins of one tensor, with empty ones, or of vectors made of scalars; reductions of joins; halves of searches.
+
+A join may know less of its lengths than what is left of it; then the result is declared to have any length.
+"""
 from phintys.ops.argmax import Argmax
+from phintys.ops.careduce import Max
 from phintys.ops.join import Join, MakeVector
+from phintys.ops.shape import patternbroadcast
 from phintys.optimizer.database import FAST_RUN, Rewrite
-from phintys.optimizer.values import key
+from phintys.optimizer.values import apply_op, constant_value, key
 
 
 def join_of_one(fgraph, node):
     """``join(axis, x) -> x``."""
-    return node.inputs[1] if len(node.inputs) == 2 else None
+    return _declared(node, node.inputs[1]) if len(node.inputs) == 2 else None
+
+
+def _declared(node, joined):
+    """``joined`` with the broadcastable pattern of the node's output."""
+    return patternbroadcast(joined, node.outputs[0].type.broadcastable)
 
 
 def join_without_empty(fgraph, node):
-    """Vectors that are certainly empty are left out of a join of vectors."""
+    """Tensors that are certainly empty along the axis are left out."""
     axis, *tensors = node.inputs
-    if node.op.view != -1 or any([tensor.type.ndim != 1 for tensor in tensors]):
+    number = constant_value(axis)
+    if node.op.view != -1 or number is None:
         return None
-    kept = [tensor for tensor in tensors if tensor.type.shape[0] != 0]
+    kept = [tensor for tensor in tensors if tensor.type.shape[number] != 0]
     if len(kept) == len(tensors) or not kept or {tensor.type.dtype for tensor in kept} != {node.outputs[0].type.dtype}:
         return None
-    return Join()(axis, *kept)
+    return _declared(node, Join()(axis, *kept))
 
 
 def join_of_scalars(fgraph, node):
@@ -42,6 +52,26 @@ def join_of_scalars(fgraph, node):
     return Join()(axis, *joined) if len(joined) > 1 else joined[0]
 
 
+def reduction_of_join(fgraph, node):
+    """``sum(stack([x, y]), 0) -> x + y`` and the like: what is joined has length 1 along the only axis reduced."""
+    joined, out = node.inputs[0], node.outputs[0]
+    name = node.op.scalar_op.name
+    if key(joined) != "Join" or node.op.axis is None or len(node.op.axis) != 1 or len(fgraph.clients[joined]) != 1:
+        return None
+    axis, *tensors = joined.owner.inputs
+    if constant_value(axis) not in (node.op.axis[0], node.op.axis[0] - joined.type.ndim) or len(tensors) > MOST_TERMS:
+        return None
+    pattern = tensors[0].type.broadcastable
+    if not pattern[node.op.axis[0]] or any([tensor.type.broadcastable != pattern for tensor in tensors]):
+        return None
+    order = [number for number in range(joined.type.ndim) if number != node.op.axis[0]]
+    terms = [apply_op("convert_to_" + out.type.dtype, tensor.dimshuffle(*order)) for tensor in tensors]
+    result = terms[0]
+    for term in terms[1:]:
+        result = apply_op(name, result, term)
+    return result
+
+
 def half_of_search(fgraph, node):
     """``MaxAndArgmax`` of which one output is read -> ``Max`` or ``Argmax``."""
     read = [bool(fgraph.clients[output]) for output in node.outputs]
@@ -52,9 +82,12 @@ def half_of_search(fgraph, node):
     return [Max(axis)(x), None] if read[0] else [None, Argmax(axis)(x)]
 
 
+MOST_TERMS = 16                # more joined tensors are reduced as a join
+
 REWRITES = [
     Rewrite("local_join_1", ("Join",), join_of_one, (FAST_RUN,)),
     Rewrite("local_join_empty", ("Join",), join_without_empty, (FAST_RUN,)),
     Rewrite("local_join_make_vector", ("Join",), join_of_scalars, (FAST_RUN,)),
+    Rewrite("local_reduce_join", ("Sum", "Prod", "Max", "Min", "All", "Any"), reduction_of_join, (FAST_RUN,)),
     Rewrite("local_max_and_argmax", ("MaxAndArgmax",), half_of_search, (FAST_RUN,)),
 ]

@@ -115,6 +115,8 @@ def _same_length(first, second, depth=SAME_DEPTH):
 def _as_length(length):
     if not isinstance(length, Variable):
         return constant(int(length), dtype="int64")
+    if length.owner is not None and key_of(length.owner.op) == "Subtensor":
+        length = element_of_shape(None, length.owner) or length
     return length if length.type.dtype == "int64" else length.astype("int64")
 
 

@@ -13,14 +13,16 @@ from phintys.ops.argmax import Argmax, MaxAndArgmax
 from phintys.ops.crossentropy import (
     CrossentropySoftmax1HotWithBiasDx, CrossentropySoftmaxArgmax1HotWithBias, crossentropy_softmax_1hot_with_bias_dx,
     no_bias)
+from phintys.ops.elementwise import Elemwise
 from phintys.ops.softmax import along_rows, logsoftmax_op, softmax_op, softmax_with_bias
 from phintys.optimizer import products
 from phintys.optimizer.database import FAST_RUN, Rewrite
 from phintys.optimizer.products import Product, product_of
 from phintys.optimizer.shapes import feature_of
-from phintys.optimizer.values import apply_op, constant_value, key, readers_in
+from phintys.optimizer.values import apply_op, constant_value, key
 
 SOFTMAXES = ("Softmax", "SoftmaxWithBias")
+NEARBY = 32                    # nodes of a product that are looked into
 
 
 # ---- recognizing ----------------------------------------------------------------------------------------------------
@@ -64,9 +66,9 @@ def _as_vector(row):
 
 
 def index_of_labels(fgraph, node, first):
-    """The labels y of an index ``[arange(n), y]``, where n is the length of y or of the indexed matrix, or None.
+    """``(y, rule)`` for an index ``[arange(n), y]``, where n is the length of y or of the indexed matrix, or None.
 
-    ``first`` is the number of the index's first input.
+    ``first`` is the number of the index's first input; the rule is one of ``crossentropy.LABEL_RULES``.
     """
     entries = node.op.idx_list
     if len(node.inputs) != first + 2 or len(entries) != 2 or node.inputs[0].type.ndim != 2:
@@ -76,11 +78,14 @@ def index_of_labels(fgraph, node, first):
         return None
     if isinstance(rows, Constant):
         length = labels.type.shape[0]
-        return labels if length is not None and numpy.array_equal(rows.data, numpy.arange(length)) else None
+        whole = length is not None and numpy.array_equal(rows.data, numpy.arange(length))
+        return (labels, "leading index") if whole else None
     if key(rows) != "ARange" or constant_value(rows.owner.inputs[0]) != 0 or constant_value(rows.owner.inputs[2]) != 1:
         return None
     feature, stop = feature_of(fgraph), rows.owner.inputs[1]
-    return labels if feature.is_length(stop, labels, 0) or feature.is_length(stop, node.inputs[0], 0) else None
+    if feature.is_length(stop, labels, 0):
+        return labels, "leading index"
+    return (labels, "index") if feature.is_length(stop, node.inputs[0], 0) else None
 
 
 def row_of(column):
@@ -93,9 +98,9 @@ def row_of(column):
 
 
 # ---- forward --------------------------------------------------------------------------------------------------------
-def joined(x, b, labels, as_index):
+def joined(x, b, labels, rule="classes"):
     """The losses of rows of x + b, as the first output of the joint op."""
-    return CrossentropySoftmaxArgmax1HotWithBias(as_index)(x, no_bias(x) if b is None else b, labels)[0]
+    return CrossentropySoftmaxArgmax1HotWithBias(rule)(x, no_bias(x) if b is None else b, labels)[0]
 
 
 def loss_of_softmax(fgraph, node):
@@ -103,7 +108,7 @@ def loss_of_softmax(fgraph, node):
     softmax, labels = node.inputs
     if key(softmax) not in SOFTMAXES:
         return None
-    return joined(*matrix_and_bias(softmax), labels, False)
+    return joined(*matrix_and_bias(softmax), labels)
 
 
 def indexed_logarithm(fgraph, node):
@@ -112,8 +117,8 @@ def indexed_logarithm(fgraph, node):
     softmax = source.owner.inputs[0] if key(source) == "log" else source
     if key(softmax) not in (SOFTMAXES if softmax is not source else ("LogSoftmax",)):
         return None
-    labels = index_of_labels(fgraph, node, 1)
-    return None if labels is None else apply_op("neg", joined(*matrix_and_bias(softmax), labels, True))
+    index = index_of_labels(fgraph, node, 1)
+    return None if index is None else apply_op("neg", joined(*matrix_and_bias(softmax), *index))
 
 
 def logarithm(fgraph, node):
@@ -126,10 +131,8 @@ def logarithm(fgraph, node):
         return logsoftmax_op(x if b is None else x + b.dimshuffle("x", 0))
     if key(inner) != "AdvancedSubtensor" or key(inner.owner.inputs[0]) not in SOFTMAXES:
         return None
-    labels = index_of_labels(fgraph, inner.owner, 1)
-    if labels is None:
-        return None
-    return apply_op("neg", joined(*matrix_and_bias(inner.owner.inputs[0]), labels, True))
+    index = index_of_labels(fgraph, inner.owner, 1)
+    return None if index is None else apply_op("neg", joined(*matrix_and_bias(inner.owner.inputs[0]), *index))
 
 
 def with_bias(fgraph, node):
@@ -187,14 +190,14 @@ def gradient_through_softmax(fgraph, node):
         return crossentropy_softmax_1hot_with_bias_dx(gradient.owner.inputs[0], softmax, gradient.owner.inputs[2])
     if key(gradient) == "AdvancedIncSubtensor":
         return _of_log_of_elements(fgraph, gradient, softmax)
-    product = product_of(gradient, readers_in(fgraph))
+    product = product_of(gradient, lambda variable: 1, NEARBY)
     if product.powers.get(softmax) != -1:
         return None
     del product.powers[softmax]
     scattered = [factor for factor, exponent in product.powers.items() if exponent == 1 and _scatters(factor)]
     if len(scattered) == 1:
-        labels = index_of_labels(fgraph, scattered[0].owner, 2)
-        found = None if labels is None else _of_elements_of_log(product, scattered[0], softmax, labels)
+        index = index_of_labels(fgraph, scattered[0].owner, 2)
+        found = None if index is None else _of_elements_of_log(product, scattered[0], softmax, index)
         if found is not None:
             return found
     rest = products.build(product, node.outputs[0])
@@ -207,32 +210,32 @@ def _scatters(variable):
         and constant_value(variable.owner.inputs[0]) == 0
 
 
-def _of_elements_of_log(product, scattered, softmax, labels):
+def _of_elements_of_log(product, scattered, softmax, index):
     """For ``log(softmax)[arange(n), y]``: a gradient scattered among zeros, over the softmax."""
     if not all([all(factor.type.broadcastable) for factor in product.powers if factor is not scattered]):
         return None
     increment = scattered.owner.inputs[1]
     del product.powers[scattered]
     product.multiply(increment, 1)
-    return _from_losses(product, increment, softmax, labels)
+    return _from_losses(product, increment, softmax, *index)
 
 
 def _of_log_of_elements(fgraph, scattered, softmax):
     """For ``log(softmax[arange(n), y])``: what is scattered is divided by those elements of the softmax."""
-    labels = index_of_labels(fgraph, scattered.owner, 2) if _scatters(scattered) else None
-    if labels is None:
+    index = index_of_labels(fgraph, scattered.owner, 2) if _scatters(scattered) else None
+    if index is None:
         return None
-    rows = scattered.owner.inputs[2]
-    product = product_of(scattered.owner.inputs[1], lambda variable: 1)
-    taken = [factor for factor, exponent in product.powers.items()
-             if exponent == -1 and key(factor) == "AdvancedSubtensor" and factor.owner.inputs == [softmax, rows, labels]]
+    rows, labels = scattered.owner.inputs[2:]
+    product = product_of(scattered.owner.inputs[1], lambda variable: 1, NEARBY)
+    taken = [factor for factor, exponent in product.powers.items() if exponent == -1
+             and key(factor) == "AdvancedSubtensor" and factor.owner.inputs == [softmax, rows, labels]]
     if len(taken) != 1:
         return None
     del product.powers[taken[0]]
-    return _from_losses(product, taken[0], softmax, labels)
+    return _from_losses(product, taken[0], softmax, *index)
 
 
-def _from_losses(product, like, softmax, labels):
+def _from_losses(product, like, softmax, labels, rule):
     """The joint gradient, where minus ``product`` is the gradient by the losses; one number if it is one."""
     product.coefficient = -product.coefficient
     if all([all(factor.type.broadcastable) for factor in product.powers]):
@@ -245,7 +248,7 @@ def _from_losses(product, like, softmax, labels):
     else:
         product.leaves = [like, *product.powers]
     by_loss = products.build(product, like)
-    return None if by_loss is None else CrossentropySoftmax1HotWithBiasDx(True)(by_loss, softmax, labels)
+    return None if by_loss is None else CrossentropySoftmax1HotWithBiasDx(rule)(by_loss, softmax, labels)
 
 
 def gradient_through_log_softmax(fgraph, node):
@@ -255,11 +258,11 @@ def gradient_through_log_softmax(fgraph, node):
         return None
     for column, softmax in (part.owner.inputs, part.owner.inputs[::-1]):
         if row_of(column) is scattered and softmax.type == node.outputs[0].type:
-            labels = index_of_labels(fgraph, scattered.owner, 2)
-            if labels is not None:
+            index = index_of_labels(fgraph, scattered.owner, 2)
+            if index is not None:
                 product = Product()
                 product.multiply(scattered.owner.inputs[1], 1)
-                return _from_losses(product, scattered.owner.inputs[1], softmax, labels)
+                return _from_losses(product, scattered.owner.inputs[1], softmax, *index)
     return None
 
 
@@ -272,7 +275,14 @@ def one_gradient_for_all(fgraph, node):
     value = gradient.owner.inputs[1 if name == "second" else 0]
     if not all(value.type.broadcastable) or not feature_of(fgraph).same_shape(gradient, labels):
         return None
-    return node.op(value.dimshuffle(), softmax, labels)
+    return node.op(_as_number(value), softmax, labels)
+
+
+def _as_number(value):
+    """A value of one element without dimensions; an elementwise op is applied to numbers instead of their images."""
+    if value.owner is None or type(value.owner.op) is not Elemwise or len(value.owner.outputs) != 1:
+        return value.dimshuffle()
+    return value.owner.op(*[operand.dimshuffle() for operand in value.owner.inputs])
 
 
 # ---- the whole graph ------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 import math
 
 from phintys.ops.allocation import Alloc
+from phintys.ops.shape import patternbroadcast
 from phintys.optimizer.database import FAST_RUN, Rewrite
 from phintys.optimizer.pattern import rule
 from phintys.optimizer.shapes import feature_of
@@ -37,7 +38,8 @@ def fill_to_alloc(fgraph, node):
         return None
     if model.type.broadcastable != node.outputs[0].type.broadcastable:      # the value has lengths of its own
         return None
-    return Alloc()(value, *feature_of(fgraph).shape(model))
+    # a length that turns out to be 1 would make the result broadcastable, which its readers do not expect
+    return patternbroadcast(Alloc()(value, *feature_of(fgraph).shape(model)), node.outputs[0].type.broadcastable)
 
 
 REWRITES = [

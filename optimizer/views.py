@@ -2,6 +2,7 @@
 from numpy import can_cast
 
 from phintys.ops.dtypes import ALL_DTYPES, discrete_dtypes
+from phintys.ops.elementwise import Elemwise
 from phintys.optimizer.database import FAST_COMPILE, FAST_RUN, Rewrite
 from phintys.optimizer.shapes import feature_of
 from phintys.optimizer.values import apply_op, constant_value, key, key_of
@@ -23,6 +24,17 @@ def reshape_of_reshape(fgraph, node):
     """``Reshape(Reshape(x, s), t) -> Reshape(x, t)``."""
     inner = node.inputs[0]
     return node.op(inner.owner.inputs[0], node.inputs[1]) if key(inner) == "Reshape" else None
+
+
+def reshape_lift(fgraph, node):
+    """``Reshape(f(x), s) -> f(Reshape(x, s))`` for a function of one operand that nobody else reads; a sigmoid in any
+    case, so that the stable forms of what follows are found.
+    """
+    inner = node.inputs[0]
+    if inner.owner is None or type(inner.owner.op) is not Elemwise or len(inner.owner.inputs) != 1 \
+            or len(inner.owner.outputs) != 1 or (len(fgraph.clients[inner]) != 1 and key(inner) != "sigmoid"):
+        return None
+    return inner.owner.op(node.op(inner.owner.inputs[0], node.inputs[1]))
 
 
 def useless_reshape(fgraph, node):
@@ -103,6 +115,7 @@ WIDE_INTEGERS = ("int64", "uint64")     # NumPy calls their casts to float64 saf
 
 REWRITES = [
     Rewrite("local_dimshuffle_lift", ("DimShuffle",), dimshuffle, (FAST_RUN, "local_useless_dimshuffle")),
+    Rewrite("local_reshape_lift", ("Reshape",), reshape_lift, (FAST_RUN,)),
     Rewrite("local_reshape_chain", ("Reshape",), reshape_of_reshape, (FAST_RUN,)),
     Rewrite("local_useless_reshape", ("Reshape",), useless_reshape, (FAST_RUN,)),
     Rewrite("local_reshape_to_own_shape", ("Reshape",), reshape_to_own_shape, (FAST_RUN, "local_useless_reshape")),

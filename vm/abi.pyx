@@ -132,7 +132,7 @@ cdef bint adopt(Context* context, Cell* cell) noexcept nogil:
     """Let the cell take its donor's memory, if it fits and nobody else looks at it.
 
     A temporary loses its buffer to the cell, and takes the cell's old one for its next value. A loaded shared value
-    keeps it: the container still holds the same buffer, and so does the cell once it has been written.
+    keeps it while the container still holds the same buffer, as the cell does once it has been written.
     """
     cdef Cell* donor = cell.donor
     cdef Cell* home = donor.donor                   # the container's cell
@@ -149,7 +149,7 @@ cdef bint adopt(Context* context, Cell* cell) noexcept nogil:
         return False
     cell.buffer = buffer
     cell.data = donor.data
-    if home == NULL:
+    if not stored:
         donor.buffer = old
         return True
     buffer_retain(buffer)

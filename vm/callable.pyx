@@ -300,14 +300,15 @@ cdef class Callable:
     cdef int _hold(self, Frame frame, int index, value) except -1:
         """Hold the memory of an argument that results may show, or that may be overwritten.
 
-        To be overwritten it must be writeable, and nothing else may look at it: no buffer of ours besides the
-        array's, no container, no other argument (see ``_part``). Else a copy is overwritten.
+        To be overwritten it must be writeable, each element must have a place of its own, and nothing else may look
+        at it: no buffer of ours besides the array's, no container, no other argument (see ``_part``). Else a copy is
+        overwritten.
         """
         cdef Cell* cell = &frame.cells[index]
         if self.arguments[index].access == HELD:
             cell_hold_array(&frame.machine.context, cell, value)
             return 0
-        if (not cnp.PyArray_ISWRITEABLE(value) or is_held_by_another(None, value)
+        if (not cnp.PyArray_ISWRITEABLE(value) or may_overlap_itself(value) or is_held_by_another(None, value)
                 or (buffer_behind(value) != NULL and buffer_references(buffer_behind(value)) > 1)):
             value = value.copy()
             cell.object = NULL
@@ -420,6 +421,19 @@ cdef inline void look_at(Cell* cell, value):
     for axis in range(cell.ndim):
         cell.shape[axis] = shape[axis]
         cell.strides[axis] = strides[axis]
+
+
+cdef bint may_overlap_itself(cnp.ndarray array) except -1:
+    """Whether two elements may stand in one place: unless each stride leads behind all that smaller ones reach."""
+    cdef npy_intp reach = cnp.PyArray_ITEMSIZE(array)
+    if cnp.PyArray_IS_C_CONTIGUOUS(array):
+        return False
+    for stride, length in sorted(zip(map(abs, (<object>array).strides), (<object>array).shape)):
+        if length > 1:
+            if stride < reach:
+                return True
+            reach += (length - 1) * stride
+    return False
 
 
 cdef object array_of(Cell* cell):

@@ -224,15 +224,19 @@ cdef class Container:
             return
         for axis in range(2 * cell.ndim):
             target.shape[axis] = cell.shape[axis]
+        if target.buffer != NULL:
+            buffer_release(target.buffer)
+            target.buffer = NULL
         if cell.buffer == NULL:
             memcpy(target.value, cell.value, INLINE_BYTES)
+            target.data = <char*>target.value
+        elif cell.ndim == 0:                        # a number that was lent: nobody drops the cells of numbers
+            memcpy(target.value, cell.data, cell.itemsize)
             target.data = <char*>target.value
         else:
             buffer_retain(cell.buffer)
             target.data = cell.data
-        if target.buffer != NULL:
-            buffer_release(target.buffer)
-        target.buffer = cell.buffer
+            target.buffer = cell.buffer
 
     cdef void store(self, Context* context, Cell* source) noexcept nogil:
         cdef Cell* cell = &self.cell

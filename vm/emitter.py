@@ -1,9 +1,10 @@
 """The emitter: what an op sees of the linker while it is lowered, and the symbolic code that lowering makes.
 
 An op calls ``emitter.kernel(kernel, node)`` (with ``inputs=`` when its kernel reads only some) or
-``emitter.call(node)``; the linker itself emits loads, copies, results and stores. Instructions are tuples
+``emitter.call(node)``; the linker itself emits loads, copies, results, jumps and stores. Instructions are tuples
 ``(name, flags, n, a, b, cells, node, remark)`` whose ``cells`` are not yet in the operand pool; a remark says why, for
-listings.
+listings. Where the bytecode names an instruction, they name a *label*: a number that ``("LABEL", 0, 0, label, ...)``
+gives to the instruction behind it.
 """
 from phintys.vm.inner_code import lower_graph
 
@@ -16,7 +17,10 @@ class Emitter:
         self.cells = cells
         self.code = []
         self.kernels = []
+        self.blocks = []                # the code of finished blocks
         self._kernel_number = {}
+        self._labels = 0
+        self._outside = []              # the code around the block that is being emitted
 
     # ---- for ops ------------------------------------------------------------------------------------------------
     def kernel(self, kernel, node, inputs=None):
@@ -47,6 +51,10 @@ class Emitter:
     def copy(self, target, source, reason="", node=None):
         self.code.append(("COPY", 0, 0, target, source, (), node, reason))
 
+    def alias(self, target, source, node=None):
+        """Let the cell ``target`` look at the memory of ``source``."""
+        self.code.append(("ALIAS", 0, 0, target, source, (), node, ""))
+
     def own(self, cell):
         self.code.append(("OWN", 0, 0, cell, 0, (), None, ""))
 
@@ -70,3 +78,32 @@ class Emitter:
 
     def halt(self):
         self.code.append(("HALT", 0, 0, 0, 0, (), None, ""))
+
+    # ---- branches and blocks ------------------------------------------------------------------------------------------
+    def label(self):
+        """A new label, to be placed once."""
+        self._labels += 1
+        return self._labels
+
+    def place(self, label):
+        self.code.append(("LABEL", 0, 0, label, 0, (), None, ""))
+
+    def jump(self, label):
+        self.code.append(("JUMP", 0, 0, label, 0, (), None, ""))
+
+    def jump_if_zero(self, label, cell, node):
+        self.code.append(("JUMPZ", 0, 0, label, cell, (), node, ""))
+
+    def need(self, label):
+        self.code.append(("NEED", 0, 0, label, 0, (), None, ""))
+
+    def begin_block(self, label):
+        """What is emitted up to ``end_block`` stands behind HALT."""
+        self._outside.append(self.code)
+        self.code = []
+        self.place(label)
+
+    def end_block(self, label):
+        self.code.append(("BACK", 0, 0, label, 0, (), None, ""))
+        self.blocks.extend(self.code)
+        self.code = self._outside.pop()

@@ -4,7 +4,9 @@ Its nodes run in the outer program, on cells of their own; inputs are the cells 
 graph costs what its nodes cost, without a call. What the outer program knows of the node stays true: its outputs are
 memory of their own (views, inputs and what is answered twice are copied), and its inputs are only read.
 """
+from phintys.graph.lazy_regions import lazy_regions
 from phintys.graph.variable import Constant
+from phintys.vm.lazy_code import lower_nodes
 from phintys.vm.ownership import Ownership
 from phintys.vm.program import CellLayout
 from phintys.vm.schedule import schedule
@@ -20,7 +22,7 @@ def lower_graph(emitter, fgraph, node):
     inner = dict(zip(fgraph.inputs, [outer[variable] for variable in node.inputs]))
     copied = []
     for local, output in zip(fgraph.outputs, node.outputs):
-        if local.owner is None or local in inner or owners.root_of(local) is not local:
+        if local.owner is None or local in inner or not owners.is_own(local):
             copied.append((local, outer[output]))
         else:
             inner[local] = outer[output]
@@ -33,8 +35,7 @@ def lower_graph(emitter, fgraph, node):
                 cell = inner[variable]
                 emitter.cells[cell] = emitter.cells[cell]._replace(donor=inner[owners.donors[variable]])
     emitter.cell_of = inner
-    for part in nodes:
-        part.op.lower(emitter, part)
+    lower_nodes(emitter, nodes, lazy_regions(fgraph, nodes), lambda part: part.op.lower(emitter, part))
     emitter.cell_of = outer
     for local, target in copied:
         if local not in inner:                      # a constant that nothing reads

@@ -13,6 +13,10 @@ cdef packed struct Instruction:
     int b
     int c
 
+cdef struct Block:                  # of code that runs once a call
+    long long call                  # the number of the call in which it ran last
+    const Instruction* entered      # the NEED that it goes back to
+
 cdef struct Machine:                # one running call, in C
     const Instruction* code
     const Instruction* at           # the instruction that failed
@@ -25,6 +29,8 @@ cdef struct Machine:                # one running call, in C
     int n_claims
     bint long_commit                # what was prepared for the commit is worth leaving the GIL
     bint changing                   # the commit has left the GIL
+    long long call                  # counts the calls of the frame
+    Block* blocks
     double looked                   # when signals were looked at, in seconds; set while the GIL is released
     PyObject* frame                 # the Frame, borrowed
     Context context
@@ -33,7 +39,7 @@ cdef class Code:
     """A Program in C arrays, shared by all frames."""
     cdef readonly object program
     cdef Instruction* instructions
-    cdef int n_instructions, n_cells, n_operands, n_dimensions
+    cdef int n_instructions, n_cells, n_operands, n_dimensions, n_blocks
     cdef PyObject** kernels
     cdef PyObject** containers
     cdef Claim** updated            # of the containers that STORE writes, by address

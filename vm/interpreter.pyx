@@ -16,11 +16,11 @@ from numpy cimport npy_intp
 from phintys.vm.abi cimport (
     CELL_LENT, CELL_OBJECT, CELL_READONLY, RESULT_COPY_BYTES, Cell, Context, Kernel, Span, allocate, cell_borrow_array,
     cell_hold_array, cell_init, cell_is_contiguous, cell_size, cell_to_array, cell_to_result, cell_to_view,
-    context_clear, context_init, drop, overlap, owner_is_alone, span_of_cell)
+    context_clear, context_init, drop, overlap, owner_is_alone, share, span_of_cell)
 from phintys.vm.claims cimport Claim, begin_change, end_change
-from phintys.vm.container cimport Container, copy_object
+from phintys.vm.container cimport Container, copy_object, is_held_by_another
 from phintys.vm cimport pool
-from phintys.vm.pool cimport GIVEN, buffer_references
+from phintys.vm.pool cimport GIVEN, Buffer, buffer_references, buffer_release
 
 include "opcodes.pxi"
 
@@ -130,6 +130,8 @@ cdef class Code:
             if self.instructions[index].op == OP_STORE:
                 self.updated[self.n_updated] = &(<Container>self.containers[self.instructions[index].a]).claim
                 self.n_updated += 1
+            elif self.instructions[index].op == OP_BACK:
+                self.n_blocks += 1
             elif self.instructions[index].op == OP_RESULT:
                 self.first_result = self.instructions[index].b
             elif self.instructions[index].op == OP_LOAD:
@@ -167,8 +169,9 @@ cdef class Frame:
         self.results = <PyObject**>calloc(self.n_results + 1, sizeof(PyObject*))
         self.recycled = <PyObject**>calloc(self.n_results + 1, sizeof(PyObject*))
         self.machine.operands = <Cell**>malloc((code.n_operands + 1) * sizeof(Cell*))
+        self.machine.blocks = <Block*>calloc(code.n_blocks + 1, sizeof(Block))
         if (self.cells == NULL or self.dimensions == NULL or self.machine.operands == NULL or self.results == NULL
-                or self.recycled == NULL):
+                or self.recycled == NULL or self.machine.blocks == NULL):
             raise MemoryError()
         dimensions = self.dimensions
         for index, layout in enumerate(code.program.cells):
@@ -231,6 +234,7 @@ cdef class Frame:
         free(self.cells)
         free(self.dimensions)
         free(self.machine.operands)
+        free(self.machine.blocks)
 
 
 cdef int reset(Frame frame) except -1:
@@ -302,13 +306,67 @@ cdef void finish_change(Machine* machine) noexcept with gil:
     end_change(machine.claims, machine.n_claims)
 
 
+cdef inline bint is_zero(const Cell* cell) noexcept nogil:
+    """Whether a number is zero, of whatever dtype; NaN is not."""
+    cdef const char* data = cell.data
+    if cell.typenum == cnp.NPY_DOUBLE:
+        return (<const double*>data)[0] == 0
+    if cell.typenum == cnp.NPY_FLOAT:
+        return (<const float*>data)[0] == 0
+    if cell.typenum == cnp.NPY_CFLOAT:
+        return (<const float*>data)[0] == 0 and (<const float*>data)[1] == 0
+    if cell.typenum == cnp.NPY_CDOUBLE:
+        return (<const double*>data)[0] == 0 and (<const double*>data)[1] == 0
+    if cell.typenum == cnp.NPY_FLOAT16:
+        return ((<const unsigned short*>data)[0] & 0x7fff) == 0
+    if cell.itemsize == 1:
+        return data[0] == 0
+    if cell.itemsize == 2:
+        return (<const short*>data)[0] == 0
+    if cell.itemsize == 4:
+        return (<const int*>data)[0] == 0
+    return (<const long long*>data)[0] == 0
+
+
+cdef inline void alias(Context* context, Cell* target, Cell* source) noexcept nogil:
+    """Let the target look at the source's memory; a number is copied."""
+    cdef int axis
+    if source.flags & CELL_OBJECT:
+        copy_object(target, source)
+        return
+    if source.ndim == 0:
+        memcpy(target.value, source.data, source.itemsize)
+        target.data = <char*>target.value
+        return
+    for axis in range(source.ndim):
+        target.shape[axis] = source.shape[axis]
+        target.strides[axis] = source.strides[axis]
+    share(context, target, source, source.data)
+
+
+cdef inline void move(Context* context, Cell* target, Cell* source) noexcept nogil:
+    """The same, and the source is empty; it takes the target's old buffer for its next value."""
+    cdef Buffer* old
+    if source.buffer == NULL or source.flags & CELL_OBJECT:
+        alias(context, target, source)
+        drop(context, source)
+        return
+    old = target.buffer
+    target.buffer = NULL
+    alias(context, target, source)
+    buffer_release(source.buffer)                           # not the last reference: the target has one
+    source.buffer, source.data = old, NULL
+
+
 cdef int execute(Machine* machine) noexcept nogil:
     """Run to HALT; answers 0, or -1 with a Python exception set and ``machine.at`` at the culprit. The GIL is held at
     the start and at the end."""
     cdef const Instruction* at = machine.code
     cdef Context* context = &machine.context
     cdef Cell** operands
+    cdef Block* block
     cdef int index, worth
+    machine.call += 1
     while True:
         if at.op == OP_KERNEL:
             operands = machine.operands + at.b
@@ -350,6 +408,26 @@ cdef int execute(Machine* machine) noexcept nogil:
             if machine.long_commit:
                 start_change(machine)
                 machine.released = PyEval_SaveThread()
+        elif at.op == OP_JUMP:
+            at = machine.code + at.a
+            continue
+        elif at.op == OP_JUMPZ:
+            if is_zero(&machine.cells[at.b]):
+                at = machine.code + at.a
+                continue
+        elif at.op == OP_ALIAS:
+            alias(context, &machine.cells[at.a], &machine.cells[at.b])
+        elif at.op == OP_MOVE:
+            move(context, &machine.cells[at.a], &machine.cells[at.b])
+        elif at.op == OP_NEED:
+            block = &machine.blocks[at.b]
+            if block.call != machine.call:
+                block.call = machine.call
+                block.entered = at
+                at = machine.code + at.a
+                continue
+        elif at.op == OP_BACK:
+            at = machine.blocks[at.a].entered
         elif at.op == OP_RUN:
             (<Kernel>machine.kernels[at.a]).run(context, machine.operands + at.b)
         elif at.op == OP_STORE:
@@ -429,7 +507,7 @@ cdef int own_cell(Machine* machine, const Instruction* at) except -1 nogil:
             and cell.buffer.capacity <= 2 * <size_t>(cell_size(cell) * cell.itemsize) + WASTE):
         return 0
     fresh = cell[0]
-    fresh.buffer, fresh.data = NULL, NULL
+    fresh.buffer, fresh.data, fresh.donor = NULL, NULL, NULL
     fresh.shape, fresh.strides = dimensions, dimensions + cell.ndim
     copy_memory(&machine.context, &fresh, cell)
     drop(&machine.context, cell)
@@ -499,10 +577,16 @@ cdef int check_lent(Frame frame) except -1:
     cdef PyObject* array
     for index in frame.code.lent:
         array = frame.recycled[index]
-        if array != NULL and (Py_REFCNT(array) > 2 or overlaps_argument(frame, array)):
+        if array != NULL and (Py_REFCNT(array) > 2 or overlaps_argument(frame, array) or is_in_container(array)):
             take_back(frame, index)
             drop(&frame.machine.context, frame.machine.operands[frame.code.first_result + index])
     return 0
+
+
+cdef inline bint is_in_container(PyObject* lent) noexcept:
+    """Whether the one user of a small lent result may be a container, which was to keep its value."""
+    return (Py_REFCNT(lent) == 2 and cnp.PyArray_BASE(<cnp.ndarray>lent) is NULL
+            and is_held_by_another(None, <cnp.ndarray>lent))
 
 
 cdef bint overlaps_argument(Frame frame, PyObject* lent) noexcept:
@@ -522,7 +606,7 @@ cdef bint overlaps_argument(Frame frame, PyObject* lent) noexcept:
 cdef inline bint is_unused(PyObject* array, Cell* cell) noexcept:
     """Whether an array of an earlier call is ours alone (or lent), as it was made, and of the cell's shape."""
     return (array != NULL and not pool.stress and Py_REFCNT(array) <= (2 if cell.flags & CELL_LENT else 1)
-            and phintys_is_untouched(array, cell.typenum, cell.ndim, cell.shape))
+            and phintys_is_untouched(array, cell.typenum, cell.ndim, cell.shape) and not is_in_container(array))
 
 
 cdef object small_result(Frame frame, int index, Cell* cell, npy_intp size):

@@ -8,8 +8,11 @@ nobody begins to read what is about to be overwritten.
 """
 from array import array
 
+from phintys.graph.lazy_regions import lazy_regions
 from phintys.graph.variable import Constant
 from phintys.vm.emitter import Emitter
+from phintys.vm.last_uses import Frames
+from phintys.vm.lazy_code import lower_nodes
 from phintys.vm.opcodes import NUMBER, RESULT_EMPTIES
 from phintys.vm.ownership import Ownership
 from phintys.vm.program import INSTRUCTION_FORMAT, CellLayout, Program
@@ -49,7 +52,8 @@ def link(fgraph, n_arguments, containers, updates, n_outputs, allow_gc=True, nam
     Program
     """
     late = dict.fromkeys(commit)
-    nodes = [node for node in schedule(fgraph) if node not in late]
+    order = schedule(fgraph)
+    nodes = [node for node in order if node not in late]
     owners = Ownership(fgraph, nodes, late, n_arguments, n_outputs, updates, mutable, borrowed, lent)
     cells, cell_of = assign_cells(fgraph, [*nodes, *late], n_arguments, owners)
     storage = list(containers)
@@ -61,8 +65,7 @@ def link(fgraph, n_arguments, containers, updates, n_outputs, allow_gc=True, nam
     stored = [(position, number[id(container)]) for position, container in updates]
     lowering = Lowering(fgraph, cells, cell_of, owners)
     lowering.load(n_arguments, len(containers), [*nodes, *late])
-    for node in nodes:
-        lowering.lower(node)
+    lower_nodes(lowering.emitter, nodes, lazy_regions(fgraph, order), lowering.lower)
     lowering.finish(late, stored, n_arguments, n_outputs, allow_gc)
     code = collect(lowering.emitter.code, cells, allow_gc)
     program = assemble(code, lowering.emitter.kernels, cells, storage, n_arguments, n_outputs, allow_gc, name)
@@ -149,6 +152,7 @@ class Lowering:
         for container, cell in stored:
             emitter.store(container, cell)
         emitter.halt()
+        emitter.code.extend(emitter.blocks)
 
     def _kernel_of(self, node):
         """The one instruction of a node behind COMMIT, which cannot fail."""
@@ -215,45 +219,83 @@ class Lowering:
 def touched(instruction):
     """The cells that a symbolic instruction reads or writes."""
     name, _flags, _n, a, b, operands, _node, _remark = instruction
-    return {"LOAD": (a,), "OWN": (a,), "COPY": (a, b), "STORE": (b,)}.get(name, operands)
+    return {"LOAD": (a,), "OWN": (a,), "COPY": (a, b), "STORE": (b,), "JUMPZ": (b,), "ALIAS": (a, b),
+            "MOVE": (a, b)}.get(name, operands)
 
 
 def collect(code, cells, allow_gc):
-    """Insert DROPs behind the last use of each cell that holds what is not its own, or is not to be kept."""
-    last_use = {}
-    for position, instruction in enumerate(code):
-        for cell in touched(instruction):
-            last_use[cell] = position
-        if instruction[0] == "STORE":
-            del last_use[instruction[4]]
-        elif instruction[0] == "RESULT" and instruction[1] & RESULT_EMPTIES:
-            for cell in instruction[5]:
-                if cells[cell].kind == "value" and cells[cell].access != "late":
-                    last_use.pop(cell, None)
+    """Insert DROPs behind the last use of each cell that holds what is not its own, or is not to be kept.
+
+    An ALIAS of a value that is not used again becomes a MOVE.
+    """
+    frames = Frames(code) if any([instruction[0] == "JUMPZ" for instruction in code]) else None
+    uses = _uses(code, cells) if frames is None else _uses_on_paths(code, cells, frames)
     dying = {}
-    for cell, position in last_use.items():
-        if is_dropped(cells[cell], allow_gc):
-            dying.setdefault(position, []).append(cell)
+    for cell, positions in uses.items():
+        dropped = is_dropped(cells[cell], allow_gc)
+        for position in positions:
+            if dropped or code[position][:5:4] == ("ALIAS", cell):
+                dying.setdefault(position, []).append(cell)
     if not dying:
         return code
     collected = []
     for position, instruction in enumerate(code):
+        dead = sorted(dying.get(position, ()))
+        if instruction[0] == "ALIAS" and instruction[4] in dead:
+            dead.remove(instruction[4])
+            if cells[instruction[4]].kind == "value" and cells[instruction[4]].ndim:
+                instruction = ("MOVE", *instruction[1:])
+            elif is_dropped(cells[instruction[4]], allow_gc):
+                dead.append(instruction[4])
         collected.append(instruction)
-        if position in dying:
-            collected.append(("DROP", 0, 0, 0, 0, sorted(dying[position]), None, ""))
+        if dead:
+            collected.append(("DROP", 0, 0, 0, 0, sorted(dead), None, ""))
     return collected
+
+
+def _uses(code, cells):
+    """Cell → the position of its last use, in a tuple; without cells that an instruction empties there."""
+    last_use = {}
+    for position, instruction in enumerate(code):
+        for cell in touched(instruction):
+            last_use[cell] = (position,)
+        for cell in _emptied(instruction, cells):
+            last_use.pop(cell, None)
+    return last_use
+
+
+def _uses_on_paths(code, cells, frames):
+    """Cell → positions of which every path that fills it meets one, behind its last use there."""
+    uses = {}
+    for position in [*range(frames.halt + 1, len(code)), *range(frames.halt)]:
+        instruction = code[position]
+        for cell in touched(instruction):
+            uses.setdefault(cell, []).append(position)
+        for cell in _emptied(instruction, cells):
+            uses.pop(cell, None)
+    return {cell: list(frames.last_uses(positions, cells[cell].kind == "argument"))
+            for cell, positions in uses.items()}
+
+
+def _emptied(instruction, cells):
+    """The cells that an instruction empties."""
+    if instruction[0] == "STORE":
+        return [instruction[4]]
+    if instruction[0] == "RESULT" and instruction[1] & RESULT_EMPTIES:
+        return [cell for cell in instruction[5] if cells[cell].kind == "value" and cells[cell].access != "late"]
+    return ()
 
 
 def is_dropped(layout, allow_gc):
     """Whether a cell is emptied behind its last use. Loaded values and views are only pinned: in any case."""
     is_object = layout.typenum == OBJECT_TYPENUM
     if layout.kind == "argument":
-        return layout.access in ("held", "shown", "mutable")
+        return is_object or layout.access in ("held", "shown", "mutable")
     if layout.kind == "constant" or layout.access == "lent":
         return False
-    if layout.ndim == 0 and not is_object and layout.donor is None:
-        return False                                # it lives in its cell
-    return allow_gc or is_object or layout.kind == "shared" or is_view(layout.variable)
+    if is_object or layout.kind == "shared" or is_view(layout.variable):
+        return is_object or layout.ndim > 0 or layout.kind != "shared"
+    return allow_gc and (layout.ndim > 0 or layout.donor is not None)       # other numbers live in their cells
 
 
 def is_view(variable):
@@ -266,15 +308,37 @@ def assemble(code, kernels, cells, containers, n_arguments, n_results, allow_gc,
     """Symbolic code to bytes and operand pool."""
     pool, binary, nodes, remarks = array("i"), bytearray(), [], {}
     pack = INSTRUCTION_FORMAT.pack
+    labels, blocks = _numbered(code)
     for opcode, flags, n, a, b, operands, node, remark in code:
+        if opcode == "LABEL":
+            continue
         if remark:
             remarks[len(nodes)] = remark
         nodes.append(node)
         if opcode == "CALL":
             a = len(nodes) - 1                      # N[a]: the node of this very instruction
+        elif opcode == "NEED":
+            a, b = labels[a], blocks[a]
+        elif opcode in ("JUMP", "JUMPZ"):
+            a = labels[a]
+        elif opcode == "BACK":
+            a = blocks[a]
         if operands:
             b = len(pool)
             pool.extend(operands)
         binary += pack(NUMBER[opcode], flags, min(n, 65535), a, b, len(operands))
     return Program(name=name, code=bytes(binary), pool=pool, kernels=kernels, nodes=nodes, remarks=remarks, cells=cells,
                    containers=containers, n_arguments=n_arguments, n_results=n_results, allow_gc=allow_gc)
+
+
+def _numbered(code):
+    """(label → the number of its instruction, label of a block → the number of the block)."""
+    labels, blocks, position = {}, {}, 0
+    for opcode, _flags, _n, label, *_ in code:
+        if opcode == "LABEL":
+            labels[label] = position
+            continue
+        if opcode == "BACK":
+            blocks[label] = len(blocks)
+        position += 1
+    return labels, blocks

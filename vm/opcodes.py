@@ -5,7 +5,7 @@ a node, ``S[x]`` a container (a shared variable's storage), ``P[b:b+c]`` a list 
 of the rows gives the numbers; ``setup.py`` writes them for Cython. Adding an opcode: a row here, a case in
 ``interpreter.pyx``, a line in ``emitter.py``, a golden listing in the tests.
 
-Room left for what comes: JUMP and JUMPZ, NEED and BACK (lazy blocks), RESERVE (planned slots), SCAN and its TAP, SLOT,
+Room left for what comes: RESERVE (planned slots), SCAN and its TAP, SLOT,
 PUT, NEXT. Overwriting needs no opcode: which cell may take whose memory is written in the cells.
 """
 from collections import namedtuple
@@ -26,6 +26,12 @@ OPCODES = (
     Opcode("COMMIT", "", "from here on nothing can fail: the results exist, the updates are stored", "", ""),
     Opcode("RUN", "a b c", "the rest of KERNEL, for what was prepared", "P", "P"),                   # (2)
     Opcode("STORE", "a b", "S[a] := C[b], the buffer moves; C[b] is empty", "b", ""),
+    Opcode("JUMP", "a", "go on at instruction a, which stands behind", "", ""),
+    Opcode("JUMPZ", "a b", "the same if the number C[b] is zero; NaN is not", "b", ""),
+    Opcode("NEED", "a b", "unless block b has run in this call: run it from instruction a on, to its BACK", "", ""),  # (7)
+    Opcode("BACK", "a", "the end of block a: go on behind the NEED that entered it", "", ""),
+    Opcode("ALIAS", "a b", "C[a] := C[b], one buffer, two cells", "b", "a"),
+    Opcode("MOVE", "a b", "C[a] := C[b], the cells' buffers change places; C[b] is empty", "b", "a"),
 )
 
 NOTES = (
@@ -35,6 +41,7 @@ NOTES = (
     "(4) Decided by the buffer's reference count at run time: arguments, constants, other cells and containers count.",
     "(5) Emptying an empty cell does nothing. Cells of rank 0 live in the cell and are never dropped.",
     "(6) An array takes its cell's memory when nobody else holds it or both sides borrow, and is a copy otherwise.",
+    "(7) Blocks stand behind HALT, after those that they need themselves.",
 )
 
 NUMBER = {opcode.name: number for number, opcode in enumerate(OPCODES)}

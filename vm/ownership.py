@@ -21,7 +21,7 @@ class Ownership:
 
     def __init__(self, fgraph, nodes, late, n_arguments, n_outputs, updates, mutable, borrowed, lent):
         nodes = [*nodes, *late]
-        self._roots = view_roots_of(nodes)
+        self._roots, self._chosen = view_roots_of(nodes)
         self.donors, self.access = {}, {}
         arguments = {variable: position for position, variable in enumerate(fgraph.inputs[:n_arguments])}
         shared = set(fgraph.inputs[n_arguments:])
@@ -30,9 +30,11 @@ class Ownership:
             if variable in arguments and arguments[variable] in mutable:
                 self.access[variable] = "mutable"
         stored = {fgraph.outputs[position] for position, _ in updates}
-        for position in lent:
-            self._lend(fgraph.outputs[position], arguments, borrowed, shared - overwritten, stored)
         results = set(fgraph.outputs[:n_outputs])
+        kept = {variable for position, variable in enumerate(fgraph.outputs[:n_outputs]) if position not in lent}
+        for variable in {fgraph.outputs[position]: None for position in lent}:
+            if variable not in kept:
+                self._lend(variable, arguments, borrowed, shared - overwritten, stored)
         for node in late:
             for variable in results.intersection(node.inputs):
                 self.access[variable] = "late"
@@ -40,6 +42,10 @@ class Ownership:
     def root_of(self, variable):
         """Whose memory the variable looks at; itself, if it is no view."""
         return self._roots.get(variable, variable)
+
+    def is_own(self, variable):
+        """Whether the variable has memory of its own, on every path."""
+        return variable not in self._roots and variable not in self._chosen
 
     def _find_donors(self, nodes):
         """Fill ``donors``; answer the roots that are overwritten."""
@@ -55,6 +61,8 @@ class Ownership:
     def _lend(self, variable, arguments, borrowed, shared, stored):
         """A result that the caller borrows."""
         root = self.root_of(variable)
+        if root in self._chosen:
+            return                              # only a call knows whose memory it is
         if root in arguments:
             if arguments[root] in borrowed:
                 self.access.setdefault(root, "held")
@@ -66,10 +74,20 @@ class Ownership:
 
 
 def view_roots_of(nodes):
-    """View → the variable that it is, in the end, a view of; of nodes in the order in which they run."""
-    roots = {}
+    """Whose memory views look at, of nodes in the order in which they run.
+
+    Returns
+    -------
+    tuple of dict and set
+        View → the variable that it is, in the end, a view of. Variables that are a view of one of several; they are
+        their own roots.
+    """
+    roots, chosen = {}, set()
     for node in nodes:
-        for output, (position, *_) in node.op.view_map.items():
-            source = node.inputs[position]
-            roots[node.outputs[output]] = roots.get(source, source)
-    return roots
+        for output, positions in node.op.view_map.items():
+            source = node.inputs[positions[0]]
+            if len(positions) > 1:
+                chosen.add(node.outputs[output])
+            else:
+                roots[node.outputs[output]] = roots.get(source, source)
+    return roots, chosen

@@ -10,10 +10,14 @@ graph's own depth-first order by the peak that both would reach, and the better 
 
 Nodes that overwrite an input come after the other readers of that memory, as the graph's ``orderings`` say. Those that
 overwrite shared values by their updates come last, in their own order; what they read lives to the end.
+
+Where branches are lazy, the nodes of each region run in this order, at the place of its lazy node or of the first that
+needs its block.
 """
 from heapq import heapify, heappop, heappush
 
 from phintys.graph.destroy_handler import handler_of
+from phintys.graph.lazy_regions import lazy_regions
 
 ROW = 64                # how many vectors a matrix counts for, and so on
 
@@ -32,6 +36,7 @@ def schedule(fgraph):
     if fgraph.kept_order is not None:
         return list(fgraph.kept_order)
     handler, nodes = handler_of(fgraph), fgraph.toposort()
+    regions = lazy_regions(fgraph, nodes)
     last = handler.commit_nodes(fgraph, nodes) if handler is not None else []
     if last:
         behind = set(last)
@@ -41,7 +46,10 @@ def schedule(fgraph):
         greedy = _greedy_order(nodes, values, fgraph.orderings())
         if values.peak(greedy) < values.peak(nodes):
             nodes = greedy
-    return nodes + last
+    if regions is None:
+        return nodes + last
+    regions.arrange(nodes + last)
+    return regions.flattened()
 
 
 def weight_of(variable):

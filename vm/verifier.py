@@ -31,6 +31,7 @@ class _Check:
         self.root = list(range(len(self.cells)))    # whose memory a cell looks at
         self.overwritten = {}                       # root → instruction that wrote over it
         self.prepared = {}                          # operands → the instruction that prepared them
+        self.promised = set()                       # cells that are computed behind COMMIT
         self.stored_cells = {}                      # container → the cell that STORE moves into it
         self.loaded = {}                            # shared value's cell → the container it was loaded from
         self.committed = False
@@ -146,7 +147,18 @@ class _Check:
         self.check_KERNEL(flags, n, a, b, c)
         if self.program.kernels[a].may_fail:
             self.fail(f"K{a} may fail, and is to run behind COMMIT")
+        self._check_examined(self.program.nodes[self.position], self.pool[b:b + n])
         self.prepared[tuple(self.pool[b:b + c])] = self.position
+        self.promised.update(self.pool[b + n:b + c])
+
+    def _check_examined(self, node, inputs):
+        """What a kernel looks at to be prepared must have been computed before."""
+        if node is None or node.op.first_examined is None:
+            return
+        cell_of = cells_of_inputs(node, inputs, self.cells)
+        for variable in node.inputs[node.op.first_examined:]:
+            if cell_of.get(variable) in self.promised:
+                self.fail(f"needs the value of {variable}, which is computed behind COMMIT")
 
     def check_RUN(self, flags, n, a, b, c):
         if not self.committed:

@@ -15,6 +15,7 @@ from phintys.nan_guard_mode import NanGuardMode
 from phintys.ops.deep_copy import DeepCopyOp, deep_copy_op
 from phintys.ops.shape import Rebroadcast, Shape, Shape_i, SpecifyShape
 from phintys.rebuild import rebuild
+from phintys.rewrite_database import optdb
 from phintys.shared import SharedVariable, shared, shared_constructor
 from phintys.submodules import submodules
 from phintys.updates import OrderedUpdates
@@ -29,5 +30,5 @@ __all__ = ["AliasedMemoryError", "DebugMode", "DeepCopyOp", "FAST_COMPILE", "FAS
            "Param", "Rebroadcast", "Shape", "Shape_i", "SharedVariable", "SpecifyShape", "Supervisor",
            "SymbolicInput", "SymbolicOutput", "UnusedInputError", "ViewOp", "as_op", "builders",
            "convert_function_input", "deep_copy_op", "function", "function_dump", "function_module",
-           "get_default_mode", "get_mode", "ops", "orig_function", "predefined_modes", "rebuild", "register_mode", "shared", "shared_constructor",
-           *_modules]
+           "get_default_mode", "get_mode", "ops", "optdb", "orig_function", "predefined_modes", "rebuild",
+           "register_mode", "shared", "shared_constructor", *_modules]

@@ -1,5 +1,5 @@
 """Theano's name ``gof`` for the graph classes: names only, everything is defined in ``phintys.graph``."""
-from phintys.gof import graph, op
+from phintys.gof import graph, op, opt
 from phintys.graph.apply import Apply
 from phintys.graph.errors import InconsistencyError, MethodNotDefined, MissingInputError
 from phintys.graph.function_graph import FunctionGraph
@@ -8,6 +8,7 @@ from phintys.graph.type import Generic, Type, generic
 from phintys.graph.valueless_types import DisconnectedType, NullType
 from phintys.graph.variable import Constant, Variable
 from phintys.optimizer.database import Query
+from phintys.rewrite_database import optdb
 from phintys.submodules import submodules
 from phintys.vm.container import Container
 
@@ -17,4 +18,4 @@ globals().update(_modules)
 
 __all__ = ["Apply", "Constant", "Container", "DisconnectedType", "FunctionGraph", "Generic", "InconsistencyError",
            "MethodNotDefined", "MissingInputError", "NullType", "Op", "Query", "Type", "Variable", "generic", "graph",
-           "op", *_modules]
+           "op", "opt", "optdb", *_modules]

@@ -63,6 +63,7 @@ from phintys.submodules import submodules
 from phintys.tensor import elemwise, nnet
 from phintys.tensor.constructors import *  # noqa: F403
 from phintys.tensor.subtensor import *  # noqa: F403
+from phintys.tensor.type_other import *  # noqa: F403
 
 as_tensor, Tensor = as_tensor_variable, TensorType
 
@@ -72,7 +73,7 @@ _modules = submodules(__name__, {"basic": "phintys.tensor", "sharedvar": "phinty
                                  "var": "phintys.ops.operators"})
 globals().update({name: module for name, module in _modules.items() if name != "var"})
 
-_ON_DEMAND = ("blas", "extra_ops", "inplace", "opt")
+_ON_DEMAND = ("blas", "extra_ops", "inplace", "opt", "slinalg")
 
 
 def __getattr__(name):

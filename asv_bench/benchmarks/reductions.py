@@ -20,6 +20,36 @@ class SumOverAxis:
         self.function(self.value)
 
 
+class SumOverAxesOfACube:
+    """sum of 100 x 100 x 100 along each axis, and over two of them at once."""
+
+    params = [[0, 1, 2, (0, 2), (1, 2)]]
+    param_names = ["axis"]
+
+    def setup(self, axis):
+        x = T.dtensor3("x")
+        self.function = phintys.function([x], x.sum(axis=axis))
+        self.value = numpy.random.default_rng(0).random((100, 100, 100))
+
+    def time_sum(self, axis):
+        self.function(self.value)
+
+
+class CumulativeSum:
+    """cumsum along an axis of 1000 x 1000, and of all elements in turn."""
+
+    params = [[None, 0, 1]]
+    param_names = ["axis"]
+
+    def setup(self, axis):
+        x = T.dmatrix("x")
+        self.function = phintys.function([x], T.cumsum(x, axis=axis))
+        self.value = numpy.random.default_rng(0).random((1000, 1000))
+
+    def time_cumsum(self, axis):
+        self.function(self.value)
+
+
 class ProducerInTheSamePass:
     """The mean of squared differences of two vectors of a million, and the largest of their products."""
 

@@ -12,7 +12,7 @@ from phintys import In, function
 
 # Module → names in it.
 NAMES = {
-    "phintys.gof.op": "Op",
+    "phintys.gof.op": "Op debug_assert debug_error_message get_debug_values get_test_value missing_test_message",
     "phintys.gof.type": "Type Generic generic",
     "phintys.gof.fg": "FunctionGraph",
     "phintys.gof.null_type": "NullType",
@@ -27,12 +27,18 @@ NAMES = {
     "phintys.compile.sharedvalue": "SharedVariable shared",
     "phintys.compile.function_module": "Function FunctionMaker",
     "phintys.compile.ops": "FromFunctionOp Shape Shape_i SpecifyShape ViewOp as_op",
-    "phintys.compile": "as_op ViewOp Shape_i io mode ops DebugMode MonitorMode NanGuardMode debugmode",
+    "phintys.compile.builders": "OpFromGraph",
+    "phintys.gradient": """DisconnectedType Lop NullType Rop consider_constant disconnected_grad format_as grad grad_clip
+        grad_not_implemented grad_scale grad_undefined hessian hessian_vector_product jacobian numeric_grad
+        subgraph_grad undefined_grad verify_grad zero_grad""",
+    "phintys.printing": "Print debugprint min_informative_str pp pprint pydot_imported pydotprint",
+    "phintys": "OpFromGraph as_op debugprint pp",
+    "phintys.compile": "OpFromGraph as_op builders ViewOp Shape_i io mode ops DebugMode MonitorMode NanGuardMode debugmode",
     "phintys.tensor.basic": "dot as_tensor_variable NotScalarConstantError get_scalar_constant_value _allclose",
     "phintys.tensor.blas": """Dot22 Gemm Gemv Ger _dot22 _dot22scalar gemm_inplace gemm_no_inplace gemv_inplace
         gemv_no_inplace ger ger_destructive""",
     "phintys.tensor.inplace": "exp_inplace add_inplace fill_inplace transpose_inplace",
-    "phintys.tensor.opt": "Assert MakeVector Shape_i assert_op make_vector",
+    "phintys.tensor.opt": "Assert MakeVector Shape_i assert_ assert_op make_vector",
     "phintys.tensor.sharedvar": "TensorSharedVariable",
     "phintys.tensor.subtensor": "Subtensor IncSubtensor inc_subtensor set_subtensor",
     "phintys.tensor.type": "TensorType",

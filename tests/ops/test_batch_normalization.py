@@ -100,6 +100,11 @@ BUILDS = {
     "running variance": (lambda x, g, b, m, v: batch_normalization_train(x, g, b, running_mean=m, running_var=v)[4],
                          [(4, 3), (3,), (3,), (3,), (3,)]),
     "spatial": (lambda x, g, b: batch_normalization_train(x, g, b, "spatial")[0], [(2, 3, 2, 2), (3,), (3,)]),
+    "several outputs": (lambda *inputs: sum([(k + 1) * T.sqr(output).sum() for k, output in enumerate(
+        batch_normalization_train(*inputs[:3], running_mean=inputs[3], running_var=inputs[4]))]),
+        [(4, 3), (3,), (3,), (3,), (3,)]),
+    "several gradients": (lambda *inputs: sum([(k + 1) * T.sqr(output).sum() for k, output in enumerate(
+        AbstractBatchNormTrainGrad((0,))(*inputs))]), [(4, 3), (4, 3), (1, 3), (1, 3), (1, 3)]),
     "inference": (batch_normalization_test, [(4, 3), (3,), (3,), (3,), (3,)]),
     "by x": (lambda *inputs: AbstractBatchNormTrainGrad((0,))(*inputs)[0], [(4, 3), (4, 3), (1, 3), (1, 3), (1, 3)]),
     "by scale": (lambda *inputs: AbstractBatchNormTrainGrad((0,))(*inputs)[1],
@@ -115,7 +120,7 @@ def arrays_for(name):
 
 @pytest.mark.parametrize("name", BUILDS)
 def test_gradient(name):
-    if name.startswith(("mean", "inverse", "running", "by")):
+    if name.startswith(("mean", "inverse", "running", "by", "several")):
         phintys.gradient.verify_grad(_ignoring(BUILDS[name][0]), arrays_for(name), rng=numpy.random.RandomState(0),
                                      n_tests=1)
     else:

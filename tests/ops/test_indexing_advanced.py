@@ -1,4 +1,7 @@
-"""Advanced indexing against NumPy: arrays of integers and masks, alone and among slices, taken from, set and added to."""
+"""Advanced indexing against NumPy: arrays of integers and masks, alone and among slices; elements taken, set, added to.
+"""
+import pickle
+
 import numpy
 import pytest
 from family_cases import DTYPES, INTEGERS, LAYOUTS, check_equal, check_gradient, check_values, values, variable_for
@@ -10,6 +13,7 @@ from phintys.ops.advanced_subtensor import (
 from phintys.ops.inc_subtensor import inc_subtensor, set_subtensor
 from phintys.ops.subtensor import Subtensor
 from phintys.ops.tensor_type import TensorType
+from phintys.vm.abi import run_kernel
 
 SHAPE = (5, 4, 3)
 ROWS = numpy.array([0, 4, -1, 0])
@@ -33,15 +37,18 @@ INDICES = [
     index[ROWS], index[GRID], index[[1, 2]], index[ROWS, COLUMNS], index[ROWS, COLUMNS, ROWS % 3], index[GRID, GRID],
     index[ROWS[:, None], COLUMNS], index[GRID[None], GRID[:, None]], index[ROWS, [2]], index[[[0]], COLUMNS],
     # with slices, in every place
-    index[:, COLUMNS], index[:, :, [2, 0]], index[1:, COLUMNS], index[::-2, COLUMNS, 1:], index[ROWS, 1:], index[ROWS, ::-1],
+    index[:, COLUMNS], index[:, :, [2, 0]], index[1:, COLUMNS], index[::-2, COLUMNS, 1:], index[ROWS, 1:],
+    index[ROWS, ::-1],
     index[..., [0, 2]], index[ROWS, ..., 1], index[..., COLUMNS, :], index[ROWS, :, ROWS % 3], index[:, GRID],
     index[1:3, GRID, ::2], index[ROWS, :, GRID[:, :1]], index[:, COLUMNS, [1]], index[3:1, COLUMNS], index[:, [1, 0]],
     # with integers and new dimensions
-    index[ROWS, 1], index[1, COLUMNS], index[1, :, [0, 2]], index[-1, COLUMNS, 1:], index[None, ROWS], index[ROWS, None],
+    index[ROWS, 1], index[1, COLUMNS], index[1, :, [0, 2]], index[-1, COLUMNS, 1:], index[None, ROWS],
+    index[ROWS, None],
     index[ROWS, None, COLUMNS], index[None, :, None, COLUMNS], index[0, None, COLUMNS], index[..., None, [1, 2]],
     index[:, None, COLUMNS, 0],
     # masks
-    index[MASK], index[MASK_2], index[MASK_3], index[MASK, 1:], index[:, MASK_2[0]], index[MASK, :, 1], index[MASK_2, 1:],
+    index[MASK], index[MASK_2], index[MASK_3], index[MASK, 1:], index[:, MASK_2[0]], index[MASK, :, 1],
+    index[MASK_2, 1:],
     index[MASK, [1]], index[MASK, COLUMNS[:3]], index[1, MASK_2[1]], index[None, MASK], index[MASK, ..., None],
     index[MASK, :, MASK_2[0, :3]], index[..., MASK[:3]], index[MASK & False], index[numpy.array(True)],
     index[numpy.array(False), 1:], index[MASK, [[0], [1]]], index[MASK_2[:, :1][:, 0]], index[:, MASK_3[0]],
@@ -183,6 +190,24 @@ def test_long_arrays():
     check_values(lambda x, i: inc_subtensor(x[i], 1.0), lambda a, i: changed(a, i, 1.0, True), [array, rows])
 
 
+def test_workers():
+    """Several threads take what one takes."""
+    array, rows = values((2000, 40)), numpy.random.default_rng(0).integers(-2000, 2000, (300, 7))
+    for entry in (index[rows], index[:, rows[0, :3] % 40], index[rows[:, 0], rows[:, :1] % 40]):
+        parts, variables, arrays = varied(entry)
+        node = variable_for(array)[parts].owner
+        layouts = [output.type.layout for output in node.outputs]
+        result, = run_kernel(node.op.make_kernel(node), [array, *arrays], layouts, workers=3)
+        check_equal(result, array[entry])
+
+
+def test_pickles():
+    x = variable_for(values(SHAPE))
+    for entry in (index[ROWS], index[1:, ROWS, None], index[MASK]):
+        op = x[entry].owner.op
+        assert pickle.loads(pickle.dumps(op)) == op
+
+
 def test_boolean_expressions_and_computed_positions():
     array = values((6, 4))
     check_values(lambda x: x[x > 0], lambda a: a[a > 0], [array])
@@ -197,7 +222,8 @@ def test_parts_of_parts():
     check_values(lambda x: set_subtensor(x[GRID].reshape((6, 4, 3)), 1.0), lambda a: changed(a, GRID, 1.0, False),
                  [array])
     check_values(lambda x: set_subtensor(x[1:].dimshuffle(2, 0, 1), values((3, 1, 4))),
-                 lambda a: changed(a, index[1:], values((3, 1, 4)).transpose(1, 2, 0), False).transpose(2, 0, 1), [array])
+                 lambda a: changed(a, index[1:], values((3, 1, 4)).transpose(1, 2, 0), False).transpose(2, 0, 1),
+                 [array])
     check_values(lambda x: inc_subtensor(x[ROWS], 1.0, ignore_duplicates=True),
                  lambda a: changed(a, ROWS, a[ROWS] + 1, False), [array])
 
@@ -216,6 +242,12 @@ def test_which_op_is_made():
     assert not any([isinstance(part, Type) for part in x[[0, 1]].owner.inputs])
 
 
+def test_rows_with_a_sparse_gradient():
+    check_gradient(lambda x: phintys.sparse_grad(x[ROWS]) ** 2, [values((5, 3))])
+    with pytest.raises(AssertionError, match="sparse_grad takes"):
+        phintys.sparse_grad(variable_for(values((5, 3)))[1:])
+
+
 def test_types_know_lengths():
     row = TensorType("float64", (True, False))()
     assert row[:, [0, 1]].type.broadcastable == (True, False)
@@ -230,12 +262,15 @@ def test_types_know_lengths():
 def test_bad_graphs():
     x, vector = variable_for(values((4, 3))), TensorType("int64", (False,))()
     cases = [(lambda: x[[0], [0], [0]], IndexError), (lambda: x[[0.5]], TypeError), (lambda: x[x[0]], TypeError),
-             (lambda: x[True], TypeError), (lambda: x[[True, False]], TypeError), (lambda: x[[0], [0, False]], TypeError),
+             (lambda: x[True], TypeError), (lambda: x[[True, False]], TypeError),
+             (lambda: x[[0], [0, False]], TypeError),
              (lambda: x[numpy.bool_(True)], TypeError), (lambda: x[MASK_3], IndexError), (lambda: x[..., [0], ...],
                                                                                           IndexError),
-             (lambda: AdvancedSubtensor1()(x, x), TypeError), (lambda: AdvancedSubtensor1()(x[0, 0], vector), TypeError),
+             (lambda: AdvancedSubtensor1()(x, x), TypeError),
+             (lambda: AdvancedSubtensor1()(x[0, 0], vector), TypeError),
              (lambda: AdvancedSubtensor1()(x, variable_for(GRID)), TypeError),
-             (lambda: AdvancedSubtensor()(x, MASK), TypeError), (lambda: AdvancedIncSubtensor1()(x, x[None], vector), TypeError),
+             (lambda: AdvancedSubtensor()(x, MASK), TypeError),
+             (lambda: AdvancedIncSubtensor1()(x, x[None], vector), TypeError),
              (lambda: AdvancedSubtensor([vector.type])(x), IndexError), (lambda: AdvancedSubtensor([0.5]), TypeError),
              (lambda: AdvancedSubtensor([vector.type])(x, variable_for(GRID)), TypeError),
              (lambda: set_subtensor(x + 1, 0.0), TypeError), (lambda: inc_subtensor(x[vector], x[None]), TypeError),
@@ -258,7 +293,7 @@ def test_bad_runs():
              (inc_subtensor(x[i], 1.0), [0, 1, 9], [0], "index 9 is out of bounds(.|\n)*AdvancedIncSubtensor1"),
              (set_subtensor(x[1:, i], 1.0), [-4], [0], "index -4 is out of bounds"),
              (x[i.astype("uint64")], [-1], [0], "index 18446744073709551615 is out of bounds"),
-             (x[i[0] > 5, :, j], [1], [7], "index 7 is out of bounds for axis 1 with size 3")]
+             (x[i[0] > 5, :, j], [9], [7], "index 7 is out of bounds for axis 1 with size 3")]
     for output, first, second, message in cases:
         function = phintys.function([x, i, j], output, updates=[(shared, shared * 2)], on_unused_input="ignore")
         argument = array.copy()
@@ -269,7 +304,7 @@ def test_bad_runs():
     mask = variable_for(MASK)
     for output in (x[mask], x[:, mask], inc_subtensor(x[mask], 1.0), x[mask, zero]):
         function = phintys.function([x, mask], output)
-        with pytest.raises(IndexError, match="boolean index did not match indexed array along axis [01]; size of axis is"):
+        with pytest.raises(IndexError, match="boolean index did not match indexed array along axis [01]; size of axis"):
             function(array, numpy.ones(5 if output.type.ndim else 2, bool))
     with pytest.raises(ValueError, match=r"value array of shape \(4, 3\) could not be broadcast to"):
         phintys.function([x, i], inc_subtensor(x[i], x))(array, numpy.array([0, 1]))

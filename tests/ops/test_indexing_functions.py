@@ -124,7 +124,8 @@ def test_gradients_at_computed_places():
 def test_positions_of_every_dtype():
     for dtype in INTEGERS:
         numbers = numpy.array([2, 0, 1], dtype)
-        check_values(lambda x, i: T.choose(i, x), lambda a, i: numpy.choose(i.astype(int), a), [values((3, 3)), numbers])
+        check_values(lambda x, i: T.choose(i, x), lambda a, i: numpy.choose(i.astype(int), a),
+                     [values((3, 3)), numbers])
         check_values(lambda x, i: T.take(x, i, 0, "wrap"), lambda a, i: a[i], [values((3, 3)), numbers])
 
 

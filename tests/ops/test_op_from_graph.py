@@ -88,7 +88,7 @@ def test_unused_inputs(inline):
 
 def test_deep_inner_graphs(inline):
     u = v = T.dscalar("u")
-    for _ in range(20_000):
+    for _ in range(10_000):
         v = T.neg(v)
     op = OpFromGraph([u], [v], inline=inline)
     w = T.dscalar("w")

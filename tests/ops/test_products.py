@@ -138,8 +138,9 @@ def test_shapes_are_inferred_and_known_ones_kept():
     assert tensordot(x, T.matrix(), 1).broadcastable == (False, True, False)
 
 
-WRONG_AXES = [(3, "larger than the dimension of b"), ([[0, 1], [0]], "same length"), ([[0], [5]], "contains dimension 5"),
-              ([[0]], "list/tuple of len 2"), ([[0, 0], [0, 1]], "names a dimension twice")]
+WRONG_AXES = [(3, "larger than the dimension of b"), ([[0, 1], [0]], "same length"),
+              ([[0], [5]], "contains dimension 5"), ([[0]], "list/tuple of len 2"),
+              ([[0, 0], [0, 1]], "names a dimension twice")]
 
 
 @pytest.mark.parametrize("axes, message", WRONG_AXES)

@@ -103,8 +103,9 @@ def test_empty_arrays():
 def test_small_elements_repeated_by_small_numbers():
     for dtype in ("int8", "int16", "float32", "float64", "complex128"):
         array = values((40, 30), dtype)
-        for axis in (0, 1, None):
-            check_values(lambda x: repeat(x, 3, axis), lambda a: numpy.repeat(a, 3, axis), [array], modes=MODES[:1])
+        for axis, times in ((0, 3), (None, 3), (1, 2), (1, 3), (1, 4), (1, 5), (1, 20)):
+            check_values(lambda x: repeat(x, times, axis), lambda a: numpy.repeat(a, times, axis), [array],
+                         modes=MODES[:1])
 
 
 def test_repeats_that_are_inputs():

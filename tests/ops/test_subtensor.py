@@ -5,6 +5,8 @@ from family_cases import DTYPES, LAYOUTS, check_equal, check_gradient, check_val
 
 import phintys
 from phintys.ops.inc_subtensor import inc_subtensor, set_subtensor
+from phintys.ops.slice_type import NoneConst, make_slice, slicetype
+from phintys.ops.slices import get_canonical_form_slice
 from phintys.ops.subtensor import IncSubtensor, Subtensor
 from phintys.ops.tensor_type import TensorType
 
@@ -128,6 +130,55 @@ def test_equal_ops_are_equal():
     assert IncSubtensor([0]) != IncSubtensor([0], set_instead_of_inc=True)
 
 
+def test_other_dtypes_of_values():
+    """A value that is set is converted, as in NumPy; one that is added must be of the same kind."""
+    check_values(lambda x: set_subtensor(x[1:], 1.5), lambda a: changed(a, index[1:], 1.5), [values((3, 2), "int8")])
+    check_values(lambda x: set_subtensor(x[[0, 1]], -1.5), lambda a: changed(a, [0, 1], -1.5),
+                 [values((3, 2), "int32")])
+    check_values(lambda x, y: inc_subtensor(x[1:], y), lambda a, b: changed(a, index[1:], a[1:] + b),
+                 [values((3, 2), "float32"), values((2,), seed=1)])
+
+
+SLICES = [slice(1, 3), slice(None, None, -1), slice(-2, None), slice(3, 0, -2), slice(10, None), slice(None, -5, -1)]
+
+
+def test_slices_as_variables():
+    x, part, start = variable_for(values((4, 3))), slicetype("part"), TensorType("int64", ())()
+    function = phintys.function([x, part], [x[part], x[..., part], x[None, part, 1]])
+    for entry in SLICES:
+        wanted = (index[entry], index[..., entry], index[None, entry, 1])
+        for got, where in zip(function(values((4, 3)), entry), wanted):
+            check_equal(got, values((4, 3))[where])
+    made = phintys.function([x, start], [make_slice(start, None, 2), x[make_slice(start, None, 2), NoneConst],
+                                         x[slicetype.make_constant(slice(1, 2))]])
+    first, second, third = made(values((4, 3)), 1)
+    assert first == slice(1, None, 2)
+    check_equal(second, values((4, 3))[1::2, None])
+    check_equal(third, values((4, 3))[1:2])
+    assert slicetype.make_constant(slice(1, 2)).equals(slicetype.make_constant(slice(1, 2, None)))
+    for wrong in (lambda: slicetype.filter(1), lambda: make_slice(0.5), lambda: NoneConst.type.filter(0)):
+        with pytest.raises(TypeError):
+            wrong()
+
+
+def test_canonical_form():
+    """The same elements with a positive step and without negative numbers."""
+    bounds, array = [None, -9, -3, -1, 0, 1, 2, 4, 9], numpy.arange(4)
+    for start in bounds:
+        for stop in bounds:
+            for step in (None, -3, -1, 1, 2):
+                canonical, direction = get_canonical_form_slice(slice(start, stop, step), 4)
+                assert canonical.start >= 0 and canonical.step > 0
+                assert array[canonical][::direction].tolist() == array[start:stop:step].tolist()
+    symbols = [TensorType(dtype, ())() for dtype in ("int32", "int64", "int8", "int64")]
+    canonical, direction = get_canonical_form_slice(slice(*symbols[:3]), symbols[3])
+    function = phintys.function(symbols, [canonical.start, canonical.stop, canonical.step, direction])
+    for start, stop, step in ((0, 4, 1), (-2, 9, 2), (3, -9, -2), (-1, 0, -1), (1, 3, -1), (5, 2, -3)):
+        first, last, by, order = map(int, function(start, stop, step, 4))
+        assert array[first:last:by][::order].tolist() == array[start:stop:step].tolist()
+    assert get_canonical_form_slice(-1, 4) == (3, 1)
+
+
 def test_bad_graphs():
     x = variable_for(values((4, 3)))
     cases = [(lambda: x[1, 2, 3], IndexError), (lambda: x[..., ...], IndexError), (lambda: x[1.5], TypeError),
@@ -135,8 +186,10 @@ def test_bad_graphs():
              (lambda: x[:2 ** 63], IndexError),
              (lambda: Subtensor([0, 0, 0])(x), IndexError), (lambda: Subtensor([1.5]), TypeError),
              (lambda: Subtensor([TensorType("int64", ())])(x), IndexError),
-             (lambda: set_subtensor(x, 0), TypeError), (lambda: set_subtensor(x[0], x), TypeError), (lambda: IncSubtensor([0])(x, x), ValueError),
-             (lambda: set_subtensor(x.astype("int8")[0], 1.5), TypeError)]
+             (lambda: set_subtensor(x, 0), TypeError), (lambda: set_subtensor(x[0], x), TypeError),
+             (lambda: IncSubtensor([0])(x, x), ValueError),
+             (lambda: inc_subtensor(x.astype("int8")[0], 1.5), TypeError),
+             (lambda: set_subtensor(x[0], 1j), TypeError)]
     for build, error in cases:
         with pytest.raises(error):
             build()

@@ -47,6 +47,8 @@ CASES = {
     "part of a shape": (alloc(number, n, 5)[1:].shape[1:], []),
     "nothing added": (inc_subtensor(A[1:], 0.0), []),
     "everything set": (set_subtensor(known[:], tanh(known)), ["tanh"]),
+    "everything set, backwards": (set_subtensor(known[:, ::-1], tanh(known)), ["Subtensor", "tanh"]),
+    "zeros set to zero": (set_subtensor(zeros[1:], 0.0), ["second"]),
     "everything set to what may be repeated": (set_subtensor(A[:], B), ["IncSubtensor"]),
     "the part that was set": (set_subtensor(A[1:], tanh(A[1:]))[1:], ["Subtensor", "tanh"]),
     "another part than was set": (set_subtensor(A[1:], 1.0)[2:], ["IncSubtensor", "Subtensor"]),

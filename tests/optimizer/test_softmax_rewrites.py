@@ -113,6 +113,16 @@ def test_rules_of_indexing_are_kept(mode):
             function(X, labels)
 
 
+@pytest.mark.parametrize("mode", ["FAST_RUN", "FAST_COMPILE"])
+def test_an_index_of_all_rows_needs_all_labels(mode):
+    cost = -T.log(softmax(x))[T.arange(x.shape[0]), y].sum()
+    function = phintys.function([x, y], [cost, T.grad(cost, x)], mode=mode)
+    assert numpy.isfinite(function(X, -Y)[0])
+    for labels in (Y[:3], numpy.append(Y, 0)):
+        with pytest.raises(IndexError, match="shape mismatch"):
+            function(X, labels)
+
+
 def test_softmax_that_is_wanted_too_is_computed_once():
     outputs = [softmax(x + b), T.nnet.categorical_crossentropy(softmax(x + b), y)]
     function = compiled(outputs)
@@ -164,3 +174,12 @@ def test_approximations_are_asked_for_by_name(name, function):
     got, exact = [phintys.function([x], T.nnet.sigmoid(x), mode=each)(X) for each in (mode.including(name), mode)]
     numpy.testing.assert_allclose(got, phintys.function([x], function(x))(X), rtol=1e-14)
     assert not numpy.allclose(got, exact)
+
+
+def test_stable_forms_are_found_behind_a_reshape():
+    target = T.dvector()
+    cost = T.nnet.binary_crossentropy(T.flatten(T.nnet.sigmoid(x)), target).sum()
+    values = [[1e4, -1e4], [50.0, 0.0]], [1, 0, 1, 1]
+    for outputs in ([cost], [cost, T.grad(cost, x)]):
+        loss = phintys.function([x, target], outputs)(*values)[0]
+        numpy.testing.assert_allclose(loss, numpy.exp(-50) + numpy.log(2))

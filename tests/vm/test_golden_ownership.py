@@ -221,6 +221,14 @@ def test_a_mutable_argument_is_overwritten():
         HALT""")
 
 
+def test_an_argument_that_the_users_own_op_overwrites():
+    assert listing([x], Increment()(x), accept_inplace=True) == code("""
+        CALL    C1 := Increment(C0)
+        DROP    C0
+        RESULT  C1
+        HALT""")
+
+
 def memory(inputs, outputs=None, **options):
     """What a listing says about memory: cell → note."""
     text = phintys.function(inputs, outputs, **options).explain()
@@ -255,6 +263,6 @@ def test_the_listing_says_what_is_copied_and_why():
     assert any("because it is an argument" in reason for reason in reasons([x], updates=[(w, x)]))
     assert any("C1 is copied: it is C0's memory, the caller's" in reason for reason in reasons([m], m.T))
     assert any("C0 is copied: its container's" in reason for reason in reasons([], w))
-    assert any("Increment overwrites it" in reason for reason in reasons([x], Increment()(x), accept_inplace=True))
+    assert any("Increment overwrites it" in reason for reason in reasons([], Increment()(w), accept_inplace=True))
     assert any("C3 is copied while C2 is in the same memory" in reason
                for reason in reasons([x], [(x * 2)[::-1], x * 2]))

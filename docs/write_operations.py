@@ -1,0 +1,264 @@
+"""Writes operations.md from the docstrings of public names: ``python docs/write_operations.py``; a test says when.
+
+``NAMESPACES`` says where public names are looked for, ``FAMILIES`` under which heading a name stands: that of the
+module which defines it. A public name whose module has no heading is an error, and so is one without a docstring.
+"""
+import inspect
+import re
+from operator import attrgetter
+from pathlib import Path
+from textwrap import fill
+
+import phintys
+import phintys.compile
+import phintys.gradient
+import phintys.ifelse
+import phintys.printing
+import phintys.tensor as T
+import phintys.tensor.blas
+import phintys.tensor.opt
+import phintys.tensor.slinalg
+from phintys.graph.op import Op
+from phintys.graph.type import Type
+from phintys.numpy_protocol import FUNCTIONS
+from phintys.numpy_protocol import UFUNCS as OTHER_UFUNCS
+from phintys.ops.elementwise import Elemwise
+from phintys.ops.operators import UFUNCS, TensorOperators
+from phintys.ops.scalar_op import SCALAR_OPS
+from phintys.tensor.constructors import LETTERS, LETTERS_WITH_PLURAL, RANKS
+
+PAGE = Path(__file__).with_name("operations.md")
+
+# How a name is written → where it is; a name that several have is listed by the first.
+NAMESPACES = {"T.": T, "T.nnet.": T.nnet, "T.slinalg.": T.slinalg, "phintys.": phintys, "gradient.": phintys.gradient,
+              "ifelse.": phintys.ifelse, "printing.": phintys.printing, "compile.": phintys.compile, "T.opt.": T.opt,
+              "T.blas.": T.blas}
+
+# Heading, what to know first, and the modules whose names stand under it.
+FAMILIES = [
+    ("Making tensors", "From values, or with values that are computed when the function runs. `T.mgrid[0:2, 0:3]` and "
+     "`T.ogrid` answer coordinates of a grid.",
+     "ops.constant ops.constant_value ops.allocation ops.grids tensor.constructors"),
+    ("Elementwise functions", "Operands broadcast. Each of these is an `Elemwise` around a scalar op of the table in "
+     "`ops/scalar.py`, or a function that chooses one. `T.inplace` has most of them once more with the ending "
+     "`_inplace`, as ops that may overwrite their first argument.", "ops.elementwise ops.elementwise_functions"),
+    ("Indexing", "`x[...]` takes what NumPy takes: integers, slices, `None`, `...`, arrays of integers, masks, and any "
+     "mixture, each symbolic or not.", "ops.subtensor ops.advanced_subtensor ops.inc_subtensor ops.take ops.choose "
+     "ops.nonzero ops.slices ops.slice_type ops.flat_index ops.diagonal ops.triangle ops.permutation"),
+    ("Shapes", "Asking for a shape never computes the value.",
+     "ops.shape ops.dimshuffle ops.reshape ops.rearranging"),
+    ("Joins, parts and repetitions", "", "ops.join ops.split ops.repeat"),
+    ("Reductions", "`axis` is an integer, a sequence of them, or None for all. Empty tensors give the identity, or an "
+     "error where there is none.", "ops.reduction ops.careduce ops.argmax ops.covariance"),
+    ("Cumulative and searching", "", "ops.cumulative ops.searching"),
+    ("Products", "By BLAS, whatever the strides are.", "ops.products ops.dot ops.blas ops.batched_product"),
+    ("Neural networks", "", "ops.softmax ops.crossentropy ops.activations ops.classification ops.batch_normalization "
+     "ops.prepend"),
+    ("Gradients", "Whatever is in `T` is in `gradient`, too.",
+     "graph.gradient graph.forward_gradient graph.verify_gradient graph.view_op graph.valueless_types ops.jacobian"),
+    ("Lazy branches", "`T.switch` computes both of its branches, `ifelse` only one.", "ops.ifelse"),
+    ("Functions, shared variables and modes", "",
+     "function function_dump function_maker compiled_function compile.function_module io shared updates rebuild modes "
+     "debug_mode monitor_mode nan_guard_mode supervisor vm.container graph.config include_path ops.deep_copy"),
+    ("Ops of one's own", "", "ops.as_op ops.op_from_graph graph.op"),
+    ("Printing and checking", "", "printing pretty_print ops.print_op ops.assertion"),
+    ("Graphs and types", "",
+     "phintys graph.apply graph.variable graph.function_graph graph.traversal graph.type ops.operators ops.tensor_type "
+     "ops.dtypes"),
+    ("Exceptions", "", "graph.errors"),
+]
+SHORT_NAMES = {1: ["x"], 2: ["a", "b"], 3: ["a", "b", "c"]}
+# What modules import for themselves is no part of a namespace.
+NOT_LISTED = ("submodules", "ops.scalar")
+
+HEAD = """# Operations
+
+Written by `docs/write_operations.py` from the docstrings; change them there. `help(T.name)` has the rest.
+
+`T` is `phintys.tensor`; `gradient`, `ifelse`, `printing` and `compile` are modules of `phintys`. What a table calls
+"op" is a class of nodes, as functions on graphs meet them, and the ops made of it; models are written with functions.
+"""
+
+
+def family_of(value):
+    """The heading that a public value stands under, or None for what a module only imported."""
+    module = value.__module__ or ""
+    name = module.removeprefix("phintys.")
+    if not module.startswith("phintys") or name in NOT_LISTED:
+        return None
+    for heading, _, modules in FAMILIES:
+        if name in modules.split():
+            return heading
+    raise LookupError(f"{value!r} of {module} is public: say in FAMILIES of docs/write_operations.py where it stands")
+
+
+def public_values():
+    """Lists of names, by the identity of what they name, in the order of the namespaces; and the values themselves."""
+    names, values = {}, {}
+    for prefix, namespace in NAMESPACES.items():
+        for name in sorted(dir(namespace), key=lambda name: (name.lower(), name)):
+            value = getattr(namespace, name)
+            listed = callable(value) and not inspect.ismodule(value) and not isinstance(value, Type)
+            if name.startswith("_") or not listed or (isinstance(value, Elemwise) and value.inplace_pattern):
+                continue
+            if name in CONSTRUCTORS and prefix == "T.":
+                continue
+            values[id(value)] = value
+            known = names.setdefault(id(value), [])
+            if not known or known[0].startswith(prefix):
+                known.append(prefix + name)
+    return names, values
+
+
+def constructor_names():
+    """Every name that makes a variable: with a letter, without, in the plural."""
+    letters = ["", *LETTERS]
+    plurals = ["", *LETTERS_WITH_PLURAL]
+    return {letter + rank for rank in RANKS for letter in letters} | {
+        letter + plural for _, plural in RANKS.values() for letter in plurals}
+
+
+CONSTRUCTORS = constructor_names()
+
+
+def signature(value):
+    """The parameters of a function or class as text; of an elementwise op the names of its operands."""
+    if isinstance(value, Elemwise):
+        return operands(value.scalar_op)
+    if isinstance(value, type) and issubclass(value, Exception):
+        return ""
+    try:
+        parameters = inspect.signature(value).parameters.values()
+    except ValueError:                                  # a compiled class
+        return ""
+    return "(" + ", ".join(named(parameter) for parameter in parameters) + ")"
+
+
+def named(parameter):
+    """A parameter with its default; functions among the defaults by name, for addresses differ each time."""
+    default = parameter.default
+    if inspect.isroutine(default) or inspect.isclass(default) and default is not inspect.Parameter.empty:
+        return f"{parameter.name}={default.__name__}"
+    return str(parameter.replace(annotation=inspect.Parameter.empty))
+
+
+def operands(scalar_op):
+    """The operands of a scalar op as its gradient names them; letters where that does not."""
+    count = scalar_op.nin
+    if count < 0:
+        return "(*tensors)"
+    names = [] if scalar_op.gradient is None else list(inspect.signature(scalar_op.gradient).parameters)[:-2]
+    return "(" + ", ".join(names if len(names) == count else SHORT_NAMES[count]) + ")"
+
+
+def first_sentence(value):
+    """The first sentence of a docstring in Markdown."""
+    described = value if isinstance(value, (Op, type)) or inspect.isroutine(value) else type(value).__call__
+    text = described.__doc__
+    if not text:
+        raise LookupError(f"{value!r} is public and has no docstring")
+    beginning = " ".join(inspect.cleandoc(text).split("\n\n")[0].split())
+    sentence = re.split(r"(?<=\.) (?=[A-Z])", beginning)[0]
+    return sentence.replace("``", "`").replace("|", r"\|")
+
+
+def row(names, value):
+    """One line of a table: all names, the first with the signature, and what it does."""
+    first, *others = names
+    called = f"{first}{signature(value)}".replace("|", r"\|")
+    return "| " + ", ".join(f"`{text}`" for text in [called, *others]) + f" | {first_sentence(value)} |"
+
+
+def table(title, rows):
+    """A table, or nothing."""
+    return [f"| {title} | |", "|---|---|", *rows, ""] if rows else []
+
+
+def section(heading, introduction, entries):
+    """A family: its functions, then its classes with the ops that are made of them."""
+    instances = {}
+    for names, value in entries:
+        if isinstance(value, Op) and not isinstance(value, Elemwise):
+            instances.setdefault(type(value), []).extend(names)
+    functions = [(names, value) for names, value in entries
+                 if isinstance(value, Elemwise) or not isinstance(value, (Op, type))]
+    classes = [(names, value) for names, value in entries if isinstance(value, type)]
+    ops = [(names + sorted(instances.pop(value, [])), value) for names, value in classes if issubclass(value, Op)]
+    others = [(names, value) for names, value in classes if not issubclass(value, Op)]
+    ops += [(names, type_) for type_, names in instances.items()]       # ops whose class has no public name
+    return [f"## {heading}", "", *([paragraph(introduction), ""] if introduction else []),
+            *table("function", [row(*entry) for entry in functions]),
+            *table("class", [row(*entry) for entry in others]),
+            *table("op", [row(*entry) for entry in ops])]
+
+
+def place(entry):
+    """Where an entry stands in its family: scalar ops in the order of their table, then all else by name."""
+    names, value = entry
+    order = list(SCALAR_OPS).index(value.scalar_op.name) if isinstance(value, Elemwise) else len(SCALAR_OPS)
+    return order, names[0].split("(")[0].rsplit(".", 1)[1].lower()
+
+
+def constructors():
+    """The constructors of variables."""
+    letters = ", ".join(f"`{letter}` {dtype}" for letter, dtype in LETTERS.items())
+    rows = [f"| `T.{rank}(name=None, dtype=None)`, `T.{plural}(*names)` | `{broadcastable}` |"
+            for rank, (broadcastable, plural) in RANKS.items()]
+    return ["## Variables", "",
+            paragraph(f"A letter in front fixes the dtype, which is `config.floatX` otherwise: {letters}. `T.dmatrix('x')` "
+                      f"is a float64 matrix. Plurals (`T.matrices('x', 'y')`) have the letters "
+                      f"{listed(LETTERS_WITH_PLURAL)}."), "",
+            "| constructor | broadcastable dimensions |", "|---|---|", *rows, ""]
+
+
+def notation():
+    """What variables and NumPy's functions offer."""
+    public = [name for name in dir(TensorOperators) if not name.startswith("_")]
+    properties = [name for name in public if isinstance(getattr(TensorOperators, name), property)]
+    methods = [f"{name}()" for name in public if name not in properties]
+    return ["## Notation", "",
+            paragraph("Python's operators build nodes, except `==` and `!=`, which compare identity (`T.eq`, `T.neq`). "
+                      f"Tensor variables have the properties {listed(properties)} and the methods {listed(methods)}."),
+            "", paragraph(f"NumPy's functions that take tensor variables: {listed(numpy_functions())}."), ""]
+
+
+def numpy_functions():
+    """The names of NumPy's functions and ufuncs that build graphs; of the former those whose counterpart exists."""
+    functions = [name for name, (target, _) in FUNCTIONS.items() if callable(target) or exists(target)]
+    return sorted({*functions, *UFUNCS, *OTHER_UFUNCS})
+
+
+def exists(target):
+    """Whether the tensor namespace has this name, which may be dotted."""
+    try:
+        return attrgetter(target)(T) is not None
+    except AttributeError:
+        return False
+
+
+def paragraph(text):
+    """A text in lines of at most 120 columns."""
+    return fill(text, 120, break_long_words=False, break_on_hyphens=False)
+
+
+def listed(names):
+    """Names in a row."""
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def page():
+    """The text of operations.md."""
+    names, values = public_values()
+    families = {heading: [] for heading, _, _ in FAMILIES}
+    for key, known in names.items():
+        heading = family_of(values[key])
+        if heading:
+            families[heading].append((known, values[key]))
+    lines = [HEAD, *constructors(), *notation()]
+    for heading, introduction, _ in FAMILIES:
+        lines += section(heading, introduction, sorted(families[heading], key=place))
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())

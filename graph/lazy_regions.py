@@ -1,0 +1,306 @@
+"""Which nodes run on which paths of a graph with lazy branches: a tree of regions.
+
+An op whose ``lazy_branches(node)`` answers positions needs its condition, and then only the inputs of one of its two
+branches. The root region always runs. A lazy node has a region for each branch, an *arm*, inside the region that the
+node itself stands in. A node belongs to the innermost region that runs whenever one of its readers does, if it runs
+only then: what both arms need comes before the jump. What several arms need that have no such region in common belongs
+to a *block*, which stands in their innermost common region and runs once a call, when the first of them needs it.
+
+This is a static analysis: it changes no graph and knows nothing of values. It takes time linear in the size of the
+graph, up to logarithms, and never recurs.
+"""
+from heapq import heapify, heappop, heappush
+
+EXCLUSIVE = "exclusive"                 # two places of which a call reaches one at most
+
+
+class Region:
+    """Nodes that run together or not at all.
+
+    Attributes
+    ----------
+    parent : Region or None
+        None for the root.
+    node, branch : Apply and int, or None
+        For an arm its lazy node and which branch it is; a block has neither.
+    number : int
+        Regions are numbered as they are found: the root has 0, and a block comes after all that need it.
+    steps : list of Apply and Region
+        What runs, in order. An arm's steps run when its lazy node does; a Region is a block that is needed here.
+    """
+
+    __slots__ = ("parent", "depth", "jump", "node", "branch", "number", "steps", "needed")
+
+    def __init__(self, parent=None, node=None, branch=None, number=0):
+        self.parent, self.node, self.branch, self.number = parent, node, branch, number
+        self.clear()
+        if parent is None:
+            self.depth, self.jump = 0, self
+            return
+        self.depth = parent.depth + 1
+        far = parent.jump                       # pointers of growing length, so that ancestors are found in log time
+        self.jump = far.jump if parent.depth - far.depth == far.depth - far.jump.depth else parent
+
+    def clear(self):
+        """Forget the steps."""
+        self.steps, self.needed = [], set()
+
+    @property
+    def is_block(self):
+        """Whether it is a block."""
+        return self.node is None and self.parent is not None
+
+
+def ancestor_at(region, depth):
+    """The region around ``region``, or itself, that is ``depth`` levels below the root."""
+    while region.depth > depth:
+        region = region.jump if region.jump.depth >= depth else region.parent
+    return region
+
+
+def common_region(first, second):
+    """The innermost region around both."""
+    depth = min(first.depth, second.depth)
+    first, second = ancestor_at(first, depth), ancestor_at(second, depth)
+    while first is not second:
+        if first.jump is not second.jump:
+            first, second = first.jump, second.jump
+        else:
+            first, second = first.parent, second.parent
+    return first
+
+
+def lazy_regions(fgraph, order):
+    """The regions of a graph, or None when nothing in it is lazy.
+
+    Parameters
+    ----------
+    fgraph : FunctionGraph
+    order : list of Apply
+        All its nodes, each after what it reads.
+
+    Returns
+    -------
+    LazyRegions or None
+    """
+    branches = {}
+    for node in order:
+        positions = node.op.lazy_branches(node)
+        if positions is not None:
+            branches[node] = positions
+    return LazyRegions(fgraph, order, branches) if branches else None
+
+
+class LazyRegions:
+    """The regions of one graph.
+
+    Attributes
+    ----------
+    root : Region
+    of : dict
+        Node → its region.
+    arms : dict
+        Lazy node → (region of its first branch, region of its second).
+    blocks : list of Region
+        Each after those that need it.
+    conditions : dict
+        Lazy node → the position of its condition.
+    """
+
+    def __init__(self, fgraph, order, branches):
+        self.root = Region()
+        self.of, self.arms, self.blocks = {}, {}, []
+        self.conditions = {node: positions[0] for node, positions in branches.items()}
+        self._branch_of = {node: _by_position(node, *positions) for node, positions in branches.items()}
+        self._count = 1
+        self._find(fgraph.clients, order)
+        self.arrange(order)
+
+    # ---- regions -----------------------------------------------------------------------------------------------------
+    def place(self, reader, position):
+        """The region in which a node reads one of its inputs; of an output of the graph, the root.
+
+        An input of a branch is read at the end of its arm.
+        """
+        if isinstance(reader, str):
+            return self.root
+        branch_of = self._branch_of.get(reader)
+        if branch_of is None or branch_of[position] is None:
+            return self.of[reader]
+        return self.arms[reader][branch_of[position]]
+
+    def _new(self, *description):
+        region = Region(*description, self._count)
+        self._count += 1
+        return region
+
+    def _find(self, clients, order):
+        """Give each node its region, readers first."""
+        blocks = {}
+        for node in reversed(order):
+            places = {self.place(reader, position) for output in node.outputs for reader, position in clients[output]}
+            region = self.of[node] = self._region_for(places, blocks)
+            if node in self.conditions:
+                self.arms[node] = self._new(region, node, 0), self._new(region, node, 1)
+
+    def _region_for(self, places, blocks):
+        """Where a node stands that is read in ``places``; a node that nobody reads stands in the root."""
+        if len(places) < 2:
+            return next(iter(places), self.root)
+        key = frozenset(places)
+        if key not in blocks:
+            innermost = self._innermost(places)
+            if innermost in self._certain(places):
+                return innermost
+            blocks[key] = self._new(innermost, None, None)
+            self.blocks.append(blocks[key])
+        return blocks[key]
+
+    def _innermost(self, places):
+        found = None
+        for place in places:
+            found = place if found is None else common_region(found, place)
+        return found
+
+    def _certain(self, places):
+        """The regions that certainly reach one of ``places`` whenever they run, as far as these lead to them."""
+        certain = set(places)
+        waiting = [(-place.depth, place.number, place) for place in places]
+        heapify(waiting)
+        while waiting:
+            place = heappop(waiting)[-1]
+            around = place.parent
+            if place.node is not None and around not in certain and certain.issuperset(self.arms[place.node]):
+                certain.add(around)
+                heappush(waiting, (-around.depth, around.number, around))
+        return certain
+
+    def relation(self, reader, position, other, other_position):
+        """How two accesses to a value lie to each other.
+
+        Returns
+        -------
+        tuple of Apply, EXCLUSIVE, or None
+            The two nodes of their innermost common region that they happen in: what orders these orders them.
+            ``EXCLUSIVE`` when at most one of them happens. None when no order of nodes tells which comes first, because
+            one of them happens in a block.
+        """
+        here, there = self.place(reader, position), self.place(other, other_position)
+        around = common_region(here, there)
+        first = _step_in(around, here, reader)
+        second = _step_in(around, there, other)
+        if isinstance(first, Region) and isinstance(second, Region) and first.node is second.node is not None:
+            return EXCLUSIVE
+        steps = [step.node if isinstance(step, Region) else step for step in (first, second)]
+        return None if None in steps else tuple(steps)
+
+    # ---- steps -------------------------------------------------------------------------------------------------------
+    def arrange(self, order):
+        """Fill in the steps of all regions.
+
+        Parameters
+        ----------
+        order : list of Apply
+            Nodes, each after what it reads; those of a region run in this order.
+        """
+        for region in {*self.of.values(), *[arm for arms in self.arms.values() for arm in arms]}:
+            region.clear()
+        of, arms = self.of, self.arms
+        for node in order:
+            region = of[node]
+            for position, variable in enumerate(node.inputs):
+                needed = of.get(variable.owner)
+                if needed is not None and needed.is_block:
+                    self._need(needed, self.place(node, position))
+            if node in arms:
+                self._join(region, *arms[node])
+            region.steps.append(node)
+
+    def _need(self, block, place):
+        """Let a block come before what follows in ``place``, unless it is around it."""
+        if block not in place.needed and not (block.depth <= place.depth and ancestor_at(place, block.depth) is block):
+            place.needed.add(block)
+            place.steps.append(block)
+
+    def _join(self, region, first, second):
+        """Blocks that both arms need run before the jump; those that ran before it are needed in no arm."""
+        for block in sorted(first.needed & second.needed, key=lambda block: block.number):
+            if block not in region.needed and common_region(block, region) is not block:
+                self._need(block, region)
+        for arm in (first, second):
+            earlier = arm.needed & region.needed
+            if earlier:
+                arm.steps = [step for step in arm.steps if step not in earlier]
+
+    def flattened(self):
+        """All arranged nodes in one order: those of arms before their lazy node, those of a block before its first use.
+
+        Returns
+        -------
+        list of Apply
+        """
+        order, seen = [], set()
+        waiting = self.root.steps[::-1]
+        while waiting:
+            step = waiting.pop()
+            if isinstance(step, Region):
+                if step not in seen:
+                    seen.add(step)
+                    waiting.extend(reversed(step.steps))
+            elif step in self.arms and step not in seen:
+                seen.add(step)
+                waiting.append(step)
+                for arm in reversed(self.arms[step]):
+                    waiting.extend(reversed(arm.steps))
+            else:
+                order.append(step)
+        return order
+
+
+def in_turn(order, regions, is_true):
+    """The nodes that a call runs, one by one; whoever takes the next one has computed the last.
+
+    Parameters
+    ----------
+    order : list of Apply
+        What runs when nothing is lazy.
+    regions : LazyRegions or None
+        Arranged.
+    is_true : callable
+        Lazy node to whether its condition, which has been computed, is true.
+
+    Yields
+    ------
+    Apply
+    """
+    if regions is None:
+        yield from order
+        return
+    seen = set()
+    waiting = regions.root.steps[::-1]
+    while waiting:
+        step = waiting.pop()
+        if isinstance(step, Region):
+            if step not in seen:
+                seen.add(step)
+                waiting.extend(reversed(step.steps))
+        elif step in regions.arms and step not in seen:
+            seen.add(step)
+            waiting.append(step)
+            waiting.extend(reversed(regions.arms[step][0 if is_true(step) else 1].steps))
+        else:
+            yield step
+
+
+def _by_position(node, condition, first, second):
+    """For each input of a lazy node the branch that needs it, None for the condition."""
+    branches = [None] * len(node.inputs)
+    for branch, positions in enumerate((first, second)):
+        for position in positions:
+            branches[position] = branch
+    return branches
+
+
+def _step_in(around, region, node):
+    """What leads from ``around`` to a node that reads in ``region``: the node, or the next region on the way."""
+    return node if region is around else ancestor_at(region, around.depth + 1)

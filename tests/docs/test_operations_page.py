@@ -1,0 +1,38 @@
+"""docs/operations.md says what the docstrings of the public names say, and every public name has its place there."""
+import runpy
+from pathlib import Path
+
+import pytest
+
+import phintys.tensor as T
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@pytest.fixture(scope="module")
+def writer():
+    return runpy.run_path(str(DOCS / "write_operations.py"))
+
+
+def test_page_is_current(writer):
+    message = "run: python docs/write_operations.py"
+    assert (DOCS / "operations.md").read_text() == writer["page"](), message
+
+
+def test_a_name_is_listed_with_its_signature_and_first_sentence(writer):
+    page = writer["page"]()
+    assert "| `T.cumsum(x, axis=None)` | The sum of all elements up to each one. |" in page
+    assert "| `T.arctan2(y, x)` |" in page                     # the operands as the gradient names them
+    assert "0x" not in page                                     # an address would differ each time
+
+
+def test_what_has_no_place_or_no_docstring_is_an_error(writer):
+    def undocumented():
+        pass
+
+    with pytest.raises(LookupError, match="undocumented.* has no docstring"):
+        writer["first_sentence"](undocumented)
+    undocumented.__module__ = "phintys.ops.nowhere"
+    with pytest.raises(LookupError, match="say in FAMILIES"):
+        writer["family_of"](undocumented)
+    assert writer["family_of"](T.dot) == "Products"

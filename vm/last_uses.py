@@ -1,0 +1,151 @@
+"""Where cells are used last, on every path of a program with branches and blocks.
+
+The code is a tree of *frames*: the main program and each block are roots, each arm of a jump is a frame inside another.
+A cell that is used for the last time in one arm is dropped behind that use, and at the start of the other arm. What a
+block reads from outside or leaves there counts as used behind the last instruction that may enter the block, where all
+paths have met again. The cost is a logarithm for each use and each DROP.
+"""
+from bisect import bisect_right
+
+from phintys.graph.lazy_regions import Region, ancestor_at, common_region
+
+EXACT_LEVELS = 64               # a value used deeper than this below its first use is dropped where the paths meet again
+
+
+class Frame(Region):
+    """A root, or an arm of a jump (its ``node`` is then the Jump)."""
+
+    __slots__ = ("start", "entered")
+
+    def __init__(self, parent, node, branch, start):
+        super().__init__(parent, node, branch)
+        self.start = start              # the instruction behind which the frame begins
+        self.entered = []               # of a block: the positions of the NEEDs
+
+
+class Jump:
+    """Where the parts of a branch lie: positions of JUMPZ, of the label of its second arm, and of the label behind."""
+
+    __slots__ = ("first", "second", "end")
+
+    def __init__(self, first):
+        self.first, self.second, self.end = first, None, None
+
+
+class Frames:
+    """The tree of frames of symbolic code.
+
+    Attributes
+    ----------
+    of : list of Frame
+        For each position; the position of a JUMPZ, and of the label behind a branch, are in the frame around.
+    halt : int
+        The position of HALT: blocks stand behind it.
+    """
+
+    def __init__(self, code):
+        self.of = []
+        self.halt = next(position for position, instruction in enumerate(code) if instruction[0] == "HALT")
+        self._blocks = {}                       # label → Frame
+        self._arms = {}                         # Jump → its two arms
+        self._jump_at = {}                      # position of a JUMPZ → Jump
+        self._build(code)
+        self._behind = self._find_calls()
+
+    def _build(self, code):
+        current = self.main = Frame(None, None, None, -1)
+        number, otherwise, ends = 0, {}, {}     # labels → the jumps that they belong to
+        for position, (name, _flags, _n, label, *_) in enumerate(code):
+            if name == "JUMPZ":
+                self.of.append(current)
+                jump = otherwise[label] = self._jump_at[position] = Jump(position)
+                current = Frame(current, jump, 0, position)
+                self._arms[jump] = [current]
+                continue
+            if name == "JUMP":
+                ends[label] = current.node
+            elif name == "LABEL" and label in otherwise:
+                jump = otherwise[label]
+                jump.second = position
+                current = Frame(current.parent, jump, 1, position)
+                self._arms[jump].append(current)
+            elif name == "LABEL" and label in ends:
+                ends[label].end = position
+                current = current.parent
+            elif name == "LABEL":
+                number += 1
+                current = self._blocks.setdefault(label, Frame(None, None, None, position))
+                current.number = number
+            elif name == "NEED":
+                self._blocks.setdefault(label, Frame(None, None, None, None)).entered.append(position)
+            self.of.append(current)
+
+    # ---- positions in one root ---------------------------------------------------------------------------------------
+    def _find_calls(self):
+        """For each block the position in another root behind which nothing enters it; callers first."""
+        behind = {}
+        for block in sorted(self._blocks.values(), key=lambda block: -block.number):
+            positions = self._in_one_root(block.entered, behind)
+            around = self.of[positions[0]]
+            for position in positions:
+                around = common_region(around, self.of[position])
+            behind[block] = self._behind_step(around, positions[-1])
+        return behind
+
+    def _behind_step(self, around, position):
+        """The last position of the step of the frame ``around`` that a position belongs to."""
+        frame = self.of[position]
+        return position if frame is around else ancestor_at(frame, around.depth + 1).node.end
+
+    def _in_one_root(self, positions, behind):
+        """Sorted positions, those in blocks replaced by where the blocks are entered last, until all have one root."""
+        roots = {}
+        for position in positions:
+            roots.setdefault(ancestor_at(self.of[position], 0), set()).add(position)
+        while len(roots) > 1:
+            inner = min([root for root in roots if root is not self.main], key=lambda block: block.number)
+            del roots[inner]
+            position = behind[inner]
+            roots.setdefault(ancestor_at(self.of[position], 0), set()).add(position)
+        return sorted(*roots.values())
+
+    # ---- last uses ---------------------------------------------------------------------------------------------------
+    def last_uses(self, positions, is_given=False):
+        """Positions behind which a cell is to be dropped.
+
+        Parameters
+        ----------
+        positions : collection of int
+            Where the cell is read or written.
+        is_given : bool
+            It is filled before the program starts.
+
+        Yields
+        ------
+        int
+        """
+        positions = self._in_one_root([*positions, 0] if is_given else positions, self._behind)
+        base = self.main if is_given else self.of[positions[0]]
+        for position in positions:
+            base = common_region(base, self.of[position])
+        waiting = [(base, 0, len(positions))]
+        while waiting:
+            frame, low, high = waiting.pop()
+            last = positions[high - 1]
+            if last in self._jump_at:           # a condition: it ends before both arms
+                yield from [arm.start for arm in self._arms[self._jump_at[last]]]
+                continue
+            if self.of[last] is frame:
+                yield last
+                continue
+            jump = ancestor_at(self.of[last], frame.depth + 1).node
+            if frame.depth - base.depth >= EXACT_LEVELS:
+                yield jump.end
+                continue
+            middle = bisect_right(positions, jump.second, low, high)
+            first = bisect_right(positions, jump.first, low, high)
+            for arm, begin, end in zip(self._arms[jump], (first, middle), (middle, high)):
+                if begin < end:
+                    waiting.append((arm, begin, end))
+                else:
+                    yield arm.start

@@ -1,0 +1,61 @@
+"""The code of a graph with lazy branches: jumps around arms, and blocks that run once.
+
+A lazy node becomes: JUMPZ on its condition; the first arm, ended by what the op emits for it; JUMP; the second arm. A
+block stands behind HALT, ended by BACK, after the blocks that it needs itself; NEED enters it. Which node stands where
+is said by ``graph/lazy_regions.py``.
+"""
+from phintys.graph.lazy_regions import Region
+
+
+def lower_nodes(emitter, nodes, regions, lower):
+    """Emit the code of nodes.
+
+    Parameters
+    ----------
+    emitter : Emitter
+    nodes : list of Apply
+        In the order in which they run.
+    regions : LazyRegions or None
+    lower : callable
+        Emits the code of one node that is not lazy.
+    """
+    if regions is None:
+        for node in nodes:
+            lower(node)
+        return
+    regions.arrange(nodes)
+    labels = {block: emitter.label() for block in regions.blocks}
+    for block in reversed(regions.blocks):
+        emitter.begin_block(labels[block])
+        lower_steps(emitter, block.steps, regions, labels, lower)
+        emitter.end_block(labels[block])
+    lower_steps(emitter, regions.root.steps, regions, labels, lower)
+
+
+def lower_steps(emitter, steps, regions, labels, lower):
+    """Emit the code of the steps of a region, with all arms in it."""
+    waiting = [(step, None) for step in reversed(steps)]
+    while waiting:
+        step, jumps = waiting.pop()
+        if isinstance(step, Region):
+            emitter.need(labels[step])
+            continue
+        if step not in regions.arms:
+            lower(step)
+            continue
+        first, second = regions.arms[step]
+        if jumps is None:
+            jumps = otherwise, _ = emitter.label(), emitter.label()
+            emitter.jump_if_zero(otherwise, emitter.cell_of[step.inputs[regions.conditions[step]]], step)
+            waiting.append((step, jumps))
+            waiting.extend([(inner, None) for inner in reversed(first.steps)])
+        elif len(jumps) == 2:
+            otherwise, end = jumps
+            step.op.lower_branch(emitter, step, 0)
+            emitter.jump(end)
+            emitter.place(otherwise)
+            waiting.append((step, (end,)))
+            waiting.extend([(inner, None) for inner in reversed(second.steps)])
+        else:
+            step.op.lower_branch(emitter, step, 1)
+            emitter.place(jumps[0])

@@ -1,0 +1,105 @@
+"""Side by side: puts kernels that do not depend on each other behind one TOGETHER, so that workers may share them.
+
+Only kernels that use one thread themselves are worth it; their ops say so by ``runs_alone``. Others use the workers from
+inside. Whether a group is really run by several workers is decided at each call, when sizes are known: see TOGETHER in
+``interpreter.pyx``. A kernel is moved forward past others only when it shares no memory with them but what all read, so
+the result is the same in any order; besides kernels only views are moved, which others wait for. Everything is linear
+in the length of the code.
+"""
+
+WINDOW = 32                     # how many instructions a kernel is moved past at most
+LARGEST = 16                    # kernels in a group
+
+
+def side_by_side(code, cells, straight=("KERNEL", "CALL", "COPY")):
+    """Symbolic code with independent kernels in groups.
+
+    Parameters
+    ----------
+    code : list of tuple
+        What the emitter collected, without DROPs.
+    cells : list of CellLayout
+    straight : collection of str
+        Instructions that a kernel may be moved past; all others end a stretch.
+
+    Returns
+    -------
+    list of tuple
+        The same instructions; in front of each group a TOGETHER with the number of its kernels.
+    """
+    if sum([is_candidate(instruction) for instruction in code]) < 2:
+        return code
+    grouped, taken = [], set()
+    happening = effects_of(code, cells)
+    for position, instruction in enumerate(code):
+        if position in taken:
+            continue
+        if is_candidate(instruction):
+            members, views = followers(code, position, happening, straight, taken)
+            if members:
+                taken.update(members, views)
+                grouped.extend([code[view] for view in views])
+                grouped.append(("TOGETHER", 0, 0, len(members) + 1, 0, (), None, "if that pays"))
+                grouped.extend([code[member] for member in [position, *members]])
+                continue
+        grouped.append(instruction)
+    return grouped
+
+
+def is_candidate(instruction):
+    """Whether an instruction is a kernel that uses one thread."""
+    return instruction[0] == "KERNEL" and instruction[6] is not None and instruction[6].op.runs_alone
+
+
+def is_view(instruction):
+    """Whether an instruction only makes views."""
+    return instruction[0] == "KERNEL" and instruction[6] is not None and bool(instruction[6].op.view_map)
+
+
+def followers(code, first, happening, straight, taken):
+    """(positions of kernels behind ``first`` that may run beside it, positions of views to make before)."""
+    read, written = map(set, happening[first])
+    passed_read, passed_written = set(), set()
+    members, views = [], []
+    for position in range(first + 1, min(first + 1 + WINDOW, len(code))):
+        instruction = code[position]
+        if position in taken:
+            continue
+        if instruction[0] not in straight or len(members) + 1 == LARGEST:
+            break
+        reads, writes = happening[position]
+        is_free = (written.isdisjoint(reads | writes) and passed_written.isdisjoint(reads | writes)
+                   and read.isdisjoint(writes) and passed_read.isdisjoint(writes))
+        if is_free and is_candidate(instruction):
+            members.append(position)
+            read |= reads
+            written |= writes
+        elif is_free and is_view(instruction):
+            views.append(position)
+        else:
+            passed_read |= reads
+            passed_written |= writes
+    return members, [view for view in views if members and view < members[-1]]
+
+
+def effects_of(code, cells):
+    """For each instruction (cells read, cells written): with whose memory they look at, and what is overwritten."""
+    root, happening = {}, []
+    for name, _, n, a, b, operands, node, _ in code:
+        if name == "COPY":
+            happening.append(({b, root.get(b, b)}, {a}))
+            continue
+        reads, writes = set(operands[:n]), set(operands[n:])
+        overwritten = [cells[cell].donor for cell in operands[n:] if cells[cell].donor is not None]
+        if node is not None:
+            cell_of = {cells[cell].variable: cell for cell in operands}
+            overwritten += [cell_of[node.inputs[position]] for positions in node.op.destroy_map.values()
+                            for position in positions if node.inputs[position] in cell_of]
+            for output, (position, *_) in node.op.view_map.items():
+                source = cell_of.get(node.inputs[position])
+                if source is not None:
+                    root[cell_of[node.outputs[output]]] = root.get(source, source)
+        reads.update([root[cell] for cell in operands[:n] if cell in root])
+        writes.update(overwritten, [root[cell] for cell in overwritten if cell in root])
+        happening.append((reads, writes))
+    return happening
