@@ -44,7 +44,8 @@ test: $(VENV)/test.stamp
 stress: $(VENV)/test.stamp
 	PHINTYS_FLAGS=stress $(RUN) -I -m pytest $(ARGS)
 	PHINTYS_SANITIZE=address $(RUN) setup.py -q build --build-base build/address --build-lib build/address/lib
-	LD_PRELOAD="$$(gcc -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 PHINTYS_FLAGS=stress \
+	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:quarantine_size_mb=16 PHINTYS_FLAGS=stress \
+		LD_PRELOAD="$$(gcc -print-file-name=libasan.so)" \
 		PYTHONMALLOC=malloc PYTHONPATH=build/address/lib $(RUN) -m pytest --ignore=tests/packaging $(ARGS)
 
 bench: $(VENV)/bench.stamp

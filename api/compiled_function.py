@@ -60,6 +60,29 @@ class Function(Callable):
         return (self.maker.positions != list(range(n_arguments))
                 or any([spec.required for spec, _ in self._explicit[n_arguments:]]))
 
+    def memory_report(self, shapes=None):
+        """How much memory calls need, for each way of collecting garbage.
+
+        Parameters
+        ----------
+        shapes : sequence or dict, optional
+            For each argument, in order or by name, its shape, or its value where sizes depend on it. None: the shapes
+            of the last call.
+
+        Returns
+        -------
+        MemoryReport
+            Print it, look at its figures, or ``plot`` it.
+
+        Raises
+        ------
+        ValueError
+            If nothing is given and the function has not been called, or a shape does not fit its argument.
+        """
+        from phintys.memory_report import report_of
+
+        return report_of(self, shapes)
+
     # ---- calls -------------------------------------------------------------------------------------------------------
     def call(self, positional, named):
         """A call that is not plain: ``f(*positional, **named)`` where there are states, or defaults that were set."""

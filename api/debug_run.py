@@ -12,9 +12,11 @@ import numpy
 from phintys.debug_differences import agree, copied, identical, is_finite
 from phintys.debug_errors import BadOptimization, BadProgram, DebugModeError, InvalidValueError
 from phintys.debug_node import CheckedNode
+from phintys.debug_turns import Turns
 from phintys.graph.errors import made_at
+from phintys.graph.lazy_regions import lazy_regions
 from phintys.graph.toposort import io_toposort
-from phintys.stepwise import compute, explained, value_of
+from phintys.stepwise import compute, explained, nodes_in_turn, value_of
 from phintys.vm.callable import Callable
 from phintys.vm.container import Container
 from phintys.vm.linker import link
@@ -46,8 +48,11 @@ class DebugRun:
         self.order = io_toposort(fgraph.inputs, [*fgraph.outputs, *ever])
         around = set(self.order)
         self.checked = {node: CheckedNode(node, mode, around, fgraph.clients if node in active else None)
-                        for node in self.order if node in active or node in record.original}
+                        for node in self.order if (node in active or node in record.original)
+                        and node.op.lazy_branches(node) is None}
+        self.turns, self.number = Turns(fgraph, self.order, self.makers), {node: i for i, node in enumerate(self.order)}
         self.pristine, self.pristine_order = pristine, pristine.data_order()
+        self.pristine_regions = lazy_regions(pristine, self.pristine_order)
         self.program = ProgramBeside(fgraph, arguments)
 
     def __call__(self, inputs):
@@ -93,7 +98,8 @@ class DebugRun:
         lost, failure = set(), None
         active = self.fgraph.apply_nodes
         with numpy.errstate(all="ignore"):
-            for position, node in enumerate(self.order):
+            for node, runs in self.turns.nodes(values):
+                position = self.number[node]
                 if lost and not lost.isdisjoint(node.inputs):
                     lost.update(node.outputs)
                     continue
@@ -101,9 +107,11 @@ class DebugRun:
                     self._compute(node, values, node in active)
                 except Exception as error:
                     lost.update(node.outputs)
-                    if failure is None and (node in active or isinstance(error, DebugModeError)):
+                    if failure is None and runs and (node in active or isinstance(error, DebugModeError)):
                         failure = self._described(error, node, position, values)
                         failure.__traceback__ = error.__traceback__.tb_next     # without this frame, which holds it
+        if self.turns.is_lazy:
+            lost.update([variable for node in self.order for variable in node.outputs if variable not in values])
         return lost, failure
 
     def _compute(self, node, values, active):
@@ -159,7 +167,7 @@ class DebugRun:
         """The graph as written gives the same, unless it fails or meets NaN or infinities that rewrites avoid."""
         values = dict(zip(self.pristine.inputs, map(copied, inputs)))
         with numpy.errstate(all="ignore"):
-            for node in self.pristine_order:
+            for node in nodes_in_turn(self.pristine_order, self.pristine_regions, values):
                 try:
                     compute(node, values, spared=True)
                 except Exception:

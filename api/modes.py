@@ -7,6 +7,7 @@ Theano's linker names are accepted; there is one linker here, so all they decide
 from contextlib import nullcontext
 from importlib import import_module
 
+from phintys.gof.link import Linker
 from phintys.graph.config import config
 from phintys.optimizer.database import Query
 from phintys.rewrite_database import (  # noqa: F401  Theano has them here
@@ -49,34 +50,44 @@ def _query(optimizer):
     return OPTIMIZERS[optimizer]
 
 
+def _checked_allow_gc(choice):
+    if choice is None or choice == "plan" or choice in (True, False):
+        return choice if choice is None or choice == "plan" else bool(choice)
+    raise ValueError(f"allow_gc is True, False, 'plan' or None, got {choice!r}")
+
+
 class Mode:
     """How to optimise and link.
 
     Parameters
     ----------
-    linker : str, optional
-        A name from ``LINKERS``; ``config.linker`` by default.
+    linker : str or Linker, optional
+        A name from ``LINKERS``, or one of Theano's linkers (``phintys.gof``); ``config.linker`` by default.
     optimizer : str, None or Query
         A name from ``OPTIMIZERS`` or a query; ``"default"`` means ``config.optimizer``.
-    allow_gc : bool, optional
-        Drop each intermediate result at its last use. Default: what the linker's name says, else ``config.allow_gc``.
+    allow_gc : bool or "plan", optional
+        Memory of intermediate results: True: dropped at their last use; False: kept between calls; "plan": shared by
+        lifetime in one block, laid out for the shapes seen. Default: what the linker's name says, else
+        ``config.allow_gc``.
 
     Raises
     ------
     KeyError
         If a name is not known.
+    ValueError
+        If ``allow_gc`` is something else.
     """
 
     def __init__(self, linker=None, optimizer="default", allow_gc=None):
         linker = config.linker if linker is None else linker
-        if linker not in LINKERS:
+        if not isinstance(linker, Linker) and linker not in LINKERS:
             raise KeyError(f"no linker is called {linker!r}; there are {sorted(map(str, LINKERS))}")
         if isinstance(optimizer, str) and optimizer == "default":
             optimizer = config.optimizer
         self.provided_linker = linker
         self.provided_optimizer = optimizer
         self.query = _query(optimizer)
-        self._allow_gc = allow_gc
+        self._allow_gc = _checked_allow_gc(allow_gc)
 
     @property
     def linker(self):
@@ -90,8 +101,9 @@ class Mode:
 
     @property
     def allow_gc(self):
-        """Whether functions drop intermediate results at their last use."""
-        for choice in (self._allow_gc, LINKERS[self.provided_linker]):
+        """What functions do with the memory of intermediate results."""
+        linker = self.provided_linker
+        for choice in (self._allow_gc, linker.allow_gc if isinstance(linker, Linker) else LINKERS[linker]):
             if choice is not None:
                 return choice
         return config.allow_gc

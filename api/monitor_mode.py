@@ -6,9 +6,10 @@ node's number, the node, and a `Thunk` with the storage of its inputs and output
 import numpy
 
 from phintys.debug_differences import copied
+from phintys.graph.lazy_regions import lazy_regions
 from phintys.modes import Mode
 from phintys.printing import debugprint
-from phintys.stepwise import explained, link_stepwise, value_of
+from phintys.stepwise import explained, link_stepwise, nodes_in_turn, value_of
 
 
 class Thunk:
@@ -43,12 +44,14 @@ class WatchingMode(Mode):
     def link(self, fgraph, history, **arguments):
         """A program that runs node by node."""
         order = fgraph.toposort()
+        regions, number = lazy_regions(fgraph, order), {node: position for position, node in enumerate(order)}
 
         def run(inputs):
             values = dict(zip(fgraph.inputs, map(copied, inputs)))
             for variable, value in values.items():
                 self.look_at_input(variable, value)
-            for position, node in enumerate(order):
+            for node in nodes_in_turn(order, regions, values):
+                position = number[node]
                 thunk = Thunk(node, [value_of(variable, values) for variable in node.inputs])
                 try:
                     self.run_node(position, thunk)

@@ -8,6 +8,7 @@ from copy import deepcopy
 
 from phintys.graph.apply import Apply
 from phintys.graph.function_graph import FunctionGraph
+from phintys.graph.lazy_regions import in_turn
 from phintys.graph.op import Op
 from phintys.graph.variable import Constant
 from phintys.vm.linker import link
@@ -67,8 +68,25 @@ def link_stepwise(fgraph, run, arguments):
 
 
 def value_of(variable, values):
-    """The value of a variable that was computed, given, or is constant."""
-    return variable.data if isinstance(variable, Constant) else values[variable]
+    """The value of a variable that was computed, given, or is constant; None if a branch was not taken."""
+    return variable.data if isinstance(variable, Constant) else values.get(variable)
+
+
+def nodes_in_turn(order, regions, values):
+    """The nodes of a graph that a call runs; whoever takes the next one has added the values of the last.
+
+    Parameters
+    ----------
+    order : list of Apply
+    regions : LazyRegions or None
+        Of this order.
+    values : dict
+
+    Returns
+    -------
+    iterator of Apply
+    """
+    return in_turn(order, regions, lambda node: bool(value_of(node.inputs[regions.conditions[node]], values)))
 
 
 def compute(node, values, spared=False):

@@ -14,7 +14,8 @@ Written by `docs/write_configuration.py` from the table in `graph/config.py`; ch
 
 Options are read from the environment variable `PHINTYS_FLAGS` when phintys is imported
 (`PHINTYS_FLAGS=floatX=float32,allow_gc=False`), set as attributes of `phintys.config`, and set for a while by
-`phintys.config.change_flags(floatX="float32")`. An unknown name is an `AttributeError`, an impossible value a `ValueError`.
+`phintys.config.change_flags(floatX="float32")`. An unknown name is an `AttributeError`, an impossible value a
+`ValueError`.
 """
 
 

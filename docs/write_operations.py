@@ -13,6 +13,7 @@ import phintys
 import phintys.compile
 import phintys.gradient
 import phintys.ifelse
+import phintys.memory
 import phintys.printing
 import phintys.tensor as T
 import phintys.tensor.blas
@@ -31,8 +32,8 @@ PAGE = Path(__file__).with_name("operations.md")
 
 # How a name is written → where it is; a name that several have is listed by the first.
 NAMESPACES = {"T.": T, "T.nnet.": T.nnet, "T.slinalg.": T.slinalg, "phintys.": phintys, "gradient.": phintys.gradient,
-              "ifelse.": phintys.ifelse, "printing.": phintys.printing, "compile.": phintys.compile, "T.opt.": T.opt,
-              "T.blas.": T.blas}
+              "ifelse.": phintys.ifelse, "printing.": phintys.printing, "compile.": phintys.compile,
+              "memory.": phintys.memory, "T.opt.": T.opt, "T.blas.": T.blas}
 
 # Heading, what to know first, and the modules whose names stand under it.
 FAMILIES = [
@@ -60,6 +61,7 @@ FAMILIES = [
     ("Functions, shared variables and modes", "",
      "function function_dump function_maker compiled_function compile.function_module io shared updates rebuild modes "
      "debug_mode monitor_mode nan_guard_mode supervisor vm.container graph.config include_path ops.deep_copy"),
+    ("Memory", "", "memory vm.pool vm.callable"),
     ("Ops of one's own", "", "ops.as_op ops.op_from_graph graph.op"),
     ("Printing and checking", "", "printing pretty_print ops.print_op ops.assertion"),
     ("Graphs and types", "",
@@ -75,8 +77,9 @@ HEAD = """# Operations
 
 Written by `docs/write_operations.py` from the docstrings; change them there. `help(T.name)` has the rest.
 
-`T` is `phintys.tensor`; `gradient`, `ifelse`, `printing` and `compile` are modules of `phintys`. What a table calls
-"op" is a class of nodes, as functions on graphs meet them, and the ops made of it; models are written with functions.
+`T` is `phintys.tensor`; `gradient`, `ifelse`, `printing`, `compile` and `memory` are modules of `phintys`. What a table
+calls "op" is a class of nodes, as functions on graphs meet them, and the ops made of it; models are written with
+functions.
 """
 
 
@@ -96,7 +99,8 @@ def public_values():
     """Lists of names, by the identity of what they name, in the order of the namespaces; and the values themselves."""
     names, values = {}, {}
     for prefix, namespace in NAMESPACES.items():
-        for name in sorted(dir(namespace), key=lambda name: (name.lower(), name)):
+        public = getattr(namespace, "__all__", None) or dir(namespace)
+        for name in sorted(public, key=lambda name: (name.lower(), name)):
             value = getattr(namespace, name)
             listed = callable(value) and not inspect.ismodule(value) and not isinstance(value, Type)
             if name.startswith("_") or not listed or (isinstance(value, Elemwise) and value.inplace_pattern):
@@ -205,8 +209,8 @@ def constructors():
     rows = [f"| `T.{rank}(name=None, dtype=None)`, `T.{plural}(*names)` | `{broadcastable}` |"
             for rank, (broadcastable, plural) in RANKS.items()]
     return ["## Variables", "",
-            paragraph(f"A letter in front fixes the dtype, which is `config.floatX` otherwise: {letters}. `T.dmatrix('x')` "
-                      f"is a float64 matrix. Plurals (`T.matrices('x', 'y')`) have the letters "
+            paragraph(f"A letter in front fixes the dtype, which is `config.floatX` otherwise: {letters}. "
+                      f"`T.dmatrix('x')` is a float64 matrix. Plurals (`T.matrices('x', 'y')`) have the letters "
                       f"{listed(LETTERS_WITH_PLURAL)}."), "",
             "| constructor | broadcastable dimensions |", "|---|---|", *rows, ""]
 

@@ -51,6 +51,14 @@ def text(value):
     return value
 
 
+def boolean_or_plan(value):
+    """True, False or ``plan``."""
+    try:
+        return value if isinstance(value, str) and value == "plan" else boolean(value)
+    except ValueError:
+        raise ValueError("expected True, False or 'plan'") from None
+
+
 def object_or_name(value):
     """A name, or an object that the user made (a Mode, a linker, an optimizer)."""
     if value is None or isinstance(value, (bool, int, float, list)):
@@ -109,7 +117,9 @@ OPTIONS = [
     ("optimizer_requiring", "", text, "Tags that a rewrite must have, separated by ':'."),
     ("optimizer_verbose", False, boolean, "Print every replacement that the optimizer makes."),
     ("linker", "vm", object_or_name, "Accepted for Theano's sake; a name such as vm_nogc also decides allow_gc."),
-    ("allow_gc", True, boolean, "Drop intermediate results at their last use; else keep their memory between calls."),
+    ("allow_gc", True, boolean_or_plan, "Memory of intermediate results: True: dropped at their last use; False: kept "
+     "between calls; plan: shared by lifetime in one block, laid out for the shapes seen."),
+    ("kept_frames", 4, count, "How many sets of cells a function keeps for calls to come; more serve calls at a time."),
     ("workers", 0, count, "Threads that one call may use; 0: as many as there are usable cores."),
     ("pool_limit", 256, count, "MiB of freed memory that is kept for the next call."),
     ("stress", False, boolean, "Poison memory that nobody holds any more and reuse none, to find errors."),
@@ -264,7 +274,7 @@ class Config(Section):
             name, equals, value = [piece.strip() for piece in part.partition("=")]
             try:
                 if not equals:
-                    if self._row(name)[1] is not boolean:
+                    if self._row(name)[1] not in (boolean, boolean_or_plan):
                         raise ValueError(f"expected name=value, not {part!r}")
                     value = True
                 self.set(name, value)

@@ -14,7 +14,11 @@ holds no state of one, so that copies of a graph share it. Everything is linear 
 from collections import deque
 
 from phintys.graph.errors import InconsistencyError, made_at
+from phintys.graph.lazy_regions import EXCLUSIVE, lazy_regions
 from phintys.graph.variable import Constant
+
+
+MOST_READERS = 64              # of a value of which more than the last reader in order may be allowed to overwrite it
 
 
 class DestroyHandler:
@@ -133,17 +137,40 @@ class Memory:
     def __init__(self, fgraph):
         self.order = fgraph.data_order()
         self._roots = roots = {}
-        self.readers = readers = {}
+        self._joined = {}                       # root → a root with the same memory
+        self.chosen = set()                     # roots of memory that is one of several, as a call decides
         for node in self.order:
-            for variable in node.inputs:
-                readers.setdefault(roots.get(variable, variable), {})[node] = None
             for output, positions in node.op.view_map.items():
                 looked_at = node.inputs[positions[0]]
                 roots[node.outputs[output]] = roots.get(looked_at, looked_at)
+                for position in positions[1:]:
+                    self._join(self.root(looked_at), self.root(node.inputs[position]))
+        self.readers = readers = {}
+        for node in self.order:
+            for variable in node.inputs:
+                readers.setdefault(self.root(variable), {})[node] = None
+
+    def _join(self, first, second):
+        """Two memories are one from now on; it goes by a leaf, if there is one in it."""
+        if first is not second:
+            kept, other = (first, second) if first.owner is None else (second, first)
+            self._joined[other] = kept
+            self.chosen.discard(other)
+        else:
+            kept = first
+        self.chosen.add(kept)
 
     def root(self, variable):
         """The variable whose memory ``variable`` looks at."""
-        return self._roots.get(variable, variable)
+        root, joined = self._roots.get(variable, variable), self._joined
+        if root in joined:
+            passed = []
+            while root in joined:
+                passed.append(root)
+                root = joined[root]
+            for variable in passed:
+                joined[variable] = root
+        return root
 
 
 class Destruction:
@@ -165,9 +192,10 @@ class Destruction:
         self._kept = set() if self._mutable is None else {memory.root(variable) for variable in fgraph.outputs}
         self.destroyers = [(node, *pair) for node in memory.order if node.op.destroy_map
                            for pair in destroyed_by(node.op)]
-        self.destroyer_of = {}                  # root → the first node that overwrites it
+        self.regions = lazy_regions(fgraph, memory.order)
+        self._writers = {}                      # root → (node, input position) of who overwrites it
         for node, _, position in self.destroyers:
-            self.destroyer_of.setdefault(memory.root(node.inputs[position]), node)
+            self.note(node, position)
         self.commits = self.deferrable(self._marked_commits())
 
     # ---- what may be destroyed ---------------------------------------------------------------------------------------
@@ -182,6 +210,10 @@ class Destruction:
             return "the node reads the same memory through another input"
         if self._written_twice(node, output, position, root):
             return "it is overwritten twice"
+        if root in self.memory.chosen and root.owner is None:
+            return f"it may be {root}, as a condition says"
+        if self._is_unordered(node, position, root):
+            return "a node reads it that runs when it is needed first"
         if position in self.commits.get(node, {}).values():
             return None
         if root in self.updates and root.owner is None and self._mutable is not None:
@@ -210,9 +242,55 @@ class Destruction:
 
     def _written_twice(self, node, output, position, root):
         """Whether somebody else overwrites the root, or the node itself for another output."""
-        return self.destroyer_of.get(root, node) is not node or any(
+        return self.is_overwritten_by_another(node, position, root) or any(
             [(other, place) != (output, position) and self.memory.root(node.inputs[place]) is root
              for other, place in destroyed_by(node.op)])
+
+    def is_overwritten_by_another(self, node, position, root):
+        """Whether an earlier node overwrites the memory too, unless only one of both runs."""
+        for other, place in self._writers.get(root, ()):
+            if other is node:
+                break
+            if self.regions is None or self.regions.relation(other, place, node, position) is not EXCLUSIVE:
+                return True
+        return False
+
+    def note(self, node, position):
+        """From now on the node overwrites one of its inputs."""
+        self._writers.setdefault(self.memory.root(node.inputs[position]), []).append((node, position))
+
+    # ---- lazy branches -----------------------------------------------------------------------------------------------
+    def _relations(self, node, position, root):
+        """(other reader, how its access lies to that of ``node``) for all accesses of others."""
+        regions, memory = self.regions, self.memory
+        for reader in memory.readers[root]:
+            if reader is not node:
+                places = [0] if reader not in regions.arms else [
+                    place for place, variable in enumerate(reader.inputs) if memory.root(variable) is root]
+                for place in places:
+                    yield reader, regions.relation(reader, place, node, position)
+
+    def _is_unordered(self, node, position, root):
+        """Whether no order of nodes brings some other reader before the node."""
+        return self.regions is not None and None in [relation for _, relation in self._relations(node, position, root)]
+
+    def is_last(self, node, position, number, last):
+        """Whether no other reader of an input can run after the node.
+
+        Parameters
+        ----------
+        node : Apply
+        position : int
+        number : dict
+            Node to its place in the order in which they run.
+        last : dict
+            Root to the last of its readers in this order.
+        """
+        root = self.memory.root(node.inputs[position])
+        if self.regions is None or (last[root] is not node and len(self.memory.readers[root]) > MOST_READERS):
+            return last[root] is node
+        return all([relation is EXCLUSIVE or (relation is not None and number[relation[0]] < number[relation[1]])
+                    for _, relation in self._relations(node, position, root)])
 
     # ---- commits -----------------------------------------------------------------------------------------------------
     def _marked_commits(self):
@@ -252,12 +330,26 @@ class Destruction:
 
     # ---- order -------------------------------------------------------------------------------------------------------
     def orderings(self):
-        """Destroyer to the nodes that must come before it."""
+        """Node to the nodes that must come before it, so that every destroyer comes after all other readers."""
         before = {}
-        for node, _, position in self.destroyers:
-            readers = self.memory.readers[self.memory.root(node.inputs[position])]
-            before.setdefault(node, []).extend([reader for reader in readers if reader is not node])
+        for node, earlier, _ in self.edges():
+            before.setdefault(node, []).append(earlier)
         return before
+
+    def edges(self):
+        """(node, node that must come before it, the destroyer that wants it).
+
+        Without lazy branches the first is the destroyer itself, else what leads to it.
+        """
+        for destroyer in self.destroyers:
+            node, _, position = destroyer
+            root = self.memory.root(node.inputs[position])
+            if self.regions is None:
+                yield from [(node, reader, destroyer) for reader in self.memory.readers[root] if reader is not node]
+                continue
+            for _, relation in self._relations(node, position, root):
+                if relation is not None and relation is not EXCLUSIVE:
+                    yield relation[1], relation[0], destroyer
 
 
 def ordered(nodes, before, give_up):

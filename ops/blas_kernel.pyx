@@ -13,10 +13,10 @@ from numpy cimport npy_intp
 import numpy
 
 from phintys.ops.blas_library cimport (BlasFunctions, DoubleDotFunction, FloatDotFunction, blas_functions,
-                                       enter_single_thread, leave_single_thread)
+                                       enter_single_thread, leave_single_thread, wanted_threads)
 from phintys.ops.integers cimport shape_of
 from phintys.ops.strided_copy cimport copy_strided
-from phintys.vm.abi cimport Cell, Context, Kernel, allocate, scratch
+from phintys.vm.abi cimport Cell, Context, Kernel, allocate, parallel, scratch
 
 cnp.import_array()
 
@@ -51,9 +51,14 @@ cdef double SMALL_ROWS = 600
 cdef double SMALL_COLUMNS = 4096
 cdef double SMALL_COMPLEX = 50
 cdef double SMALL_MATRIX = 125
-# Multiplications from which BLAS may use threads. OpenBLAS starts earlier: on two idle processors two threads win
-# from 128 x 128 on (52 to 87 microseconds), but when the other processor is busy they wait for it by spinning, for
-# milliseconds.
+# Multiplications in a piece that is worth a worker (25 microseconds): matrix by matrix, matrix by vector. Products are
+# shared among our own workers, each of which calls BLAS for its rows or columns. OpenBLAS's threads wait for each other
+# by spinning: when another process uses a processor, a product of a millisecond takes ten.
+cdef double PIECE_MATRIX = 6e5
+cdef double PIECE_VECTOR = 1e5
+# Pieces begin at multiples of so many rows or columns, where BLAS's inner loops begin.
+cdef npy_intp PIECE_STEP = 16
+# Multiplications from which a product that no workers share is left to BLAS's threads.
 cdef double THREADED = 4e6
 # Up to here OpenBLAS itself uses one thread, and its setting is left alone.
 cdef double SINGLE_MATRIX = 262144
@@ -71,6 +76,21 @@ cdef struct Operands:
     Cell* y
     Cell* beta
     Cell* out
+
+
+cdef enum Layout:
+    ROWS = 0
+    COLUMNS = 1
+    COPY = 2
+
+# A product that BLAS does, as its workers see it.
+cdef struct Settled:
+    void* kernel                   # the ProductKernel
+    Path path
+    Product product
+    Layout x_layout, y_layout
+    int x_leading, y_leading, itemsize
+    bint by_rows                   # workers share the rows of the result, else its columns
 
 
 cdef class ProductKernel(Kernel):
@@ -247,23 +267,51 @@ cdef class ProductKernel(Kernel):
         cdef char* room = context.scratch
         cdef double work = <double>product.m * <double>product.n * <double>product.k
         cdef double single_limit = SINGLE_MATRIX if path == GEMM else SINGLE_VECTOR
-        cdef bint single = (single_limit / 4 if self.is_complex else single_limit) < work < THREADED
-        cdef int x_leading, y_leading
-        cdef Layout x_layout, y_layout
-        x_layout = self.settle(product.m, product.k, &product.x, &product.xs0, &product.xs1, &x_leading, &room)
-        y_layout = self.settle(product.k, product.n, &product.y, &product.ys0, &product.ys1, &y_leading, &room)
+        cdef double piece = PIECE_MATRIX if path == GEMM else PIECE_VECTOR
+        cdef Settled settled
+        cdef bint shared, single
+        if self.is_complex:
+            single_limit, piece = single_limit / 4, piece / 4
+        shared = context.workers > 1 and path != DOT and work >= 2 * piece and wanted_threads() > 1
+        single = shared or single_limit < work < THREADED
+        settled.kernel = <void*>self
+        settled.path, settled.itemsize = path, self.itemsize
+        settled.x_layout = self.settle(product.m, product.k, &product.x, &product.xs0, &product.xs1,
+                                       &settled.x_leading, &room)
+        settled.y_layout = self.settle(product.k, product.n, &product.y, &product.ys0, &product.ys1,
+                                       &settled.y_leading, &room)
+        settled.product = product[0]
         if single:
             enter_single_thread()
-        if path == GEMM:
-            self.gemm(product, x_layout, x_leading, y_layout, y_leading)
-        elif path == MATRIX_VECTOR:
-            self.gemv(product, product.m, product.x, x_layout == ROWS, x_leading, product.y, product.ys0)
-        elif path == VECTOR_MATRIX:
-            self.gemv(product, product.n, product.y, y_layout == COLUMNS, y_leading, product.x, product.xs1)
+        if shared:
+            self.share_out(context, &settled, work, piece)
         else:
-            self.dot(product)
+            self.run_piece(&settled)
         if single:
             leave_single_thread()
+
+    cdef void share_out(self, Context* context, Settled* settled, double work, double piece) noexcept nogil:
+        """Let the workers do the longer side of the result in pieces: two for each, for the slowest to be waited for
+        half as long, but not too small."""
+        cdef npy_intp length, grain
+        settled.by_rows = settled.product.m >= settled.product.n
+        length = settled.product.m if settled.by_rows else settled.product.n
+        grain = max(length // (2 * context.workers), <npy_intp>(length * (piece / work)))
+        grain = (grain + PIECE_STEP - 1) // PIECE_STEP * PIECE_STEP
+        parallel(context, run_part, settled, length, grain)
+
+    cdef void run_piece(self, Settled* settled) noexcept nogil:
+        cdef Product* product = &settled.product
+        if settled.path == GEMM:
+            self.gemm(product, settled.x_layout, settled.x_leading, settled.y_layout, settled.y_leading)
+        elif settled.path == MATRIX_VECTOR:
+            self.gemv(product, product.m, product.x, settled.x_layout == ROWS, settled.x_leading, product.y,
+                      product.ys0)
+        elif settled.path == VECTOR_MATRIX:
+            self.gemv(product, product.n, product.y, settled.y_layout == COLUMNS, settled.y_leading, product.x,
+                      product.xs1)
+        else:
+            self.dot(product)
 
     cdef inline Layout settle(self, npy_intp rows, npy_intp columns, const char** data, npy_intp* stride0,
                               npy_intp* stride1, int* leading, char** room) noexcept nogil:
@@ -286,10 +334,12 @@ cdef class ProductKernel(Kernel):
                    int y_leading) noexcept nogil:
         """Fortran sees the transposed result: y first."""
         cdef int m = <int>product.m, n = <int>product.n, k = <int>product.k
+        cdef int out_leading = <int>(product.os0 // self.itemsize)
         cdef char* x_transposed = b"n" if x_layout == ROWS else b"t"
         cdef char* y_transposed = b"n" if y_layout == ROWS else b"t"
         self.blas.gemm(y_transposed, x_transposed, &n, &m, &k, self.alpha_of(product), <void*>product.y, &y_leading,
-                       <void*>product.x, &x_leading, self.beta_of(product), product.out, &n)
+                       <void*>product.x, &x_leading, self.beta_of(product), product.out,
+                       &out_leading)
 
     cdef void gemv(self, Product* product, npy_intp length, const char* matrix, bint by_rows, int leading,
                    const char* vector, npy_intp stride) noexcept nogil:
@@ -319,6 +369,20 @@ cdef class ProductKernel(Kernel):
 
     cdef inline void* beta_of(self, Product* product) noexcept nogil:
         return <void*>product.beta if product.beta != NULL else <void*>self.zero
+
+
+cdef void run_part(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+    """Rows or columns [start, stop) of a product."""
+    cdef Settled part = (<Settled*>argument)[0]
+    if part.by_rows:
+        part.product.m = stop - start
+        part.product.x += start * part.product.xs0
+        part.product.out += start * part.product.os0
+    else:
+        part.product.n = stop - start
+        part.product.y += start * part.product.ys1
+        part.product.out += start * part.itemsize
+    (<ProductKernel>part.kernel).run_piece(&part)
 
 
 cdef inline void turn(Product* product, npy_intp itemsize) noexcept nogil:
@@ -357,12 +421,6 @@ cdef inline bint is_zero(const Cell* cell) noexcept nogil:
 
 cdef inline size_t rounded(size_t size) noexcept nogil:
     return (size + 63) & ~<size_t>63
-
-
-cdef enum Layout:
-    ROWS = 0
-    COLUMNS = 1
-    COPY = 2
 
 
 cdef inline Layout find_layout(npy_intp rows, npy_intp columns, npy_intp stride0, npy_intp stride1, int itemsize,

@@ -21,3 +21,5 @@ cdef BlasFunctions blas_functions(int typenum) except *
 # had is back when the last one leaves. They do nothing for a BLAS whose threads cannot be set.
 cdef void enter_single_thread() noexcept nogil
 cdef void leave_single_thread() noexcept nogil
+# How many threads the user lets BLAS use; 1 when that is not known.
+cdef int wanted_threads() noexcept nogil

@@ -52,6 +52,15 @@ cdef extern from * nogil:
         if (--phintys_blas_users == 0 && phintys_blas_threads > 1) phintys_set_threads(phintys_blas_threads);
         pthread_mutex_unlock(&phintys_blas_lock);
     }
+    /* What the user has set, also while somebody is between enter and leave; 1 when that is not known. */
+    static int phintys_wanted_threads(void) {
+        int threads;
+        if (!phintys_set_threads) return 1;
+        pthread_mutex_lock(&phintys_blas_lock);
+        threads = phintys_blas_users ? phintys_blas_threads : phintys_get_threads();
+        pthread_mutex_unlock(&phintys_blas_lock);
+        return threads;
+    }
     /* A forked child finds the lock free and the setting as the user left it. */
     static void phintys_before_fork(void) { pthread_mutex_lock(&phintys_blas_lock); }
     static void phintys_after_fork(void) { pthread_mutex_unlock(&phintys_blas_lock); }
@@ -67,6 +76,7 @@ cdef extern from * nogil:
     int phintys_find_threads(const char*, const char*, const char*)
     void phintys_enter_single()
     void phintys_leave_single()
+    int phintys_wanted_threads()
     void phintys_guard_blas_in_fork()
     int (*phintys_get_threads)()
 
@@ -140,6 +150,10 @@ cdef void enter_single_thread() noexcept nogil:
 
 cdef void leave_single_thread() noexcept nogil:
     phintys_leave_single()
+
+
+cdef int wanted_threads() noexcept nogil:
+    return phintys_wanted_threads()
 
 
 def blas_threads():

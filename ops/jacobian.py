@@ -8,6 +8,7 @@ import numpy
 from phintys.graph.debug_values import get_debug_values
 from phintys.graph.gradient import format_as, grad
 from phintys.graph.variable import Variable
+from phintys.graph.view_op import disconnected_grad
 from phintys.ops.allocation import eye
 from phintys.ops.inner_graph import gradient_type
 from phintys.ops.row_map import map_rows
@@ -131,10 +132,9 @@ def hessian_vector_product(cost, wrt, p, **grad_options):
     if len(wanted) != len(vector):
         raise ValueError(f"hessian_vector_product: {len(wanted)} variables in wrt but {len(vector)} in p")
     gradients = grad(cost, wanted, **grad_options)
-    products = [(gradient * part).sum() for gradient, part in zip(gradients, vector)]
+    products = [(gradient * disconnected_grad(part)).sum() for gradient, part in zip(gradients, vector)]
     total = products[0]
     for product in products[1:]:
         total = total + product
-    constants = [*(grad_options.pop("consider_constant", None) or ()), *vector]
-    results = grad(total, wanted, consider_constant=constants, **grad_options)
+    results = grad(total, wanted, **grad_options)
     return format_as(isinstance(wrt, list), isinstance(wrt, tuple), results)

@@ -7,6 +7,8 @@ itself. A node whose first reader of its shape is in a later group moves there, 
 Within a group, nodes join when one reads the other or both read the same values. Values that others read are outputs:
 nothing is computed twice.
 
+Where branches are lazy, a group stays within one region: nothing runs because it was fused with something else.
+
 Elementwise nodes that nothing but updates of shared values needs run last and in groups of their own: nodes that can
 overwrite these values must not compute anything else.
 
@@ -16,6 +18,7 @@ from collections import deque
 from heapq import heappop, heappush
 
 from phintys.graph.destroy_handler import handler_of
+from phintys.graph.lazy_regions import lazy_regions
 from phintys.graph.variable import Constant
 from phintys.ops.composite import Composite
 from phintys.ops.elementwise import Elemwise
@@ -28,9 +31,12 @@ STEPS = 200                    # programs are compiled in linear time, but their
 def fuse(fgraph):
     """Fuse the elementwise nodes of ``fgraph`` in place; answers how many nodes were made."""
     order = fgraph.toposort()
-    lengths = Lengths(order)
+    regions = lazy_regions(fgraph, order)
+    number = {} if regions is None else {node: region.number for node, region in regions.of.items()}
+    lengths = Lengths(order, {node for node, region in number.items() if region})
     late = last_steps(fgraph, order)
-    shapes = {node: (node in late, *lengths.shape(node.outputs[0])) for node in order if type(node.op) is Elemwise}
+    shapes = {node: ((node in late, number.get(node, 0)), *lengths.shape(node.outputs[0]))
+              for node in order if type(node.op) is Elemwise}
     turns = turns_of(fgraph, order, shapes)
     sink(fgraph, order, shapes, turns)
     made = 0
@@ -60,7 +66,8 @@ def last_steps(fgraph, order):
 def turns_of(fgraph, order, shapes):
     """When each node runs: a number that elementwise nodes of one group share.
 
-    ``shapes`` has for each elementwise node whether it belongs to the last steps, then the tokens of its lengths.
+    ``shapes`` has for each elementwise node whether it belongs to the last steps and the number of its region, then the
+    tokens of its lengths.
     """
     clients, turns, turn = fgraph.clients, {}, 0
     waiting = {node: len({variable.owner for variable in node.inputs if variable.owner is not None}) for node in order}

@@ -62,12 +62,12 @@ def protect(fgraph):
 
 def _release_cycles(fgraph, handler):
     """Release destroyers that would have to wait for what depends on them."""
-    destruction, late = Destruction(fgraph, handler), []
+    destruction, late = Destruction(fgraph, handler), set()
     memory, commits = destruction.memory, destruction.commits
     nodes = [node for node in memory.order if node not in commits] + [node for node in memory.order if node in commits]
-    ordered(nodes, destruction.orderings(), lambda node, readers: late.append((node, set(readers))))
-    released = [(node, output, position) for node, readers in late for output, position in destroyed_by(node.op)
-                if not readers.isdisjoint(memory.readers[memory.root(node.inputs[position])])]
+    ordered(nodes, destruction.orderings(), lambda node, readers: late.update([(node, reader) for reader in readers]))
+    released = list(dict.fromkeys([destroyer for node, reader, destroyer in destruction.edges()
+                                   if (node, reader) in late])) if late else []
     for destroyer in released:
         release(fgraph, *destroyer)
     return len(released)
@@ -159,7 +159,8 @@ def mark_commits(fgraph, handler, marks):
     for shared, place in destruction.updates.items():
         value = fgraph.outputs[place]
         node = value.owner
-        if node is None or not has_memory(shared) or destruction.destroyer_of.get(shared, node) is not node:
+        if node is None or not has_memory(shared) or destruction.is_overwritten_by_another(
+                node, 0, destruction.memory.root(shared)):
             continue
         for output, position in marks.candidates(node):
             if node.outputs[output] is value and node.inputs[position] is shared \
@@ -231,7 +232,7 @@ def _commit_edges(destruction, commits):
     for node, pairs in commits.items():
         earlier = [variable.owner for variable in node.inputs]
         for position in pairs.values():
-            earlier.extend(destruction.memory.readers[node.inputs[position]])
+            earlier.extend(destruction.memory.readers[destruction.memory.root(node.inputs[position])])
         for other in earlier:
             if other in commits and other is not node:
                 before[node][other] = None
@@ -245,17 +246,18 @@ def mark_temporaries(order, destruction, marks):
     for node in order:
         for variable in node.inputs:
             last[root_of(variable)] = node
+    number = {node: position for position, node in enumerate(order)}
     for node in order:
         if node in destruction.commits:
             continue
         found, taken = {}, set()
-        dying = [pair for pair in marks.candidates(node) if last[root_of(node.inputs[pair[1]])] is node]
+        dying = [pair for pair in marks.candidates(node) if destruction.is_last(node, pair[1], number, last)]
         dying.sort(key=lambda pair: root_of(node.inputs[pair[1]]) is not node.inputs[pair[1]])    # views come last
         for output, position in dying:
             root = root_of(node.inputs[position])
             if output not in found and root not in taken and destruction.objection(node, output, position) is None:
                 found[output] = position
                 taken.add(root)
-                destruction.destroyer_of[root] = node
+                destruction.note(node, position)
         if found:
             marks.mark(node, found)

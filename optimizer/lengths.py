@@ -11,13 +11,18 @@ ONE = -1                       # the token of a broadcastable dimension
 
 
 class Lengths:
-    """Tokens of the dimensions of all variables of an ordered list of nodes."""
+    """Tokens of the dimensions of all variables of an ordered list of nodes.
 
-    def __init__(self, nodes):
+    Nodes in ``unsure`` need not run, so that the lengths of their operands may differ.
+    """
+
+    def __init__(self, nodes, unsure=()):
+        self.is_sure = True
         self.parents = []
         self.known = {}                # a static length, or a variable that is one -> its token
         self.tokens = {}               # variable -> list of tokens
         for node in nodes:
+            self.is_sure = node not in unsure
             self._enter(node)
 
     def shape(self, variable):
@@ -33,7 +38,9 @@ class Lengths:
         return token
 
     def unite(self, first, second):
-        """Note that two lengths are equal."""
+        """Note that two lengths are equal, if the node that says so certainly runs."""
+        if not self.is_sure:
+            return
         first, second = self.root(first), self.root(second)
         if first != second:
             self.parents[max(first, second)] = min(first, second)

@@ -5,7 +5,7 @@ second compilation pays for no set-up. Merging comes first, so that the tables c
 again whenever the tables have made new nodes.
 """
 from phintys.optimizer import (approximations, batch_normalization, blas_rewrites, constant_folding, fills, fusion,
-                               indexing, joins, neutral, reductions, shapes, softmax, specialize, stabilize, views)
+                               indexing, joins, lazy_branches, neutral, reductions, shapes, softmax, specialize, stabilize, views)
 from phintys.optimizer.database import FAST_COMPILE, FAST_RUN, Family
 from phintys.optimizer.driver import Driver
 from phintys.optimizer.inplace import handled, mark_inplace, protect
@@ -16,9 +16,11 @@ from phintys.optimizer.reduction_fusion import fuse_reductions
 FOLDING = Family("constant_folding", constant_folding.REWRITES, ("canonicalize", "stabilize", "specialize"))
 CANONICALIZE = [Family(name, table.REWRITES, ("canonicalize",)) for name, table in (
     ("batchnorm_opts", batch_normalization), ("neutral", neutral), ("views", views), ("fills", fills),
-    ("shapes", shapes), ("reductions", reductions), ("joins", joins), ("indexing", indexing))]
+    ("shapes", shapes), ("reductions", reductions), ("joins", joins), ("indexing", indexing),
+    ("ifelse", lazy_branches))]
 STABILIZE = [Family("stabilize", stabilize.REWRITES)]
 SOFTMAX = [Family("softmax", softmax.REWRITES, ("stabilize", "specialize"))]
+IFELSE = [Family("ifelse", lazy_branches.REWRITES)]
 SPECIALIZE = [Family("specialize", specialize.REWRITES)]
 APPROXIMATIONS = [Family("uncanonicalize", approximations.REWRITES)]
 BLAS = [Family("blas", blas_rewrites.REWRITES, ("BlasOpt",))]
@@ -60,19 +62,25 @@ def _in_turns(first, second):
 
 
 _merge = _whole(merge, FAST_RUN, "merge")
+_resolve_nested = _whole(lazy_branches.resolve_nested, FAST_RUN, "ifelse", "cond_merge_nested")
 
 STAGES = [
     ("inline_ofg_expansion", _whole(expand_inner_graphs, FAST_RUN, FAST_COMPILE, "inline_ofg_expansion")),
+    ("cond_merge_nested1", _resolve_nested),        # merging would take equal ones out of the branches
     ("merge1", _whole(merge, FAST_RUN, FAST_COMPILE, "merge", "merge1")),
     ("drop_unused_outputs", _whole(drop_unused_outputs, FAST_RUN, FAST_COMPILE, "drop_unused_outputs")),
     ("canonicalize", _in_turns(_driven("canonicalize", [FOLDING] + CANONICALIZE), _merge)),
     ("stabilize", _in_turns(_driven("stabilize", [FOLDING] + STABILIZE + SOFTMAX + CANONICALIZE), _merge)),
     ("specialize", _in_turns(_driven("specialize", [FOLDING] + SOFTMAX + SPECIALIZE), _merge)),
+    ("cond_merge_nested", _resolve_nested),
+    ("cond_merge", _in_turns(_whole(lazy_branches.merge_branches, FAST_RUN, "ifelse", "cond_merge",
+                                    "cond_merge_random_op"), _driven("ifelse", IFELSE))),
     ("xent", _whole(softmax.share_softmax, FAST_RUN, "xent", "graph_merge_softmax_with_crossentropy_softmax")),
     ("uncanonicalize", _driven("uncanonicalize", APPROXIMATIONS)),
     ("blas", _in_turns(_driven("blas", BLAS), _merge)),
     ("elemwise_fusion", _whole(fusion.fuse, FAST_RUN, "fusion", "fuse", "elemwise_fusion", "local_elemwise_fusion")),
     ("reduction_fusion", _whole(fuse_reductions, FAST_RUN, "fusion", "fuse", "reduction_fusion")),
+    ("cond_make_inplace", _whole(lazy_branches.make_views, FAST_RUN, "inplace", "cond_make_inplace")),
     ("protect", lambda fgraph, query: protect(fgraph)),
     ("inplace", mark_inplace),
 ]

@@ -17,7 +17,7 @@ from numpy cimport npy_intp
 from phintys.vm.pool cimport SMALL_CLASSES, Buffer
 
 cdef enum:
-    ABI_VERSION = 2            # bumped whenever a struct or a signature below changes
+    ABI_VERSION = 3            # bumped whenever a struct or a signature below changes
     INLINE_BYTES = 16          # one complex128
     RESULT_COPY_BYTES = 1024   # results up to here are copied into NumPy's own memory, which has less to set up
 
@@ -39,6 +39,8 @@ cdef struct Cell:
     PyObject* object           # an object cell's value (strong), or the caller's array behind an argument (borrowed)
     Cell* donor                # whose memory `allocate` may give to this cell; of a loaded value: its container's cell
     double value[2]            # the inline value
+    Cell* heir                 # the last of those that take this cell's memory, where it stays between calls; or NULL
+    Buffer* slot               # room that a plan has for the value; or NULL
 
 cdef struct Context:
     Buffer* free[SMALL_CLASSES + 1]   # this frame's own free lists, without a lock
@@ -49,7 +51,6 @@ cdef struct Context:
     long long step             # room for scan: the number of the step
     void* stream               # room for the GPU: the device stream
     const char* failure        # set by a `may_fail` kernel whose run answers -1
-    size_t live_bytes          # room for memory reports
     int poison                 # 0, or 256 + the byte that fresh memory and scratch are filled with
 
 # A piece of a parallel loop: items [start, stop) done by worker number `worker` (0 is the caller).

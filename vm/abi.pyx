@@ -12,8 +12,8 @@ from numpy cimport npy_intp
 
 from phintys.vm cimport pool
 from phintys.vm.pool cimport (
-    FOREIGN, GIVEN, buffer_acquire, buffer_forsake, buffer_give_back, buffer_of_owner, buffer_references,
-    buffer_release, buffer_retain)
+    FOREIGN, FRESH, GIVEN, PLANNED, allocation_fails, buffer_acquire, buffer_forsake, buffer_give_back, buffer_of_owner,
+    buffer_references, buffer_release, buffer_retain)
 from phintys.vm.workers cimport workers_run
 
 cnp.import_array()
@@ -76,7 +76,7 @@ cdef char* scratch(Context* context, size_t size) except NULL nogil:
         free(context.scratch)
         context.scratch, context.scratch_size = NULL, 0
         size = (size + PAGE - 1) // PAGE * PAGE if size else PAGE
-        if posix_memalign(&block, ALIGNMENT, size):
+        if allocation_fails() or posix_memalign(&block, ALIGNMENT, size):
             with gil:
                 raise MemoryError(f"no memory for {size} bytes of scratch")
         context.scratch, context.scratch_size = <char*>block, size
@@ -128,6 +128,11 @@ cdef bint owner_is_alone(const Buffer* buffer) noexcept nogil:
     return buffer.size_class == GIVEN or phintys_is_alone(buffer.owner)
 
 
+cdef inline bint is_planned_for(const Buffer* buffer, const Cell* cell) noexcept nogil:
+    """Whether the plan gives the cell this piece of the arena; another cell's may be used again too early."""
+    return cell.slot != NULL and cell.slot.data == buffer.data
+
+
 cdef bint adopt(Context* context, Cell* cell) noexcept nogil:
     """Let the cell take its donor's memory, if it fits and nobody else looks at it.
 
@@ -138,15 +143,19 @@ cdef bint adopt(Context* context, Cell* cell) noexcept nogil:
     cdef Cell* home = donor.donor                   # the container's cell
     cdef Buffer* buffer = donor.buffer
     cdef Buffer* old = cell.buffer
-    cdef int axis
+    cdef int axis, lent = donor.flags & CELL_LENT   # it holds the memory of a lent result, see `take_from_heir`
     cdef bint stored = home != NULL and home.buffer == buffer
-    if donor.data == NULL or buffer_references(buffer) != (2 if stored else 1):
+    donor.flags &= ~CELL_LENT
+    if donor.data == NULL or buffer_references(buffer) != (2 if stored or lent else 1):
         return False
     for axis in range(cell.ndim):
         if donor.shape[axis] != cell.shape[axis]:
             return False
     if not cell_is_contiguous(donor) or (buffer.owner != NULL and not owner_is_alone(buffer)):
         return False
+    if buffer.size_class == PLANNED and not is_planned_for(buffer, cell):
+        return False
+    cell.flags |= lent
     cell.buffer = buffer
     cell.data = donor.data
     if not stored:
@@ -159,10 +168,36 @@ cdef bint adopt(Context* context, Cell* cell) noexcept nogil:
 
 
 cdef inline bint is_reusable(Cell* cell, size_t size) noexcept nogil:
-    """Whether the buffer of an earlier call fits and nobody else looks at it, or only somebody who borrowed it."""
+    """Whether the buffer of an earlier call fits and nobody else looks at it, or only somebody who borrowed it. It is
+    at most an eighth too large, as the pool's are, so that no result holds more memory than it needs."""
     cdef Buffer* buffer = cell.buffer
-    return (buffer.owner == NULL and size <= buffer.capacity <= 2 * size + PAGE and not pool.stress
+    return (buffer.owner == NULL and size <= buffer.capacity <= size + (size >> 3) + PAGE and not pool.stress
             and buffer_references(buffer) <= (2 if cell.flags & CELL_LENT else 1))
+
+
+cdef bint take_from_heir(Cell* cell, size_t size) noexcept nogil:
+    """Start a chain of values that overwrite each other in the buffer that the last call left at its end."""
+    cdef Cell* heir = cell.heir
+    cell.flags &= ~CELL_LENT
+    if heir.buffer == NULL or not is_reusable(heir, size):
+        return False
+    cell.buffer = heir.buffer
+    cell.data = heir.buffer.data
+    cell.flags |= heir.flags & CELL_LENT
+    heir.buffer = NULL
+    heir.data = NULL
+    return True
+
+
+cdef inline Buffer* take_slot(Cell* cell, size_t size) noexcept nogil:
+    """The room that the plan has for the cell, or NULL: the value is larger this time, or the room is in use."""
+    cdef Buffer* slot = cell.slot
+    if size > slot.capacity or buffer_references(slot) != 0:
+        return NULL
+    slot.references = 1
+    if pool.stress:
+        memset(slot.data, FRESH, slot.capacity)
+    return slot
 
 
 cdef int allocate(Context* context, Cell* cell, const npy_intp* shape) except -1 nogil:
@@ -202,7 +237,11 @@ cdef int allocate(Context* context, Cell* cell, const npy_intp* shape) except -1
             return 0
         cell.buffer = NULL
         release_here(context, buffer)
-    buffer = take_small(context, size) if size <= SMALL_LIMIT else buffer_acquire(size)
+    if cell.heir != NULL and take_from_heir(cell, size):
+        return 0
+    buffer = take_slot(cell, size) if cell.slot != NULL else NULL
+    if buffer == NULL:
+        buffer = take_small(context, size) if size <= SMALL_LIMIT else buffer_acquire(size)
     if buffer == NULL:
         cell.data = NULL
         return fail_allocation(cell, shape, False)
@@ -342,13 +381,14 @@ cdef object copy_of_cell(Cell* cell):
 
 
 cdef object cell_to_result(Cell* cell):
-    if cell.buffer == NULL or cell.buffer.owner != NULL or cell_size(cell) * cell.itemsize <= RESULT_COPY_BYTES:
+    if (cell.buffer == NULL or cell.buffer.owner != NULL or cell.buffer.size_class == PLANNED
+            or cell_size(cell) * cell.itemsize <= RESULT_COPY_BYTES):
         return copy_of_cell(cell)
     return cell_to_view(cell)
 
 
 cdef object cell_to_array(Cell* cell):
-    return copy_of_cell(cell) if cell.buffer == NULL else cell_to_view(cell)
+    return copy_of_cell(cell) if cell.buffer == NULL or cell.buffer.size_class == PLANNED else cell_to_view(cell)
 
 
 # ---- kernels ---------------------------------------------------------------------------------------------------------

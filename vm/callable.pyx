@@ -13,14 +13,18 @@ from numpy cimport npy_intp
 from phintys.vm.abi cimport CELL_OBJECT, Cell, buffer_behind, cell_give_array, cell_hold_array, drop, overlap, span_of_cell
 from phintys.vm.claims cimport changes_in_progress, claim, give_up, wait_until_whole
 from phintys.vm.container cimport is_held_by_another
-from phintys.vm.interpreter cimport Code, Frame, check_lent, execute, reset
+from phintys.vm.interpreter cimport (
+    Code, Frame, bytes_kept_by, check_lent, empty_frame, execute, reset, shapes_of)
 from phintys.vm.pool cimport buffer_references
+
+from weakref import WeakSet
 
 from numpy import integer as numpy_integer
 
 from phintys.graph.config import config
 from phintys.vm.pool import set_pool_limit, set_stress
 from phintys.vm.listing import listing
+from phintys.vm.opcodes import OPCODES
 from phintys.vm.runtime_error import argument_error, explained
 
 cnp.import_array()
@@ -44,8 +48,9 @@ cdef extern from "Python.h":
 
 ctypedef object (*Entry)(PyObject* callable, PyObject** arguments, size_t count, PyObject* names)
 
-cdef enum:
-    IDLE_FRAMES = 4                 # kept for the next calls; more are freed when their call ends
+include "opcodes.pxi"
+
+cdef int kept_frames = 4            # for the next calls; more are freed when their call ends
 
 cdef enum Unpack:
     UNPACK_SINGLE, UNPACK_LIST, UNPACK_DICT, UNPACK_NONE
@@ -146,6 +151,7 @@ cdef class Callable:
             self.arguments[index].plain_float = (type_.layout == (cnp.NPY_DOUBLE, 0)
                                                  and not self.strict_flags[index])
         self.frames.append(self._new_frame())
+        callables.add(self)
 
     def __dealloc__(self):
         free(self.arguments)
@@ -156,8 +162,48 @@ cdef class Callable:
         return frame
 
     def free(self):
-        """Give up the memory that idle frames keep between calls."""
+        """Give up all memory that idle frames keep between calls: buffers, arenas, scratch memory, free lists."""
+        cdef Frame frame
+        cdef list idle = self.frames                # out of the way of calls that start meanwhile
         self.frames = []
+        for frame in idle:
+            empty_frame(frame)
+        self.frames.extend(idle[:kept_frames])
+
+    def kept_bytes(self):
+        """The memory that idle frames keep between calls, in bytes."""
+        cdef Frame frame
+        return sum([bytes_kept_by(frame) for frame in self.frames])
+
+    def last_shapes(self):
+        """The shapes that the program's cells had in the last call.
+
+        Returns
+        -------
+        list of tuple or None
+            One entry a cell; None: an object, or not computed.
+        """
+        return shapes_of(<Frame>self.frames[len(self.frames) - 1]) if self.frames else [None] * len(self.program.cells)
+
+    def fail_at(self, position=None):
+        """Let instruction ``position`` raise ``RuntimeError`` instead of being run, in each call; None: none any more.
+
+        For tests of what a failing call leaves behind.
+
+        Raises
+        ------
+        IndexError
+            If there is no such instruction, or nothing can fail there because it stands behind COMMIT.
+        """
+        cdef int index
+        instructions = self.program.instructions()
+        names = [OPCODES[instruction.op].name for instruction in instructions]
+        safe = range(names.index("COMMIT" if "COMMIT" in names else "HALT"), names.index("HALT") + 1)
+        if position is not None and (position in safe or not 0 <= position < len(names)):
+            raise IndexError(f"instruction {position} cannot fail: those are 0 to {len(names) - 1} without "
+                             f"{safe.start} to {safe.stop - 1}")
+        for index, instruction in enumerate(instructions):
+            self.code.instructions[index].op = OP_FAIL if index == position else instruction.op
 
     def explain(self):
         """The program's listing, as text; see ``docs/guide.md``."""
@@ -365,7 +411,7 @@ cdef class Callable:
         """The frame is idle again."""
         if frame.kept:
             frame.kept.clear()
-        if len(self.frames) < IDLE_FRAMES:
+        if len(self.frames) < kept_frames:
             self.frames.append(frame)
         return 0
 
@@ -392,6 +438,7 @@ cdef inline list all_taken(Frame frame):
 
 
 MISSING = object()
+callables = WeakSet()
 INTEGERS = (int, numpy_integer)
 ACCESS = {"held": HELD, "shown": HELD, "mutable": MUTABLE}     # all others are read only
 
@@ -546,5 +593,18 @@ def apply_pool_limit(mebibytes):
     set_pool_limit(mebibytes << 20)
 
 
+def keep_frames(int count):
+    """Follow ``config.kept_frames``."""
+    global kept_frames
+    kept_frames = count
+
+
+def free_all():
+    """``free`` for all functions."""
+    for function in list(callables):
+        function.free()
+
+
 config.on_change("pool_limit", apply_pool_limit)
+config.on_change("kept_frames", keep_frames)
 config.on_change("stress", set_stress)

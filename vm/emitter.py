@@ -76,6 +76,9 @@ class Emitter:
     def store(self, container, cell):
         self.code.append(("STORE", 0, 0, container, cell, (), None, ""))
 
+    def plan(self):
+        self.code.append(("PLAN", 0, 0, 0, 0, (), None, ""))
+
     def halt(self):
         self.code.append(("HALT", 0, 0, 0, 0, (), None, ""))
 

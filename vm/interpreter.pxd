@@ -4,6 +4,7 @@ from numpy cimport npy_intp
 
 from phintys.vm.abi cimport Cell, Context
 from phintys.vm.claims cimport Claim
+from phintys.vm.pool cimport Buffer
 
 cdef packed struct Instruction:
     unsigned char op
@@ -16,6 +17,11 @@ cdef packed struct Instruction:
 cdef struct Block:                  # of code that runs once a call
     long long call                  # the number of the call in which it ran last
     const Instruction* entered      # the NEED that it goes back to
+
+cdef enum Planning:                 # what a frame knows about the sizes of its values, in mode "plan"
+    UNKNOWN                         # nothing yet
+    WATCHED                         # the last call's shapes are in the cells
+    INSTALLED                       # slots are laid out for the shapes in `key`
 
 cdef struct Machine:                # one running call, in C
     const Instruction* code
@@ -33,6 +39,10 @@ cdef struct Machine:                # one running call, in C
     Block* blocks
     double looked                   # when signals were looked at, in seconds; set while the GIL is released
     PyObject* frame                 # the Frame, borrowed
+    Planning planning
+    Cell** leaves                   # arguments and shared values, whose shapes choose the plan
+    npy_intp* key                   # their shapes in the last call, one behind the other
+    int n_leaves
     Context context
 
 cdef class Code:
@@ -48,6 +58,7 @@ cdef class Code:
     cdef int first_result           # where the cells of the results stand in the operand pool
     cdef list lent                  # which results are lent
     cdef list kept
+    cdef object planner             # a Planner in mode "plan", else None
     cdef int _find_claims(self) except -1
 
 cdef class Frame:
@@ -59,11 +70,20 @@ cdef class Frame:
     cdef PyObject** recycled        # results of earlier calls: small ones, taken again once dropped, and lent ones
     cdef int n_results
     cdef list kept                  # converted arguments, alive for the call
+    cdef Buffer* slots              # what the plan has for each cell that it may place
+    cdef Cell** placed              # these cells
+    cdef int n_slots
+    cdef Buffer* arena              # the memory of all slots, or NULL
     cdef int _add_cell(self, Cell* cell, layout, npy_intp* dimensions) except -1
     cdef int _find_donors(self) except -1
+    cdef int _find_heirs(self) except -1
+    cdef int _find_slots(self) except -1
 
 cdef int execute(Machine* machine) noexcept nogil
 cdef int reset(Frame frame) except -1
 cdef void forget_results(Frame frame) noexcept
 cdef int check_lent(Frame frame) except -1
+cdef int empty_frame(Frame frame) except -1
+cdef list shapes_of(Frame frame)
+cdef size_t bytes_kept_by(Frame frame) noexcept
 cdef int copy_memory(Context* context, Cell* target, Cell* source) except -1 nogil

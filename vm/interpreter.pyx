@@ -22,6 +22,10 @@ from phintys.vm.container cimport Container, copy_object, is_held_by_another
 from phintys.vm cimport pool
 from phintys.vm.pool cimport GIVEN, Buffer, buffer_references, buffer_release
 
+from phintys.vm.pool cimport PLANNED, SMALL_CLASSES, Buffer, buffer_acquire_arena
+
+from phintys.vm.plan import Planner
+
 include "opcodes.pxi"
 
 cnp.import_array()
@@ -46,7 +50,7 @@ cdef enum:
     CELL_SHOWN = 16                 # a result that may be a view of what others hold
     CELL_LATE = 32                  # a result that is read again behind COMMIT
     KEPT = CELL_READONLY | CELL_LENT | CELL_LATE    # cells that RESULT does not empty
-    WASTE = 4096                    # bytes that a value to be stored may hold in vain
+    WASTE = 4096                    # bytes that a value may hold in vain
 
 cdef double SIGNAL_SECONDS = 0.1    # a call that works without the GIL looks at signals this often
 
@@ -116,6 +120,7 @@ cdef class Code:
         self.n_operands = len(program.pool)
         self.n_dimensions = sum([2 * layout.ndim for layout in program.cells])
         self.n_arguments = program.n_arguments
+        self.planner = Planner(program) if program.allow_gc == "plan" else None
         self.lent = [index for index, layout in enumerate(program.result_cells()) if layout.access == "lent"]
         self._find_claims()
 
@@ -189,6 +194,9 @@ cdef class Frame:
         self.machine.n_claims = code.n_updated
         self.machine.frame = <PyObject*>self
         self._find_donors()
+        self._find_heirs()
+        if code.planner is not None:
+            self._find_slots()
 
     cdef int _find_donors(self) except -1:
         """Cells that may take another's memory; loaded values know the container that they come from."""
@@ -200,6 +208,42 @@ cdef class Frame:
             if self.code.instructions[index].op == OP_LOAD:
                 self.cells[self.code.instructions[index].a].donor = &(
                     <Container>self.code.containers[self.code.instructions[index].b]).cell
+        return 0
+
+    cdef int _find_heirs(self) except -1:
+        """Where buffers stay between calls: they are lent, or all are kept. There the next call starts from."""
+        cdef int index, last
+        cdef list cells = self.code.program.cells
+        cdef set overwritten = {layout.donor for layout in cells}
+        for last in range(self.code.n_cells):
+            if last in overwritten or not (self.code.program.allow_gc is False or cells[last].access == "lent"):
+                continue
+            index = last
+            while cells[index].donor is not None and cells[<int>cells[index].donor].kind == "value":
+                index = cells[index].donor
+                self.cells[index].heir = &self.cells[last]
+        return 0
+
+    cdef int _find_slots(self) except -1:
+        """Room for a plan; there is none until the shapes of a call are known."""
+        cdef int index, length = 0
+        cdef list placed = self.code.planner.cells, leaves = self.code.planner.leaves
+        self.n_slots = len(placed)
+        self.machine.n_leaves = len(leaves)
+        for index in leaves:
+            length += self.cells[index].ndim
+        self.slots = <Buffer*>calloc(self.n_slots + 1, sizeof(Buffer))
+        self.placed = <Cell**>malloc((self.n_slots + 1) * sizeof(Cell*))
+        self.machine.leaves = <Cell**>malloc((self.machine.n_leaves + 1) * sizeof(Cell*))
+        self.machine.key = <npy_intp*>malloc((length + 1) * sizeof(npy_intp))
+        if self.slots == NULL or self.placed == NULL or self.machine.leaves == NULL or self.machine.key == NULL:
+            raise MemoryError()
+        for index in range(self.machine.n_leaves):
+            self.machine.leaves[index] = &self.cells[<int>leaves[index]]
+        for index in range(self.n_slots):
+            self.placed[index] = &self.cells[<int>placed[index]]
+            self.placed[index].slot = &self.slots[index]
+            self.slots[index].size_class = PLANNED
         return 0
 
     cdef int _add_cell(self, Cell* cell, layout, npy_intp* dimensions) except -1:
@@ -214,6 +258,8 @@ cdef class Frame:
         cell_init(cell, layout.typenum, layout.ndim, dimensions)
         if layout.kind == "constant":
             cell_borrow_array(cell, layout.value)           # the program keeps the array alive
+        elif cell.ndim:
+            cell.shape[0] = -1                              # not computed yet
         if layout.kind != "value" and layout.access != "mutable":
             cell.flags = CELL_READONLY
         cell.flags |= {"lent": CELL_LENT, "shown": CELL_SHOWN, "late": CELL_LATE}.get(layout.access, 0)
@@ -229,6 +275,12 @@ cdef class Frame:
             for index in range(self.n_results):
                 Py_XDECREF(self.results[index])
                 Py_XDECREF(self.recycled[index])
+        if self.arena != NULL:
+            buffer_release(self.arena)
+        free(self.slots)
+        free(self.placed)
+        free(self.machine.leaves)
+        free(self.machine.key)
         free(self.results)
         free(self.recycled)
         free(self.cells)
@@ -248,7 +300,40 @@ cdef int reset(Frame frame) except -1:
         take_back(frame, index)
     forget_results(frame)
     frame.machine.long_commit = False
+    if frame.machine.planning == WATCHED:
+        frame.machine.planning = UNKNOWN
     return 0
+
+
+cdef int empty_frame(Frame frame) except -1:
+    """Give up all memory that an idle frame keeps."""
+    reset(frame)
+    clear_slots(frame)
+    if frame.arena != NULL:
+        buffer_release(frame.arena)
+        frame.arena = NULL
+    frame.machine.planning = UNKNOWN
+    context_clear(&frame.machine.context)
+    return 0
+
+
+cdef size_t bytes_kept_by(Frame frame) noexcept:
+    """The memory that an idle frame keeps for the next call."""
+    cdef size_t size = frame.machine.context.scratch_size
+    cdef Buffer* buffer
+    cdef int index
+    if frame.arena != NULL:
+        size += frame.arena.capacity
+    for index in range(frame.code.n_cells):
+        buffer = frame.cells[index].buffer
+        if buffer != NULL and buffer.owner == NULL and buffer.size_class != PLANNED:
+            size += buffer.capacity
+    for index in range(SMALL_CLASSES + 1):
+        buffer = frame.machine.context.free[index]
+        while buffer != NULL:
+            size += buffer.capacity
+            buffer = buffer.next
+    return size
 
 
 cdef void forget_results(Frame frame) noexcept:
@@ -261,6 +346,108 @@ cdef void forget_results(Frame frame) noexcept:
         Py_XDECREF(result)
 
 
+# ---- plans -----------------------------------------------------------------------------------------------------------
+cdef inline bint is_planned(Machine* machine) noexcept nogil:
+    """Whether the slots are laid out for the shapes of this call."""
+    cdef npy_intp* key = machine.key
+    cdef Cell* leaf
+    cdef int index, axis
+    if machine.planning != INSTALLED:
+        return False
+    for index in range(machine.n_leaves):
+        leaf = machine.leaves[index]
+        for axis in range(leaf.ndim):
+            if leaf.shape[axis] != key[axis]:
+                return False
+        key += leaf.ndim
+    return True
+
+
+cdef int choose_plan(Machine* machine, const Instruction* at) except -1 with gil:
+    """Lay out the slots for the shapes of this call; when they are new, watch which sizes they lead to."""
+    cdef Frame frame = <Frame>machine.frame
+    planner = frame.code.planner
+    if machine.planning == WATCHED:
+        planner.watched(known_key(machine), shapes_of(frame))
+    machine.planning = UNKNOWN
+    clear_slots(frame)
+    remember_key(machine)
+    layout = planner.layout(known_key(machine))
+    if layout is None:
+        forget_shapes(frame)
+        machine.planning = WATCHED
+    else:
+        install(frame, layout, planner.largest())
+        machine.planning = INSTALLED
+    return 0
+
+
+cdef tuple known_key(Machine* machine):
+    """The shapes in ``key`` as a tuple."""
+    cdef int index, length = 0
+    for index in range(machine.n_leaves):
+        length += machine.leaves[index].ndim
+    return tuple([machine.key[index] for index in range(length)])
+
+
+cdef void remember_key(Machine* machine) noexcept:
+    cdef npy_intp* key = machine.key
+    cdef int index
+    for index in range(machine.n_leaves):
+        memcpy(key, machine.leaves[index].shape, machine.leaves[index].ndim * sizeof(npy_intp))
+        key += machine.leaves[index].ndim
+
+
+cdef list shapes_of(Frame frame):
+    """The shapes that the cells had in the last call; None for objects, and for values that were not computed."""
+    cdef list shapes = []
+    cdef Cell* cell
+    cdef int index, axis
+    for index in range(frame.code.n_cells):
+        cell = &frame.cells[index]
+        if cell.flags & CELL_OBJECT or (cell.ndim and cell.shape[0] < 0):
+            shapes.append(None)
+        else:
+            shapes.append(tuple([cell.shape[axis] for axis in range(cell.ndim)]))
+    return shapes
+
+
+cdef void forget_shapes(Frame frame) noexcept:
+    """So that it shows which values the coming call computes."""
+    cdef int index
+    for index in range(frame.n_slots):
+        frame.placed[index].shape[0] = -1
+
+
+cdef void clear_slots(Frame frame) noexcept:
+    cdef int index
+    for index in range(frame.n_slots):
+        drop(&frame.machine.context, frame.placed[index])
+        frame.slots[index].data = NULL
+        frame.slots[index].capacity = 0
+
+
+cdef int install(Frame frame, layout, size_t largest) except -1:
+    """Point the slots into the arena, which is at most as large as the largest plan needs."""
+    cdef int index
+    cdef Py_ssize_t offset
+    cdef size_t total = layout.total
+    if frame.arena != NULL and not total <= frame.arena.capacity <= largest + (largest >> 3) + WASTE:
+        buffer_release(frame.arena)
+        frame.arena = NULL
+    if frame.arena == NULL and total:
+        context_clear(&frame.machine.context)           # what it keeps served the values that are placed now
+        frame.arena = buffer_acquire_arena(total)
+        if frame.arena == NULL:
+            raise MemoryError(f"no memory for the {total} bytes of a plan")
+    for index in range(frame.n_slots):
+        offset = layout.offsets[index]
+        if offset >= 0:
+            frame.slots[index].data = frame.arena.data + offset
+            frame.slots[index].capacity = layout.sizes[index]
+    return 0
+
+
 # ---- the loop --------------------------------------------------------------------------------------------------------
 cdef int prepare_kernel(PyObject* kernel, Context* context, Cell** operands) except -1 nogil:
     return (<Kernel>kernel).prepare(context, operands)
@@ -271,6 +458,7 @@ cdef PythonStep call_step = <PythonStep>call_perform
 cdef PythonStep copy_step = <PythonStep>copy_cell
 cdef PythonStep own_step = <PythonStep>own_cell
 cdef PythonStep result_step = <PythonStep>take_results
+cdef PythonStep plan_step = <PythonStep>choose_plan
 
 
 cdef inline void take_gil(Machine* machine) noexcept nogil:
@@ -433,6 +621,13 @@ cdef int execute(Machine* machine) noexcept nogil:
         elif at.op == OP_STORE:
             take_gil(machine)
             (<Container>machine.containers[at.a]).store(context, &machine.cells[at.b])
+        elif at.op == OP_PLAN:
+            if not is_planned(machine) and plan_step(machine, at) < 0:
+                break
+        elif at.op == OP_FAIL:
+            take_gil(machine)
+            raise_injected()
+            break
         else:                                               # OP_HALT
             take_gil(machine)
             if machine.changing:
@@ -454,27 +649,32 @@ cdef void raise_failure(Machine* machine) noexcept with gil:
     PyErr_SetString(ValueError, reason)
 
 
-cdef int copy_memory(Context* context, Cell* target, Cell* source) except -1 nogil:
-    """C order copy of any strided cell; ``target`` gets fresh memory."""
+cdef inline void copy_line(char* write, const char* read, npy_intp stride, npy_intp count, int itemsize) noexcept nogil:
+    cdef npy_intp index
+    if itemsize == 8:                   # most elements; a memcpy of unknown size takes ten times as long
+        for index in range(count):
+            (<double*>write)[index] = (<const double*>(read + index * stride))[0]
+    else:
+        for index in range(count):
+            memcpy(write + index * itemsize, read + index * stride, itemsize)
+
+
+cdef void copy_elements(char* write, Cell* source) noexcept nogil:
+    """The elements of a cell in C order."""
     cdef npy_intp index[64]
-    cdef char* read = source.data
-    cdef char* write
-    cdef int axis, ndim = source.ndim
-    cdef npy_intp size, done = 0
-    drop(context, target)
-    allocate(context, target, source.shape)
-    write = target.data
-    size = cell_size(source)
-    if ndim == 0 or cell_is_contiguous(source):
+    cdef const char* read = source.data
+    cdef int axis, last = source.ndim - 1
+    cdef npy_intp size = cell_size(source), line
+    if size == 0 or cell_is_contiguous(source):
         memcpy(write, read, size * source.itemsize)
-        return 0
-    for axis in range(ndim):
+        return
+    line = source.shape[last]
+    for axis in range(last):
         index[axis] = 0
-    while done < size:
-        memcpy(write, read, source.itemsize)
-        write += source.itemsize
-        done += 1
-        axis = ndim - 1
+    while True:
+        copy_line(write, read, source.strides[last], line, source.itemsize)
+        write += line * source.itemsize
+        axis = last - 1
         while axis >= 0:
             index[axis] += 1
             read += source.strides[axis]
@@ -483,6 +683,18 @@ cdef int copy_memory(Context* context, Cell* target, Cell* source) except -1 nog
             read -= source.strides[axis] * index[axis]
             index[axis] = 0
             axis -= 1
+        if axis < 0:
+            return
+
+
+cdef void raise_injected() noexcept with gil:
+    PyErr_SetString(RuntimeError, b"this instruction was asked to fail")
+
+
+cdef int copy_memory(Context* context, Cell* target, Cell* source) except -1 nogil:
+    """C order copy of any strided cell; ``target`` gets fresh memory."""
+    allocate(context, target, source.shape)
+    copy_elements(target.data, source)
     return 0
 
 
@@ -494,6 +706,11 @@ cdef int copy_cell(Machine* machine, const Instruction* at) except -1 nogil:
     return copy_memory(&machine.context, &machine.cells[at.a], source)
 
 
+cdef inline bint is_wasteful(const Cell* cell) noexcept nogil:
+    """Whether the cell looks at less than half of its buffer, which is worth a copy that lets go of the rest."""
+    return cell.buffer.capacity > 2 * <size_t>(cell_size(cell) * cell.itemsize) + WASTE
+
+
 cdef int own_cell(Machine* machine, const Instruction* at) except -1 nogil:
     """Copy the cell unless its memory is pool memory, in C order, that nobody else refers to."""
     cdef Cell* cell = &machine.cells[at.a]
@@ -503,11 +720,13 @@ cdef int own_cell(Machine* machine, const Instruction* at) except -1 nogil:
     if cell.flags & CELL_OBJECT or cell.data == <char*>cell.value:
         return 0
     if (cell.buffer != NULL and buffer_references(cell.buffer) == 1 and cell_is_contiguous(cell)
+            and cell.buffer.size_class != PLANNED
             and (cell.buffer.owner == NULL or (cell.buffer.size_class != GIVEN and owner_is_alone(cell.buffer)))
-            and cell.buffer.capacity <= 2 * <size_t>(cell_size(cell) * cell.itemsize) + WASTE):
+            and not is_wasteful(cell)):
         return 0
     fresh = cell[0]
-    fresh.buffer, fresh.data, fresh.donor = NULL, NULL, NULL
+    fresh.buffer, fresh.data = NULL, NULL
+    fresh.donor, fresh.heir, fresh.slot = NULL, NULL, NULL
     fresh.shape, fresh.strides = dimensions, dimensions + cell.ndim
     copy_memory(&machine.context, &fresh, cell)
     drop(&machine.context, cell)
@@ -526,11 +745,11 @@ cdef object result_of(Cell* cell):
     """What the user gets: memory nobody else holds is handed over, everything else is copied unless it is borrowed."""
     if cell.flags & CELL_OBJECT:
         return <object>cell.object if cell.object != NULL else None
-    if cell.buffer == NULL:
+    if cell.buffer == NULL or cell.buffer.size_class == PLANNED:
         return cell_to_result(cell)
     if cell.flags & CELL_SHOWN:
         return cell_to_view(cell)
-    if buffer_references(cell.buffer) != 1:
+    if buffer_references(cell.buffer) != 1 or (cell.buffer.owner == NULL and is_wasteful(cell)):
         return cell_to_array(cell).copy()
     if cell.buffer.owner != NULL and owner_is_alone(cell.buffer) and is_whole(cell):
         return <object>cell.buffer.owner
@@ -609,13 +828,13 @@ cdef inline bint is_unused(PyObject* array, Cell* cell) noexcept:
             and phintys_is_untouched(array, cell.typenum, cell.ndim, cell.shape) and not is_in_container(array))
 
 
-cdef object small_result(Frame frame, int index, Cell* cell, npy_intp size):
+cdef object small_result(Frame frame, int index, Cell* cell):
     """A small result. Making and freeing its array costs more than computing it does, so the array of an earlier call
     is taken again when the user has dropped it."""
     cdef PyObject* array = frame.recycled[index]
     cdef object fresh
     if is_unused(array, cell):
-        memcpy(phintys_data(array), cell.data, size)
+        copy_elements(<char*>phintys_data(array), cell)
         return <object>array
     fresh = cell_to_result(cell)
     Py_XDECREF(array)
@@ -635,8 +854,8 @@ cdef int take_results(Machine* machine, const Instruction* at) except -1 with gi
         cell = operands[index]
         size = RESULT_COPY_BYTES + 1 if cell.flags & CELL_OBJECT else cell_size(cell) * cell.itemsize
         if size <= RESULT_COPY_BYTES and not cell.flags & CELL_SHOWN and (
-                cell.buffer == NULL or cell.buffer.size_class != GIVEN) and cell_is_contiguous(cell):
-            result = small_result(frame, index, cell, size)
+                cell.buffer == NULL or cell.buffer.size_class != GIVEN):
+            result = small_result(frame, index, cell)
         elif cell.flags & CELL_LENT and (cell.buffer == NULL or cell.buffer.owner == NULL):
             result = lent_result(frame, index, cell)
         else:

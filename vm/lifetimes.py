@@ -98,5 +98,13 @@ def handed_over(program, instruction, name):
 
 
 def moments_of(program):
-    """(moment, instruction) for each instruction."""
-    return enumerate(program.instructions())
+    """(moment, instruction) for each instruction: its number, or that of the TOGETHER in front of its group."""
+    moment = together = 0
+    for position, instruction in enumerate(program.instructions()):
+        if together:
+            together -= 1
+        else:
+            moment = position
+        if OPCODES[instruction.op].name == "TOGETHER":
+            together = instruction.a
+        yield moment, instruction

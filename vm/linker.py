@@ -37,8 +37,9 @@ def link(fgraph, n_arguments, containers, updates, n_outputs, allow_gc=True, nam
         Which outputs of the graph are stored where.
     n_outputs : int
         How many leading outputs of the graph are results.
-    allow_gc : bool
-        Emit DROPs at the last use of each cell; else frames keep their buffers between calls.
+    allow_gc : bool or "plan"
+        True: emit DROPs at the last use of each cell. False: frames keep their buffers between calls. "plan": as True,
+        and PLAN lays out the temporaries in one arena.
     name : str, optional
     mutable, borrowed : collection of int
         Arguments whose memory may be overwritten, or be seen in results that are lent.
@@ -65,6 +66,8 @@ def link(fgraph, n_arguments, containers, updates, n_outputs, allow_gc=True, nam
     stored = [(position, number[id(container)]) for position, container in updates]
     lowering = Lowering(fgraph, cells, cell_of, owners)
     lowering.load(n_arguments, len(containers), [*nodes, *late])
+    if allow_gc == "plan":
+        lowering.emitter.plan()
     lower_nodes(lowering.emitter, nodes, lazy_regions(fgraph, order), lowering.lower)
     lowering.finish(late, stored, n_arguments, n_outputs, allow_gc)
     code = collect(lowering.emitter.code, cells, allow_gc)
@@ -230,6 +233,9 @@ def collect(code, cells, allow_gc):
     """
     frames = Frames(code) if any([instruction[0] == "JUMPZ" for instruction in code]) else None
     uses = _uses(code, cells) if frames is None else _uses_on_paths(code, cells, frames)
+    for cell, layout in enumerate(cells):
+        if layout.kind == "argument" and layout.typenum == OBJECT_TYPENUM and len(code) > 1:
+            uses.setdefault(cell, (0,))                 # nobody reads it, and the frame must not keep it
     dying = {}
     for cell, positions in uses.items():
         dropped = is_dropped(cells[cell], allow_gc)

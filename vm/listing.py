@@ -7,6 +7,7 @@ line; then whose memory is whose (``memory_notes.py``). What the opcodes mean is
 import os
 
 from phintys.vm.memory_notes import memory_lines, remark_on, remark_on_results
+from phintys.vm.plan import Planner
 from phintys.vm.opcodes import NOTES, OPCODES, RESULT_EMPTIES
 from phintys.vm.program import cells_of_inputs
 
@@ -52,7 +53,7 @@ def manual_lines():
 def _leaf_lines(program):
     """Cells that are not computed, without the constants that only kernels know."""
     read = set(program.pool).union(instruction.b for instruction in program.instructions()
-                                   if OPCODES[instruction.op].name == "COPY")
+                                   if OPCODES[instruction.op].name in ("COPY", "ALIAS", "JUMPZ"))
     for number, layout in enumerate(program.cells):
         if layout.kind == "constant" and number not in read:
             continue
@@ -101,10 +102,18 @@ def _describe_node(program, position, instruction):
     memory = remark_on(program, position, instruction)
     if memory:
         remarks.append(f"[{memory}]")
+    return f"{_cells(outputs)} := {node.op}({_inputs(program, node, cells)})", " ".join([*remarks, *_place(node)])
+
+
+def _place(node):
+    """Where the user made a node, as a list of no or one text."""
     where = node.outputs[0].where if node.outputs else None
-    if where:
-        remarks.append(f"{os.path.basename(where[0])}:{where[1]}")
-    return f"{_cells(outputs)} := {node.op}({_inputs(program, node, cells)})", " ".join(remarks)
+    return [f"{os.path.basename(where[0])}:{where[1]}"] if where else []
+
+
+def _title(node):
+    """A lazy node, in a few words."""
+    return " ".join([str(node.op), *_place(node)]) if node is not None else ""
 
 
 def _inputs(program, node, cells):
@@ -126,6 +135,27 @@ def _describe_copy(program, position, instruction):
     return f"C{instruction.a} := copy of C{instruction.b}", program.remarks.get(position, "")
 
 
+def _describe_alias(program, position, instruction):
+    moved = OPCODES[instruction.op].name == "MOVE"
+    return f"C{instruction.a} := C{instruction.b}", f"C{instruction.b} is empty" if moved else "one memory"
+
+
+def _describe_jump(program, position, instruction):
+    return f"to {instruction.a}", ""
+
+
+def _describe_condition(program, position, instruction):
+    return f"to {instruction.a} if C{instruction.b} is 0", _title(program.nodes[position])
+
+
+def _describe_need(program, position, instruction):
+    return f"block {instruction.b} at {instruction.a}", "once"
+
+
+def _describe_back(program, position, instruction):
+    return f"end of block {instruction.a}", ""
+
+
 def _describe_own(program, position, instruction):
     return f"C{instruction.a}", "copied if shared"
 
@@ -139,8 +169,15 @@ def _describe_result(program, position, instruction):
     return _cells(_pool_cells(program, instruction)), "; ".join([habit, *remark_on_results(program, instruction)])
 
 
+def _describe_plan(program, position, instruction):
+    return f"{len(Planner(program).cells)} cells", "by the shapes of arguments and shared values"
+
+
 _DESCRIBE = {
+    "PLAN": _describe_plan,
     "KERNEL": _describe_node, "CALL": _describe_node, "PREPARE": _describe_node, "RUN": _describe_node,
     "LOAD": _describe_load, "STORE": _describe_store,
     "COPY": _describe_copy, "OWN": _describe_own, "DROP": _describe_drop, "RESULT": _describe_result,
+    "ALIAS": _describe_alias, "MOVE": _describe_alias, "JUMP": _describe_jump, "JUMPZ": _describe_condition,
+    "NEED": _describe_need, "BACK": _describe_back,
 }

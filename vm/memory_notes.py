@@ -102,6 +102,8 @@ def _notes(program):
     for position, instruction in enumerate(program.instructions()):
         for view, source in _views(program, position, instruction):
             notes[view] = _joined(notes.get(view), f"a view of C{source}")
+        if OPCODES[instruction.op].name == "ALIAS" and program.cells[instruction.a].ndim:
+            notes[instruction.a] = _joined(notes.get(instruction.a), f"on a branch that of C{instruction.b}")
     return notes
 
 

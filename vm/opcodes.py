@@ -5,7 +5,7 @@ a node, ``S[x]`` a container (a shared variable's storage), ``P[b:b+c]`` a list 
 of the rows gives the numbers; ``setup.py`` writes them for Cython. Adding an opcode: a row here, a case in
 ``interpreter.pyx``, a line in ``emitter.py``, a golden listing in the tests.
 
-Room left for what comes: RESERVE (planned slots), SCAN and its TAP, SLOT,
+Room left for what comes: SCAN and its TAP, SLOT,
 PUT, NEXT. Overwriting needs no opcode: which cell may take whose memory is written in the cells.
 """
 from collections import namedtuple
@@ -32,6 +32,8 @@ OPCODES = (
     Opcode("BACK", "a", "the end of block a: go on behind the NEED that entered it", "", ""),
     Opcode("ALIAS", "a b", "C[a] := C[b], one buffer, two cells", "b", "a"),
     Opcode("MOVE", "a b", "C[a] := C[b], the cells' buffers change places; C[b] is empty", "b", "a"),
+    Opcode("PLAN", "", "choose the places of temporaries by the shapes of arguments and shared values", "", ""),  # (8)
+    Opcode("FAIL", "", "raise: tests put it in the place of another instruction", "", ""),
 )
 
 NOTES = (
@@ -42,6 +44,7 @@ NOTES = (
     "(5) Emptying an empty cell does nothing. Cells of rank 0 live in the cell and are never dropped.",
     "(6) An array takes its cell's memory when nobody else holds it or both sides borrow, and is a copy otherwise.",
     "(7) Blocks stand behind HALT, after those that they need themselves.",
+    "(8) From the second call with the same shapes on; a value that is larger this time gets memory of its own.",
 )
 
 NUMBER = {opcode.name: number for number, opcode in enumerate(OPCODES)}

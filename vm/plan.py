@@ -3,16 +3,18 @@
 With ``allow_gc="plan"`` the first call with some shapes of arguments and shared values takes memory from the pool, and
 shows how large its values are. From the second on they stand at fixed places of one block, the frame's arena. Only
 temporaries do: what is handed to a caller, stored in a shared variable, given to ``perform`` or made by it, or seen as
-an object has memory of its own. A value that turns out larger than planned, because its size depends on data, takes
-memory from the pool for that call. The plans of the last few shapes are remembered; frames of one function share them.
+an object has memory of its own. Temporaries whose memory results can have afterwards come from the pool too, and so
+does, for one call, a value that turns out larger than planned because its size depends on data. The plans of the last
+few shapes are remembered; frames of one function share them.
 
 This file decides; what happens at run time is in ``allocate`` (``abi.pyx``) and at the instruction PLAN.
 """
 from collections import OrderedDict, namedtuple
+from heapq import heappop, heappush
 
 from phintys.vm.lifetimes import Lifetimes
 from phintys.vm.opcodes import OPCODES
-from phintys.vm.packing import Value, lay_out
+from phintys.vm.packing import Value, lay_out, lower_bound
 
 REMEMBERED = 8                  # tuples of shapes a function remembers
 INLINE_BYTES = 16               # values up to here live in their cells
@@ -90,25 +92,59 @@ def planned(lifetimes, cells, shapes):
     """
     holder = lifetimes.holders(shapes)
     values = values_of(lifetimes, holder, shapes)
-    offsets, total = lay_out(list(values.values()))
-    place = dict(zip(values, offsets))
+    free = placeable(lifetimes, holder, values)
+    ways = [_laid_out(values, free)]
+    handed_on = _handed_on(values, free)
+    if handed_on:
+        ways.append(_laid_out(values, free - handed_on))
+    _, total, place = min(ways, key=lambda way: way[0])
     return Layout(total,
                   [place.get(holder[cell], -1) if shapes[cell] is not None else -1 for cell in cells],
-                  [values[cell].size if cell in values else 0 for cell in cells])
+                  [values[cell].size if cell in place else 0 for cell in cells])
+
+
+def _laid_out(values, chosen):
+    """(all bytes at the peak, bytes of the arena, holder → offset) when ``chosen`` holders have places."""
+    offsets, total = lay_out([values[cell] for cell in values if cell in chosen])
+    others = lower_bound([values[cell] for cell in values if cell not in chosen])
+    return total + others, total, dict(zip([cell for cell in values if cell in chosen], offsets))
+
+
+def _handed_on(values, free):
+    """Temporaries whose memory the pool can hand on to a result of their size that is made when they are gone.
+
+    If there are many, such as the layers of a network all of whose gradients are results, an arena for them would come
+    on top of the results' memory.
+    """
+    handed_on, ended = set(), {}                    # size → those that have ended, the longest lives on top
+    ending = sorted(free, key=lambda cell: values[cell].last)
+    position = 0
+    for cell in sorted(set(values) - free, key=lambda cell: values[cell].first):
+        while position < len(ending) and values[ending[position]].last < values[cell].first:
+            gone = values[ending[position]]
+            heappush(ended.setdefault(gone.size, []), (gone.first, ending[position]))
+            position += 1
+        if ended.get(values[cell].size):
+            handed_on.add(heappop(ended[values[cell].size])[1])
+    return handed_on
 
 
 def values_of(lifetimes, holder, shapes):
-    """Holder → Value, of the memory that nobody outside the program ever sees."""
-    lives, apart = {}, set()
+    """Holder → Value, of the memory that the program takes itself."""
+    program, lives = lifetimes.program, {}
     for cell, holding in holder.items():
-        if not lifetimes.is_temporary(cell):
-            apart.add(holding)
         if shapes[cell] is not None:
             first, last = lifetimes.touched[cell]
             before = lives.get(holding, (first, last))
             lives[holding] = min(before[0], first), max(before[1], last)
-    return {cell: Value(size, *lives[cell]) for cell, size in sizes_of(lifetimes.program, shapes).items()
-            if cell in lives and cell not in apart and lifetimes.is_temporary(cell) and size > INLINE_BYTES}
+    return {cell: Value(size, *lives[cell]) for cell, size in sizes_of(program, shapes).items()
+            if cell in lives and program.cells[cell].kind == "value" and size > INLINE_BYTES}
+
+
+def placeable(lifetimes, holder, values):
+    """The holders of memory that nobody outside the program ever sees."""
+    apart = {holding for cell, holding in holder.items() if not lifetimes.is_temporary(cell)}
+    return set(values) - apart
 
 
 def sizes_of(program, shapes):

@@ -5,6 +5,7 @@ cdef enum:
     SMALL_CLASSES = 64         # size classes of small blocks: multiples of 64 bytes up to 4096
     FOREIGN = -1               # memory of somebody else
     GIVEN = -2                 # the same, and it may be overwritten
+    PLANNED = -3               # a piece of a frame's arena: not the buffer's own, and never handed out
 
 cdef struct Buffer:
     char* data
@@ -12,7 +13,7 @@ cdef struct Buffer:
     long references            # changed atomically
     PyObject* owner            # who keeps foreign memory alive; NULL for pool memory
     Buffer* next               # link of a free list
-    int size_class             # FOREIGN, GIVEN; 0: large; 1..64: small; 65..112: medium
+    int size_class             # FOREIGN, GIVEN, PLANNED; 0: large; 1..64: small; 65..112: medium
 
 cdef extern from * nogil:
     """
@@ -37,9 +38,18 @@ cdef inline long buffer_references(const Buffer* buffer) noexcept nogil:
     return phintys_read(<long*>&buffer.references)
 
 cdef Buffer* buffer_acquire(size_t size) noexcept nogil          # one reference; NULL when there is no memory
+cdef Buffer* buffer_acquire_arena(size_t size) noexcept nogil    # the same; what the pool keeps makes room
 cdef Buffer* buffer_of_owner(PyObject* owner) except NULL        # foreign memory; the caller sets data and capacity
 cdef void buffer_give_back(Buffer* buffer) noexcept nogil        # nobody refers to it any more
 cdef void buffer_release(Buffer* buffer) noexcept nogil          # one reference less, and back when it was the last
+
+# Whether this allocation is to fail, as ``fail_allocation`` asked.
+cdef bint allocation_fails() noexcept nogil
+
+# What memory is filled with under `stress`, first and last.
+cdef enum:
+    FRESH = 0xCB
+    DEAD = 0xDB
 
 # `config.stress`: blocks come from the system each time, and are poisoned when nobody refers to them any more.
 cdef bint stress

@@ -61,8 +61,6 @@ cdef enum:
     MEDIUM_CLASSES = 48             # eight per doubling between the two
     PAGE = 4096
     STRESSED = 127                  # size class of blocks made under stress
-    FRESH = 0xCB                    # what they are filled with, first
-    DEAD = 0xDB                     # and last
 
 phintys_guard_pool_in_fork()
 
@@ -74,7 +72,11 @@ stress = False
 cdef size_t kept_bytes = 0
 cdef size_t pool_limit = <size_t>1 << 28
 cdef long live_buffers = 0                                      # handed out and not yet given back
+cdef long requests = 0                                          # for blocks
 cdef long misses = 0                                            # requests that went to the operating system
+cdef size_t live_bytes = 0                                      # in buffers handed out
+cdef size_t peak_bytes = 0                                      # the most that ever was, since ``reset_peak``
+cdef long fails_after = 0                                       # for tests: which allocation from now fails, if any
 
 
 cdef inline int size_class_of(size_t size) noexcept nogil:
@@ -137,14 +139,18 @@ cdef void destroy_block(Buffer* buffer) noexcept nogil:
         phintys_unmap(buffer, buffer.capacity + LARGE_OFFSET)
 
 
+cdef inline bint is_close(const Buffer* buffer, size_t size) noexcept nogil:
+    """Whether a large block fits and is at most an eighth too large."""
+    return size <= buffer.capacity <= size + (size >> 3) + PAGE
+
+
 cdef Buffer* take_large(size_t size) noexcept nogil:
     """The smallest kept large block that fits and is at most an eighth too large (under the lock)."""
     cdef Buffer** link = &free_blocks[0]
     cdef Buffer** best = NULL
     cdef Buffer* found
     while link[0] != NULL:
-        if size <= link[0].capacity <= size + (size >> 3) + PAGE and (
-                best == NULL or link[0].capacity < best[0].capacity):
+        if is_close(link[0], size) and (best == NULL or link[0].capacity < best[0].capacity):
             best = link
         link = &link[0].next
     if best == NULL:
@@ -154,11 +160,31 @@ cdef Buffer* take_large(size_t size) noexcept nogil:
     return found
 
 
+cdef bint allocation_fails() noexcept nogil:
+    global fails_after
+    if fails_after == 0:
+        return False
+    fails_after -= 1
+    return fails_after == 0
+
+
+cdef inline void count_live(size_t capacity) noexcept nogil:
+    """A block is handed out (under the lock)."""
+    global live_buffers, live_bytes, peak_bytes
+    live_buffers += 1
+    live_bytes += capacity
+    if live_bytes > peak_bytes:
+        peak_bytes = live_bytes
+
+
 cdef Buffer* buffer_acquire(size_t size) noexcept nogil:
-    global kept_bytes, live_buffers, misses
+    global kept_bytes, requests, misses
     cdef int size_class = size_class_of(size)
     cdef Buffer* buffer
+    if fails_after and allocation_fails():
+        return NULL
     phintys_lock_pool()
+    requests += 1
     if size_class:
         buffer = free_blocks[size_class]
         if buffer != NULL:
@@ -167,9 +193,9 @@ cdef Buffer* buffer_acquire(size_t size) noexcept nogil:
         buffer = take_large(size)
     if buffer != NULL:
         kept_bytes -= buffer.capacity
+        count_live(buffer.capacity)
     else:
         misses += 1
-    live_buffers += 1
     phintys_unlock_pool()
     if buffer == NULL:
         buffer = new_block(size, size_class)
@@ -177,21 +203,38 @@ cdef Buffer* buffer_acquire(size_t size) noexcept nogil:
             trim()                                  # what the pool keeps may be what is missing
             buffer = new_block(size, size_class)
         if buffer == NULL:
-            phintys_lock_pool()
-            live_buffers -= 1
-            phintys_unlock_pool()
             return NULL
+        phintys_lock_pool()
+        count_live(buffer.capacity)
+        phintys_unlock_pool()
     buffer.references = 1
     buffer.next = NULL
     return buffer
 
 
+cdef Buffer* buffer_acquire_arena(size_t size) noexcept nogil:
+    """One block for what many blocks held so far: these are returned to the system, unless one of them fits."""
+    cdef Buffer* link
+    cdef bint fits = False
+    if size > LARGE_LIMIT:
+        phintys_lock_pool()
+        link = free_blocks[0]
+        while link != NULL and not fits:
+            fits = is_close(link, size)
+            link = link.next
+        phintys_unlock_pool()
+        if not fits:
+            trim()
+    return buffer_acquire(size)
+
+
 cdef void keep_or_return(Buffer* buffer) noexcept nogil:
     """Pool memory nobody refers to: kept while the limit allows, else returned to the system."""
-    global kept_bytes, live_buffers
+    global kept_bytes, live_buffers, live_bytes
     cdef bint keep
     phintys_lock_pool()
     live_buffers -= 1
+    live_bytes -= buffer.capacity
     keep = kept_bytes + buffer.capacity <= pool_limit and not stress and buffer.size_class != STRESSED
     if keep:
         kept_bytes += buffer.capacity
@@ -229,9 +272,9 @@ cdef void release_owner(Buffer* buffer) noexcept with gil:
 
 
 cdef Buffer* buffer_of_owner(PyObject* owner) except NULL:
-    cdef Buffer* buffer = <Buffer*>malloc(sizeof(Buffer))
+    cdef Buffer* buffer = NULL if allocation_fails() else <Buffer*>malloc(sizeof(Buffer))
     if buffer == NULL:
-        raise MemoryError()
+        raise MemoryError("no memory for a buffer")
     memset(buffer, 0, sizeof(Buffer))
     buffer.references = 1
     buffer.size_class = FOREIGN
@@ -243,8 +286,10 @@ cdef Buffer* buffer_of_owner(PyObject* owner) except NULL:
 cdef void buffer_give_back(Buffer* buffer) noexcept nogil:
     if buffer.owner != NULL:
         release_owner(buffer)
-    else:
+    elif buffer.size_class != PLANNED:
         keep_or_return(buffer)
+    elif stress:
+        memset(buffer.data, DEAD, buffer.capacity)
 
 
 cdef void buffer_release(Buffer* buffer) noexcept nogil:
@@ -268,8 +313,37 @@ def set_stress(bint on):
 
 
 def pool_statistics():
-    """Bytes kept, the limit, buffers handed out, and requests that went to the system."""
-    return {"kept_bytes": kept_bytes, "limit_bytes": pool_limit, "live_buffers": live_buffers, "misses": misses}
+    """What the pool has and what it was asked for.
+
+    Returns
+    -------
+    dict
+        ``kept_bytes`` for the next request, at most ``limit_bytes``; ``live_buffers`` handed out, with ``live_bytes``,
+        and ``peak_bytes``, the most since ``reset_peak``; ``requests`` for blocks so far, of which ``misses`` went to
+        the operating system.
+    """
+    return {"kept_bytes": kept_bytes, "limit_bytes": pool_limit, "live_buffers": live_buffers, "live_bytes": live_bytes,
+            "peak_bytes": peak_bytes, "requests": requests, "misses": misses}
+
+
+def reset_peak():
+    """Let ``peak_bytes`` start again from what is handed out now."""
+    global peak_bytes
+    peak_bytes = live_bytes
+
+
+def fail_allocation(long number):
+    """Let the ``number``-th allocation from now on fail once, as if the system had no memory; 0: none.
+
+    Returns
+    -------
+    bool
+        Whether the last failure that was asked for is still to come.
+    """
+    global fails_after
+    cdef bint waiting = fails_after > 0
+    fails_after = number
+    return waiting
 
 
 def trim_pool():

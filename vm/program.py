@@ -57,7 +57,7 @@ class Program:
         Storage of shared variables, by the numbers LOAD and STORE use.
     n_arguments, n_results : int
         The first cells are the arguments.
-    allow_gc : bool
+    allow_gc : bool or "plan"
     """
 
     __slots__ = ("name", "code", "pool", "kernels", "nodes", "remarks", "cells", "containers", "n_arguments", "n_results",

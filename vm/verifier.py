@@ -1,11 +1,13 @@
 """Checks a program before it may run: the interpreter itself checks nothing.
 
-No read of an empty cell or of a value that has been overwritten, no write to an argument, a constant or a shared value
-that nobody may overwrite, every number in its range, nothing that can fail after COMMIT, HALT at the end. It knows of
-aliases only what ops declare (``view_map``, ``destroy_map``) and what the bytecode says, so it checks the linker and the
+No read of a cell that may be empty or of a value that has been overwritten, no write to an argument, a constant or a shared value
+that nobody may overwrite, every number in its range, nothing that can fail after COMMIT, HALT at the end of the main
+program, BACK at the end of each block behind it. Jumps lead forward and nest: what holds behind a branch holds on both
+paths. What a block needs is checked wherever it is entered. It knows of aliases only what ops declare (``view_map``, ``destroy_map``) and what the bytecode says, so it checks the linker and the
 in-place rewrites independently of how they decided. A violation is a bug in an op or in phintys, never the user's.
 """
-from phintys.vm.opcodes import OPCODES, RESULT_EMPTIES
+from phintys.vm.branch_checks import Branch, State, Summary
+from phintys.vm.opcodes import NUMBER, OPCODES, RESULT_EMPTIES
 from phintys.vm.program import ACCESS, INSTRUCTION_FORMAT, cells_of_inputs
 
 
@@ -14,6 +16,7 @@ class ProgramError(Exception):
 
 
 AFTER_COMMIT = frozenset(["RUN", "STORE", "DROP", "HALT"])
+ALWAYS = frozenset(["LOAD", "RESULT", "PREPARE", "COMMIT", "RUN", "STORE", "HALT"])     # in no branch and no block
 
 
 def verify(program):
@@ -27,9 +30,11 @@ class _Check:
     def __init__(self, program):
         self.program = program
         self.cells, self.pool = program.cells, program.pool
-        self.filled = [layout.kind in ("argument", "constant") for layout in self.cells]
-        self.root = list(range(len(self.cells)))    # whose memory a cell looks at
-        self.overwritten = {}                       # root → instruction that wrote over it
+        self.state = State([layout.kind in ("argument", "constant") for layout in self.cells])
+        self.blocks = {}                            # number → its Summary
+        self.needed = {}                            # cell that a block fills → the last NEED of the block
+        self.block = None                           # the Summary of the block that is walked
+        self.branches, self.range = [], (0, 0)      # those around the instruction; first and last of the main or block
         self.prepared = {}                          # operands → the instruction that prepared them
         self.promised = set()                       # cells that are computed behind COMMIT
         self.stored_cells = {}                      # container → the cell that STORE moves into it
@@ -46,21 +51,58 @@ class _Check:
         for number, _, _, a, b, _ in code:
             if number < len(OPCODES) and OPCODES[number].name == "STORE":
                 self.stored_cells[a] = b
-        for self.position, (number, flags, n, a, b, c) in enumerate(code):
+        halt = next((position for position, fields in enumerate(code) if fields[0] == NUMBER["HALT"]), None)
+        if halt is None or (halt + 1 < len(code) and code[-1][0] != NUMBER["BACK"]):
+            raise ProgramError("the program does not end with HALT, or with blocks behind it")
+        needs = {b: position for position, (number, _, _, _, b, _) in enumerate(code[:halt]) if number == NUMBER["NEED"]}
+        self._walk_blocks(code, halt + 1)
+        self.needed = {cell: needs.get(number, 0) for number, block in self.blocks.items() for cell in block.leaves}
+        self._walk(code, 0, halt)
+        if self.prepared:
+            raise ProgramError(f"prepared and never run: instructions {sorted(self.prepared.values())}")
+
+    def _walk_blocks(self, code, first):
+        """Summaries of all blocks; their instructions begin at ``first``."""
+        for position in range(first, len(code)):
+            if code[position][0] != NUMBER["BACK"]:
+                continue
+            self.block = Summary(first, position)
+            mark = self.state.mark()
+            self._walk(code, first, position)
+            self.block.leaves = {cell: self.state.root[cell] for cell in self.block.own if self.state.filled[cell]}
+            self.state.take_back(mark, first)
+            self.blocks[code[position][3]] = self.block
+            first = position + 1
+        self.block = None
+
+    def _walk(self, code, first, last):
+        """Check the instructions of the main program, or of a block."""
+        self.range = first, last
+        for self.position in range(first, last + 1):
+            number, flags, n, a, b, c = code[self.position]
             if number >= len(OPCODES):
                 self.fail(f"unknown opcode {number}")
             self.name = OPCODES[number].name
+            self._end_branches()
             if self.committed and self.name not in AFTER_COMMIT:
                 self.fail("can fail, and stands after COMMIT")
+            if self.name in ALWAYS and (self.branches or self.block is not None):
+                self.fail("stands in a branch or a block")
             if c and not 0 <= b <= b + c <= len(self.pool):
                 self.fail("its operands lie outside the pool")
             check = getattr(self, "check_" + self.name, None)
             if check is not None:
                 check(flags, n, a, b, c)
-        if self.name != "HALT":
-            raise ProgramError("the program does not end with HALT")
-        if self.prepared:
-            raise ProgramError(f"prepared and never run: instructions {sorted(self.prepared.values())}")
+        if self.branches:
+            self.fail("stands in a branch that does not end")
+
+    def _end_branches(self):
+        """Join the paths of the branches that end here."""
+        while self.branches and self.branches[-1].end == self.position:
+            branch = self.branches.pop()
+            self.state.join(branch.changes, self.state.take_back(branch.mark, branch.first))
+        if self.branches and self.branches[-1].end is None and self.branches[-1].otherwise == self.position:
+            self.fail("stands in the second part of a branch whose first part does not end with a JUMP")
 
     def _check_cells(self):
         for number, layout in enumerate(self.cells):
@@ -74,31 +116,49 @@ class _Check:
 
     # ---- reads and writes ----------------------------------------------------------------------------------------
     def read(self, cell):
+        state = self.state
         if not 0 <= cell < len(self.cells):
             self.fail(f"there is no cell C{cell}")
-        if not self.filled[cell]:
+        if self.block is not None and cell not in self.block.own:
+            self.block.reads[cell] = None           # whether it is filled is checked where the block is entered
+        elif not state.filled[cell]:
             self.fail(f"reads the empty cell C{cell} ({self.cells[cell].variable})")
-        if self.root[cell] in self.overwritten:
-            self.fail(f"reads C{cell} ({self.cells[cell].variable}), which instruction "
-                      f"{self.overwritten[self.root[cell]]} has overwritten")
+        if self._writer_of(cell) is not None:
+            self.fail(f"reads C{cell} ({self.cells[cell].variable}), which instruction {self._writer_of(cell)} has "
+                      f"overwritten")
 
     def write(self, cell):
         if not 0 <= cell < len(self.cells):
             self.fail(f"there is no cell C{cell}")
         if self.cells[cell].kind != "value":
             self.fail(f"writes to C{cell}, which is protected ({self.cells[cell].kind} {self.cells[cell].variable})")
-        self.filled[cell] = True
-        self.root[cell] = cell
+        if self.block is not None:
+            self.block.own.add(cell)
+        self._fill(cell, cell)
 
-    def overwrite(self, source, output):
-        """The value of the cell ``source`` is lost; ``output`` has its memory."""
-        root = self.root[source]
-        layout = self.cells[root]
-        allowed = {"value": True, "constant": False, "argument": layout.access == "mutable",
-                   "shared": self.name == "RUN" and self._is_stored_over(root, output)}[layout.kind]
-        if not allowed:
-            self.fail(f"overwrites C{root}, which is protected ({layout.kind} {layout.variable})")
-        self.overwritten[root] = self.position
+    def _fill(self, cell, root):
+        """The cell holds a value now, in the memory of ``root``."""
+        self.state.set("filled", cell, True)
+        self.state.set("spent", cell, False)
+        self.state.set("root", cell, root)
+        self.state.born[cell] = self.position
+
+    def overwrite(self, source, output, writer=None):
+        """The value of the cell ``source`` is lost; ``output`` has its memory, as the instruction ``writer`` wants."""
+        writer = self.position if writer is None else writer
+        memory = self.state.memory_of(source)
+        # What is written behind COMMIT takes memory only if nobody else looks at it, on whatever path.
+        for root in [self.state.root[source]] if self.name == "RUN" else self.state.members(memory):
+            if self.block is not None and root not in self.block.own:
+                self.block.overwrites.append((root, output, writer))
+                self.block.writers.add(writer)
+                continue
+            layout = self.cells[root]
+            allowed = {"value": True, "constant": False, "argument": layout.access == "mutable",
+                       "shared": self.name == "RUN" and self._is_stored_over(root, output)}[layout.kind]
+            if not allowed:
+                self.fail(f"overwrites C{root}, which is protected ({layout.kind} {layout.variable})")
+        self.state.set("overwritten", memory, writer)
 
     def _is_stored_over(self, shared, output):
         """Whether ``output`` becomes the value of the container that the cell ``shared`` was loaded from."""
@@ -111,7 +171,7 @@ class _Check:
         inputs, outputs = self.pool[b:b + n], self.pool[b + n:b + c]
         for cell in inputs:
             self.read(cell)
-        roots = {output: self.root[source] for output, source in self._of_node(inputs, outputs, "view_map")}
+        roots = {output: self.state.root[source] for output, source in self._of_node(inputs, outputs, "view_map")}
         destroyed = [pair for pair in self._of_node(inputs, outputs, "destroy_map")
                      if self.name != "PREPARE" and (self.name == "CALL" or self.cells[pair[0]].donor is not None)]
         for cell in outputs:
@@ -119,7 +179,7 @@ class _Check:
         for output, source in destroyed:
             self.overwrite(source, output)
         for output, root in roots.items():
-            self.root[output] = root
+            self.state.set("root", output, root)
 
     def _of_node(self, inputs, outputs, which):
         """(output cell, input cell) of the pairs that an op declares, as far as its instruction reads the inputs."""
@@ -172,7 +232,7 @@ class _Check:
             self.fail(f"there is no container S{b}")
         if not 0 <= a < len(self.cells) or self.cells[a].kind != "shared":
             self.fail(f"loads into C{a}, which is no shared value's")
-        self.filled[a] = True
+        self.state.set("filled", a, True)
         self.loaded[a] = b
 
     def check_COPY(self, flags, n, a, b, c):
@@ -187,7 +247,9 @@ class _Check:
         for cell in self.pool[b:b + c]:
             if self.cells[cell].kind == "constant":
                 self.fail(f"drops the constant C{cell}")
-            self.filled[cell] = False
+            self.state.set("filled", cell, False)
+            if self.needed.get(cell, 0) > self.position:
+                self.state.set("spent", cell, True)
 
     def check_RESULT(self, flags, n, a, b, c):
         for cell in self.pool[b:b + c]:
@@ -195,7 +257,15 @@ class _Check:
         if flags & RESULT_EMPTIES:
             for cell in self.pool[b:b + c]:
                 layout = self.cells[cell]
-                self.filled[cell] = self.filled[cell] and (layout.kind != "value" or layout.access in ("lent", "late"))
+                if layout.kind == "value" and layout.access not in ("lent", "late"):
+                    self.state.set("filled", cell, False)
+
+    def check_PLAN(self, flags, n, a, b, c):
+        if any([self.state.filled[number] for number, layout in enumerate(self.cells) if layout.kind == "value"]):
+            self.fail("stands behind a computation")
+
+    def check_FAIL(self, flags, n, a, b, c):
+        self.fail("is for tests")
 
     def check_COMMIT(self, flags, n, a, b, c):
         self.committed = True
@@ -207,4 +277,59 @@ class _Check:
         kind = self.cells[b].kind
         if kind not in ("value", "shared") or (kind == "shared" and self.loaded.get(b) not in self.stored_cells):
             self.fail(f"stores C{b}, which is not its own ({kind})")
-        self.filled[b] = False
+        self.state.set("filled", b, False)
+
+    # ---- branches and blocks -----------------------------------------------------------------------------------------
+    def check_ALIAS(self, flags, n, a, b, c):
+        self.read(b)
+        root = self.state.root[b]
+        self.write(a)
+        self.state.set("root", a, root)
+
+    def check_MOVE(self, flags, n, a, b, c):
+        self.check_ALIAS(flags, n, a, b, c)
+        if self.cells[b].kind != "value":
+            self.fail(f"empties C{b}, which is not its own ({self.cells[b].kind})")
+        self.state.set("filled", b, False)
+
+    def check_JUMPZ(self, flags, n, a, b, c):
+        self.read(b)
+        if self.cells[b].ndim or self.cells[b].typenum < 0:
+            self.fail(f"its condition C{b} is no number")
+        if not self.position < a <= self.range[1]:
+            self.fail(f"jumps to {a}, which is not ahead")
+        self.branches.append(Branch(self.position, a, self.state.mark()))
+
+    def check_JUMP(self, flags, n, a, b, c):
+        branch = self.branches[-1] if self.branches else None
+        if branch is None or branch.end is not None or branch.otherwise != self.position + 1:
+            self.fail("does not end the first part of a branch")
+        if not self.position < a <= self.range[1]:
+            self.fail(f"jumps to {a}, which is not ahead")
+        branch.end, branch.changes = a, self.state.take_back(branch.mark, branch.first)
+
+    def check_NEED(self, flags, n, a, b, c):
+        block, state = self.blocks.get(b), self.state
+        if block is None or block.first != a:
+            self.fail(f"there is no block {b} at {a}, or it stands in front of this one")
+        for cell in block.reads:
+            if self._writer_of(cell) not in block.writers:
+                self.read(cell)
+        for cell, output, writer in block.overwrites:
+            if self._writer_of(cell) not in block.writers:
+                self.overwrite(cell, output, writer)
+        if self.block is not None:
+            self.block.writers.update(block.writers)
+        for cell, root in block.leaves.items():
+            if self.block is not None:
+                self.block.own.add(cell)
+            if not state.spent[cell]:
+                self._fill(cell, root if root in block.own else state.root[root])
+
+    def _writer_of(self, cell):
+        """The instruction that has overwritten what a cell looks at, or None."""
+        return self.state.overwritten.get(self.state.memory_of(cell))
+
+    def check_BACK(self, flags, n, a, b, c):
+        if self.block is None or self.position != self.block.last or a in self.blocks:
+            self.fail(f"ends no block {a}")

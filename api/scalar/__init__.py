@@ -15,6 +15,7 @@ from phintys.ops.scalar import *  # noqa: F403
 from phintys.ops.scalar_op import upgrade_to_float
 from phintys.ops.tensor_type import TensorType
 from phintys.submodules import submodules
+from phintys.tensor.constructors import plural_of
 
 globals().update(submodules(__name__, {"basic": "phintys.scalar"}))
 
@@ -30,15 +31,8 @@ _TYPES = {dtype: Scalar(dtype) for dtype in ALL_DTYPES}
 globals().update(_TYPES)
 
 
-def _several(type_):
-    def several(*names):
-        if len(names) == 1:
-            return type_(names[0])
-        return [type_(name) for name in names]
-    return several
-
-
-ints, floats, complexs = _several(_TYPES["int64"]), _several(_TYPES["float64"]), _several(_TYPES["complex128"])
+ints, floats, complexs = [plural_of(name, _TYPES[dtype]) for name, dtype in (
+    ("ints", "int64"), ("floats", "float64"), ("complexs", "complex128"))]
 
 __all__ = ["Composite", "Scalar", "all_types", "as_scalar", "autocast_float", "autocast_float_as", "cast",
            "complex_dtypes", "complexs", "constant", "continuous_dtypes", "discrete_dtypes", "div_proxy",

@@ -51,7 +51,8 @@ def _constructor(rank, broadcastable):
     return construct
 
 
-def _plural(plural, construct):
+def plural_of(plural, construct):
+    """A function that makes several variables by ``construct(name)``."""
     def several(*names):
         if len(names) == 1 and isinstance(names[0], int):
             return [construct() for _ in range(names[0])]
@@ -69,11 +70,11 @@ def _make_constructors():
     made = {"tensor": tensor}
     for rank, (broadcastable, plural) in RANKS.items():
         made[rank] = _constructor(rank, broadcastable)
-        made[plural] = _plural(plural, made[rank])
+        made[plural] = plural_of(plural, made[rank])
         for letter, dtype in LETTERS.items():
             made[letter + rank] = TensorType(dtype, broadcastable)
         for letter in LETTERS_WITH_PLURAL:
-            made[letter + plural] = _plural(letter + plural, made[letter + rank])
+            made[letter + plural] = plural_of(letter + plural, made[letter + rank])
     for family, letters in FAMILIES.items():
         for rank in ("scalar", "vector", "matrix"):
             made[f"{family}_{rank}_types"] = tuple([made[letter + rank] for letter in letters])

@@ -513,3 +513,11 @@ def test_pickled_function_checks_itself():
 def test_errors_can_be_pickled():
     error = BadShape(None, 0, (2,), (3,))
     assert pickle.loads(pickle.dumps(error)).inferred == (2,)
+
+
+def test_rewrites_that_meet_cached_constants_are_in_order():
+    cube, vector = T.dtensor3("cube"), T.dvector("vector")
+    cost = T.dot(cube, vector).sum()
+    function = phintys.function([cube, vector], T.grad(cost, [cube, vector]), mode="DebugMode")
+    by_cube, by_vector = function(np.ones((2, 3, 4)), np.arange(4.0))
+    assert (by_cube == np.arange(4.0)).all() and (by_vector == 6).all()

@@ -52,8 +52,13 @@ def test_gc_is_emitted_or_not():
 def test_allow_gc_comes_from_argument_linker_and_flag():
     assert Mode("vm_nogc").allow_gc is False and Mode("vm_nogc", allow_gc=True).allow_gc is True
     assert Mode("vm").allow_gc is True
-    with phintys.change_flags(allow_gc=False):
-        assert Mode("vm").allow_gc is False
+    for choice in (False, "plan"):
+        with phintys.change_flags(allow_gc=choice):
+            assert Mode("vm").allow_gc is choice and Mode("vm_nogc").allow_gc is False
+            assert function([], phintys.shared(1) + 1).program.allow_gc is choice
+    assert Mode(allow_gc="plan").including("unsafe").clone().allow_gc == "plan"
+    with pytest.raises(ValueError, match="allow_gc is True, False, 'plan' or None, got 'all'"):
+        Mode(allow_gc="all")
 
 
 def test_flags_choose_the_default_mode():

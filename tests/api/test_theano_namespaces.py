@@ -271,3 +271,28 @@ def test_allclose():
 def test_widths():
     widths = phintys.configdefaults
     assert widths.local_bitwidth() in (32, 64) and widths.python_int_bitwidth() in (32, 64)
+
+
+@pytest.mark.parametrize("name", ["PerformLinker", "CLinker", "OpWiseCLinker", "DualLinker", "VM_Linker"])
+def test_linkers_by_hand(name):
+    linker = getattr(phintys.gof, name)
+    x, y = T.dscalars("xy")
+    fgraph = phintys.gof.FunctionGraph([x, y], [x * y + 1], clone=False)
+    assert linker().accept(fgraph).make_function()(2.0, 3.0) == 7
+    assert linker().accept(fgraph).make_function(unpack_single=False)(2.0, 3.0) == [7]
+    thunk, (first, second), (result,) = linker().accept(fgraph).make_thunk()
+    first.data, second.data = 4.0, 5.0
+    thunk()
+    assert result.data == 21 and result[0] == 21
+    assert phintys.function([x], x + 1, mode=phintys.Mode(linker()))(1.0) == 2
+
+
+def test_a_linker_takes_one_graph():
+    x = T.dscalar("x")
+    linker = phintys.gof.PerformLinker()
+    first = linker.accept(phintys.gof.FunctionGraph([x], [x + 1], clone=False))
+    second = linker.accept(phintys.gof.FunctionGraph([x], [x + 2], clone=False))
+    assert first is linker and second is not linker
+    assert first.make_function()(0.0) == 1 and second.make_function()(0.0) == 2
+    with pytest.raises(NotImplementedError, match="MonitorMode"):
+        phintys.gof.VM_Linker(callback=print)

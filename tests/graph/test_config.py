@@ -23,7 +23,8 @@ def test_names_are_unique():
 
 
 @pytest.mark.parametrize("name, value, stored", [
-    ("floatX", "32", "float32"), ("allow_gc", "0", False), ("allow_gc", "true", True), ("workers", "3", 3),
+    ("floatX", "32", "float32"), ("allow_gc", "0", False), ("allow_gc", "true", True),
+    ("allow_gc", "plan", "plan"), ("kept_frames", "0", 0), ("workers", "3", 3),
     ("pool_limit", 10, 10), ("vm.lazy", "None", None), ("unittests.rseed", "random", "random"),
     ("blas.ldflags", "-lblas -lm", "-lblas -lm"), ("cast_policy", "numpy+floatX", "numpy+floatX")])
 def test_values_are_converted(name, value, stored):
@@ -33,7 +34,8 @@ def test_values_are_converted(name, value, stored):
 
 
 @pytest.mark.parametrize("name, value", [
-    ("floatX", "float128"), ("allow_gc", "perhaps"), ("allow_gc", 2), ("workers", -1), ("workers", "many"),
+    ("floatX", "float128"), ("allow_gc", "perhaps"), ("allow_gc", 2), ("allow_gc", "Plan"),
+    ("kept_frames", -1), ("workers", -1), ("workers", "many"),
     ("workers", 1.5), ("device", "cuda"), ("mode", None), ("cxx", 3), ("int_division", "float"),
     ("compute_test_value", "on"), ("unittests.rseed", "any")])
 def test_impossible_values(name, value):

@@ -8,6 +8,7 @@ from family_cases import (COMPLEX, DTYPES, FLOATS, LAYOUTS, MODES, check_equal, 
                           variable_for, zero_strides)
 
 import phintys
+import phintys.tensor as T
 from phintys.ops.blas import (Dot, Dot22, Gemm, Gemv, Ger, dot, dot22, dot22scalar, gemm, gemv, ger, outer, tensordot)
 from phintys.ops.blas_library import blas_threads
 from phintys.ops.tensor_type import TensorType
@@ -244,3 +245,29 @@ def test_precision_of_long_sums():
     for dtype in FLOATS[1:] + COMPLEX:
         ones = numpy.ones(100003, dtype)
         check_values(dot, product, [ones, ones], modes=MODES[:1])
+
+
+SHARED_SHAPES = [(300, 70, 90), (90, 70, 300), (65, 64, 333), (1000, 700, 1), (1, 700, 1000), (257, 129, 130)]
+
+
+@pytest.mark.parametrize("shape", SHARED_SHAPES, ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+@pytest.mark.parametrize("transposed", [(False, False), (True, False), (False, True)], ids=str)
+def test_products_that_workers_share(shape, dtype, transposed):
+    rows, inner, columns = shape
+    generator = numpy.random.default_rng(0)
+
+    def operand(height, width, turned):
+        value = generator.normal(size=(width, height) if turned else (height, width)).astype(dtype)
+        return value.T if turned else value
+
+    left, right = operand(rows, inner, transposed[0]), operand(inner, columns, transposed[1])
+    start = operand(rows, columns, False)
+    x, y, z = [T.TensorType(dtype, (False, False))(name) for name in "xyz"]
+    for workers in (2, 3):
+        with phintys.config.change_flags(workers=workers):
+            function = phintys.function([x, y, z], [T.dot(x, y), z * 2 + 3 * T.dot(x, y)])
+        product, total = function(left, right, start)
+        tolerance = dict(rtol=1e-3 if dtype == "float32" else 1e-9, atol=1e-3 if dtype == "float32" else 1e-9)
+        numpy.testing.assert_allclose(product, left.dot(right), **tolerance)
+        numpy.testing.assert_allclose(total, start * 2 + 3 * left.dot(right), **tolerance)

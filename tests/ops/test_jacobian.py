@@ -244,3 +244,9 @@ def test_test_values(way):
         result = jacobian(T.exp(x) * x.sum(), x)
         expected = numpy.diag(numpy.exp(values(3)) * values(3).sum()) + numpy.exp(values(3))[:, None]
         numpy.testing.assert_allclose(result.tag.test_value, expected)
+
+
+def test_hessian_vector_product_with_the_variable_itself_as_vector():
+    x = T.dvector("x")
+    product = function([x], hessian_vector_product((x ** 3).sum(), x, x))
+    numpy.testing.assert_allclose(product(values(3)), 6 * values(3) ** 2)

@@ -61,6 +61,23 @@ def test_without_gc_nothing_is_dropped():
         HALT""")
 
 
+def test_a_plan_is_chosen_when_the_shapes_are_known():
+    s = shared("s")
+    assert listing([m], T.tanh(T.dot(T.exp(T.dot(m, s)), m)), mode="FAST_COMPILE", allow_gc="plan") == code("""
+        LOAD    C1 := S0
+        PLAN    3 cells
+        KERNEL  C2 := dot(C0, C1)
+        DROP    C1
+        KERNEL  C3 := Elemwise{exp}[(0, 0)](C2)
+        DROP    C2
+        KERNEL  C4 := dot(C3, C0)
+        DROP    C3
+        KERNEL  C5 := Elemwise{tanh}[(0, 0)](C4)
+        DROP    C4
+        RESULT  C5
+        HALT""")
+
+
 def test_a_counter_lives_in_its_cell():
     n = phintys.shared(0, "n")
     assert listing([], n, updates=[(n, n + 1)]) == code("""

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 import phintys
 import phintys.tensor as T
-from phintys import In, Mode, Out, function, shared
+from phintys import In, Out, function, shared
+from phintys.ifelse import ifelse
 from phintys.tensor import TensorType
 from phintys.vm.pool import pool_statistics
 
@@ -126,6 +127,8 @@ STEPS = [
     (lambda a, b: T.inc_subtensor(a[:, ::2], b[:, ::2]), set_columns, same(2, operands=2, dtypes=FLOAT)),
     (lambda a, b: T.inc_subtensor(a[T.arange(a.shape[0]) // 2], b), add_at, same(1, 2, operands=2)),
     (lambda a: T.cast(a, "float64"), lambda a: a.astype("float64"), [([("int64", 1)], ("float64", 1))]),
+    (lambda c, a, b: ifelse(c > 0, a, b), lambda c, a, b: a if c > 0 else b,
+     [([("float64", 0), (d, r), (d, r)], (d, r)) for d in ("float64", "int64") for r in (1, 2)]),
 ] + [(op, lambda *a, name=name: {"increment": lambda a: a + 1, "retain": lambda a: a + 1, "copies": lambda a: a * 2,
                                  "copying destroyer": lambda a: a + 1, "view": turned, "hidden view": turned
                                  }.get(name, lambda a: a)(*a), same(1, 2)) for name, op in USER.items()]
@@ -137,6 +140,7 @@ class Program:
     def __init__(self, draw, size):
         pick = lambda things: draw(st.sampled_from(things))
         self.size = size
+        self.destroys = draw(st.booleans())     # whether ops of the user overwrite what they read, arguments too
         self.arguments = [draw(st.sampled_from(KINDS)) for _ in range(draw(st.integers(0, 3)))]
         self.stored = [draw(st.sampled_from(KINDS)) for _ in range(draw(st.integers(0, 4)))]
         self.values = self.arguments + self.stored
@@ -145,7 +149,8 @@ class Program:
         self.steps = []
         for _ in range(draw(st.integers(0, 12))):
             symbolic, numeric, signatures = pick(STEPS)
-            fitting = [signature for signature in signatures if set(signature[0]) <= set(self.values)]
+            fitting = [signature for signature in signatures if set(signature[0]) <= set(self.values)
+                       and (self.destroys or not getattr(symbolic, "destroy_map", None))]
             if fitting:
                 kinds, result = pick(fitting)
                 operands = [pick([n for n, kind in enumerate(self.values) if kind == wanted]) for wanted in kinds]
@@ -159,6 +164,7 @@ class Program:
             if draw(st.integers(0, 3)):
                 self.updates[number] = pick([n for n, other in enumerate(self.values) if other == kind][::-1])
         self.access = [pick([{}, {"mutable": True}, {"borrow": True}]) for _ in self.arguments]
+        self.overwrites = [self.destroys or "mutable" in access for access in self.access]
 
     def compile(self, variables, mode):
         inputs = [TensorType(dtype, (False,) * rank)() for dtype, rank in self.arguments]
@@ -168,7 +174,7 @@ class Program:
         return function([In(variable, **access) for variable, access in zip(inputs, self.access)],
                         [Out(values[number], borrow=borrow) for number, borrow in self.outputs],
                         updates=[(variables[number], values[value]) for number, value in self.updates.items()],
-                        accept_inplace=True, on_unused_input="ignore", mode=mode)
+                        accept_inplace=self.destroys, on_unused_input="ignore", mode=mode)
 
     def evaluate(self, arguments, stored):
         """(results, new stored values, the largest number on the way)"""
@@ -248,8 +254,8 @@ class Session:
             given.append(self.array(kind, given))
         values = [np.array(value, dtype=kind[0]) for value, kind in zip(given, program.arguments)]
         results, stored, scale = program.evaluate(values, self.expected)
-        for array, access in zip(given, program.access):
-            if not access.get("mutable"):
+        for array, overwritten in zip(given, program.overwrites):
+            if not overwritten:
                 self.keep(array)
         self.kept = [(array, value) for array, value in self.kept if not self.may_change(array, given)]
         self.borrowed = []
@@ -277,8 +283,8 @@ class Session:
     def may_change(self, array, given):
         """Whether the user permits a call with these arguments to write to the array."""
         return any(np.may_share_memory(array, lent) for lent in self.borrowed) or any(
-            access.get("mutable") and isinstance(value, np.ndarray) and np.may_share_memory(array, value)
-            for value, access in zip(given, self.program.access))
+            overwritten and isinstance(value, np.ndarray) and np.may_share_memory(array, value)
+            for value, overwritten in zip(given, self.program.overwrites))
 
     def set_value(self):
         if self.variables:
@@ -338,7 +344,8 @@ LAYOUTS = ["plain", "plain", "plain", "old", "old", "old turned", "shared", "sha
            "strided", "Fortran", "broadcast", "overlapping", "swapped", "list"]
 ACTIONS = [Session.call, Session.call, Session.call, Session.set_value, Session.get_value, Session.write, Session.drop,
            Session.refused]
-MODES = [("FAST_RUN", {}), ("FAST_COMPILE", {}), ("FAST_RUN", {"allow_gc": False}), ("FAST_RUN", {"stress": True})]
+MODES = [("FAST_RUN", {}), ("FAST_COMPILE", {}), ("FAST_RUN", {"allow_gc": False}), ("FAST_RUN", {"allow_gc": "plan"}),
+         ("FAST_RUN", {"stress": True})]
 
 
 def run_session(draw):

@@ -20,6 +20,7 @@ def doubled():
     return phintys.function([x], x * 2)
 
 
+@phintys.config.change_flags(stress=False)         # which keeps nothing
 def test_freed_memory_is_kept_up_to_the_limit(empty_pool):
     f = doubled()
     f(np.zeros(200000))
@@ -39,6 +40,7 @@ def test_trim_returns_everything(empty_pool):
     np.testing.assert_array_equal(f(np.ones(5000)), np.full(5000, 2.0))
 
 
+@phintys.config.change_flags(stress=False)         # which keeps nothing
 def test_blocks_serve_requests_of_similar_size_only(empty_pool):
     f = doubled()
     f(np.zeros(1000000))
