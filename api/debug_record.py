@@ -4,6 +4,7 @@ A feature of the FunctionGraph; it changes nothing. A replaced node keeps the in
 everything that ever was in the graph can still be computed from the graph's inputs, each rewrite's old variable beside
 its new one.
 """
+from phintys.optimizer.lazy_branches import ON_ONE_PATH
 
 
 class ReplacementRecord:
@@ -16,7 +17,7 @@ class ReplacementRecord:
     nodes : dict
         All nodes ever, in the order in which they came (as keys).
     reasons : dict
-        (old variable, new variable) → name of the rewrite.
+        (old variable, new variable) → name of the rewrite, where the two have the same value in every call.
     events : list of tuple
         Each import, replacement and removal, without anything that differs between copies of a graph.
     """
@@ -43,7 +44,7 @@ class ReplacementRecord:
         """Note a replacement; one that is taken back never was."""
         if isinstance(reason, tuple) and reason[0] == "revert":
             self.reasons.pop((new, old), None)
-        else:
+        elif reason not in ON_ONE_PATH:
             self.reasons.setdefault((old, new), str(reason))
         self.events.append(("change", reason, node if isinstance(node, str) else node.op, position))
 

@@ -2,8 +2,8 @@
 
 From the shapes of all cells, as the last call left them or as they follow from given shapes, and from the lifetimes of
 the program's values. Counted are arrays that the program computes; arguments, shared values that are only read,
-constants, numbers that live in their cells, scratch memory and the rounding of the pool are not. It is arithmetic on the
-program: nothing is run.
+constants, numbers that live in their cells, scratch memory and the rounding of the pool are not. It is arithmetic on
+the program: nothing is run.
 """
 from collections import namedtuple
 
@@ -22,6 +22,7 @@ Figures = namedtuple("Figures", "peak kept")
 MODES = (True, False, "plan")
 COLOURS = {"temporary": "tab:blue", "result": "tab:orange", "update": "tab:green", "other": "tab:gray"}
 LISTED = 20                     # pieces in the table
+LABELLED = 60                   # pieces that have room for a name in a picture
 
 
 def report_of(function, shapes=None):
@@ -151,7 +152,7 @@ class MemoryReport:
         lines += [f"  C{piece.cell:<6} {_text(piece.bytes):>12}  {f'{piece.first}-{piece.last}':<12}  {piece.use:<9}  "
                   + ", ".join([self._name(cell) for cell in piece.cells]) for piece in self.pieces[:LISTED]]
         if len(self.pieces) > LISTED:
-            lines.append(f"  ... {len(self.pieces) - LISTED} smaller ones")
+            lines.append(f"  ... {len(self.pieces) - LISTED} more")
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -187,14 +188,15 @@ class MemoryReport:
                             left=[piece.first - 0.5 for _, piece in places], color=colour, label=use)
         target.set_xlabel("instruction")
         target.set_ylabel("piece of memory")
-        target.set_yticks(range(len(shown)), [f"C{piece.cell}" for piece in shown])
+        if len(shown) <= LABELLED:
+            target.set_yticks(range(len(shown)), [f"C{piece.cell}" for piece in shown])
         target.invert_yaxis()
         curve = target.twinx()
         curve.plot([bytes_ / 2 ** 20 for bytes_ in self.alive()], color="black", label="alive")
         curve.set_ylabel("MiB alive")
         curve.set_ylim(bottom=0)
         if shown:
-            target.legend(loc="lower right")
+            target.legend(loc="lower left")
         target.set_title(f"{self.name or 'a function'}: {_text(self.lower_bound)} at once")
         return target
 

@@ -23,7 +23,7 @@ class ProgramView:
         One-element lists: what the last call of this object computed.
     nodes : list of Apply
         In the order in which they run.
-    allow_gc : bool
+    allow_gc : bool or "plan"
     """
 
     need_update_inputs = False

@@ -32,6 +32,9 @@ class Op(Properties):
         The one of ``__props__`` that is True for that variant.
     cannot_fail : bool
         One native kernel does all the work, and once its ``prepare`` has succeeded nothing can go wrong.
+    runs_alone : bool
+        The kernel's ``prepare`` can answer ``RUNS_ALONE``, and its ``run`` cannot fail: nodes that do not depend on each
+        other may run side by side.
     first_examined : int or None
         From this input on ``prepare`` looks at values and not only at shapes, as it does at indices. What computes such
         an input never runs behind COMMIT, where it would be too late.
@@ -54,7 +57,7 @@ class Op(Properties):
     destroy_map = {}
     can_overwrite = {}
     inplace_property = "inplace"
-    cannot_fail = reads_before_writing = explains_errors = False
+    cannot_fail = reads_before_writing = explains_errors = runs_alone = False
     first_examined = None
     destroyhandler_tolerate_same = destroyhandler_tolerate_aliased = ()
     default_output = None

@@ -26,6 +26,7 @@ BLAS_DTYPES = frozenset({"float32", "float64", "complex64", "complex128"})
 class BlasOp(Op):
     """What the ops of this file share: checks of their operands."""
 
+    runs_alone = True
     ranks = ()                         # of the operands; 0 for alpha and beta, which are cast to the others' dtype
     E_rank = "the operands have the wrong number of dimensions"
     E_z_uniq = "argument z aliased to x or y"

@@ -16,7 +16,7 @@ from phintys.ops.blas_library cimport (BlasFunctions, DoubleDotFunction, FloatDo
                                        enter_single_thread, leave_single_thread, wanted_threads)
 from phintys.ops.integers cimport shape_of
 from phintys.ops.strided_copy cimport copy_strided
-from phintys.vm.abi cimport Cell, Context, Kernel, allocate, parallel, scratch
+from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, parallel, scratch
 
 cnp.import_array()
 
@@ -57,7 +57,11 @@ cdef double SMALL_MATRIX = 125
 cdef double PIECE_MATRIX = 6e5
 cdef double PIECE_VECTOR = 1e5
 # Pieces begin at multiples of so many rows or columns, where BLAS's inner loops begin.
-cdef npy_intp PIECE_STEP = 16
+cdef npy_intp PIECE_STEP = 8
+# Multiplications from which a product is worth a worker beside others; up to THREADED several of them gain more by that
+# than by being shared one after the other.
+cdef double ALONE_MATRIX = 9e5
+cdef double ALONE_VECTOR = 1e5
 # Multiplications from which a product that no workers share is left to BLAS's threads.
 cdef double THREADED = 4e6
 # Up to here OpenBLAS itself uses one thread, and its setting is left alone.
@@ -91,6 +95,7 @@ cdef struct Settled:
     Layout x_layout, y_layout
     int x_leading, y_leading, itemsize
     bint by_rows                   # workers share the rows of the result, else its columns
+    npy_intp length, piece         # how many there are, and how many are done at once
 
 
 cdef class ProductKernel(Kernel):
@@ -200,13 +205,15 @@ cdef class ProductKernel(Kernel):
         allocate(context, cells.out, shape)
         work = <double>product.m * <double>product.n * <double>product.k
         if self.path(&product) == LOOPS:
-            return work > LONG_VECTOR
+            return RUNS_ALONE if work > ALONE_VECTOR else work > LONG_VECTOR
         if product.m > INT_MAX or product.n > INT_MAX or product.k > INT_MAX:
             fail_long(cells.x, cells.y)
         copies = self.copied_bytes(&product)
         if copies:
             scratch(context, copies)
-        return work > (LONG_VECTOR if product.m == 1 or product.n == 1 else LONG_MATRIX)
+        if product.m == 1 or product.n == 1:
+            return RUNS_ALONE if ALONE_VECTOR < work < THREADED else work > LONG_VECTOR
+        return RUNS_ALONE if ALONE_MATRIX < work < THREADED else work > LONG_MATRIX
 
     cdef int check_start(self, Operands* cells, const npy_intp* shape) except -1 nogil:
         """z has the shape of the product, or length 1 where it is repeated."""
@@ -291,14 +298,16 @@ cdef class ProductKernel(Kernel):
             leave_single_thread()
 
     cdef void share_out(self, Context* context, Settled* settled, double work, double piece) noexcept nogil:
-        """Let the workers do the longer side of the result in pieces: two for each, for the slowest to be waited for
-        half as long, but not too small."""
-        cdef npy_intp length, grain
+        """Let the workers do the longer side of the result in pieces."""
+        cdef npy_intp length, whole, half
         settled.by_rows = settled.product.m >= settled.product.n
         length = settled.product.m if settled.by_rows else settled.product.n
-        grain = max(length // (2 * context.workers), <npy_intp>(length * (piece / work)))
-        grain = (grain + PIECE_STEP - 1) // PIECE_STEP * PIECE_STEP
-        parallel(context, run_part, settled, length, grain)
+        whole, half = piece_of(length, context.workers), piece_of(length, 2 * context.workers)
+        # Two pieces for each worker, so that one that came late is waited for half as long, if they come out even.
+        if work < 4 * context.workers * piece or 16 * (2 * half - whole) > whole:
+            half = whole
+        settled.length, settled.piece = length, half
+        parallel(context, run_part, settled, (length + half - 1) // half, 1)
 
     cdef void run_piece(self, Settled* settled) noexcept nogil:
         cdef Product* product = &settled.product
@@ -371,9 +380,15 @@ cdef class ProductKernel(Kernel):
         return <void*>product.beta if product.beta != NULL else <void*>self.zero
 
 
+cdef inline npy_intp piece_of(npy_intp length, npy_intp count) noexcept nogil:
+    """The length of ``count`` pieces that begin where BLAS's inner loops begin."""
+    return ((length + count - 1) // count + PIECE_STEP - 1) // PIECE_STEP * PIECE_STEP
+
+
 cdef void run_part(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
-    """Rows or columns [start, stop) of a product."""
+    """Pieces [start, stop) of the rows or columns of a product."""
     cdef Settled part = (<Settled*>argument)[0]
+    start, stop = start * part.piece, min(stop * part.piece, part.length)
     if part.by_rows:
         part.product.m = stop - start
         part.product.x += start * part.product.xs0

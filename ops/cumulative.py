@@ -32,6 +32,7 @@ class CumOp(Op):
         For another mode; from ``make_node``, for an axis that does not exist.
     """
 
+    runs_alone = True
     __props__ = ("axis", "mode")
 
     def __init__(self, axis=None, mode="add"):

@@ -14,7 +14,7 @@ import numpy
 from phintys.ops.loops import TYPES
 from phintys.ops.loops cimport Loop, find_loop
 from phintys.ops.strided_copy cimport copy_strided
-from phintys.vm.abi cimport Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, scratch, share
+from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, scratch, share
 
 cdef extern from "cumulative_loops.h" nogil:
     ctypedef void (*phintys_running)(const char* source, npy_intp stride, npy_intp next_source, char* target,
@@ -54,7 +54,7 @@ cdef class CumulativeKernel(Kernel):
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef npy_intp size = cell_size(operands[0])
         allocate(context, operands[1], &size if self.axis < 0 else operands[0].shape)
-        return size >= LONG_ELEMENTS
+        return RUNS_ALONE if size >= LONG_ELEMENTS else 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Cell* source = operands[0]

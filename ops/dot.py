@@ -21,6 +21,7 @@ _output_types = {}      # (key of x's type, key of y's type) → type of the pro
 class Dot(Op):
     """The matrix product of two inputs of one or two dimensions each."""
 
+    runs_alone = True
     __props__ = ()
 
     def make_node(self, *inputs):

@@ -88,6 +88,7 @@ class Join(Op):
         For an axis below ``-ndim``.
     """
 
+    runs_alone = True
     __props__ = ("view",)
 
     def __init__(self, view=-1):

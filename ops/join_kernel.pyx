@@ -11,7 +11,7 @@ from numpy.exceptions import AxisError
 from phintys.ops.integers cimport integer_at, shape_of
 from phintys.ops.loops cimport Loop, LoopFunction, find_loop
 from phintys.ops.strided_copy cimport copy_strided
-from phintys.vm.abi cimport Cell, Context, Kernel, allocate, cell_size, share
+from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, share
 
 cdef enum:
     MAX_RANK = 64
@@ -86,7 +86,7 @@ cdef class JoinKernel(Kernel):
             memcpy(result.strides, seen.strides, rank * sizeof(npy_intp))
             return 0
         allocate(context, result, shape)
-        return cell_size(result) * result.itemsize >= LONG_BYTES
+        return RUNS_ALONE if cell_size(result) * result.itemsize >= LONG_BYTES else 0
 
     cdef inline bint is_view(self, Cell** arrays, npy_intp axis) noexcept nogil:
         """Whether the result is one of the arrays."""

@@ -15,6 +15,7 @@ from phintys.ops.ifelse import IfElse
 from phintys.optimizer.database import FAST_RUN, Rewrite
 from phintys.optimizer.values import key
 
+ON_ONE_PATH = frozenset(["cond_merge_nested"])     # what they replace has the same value only where it is needed
 LARGE_GRAPH = 500              # nodes, from which on it is not worth a step to look at numbers instead of copying them
 
 

@@ -19,6 +19,7 @@ from phintys.vm.pool cimport SMALL_CLASSES, Buffer
 cdef enum:
     ABI_VERSION = 3            # bumped whenever a struct or a signature below changes
     INLINE_BYTES = 16          # one complex128
+    RUNS_ALONE = 2             # `prepare` answers: worth leaving the GIL, and worth a worker: `run` uses one thread
     RESULT_COPY_BYTES = 1024   # results up to here are copied into NumPy's own memory, which has less to set up
 
 cdef enum CellFlag:
@@ -59,7 +60,8 @@ ctypedef void (*Task)(void* argument, int worker, npy_intp start, npy_intp stop)
 cdef class Kernel:
     cdef public bint may_fail  # `run` can answer -1; such kernels stay out of commits
     # Validate shapes, allocate outputs and scratch. Operands are inputs, then outputs. May raise (take the GIL to do
-    # so). Answers 1 when `run` is long enough to be worth leaving the GIL (about 20 microseconds), else 0.
+    # so). Answers 1 when `run` is long enough to be worth leaving the GIL (about 20 microseconds), RUNS_ALONE when it
+    # is and another kernel may use the other processors meanwhile, else 0.
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil
     # Compute. Cannot fail (answers 0) unless `may_fail`. Of scratch memory only the size is kept since `prepare`.
     cdef int run(self, Context* context, Cell** operands) noexcept nogil

@@ -1,7 +1,8 @@
 """Cells, contexts and kernels: the body of the contract in ``abi.pxd``.
 
 Memory comes from ``pool.pyx``. Blocks up to 4096 bytes are kept by the frame that freed them, so that programs over
-small arrays take no lock.
+small arrays take no lock. ``allocate`` looks in this order: the donor's memory, the cell's own of an earlier call, its
+heir's, the slot that a plan gives it, the frame's blocks, the pool.
 """
 cimport cython
 cimport numpy as cnp

@@ -10,7 +10,8 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject, PyTypeObject
 from libc.stdlib cimport free, malloc
 from numpy cimport npy_intp
 
-from phintys.vm.abi cimport CELL_OBJECT, Cell, buffer_behind, cell_give_array, cell_hold_array, drop, overlap, span_of_cell
+from phintys.vm.abi cimport (
+    CELL_OBJECT, Cell, buffer_behind, cell_give_array, cell_hold_array, drop, overlap, span_of_cell)
 from phintys.vm.claims cimport changes_in_progress, claim, give_up, wait_until_whole
 from phintys.vm.container cimport is_held_by_another
 from phintys.vm.interpreter cimport (
@@ -25,6 +26,7 @@ from phintys.graph.config import config
 from phintys.vm.pool import set_pool_limit, set_stress
 from phintys.vm.listing import listing
 from phintys.vm.opcodes import OPCODES
+from phintys.vm.worker_count import usable_workers
 from phintys.vm.runtime_error import argument_error, explained
 
 cnp.import_array()
@@ -203,7 +205,11 @@ cdef class Callable:
             raise IndexError(f"instruction {position} cannot fail: those are 0 to {len(names) - 1} without "
                              f"{safe.start} to {safe.stop - 1}")
         for index, instruction in enumerate(instructions):
-            self.code.instructions[index].op = OP_FAIL if index == position else instruction.op
+            self.code.instructions[index].op = instruction.op
+            if index == position:
+                self.code.instructions[index].op = OP_FAIL
+            elif position is not None and names[index] == "TOGETHER":
+                self.code.instructions[index].op = OP_DROP              # of nothing: the group runs one after the other
 
     def explain(self):
         """The program's listing, as text; see ``docs/guide.md``."""
@@ -566,17 +572,6 @@ cdef list operands_of(Frame frame, int position):
             described.append((tuple([cell.shape[axis] for axis in range(cell.ndim)]),
                               tuple([cell.strides[axis] for axis in range(cell.ndim)])))
     return described
-
-
-cdef int usable_workers() except -1:
-    """How many threads a call may use: the flag, or what the process may run on."""
-    import os
-    wanted = config.workers
-    if wanted > 0:
-        return wanted
-    limit = os.environ.get("OMP_NUM_THREADS", "")
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(cores, int(limit)) if limit.isdigit() and int(limit) > 0 else cores
 
 
 def enable_vectorcall(type cls):

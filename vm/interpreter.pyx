@@ -18,11 +18,11 @@ from phintys.vm.abi cimport (
     cell_hold_array, cell_init, cell_is_contiguous, cell_size, cell_to_array, cell_to_result, cell_to_view,
     context_clear, context_init, drop, overlap, owner_is_alone, share, span_of_cell)
 from phintys.vm.claims cimport Claim, begin_change, end_change
+from phintys.vm.group cimport Group, leave_group, prepare_member, run_group
 from phintys.vm.container cimport Container, copy_object, is_held_by_another
 from phintys.vm cimport pool
-from phintys.vm.pool cimport GIVEN, Buffer, buffer_references, buffer_release
-
-from phintys.vm.pool cimport PLANNED, SMALL_CLASSES, Buffer, buffer_acquire_arena
+from phintys.vm.pool cimport (
+    GIVEN, PLANNED, SMALL_CLASSES, Buffer, buffer_acquire_arena, buffer_references, buffer_release)
 
 from phintys.vm.plan import Planner
 
@@ -214,7 +214,10 @@ cdef class Frame:
         """Where buffers stay between calls: they are lent, or all are kept. There the next call starts from."""
         cdef int index, last
         cdef list cells = self.code.program.cells
-        cdef set overwritten = {layout.donor for layout in cells}
+        cdef set overwritten
+        if self.code.program.allow_gc is not False and not self.code.lent:
+            return 0
+        overwritten = {layout.donor for layout in cells}
         for last in range(self.code.n_cells):
             if last in overwritten or not (self.code.program.allow_gc is False or cells[last].access == "lent"):
                 continue
@@ -571,6 +574,9 @@ cdef int execute(Machine* machine) noexcept nogil:
                 drop(context, operands[index])
         elif at.op == OP_LOAD:
             (<Container>machine.containers[at.b]).load(context, &machine.cells[at.a])
+        elif at.op == OP_TOGETHER:
+            if run_together(machine, &at) < 0:
+                break
         elif at.op == OP_CALL:
             take_gil(machine)
             if call_step(machine, at) < 0:
@@ -640,6 +646,27 @@ cdef int execute(Machine* machine) noexcept nogil:
 
 
 # ---- instructions that need more than a line -------------------------------------------------------------------------
+cdef int run_together(Machine* machine, const Instruction** place) noexcept nogil:
+    """Run the group behind TOGETHER; ``place`` moves to its last instruction, or to the one that failed."""
+    cdef Group group
+    cdef int index, worth, count = place[0].a
+    cdef bint is_long = False
+    group.context, group.count = &machine.context, 0
+    for index in range(count):
+        place[0] += 1
+        worth = prepare_member(&group, machine.kernels[place[0].a], machine.operands + place[0].b)
+        if worth < 0:
+            leave_group(&group)
+            return -1
+        is_long |= worth != 0
+    if is_long and leave_gil(machine) < 0:
+        leave_group(&group)
+        return -1
+    run_group(&group)
+    leave_group(&group)
+    return 0
+
+
 cdef void raise_failure(Machine* machine) noexcept with gil:
     """Turn a ``may_fail`` kernel's reason into the exception."""
     cdef const char* reason = machine.context.failure

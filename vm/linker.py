@@ -17,7 +17,9 @@ from phintys.vm.opcodes import NUMBER, RESULT_EMPTIES
 from phintys.vm.ownership import Ownership
 from phintys.vm.program import INSTRUCTION_FORMAT, CellLayout, Program
 from phintys.vm.schedule import schedule
+from phintys.vm.side_by_side import side_by_side
 from phintys.vm.verifier import ProgramError, verify
+from phintys.vm.worker_count import usable_workers
 
 OBJECT_TYPENUM = -1        # the layout of a cell that holds a Python object
 
@@ -70,7 +72,10 @@ def link(fgraph, n_arguments, containers, updates, n_outputs, allow_gc=True, nam
         lowering.emitter.plan()
     lower_nodes(lowering.emitter, nodes, lazy_regions(fgraph, order), lowering.lower)
     lowering.finish(late, stored, n_arguments, n_outputs, allow_gc)
-    code = collect(lowering.emitter.code, cells, allow_gc)
+    code = lowering.emitter.code
+    if usable_workers() > 1:
+        code = side_by_side(code, cells)
+    code = collect(code, cells, allow_gc)
     program = assemble(code, lowering.emitter.kernels, cells, storage, n_arguments, n_outputs, allow_gc, name)
     verify(program)
     return program
@@ -244,6 +249,7 @@ def collect(code, cells, allow_gc):
                 dying.setdefault(position, []).append(cell)
     if not dying:
         return code
+    _postpone(code, dying)
     collected = []
     for position, instruction in enumerate(code):
         dead = sorted(dying.get(position, ()))
@@ -257,6 +263,17 @@ def collect(code, cells, allow_gc):
         if dead:
             collected.append(("DROP", 0, 0, 0, 0, sorted(dead), None, ""))
     return collected
+
+
+def _postpone(code, dying):
+    """What is used last inside a group is dropped behind it."""
+    for position, instruction in enumerate(code):
+        if instruction[0] == "TOGETHER":
+            last = position + instruction[3]
+            for member in range(position + 1, last):
+                dying.setdefault(last, []).extend(dying.pop(member, ()))
+            if not dying.get(last):
+                dying.pop(last, None)
 
 
 def _uses(code, cells):
@@ -305,9 +322,12 @@ def is_dropped(layout, allow_gc):
 
 
 def is_view(variable):
-    """Whether a node made the variable as a view of its input."""
+    """Whether a node made the variable as a view of its input; a number that is one of several was copied."""
     node = variable.owner
-    return node is not None and bool(node.op.view_map) and node.outputs.index(variable) in node.op.view_map
+    if node is None or not node.op.view_map:
+        return False
+    positions = node.op.view_map.get(node.outputs.index(variable), ())
+    return len(positions) == 1 or (len(positions) > 1 and getattr(variable.type, "ndim", None) != 0)
 
 
 def assemble(code, kernels, cells, containers, n_arguments, n_results, allow_gc, name):

@@ -7,8 +7,8 @@ line; then whose memory is whose (``memory_notes.py``). What the opcodes mean is
 import os
 
 from phintys.vm.memory_notes import memory_lines, remark_on, remark_on_results
-from phintys.vm.plan import Planner
 from phintys.vm.opcodes import NOTES, OPCODES, RESULT_EMPTIES
+from phintys.vm.plan import Planner
 from phintys.vm.program import cells_of_inputs
 
 CONSTANT_WIDTH = 40
@@ -173,7 +173,12 @@ def _describe_plan(program, position, instruction):
     return f"{len(Planner(program).cells)} cells", "by the shapes of arguments and shared values"
 
 
+def _describe_together(program, position, instruction):
+    return f"the next {instruction.a}", "side by side if that pays"
+
+
 _DESCRIBE = {
+    "TOGETHER": _describe_together,
     "PLAN": _describe_plan,
     "KERNEL": _describe_node, "CALL": _describe_node, "PREPARE": _describe_node, "RUN": _describe_node,
     "LOAD": _describe_load, "STORE": _describe_store,

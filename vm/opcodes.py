@@ -17,6 +17,7 @@ OPCODES = (
     Opcode("HALT", "", "return", "", ""),
     Opcode("LOAD", "a b", "C[a] := S[b], one buffer, pinned for the call", "", "a"),
     Opcode("KERNEL", "a b c", "run kernel K[a] on C[P[b:b+c]]: inputs, then outputs", "P", "P"),     # (1) (2)
+    Opcode("TOGETHER", "a", "the next a KERNELs are independent: workers run them side by side if that pays", "", ""),
     Opcode("CALL", "a b c", "run N[a].op.perform under the GIL on C[P[b:b+c]]", "P", "P"),          # (1) (3)
     Opcode("COPY", "a b", "C[a] := C[b] in memory of its own, in C order", "b", "a"),
     Opcode("OWN", "a", "C[a] is copied unless its memory is its own alone", "a", "a"),               # (4)

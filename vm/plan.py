@@ -68,11 +68,12 @@ class Planner:
 
     def largest(self):
         """The size of the largest arena that a plan needs."""
-        return max([known.total for known in self._known.values() if isinstance(known, Layout)], default=0)
+        return max([known.total for known in list(self._known.values()) if isinstance(known, Layout)], default=0)
 
     def _remember(self, key, known):
+        """Each step is whole, because frames of several threads may come here in turn."""
+        self._known.pop(key, None)
         self._known[key] = known
-        self._known.move_to_end(key)
         if len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
 

@@ -3,8 +3,8 @@
 It keeps freed blocks for the next request, because the kernel charges more for fresh pages than arithmetic costs (8 MB:
 3.3 ms of page faults around 0.5 ms of work). Blocks up to 4096 bytes have 64-byte size classes; up to 256 KiB there are
 eight classes a doubling; above, blocks are whole pages mapped one by one and found by best fit. What the pool keeps is
-bounded by ``set_pool_limit``. It knows neither cells nor programs; frames keep small blocks for themselves, see
-``abi.pyx``.
+bounded by ``set_pool_limit``. A frame's arena is one block, whose pieces (PLANNED) the frame hands out itself. The pool
+knows neither cells nor programs; frames keep small blocks for themselves, see ``abi.pyx``.
 
 Under ``set_stress(True)`` nothing is kept: every block comes from ``malloc`` and goes back filled with poison, so that
 tests, and tools that watch ``malloc``, see each use of memory that nobody holds any more.

@@ -2,9 +2,9 @@
 
 Only kernels that use one thread themselves are worth it; their ops say so by ``runs_alone``. Others use the workers from
 inside. Whether a group is really run by several workers is decided at each call, when sizes are known: see TOGETHER in
-``interpreter.pyx``. A kernel is moved forward past others only when it shares no memory with them but what all read, so
-the result is the same in any order; besides kernels only views are moved, which others wait for. Everything is linear
-in the length of the code.
+``interpreter.pyx``. A kernel is moved forward past others, and what it waits for past it, only when they share no
+memory but what all read, so the result is the same in any order. Nothing is moved far: the schedule was made to hold
+little memory. Everything is linear in the length of the code.
 """
 
 WINDOW = 32                     # how many instructions a kernel is moved past at most
@@ -35,10 +35,10 @@ def side_by_side(code, cells, straight=("KERNEL", "CALL", "COPY")):
         if position in taken:
             continue
         if is_candidate(instruction):
-            members, views = followers(code, position, happening, straight, taken)
+            members, before = followers(code, position, happening, straight, taken)
             if members:
-                taken.update(members, views)
-                grouped.extend([code[view] for view in views])
+                taken.update(members, before)
+                grouped.extend([code[earlier] for earlier in before])
                 grouped.append(("TOGETHER", 0, 0, len(members) + 1, 0, (), None, "if that pays"))
                 grouped.extend([code[member] for member in [position, *members]])
                 continue
@@ -51,16 +51,11 @@ def is_candidate(instruction):
     return instruction[0] == "KERNEL" and instruction[6] is not None and instruction[6].op.runs_alone
 
 
-def is_view(instruction):
-    """Whether an instruction only makes views."""
-    return instruction[0] == "KERNEL" and instruction[6] is not None and bool(instruction[6].op.view_map)
-
-
 def followers(code, first, happening, straight, taken):
-    """(positions of kernels behind ``first`` that may run beside it, positions of views to make before)."""
+    """(positions of kernels behind ``first`` that may run beside it, positions of kernels to run before)."""
     read, written = map(set, happening[first])
     passed_read, passed_written = set(), set()
-    members, views = [], []
+    members, before = [], []
     for position in range(first + 1, min(first + 1 + WINDOW, len(code))):
         instruction = code[position]
         if position in taken:
@@ -74,12 +69,12 @@ def followers(code, first, happening, straight, taken):
             members.append(position)
             read |= reads
             written |= writes
-        elif is_free and is_view(instruction):
-            views.append(position)
+        elif is_free and instruction[0] == "KERNEL":
+            before.append(position)
         else:
             passed_read |= reads
             passed_written |= writes
-    return members, [view for view in views if members and view < members[-1]]
+    return members, [position for position in before if members and position < members[-1]]
 
 
 def effects_of(code, cells):

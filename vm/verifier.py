@@ -198,6 +198,24 @@ class _Check:
             self.fail(f"there is no kernel K{a}")
         self._compute(n, b, c)
 
+    def check_TOGETHER(self, flags, n, a, b, c):
+        group = self.program.instructions()[self.position + 1:self.position + 1 + a]
+        if a < 2 or len(group) < a or any([OPCODES[member.op].name != "KERNEL" for member in group]):
+            self.fail(f"is not followed by {a} kernels")
+        written, read = set(), set()
+        for member in group:
+            if self.program.kernels[member.a].may_fail:
+                self.fail(f"K{member.a} may fail in the midst of others")
+            inputs = self.pool[member.b:member.b + member.n]
+            outputs = self.pool[member.b + member.n:member.b + member.c]
+            reads = {self.state.root[cell] for cell in inputs}.union(inputs)
+            writes = set(outputs).union([self.state.root[self.cells[cell].donor] for cell in outputs
+                                         if self.cells[cell].donor is not None])
+            if not written.isdisjoint(reads | writes) or not read.isdisjoint(writes):
+                self.fail("kernels of the group depend on each other")
+            read |= reads
+            written |= writes
+
     def check_CALL(self, flags, n, a, b, c):
         if not 0 <= a < len(self.program.nodes) or self.program.nodes[a] is None:
             self.fail(f"there is no node N{a}")

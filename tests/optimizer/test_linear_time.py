@@ -6,8 +6,9 @@ from optimized_graphs import FAST_RUN, variable
 
 from phintys.graph.function_graph import FunctionGraph
 from phintys.graph.gradient import grad
+from phintys.ops.ifelse import ifelse
 from phintys.ops.products import dot
-from phintys.ops.scalar import add, clip, exp, log, sigmoid, switch, tanh
+from phintys.ops.scalar import add, clip, exp, gt, log, sigmoid, switch, tanh
 from phintys.optimizer.pipeline import optimize
 
 x, y, w, s, m = (variable("d1", "x"), variable("d1", "y"), variable("d1", "w"), variable("d0", "s"),
@@ -79,6 +80,8 @@ CASES.update({
     "partial products": partial_results(lambda value, number: value * tanh(x + number)),
     "partial sums": partial_results(lambda value, number: value + sigmoid(x + number)),
     "products and sums with many readers": read_by_many,
+    "branches in each other": chain(lambda value, number: ifelse(gt(s, number), exp(x) * number, tanh(value))),
+    "branches behind each other": chain(lambda value, number: tanh(ifelse(gt(s, number), value * 2, value + number))),
     "one sum of many products": lambda length: add(*[dot(m, x + number) for number in range(length)]),
 })
 

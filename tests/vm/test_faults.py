@@ -1,7 +1,7 @@
 """Faults: each allocation in turn fails, each instruction in turn fails, a long call is interrupted.
 
-What must follow is the same each time: an exception, no buffer that nobody gives back, shared variables as they were, and
-a function that computes the right values when it is called again.
+What must follow is the same each time: an exception, no buffer that nobody gives back, shared variables as they were,
+and a function that computes the right values when it is called again.
 """
 import gc
 import signal

@@ -10,6 +10,7 @@ import phintys
 import phintys.tensor as T
 from phintys.ifelse import ifelse
 from phintys.vm.colours import colour_of_values, colours_of
+from phintys.vm.opcodes import OPCODES
 from phintys.vm.packing import Value, aligned, lay_out, lower_bound
 from phintys.vm.plan import REMEMBERED, Planner, planned, values_of
 from phintys.vm.pool import pool_statistics
@@ -274,6 +275,27 @@ def test_lazy_branches(stress):
                 np.testing.assert_allclose(got, wanted, rtol=1e-10)
 
 
+def test_what_runs_side_by_side_shares_no_memory(stress):
+    x = T.matrix("x")
+    parts = [T.cumsum(T.cumsum(x * (number + 1), axis=0), axis=1)[::-1] for number in range(4)]
+    with phintys.change_flags(workers=2):
+        function, expected = [phintys.function([x], [part.max() for part in parts] + [sum(parts).sum(axis=0)],
+                                               mode=phintys.Mode(allow_gc=allow_gc)) for allow_gc in ("plan", True)]
+    lifetimes = Planner(function.program).lifetimes
+    instructions = function.program.instructions()
+    groups = [position for position, instruction in enumerate(instructions)
+              if OPCODES[instruction.op].name == "TOGETHER"]
+    assert groups
+    for position in groups:
+        for member in instructions[position + 1:position + 1 + instructions[position].a]:
+            output = function.program.pool[member.b + member.c - 1]
+            assert lifetimes.touched[output][0] == position
+    value = np.random.RandomState(0).rand(500, 400)
+    for _ in range(4):
+        for got, wanted in zip(function(value), expected(value)):
+            np.testing.assert_array_equal(got, wanted)
+
+
 def test_the_arena_serves_from_the_second_call_on():
     inputs, outputs, options, arguments = chain_forward()
     function = phintys.function(inputs, outputs, mode=PLAN, **options)
@@ -342,7 +364,8 @@ def test_a_function_that_calls_itself(stress):
             return phintys.Apply(self, [value], [value.type()])
 
         def perform(self, node, inputs, output_storage):
-            output_storage[0][0] = function(inputs[0][1:]) * np.ones(len(inputs[0])) if len(inputs[0]) > 1 else inputs[0]
+            value, = inputs
+            output_storage[0][0] = function(value[1:]) * np.ones(len(value)) if len(value) > 1 else value
 
     x = T.vector()
     before = T.exp(x) * T.cos(x[::-1])

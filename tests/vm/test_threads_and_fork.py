@@ -107,13 +107,16 @@ from phintys.vm.workers import workers_started
 x = T.vector()
 with phintys.change_flags(workers=2):
     f = phintys.function([x], T.exp(T.tanh(x)))
+    g = phintys.function([x], T.dot(T.exp(x)[::-1] * 2, T.sin(x)))      # has values to keep, or an arena
 value = np.linspace(-1, 1, 2000000)
 expected = np.exp(np.tanh(value))
 np.testing.assert_allclose(f(value), expected)
+product = [g(value) for _ in range(2)][1]
 assert workers_started() == 1, workers_started()
 child = os.fork()
 for _ in range(3):
     np.testing.assert_allclose(f(value), expected)
+    np.testing.assert_allclose(g(value), product)
 if child == 0:
     os._exit(0)
 _, status = os.waitpid(child, 0)
@@ -133,13 +136,15 @@ atexit.register(lambda: print(f(np.zeros(3))[0], kept.sum()))
 """
 
 
-def run_script(text):
+def run_script(text, flags=""):
     return subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=120,
-                          env={**os.environ, "OMP_NUM_THREADS": ""})
+                          env={**os.environ, "OMP_NUM_THREADS": "",
+                               "PHINTYS_FLAGS": ",".join([os.environ.get("PHINTYS_FLAGS", ""), flags])})
 
 
-def test_both_processes_can_call_after_a_fork():
-    done = run_script(FORK)
+@pytest.mark.parametrize("allow_gc", [True, False, "plan"])
+def test_both_processes_can_call_after_a_fork(allow_gc):
+    done = run_script(FORK, f"allow_gc={allow_gc}")
     assert done.returncode == 0 and "both called" in done.stdout, done.stderr
 
 

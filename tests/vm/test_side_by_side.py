@@ -1,0 +1,104 @@
+"""Independent kernels in groups: what is grouped, what is not, and that values do not depend on it."""
+import numpy as np
+import pytest
+from test_golden_listings import code, listing
+
+import phintys
+import phintys.tensor as T
+from phintys.vm.pool import pool_statistics
+
+a, b, c = T.matrices("a", "b", "c")
+GENERATOR = np.random.default_rng(0)
+VALUES = [GENERATOR.uniform(size=(90, 90)) for _ in range(3)]
+
+
+@pytest.fixture(autouse=True)
+def two_workers():
+    with phintys.config.change_flags(workers=2):
+        yield
+
+
+def test_independent_products_stand_together():
+    assert listing([a, b, c], [T.dot(a, b), T.dot(b, c)]) == code("""
+        TOGETHER the next 2
+        KERNEL  C3 := Dot22(C0, C1)
+        KERNEL  C4 := Dot22(C1, C2)
+        RESULT  C3, C4
+        HALT""")
+
+
+def test_views_are_made_before_the_group_and_drops_stand_behind_it():
+    names = [name for name, _ in listing([a, b], T.dot(a.T, b).sum() + T.dot(b.T, a).sum())]
+    at = names.index("TOGETHER")
+    assert names[at:at + 4] == ["TOGETHER", "KERNEL", "KERNEL", "DROP"]
+
+
+def test_one_worker_takes_one_kernel_at_a_time():
+    with phintys.config.change_flags(workers=1):
+        assert "TOGETHER" not in dict(listing([a, b, c], [T.dot(a, b), T.dot(b, c)]))
+
+
+# Name → (outputs, whether there is a group)
+GRAPHS = {
+    "independent": ([T.dot(a, b), T.dot(b, c), T.dot(c, a)], True),
+    "a chain": ([T.dot(T.dot(a, b), c)], False),
+    "two chains": ([T.dot(T.dot(a, b), c), T.dot(T.dot(c, b), a)], True),
+    "behind elementwise work": ([T.dot(T.exp(a), b), T.dot(T.exp(b), c)], True),
+    "gradients": (list(T.grad(T.tanh(T.dot(T.tanh(T.dot(a, b)), c)).sum(), [a, b, c])), True),
+    "with other kernels": ([T.cumsum(a, axis=0), T.dot(a, b), T.concatenate([b, c])], True),
+    "a vector": ([T.dot(a, b[0]), T.dot(b, c[0]), T.dot(a[0], b[0])], True),
+    "strided": ([T.dot(a[::-1, ::2], b[::2]), T.dot(b[:, ::-2].T, c)], True),
+    "nothing to share": ([T.exp(a) + b], False),
+}
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("allow_gc", [True, False, "plan"], ids=str)
+@pytest.mark.parametrize("size", [3, 90])
+def test_values(name, allow_gc, size):
+    outputs, grouped = GRAPHS[name]
+    values = [value[:size, :size] for value in VALUES]
+    with phintys.config.change_flags(allow_gc=allow_gc):
+        function = phintys.function([a, b, c], outputs, on_unused_input="ignore")
+        with phintys.config.change_flags(workers=1):
+            alone = phintys.function([a, b, c], outputs, on_unused_input="ignore")
+    assert ("TOGETHER" in function.explain()) == grouped
+    expected = alone(*values)
+    for _ in range(3):
+        for result, value in zip(function(*values), expected):
+            np.testing.assert_allclose(result, value, rtol=1e-12)
+
+
+def test_a_kernel_that_overwrites_what_another_reads_is_in_no_group_with_it():
+    weights = phintys.shared(VALUES[2].copy())
+    total = T.dot(a, b)
+    function = phintys.function([a, b], [T.dot(total, a), 0.5 * T.dot(a, b) + total],
+                                updates=[(weights, weights - T.dot(a, b))])
+    first, second = function(*VALUES[:2])
+    product = VALUES[0].dot(VALUES[1])
+    np.testing.assert_allclose(first, product.dot(VALUES[0]))
+    np.testing.assert_allclose(second, 1.5 * product)
+    np.testing.assert_allclose(weights.get_value(), VALUES[2] - product)
+
+
+@pytest.mark.parametrize("allow_gc", [True, False, "plan"], ids=str)
+def test_a_member_that_fails(allow_gc):
+    with phintys.config.change_flags(allow_gc=allow_gc):
+        function = phintys.function([a, b, c], [T.dot(a, b), T.dot(b, c)])
+    function(*VALUES)
+    live = None
+    for _ in range(3):
+        with pytest.raises(ValueError, match="Shape mismatch") as failure:
+            function(VALUES[0], VALUES[1], VALUES[2][:7])
+        assert "Dot22(b, c)" in str(failure.value)
+        del failure
+        live = pool_statistics()["live_buffers"] if live is None else live
+        assert pool_statistics()["live_buffers"] == live
+    np.testing.assert_allclose(function(*VALUES)[1], VALUES[1].dot(VALUES[2]))
+
+
+def test_large_groups_are_cut():
+    function = phintys.function([a, b], [T.dot(a * number, b) for number in range(2, 42)])
+    assert function.explain().count("TOGETHER") >= 2
+    for number, result in enumerate(function(*VALUES[:2]), 2):
+        np.testing.assert_allclose(result, number * VALUES[0].dot(VALUES[1]))

@@ -1,0 +1,26 @@
+"""Kernels that workers run side by side; see ``group.pyx``."""
+from cpython.ref cimport PyObject
+
+from phintys.vm.abi cimport Cell, Context
+
+cdef enum:
+    LARGEST_GROUP = 16
+
+cdef struct Member:
+    PyObject* kernel
+    Cell** operands
+    char* scratch              # its own, while the others run
+    size_t scratch_size
+    bint alone                 # its `run` uses one thread, and is long enough for a worker
+
+cdef struct Group:
+    Context* context
+    int count
+    Member members[LARGEST_GROUP]
+
+# Prepare the next member; answers as `Kernel.prepare`. The GIL is taken only to raise.
+cdef int prepare_member(Group* group, PyObject* kernel, Cell** operands) noexcept nogil
+# Run all members, those that are alone on the workers.
+cdef void run_group(Group* group) noexcept nogil
+# Give back what the members had; to be called in any case.
+cdef void leave_group(Group* group) noexcept nogil

@@ -1,0 +1,74 @@
+"""Groups: independent kernels that workers run side by side.
+
+All members are prepared first, one after the other, so memory is dealt out by one thread; each has scratch memory of its
+own. Then those whose ``prepare`` answered ``RUNS_ALONE`` are shared among the workers, if there are at least two: the
+others use the workers from inside, or are too short. So a group is never slower than its members in turn: a worker that
+the system does not schedule takes nothing.
+"""
+from cpython.ref cimport PyObject
+from libc.stdlib cimport free
+from numpy cimport npy_intp
+
+from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, parallel
+
+ctypedef int (*Preparation)(PyObject* kernel, Context* context, Cell** operands) noexcept nogil
+
+
+cdef int prepare_kernel(PyObject* kernel, Context* context, Cell** operands) except -1 nogil:
+    return (<Kernel>kernel).prepare(context, operands)
+
+
+cdef Preparation prepare = <Preparation>prepare_kernel
+
+
+cdef int prepare_member(Group* group, PyObject* kernel, Cell** operands) noexcept nogil:
+    cdef Context* context = group.context
+    cdef Member* member = &group.members[group.count]
+    cdef char* scratch = context.scratch
+    cdef size_t scratch_size = context.scratch_size
+    cdef int worth
+    context.scratch, context.scratch_size = NULL, 0
+    worth = prepare(kernel, context, operands)
+    member.kernel, member.operands, member.alone = kernel, operands, worth == RUNS_ALONE
+    member.scratch, member.scratch_size = context.scratch, context.scratch_size
+    context.scratch, context.scratch_size = scratch, scratch_size
+    group.count += 1
+    return worth
+
+
+cdef void run_member(Group* group, Member* member, int workers) noexcept nogil:
+    cdef Context context = group.context[0]
+    context.workers = workers
+    context.scratch, context.scratch_size = member.scratch, member.scratch_size
+    (<Kernel>member.kernel).run(&context, member.operands)
+
+
+cdef void run_alone(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+    """The members [start, stop) of those that are alone."""
+    cdef Group* group = <Group*>argument
+    cdef int index, number = 0
+    for index in range(group.count):
+        if group.members[index].alone:
+            if start <= number < stop:
+                run_member(group, &group.members[index], 1)
+            number += 1
+
+
+cdef void run_group(Group* group) noexcept nogil:
+    cdef int index, alone = 0
+    for index in range(group.count):
+        alone += group.members[index].alone
+    if alone < 2 or group.context.workers < 2:
+        for index in range(group.count):
+            run_member(group, &group.members[index], group.context.workers)
+        return
+    parallel(group.context, run_alone, group, alone, 1)
+    for index in range(group.count):
+        if not group.members[index].alone:
+            run_member(group, &group.members[index], group.context.workers)
+
+
+cdef void leave_group(Group* group) noexcept nogil:
+    cdef int index
+    for index in range(group.count):
+        free(group.members[index].scratch)
