@@ -35,6 +35,7 @@ __version__ = "0.1.0"
 
 # Name → the module that has it, or is it.
 _ON_DEMAND = {"tensor": "tensor", "scalar": "scalar", "printing": "printing", "gof": "gof", "gradient": "gradient",
+              "ifelse": "ifelse",
               "compile": "compile", "memory": "memory", "pp": "printing", "pprint": "printing",
               "debugprint": "printing", "get_include": "include_path", "configdefaults": "configdefaults",
               "OpFromGraph": "compile", "as_op": "compile", "numpy_protocol": "numpy_protocol",

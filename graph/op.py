@@ -33,8 +33,8 @@ class Op(Properties):
     cannot_fail : bool
         One native kernel does all the work, and once its ``prepare`` has succeeded nothing can go wrong.
     runs_alone : bool
-        The kernel's ``prepare`` can answer ``RUNS_ALONE``, and its ``run`` cannot fail: nodes that do not depend on each
-        other may run side by side.
+        The kernel's ``prepare`` can answer ``RUNS_ALONE``, and its ``run`` cannot fail: nodes that do not depend on
+        each other may run side by side.
     first_examined : int or None
         From this input on ``prepare`` looks at values and not only at shapes, as it does at indices. What computes such
         an input never runs behind COMMIT, where it would be too late.

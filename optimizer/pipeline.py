@@ -5,7 +5,8 @@ second compilation pays for no set-up. Merging comes first, so that the tables c
 again whenever the tables have made new nodes.
 """
 from phintys.optimizer import (approximations, batch_normalization, blas_rewrites, constant_folding, fills, fusion,
-                               indexing, joins, lazy_branches, neutral, reductions, shapes, softmax, specialize, stabilize, views)
+                               indexing, joins, lazy_branches, neutral, reductions, shapes, softmax, specialize,
+                               stabilize, views)
 from phintys.optimizer.database import FAST_COMPILE, FAST_RUN, Family
 from phintys.optimizer.driver import Driver
 from phintys.optimizer.inplace import handled, mark_inplace, protect

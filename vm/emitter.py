@@ -82,7 +82,7 @@ class Emitter:
     def halt(self):
         self.code.append(("HALT", 0, 0, 0, 0, (), None, ""))
 
-    # ---- branches and blocks ------------------------------------------------------------------------------------------
+    # ---- branches and blocks ----------------------------------------------------------------------------------------
     def label(self):
         """A new label, to be placed once."""
         self._labels += 1

@@ -9,7 +9,7 @@ from bisect import bisect_right
 
 from phintys.graph.lazy_regions import Region, ancestor_at, common_region
 
-EXACT_LEVELS = 64               # a value used deeper than this below its first use is dropped where the paths meet again
+EXACT_LEVELS = 64               # a value used deeper than this below its first use is dropped where paths meet again
 
 
 class Frame(Region):

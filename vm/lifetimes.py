@@ -2,8 +2,8 @@
 
 Read off the bytecode, as the verifier and listings do. A *holder* is the cell that stands for one piece of memory:
 views belong to the holder of what they look at, and once shapes are known a cell that takes its donor's memory belongs
-to the donor's holder. The life of a holder goes from the instruction that first writes to it to the last that touches it
-or any cell that belongs to it. What runs side by side happens at one moment.
+to the donor's holder. The life of a holder goes from the instruction that first writes to it to the last that touches
+it or any cell that belongs to it. What runs side by side happens at one moment.
 """
 from phintys.vm.memory_notes import roots_of
 from phintys.vm.opcodes import OPCODES

@@ -2,8 +2,8 @@
 
 Each stage is a function from one small structure to the next; no stage reaches back. A program runs in this order, so
 that a failing call leaves every shared variable as it was: load shared values; compute; make the update values own
-their memory (OWN); make the results (RESULT); prepare what will be written over old values (PREPARE); then, past COMMIT,
-where nothing can fail, overwrite (RUN) and store the updates. From PREPARE to COMMIT the GIL is never left, so that
+their memory (OWN); make the results (RESULT); prepare what will be written over old values (PREPARE); then, past
+COMMIT, where nothing can fail, overwrite (RUN) and store the updates. From PREPARE to COMMIT the GIL is never left, so that
 nobody begins to read what is about to be overwritten.
 """
 from array import array

@@ -29,7 +29,7 @@ OPCODES = (
     Opcode("STORE", "a b", "S[a] := C[b], the buffer moves; C[b] is empty", "b", ""),
     Opcode("JUMP", "a", "go on at instruction a, which stands behind", "", ""),
     Opcode("JUMPZ", "a b", "the same if the number C[b] is zero; NaN is not", "b", ""),
-    Opcode("NEED", "a b", "unless block b has run in this call: run it from instruction a on, to its BACK", "", ""),  # (7)
+    Opcode("NEED", "a b", "unless block b has run in this call: run it, from instruction a to its BACK", "", ""),  # (7)
     Opcode("BACK", "a", "the end of block a: go on behind the NEED that entered it", "", ""),
     Opcode("ALIAS", "a b", "C[a] := C[b], one buffer, two cells", "b", "a"),
     Opcode("MOVE", "a b", "C[a] := C[b], the cells' buffers change places; C[b] is empty", "b", "a"),

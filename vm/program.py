@@ -60,8 +60,8 @@ class Program:
     allow_gc : bool or "plan"
     """
 
-    __slots__ = ("name", "code", "pool", "kernels", "nodes", "remarks", "cells", "containers", "n_arguments", "n_results",
-                 "allow_gc")
+    __slots__ = ("name", "code", "pool", "kernels", "nodes", "remarks", "cells", "containers", "n_arguments",
+                 "n_results", "allow_gc")
 
     def __init__(self, **fields):
         for name in self.__slots__:

@@ -1,10 +1,11 @@
 """Checks a program before it may run: the interpreter itself checks nothing.
 
-No read of a cell that may be empty or of a value that has been overwritten, no write to an argument, a constant or a shared value
-that nobody may overwrite, every number in its range, nothing that can fail after COMMIT, HALT at the end of the main
-program, BACK at the end of each block behind it. Jumps lead forward and nest: what holds behind a branch holds on both
-paths. What a block needs is checked wherever it is entered. It knows of aliases only what ops declare (``view_map``, ``destroy_map``) and what the bytecode says, so it checks the linker and the
-in-place rewrites independently of how they decided. A violation is a bug in an op or in phintys, never the user's.
+No read of a cell that may be empty or of a value that has been overwritten, no write to an argument, a constant or a
+shared value that nobody may overwrite, every number in its range, nothing that can fail after COMMIT, HALT at the end
+of the main program, BACK at the end of each block behind it. Jumps lead forward and nest: what holds behind a branch
+holds on both paths. What a block needs is checked wherever it is entered. It knows of aliases only what ops declare
+(``view_map``, ``destroy_map``) and what the bytecode says, so it checks the linker and the in-place rewrites
+independently of how they decided. A violation is a bug in an op or in phintys, never the user's.
 """
 from phintys.vm.branch_checks import Branch, State, Summary
 from phintys.vm.opcodes import NUMBER, OPCODES, RESULT_EMPTIES
@@ -31,6 +32,7 @@ class _Check:
         self.program = program
         self.cells, self.pool = program.cells, program.pool
         self.state = State([layout.kind in ("argument", "constant") for layout in self.cells])
+        self.lost = {}                              # cell whose value is lost behind COMMIT → the RUN that did it
         self.blocks = {}                            # number → its Summary
         self.needed = {}                            # cell that a block fills → the last NEED of the block
         self.block = None                           # the Summary of the block that is walked
@@ -54,7 +56,7 @@ class _Check:
         halt = next((position for position, fields in enumerate(code) if fields[0] == NUMBER["HALT"]), None)
         if halt is None or (halt + 1 < len(code) and code[-1][0] != NUMBER["BACK"]):
             raise ProgramError("the program does not end with HALT, or with blocks behind it")
-        needs = {b: position for position, (number, _, _, _, b, _) in enumerate(code[:halt]) if number == NUMBER["NEED"]}
+        needs = {fields[4]: position for position, fields in enumerate(code[:halt]) if fields[0] == NUMBER["NEED"]}
         self._walk_blocks(code, halt + 1)
         self.needed = {cell: needs.get(number, 0) for number, block in self.blocks.items() for cell in block.leaves}
         self._walk(code, 0, halt)
@@ -158,7 +160,10 @@ class _Check:
                        "shared": self.name == "RUN" and self._is_stored_over(root, output)}[layout.kind]
             if not allowed:
                 self.fail(f"overwrites C{root}, which is protected ({layout.kind} {layout.variable})")
-        self.state.set("overwritten", memory, writer)
+        if self.name == "RUN":
+            self.lost[self.state.root[source]] = writer
+        else:
+            self.state.set("overwritten", memory, writer)
 
     def _is_stored_over(self, shared, output):
         """Whether ``output`` becomes the value of the container that the cell ``shared`` was loaded from."""
@@ -346,7 +351,7 @@ class _Check:
 
     def _writer_of(self, cell):
         """The instruction that has overwritten what a cell looks at, or None."""
-        return self.state.overwritten.get(self.state.memory_of(cell))
+        return self.lost.get(self.state.root[cell], self.state.overwritten.get(self.state.memory_of(cell)))
 
     def check_BACK(self, flags, n, a, b, c):
         if self.block is None or self.position != self.block.last or a in self.blocks:

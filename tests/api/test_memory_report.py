@@ -145,7 +145,8 @@ def test_the_table():
 
 
 def test_the_picture(tmp_path):
-    pytest.importorskip("matplotlib").use("agg")
+    import matplotlib
+    matplotlib.use("agg")
     from matplotlib.figure import Figure
 
     function, arguments = compiled(descent)

@@ -28,12 +28,13 @@ NAMES = {
     "phintys.compile.function_module": "Function FunctionMaker",
     "phintys.compile.ops": "FromFunctionOp Shape Shape_i SpecifyShape ViewOp as_op",
     "phintys.compile.builders": "OpFromGraph",
-    "phintys.gradient": """DisconnectedType Lop NullType Rop consider_constant disconnected_grad format_as grad grad_clip
-        grad_not_implemented grad_scale grad_undefined hessian hessian_vector_product jacobian numeric_grad
+    "phintys.gradient": """DisconnectedType Lop NullType Rop consider_constant disconnected_grad format_as grad
+        grad_clip grad_not_implemented grad_scale grad_undefined hessian hessian_vector_product jacobian numeric_grad
         subgraph_grad undefined_grad verify_grad zero_grad""",
     "phintys.printing": "Print debugprint min_informative_str pp pprint pydot_imported pydotprint",
     "phintys": "OpFromGraph as_op debugprint pp",
-    "phintys.compile": "OpFromGraph as_op builders ViewOp Shape_i io mode ops DebugMode MonitorMode NanGuardMode debugmode",
+    "phintys.compile": """OpFromGraph as_op builders ViewOp Shape_i io mode ops DebugMode MonitorMode
+        NanGuardMode debugmode""",
     "phintys.tensor.basic": "dot as_tensor_variable NotScalarConstantError get_scalar_constant_value _allclose",
     "phintys.tensor.blas": """Dot22 Gemm Gemv Ger _dot22 _dot22scalar gemm_inplace gemm_no_inplace gemv_inplace
         gemv_no_inplace ger ger_destructive""",

@@ -130,7 +130,8 @@ def test_detect_nan(capsys):
 
 @pytest.mark.parametrize("mode, attributes", [
     (NanGuardMode(True, False, False), {"nan_is_error": True, "inf_is_error": False, "big_is_error": False}),
-    (MonitorMode(post_func=detect_nan), {"pre_func": None, "post_func": detect_nan})], ids=lambda value: type(value).__name__)
+    (MonitorMode(post_func=detect_nan), {"pre_func": None, "post_func": detect_nan})],
+    ids=lambda value: type(value).__name__)
 def test_derived_modes_keep_what_they_look_for(mode, attributes):
     derived = mode.excluding("fusion")
     for other in (derived, copy.copy(derived), pickle.loads(pickle.dumps(derived))):

@@ -304,7 +304,8 @@ def test_missing_test_values(action):
 def test_wrong_test_values():
     x = scalar("x")
     x.tag.test_value = numpy.zeros(3)
-    with change_flags(compute_test_value="raise"), pytest.raises(TypeError, match="test value does not have the requested type: that of x"):
+    wrong = pytest.raises(TypeError, match="test value does not have the requested type: that of x")
+    with change_flags(compute_test_value="raise"), wrong:
         negate(x)
     with pytest.raises(AttributeError, match="no test value"):
         scalar("y").get_test_value()

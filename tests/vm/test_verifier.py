@@ -6,6 +6,7 @@ import pytest
 
 import phintys
 import phintys.tensor as T
+from phintys.ifelse import ifelse
 from phintys.vm.opcodes import NUMBER
 from phintys.vm.program import INSTRUCTION_FORMAT, Program
 from phintys.vm.verifier import ProgramError, verify
@@ -115,8 +116,8 @@ def position_of_result(program):
 
 
 BROKEN_COMMIT = {
-    run_without_prepare: "was not prepared", prepare_without_run: "prepared and never run", run_before_commit: "before COMMIT",
-    read_after_run: "before COMMIT", not_stored: "protected", stored_elsewhere: "protected",
+    run_without_prepare: "was not prepared", prepare_without_run: "prepared and never run",
+    run_before_commit: "before COMMIT", read_after_run: "before COMMIT", not_stored: "protected", stored_elsewhere: "protected",
 }
 
 
@@ -206,3 +207,86 @@ def test_a_kernel_may_not_write_to_a_constant():
     pool[instruction.b + instruction.n] = first_of(program, "argument")
     with pytest.raises(ProgramError, match="protected"):
         verify(rebuilt(program, pool=pool))
+
+
+# ---- branches and blocks ---------------------------------------------------------------------------------------------
+def branching():
+    """A correct program with a branch in a branch, and a block."""
+    x, c, d = T.vector("x"), *T.iscalars("c", "d")
+    shared = T.dot(x, x) * x
+    return phintys.function([c, d, x], [ifelse(c, ifelse(d, shared.max(), x.max()), x.min()),
+                                        ifelse(d, shared.sum(), x.sum())], mode="FAST_COMPILE").program
+
+
+def moved(program, instructions, name, **fields):
+    at = position(program, name)
+    instructions[at] = instructions[at]._replace(**fields)
+
+
+def jump_back(program, instructions):
+    moved(program, instructions, "JUMPZ", a=0)
+
+
+def jump_behind_the_end(program, instructions):
+    moved(program, instructions, "JUMPZ", a=len(instructions) - 1)
+
+
+def jump_into_the_middle(program, instructions):
+    at = position(program, "JUMPZ")
+    moved(program, instructions, "JUMPZ", a=instructions[at].a - 1)
+
+
+def condition_that_is_an_array(program, instructions):
+    moved(program, instructions, "JUMPZ", b=next(number for number, layout in enumerate(program.cells) if layout.ndim))
+
+
+def without_jump(program, instructions):
+    moved(program, instructions, "JUMP", op=NUMBER["DROP"])
+
+
+def arm_that_fills_nothing(program, instructions):
+    for at in reversed(range(len(instructions))):
+        if instructions[at].op == NUMBER["COPY"]:
+            instructions[at] = instructions[at]._replace(op=NUMBER["DROP"], a=0, b=0, c=0)
+            break
+
+
+def without_need(program, instructions):
+    moved(program, instructions, "NEED", op=NUMBER["DROP"], a=0, b=0)
+
+
+def unknown_block(program, instructions):
+    moved(program, instructions, "NEED", b=5)
+
+
+def wrong_place_of_a_block(program, instructions):
+    at = position(program, "NEED")
+    instructions[at] = instructions[at]._replace(a=instructions[at].a + 1)
+
+
+def block_without_back(program, instructions):
+    del instructions[-1]
+
+
+def result_in_a_branch(program, instructions):
+    at = position(program, "JUMPZ")
+    instructions[at + 1] = instructions[position(program, "RESULT")]
+
+
+BROKEN_BRANCHES = {
+    jump_back: "not ahead", jump_behind_the_end: "not ahead", jump_into_the_middle: "does not end|second part",
+    condition_that_is_an_array: "no number", without_jump: "does not end with a JUMP",
+    arm_that_fills_nothing: "reads the empty cell", without_need: "reads the empty cell",
+    unknown_block: "no block 5", wrong_place_of_a_block: "no block 0", block_without_back: "does not end",
+    result_in_a_branch: "in a branch or a block",
+}
+
+
+@pytest.mark.parametrize("damage", BROKEN_BRANCHES, ids=lambda damage: damage.__name__)
+def test_broken_branches_are_refused(damage):
+    program = branching()
+    verify(program)
+    instructions = program.instructions()
+    damage(program, instructions)
+    with pytest.raises(ProgramError, match=BROKEN_BRANCHES[damage]):
+        verify(rebuilt(program, instructions))
