@@ -239,7 +239,21 @@ class LazyRegions:
         -------
         list of Apply
         """
-        order, seen = [], set()
+        return list(self.walk(self.arms.get))
+
+    def walk(self, entered):
+        """The arranged nodes one by one, each block once, before its first use.
+
+        Parameters
+        ----------
+        entered : callable
+            Lazy node to those of its arms whose nodes come before it; asked when the node's turn has come.
+
+        Yields
+        ------
+        Apply
+        """
+        seen = set()
         waiting = self.root.steps[::-1]
         while waiting:
             step = waiting.pop()
@@ -250,11 +264,10 @@ class LazyRegions:
             elif step in self.arms and step not in seen:
                 seen.add(step)
                 waiting.append(step)
-                for arm in reversed(self.arms[step]):
+                for arm in reversed(entered(step)):
                     waiting.extend(reversed(arm.steps))
             else:
-                order.append(step)
-        return order
+                yield step
 
 
 def in_turn(order, regions, is_true):
@@ -269,27 +282,13 @@ def in_turn(order, regions, is_true):
     is_true : callable
         Lazy node to whether its condition, which has been computed, is true.
 
-    Yields
-    ------
-    Apply
+    Returns
+    -------
+    iterator of Apply
     """
     if regions is None:
-        yield from order
-        return
-    seen = set()
-    waiting = regions.root.steps[::-1]
-    while waiting:
-        step = waiting.pop()
-        if isinstance(step, Region):
-            if step not in seen:
-                seen.add(step)
-                waiting.extend(reversed(step.steps))
-        elif step in regions.arms and step not in seen:
-            seen.add(step)
-            waiting.append(step)
-            waiting.extend(reversed(regions.arms[step][0 if is_true(step) else 1].steps))
-        else:
-            yield step
+        return iter(order)
+    return regions.walk(lambda node: [regions.arms[node][0 if is_true(node) else 1]])
 
 
 def _by_position(node, condition, first, second):

@@ -10,10 +10,10 @@ from phintys.graph.op import Op
 from phintys.graph.valueless_types import NullType, disconnected_type, grad_not_implemented
 from phintys.graph.variable import Constant, Variable
 from phintys.ops.constant import as_tensor_variable, constant, is_padded_constant, padded_constant
-from phintys.ops.dtypes import continuous_dtypes, discrete_dtypes
+from phintys.ops.dtypes import discrete_dtypes
 from phintys.ops.elementwise_kernel import ElementwiseKernel
 from phintys.ops.elementwise_steps import Steps
-from phintys.ops.scalar import add, second
+from phintys.ops.scalar import add, second, zero_by
 from phintys.ops.scalar_op import ScalarOp
 from phintys.ops.tensor_type import TensorType
 
@@ -206,7 +206,7 @@ class Elemwise(Op):
         """Gradients by the inputs: the scalar op's formula, summed where an input was broadcast."""
         connected = self.scalar_op.connected or (True,) * len(inputs)
         if any([x.type.dtype in discrete_dtypes for x in outputs]):
-            return [zeros_of(x) if flag else disconnected_type.make_variable() for x, flag in zip(inputs, connected)]
+            return [zero_by(x) if flag else disconnected_type.make_variable() for x, flag in zip(inputs, connected)]
         gradients = self.scalar_op.gradients(inputs, outputs, output_gradients)
         results = []
         for position, (x, gradient, flag) in enumerate(zip(inputs, gradients, connected)):
@@ -256,12 +256,6 @@ def _common_length(flags, lengths):
 def padded_left(variable, rank):
     """``variable`` with broadcastable dimensions on the left up to ``rank``."""
     return variable.dimshuffle(*["x"] * (rank - variable.type.ndim), *range(variable.type.ndim))
-
-
-def zeros_of(variable):
-    """A zero gradient by ``variable``: its shape, in its dtype, or floatX if that is discrete."""
-    dtype = variable.type.dtype
-    return second(variable, constant(0, dtype=dtype if dtype in continuous_dtypes else config.floatX))
 
 
 def sum_broadcast(gradient, pattern, output_pattern):

@@ -3,9 +3,9 @@ from libc.string cimport memcpy
 from numpy cimport npy_intp
 
 from phintys.ops.integers cimport shape_of
-from phintys.ops.strided_copy cimport copy_strided
+from phintys.ops.strided_copy cimport contiguous_data
 from phintys.vm.abi cimport (
-    Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, scratch, set_contiguous_strides)
+    Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, scratch)
 
 cdef extern from "recurrence_loops.h" nogil:
     ctypedef void (*phintys_recurrence)(const void* factors, const void* terms, void* results, npy_intp rows,
@@ -13,7 +13,6 @@ cdef extern from "recurrence_loops.h" nogil:
     const phintys_recurrence phintys_recurrences[4]
 
 cdef enum:
-    MAX_RANK = 64
     LONG_ELEMENTS = 10000           # take about 20 microseconds
 
 DTYPES = ("float32", "float64", "complex64", "complex128")
@@ -75,16 +74,3 @@ cdef class RecurrenceKernel(Kernel):
             self.recur(factors + slab * bytes, terms + slab * bytes, result.data + slab * bytes, rows, columns,
                        self.backwards, self.own)
         return 0
-
-
-cdef inline char* contiguous_data(Cell* array, char* room) noexcept nogil:
-    """The elements in C order: where they stand, or copied to ``room``."""
-    cdef Cell copied
-    cdef npy_intp strides[MAX_RANK]
-    if cell_is_contiguous(array):
-        return array.data
-    copied = array[0]
-    copied.strides = strides
-    set_contiguous_strides(&copied)
-    copy_strided(array.ndim, array.shape, room, strides, array.data, array.strides, array.itemsize)
-    return room

@@ -11,9 +11,9 @@ import numpy
 
 from phintys.ops.integers cimport integer_at, shape_of
 from phintys.ops.loops cimport Loop, find_loop
-from phintys.ops.strided_copy cimport copy_strided
+from phintys.ops.strided_copy cimport contiguous_data
 from phintys.vm.abi cimport (
-    Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, scratch, set_contiguous_strides)
+    Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, scratch)
 
 cdef extern from "repeat_loops.h" nogil:
     char* repeat_chunks(char* target, const char* source, npy_intp bytes, npy_intp chunks, const npy_intp* counts)
@@ -72,19 +72,6 @@ cdef inline size_t scratch_bytes(Cell* array, npy_intp counts) noexcept nogil:
     """For counts, and behind them a contiguous copy of the array if it is not contiguous."""
     cdef size_t size = counts * sizeof(npy_intp)
     return size if cell_is_contiguous(array) else size + cell_size(array) * array.itemsize
-
-
-cdef inline char* contiguous_data(Cell* array, char* room) noexcept nogil:
-    """The elements in C order: where they stand, or copied to ``room``."""
-    cdef Cell copied
-    cdef npy_intp strides[MAX_RANK]
-    if cell_is_contiguous(array):
-        return array.data
-    copied = array[0]
-    copied.strides = strides
-    set_contiguous_strides(&copied)
-    copy_strided(array.ndim, array.shape, room, strides, array.data, array.strides, array.itemsize)
-    return room
 
 
 cdef class RepeatKernel(Kernel):

@@ -35,7 +35,7 @@ def number(value, like):
 
 
 def zero_by(variable):
-    """The zero gradient by a variable on whose value nothing depends smoothly."""
+    """The zero gradient by a variable on whose value nothing depends smoothly: in its dtype, or floatX if discrete."""
     dtype = variable.type.dtype
     return second(variable, constant(0, dtype=dtype if dtype in continuous_dtypes else config.floatX))
 

@@ -29,18 +29,6 @@ cdef inline void copy_cell(Cell* target, const Cell* source) noexcept nogil:
     copy_strided(source.ndim, source.shape, target.data, target.strides, source.data, source.strides, source.itemsize)
 
 
-cdef class CopyKernel(Kernel):
-    """A copy in C order: ``(x, out)``."""
-
-    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
-        allocate(context, operands[1], operands[0].shape)
-        return is_long(operands[1])
-
-    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
-        copy_cell(operands[1], operands[0])
-        return 0
-
-
 cdef class ContiguousKernel(Kernel):
     """The array itself when it stands in C order, else a copy that does: ``(x, out)``."""
 
