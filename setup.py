@@ -16,7 +16,8 @@ from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
 NATIVE_FOLDERS = ("vm", "ops")
-COMPILE_ARGS = ["-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-Wno-unused-function"]
+COMPILE_ARGS = ["-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-Wno-unused-function",
+                "-Wno-psabi"]
 LINK_ARGS = ["-pthread"]
 SANITIZER = os.environ.get("PHINTYS_SANITIZE")
 if SANITIZER:

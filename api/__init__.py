@@ -39,7 +39,8 @@ _ON_DEMAND = {"tensor": "tensor", "scalar": "scalar", "printing": "printing", "g
               "compile": "compile", "memory": "memory", "pp": "printing", "pprint": "printing",
               "debugprint": "printing", "get_include": "include_path", "configdefaults": "configdefaults",
               "OpFromGraph": "compile", "as_op": "compile", "numpy_protocol": "numpy_protocol",
-              "sparse_grad": "tensor.subtensor"}
+              "sparse_grad": "tensor.subtensor", "misc": "misc", "compat": "compat", "raise_op": "raise_op",
+              "configparser": "configparser"}
 
 
 def __getattr__(name):

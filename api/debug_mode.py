@@ -17,6 +17,7 @@ from phintys.debug_errors import (
 from phintys.debug_layouts import EMPTY
 from phintys.debug_record import ReplacementRecord, first_difference
 from phintys.debug_run import DebugRun
+from phintys.gof.link import StepwiseLinker
 from phintys.graph.config import change_flags, config
 from phintys.graph.function_graph import FunctionGraph
 from phintys.modes import Mode, register_mode
@@ -62,6 +63,8 @@ class DebugMode(Mode):
     ValueError
         If neither kernels nor ``perform`` are to be run, or a layout is not known.
     """
+
+    linker_class = StepwiseLinker
 
     def __init__(self, optimizer="fast_run", stability_patience=None, check_c_code=None, check_py_code=None,
                  check_isfinite=None, check_preallocated_output=None, require_matching_strides=None, linker=None):

@@ -21,6 +21,7 @@ from phintys.modes import get_mode
 from phintys.optimizer.pipeline import optimize
 from phintys.rebuild import pairs, rebuild
 from phintys.shared import SharedVariable
+from phintys.shown_graph import shown_graph
 from phintys.vm.container import Container
 
 
@@ -51,7 +52,7 @@ class FunctionMaker:
     Attributes
     ----------
     fgraph : FunctionGraph
-        The optimised graph.
+        The optimised graph, as `shown_graph` shows it.
     inputs : list of In
         The user's inputs, then one implicit input for each shared variable.
     outputs : list of Out
@@ -95,10 +96,11 @@ class FunctionMaker:
                 self._check_unused(rebuilt.inputs, set(ancestors([*rebuilt.outputs, *rebuilt.updates.values()])))
             raise
         self._check_unused(rebuilt.inputs,
-                           {variable for variable in self.fgraph.inputs if self.fgraph.clients[variable]})
+                           {variable for variable in self._compiled.inputs if self._compiled.clients[variable]})
         self._check_inplace()
-        with change_flags(compute_test_value="off"), self.mode.observed(self.fgraph) as self._history:
-            optimize(self.fgraph, self.mode.query)
+        with change_flags(compute_test_value="off"), self.mode.observed(self._compiled) as self._history:
+            optimize(self._compiled, self.mode.query)
+        self._shown = None
 
     # ---- stages ------------------------------------------------------------------------------------------------------
     def _describe_inputs(self, rebuilt):
@@ -123,20 +125,20 @@ class FunctionMaker:
                 raise TypeError(f"the new value of {variable}{made_at(variable)}, of type {variable.type}, became "
                                 f"{value}{made_at(value)}, of type {value.type}: look at what givens replace")
         ordered = [self.inputs[position].variable for position in self.graph_order]
-        self.fgraph = FunctionGraph([copies[variable] for variable in ordered],
+        self._compiled = FunctionGraph([copies[variable] for variable in ordered],
                                     results + list(new_values.values()), clone=False)
-        self.fgraph.name = self.name
+        self._compiled.name = self.name
         place = {variable: number for number, variable in enumerate(ordered)}
         self.update_positions = [(len(results) + position, place[variable])
                                  for position, variable in enumerate(new_values)]
         # What the user's own nodes overwrite may be overwritten: that is what accept_inplace accepts.
-        written = destroyed_inputs(self.fgraph) if self.accept_inplace else set()
+        written = destroyed_inputs(self._compiled) if self.accept_inplace else set()
         self._mutable = _where(spec.mutable or variable in written
-                               for spec, variable in zip(self.arguments, self.fgraph.inputs))
+                               for spec, variable in zip(self.arguments, self._compiled.inputs))
         self._handler = DestroyHandler(
-            mutable=[self.fgraph.inputs[position] for position in self._mutable],
-            updates={self.fgraph.inputs[number]: position for position, number in self.update_positions})
-        self.fgraph.attach_feature(self._handler)
+            mutable=[self._compiled.inputs[position] for position in self._mutable],
+            updates={self._compiled.inputs[number]: position for position, number in self.update_positions})
+        self._compiled.attach_feature(self._handler)
 
     def _check_unused(self, copies, needed):
         """Complain about given inputs whose copies are not among the ``needed`` variables."""
@@ -163,7 +165,7 @@ class FunctionMaker:
     def _check_inplace(self):
         if self.accept_inplace:
             return
-        for node in self.fgraph.apply_nodes:
+        for node in self._compiled.apply_nodes:
             if node.op.destroy_map:
                 raise TypeError("Graph must not contain inplace operations", node)
 
@@ -189,12 +191,12 @@ class FunctionMaker:
         stored = [storage[position] for position in self.graph_order[len(self.arguments):]]
         updates = [(position, storage[self.graph_order[number]]) for position, number in self.update_positions]
         self._check_targets(updates)
-        program = self.mode.link(self.fgraph, self._history, n_arguments=len(self.arguments), containers=stored,
+        program = self.mode.link(self._compiled, self._history, n_arguments=len(self.arguments), containers=stored,
                                  updates=updates, n_outputs=len(self.outputs), allow_gc=self.mode.allow_gc,
                                  name=self.name, mutable=self._mutable,
                                  borrowed=_where(spec.borrow for spec in self.arguments),
                                  lent=_where(spec.borrow for spec in self.outputs),
-                                 commit=self._handler.commit_nodes(self.fgraph))
+                                 commit=self._handler.commit_nodes(self._compiled))
         return self.function_builder(self, program, storage)
 
     def _check_targets(self, updates):
@@ -205,6 +207,16 @@ class FunctionMaker:
                 raise ValueError(f"{container.name or container.type}: two inputs of phintys function with name "
                                  f"{self.name!r} share this container, and both have an update")
             targets.add(container)
+
+    @property
+    def fgraph(self):
+        """The optimised graph, with a DeepCopyOp where a result is copied so that it shares no memory."""
+        if self._shown is None:
+            lent = {position for position, spec in enumerate(self.outputs) if spec.borrow}
+            lent.update(position for position, _ in self.update_positions)
+            borrowed = {number for number, position in enumerate(self.graph_order) if self.inputs[position].borrow}
+            self._shown = shown_graph(self._compiled, lent, borrowed, {number for _, number in self.update_positions})
+        return self._shown
 
     linker = property(lambda self: self.mode.linker)
     indices = property(lambda self: [(spec, None, [spec]) for spec in self.inputs])

@@ -3,6 +3,8 @@
 Freed memory goes to a pool, ``config.pool_limit`` bounds how much of it stays there; functions keep what their
 ``allow_gc`` says in their frames. ``trim`` gives all of it back to the system.
 """
+import gc
+
 from phintys.vm.callable import free_all
 from phintys.vm.pool import pool_statistics, reset_peak, trim_pool
 from phintys.vm.pool import set_pool_limit as set_limit
@@ -24,7 +26,11 @@ def stats():
 
 
 def trim():
-    """Give all memory that idle functions and the pool keep back to the system. The next calls take it again."""
+    """Give all memory that idle functions and the pool keep back to the system. The next calls take it again.
+
+    Arrays and functions that only cycles of references keep alive are collected first.
+    """
+    gc.collect()
     free_all()
     trim_pool()
 

@@ -5,6 +5,7 @@ the program's values. Counted are arrays that the program computes; arguments, s
 constants, numbers that live in their cells, scratch memory and the rounding of the pool are not. It is arithmetic on
 the program: nothing is run.
 """
+from bisect import bisect_left, insort
 from collections import namedtuple
 
 from phintys.predicted_shapes import predicted_shapes
@@ -21,6 +22,7 @@ Figures = namedtuple("Figures", "peak kept")
 
 MODES = (True, False, "plan")
 COLOURS = {"temporary": "tab:blue", "result": "tab:orange", "update": "tab:green", "other": "tab:gray"}
+REPEATED = 3                    # calls until a frame keeps the same blocks after each
 LISTED = 20                     # pieces in the table
 LABELLED = 60                   # pieces that have room for a name in a picture
 
@@ -76,7 +78,7 @@ class MemoryReport:
     ----------
     modes : dict
         ``allow_gc`` → Figures: bytes at the peak of a call and kept by the function between calls. With ``False`` and
-        ``"plan"`` from the second call on; where results are handed over and dropped, the pool keeps more.
+        ``"plan"`` once calls repeat; where results are handed over and dropped, the pool keeps more.
     lower_bound : int
         The largest number of bytes alive at one instruction.
     unshared : int
@@ -117,11 +119,9 @@ class MemoryReport:
         placed = {cell for cell, size in zip(cells, layout.sizes) if size}
         self.arena = layout.total
         self.arena_bound = max(_alive([piece for piece in self.pieces if piece.cell in placed], self._length()))
-        everything = sum([piece.bytes for piece in self.pieces])
-        stored = sum([piece.bytes for piece in self.pieces if piece.use == "update"])
         self.lower_bound = max(self.alive())
         others = max(_alive([piece for piece in self.pieces if piece.cell not in placed], self._length()))
-        self.modes = {True: Figures(self.lower_bound, 0), False: Figures(everything, everything - stored),
+        self.modes = {True: Figures(self.lower_bound, 0), False: kept_by_frame(self.pieces),
                       "plan": Figures(self.arena + others, self.arena)}
 
     def _length(self):
@@ -242,6 +242,56 @@ def _alive(pieces, length):
         total += change
         alive.append(total)
     return alive
+
+
+def kept_by_frame(pieces):
+    """The figures of a frame that keeps what is dropped, once calls repeat.
+
+    Parameters
+    ----------
+    pieces : iterable of Piece
+
+    Returns
+    -------
+    Figures
+    """
+    free, owned = [], 0                             # sizes of blocks, sorted; bytes of all blocks
+    for _ in range(REPEATED):
+        owned, peak, handed_over = _one_call(pieces, free, owned)
+        owned -= handed_over
+    return Figures(peak, owned)
+
+
+def _one_call(pieces, free, owned):
+    """(bytes of the frame's blocks, the same with results at the peak, bytes of the results)."""
+    peak = handed_over = 0
+    blocks, taken = {}, []                          # piece → the size of its block; replaced values come back at the end
+    ending = sorted([piece for piece in pieces if piece.use in ("temporary", "other")], key=lambda piece: piece.last)
+    ended = 0
+    for piece in sorted(pieces, key=lambda piece: piece.first):
+        while ended < len(ending) and ending[ended].last < piece.first:
+            insort(free, blocks[ending[ended].cell])
+            ended += 1
+        blocks[piece.cell] = block = _fitting(free, piece.bytes)
+        if block is None:
+            blocks[piece.cell] = block = piece.bytes
+            owned += block
+        if piece.use == "result":
+            handed_over += block
+        elif piece.use == "update":
+            taken.append(block)
+        peak = max(peak, owned)
+    for block in [*taken, *[blocks[piece.cell] for piece in ending[ended:]]]:
+        insort(free, block)
+    return owned, peak, handed_over
+
+
+def _fitting(free, size):
+    """Take the smallest free block that is large enough and at most an eighth too large; None: there is none."""
+    position = bisect_left(free, size)
+    if position < len(free) and free[position] <= size + size // 8:
+        return free.pop(position)
+    return None
 
 
 def _text(count):

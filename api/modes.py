@@ -7,16 +7,20 @@ Theano's linker names are accepted; there is one linker here, so all they decide
 from contextlib import nullcontext
 from importlib import import_module
 
-from phintys.gof.link import Linker
+from phintys.gof.link import CLinker, Linker, OpWiseCLinker, PerformLinker, VM_Linker
 from phintys.graph.config import config
 from phintys.optimizer.database import Query
 from phintys.rewrite_database import (  # noqa: F401  Theano has them here
-    OPT_FAST_COMPILE, OPT_FAST_RUN, OPT_FAST_RUN_STABLE, OPT_MERGE, OPT_NONE, OPT_STABILIZE, optdb)
+    OPT_FAST_COMPILE, OPT_FAST_RUN, OPT_FAST_RUN_STABLE, OPT_MERGE, OPT_NONE, OPT_O2, OPT_O3, OPT_STABILIZE, OPT_UNSAFE,
+    optdb)
 from phintys.vm.linker import link
 
 # Theano's name of a linker → whether functions drop intermediate results; None: as config.allow_gc says.
 LINKERS = {None: None, "vm": None, "cvm": None, "py": None, "c": None, "c|py": None,
            "vm_nogc": False, "cvm_nogc": False, "c|py_nogc": False}
+
+# Theano's name of a linker → its class, which says what its programs are told when they look.
+LINKER_CLASSES = {"py": PerformLinker, "c": CLinker, "c|py": OpWiseCLinker, "c|py_nogc": OpWiseCLinker}
 
 # Name of an optimizer → which rewrites it asks for.
 OPTIMIZERS = {
@@ -42,12 +46,21 @@ LATER_MODES = ("ProfileMode", "PROFILE_MODE")
 
 
 def _query(optimizer):
-    """The query that a name stands for; a query stands for itself."""
+    """The query that a name stands for; a query stands for itself, an optimizer by hand for nothing else."""
     if optimizer is not None and not isinstance(optimizer, str):
-        return optimizer
+        return optimizer if isinstance(optimizer, Query) else Query(extra=[(optimizer, 0)])
     if optimizer not in OPTIMIZERS:
         raise KeyError(f"no optimizer is called {optimizer!r}; there are {sorted(map(str, OPTIMIZERS))}")
     return OPTIMIZERS[optimizer]
+
+
+def _rewrite(entry):
+    """What a query keeps of an argument of ``Mode.register``: a `Rewrite`, or a pair of an optimizer and a position."""
+    first = entry[0] if isinstance(entry, tuple) else entry
+    if hasattr(first, "transform"):
+        from phintys.gof.local_optimizers import as_rewrite
+        return as_rewrite(first)
+    return entry if hasattr(first, "optimize") else first
 
 
 def _checked_allow_gc(choice):
@@ -63,8 +76,8 @@ class Mode:
     ----------
     linker : str or Linker, optional
         A name from ``LINKERS``, or one of Theano's linkers (``phintys.gof``); ``config.linker`` by default.
-    optimizer : str, None or Query
-        A name from ``OPTIMIZERS`` or a query; ``"default"`` means ``config.optimizer``.
+    optimizer : str, None, Query or Optimizer
+        A name from ``OPTIMIZERS``, a query, or an optimizer by hand; ``"default"`` means ``config.optimizer``.
     allow_gc : bool or "plan", optional
         Memory of intermediate results: True: dropped at their last use; False: kept between calls; "plan": shared by
         lifetime in one block, laid out for the shapes seen. Default: what the linker's name says, else
@@ -77,6 +90,9 @@ class Mode:
     ValueError
         If ``allow_gc`` is something else.
     """
+
+    linker_class = VM_Linker            # of names that have none of their own
+    _linker = None
 
     def __init__(self, linker=None, optimizer="default", allow_gc=None):
         linker = config.linker if linker is None else linker
@@ -91,8 +107,12 @@ class Mode:
 
     @property
     def linker(self):
-        """The linker's name."""
-        return self.provided_linker
+        """The linker, of Theano's class for its name; all of them link alike."""
+        if isinstance(self.provided_linker, Linker):
+            return self.provided_linker
+        if self._linker is None:
+            self._linker = LINKER_CLASSES.get(self.provided_linker, self.linker_class)(allow_gc=self.allow_gc)
+        return self._linker
 
     @property
     def optimizer(self):
@@ -149,9 +169,8 @@ class Mode:
         return self.clone(optimizer=self.query.requiring(*tags))
 
     def register(self, *optimizations):
-        """This mode with rewrites of the caller: `Rewrite` objects, or Theano's pairs of one and a position."""
-        rewrites = [entry[0] if isinstance(entry, tuple) else entry for entry in optimizations]
-        return self.clone(optimizer=self.query.register(*rewrites))
+        """This mode with rewrites of the caller: `Rewrite` objects, or pairs of an optimizer by hand and a position."""
+        return self.clone(optimizer=self.query.register(*map(_rewrite, optimizations)))
 
     def __reduce__(self):
         return type(self), (self.provided_linker, self.provided_optimizer, self._allow_gc)
@@ -166,6 +185,35 @@ class Mode:
 FAST_RUN = Mode("cvm", "fast_run")
 FAST_COMPILE = Mode("vm", "fast_compile")
 predefined_modes = {"FAST_RUN": FAST_RUN, "FAST_COMPILE": FAST_COMPILE}
+
+
+predefined_linkers, predefined_optimizers = LINKERS, OPTIMIZERS
+
+
+def register_linker(name, linker):
+    """Let ``Mode(linker=name)`` drop or keep intermediate results as ``linker`` does.
+
+    Raises
+    ------
+    ValueError
+        If the name is taken.
+    """
+    if name in LINKERS:
+        raise ValueError(f"Linker name already taken: {name}")
+    LINKERS[name], LINKER_CLASSES[name] = linker.allow_gc, type(linker)
+
+
+def register_optimizer(name, opt):
+    """Let ``Mode(optimizer=name)`` mean ``opt``, a query or an optimizer by hand.
+
+    Raises
+    ------
+    ValueError
+        If the name is taken.
+    """
+    if name in OPTIMIZERS:
+        raise ValueError(f"Optimizer name already taken: {name}")
+    OPTIMIZERS[name] = opt if isinstance(opt, Query) else Query(extra=[(opt, 0)])
 
 
 def _names():

@@ -38,6 +38,27 @@ def predicted_shapes(program, given):
     return shapes
 
 
+def shapes_in_graph(fgraph, given):
+    """The shape of each variable of a graph.
+
+    Parameters
+    ----------
+    fgraph : FunctionGraph
+    given : dict
+        Input of the graph → its shape, or its value.
+
+    Returns
+    -------
+    dict
+        Variable of a tensor type → its shape; None where it depends on values nobody has given.
+    """
+    known, feature = _Known(), ShapeFeature()
+    for variable in fgraph.inputs:
+        known.add_leaf(variable, given[variable])
+    return {variable: known.shape(variable, feature) for variable in fgraph.variables
+            if variable.type.layout is not None}
+
+
 def _variables(program, known):
     """Cell → a variable with its value in terms of arguments, shared values and constants.
 

@@ -5,6 +5,7 @@ Deep graphs are normal: nothing recurses, and below ``INDENT_LIMIT`` levels a li
 indented further, so that the text stays linear in the size of the graph. ``pp`` (see ``pretty_print.py``) prints
 formulae.
 """
+import hashlib
 import sys
 from io import StringIO
 
@@ -17,10 +18,12 @@ from phintys.graph.variable import Variable
 from phintys.io import SymbolicInput, SymbolicOutput
 from phintys.ops.print_op import Print
 from phintys.pretty_print import (
-    DefaultPrinter, FunctionPrinter, IgnorePrinter, LeafPrinter, OperatorPrinter, PatternPrinter, PPrinter, pp, pprint)
+    DefaultPrinter, FunctionPrinter, IgnorePrinter, LeafPrinter, OperatorPrinter, PatternPrinter, PPrinter,
+    default_printer, leaf_printer, pp, pprint)
 
 __all__ = ["DefaultPrinter", "FunctionPrinter", "IgnorePrinter", "LeafPrinter", "OperatorPrinter", "PPrinter",
-           "PatternPrinter", "Print", "debugprint", "min_informative_str", "pp", "pprint", "pydotprint"]
+           "PatternPrinter", "Print", "debugprint", "default_printer", "hex_digest", "leaf_printer",
+           "min_informative_str", "pp", "pprint", "pydotprint", "var_descriptor"]
 
 pydot_imported = False          # Theano's programs ask before they call ``pydotprint``
 
@@ -200,6 +203,59 @@ def min_informative_str(obj, indent_level=0):
         lines.append(f"{indent}{labels[thing]}. {node.op}")
         waiting.extend((variable, level + 1) for variable in reversed(node.inputs))
     return "\n".join(lines)
+
+
+def var_descriptor(obj):
+    """How a variable is computed, as text of one line that depends on nothing but the graph and its constants.
+
+    Parameters
+    ----------
+    obj : Variable or numpy.ndarray
+
+    Returns
+    -------
+    str
+        Each part is ``label=op(parts)``, a name or a type; ``<label>`` stands for a part that was written before.
+    """
+    labels, pieces = {}, []
+    waiting = [(obj, "")]
+    while waiting:
+        thing, text = waiting.pop()
+        if thing is None:
+            pieces.append(text)
+        elif id(thing) in labels:
+            pieces.append(f"<{labels[id(thing)]}>")
+        else:
+            labels[id(thing)] = letters(len(labels))
+            pieces.append(f"{labels[id(thing)]}=")
+            waiting.extend(reversed(_description(thing)))
+    return "".join(pieces)
+
+
+def _description(thing):
+    """Pairs: something to describe, or None and text."""
+    node = getattr(thing, "owner", None)
+    if isinstance(thing, numpy.ndarray):
+        return [(None, f"<ndarray:digest={hex_digest(thing)}>")]
+    if node is None:
+        return [(None, getattr(thing, "name", None) or str(thing))]
+    parts = [pair for variable in node.inputs for pair in ((None, ","), (variable, ""))]
+    return [(None, f"{node.op}("), *parts[1:], (None, ")")]
+
+
+def hex_digest(x):
+    """A hash of an array's elements, strides and shape.
+
+    Parameters
+    ----------
+    x : numpy.ndarray
+
+    Returns
+    -------
+    str
+    """
+    strides, lengths = [",".join(map(str, numbers)) for numbers in (x.strides, x.shape)]
+    return f"{hashlib.sha256(x.tobytes()).hexdigest()}|strides=[{strides}]|shape=[{lengths}]"
 
 
 def pydotprint(fct, outfile=None, **options):

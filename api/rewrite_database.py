@@ -1,10 +1,17 @@
-"""Theano's ``optdb``: asks for rewrites by tags, to be applied to a graph at hand."""
+"""Theano's ``optdb``: asks for rewrites by tags, to be applied to a graph at hand, and takes those of users.
+
+``optdb.register(name, optimizer, position, *tags)`` adds an optimizer by hand (``phintys.gof``) to every compilation
+whose mode wants one of the tags; ``optdb["specialize"].register(name, local_optimizer, *tags)`` adds a rewrite.
+"""
+from phintys.optimizer import registered
 from phintys.optimizer.database import Query
 from phintys.optimizer.pipeline import optimize
 
 OPT_NONE, OPT_MERGE = Query(), Query(["merge"])
 OPT_FAST_RUN, OPT_FAST_COMPILE = Query(["fast_run"]), Query(["fast_compile"])
 OPT_FAST_RUN_STABLE = Query(["fast_run"], require=["stable"])
+OPT_O2, OPT_O3 = Query(["fast_compile", "fusion"]), Query(["fast_run"], exclude=["inplace"])
+OPT_UNSAFE = Query(["fast_run", "unsafe"], exclude=["inplace"])
 OPT_STABILIZE = Query(["fast_run"], exclude=["specialize"])
 
 
@@ -21,8 +28,93 @@ class QueriedOptimizer:
     apply = __call__ = optimize
 
 
+def _check_name(name):
+    if name in registered.names():
+        raise ValueError(f"The name of the object cannot be the name of another existing object: {name!r}")
+
+
+class RegisteredFamily:
+    """A family of rewrites that users may add to."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def register(self, name, local_opt, *tags, use_db_name_as_tag=True, **options):
+        """Add a local optimizer to the family.
+
+        Parameters
+        ----------
+        name : str
+        local_opt : LocalOptimizer
+        *tags : str
+            Modes want ``"fast_run"`` and ``"fast_compile"``.
+        use_db_name_as_tag : bool
+            Whether the family's name is a tag of it.
+        **options
+            Accepted for Theano's sake.
+
+        Raises
+        ------
+        TypeError
+            If it is no local optimizer.
+        ValueError
+            If the name is taken.
+        """
+        from phintys.gof.local_optimizers import as_rewrite
+        if not hasattr(local_opt, "transform"):
+            raise TypeError("Object cannot be registered in OptDB", local_opt)
+        _check_name(name)
+        registered.register_rewrite(self.name, as_rewrite(local_opt, name, tags))
+
+
 class RewriteDatabase:
     """The rewrites there are, by their tags."""
+
+    def register(self, name, obj, position, *tags):
+        """Add an optimizer by hand, or a database of them, to the pipeline.
+
+        Parameters
+        ----------
+        name : str
+        obj : Optimizer or DB
+        position : number
+            See ``optimizer/registered.py``.
+        *tags : str
+            Modes want ``"fast_run"`` and ``"fast_compile"``.
+
+        Raises
+        ------
+        TypeError
+            If it is something else.
+        ValueError
+            If the name is taken.
+        """
+        if hasattr(obj, "query"):
+            def apply(fgraph, query):
+                obj.query(query)(fgraph)
+        elif hasattr(obj, "optimize"):
+            def apply(fgraph, query):
+                obj(fgraph)
+        else:
+            raise TypeError("Object cannot be registered in OptDB", obj)
+        _check_name(name)
+        obj.name = name
+        registered.register_whole(registered.WholeRewrite(name, position, tags, apply))
+
+    def __contains__(self, name):
+        return name in registered.FAMILIES or name in registered.names()
+
+    def __getitem__(self, name):
+        """A family that takes rewrites, by its name.
+
+        Raises
+        ------
+        KeyError
+            If there is no such family.
+        """
+        if name not in registered.FAMILIES:
+            raise KeyError(f"Nothing registered for {name!r}; families are {', '.join(registered.FAMILIES)}")
+        return RegisteredFamily(name)
 
     def query(self, *tags):
         """An optimizer.

@@ -19,6 +19,7 @@ import phintys.tensor as T
 import phintys.tensor.blas
 import phintys.tensor.opt
 import phintys.tensor.slinalg
+import phintys.tensor.xlogx
 from phintys.graph.op import Op
 from phintys.graph.type import Type
 from phintys.numpy_protocol import FUNCTIONS
@@ -33,13 +34,13 @@ PAGE = Path(__file__).with_name("operations.md")
 # How a name is written → where it is; a name that several have is listed by the first.
 NAMESPACES = {"T.": T, "T.nnet.": T.nnet, "T.slinalg.": T.slinalg, "phintys.": phintys, "gradient.": phintys.gradient,
               "ifelse.": phintys.ifelse, "printing.": phintys.printing, "compile.": phintys.compile,
-              "memory.": phintys.memory, "T.opt.": T.opt, "T.blas.": T.blas}
+              "memory.": phintys.memory, "T.opt.": T.opt, "T.blas.": T.blas, "T.xlogx.": T.xlogx}
 
 # Heading, what to know first, and the modules whose names stand under it.
 FAMILIES = [
     ("Making tensors", "From values, or with values that are computed when the function runs. `T.mgrid[0:2, 0:3]` and "
      "`T.ogrid` answer coordinates of a grid.",
-     "ops.constant ops.constant_value ops.allocation ops.grids tensor.constructors"),
+     "ops.constant ops.constant_value ops.allocation ops.grids ops.load_from_disk tensor.constructors"),
     ("Elementwise functions", "Operands broadcast. Each of these is an `Elemwise` around a scalar op of the table in "
      "`ops/scalar.py`, or a function that chooses one. `T.inplace` has most of them once more with the ending "
      "`_inplace`, as ops that may overwrite their first argument.", "ops.elementwise ops.elementwise_functions"),
@@ -50,7 +51,7 @@ FAMILIES = [
      "ops.shape ops.dimshuffle ops.reshape ops.rearranging"),
     ("Joins, parts and repetitions", "", "ops.join ops.split ops.repeat"),
     ("Reductions", "`axis` is an integer, a sequence of them, or None for all. Empty tensors give the identity, or an "
-     "error where there is none.", "ops.reduction ops.careduce ops.argmax ops.covariance"),
+     "error where there is none.", "ops.reduction ops.careduce ops.mean ops.argmax ops.covariance"),
     ("Cumulative and searching", "", "ops.cumulative ops.searching"),
     ("Products", "By BLAS, whatever the strides are.", "ops.products ops.dot ops.blas ops.batched_product"),
     ("Neural networks", "", "ops.softmax ops.crossentropy ops.activations ops.classification ops.batch_normalization "
@@ -59,14 +60,15 @@ FAMILIES = [
      "graph.gradient graph.forward_gradient graph.verify_gradient graph.view_op graph.valueless_types ops.jacobian"),
     ("Lazy branches", "`T.switch` computes both of its branches, `ifelse` only one.", "ops.ifelse"),
     ("Functions, shared variables and modes", "",
-     "function function_dump function_maker compiled_function compile.function_module io shared updates rebuild modes "
-     "debug_mode monitor_mode nan_guard_mode supervisor vm.container graph.config include_path ops.deep_copy"),
+     "function function_dump function_maker compiled_function compile.function_module compile.pfunc io shared updates "
+     "rebuild modes debug_mode monitor_mode nan_guard_mode supervisor vm.container graph.config include_path "
+     "ops.deep_copy"),
     ("Memory", "", "memory vm.pool vm.callable"),
-    ("Ops of one's own", "", "ops.as_op ops.op_from_graph graph.op"),
+    ("Ops of one's own", "", "ops.as_op ops.op_from_graph graph.op tensor.opt"),
     ("Printing and checking", "", "printing pretty_print ops.print_op ops.assertion"),
     ("Graphs and types", "",
      "phintys graph.apply graph.variable graph.function_graph graph.traversal graph.type ops.operators ops.tensor_type "
-     "ops.dtypes"),
+     "ops.dtypes ops.number_views ops.transfer"),
     ("Exceptions", "", "graph.errors"),
 ]
 SHORT_NAMES = {1: ["x"], 2: ["a", "b"], 3: ["a", "b", "c"]}

@@ -37,6 +37,13 @@ def count(value):
     return integer(value)
 
 
+def ratio(value):
+    """A number above 0."""
+    if not float(value) > 0:
+        raise ValueError("expected a number above 0")
+    return float(value)
+
+
 def positive(value):
     """A whole number above 0."""
     if integer(value) < 1:
@@ -126,6 +133,9 @@ OPTIONS = [
     ("device", "cpu", device_name, "Where functions run."),
     ("on_unused_input", "raise", one_of("raise", "warn", "ignore"), "What to do about inputs that are not needed."),
     ("on_opt_error", "warn", ERROR_ACTIONS, "What to do when a rewrite fails."),
+    ("optdb.max_use_ratio", 8.0, ratio, "How often an EquilibriumOptimizer applies each of its parts at most, as a "
+     "multiple of the number of nodes."),
+    ("optdb.position_cutoff", float("inf"), ratio, "Where a SequenceDB stops."),
     ("on_shape_error", "warn", one_of("warn", "raise"), "What to do when a shape rule fails."),
     ("cycle_detection", "regular", one_of("regular", "fast"), "How in-place rewrites look for cycles."),
     ("compute_test_value", "off", TEST_VALUE_ACTIONS, "Run ops on test values while a graph is built."),
@@ -164,6 +174,15 @@ OPTIONS = [
     ("numpy.seterr_over", "None", NUMPY_ERROR_ACTIONS, "Accepted for Theano's sake."),
     ("numpy.seterr_under", "None", NUMPY_ERROR_ACTIONS, "Accepted for Theano's sake."),
     ("numpy.seterr_invalid", "None", NUMPY_ERROR_ACTIONS, "Accepted for Theano's sake."),
+    ("gcc.cxxflags", "", text, "Accepted for Theano's sake: nothing is compiled at run time."),
+    ("force_device", False, boolean, "Accepted for Theano's sake: there is one device."),
+    ("print_active_device", True, boolean, "Accepted for Theano's sake: there is one device."),
+    ("assert_no_cpu_op", "ignore", ERROR_ACTIONS, "Accepted for Theano's sake: there is one device."),
+    ("deterministic", "default", one_of("default", "more"), "Accepted for Theano's sake: functions are deterministic."),
+    ("check_input", True, boolean, "Accepted for Theano's sake: arguments are always checked."),
+    ("check_stack_trace", "off", one_of("off", "log", "warn", "raise"),
+     "Accepted for Theano's sake: rewrites keep where the user made what they replace."),
+    ("nocleanup", False, boolean, "Accepted for Theano's sake."),
     ("traceback.limit", 8, integer, "Accepted for Theano's sake: the innermost line of the user's is kept."),
     ("traceback.compile_limit", 0, integer, "Accepted for Theano's sake."),
     ("unittests.rseed", 666, seed, "Seed of tests; 'random' for another one each time."),
@@ -251,6 +270,35 @@ class Config(Section):
         section.__dict__[attribute] = value
         for reaction in self._reactions.get(name, ()):
             reaction(value)
+
+    def add(self, name, default, kind, doc):
+        """Declare an option.
+
+        Parameters
+        ----------
+        name : str
+            Full name.
+        default : object
+        kind : callable
+            From what somebody sets to the value; raises ``ValueError`` if it cannot be one.
+        doc : str
+
+        Raises
+        ------
+        AttributeError
+            If the name is taken.
+        TypeError
+            If a part of the name before a dot is an option.
+        """
+        parts = name.split(".")
+        for length in range(1, len(parts)):
+            if ".".join(parts[:length]) in self._options:
+                raise TypeError(f"config.{name}: config.{'.'.join(parts[:length])} is an option, not a section")
+        section, attribute = self._place(name)
+        if name in self._options or attribute in section.__dict__ or hasattr(type(section), attribute):
+            raise AttributeError(f"config.{name}: This name is already taken")
+        self._options[name] = default, kind, doc
+        section.__dict__[attribute] = default
 
     def on_change(self, name, function):
         """Call ``function(value)`` now, and whenever the option is set."""
@@ -343,7 +391,7 @@ def config_doc():
     str
     """
     lines = []
-    for name, default, _, doc in OPTIONS:
+    for name, (default, _, doc) in config._options.items():
         value = config.get(name)
         note = "" if value == default else f" (default {default!r})"
         lines.append(f"{name} = {value!r}{note}: {doc}")

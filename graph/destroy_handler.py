@@ -14,7 +14,7 @@ holds no state of one, so that copies of a graph share it. Everything is linear 
 from collections import deque
 
 from phintys.graph.errors import InconsistencyError, made_at
-from phintys.graph.lazy_regions import EXCLUSIVE, lazy_regions
+from phintys.graph.lazy_regions import EXCLUSIVE, known_regions
 from phintys.graph.variable import Constant
 
 
@@ -192,7 +192,8 @@ class Destruction:
         self._kept = set() if self._mutable is None else {memory.root(variable) for variable in fgraph.outputs}
         self.destroyers = [(node, *pair) for node in memory.order if node.op.destroy_map
                            for pair in destroyed_by(node.op)]
-        self.regions = lazy_regions(fgraph, memory.order)
+        self.regions = known_regions(fgraph)
+        self._read_at = {}                      # lazy node → root → region → input position
         self._writers = {}                      # root → (node, input position) of who overwrites it
         for node, _, position in self.destroyers:
             self.note(node, position)
@@ -262,13 +263,21 @@ class Destruction:
     # ---- lazy branches -----------------------------------------------------------------------------------------------
     def _relations(self, node, position, root):
         """(other reader, how its access lies to that of ``node``) for all accesses of others."""
-        regions, memory = self.regions, self.memory
-        for reader in memory.readers[root]:
+        regions = self.regions
+        for reader in self.memory.readers[root]:
             if reader is not node:
-                places = [0] if reader not in regions.arms else [
-                    place for place, variable in enumerate(reader.inputs) if memory.root(variable) is root]
-                for place in places:
+                for place in self._places_read(reader, root) if reader in regions.arms else (0,):
                     yield reader, regions.relation(reader, place, node, position)
+
+    def _places_read(self, node, root):
+        """Where a lazy node reads a memory: one input position for each region that it reads it in."""
+        found = self._read_at.get(node)
+        if found is None:
+            found = self._read_at[node] = {}
+            for position, variable in enumerate(node.inputs):
+                places = found.setdefault(self.memory.root(variable), {})
+                places.setdefault(self.regions.place(node, position), position)
+        return found[root].values()
 
     def _is_unordered(self, node, position, root):
         """Whether no order of nodes brings some other reader before the node."""

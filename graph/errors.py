@@ -13,6 +13,14 @@ class InconsistencyError(Exception):
     """A graph breaks a rule, for example by a cycle or by a replacement that a feature refuses."""
 
 
+class AlreadyThere(Exception):
+    """A feature's methods would hide others: it, or one in conflict with it, is attached to the graph already."""
+
+
+class ReplacementDidntRemovedError(Exception):
+    """A replacement left in the graph what it should have removed."""
+
+
 class MissingInputError(Exception):
     """A graph needs a variable that is neither an input, nor a constant, nor computed."""
 

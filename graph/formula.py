@@ -32,7 +32,8 @@ def as_string(inputs, outputs, leaf_formatter=_leaf, node_formatter=_call):
     -------
     list of str
         One per output. What is read several times is written once, as ``*number -> text``, and is ``*number``
-        afterwards; behind ``::`` stands which output of the node is meant where there are several.
+        afterwards; behind ``::`` stands which output of the node is meant where there are several (the first, where a
+        node is written, if nothing stands there).
     """
     ends = set(inputs)
     labels = _labels(ends, outputs)
@@ -60,13 +61,12 @@ def _text(output, ends, labels, written, leaf_formatter, node_formatter):
         if node is None or variable in ends:
             texts.append(leaf_formatter(variable))
             continue
-        which = f"::{variable.index}" if len(node.outputs) > 1 else ""
         if complete:
             first = len(texts) - len(node.inputs)
-            text = node_formatter(node, texts[first:])
-            texts[first:] = [f"{labels[node]} -> {text}{which}" if node in labels else text + which]
+            text = node_formatter(node, texts[first:]) + (f"::{variable.index}" if variable.index else "")
+            texts[first:] = [f"{labels[node]} -> {text}" if node in labels else text]
         elif node in written:
-            texts.append(labels[node] + which)
+            texts.append(labels[node] + (f"::{variable.index}" if len(node.outputs) > 1 else ""))
         else:
             written.add(node)
             pending.append((variable, True))

@@ -8,7 +8,8 @@ Nothing is recursive. Replacements have the type of what they replace. Cycles ar
 from itertools import islice
 
 from phintys.graph.config import config
-from phintys.graph.errors import InconsistencyError, MissingInputError, made_at
+from phintys.graph.errors import AlreadyThere, InconsistencyError, MissingInputError, made_at
+from phintys.graph.formula import as_string
 from phintys.graph.toposort import io_toposort
 from phintys.graph.traversal import clone, clone_get_equiv
 from phintys.graph.valueless_types import NullType
@@ -60,6 +61,8 @@ class FunctionGraph:
     apply_nodes : set of Apply
     clients : dict
         Variable to the list of its readers; see ``Clients``.
+    derived : dict
+        What others have found out about who reads whom, by names that they give; it is empty again after a change.
 
     Raises
     ------
@@ -220,6 +223,8 @@ class FunctionGraph:
 
     def change_op(self, node, op):
         """Let a node compute the same values by another op, for instance one that overwrites an input."""
+        if type(op) is not type(node.op):               # else it needs its inputs when it needed them before
+            self.derived = {}
         node.op = op
         self._kept_order = None
 
@@ -294,12 +299,16 @@ class FunctionGraph:
         All methods are optional: ``on_attach(fgraph)``, ``on_detach(fgraph)``, ``on_import(fgraph, node, reason)``,
         ``on_prune(fgraph, node, reason)``, ``on_change_input(fgraph, node, position, old, new, reason)``,
         ``validate(fgraph)`` and ``orderings(fgraph)``, which answers a dict: node to nodes that must come before it.
+        A feature whose ``on_attach`` raises ``AlreadyThere`` is not attached.
         """
         if any([feature is attached for attached in self.features]):
             return
         on_attach = getattr(feature, "on_attach", None)
         if on_attach is not None:
-            on_attach(self)
+            try:
+                on_attach(self)
+            except AlreadyThere:
+                return
         self.features.append(feature)
         self._kept_order = None
 
@@ -369,6 +378,7 @@ class FunctionGraph:
 
     def _forget_order(self):
         self._order = self._kept_order = None       # by data alone; the one to run in
+        self.derived = {}
 
     def check_integrity(self):
         """Compare everything the graph knows with what it is.
@@ -421,9 +431,9 @@ class FunctionGraph:
 
     def __getstate__(self):
         state = self.__dict__.copy()
-        for derived in ("apply_nodes", "clients", "_order", "_kept_order"):
+        for derived in ("apply_nodes", "clients", "_order", "_kept_order", "derived"):
             del state[derived]
-        return state
+        return {name: value for name, value in state.items() if not callable(value)}    # what features gave it
 
     def __setstate__(self, state):
         self.__dict__.update(state)
@@ -432,7 +442,8 @@ class FunctionGraph:
         self.features = features
 
     def __str__(self):
-        return f"FunctionGraph({len(self.inputs)} inputs, {len(self.apply_nodes)} nodes, {len(self.outputs)} outputs)"
+        """What computes each output, as nested calls: ``[add(x, *1 -> exp(y)), *1]``."""
+        return f"[{', '.join(as_string(self.inputs, self.outputs))}]"
 
     __repr__ = __str__
 

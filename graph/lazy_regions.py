@@ -70,8 +70,29 @@ def common_region(first, second):
     return first
 
 
+def known_regions(fgraph):
+    """The regions of a graph as it is now, or None when nothing in it is lazy.
+
+    They are found once and shared by all who ask before the graph changes: whoever needs steps arranges them first, and
+    keeps nothing.
+
+    Parameters
+    ----------
+    fgraph : FunctionGraph
+
+    Returns
+    -------
+    LazyRegions or None
+    """
+    if "lazy regions" not in fgraph.derived:
+        order = fgraph.data_order()
+        branches = _lazy_nodes(order)
+        fgraph.derived["lazy regions"] = LazyRegions(fgraph, order, branches) if branches else None
+    return fgraph.derived["lazy regions"]
+
+
 def lazy_regions(fgraph, order):
-    """The regions of a graph, or None when nothing in it is lazy.
+    """The regions of a graph, arranged, for the caller alone; None when nothing in it is lazy.
 
     Parameters
     ----------
@@ -83,12 +104,18 @@ def lazy_regions(fgraph, order):
     -------
     LazyRegions or None
     """
-    branches = {}
-    for node in order:
-        positions = node.op.lazy_branches(node)
-        if positions is not None:
-            branches[node] = positions
-    return LazyRegions(fgraph, order, branches) if branches else None
+    branches = _lazy_nodes(order)
+    if not branches:
+        return None
+    regions = LazyRegions(fgraph, order, branches)
+    regions.arrange(order)
+    return regions
+
+
+def _lazy_nodes(order):
+    """Lazy node → what it needs when."""
+    found = [(node, node.op.lazy_branches(node)) for node in order]
+    return {node: positions for node, positions in found if positions is not None}
 
 
 class LazyRegions:
@@ -112,9 +139,8 @@ class LazyRegions:
         self.of, self.arms, self.blocks = {}, {}, []
         self.conditions = {node: positions[0] for node, positions in branches.items()}
         self._branch_of = {node: _by_position(node, *positions) for node, positions in branches.items()}
-        self._count = 1
+        self._regions = [self.root]
         self._find(fgraph.clients, order)
-        self.arrange(order)
 
     # ---- regions -----------------------------------------------------------------------------------------------------
     def place(self, reader, position):
@@ -130,17 +156,20 @@ class LazyRegions:
         return self.arms[reader][branch_of[position]]
 
     def _new(self, *description):
-        region = Region(*description, self._count)
-        self._count += 1
+        region = Region(*description, len(self._regions))
+        self._regions.append(region)
         return region
 
     def _find(self, clients, order):
         """Give each node its region, readers first."""
-        blocks = {}
+        blocks, of, branch_of = {}, self.of, self._branch_of
         for node in reversed(order):
-            places = {self.place(reader, position) for output in node.outputs for reader, position in clients[output]}
-            region = self.of[node] = self._region_for(places, blocks)
-            if node in self.conditions:
+            places = set()
+            for output in node.outputs:
+                for reader, position in clients[output]:
+                    places.add(of[reader] if reader in of and reader not in branch_of else self.place(reader, position))
+            region = of[node] = self._region_for(places, blocks)
+            if node in branch_of:
                 self.arms[node] = self._new(region, node, 0), self._new(region, node, 1)
 
     def _region_for(self, places, blocks):
@@ -203,12 +232,12 @@ class LazyRegions:
         order : list of Apply
             Nodes, each after what it reads; those of a region run in this order.
         """
-        for region in {*self.of.values(), *[arm for arms in self.arms.values() for arm in arms]}:
+        for region in self._regions:
             region.clear()
-        of, arms = self.of, self.arms
+        of, arms, has_blocks = self.of, self.arms, bool(self.blocks)
         for node in order:
             region = of[node]
-            for position, variable in enumerate(node.inputs):
+            for position, variable in enumerate(node.inputs if has_blocks else ()):
                 needed = of.get(variable.owner)
                 if needed is not None and needed.is_block:
                     self._need(needed, self.place(node, position))

@@ -11,6 +11,7 @@ from phintys.graph.config import config
 from phintys.graph.debug_values import compute_test_values
 from phintys.graph.errors import MethodNotDefined
 from phintys.graph.properties import Properties
+from phintys.graph.thunks import perform_by_thunk
 from phintys.graph.trace import user_position
 from phintys.graph.valueless_types import grad_not_implemented
 from phintys.vm.abi import run_kernel
@@ -35,6 +36,9 @@ class Op(Properties):
     runs_alone : bool
         The kernel's ``prepare`` can answer ``RUNS_ALONE``, and its ``run`` cannot fail: nodes that do not depend on
         each other may run side by side.
+    linear_in : sequence of int, or slice
+        Positions of inputs in which, taken together, the outputs are linear while the others stay as they are.
+        ``R_op`` follows from it; empty: the op has none, or its own.
     first_examined : int or None
         From this input on ``prepare`` looks at values and not only at shapes, as it does at indices. What computes such
         an input never runs behind COMMIT, where it would be too late.
@@ -58,6 +62,7 @@ class Op(Properties):
     can_overwrite = {}
     inplace_property = "inplace"
     cannot_fail = reads_before_writing = explains_errors = runs_alone = False
+    linear_in = ()
     first_examined = None
     destroyhandler_tolerate_same = destroyhandler_tolerate_aliased = ()
     default_output = None
@@ -145,7 +150,7 @@ class Op(Properties):
         raise MethodNotDefined("lower_branch", type(self), type(self).__name__)
 
     def perform(self, node, inputs, output_storage, params=None):
-        """Compute a node on values; by default with the node's kernel.
+        """Compute a node on values; by default with the node's kernel, or with what ``make_thunk`` makes.
 
         Parameters
         ----------
@@ -157,7 +162,10 @@ class Op(Properties):
         """
         kernel = self.make_kernel(node)
         if kernel is None:
-            raise MethodNotDefined("perform", type(self), type(self).__name__)
+            if not hasattr(self, "make_thunk"):
+                raise MethodNotDefined("perform", type(self), type(self).__name__)
+            perform_by_thunk(self, node, inputs, output_storage)
+            return
         results = run_kernel(kernel, inputs, [output.type.layout for output in node.outputs])
         for storage, result in zip(output_storage, results):
             storage[0] = result
@@ -225,8 +233,26 @@ class Op(Properties):
         return self.grad(inputs, output_grads)
 
     def R_op(self, inputs, eval_points):
-        """Derivatives of the outputs along ``eval_points``, which has a Variable or None per input."""
-        raise NotImplementedError(f"{self} of class {type(self).__name__} does not implement R_op.")
+        """Derivatives of the outputs along ``eval_points``, which has a Variable or None per input.
+
+        By default those of an op that is ``linear_in`` some inputs: itself, applied to the points.
+
+        Raises
+        ------
+        NotImplementedError
+            If the op is linear in no input.
+        """
+        count = len(inputs)
+        linear = range(count)[self.linear_in] if isinstance(self.linear_in, slice) else self.linear_in
+        if not linear:
+            raise NotImplementedError(f"{self} of class {type(self).__name__} does not implement R_op.")
+        if all([eval_points[position] is None for position in linear]):
+            return [None] * len(self.make_node(*inputs).outputs)
+        arguments = list(inputs)
+        for position in linear:
+            point = eval_points[position]
+            arguments[position] = inputs[position].zeros_like() if point is None else point
+        return self(*arguments, return_list=True)
 
     def __repr__(self):
         return str(self)

@@ -123,7 +123,7 @@ class Variable(GraphVariable):
             return self.name
         if self.owner is None:
             return f"<{self.type}>"
-        output = "out" if self.index == self.owner.default_index else self.index
+        output = "out" if self.index == self.owner.op.default_output else self.index
         return f"{self.owner.op}.{output}"
 
     def __repr__(self):

@@ -9,7 +9,7 @@ import phintys.ops.elementwise  # noqa: F401  gives every scalar op its Elemwise
 from phintys.graph.variable import Variable
 from phintys.ops import scalar
 from phintys.ops.constant import as_tensor_variable, constant
-from phintys.ops.elementwise_functions import abs_, clip, expm1, minimum, switch
+from phintys.ops.elementwise_functions import clip, expm1, minimum, switch
 
 __all__ = ["elu", "hard_sigmoid", "relu", "selu", "softsign", "ultra_fast_sigmoid"]
 
@@ -17,7 +17,7 @@ SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.050700987355480493
 
 softsign = scalar.scalar_softsign.elementwise
 ultra_fast_sigmoid = scalar.ultra_fast_sigmoid.elementwise
-_rectified = scalar.relu.elementwise
+_rectified, _leaky = scalar.relu.elementwise, scalar.leaky_relu.elementwise
 
 
 def hard_sigmoid(x):
@@ -53,8 +53,7 @@ def relu(x, alpha=0):
     x = as_tensor_variable(x)
     if not isinstance(alpha, Variable) and numpy.ndim(alpha) == 0 and alpha == 0:
         return _rectified(x)
-    alpha = as_tensor_variable(alpha)
-    return 0.5 * (1 + alpha) * x + 0.5 * (1 - alpha) * abs_(x)
+    return _leaky(x, as_tensor_variable(alpha))
 
 
 def elu(x, alpha=1):

@@ -4,7 +4,8 @@ An index is a tuple with an entry for each dimension or more: None (a new dimens
 an array of integers, or a mask, which stands for as many dimensions as it has. What is constant in integers and slices
 stands in the op's ``idx_list``; everything symbolic is an input of the node, and its type stands in ``idx_list``.
 Dimensions without an entry are kept whole. NumPy's rules hold: arrays broadcast together, and their dimensions stand
-where the arrays stand, or in front if something else stands between them. The ops are in ``advanced_subtensor.py``.
+where the arrays stand, or in front if something else stands between them. An Ellipsis in ``idx_list`` stands for no
+dimension at all; it is what stands between two arrays. The ops are in ``advanced_subtensor.py``.
 """
 import numpy
 
@@ -69,7 +70,9 @@ def split_index(index):
     """
     idx_list, inputs = [], []
     for entry in index:
-        if entry is None or isinstance(entry, slice) or type(entry) is int or isinstance(entry, numpy.integer):
+        if entry is Ellipsis:
+            idx_list.append(entry)
+        elif entry is None or isinstance(entry, slice) or type(entry) is int or isinstance(entry, numpy.integer):
             idx_list.append(split_entry(entry, inputs))
         else:
             array = as_index_array(entry)
@@ -87,7 +90,8 @@ class AdvancedIndexing(Op):
     Attributes
     ----------
     idx_list : tuple or None
-        Per entry None, an int, a slice of ints and types, or the type of an array, a mask or an integer. None: not yet
+        Per entry None, an int, a slice of ints and types, Ellipsis (for no dimension), or the type of an array, a mask
+        or an integer. None: not yet
         known; ``make_node`` then takes the entries themselves and makes a node of the op that knows them.
     indices : tuple or None
         The same, hashable.
@@ -98,13 +102,15 @@ class AdvancedIndexing(Op):
     def __init__(self, idx_list):
         self.idx_list = self.indices = None
         if idx_list is not None:
-            self.idx_list = tuple([entry if entry is None or _is_array(entry) else checked_entry(self, entry)
-                                   for entry in idx_list])
+            self.idx_list = tuple([entry if entry in (None, Ellipsis) or _is_array(entry)
+                                   else checked_entry(self, entry) for entry in idx_list])
             self.indices = tuple([entry_parts(entry) for entry in self.idx_list])
         self.lead = self._lead()
 
     def split(self, index):
-        """The index of a node that users make, in two; masks are refused where they do not belong."""
+        """The index of a node that users make, in two; Ellipsis, and masks where they do not belong, are refused."""
+        if any([entry is Ellipsis for entry in index]):
+            raise TypeError(f"{type(self).__name__} takes an entry for each dimension; write slices for the ellipsis")
         if not self.masks:
             refuse_masks(index)
         return split_index(index)
@@ -123,14 +129,15 @@ class AdvancedIndexing(Op):
     # ---- what the index says -----------------------------------------------------------------------------
     def _axes(self):
         """How many dimensions of x the entries speak of."""
-        return sum([0 if entry is None else entry.ndim if _is_mask(entry) else 1 for entry in self.idx_list])
+        return sum([0 if entry in (None, Ellipsis) else entry.ndim if _is_mask(entry) else 1
+                    for entry in self.idx_list])
 
     def _lead(self):
         """How many dimensions of the result stand in front of those of the index arrays."""
         kept, lead, separated, inside = 0, None, False, False
         for entry in self.idx_list or ():
-            if entry is None or isinstance(entry, slice):
-                kept, inside = kept + 1, False
+            if entry in (None, Ellipsis) or isinstance(entry, slice):
+                kept, inside = kept + (entry is not Ellipsis), False
             else:
                 separated = separated or (lead is not None and not inside)
                 lead, inside = kept if lead is None else lead, True
@@ -146,7 +153,7 @@ class AdvancedIndexing(Op):
                 operand += 1
             elif entry is None:
                 plan.append(("new",))
-            else:
+            elif entry is not Ellipsis:
                 parts, operand = planned_parts(entry, operand)
                 plan.append(("slice" if isinstance(entry, slice) else "integer", *parts))
         return plan
@@ -168,8 +175,8 @@ class AdvancedIndexing(Op):
         """
         result, axis = [], 0
         for entry in filled(self.idx_list, inputs):
-            if entry is None:
-                result.append(kept(None, None))
+            if entry in (None, Ellipsis):
+                result += [kept(None, None)] if entry is None else []
                 continue
             if isinstance(entry, slice):
                 result.append(kept(entry, axes[axis]))

@@ -13,6 +13,7 @@ from phintys.ops.advanced_index import AdvancedIndexing, as_index_array
 from phintys.ops.advanced_subtensor_kernel import AdvancedIncSubtensorKernel, AdvancedSubtensorKernel
 from phintys.ops.constant import as_tensor_variable, constant
 from phintys.ops.dtypes import discrete_dtypes, integer_dtypes
+from phintys.ops.rows_kernel import RowsKernel
 from phintys.ops.subtensor import fitting_value, gradient_by_value, index_text, zero_gradients
 from phintys.ops.tensor_type import TensorType
 
@@ -39,6 +40,7 @@ class AdvancedSubtensor1(Op):
     """
 
     __props__ = ()
+    linear_in = (0,)
 
     def __init__(self, sparse_grad=False):
         self.sparse_grad = sparse_grad
@@ -50,7 +52,7 @@ class AdvancedSubtensor1(Op):
         return Apply(self, [x, ilist], [TensorType(x.type.dtype, pattern, shape=ilist.type.shape + x.type.shape[1:])()])
 
     def make_kernel(self, node):
-        return AdvancedSubtensorKernel([("array", 1, node.inputs[1].type.dtype, 1)], 0, 2)
+        return RowsKernel(node.inputs[1].type.dtype)
 
     def infer_shape(self, node, input_shapes):
         return [(input_shapes[1][0], *input_shapes[0][1:])]
@@ -63,9 +65,6 @@ class AdvancedSubtensor1(Op):
         if x.type.dtype in discrete_dtypes:
             return [x.zeros_like(dtype=config.floatX), disconnected_type()]
         return [advanced_inc_subtensor1(x.zeros_like(), output_grads[0], ilist), disconnected_type()]
-
-    def R_op(self, inputs, eval_points):
-        return [None if eval_points[0] is None else self(eval_points[0], inputs[1])]
 
 
 class AdvancedIncSubtensor1(Op):
@@ -80,8 +79,9 @@ class AdvancedIncSubtensor1(Op):
     """
 
     __props__ = ("inplace", "set_instead_of_inc")
+    linear_in = (0, 1)
     can_overwrite = {0: (0,)}
-    cannot_fail = True
+    cannot_fail = runs_alone = True
     first_examined = 2
 
     def __init__(self, inplace=False, set_instead_of_inc=False):
@@ -121,24 +121,12 @@ class AdvancedIncSubtensor1(Op):
             by_x = advanced_set_subtensor1(gz, constant(0, dtype=gz.type.dtype), ilist)
         return [by_x, gradient_by_value(advanced_subtensor1(gz, ilist), y), disconnected_type()]
 
-    def R_op(self, inputs, eval_points):
-        return _derivative(self, inputs, eval_points)
-
     def __str__(self):
         return f"AdvancedIncSubtensor1{{{_flags(self)}}}"
 
 
 def _flags(op):
     return ("inplace" if op.inplace else "no_inplace") + (",set" if op.set_instead_of_inc else ",inc")
-
-
-def _derivative(op, inputs, eval_points):
-    """The derivative of setting or adding y along a direction of x and of y."""
-    by_x, by_y = eval_points[:2]
-    if by_x is None and by_y is None:
-        return [None]
-    x, y, *rest = inputs
-    return [op(x.zeros_like() if by_x is None else by_x, y.zeros_like() if by_y is None else by_y, *rest)]
 
 
 def sparse_grad(var):
@@ -171,6 +159,9 @@ class AdvancedSubtensor(AdvancedIndexing):
     """
 
     __props__ = ("indices",)
+    __str__ = AdvancedIndexing.__str__
+    runs_alone = True
+    linear_in = (0,)
 
     def __init__(self, idx_list=None):
         AdvancedIndexing.__init__(self, idx_list)
@@ -205,9 +196,6 @@ class AdvancedSubtensor(AdvancedIndexing):
         """The op that sets or adds to the part that this one takes."""
         return AdvancedIncSubtensor(inplace, set_instead_of_inc, self.idx_list)
 
-    def R_op(self, inputs, eval_points):
-        return [None if eval_points[0] is None else self(eval_points[0], *inputs[1:])]
-
 
 class AdvancedBooleanSubtensor(AdvancedSubtensor):
     """`AdvancedSubtensor` for an index with masks."""
@@ -232,8 +220,9 @@ class AdvancedIncSubtensor(AdvancedIndexing):
     """
 
     __props__ = ("indices", "inplace", "set_instead_of_inc")
+    linear_in = (0, 1)
     can_overwrite = {0: (0,)}
-    cannot_fail = True
+    cannot_fail = runs_alone = True
     first_examined = 2
     taking = AdvancedSubtensor
 
@@ -279,9 +268,6 @@ class AdvancedIncSubtensor(AdvancedIndexing):
         if self.set_instead_of_inc:
             by_x = type(self)(False, True, self.idx_list)(gz, constant(0, dtype=gz.type.dtype), *rest)
         return [by_x, gradient_by_value(self.taking(self.idx_list)(gz, *rest), y)] + ends
-
-    def R_op(self, inputs, eval_points):
-        return _derivative(self, inputs, eval_points)
 
     def __str__(self):
         index = "" if self.idx_list is None else f"; {index_text(self.idx_list)}"

@@ -12,7 +12,8 @@ from phintys.graph.op import Op
 from phintys.graph.valueless_types import disconnected_type, grad_undefined
 from phintys.graph.variable import Variable
 from phintys.ops import scalar
-from phintys.ops.allocation_kernel import AllocEmptyKernel, AllocKernel, ARangeKernel, EyeKernel, TriKernel
+from phintys.ops.allocation_kernel import (AllocEmptyKernel, AllocKernel, ARangeKernel, BartlettKernel, EyeKernel,
+                                           TriKernel)
 from phintys.ops.careduce import Sum
 from phintys.ops.constant import as_tensor_variable, constant
 from phintys.ops.dimshuffle import dimshuffle
@@ -52,6 +53,7 @@ class Alloc(Op):
     """
 
     __props__ = ()
+    linear_in = (0,)
 
     def make_node(self, value, *shape):
         value = as_tensor_variable(value)
@@ -84,11 +86,6 @@ class Alloc(Op):
             order = ["x" if axis in repeated else next(kept) for axis in range(value.type.ndim)]
             gradient = dimshuffle(gradient, order)
         return [gradient] + [disconnected_type() for _ in lengths]
-
-    def R_op(self, inputs, eval_points):
-        if eval_points[0] is None:
-            return [None]
-        return [self(eval_points[0], *inputs[1:])]
 
 
 class AllocEmpty(Op):
@@ -205,6 +202,7 @@ class Eye(Op):
         By default floatX.
     """
 
+    runs_alone = True
     __props__ = ("dtype",)
 
     def __init__(self, dtype=None):
@@ -262,8 +260,8 @@ class Bartlett(Op):
             raise TypeError(f"Bartlett only works on integer input, got {M} of type {M.type}")
         return Apply(self, [M], [TensorType("float64", (False,))()])
 
-    def perform(self, node, inputs, output_storage):
-        output_storage[0][0] = numpy.bartlett(inputs[0].item())
+    def make_kernel(self, node):
+        return BartlettKernel()
 
     def infer_shape(self, node, input_shapes):
         return [(scalar.maximum(node.inputs[0].astype("int64"), 0),)]

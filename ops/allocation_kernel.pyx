@@ -8,7 +8,7 @@ from numpy cimport npy_intp
 
 from phintys.ops.integers cimport integer_at, shape_of
 from phintys.ops.strided_copy cimport copy_strided
-from phintys.vm.abi cimport Cell, Context, Kernel, allocate, cell_size
+from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size
 
 cnp.import_array()
 
@@ -90,7 +90,7 @@ cdef class EyeKernel(Kernel):
         cdef npy_intp shape[2]
         read_shape(operands, 2, shape)
         allocate(context, operands[3], shape)
-        return is_long(operands[3])
+        return RUNS_ALONE if is_long(operands[3]) else 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Cell* result = operands[3]
@@ -110,15 +110,80 @@ cdef class TriKernel(EyeKernel):
         cdef Cell* result = operands[3]
         cdef npy_intp columns = result.shape[1]
         cdef npy_intp diagonal = integer_at(operands[2], 0)
-        cdef npy_intp row, column, ones
+        cdef npy_intp row, ones, itemsize = result.itemsize, repeated = 0
         cdef char* target = result.data
         for row in range(result.shape[0]):
             ones = min(max(row + diagonal + 1, 0), columns)
-            for column in range(ones):
-                memcpy(target + column * result.itemsize, self.one, result.itemsize)
+            copy_strided(1, &ones, target, &itemsize, self.one, &repeated, result.itemsize)
             memset(target + ones * result.itemsize, 0, (columns - ones) * result.itemsize)
             target += columns * result.itemsize
         return 0
+
+
+cdef class BartlettKernel(Kernel):
+    """The triangular window: ``(points, out)``; float64."""
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef npy_intp points = max(integer_at(operands[0], 0), <npy_intp>0)
+        allocate(context, operands[1], &points)
+        return is_long(operands[1])
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef double* window = <double*>operands[1].data
+        cdef npy_intp points = operands[1].shape[0], place, distance
+        if points == 1:
+            window[0] = 1
+            return 0
+        for place in range(points):
+            distance = 2 * place - (points - 1)          # from the middle, in halves
+            window[place] = 1 - <double>(distance if distance > 0 else -distance) / <double>(points - 1)
+        return 0
+
+
+cdef class TileKernel(Kernel):
+    """An array put next to itself: ``(x, repetitions, out)``, with a repetition for each dimension of the result."""
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Cell* source = operands[0]
+        cdef Cell* repetitions = operands[1]
+        cdef npy_intp shape[MAX_RANK]
+        cdef npy_intp count
+        cdef int axis, lead = operands[2].ndim - source.ndim
+        if repetitions.shape[0] > operands[2].ndim:
+            with gil:
+                raise ValueError(f"Tile: the result has {repetitions.shape[0]} dimensions, expected {operands[2].ndim}")
+        for axis in range(operands[2].ndim):
+            count = repetition(repetitions, operands[2].ndim, axis)
+            if count < 0:
+                with gil:
+                    raise ValueError(f"Tile: the number of repetitions along axis {axis} is negative: {count}")
+            shape[axis] = count if axis < lead else count * source.shape[axis - lead]
+        allocate(context, operands[2], shape)
+        return RUNS_ALONE if is_long(operands[2]) else 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Cell* source = operands[0]
+        cdef Cell* result = operands[2]
+        cdef npy_intp shape[MAX_RANK]
+        cdef npy_intp target_strides[MAX_RANK]
+        cdef npy_intp source_strides[MAX_RANK]
+        cdef int axis, own, lead = result.ndim - source.ndim
+        for axis in range(result.ndim):                  # a dimension of repetitions in front of each one
+            own = axis - lead
+            shape[2 * axis] = repetition(operands[1], result.ndim, axis)
+            shape[2 * axis + 1] = source.shape[own] if own >= 0 else 1
+            target_strides[2 * axis] = result.strides[axis] * shape[2 * axis + 1]
+            target_strides[2 * axis + 1] = result.strides[axis]
+            source_strides[2 * axis] = 0
+            source_strides[2 * axis + 1] = source.strides[own] if own >= 0 else 0
+        copy_strided(2 * result.ndim, shape, result.data, target_strides, source.data, source_strides, source.itemsize)
+        return 0
+
+
+cdef inline npy_intp repetition(const Cell* repetitions, int rank, int axis) noexcept nogil:
+    """How often along a dimension; 1 for those in front that none is given for."""
+    cdef npy_intp place = axis - (rank - repetitions.shape[0])
+    return integer_at(repetitions, place) if place >= 0 else 1
 
 
 cdef class MakeVectorKernel(Kernel):

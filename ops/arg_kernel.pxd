@@ -10,6 +10,8 @@ cdef extern from "arg_loops.h" nogil:
                     int64_t* index) noexcept nogil
         void (*row)(const char* data, Py_ssize_t stride, Py_ssize_t n, int64_t position, char* best,
                     int64_t* index) noexcept nogil
+        void (*lines)(const char* data, Py_ssize_t n, Py_ssize_t next_row, Py_ssize_t rows,
+                      int64_t* positions) noexcept nogil
 
 # NumPy's: the position of the first extreme of contiguous values. The array is not looked at for numbers.
 ctypedef int (*ArgFunction)(void* data, npy_intp n, npy_intp* position, void* array) noexcept nogil

@@ -12,7 +12,7 @@ import numpy
 
 from phintys.ops.loops import TYPES
 from phintys.ops.block_program cimport axes_mask, kept_dimensions
-from phintys.vm.abi cimport Cell, Context, Kernel, allocate, parallel
+from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, parallel
 
 cnp.import_array()
 
@@ -30,6 +30,7 @@ cdef enum:
     COLUMNS = 256                  # compared at a time; their best values stand on the stack
     RELEASE_ELEMENTS = 20000
     GRAIN_ELEMENTS = 32768
+    SHORT_LINE = 24                # elements; below, setting out costs NumPy's search more than it gains
 
 # Axes of one kind in order; the innermost kept axis is apart when columns are compared.
 cdef struct Layout:
@@ -95,16 +96,20 @@ cdef class ArgKernel(Kernel):
         cdef npy_intp shape[MAXIMUM_RANK]
         cdef npy_intp kept = 1, searched = 1
         kept_dimensions(self.rank, self.mask, self.keepdims, operands[0].shape, shape, &kept, &searched)
-        if searched == 0 and kept:
+        if searched == 0:
             with gil:
                 raise ValueError(f"attempt to get {self.arguments[3]} of an empty sequence")
         allocate(context, operands[1], shape)
-        return kept * searched > RELEASE_ELEMENTS
+        if kept * searched <= RELEASE_ELEMENTS:
+            return 0
+        return RUNS_ALONE if kept * searched < 2 * GRAIN_ELEMENTS or kept == 1 else 1
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Layout layout
         cdef npy_intp kept = 1, searched, grain
         cdef int axis
+        if cell_size(operands[1]) == 0:
+            return 0
         layout.search, layout.of_run = self.search, self.of_run
         layout.data, layout.results = operands[0].data, <int64_t*>operands[1].data
         layout.itemsize = operands[0].itemsize
@@ -112,8 +117,6 @@ cdef class ArgKernel(Kernel):
         for axis in range(layout.kept_count):
             kept *= layout.kept_lengths[axis]
         searched = layout.searched * layout.run
-        if kept == 0 or (layout.columns == 0 and searched == 0):
-            return 0
         grain = GRAIN_ELEMENTS // (searched * (layout.columns if layout.columns else 1)) + 1
         parallel(context, search_columns if layout.columns else search_runs, &layout, kept, grain)
         return 0
@@ -218,6 +221,9 @@ cdef void search_runs(void* argument, int worker, npy_intp start, npy_intp stop)
     cdef char best[16]
     cdef npy_intp element, row, place
     cdef bint contiguous = layout.run_stride == layout.itemsize
+    if contiguous and layout.searched == 1:
+        search_lines(layout, start, stop)
+        return
     for element in range(start, stop):
         base = layout.data + offset(layout.kept_count, layout.kept_lengths, layout.kept_strides, element)
         for row in range(layout.searched):
@@ -232,6 +238,25 @@ cdef void search_runs(void* argument, int worker, npy_intp start, npy_intp stop)
                 layout.results[element] = place
             else:
                 layout.search.run(run, 0, 1, row * layout.run + place, best, layout.results + element)
+
+
+cdef void search_lines(Layout* layout, npy_intp start, npy_intp stop) noexcept nogil:
+    """Results [start, stop), each of one contiguous run; those along the innermost kept axis at a time."""
+    cdef int last = layout.kept_count - 1
+    cdef npy_intp length = layout.kept_lengths[last] if layout.kept_count else 1
+    cdef npy_intp next_row = layout.kept_strides[last] if layout.kept_count else 0
+    cdef npy_intp rows, row
+    cdef const char* line
+    while start < stop:
+        rows = min(length - start % length, stop - start)
+        line = layout.data + offset(layout.kept_count, layout.kept_lengths, layout.kept_strides, start)
+        if layout.run < SHORT_LINE:
+            layout.search.lines(line, layout.run, next_row, rows, layout.results + start)
+        else:
+            for row in range(rows):
+                layout.of_run(<void*>(line + row * next_row), layout.run, <npy_intp*>(layout.results + start + row),
+                              NULL)
+        start += rows
 
 
 cdef void search_columns(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:

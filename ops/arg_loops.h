@@ -1,7 +1,8 @@
-/* Position of the first maximum or minimum, for every real dtype: along a run, and for a row of columns at a time.
+/* Position of the first maximum or minimum, for every real dtype: along a run, of short lines, and for a row of columns
+ * at a time.
  *
- * NaN counts as more extreme than every number, as in NumPy, and the first one wins. Contiguous runs are searched by
- * NumPy's own functions instead, which are written in vector instructions. Included by arg_kernel.pyx.
+ * NaN counts as more extreme than every number, as in NumPy, and the first one wins. Long contiguous runs are searched
+ * by NumPy's own functions instead, which are written in vector instructions. Included by arg_kernel.pyx.
  */
 #include <stdint.h>
 
@@ -11,6 +12,8 @@
 typedef struct {
     void (*run)(const char* data, intptr_t stride, intptr_t n, int64_t position, char* best, int64_t* index);
     void (*row)(const char* data, intptr_t stride, intptr_t n, int64_t position, char* best, int64_t* index);
+    /* Positions of the extremes of `rows` lines of `n` contiguous values, which start `next_row` bytes apart. */
+    void (*lines)(const char* data, intptr_t n, intptr_t next_row, intptr_t rows, int64_t* positions);
 } phintys_search;
 
 /* float16 as an integer that orders alike; NaN is above or below everything, as the search wants. */
@@ -72,7 +75,33 @@ BOTH(float32, float, int32_t, IS_NAN) BOTH(float64, double, int64_t, IS_NAN)
 SEARCH(maximum_float16, uint16_t, int16_t, HALF_MORE, HALF_IS_NAN)
 SEARCH(minimum_float16, uint16_t, int16_t, HALF_LESS, HALF_IS_NAN)
 
-#define ROW_OF(WHICH, NAME) {WHICH##_##NAME##_run, WHICH##_##NAME##_row}
+/* Without branches, which are hard to foretell in short lines. */
+#define LINES(NAME, TYPE, BEFORE, NAN_TEST) \
+PHINTYS_CLONES static void NAME##_lines(const char* data, intptr_t n, intptr_t next_row, intptr_t rows, \
+                                        int64_t* positions) { \
+    for (intptr_t row = 0; row < rows; row++, data += next_row) { \
+        const TYPE* x = (const TYPE*)data; \
+        TYPE found = x[0]; \
+        int64_t where = 0; \
+        for (intptr_t i = 1; i < n; i++) { \
+            int better = (BEFORE(x[i], found) | NAN_TEST(x[i])) & !(NAN_TEST(found)); \
+            found = better ? x[i] : found; \
+            where = better ? i : where; \
+        } \
+        positions[row] = where; \
+    } \
+}
+#define BOTH_LINES(NAME, TYPE, NAN_TEST) \
+    LINES(maximum_##NAME, TYPE, MORE, NAN_TEST) LINES(minimum_##NAME, TYPE, LESS, NAN_TEST)
+BOTH_LINES(int8, int8_t, NO_NAN) BOTH_LINES(int16, int16_t, NO_NAN)
+BOTH_LINES(int32, int32_t, NO_NAN) BOTH_LINES(int64, int64_t, NO_NAN)
+BOTH_LINES(uint8, uint8_t, NO_NAN) BOTH_LINES(uint16, uint16_t, NO_NAN)
+BOTH_LINES(uint32, uint32_t, NO_NAN) BOTH_LINES(uint64, uint64_t, NO_NAN)
+BOTH_LINES(float32, float, IS_NAN) BOTH_LINES(float64, double, IS_NAN)
+LINES(maximum_float16, uint16_t, HALF_MORE, HALF_IS_NAN)
+LINES(minimum_float16, uint16_t, HALF_LESS, HALF_IS_NAN)
+
+#define ROW_OF(WHICH, NAME) {WHICH##_##NAME##_run, WHICH##_##NAME##_row, WHICH##_##NAME##_lines}
 #define ALL_OF(WHICH) {ROW_OF(WHICH, uint8), \
     ROW_OF(WHICH, int8), ROW_OF(WHICH, int16), ROW_OF(WHICH, int32), ROW_OF(WHICH, int64), \
     ROW_OF(WHICH, uint8), ROW_OF(WHICH, uint16), ROW_OF(WHICH, uint32), ROW_OF(WHICH, uint64), \

@@ -21,6 +21,7 @@ class Argmax(Op):
     axis : None, int or sequence of int
     """
 
+    runs_alone = True
     __props__ = ("axis",)
     which = "argmax"
 
@@ -71,6 +72,7 @@ class MaxAndArgmax(Op):
     axis : sequence of int
     """
 
+    runs_alone = True
     __props__ = ("axis",)
 
     def __init__(self, axis):

@@ -90,13 +90,21 @@ static const phintys_loop_function phintys_casts[PHINTYS_TYPES][PHINTYS_TYPES] =
 typedef struct { uint64_t half[2]; } sixteen_bytes;
 #define SIZES(X) X(1, uint8_t) X(2, uint16_t) X(4, uint32_t) X(8, uint64_t) X(16, sixteen_bytes)
 
+/* Without a branch for each element, also where a value is the same for all: an outcome that alternates costs 5 ns. */
+#define CHOOSE_LINE(YES, NO) for (i = 0; i < n; i++) { a = YES; b = NO; out[i] = condition[i] ? a : b; }
 #define SWITCH_LOOP(SIZE, TYPE) \
+__attribute__((target_clones("avx512f", "avx2", "default"))) \
 static void switch_##SIZE(char** args, const intptr_t* dims, const intptr_t* steps, void* data) { \
     intptr_t n = dims[0], i; \
-    if (steps[0] == 1 && steps[1] == SIZE && steps[2] == SIZE && steps[3] == SIZE) { \
+    if (n && steps[0] == 1 && (steps[1] == SIZE || steps[1] == 0) && (steps[2] == SIZE || steps[2] == 0) \
+        && steps[3] == SIZE) { \
         const uint8_t* condition = (const uint8_t*)args[0]; \
         const TYPE* yes = (const TYPE*)args[1]; const TYPE* no = (const TYPE*)args[2]; TYPE* out = (TYPE*)args[3]; \
-        for (i = 0; i < n; i++) { TYPE a = yes[i], b = no[i]; out[i] = condition[i] ? a : b; } \
+        TYPE a, b; \
+        if (steps[1] && steps[2]) CHOOSE_LINE(yes[i], no[i]) \
+        else if (steps[1]) { const TYPE other = *no; CHOOSE_LINE(yes[i], other) } \
+        else if (steps[2]) { const TYPE other = *yes; CHOOSE_LINE(other, no[i]) } \
+        else { const TYPE first = *yes, second = *no; CHOOSE_LINE(first, second) } \
         return; \
     } \
     const char* condition = args[0]; const char* yes = args[1]; const char* no = args[2]; char* out = args[3]; \
@@ -178,6 +186,53 @@ UNLESS_OVERFLOW(float32, float, IS_INFINITY)
 UNLESS_OVERFLOW(float64, double, IS_INFINITY)
 static const phintys_loop_function phintys_unless_overflow[PHINTYS_TYPES] = {
     [9] = unless_overflow_float16, unless_overflow_float32, unless_overflow_float64};
+
+/* ---- limits: what is below the second operand becomes that, what is above the third that; NaN stays ---------------- */
+#define CLIP_ONE(v, low, high) ((v) < (low) ? (low) : (v) > (high) ? (high) : (v))
+#define CLIP(NAME, TYPE) \
+__attribute__((target_clones("avx512f", "avx2", "default"))) \
+static void clip_##NAME(char** args, const intptr_t* dims, const intptr_t* steps, void* data) { \
+    const intptr_t n = dims[0], size = sizeof(TYPE); \
+    if (steps[0] == size && steps[1] == 0 && steps[2] == 0 && steps[3] == size) { \
+        const TYPE* value = (const TYPE*)args[0]; TYPE* out = (TYPE*)args[3]; \
+        const TYPE low = *(const TYPE*)args[1], high = *(const TYPE*)args[2]; \
+        for (intptr_t i = 0; i < n; i++) { const TYPE v = value[i]; out[i] = CLIP_ONE(v, low, high); } \
+        return; \
+    } \
+    const char* value = args[0]; const char* lowest = args[1]; const char* highest = args[2]; char* out = args[3]; \
+    for (intptr_t i = 0; i < n; i++, value += steps[0], lowest += steps[1], highest += steps[2], out += steps[3]) { \
+        const TYPE v = *(const TYPE*)value, low = *(const TYPE*)lowest, high = *(const TYPE*)highest; \
+        *(TYPE*)out = CLIP_ONE(v, low, high); \
+    } \
+}
+CLIP(int8, int8_t) CLIP(int16, int16_t) CLIP(int32, int32_t) CLIP(int64, int64_t)
+CLIP(uint8, uint8_t) CLIP(uint16, uint16_t) CLIP(uint32, uint32_t) CLIP(uint64, uint64_t)
+CLIP(float32, float) CLIP(float64, double)
+static const phintys_loop_function phintys_clips[PHINTYS_TYPES] = {
+    [1] = clip_int8, clip_int16, clip_int32, clip_int64, clip_uint8, clip_uint16, clip_uint32, clip_uint64,
+    [10] = clip_float32, clip_float64};
+
+/* ---- functions that NumPy has no vectorized loop for -------------------------------------------------------------- */
+#define CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#define SIGN(x) ((x) > 0 ? 1 : (x) < 0 ? -1 : (x) + 0)          /* NaN stays, and -0 becomes 0 */
+CLONES UNARY_LOOP(sign_float32, float, float, SIGN(x))
+CLONES UNARY_LOOP(sign_float64, double, double, SIGN(x))
+static const phintys_loop_function phintys_signs[PHINTYS_TYPES] = {[10] = sign_float32, sign_float64};
+
+/* (1 + t) / 2 with t an odd function of h = x / 2: a fraction up to 1.7, a line up to 3, then constant. NaN stays. */
+#define ULTRA_FAST_SIGMOID(NAME, TYPE, ABSOLUTE, COPYSIGN) \
+static inline TYPE NAME##_value(TYPE x) { \
+    const TYPE h = (TYPE)0.5 * ABSOLUTE(x); \
+    const TYPE fraction = (TYPE)1.5 * h / (1 + h); \
+    const TYPE line = (TYPE)0.935409070603099 + (TYPE)0.0458812946797165 * (h - (TYPE)1.7); \
+    const TYPE t = h < (TYPE)1.7 ? fraction : h < 3 ? line : h >= 3 ? (TYPE)0.99505475368673 : h; \
+    return (TYPE)0.5 * (COPYSIGN(t, x) + 1); \
+} \
+CLONES UNARY_LOOP(NAME, TYPE, TYPE, NAME##_value(x))
+ULTRA_FAST_SIGMOID(ultra_fast_sigmoid_float32, float, fabsf, copysignf)
+ULTRA_FAST_SIGMOID(ultra_fast_sigmoid_float64, double, fabs, copysign)
+static const phintys_loop_function phintys_ultra_fast_sigmoids[PHINTYS_TYPES] = {
+    [10] = ultra_fast_sigmoid_float32, ultra_fast_sigmoid_float64};
 
 /* ---- complex numbers from and to their parts --------------------------------------------------------------------- */
 #define COMPLEX_PARTS(NAME, PART) \

@@ -1,10 +1,8 @@
 """Batch normalization: inputs brought to mean 0 and variance 1 over a batch, then scaled and shifted.
 
-The functions are Theano's. The ops named ``Abstract...`` stand in the graph while it is built and differentiated; each
-says by ``formula`` what it is in reductions and elementwise operations, on arrays as on variables. The optimizer puts
-the formula in the op's place, in every mode, so that fusion makes of it what it makes of the same written by hand: one
-pass for the mean, one for the variance, one for the result. The distance from the mean is written ``x - mean`` where it
-goes into the result and ``mean - x`` where it is reduced, so that it is not taken for one value worth storing. The
+The functions are Theano's. The ops named ``Abstract...`` stand in the graph while it is built and differentiated. Each
+has the kernel of its ``native`` op (``normalization.py``), which the optimizer puts in its place in every mode; and
+each says by ``formula`` what it is in reductions and elementwise operations, from which all derivatives follow. The
 variance is the mean of squared distances, not a difference of large numbers.
 """
 import numpy
@@ -13,16 +11,18 @@ from phintys.graph.apply import Apply
 from phintys.graph.config import config
 from phintys.graph.forward_gradient import Rop
 from phintys.graph.gradient import grad
-from phintys.graph.op import Op
 from phintys.graph.valueless_types import DisconnectedType, disconnected_type
-from phintys.graph.variable import Variable
 from phintys.graph.view_op import ViewOp
+from phintys.ops.composite import Composite
 from phintys.ops.constant import as_tensor_variable
 from phintys.ops.dimshuffle import dimshuffle
-from phintys.ops.dtypes import upcast
+from phintys.ops.dtypes import discrete_dtypes, float_dtypes, upcast
 from phintys.ops.elementwise_functions import true_div
+from phintys.ops.normalization import BatchNormInference, BatchNormTrain, BatchNormTrainGrad
+from phintys.ops.rearranging import broadcast_to
 from phintys.ops.shape import addbroadcast, patternbroadcast
-from phintys.ops.softmax import as_dtype
+from phintys.ops.softmax import FloatOp, as_dtype
+from phintys.ops.tensor_type import TensorType
 
 SMALLEST_EPSILON = 1e-5
 
@@ -33,12 +33,11 @@ def _is_connected(gradient):
 
 def _elements_of_each(x, mean):
     """How many elements of x go into each mean, in the dtype of x."""
-    count = x.size / mean.size
-    return count.astype(x.dtype) if isinstance(x, Variable) else x.dtype.type(count)
+    return (x.size / mean.size).astype(x.dtype)
 
 
-class BatchNormalizationOp(Op):
-    """What the ops share: axes, and everything that follows from ``formula``.
+class BatchNormalizationOp(FloatOp):
+    """What the ops share: axes, kernels, and everything that follows from ``formula``.
 
     Parameters
     ----------
@@ -47,13 +46,16 @@ class BatchNormalizationOp(Op):
 
     Attributes
     ----------
+    native : class
+        The op that computes the same.
     parameters : tuple of int
-        Positions of the inputs that broadcast along the axes.
+        Positions of the inputs that have length 1 along the axes.
     settings : tuple of int
         Positions of the 0-d inputs, which keep their dtype and have no gradient.
     """
 
     __props__ = ("axes",)
+    native = None
     parameters = settings = ()
 
     def __init__(self, axes=(0,)):
@@ -62,7 +64,7 @@ class BatchNormalizationOp(Op):
             raise ValueError("there should be at least one normalization axis")
 
     def formula(self, *inputs):
-        """The outputs as expressions of arrays or variables."""
+        """The outputs as expressions of variables."""
         raise NotImplementedError
 
     def output_types(self, inputs):
@@ -75,34 +77,67 @@ class BatchNormalizationOp(Op):
         if max(self.axes) >= rank or min(self.axes) < 0:
             raise ValueError(f"axes should be less than ndim (<{rank}), but {self.axes} given")
         tensors = [position for position in range(len(inputs)) if position not in self.settings]
-        dtype = upcast(*[inputs[position].type.dtype for position in tensors])
+        dtype = self._common_dtype([inputs[position].type.dtype for position in tensors])
+        for position in range(len(inputs)):
+            wanted = 0 if position in self.settings else rank
+            if inputs[position].type.ndim != wanted:
+                raise ValueError(f"{self}: input {position} must have {wanted} dimensions, not {inputs[position].type}")
         for position in tensors:
-            if inputs[position].type.ndim != rank:
-                raise ValueError(f"{self}: input {position} must have {rank} dimensions, as input 0, not "
-                                 f"{inputs[position].type}")
             inputs[position] = as_dtype(inputs[position], dtype)
+        for position in self.parameters:
+            if position < len(inputs):
+                inputs[position] = self._filled(inputs[position], inputs[0])
         return Apply(self, inputs, [output_type() for output_type in self.output_types(inputs)])
 
-    def replacement(self, node, inputs=None):
-        """The outputs of a node as expressions of its inputs, or of others, with the outputs' types."""
-        inputs = list(node.inputs if inputs is None else inputs)
+    def _common_dtype(self, dtypes):
+        dtype = upcast(*dtypes)
+        if dtype in discrete_dtypes:
+            dtype = config.floatX
+        if dtype not in float_dtypes:
+            raise TypeError(f"{self} needs real numbers, got {dtype}")
+        return dtype
+
+    def _filled(self, parameter, x):
+        """A parameter with an element for each channel, if it has one for several."""
+        patterns = zip(parameter.type.broadcastable, x.type.broadcastable)
+        if not any([of_parameter and not of_x and axis not in self.axes
+                    for axis, (of_parameter, of_x) in enumerate(patterns)]):
+            return parameter
+        return broadcast_to(parameter, [1 if axis in self.axes else x.shape[axis] for axis in range(x.type.ndim)])
+
+    def formula_of(self, node, inputs):
+        """The outputs of a node by their formula, of other inputs, with the outputs' types."""
+        inputs = list(inputs)
         for position in self.parameters:
             if position < len(inputs):
                 inputs[position] = addbroadcast(inputs[position], *self.axes)
         return [patternbroadcast(as_dtype(result, output.type.dtype), output.type.broadcastable)
                 for result, output in zip(self.formula(*inputs), node.outputs)]
 
-    def perform(self, node, inputs, output_storage):
-        with numpy.errstate(all="ignore"):
-            results = self.formula(*inputs)
-        for storage, output, result in zip(output_storage, node.outputs, results):
-            storage[0] = numpy.asarray(result, dtype=output.type.dtype)
+    def kernel_for(self, node, dtype):
+        return self.native(self.axes).kernel_for(node, dtype)
+
+    def native_outputs(self, node, wanted):
+        """The outputs of a node as computed by the native op.
+
+        Parameters
+        ----------
+        node : Apply
+        wanted : sequence of bool
+            Whether each output is needed. Those that are not may be None.
+        """
+        inputs, types = node.inputs, [output.type for output in node.outputs]
+        if not any(wanted[3:]):                             # no running values
+            inputs, types = inputs[:len(inputs) - len(types[3:])], types[:3]
+        whole = wanted[0]
+        outputs = self.native(self.axes, whole).make_node(inputs, types).outputs
+        return [None] * (not whole) + outputs + [None] * (len(node.outputs) - len(types))
 
     # ---- derivatives of the formula -----------------------------------------------------------------------
     def _formula_of_views(self, inputs):
         """Inputs and outputs of the formula, all of them views: none is computed from another one of its kind."""
         views = [ViewOp()(value) for value in inputs]
-        return views, [ViewOp()(output) for output in self.replacement(self.make_node(*inputs), views)]
+        return views, [ViewOp()(output) for output in self.formula_of(self.make_node(*inputs), views)]
 
     def formula_gradients(self, inputs, output_grads):
         """Gradients by the inputs, for those of the outputs' gradients that are connected."""
@@ -135,6 +170,7 @@ class AbstractBatchNormTrain(BatchNormalizationOp):
     Outputs are the result, the mean, the inverse of the standard deviation, and the new running values.
     """
 
+    native = BatchNormTrain
     parameters, settings = (1, 2, 5, 6), (3, 4)
 
     def make_node(self, x, scale, bias, epsilon=1e-4, running_average_factor=0.1, running_mean=None, running_var=None):
@@ -182,6 +218,7 @@ class AbstractBatchNormTrain(BatchNormalizationOp):
 class AbstractBatchNormTrainGrad(BatchNormalizationOp):
     """The gradients by x, scale and bias: inputs x, gradient of the result, scale, mean, inverse deviation, epsilon."""
 
+    native = BatchNormTrainGrad
     parameters, settings = (2, 3, 4), (5,)
 
     def make_node(self, x, dy, scale, x_mean, x_invstd, epsilon=1e-4):
@@ -209,6 +246,7 @@ class AbstractBatchNormTrainGrad(BatchNormalizationOp):
 class AbstractBatchNormInference(BatchNormalizationOp):
     """Normalization by a given mean and variance: inputs x, scale, bias, mean, variance and epsilon."""
 
+    native = BatchNormInference
     parameters, settings = (1, 2, 3, 4), (5,)
 
     def make_node(self, x, scale, bias, estimated_mean, estimated_variance, epsilon=1e-4):
@@ -225,6 +263,21 @@ class AbstractBatchNormInference(BatchNormalizationOp):
 
     def connection_pattern(self, node):
         return [[True]] * 5 + [[False]]
+
+
+def BNComposite(dtype):
+    """The scalar op ``(x - mean) / std * gamma + beta`` of x, mean, std, gamma and beta, numbers of one dtype.
+
+    Parameters
+    ----------
+    dtype : str
+
+    Returns
+    -------
+    Composite
+    """
+    x, mean, std, gamma, beta = inputs = [TensorType(dtype, ())() for _ in range(5)]
+    return Composite(inputs, [true_div(x - mean, std) * gamma + beta])
 
 
 # ---- what users call ----------------------------------------------------------------------------------------------

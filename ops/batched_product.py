@@ -9,9 +9,9 @@ from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.ops import scalar
 from phintys.ops.batched_product_kernel import BatchedProductKernel
+from phintys.ops.complex_derivatives import conjugated
 from phintys.ops.constant import as_tensor_variable
 from phintys.ops.dimshuffle import dimshuffle
-from phintys.ops.dot import conjugated
 from phintys.ops.dtypes import discrete_dtypes, upcast
 from phintys.ops.shape import patternbroadcast
 from phintys.ops.tensor_type import TensorType

@@ -9,8 +9,9 @@ from phintys.graph.errors import InconsistencyError
 from phintys.graph.op import Op
 from phintys.graph.traversal import view_roots
 from phintys.ops.blas_kernel import GerKernel, ProductKernel
+from phintys.ops.complex_derivatives import conjugated
 from phintys.ops.constant import as_tensor_variable
-from phintys.ops.dot import Dot, conjugated, dot_op, outer_of_vectors, product_type
+from phintys.ops.dot import Dot, dot_op, outer_of_vectors, product_type
 from phintys.ops.dtypes import complex_dtypes
 from phintys.ops.elementwise import sum_broadcast
 from phintys.ops.products import dot, outer, tensordot

@@ -7,6 +7,7 @@ not have go through the plain loops of ``small_products.h``. For BLAS, operands 
 """
 cimport numpy as cnp
 from libc.limits cimport INT_MAX
+from libc.stdlib cimport llabs
 from libc.string cimport memcpy, memset
 from numpy cimport npy_intp
 
@@ -329,15 +330,19 @@ cdef class ProductKernel(Kernel):
         cdef npy_intp shape[2]
         cdef npy_intp source[2]
         cdef npy_intp target[2]
+        cdef npy_intp* slow = stride0
+        cdef npy_intp* fast = stride1
         if layout != COPY:
             return layout
-        shape[0], shape[1], source[0], source[1] = rows, columns, stride0[0], stride1[0]
-        target[0], target[1] = columns * self.itemsize, self.itemsize
+        layout, shape[0], shape[1] = ROWS, rows, columns
+        if stride0[0] and llabs(stride0[0]) < llabs(stride1[0]):     # the copy has the order that the memory has
+            layout, shape[0], shape[1], slow, fast = COLUMNS, columns, rows, stride1, stride0
+        source[0], source[1], target[0], target[1] = slow[0], fast[0], shape[1] * self.itemsize, self.itemsize
         copy_strided(2, shape, room[0], target, data[0], source, self.itemsize)
-        data[0], stride0[0], stride1[0] = room[0], target[0], target[1]
-        leading[0] = <int>columns
+        data[0], slow[0], fast[0] = room[0], target[0], target[1]
+        leading[0] = <int>shape[1]
         room[0] += rounded(rows * columns * self.itemsize)
-        return ROWS
+        return layout
 
     cdef void gemm(self, Product* product, Layout x_layout, int x_leading, Layout y_layout,
                    int y_leading) noexcept nogil:

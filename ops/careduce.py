@@ -10,6 +10,7 @@ from phintys.graph.config import config
 from phintys.graph.op import Op
 from phintys.graph.variable import Constant
 from phintys.ops import scalar
+from phintys.ops.complex_derivatives import conjugated, real_like
 from phintys.ops.constant import as_tensor_variable
 from phintys.ops.dimshuffle import dimshuffle
 from phintys.ops.dtypes import (accumulator_dtype, canonical_dtype, complex_dtypes, continuous_dtypes, discrete_dtypes,
@@ -72,6 +73,7 @@ class CAReduce(Op):
         From ``make_node``, for axes the input does not have.
     """
 
+    runs_alone = True
     __props__ = ("scalar_op", "axis")
 
     def __init__(self, scalar_op, axis=None):
@@ -269,6 +271,7 @@ class Sum(CAReduceDtype):
     """The sum over axes; parameters as for `CAReduceDtype`."""
 
     __props__ = ("axis", "dtype", "acc_dtype")
+    linear_in = (0,)
 
     def __init__(self, axis=None, dtype=None, acc_dtype=None):
         CAReduceDtype.__init__(self, scalar.add, axis, dtype, acc_dtype)
@@ -280,12 +283,8 @@ class Sum(CAReduceDtype):
         x, = inputs
         if outputs[0].type.dtype in discrete_dtypes:
             return [x.zeros_like(dtype=config.floatX)]
-        return [scalar.second(x, pad_reduced(x, output_grads[0], positive_axes(x, self.axis)))]
-
-    def R_op(self, inputs, eval_points):
-        if eval_points[0] is None:
-            return [None]
-        return [self(eval_points[0])]
+        gradient = real_like(x, output_grads[0])
+        return [scalar.second(x, pad_reduced(x, gradient, positive_axes(x, self.axis)))]
 
 
 class Prod(CAReduceDtype):
@@ -315,18 +314,23 @@ class Prod(CAReduceDtype):
         if self._folds_integers(outputs[0]):
             return [x.zeros_like(dtype=config.floatX)]
         gz = pad_reduced(x, output_grads[0], axes)
+        return [real_like(x, gz * conjugated(self._others(x, outputs[0], axes)))]
+
+    def _others(self, x, product, axes):
+        """For each element the product of the others."""
         if self.no_zeros_in_input:
-            return [gz * pad_reduced(x, outputs[0], axes) / x]
+            return pad_reduced(x, product, axes) / x
         from phintys.ops.recurrence import product_of_others
-        dtype = outputs[0].type.dtype
-        return [gz * product_of_others(x.astype("float32" if dtype == "float16" else dtype), axes)]
+        dtype = product.type.dtype
+        return product_of_others(x.astype("float32" if dtype == "float16" else dtype), axes)
 
     def R_op(self, inputs, eval_points):
         x, = inputs
-        if eval_points[0] is None:
+        product = self(x)
+        if eval_points[0] is None or self._folds_integers(product):
             return [None]
-        gradient, = self.L_op(inputs, [self(x)], [self(x).ones_like()])
-        return [Sum(self.axis, dtype=x.type.dtype)(gradient * eval_points[0])]
+        moved = self._others(x, product, positive_axes(x, self.axis)) * eval_points[0]
+        return [Sum(self.axis, dtype=product.type.dtype)(moved)]
 
 
 class ProdWithoutZeros(CAReduceDtype):

@@ -30,6 +30,8 @@ class Choose(Op):
     """
 
     __props__ = ("mode", "listed")
+    runs_alone = True
+    linear_in = slice(1, None)
 
     def __init__(self, mode, listed=False):
         if mode not in MODES:
@@ -60,7 +62,7 @@ class Choose(Op):
         return dimshuffle(choice, [0, *["x"] * missing, *range(1, choice.type.ndim)])
 
     def make_kernel(self, node):
-        return ChooseKernel(self.mode, self.listed, len(node.inputs) - 1)
+        return ChooseKernel(node.inputs[0].type.dtype, self.mode, self.listed, len(node.inputs) - 1)
 
     def infer_shape(self, node, input_shapes):
         shapes = [input_shapes[0], *[shape[not self.listed:] for shape in input_shapes[1:]]]
@@ -100,13 +102,6 @@ class Choose(Op):
         """The numbers of choices that are meant."""
         a = cast_op("int64")(a)
         return a if self.mode == "raise" else a % count if self.mode == "wrap" else clip(a, 0, count - 1)
-
-    def R_op(self, inputs, eval_points):
-        a, *choices = inputs
-        if all([point is None for point in eval_points[1:]]):
-            return [None]
-        points = [choice.zeros_like() if point is None else point for choice, point in zip(choices, eval_points[1:])]
-        return [self(a, *points)]
 
 
 def choose(a, choices, out=None, mode="raise"):

@@ -1,20 +1,23 @@
 """What goes with classifiers: the confusion matrix, the two-level softmax and the multi-class hinge loss.
 
-All are built from other ops.
+All but the hinge loss of labels, which is an op (``hinge.py``), are built from other ops.
 """
 from phintys.ops.activations import relu
-from phintys.ops.allocation import arange
+from phintys.ops.allocation import arange, zeros
 from phintys.ops.constant import as_tensor_variable
 from phintys.ops.dimshuffle import dimshuffle
-from phintys.ops.dtypes import discrete_dtypes
+from phintys.ops.dtypes import discrete_dtypes, upcast
 from phintys.ops.elementwise_functions import eq, switch
+from phintys.ops.hinge import multiclass_hinge_loss_op
+from phintys.ops.inc_subtensor import inc_subtensor
 from phintys.ops.join import concatenate
 from phintys.ops.products import batched_dot, dot, tensordot
 from phintys.ops.reduction import max as max_over
 from phintys.ops.reduction import sum as sum_over
+from phintys.ops.scalar import sigmoid
 from phintys.ops.searching import Unique
 from phintys.ops.shape import shape_i
-from phintys.ops.softmax import softmax
+from phintys.ops.softmax import as_dtype, softmax
 
 
 def confusion_matrix(actual, pred):
@@ -40,9 +43,10 @@ def confusion_matrix(actual, pred):
     for name, value in (("actual", actual), ("pred", pred)):
         if value.type.ndim != 1:
             raise ValueError(f"{name} must be 1-d tensor variable, not {value.type}")
-    order = Unique(False, False, False)(concatenate([actual, pred]))
-    rows, columns = [eq(dimshuffle(value, 0, "x"), order).astype("int64") for value in (actual, pred)]
-    return [dot(rows.T, columns), order]
+    order, places = Unique(return_inverse=True)(concatenate([actual, pred]))
+    classes, length = shape_i(order, 0), shape_i(actual, 0)
+    counted = zeros((classes * classes,), dtype="int64")[places[:length] * classes + places[length:]]
+    return [inc_subtensor(counted, 1).reshape((classes, classes)), order]
 
 
 def h_softmax(x, batch_size, n_outputs, n_classes, n_outputs_per_class, W1, b1, W2, b2, target=None):
@@ -108,16 +112,15 @@ def multiclass_hinge_loss(predictions, targets, delta=1):
     IndexError
         When it runs, for a label that is no class.
     """
-    predictions, targets = as_tensor_variable(predictions), as_tensor_variable(targets)
+    predictions, targets, delta = map(as_tensor_variable, (predictions, targets, delta))
     if predictions.type.ndim != 2 or targets.type.ndim not in (1, 2):
         raise TypeError(f"rank mismatch between targets and predictions: {targets.type} and {predictions.type}")
     if targets.type.ndim == 1:
         if targets.type.dtype not in discrete_dtypes:
             raise TypeError(f"labels must be integers, got {targets.type}")
-        right = predictions[arange(shape_i(targets, 0)), targets]
-        wanted = eq(arange(shape_i(predictions, 1)), dimshuffle(targets % shape_i(predictions, 1), 0, "x"))
-    else:
-        wanted = eq(targets, 1)
-        right = sum_over(switch(wanted, predictions, 0), axis=1)
+        dtype, = sigmoid.output_dtypes((upcast(predictions.type.dtype, delta.type.dtype),))
+        return multiclass_hinge_loss_op(as_dtype(predictions, dtype), targets, delta)
+    wanted = eq(targets, 1)
+    right = sum_over(switch(wanted, predictions, 0), axis=1)
     wrong = switch(wanted, -float("inf"), predictions)
     return relu(max_over(wrong, axis=1) - right + delta)

@@ -11,8 +11,8 @@ from numpy cimport npy_intp
 from phintys.ops.integers cimport integer_at, shape_of
 from phintys.ops.softmax_kernel cimport (
     Exponentials, Real, RowPass, check_bias, find_exponentials, label_at, phintys_rows, rows_worth_a_worker, run_pass,
-    set_rows)
-from phintys.vm.abi cimport Cell, Context, Kernel, allocate, cell_size, parallel
+    set_rows, worth_of)
+from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, parallel
 
 cdef extern from "softmax_loops.h" nogil:
     void crossentropy_gradient_float(const phintys_rows* softmax, npy_intp first, npy_intp count, const char* gradient,
@@ -84,7 +84,7 @@ cdef class CrossentropyKernel(Kernel):
         allocate(context, operands[3], operands[2].shape)
         allocate(context, operands[4], x.shape)
         allocate(context, operands[5], operands[2].shape)
-        return cell_size(x) > RELEASE_ELEMENTS
+        return worth_of(cell_size(x))
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef RowPass work
@@ -155,7 +155,7 @@ cdef class CrossentropyGradKernel(Kernel):
                 raise ValueError(f"dnll.shape[0] ({operands[0].shape[0]}) != y_idx.shape[0] ({operands[2].shape[0]})")
         check_labels(operands[2], softmax, self.as_index, self.leading)
         allocate(context, operands[3], softmax.shape)
-        return cell_size(softmax) > RELEASE_ELEMENTS
+        return worth_of(cell_size(softmax))
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef GradientWork work
@@ -217,7 +217,7 @@ cdef class LabelLossKernel(Kernel):
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         check_labels(operands[1], operands[0], False, False)
         allocate(context, operands[2], operands[0].shape)
-        return operands[0].shape[0] > RELEASE_ELEMENTS
+        return RUNS_ALONE if operands[0].shape[0] > RELEASE_ELEMENTS else 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef char* arguments[2]
@@ -253,7 +253,7 @@ cdef class LabelLossGradKernel(Kernel):
                                  f"{shape_of(operands[1])}")
         check_labels(operands[2], operands[1], False, False)
         allocate(context, operands[3], operands[1].shape)
-        return cell_size(operands[1]) > 4 * RELEASE_ELEMENTS
+        return RUNS_ALONE if cell_size(operands[1]) > 4 * RELEASE_ELEMENTS else 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         if operands[1].itemsize == sizeof(float):

@@ -7,6 +7,7 @@ from phintys.graph.config import config
 from phintys.graph.op import Op
 from phintys.ops import scalar
 from phintys.ops.allocation import zeros
+from phintys.ops.complex_derivatives import conjugated
 from phintys.ops.constant import as_tensor_variable
 from phintys.ops.cumulative_kernel import CumulativeKernel, DifferenceKernel
 from phintys.ops.dtypes import discrete_dtypes
@@ -68,7 +69,7 @@ class CumOp(Op):
         if self.mode == "add":
             gradient = _backwards(cumsum(_backwards(gz, axis), axis), axis)
         else:
-            values = _as_continuous(x if self.axis is not None else flatten(x))
+            values = conjugated(_as_continuous(x if self.axis is not None else flatten(x)))
             gradient = product_before(values, axis) * LinearRecurrence(axis, backwards=True, own=False)(
                 values, gz.astype(values.type.dtype))
         return [reshape(gradient, shape(x), ndim=x.type.ndim) if self.axis is None else gradient]
@@ -86,6 +87,16 @@ class CumOp(Op):
 
     def __str__(self):
         return f"CumOp{{{self.axis}, {self.mode}}}"
+
+
+def CumsumOp(axis=None):
+    """The `CumOp` of sums."""
+    return CumOp(axis, "add")
+
+
+def CumprodOp(axis=None):
+    """The `CumOp` of products."""
+    return CumOp(axis, "mul")
 
 
 def _product(lengths):
@@ -150,7 +161,9 @@ class DiffOp(Op):
         For a negative ``n``; from ``make_node``, for an axis that does not exist.
     """
 
+    runs_alone = True
     __props__ = ("n", "axis")
+    linear_in = (0,)
 
     def __init__(self, n=1, axis=-1):
         if n < 0:
@@ -187,12 +200,12 @@ class DiffOp(Op):
         if x.type.dtype in discrete_dtypes:
             return [x.zeros_like(dtype=config.floatX)]
         gz, = output_grads
+        axis = self.axis % x.type.ndim
         for _ in range(self.n):
-            gz = _next_to_zeros(gz, self.axis % x.type.ndim, True) - _next_to_zeros(gz, self.axis % x.type.ndim, False)
+            gz = _next_to_zeros(gz, axis, True) - _next_to_zeros(gz, axis, False)
+        if self.n and (x.type.shape[axis] is None or x.type.shape[axis] < self.n):
+            gz = gz[(slice(None),) * axis + (slice(0, shape_i(x, axis)),)]     # of what was too short to begin with
         return [gz]
-
-    def R_op(self, inputs, eval_points):
-        return [None if eval_points[0] is None else self(eval_points[0])]
 
 
 def _next_to_zeros(x, axis, behind):

@@ -167,7 +167,7 @@ cdef class DifferenceKernel(Kernel):
         shape[self.axis] = max(shape[self.axis] - self.times, 0)
         allocate(context, result, shape)
         scratch(context, slab)
-        return cell_size(source) >= LONG_ELEMENTS
+        return RUNS_ALONE if cell_size(source) >= LONG_ELEMENTS else 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Cell* source = operands[0]

@@ -1,8 +1,8 @@
 /* Running sums and products along lines of any stride, the totals in registers.
  *
  * `phintys_cumulative[multiplies][type]`, types in the order of `loops.TYPES` up to float64; empty for half precision,
- * for which C has no arithmetic. Integers wrap. Of booleans the sum is `or`, the product `and`. Four lines are done at
- * once where there are as many: one alone waits four cycles for each addition.
+ * for which C has no arithmetic. Integers wrap. Of booleans the sum is `or`, the product `and`. Where an operation
+ * takes several cycles, four lines are done at once: one alone would wait for each.
  */
 #ifndef PHINTYS_CUMULATIVE_LOOPS_H
 #define PHINTYS_CUMULATIVE_LOOPS_H
@@ -14,10 +14,12 @@
 typedef void (*phintys_running)(const char *source, npy_intp stride, npy_intp next_source, char *target,
                                 npy_intp target_stride, npy_intp next_target, npy_intp count, npy_intp lines);
 
-#define PHINTYS_RUNNING(NAME, TYPE, START, OPERATION)                                                                  \
-    static void NAME(const char *source, npy_intp stride, npy_intp next_source, char *target, npy_intp target_stride,  \
-                     npy_intp next_target, npy_intp count, npy_intp lines) {                                           \
-        for (; lines >= 4; lines -= 4, source += 4 * next_source, target += 4 * next_target) {                         \
+/* AT_ONCE: lines done side by side, 4 or 1. */
+#define PHINTYS_RUNNING(NAME, TYPE, START, OPERATION, AT_ONCE)                                                         \
+    static inline __attribute__((always_inline)) void NAME##_lines(                                                    \
+            const char *source, npy_intp stride, npy_intp next_source, char *target, npy_intp target_stride,           \
+            npy_intp next_target, npy_intp count, npy_intp lines) {                                                    \
+        for (; AT_ONCE == 4 && lines >= 4; lines -= 4, source += 4 * next_source, target += 4 * next_target) {         \
             TYPE a = START, b = START, c = START, d = START;                                                           \
             const char *from = source;                                                                                 \
             char *to = target;                                                                                         \
@@ -41,6 +43,14 @@ typedef void (*phintys_running)(const char *source, npy_intp stride, npy_intp ne
                 *(TYPE *)to = total;                                                                                   \
             }                                                                                                          \
         }                                                                                                              \
+    }                                                                                                                  \
+                                                                                                                       \
+    static void NAME(const char *source, npy_intp stride, npy_intp next_source, char *target, npy_intp target_stride,  \
+                     npy_intp next_target, npy_intp count, npy_intp lines) {                                           \
+        if (stride == sizeof(TYPE) && target_stride == sizeof(TYPE))                                                   \
+            NAME##_lines(source, sizeof(TYPE), next_source, target, sizeof(TYPE), next_target, count, lines);          \
+        else                                                                                                           \
+            NAME##_lines(source, stride, next_source, target, target_stride, next_target, count, lines);               \
     }
 
 #define PHINTYS_PLUS(x, y) ((x) + (y))
@@ -49,20 +59,20 @@ typedef void (*phintys_running)(const char *source, npy_intp stride, npy_intp ne
 #define PHINTYS_OR(x, y) ((x) | ((y) != 0))
 #define PHINTYS_AND(x, y) ((x) & ((y) != 0))
 
-PHINTYS_RUNNING(running_or, uint8_t, 0, PHINTYS_OR)
-PHINTYS_RUNNING(running_and, uint8_t, 1, PHINTYS_AND)
-PHINTYS_RUNNING(running_sum_1, uint8_t, 0, PHINTYS_PLUS)
-PHINTYS_RUNNING(running_sum_2, uint16_t, 0, PHINTYS_PLUS)
-PHINTYS_RUNNING(running_sum_4, uint32_t, 0, PHINTYS_PLUS)
-PHINTYS_RUNNING(running_sum_8, uint64_t, 0, PHINTYS_PLUS)
-PHINTYS_RUNNING(running_sum_float, float, 0, PHINTYS_PLUS)
-PHINTYS_RUNNING(running_sum_double, double, 0, PHINTYS_PLUS)
-PHINTYS_RUNNING(running_product_1, uint8_t, 1, PHINTYS_TIMES)
-PHINTYS_RUNNING(running_product_2, uint16_t, 1, PHINTYS_TIMES_SHORT)
-PHINTYS_RUNNING(running_product_4, uint32_t, 1, PHINTYS_TIMES)
-PHINTYS_RUNNING(running_product_8, uint64_t, 1, PHINTYS_TIMES)
-PHINTYS_RUNNING(running_product_float, float, 1, PHINTYS_TIMES)
-PHINTYS_RUNNING(running_product_double, double, 1, PHINTYS_TIMES)
+PHINTYS_RUNNING(running_or, uint8_t, 0, PHINTYS_OR, 1)
+PHINTYS_RUNNING(running_and, uint8_t, 1, PHINTYS_AND, 1)
+PHINTYS_RUNNING(running_sum_1, uint8_t, 0, PHINTYS_PLUS, 1)
+PHINTYS_RUNNING(running_sum_2, uint16_t, 0, PHINTYS_PLUS, 1)
+PHINTYS_RUNNING(running_sum_4, uint32_t, 0, PHINTYS_PLUS, 1)
+PHINTYS_RUNNING(running_sum_8, uint64_t, 0, PHINTYS_PLUS, 1)
+PHINTYS_RUNNING(running_sum_float, float, 0, PHINTYS_PLUS, 4)
+PHINTYS_RUNNING(running_sum_double, double, 0, PHINTYS_PLUS, 4)
+PHINTYS_RUNNING(running_product_1, uint8_t, 1, PHINTYS_TIMES, 4)
+PHINTYS_RUNNING(running_product_2, uint16_t, 1, PHINTYS_TIMES_SHORT, 4)
+PHINTYS_RUNNING(running_product_4, uint32_t, 1, PHINTYS_TIMES, 4)
+PHINTYS_RUNNING(running_product_8, uint64_t, 1, PHINTYS_TIMES, 4)
+PHINTYS_RUNNING(running_product_float, float, 1, PHINTYS_TIMES, 4)
+PHINTYS_RUNNING(running_product_double, double, 1, PHINTYS_TIMES, 4)
 
 /* Signed integers share the loops of the unsigned ones: both wrap alike. */
 #define PHINTYS_ALL_RUNNING(KIND, FIRST)                                                                               \

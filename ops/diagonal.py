@@ -60,6 +60,7 @@ class ExtractDiag(Diagonal):
     """
 
     __props__ = ("offset", "axis1", "axis2", "view")
+    linear_in = (0,)
     view_map = {0: [0]}
 
     def __init__(self, offset=0, axis1=0, axis2=1, view=False):
@@ -88,9 +89,6 @@ class ExtractDiag(Diagonal):
             return [x.zeros_like(dtype=config.floatX)]
         return [SetDiagonal(self.offset, self.axis1, self.axis2)(x.zeros_like(), output_grads[0])]
 
-    def R_op(self, inputs, eval_points):
-        return [None if eval_points[0] is None else self(eval_points[0])]
-
 
 def _length(rows, columns, offset, minimum, maximum):
     """The length of a diagonal."""
@@ -109,7 +107,9 @@ class SetDiagonal(Diagonal):
         Whether the result may overwrite x.
     """
 
+    runs_alone = True
     __props__ = ("offset", "axis1", "axis2", "inplace")
+    linear_in = (0, 1)
     can_overwrite = {0: (0,)}
     cannot_fail = True
 
@@ -141,11 +141,6 @@ class SetDiagonal(Diagonal):
         taken = ExtractDiag(self.offset, self.axis1, self.axis2)(gz)
         return [self.overwriting({})(gz, constant(0, dtype=gz.type.dtype)), gradient_by_value(taken, y)]
 
-    def R_op(self, inputs, eval_points):
-        if eval_points[0] is None and eval_points[1] is None:
-            return [None]
-        return [self(*[value.zeros_like() if point is None else point for value, point in zip(inputs, eval_points)])]
-
 
 class AllocDiag(Diagonal):
     """Square matrices of zeros with the given diagonals; the last dimension of the input runs along them.
@@ -156,6 +151,10 @@ class AllocDiag(Diagonal):
     axis1, axis2 : int
         Where the dimensions of the matrices stand in the result.
     """
+
+    linear_in = (0,)
+
+    runs_alone = True
 
     def make_node(self, diag):
         diag = as_tensor_variable(diag)
@@ -187,9 +186,6 @@ class AllocDiag(Diagonal):
         if x.type.dtype in discrete_dtypes:
             return [x.zeros_like(dtype=config.floatX)]
         return [ExtractDiag(self.offset, *sorted([self.axis1, self.axis2]))(output_grads[0])]
-
-    def R_op(self, inputs, eval_points):
-        return [None if eval_points[0] is None else self(eval_points[0])]
 
 
 def diagonal(a, offset=0, axis1=0, axis2=1):
@@ -244,7 +240,9 @@ class FillDiagonal(Op):
         When it runs, for more than two dimensions of different lengths.
     """
 
+    runs_alone = True
     __props__ = ("inplace",)
+    linear_in = (0, 1)
     can_overwrite = {0: (0,)}
     cannot_fail = True
 
@@ -273,11 +271,6 @@ class FillDiagonal(Op):
         places = arange(shape_i(gz, 0)) if gz.type.ndim > 2 else None
         taken = getitem(gz, (places,) * gz.type.ndim) if gz.type.ndim > 2 else diagonal(gz)
         return [fill_diagonal(gz, constant(0, dtype=gz.type.dtype)), Sum(None, dtype=gz.type.dtype)(taken)]
-
-    def R_op(self, inputs, eval_points):
-        if eval_points[0] is None and eval_points[1] is None:
-            return [None]
-        return [self(*[value.zeros_like() if point is None else point for value, point in zip(inputs, eval_points)])]
 
 
 class FillDiagonalOffset(FillDiagonal):
@@ -314,12 +307,6 @@ class FillDiagonalOffset(FillDiagonal):
         zero = constant(0, dtype=gz.type.dtype)
         taken = switch(eq(rows + offset, columns), gz, zero)
         return [fill_diagonal_offset(gz, zero, offset), Sum(None, dtype=gz.type.dtype)(taken), undefined]
-
-    def R_op(self, inputs, eval_points):
-        if eval_points[0] is None and eval_points[1] is None:
-            return [None]
-        points = [value.zeros_like() if point is None else point for value, point in zip(inputs, eval_points[:2])]
-        return [self(*points, inputs[2])]
 
 
 def _filling(op, a, value):

@@ -8,7 +8,7 @@ from numpy cimport npy_intp
 
 from phintys.ops.integers cimport integer_at, shape_of
 from phintys.ops.strided_copy cimport copy_strided
-from phintys.vm.abi cimport Cell, Context, Kernel, allocate, cell_size, share
+from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, share
 
 cdef enum:
     MAX_RANK = 64
@@ -85,7 +85,7 @@ cdef class SetDiagonalKernel(Kernel):
                     raise ValueError(f"could not broadcast a value of shape {shape_of(value)} to the diagonal, which "
                                      f"has shape {shape}")
         allocate(context, operands[2], operands[0].shape)
-        return cell_size(operands[2]) * operands[2].itemsize >= LONG_BYTES
+        return RUNS_ALONE if cell_size(operands[2]) * operands[2].itemsize >= LONG_BYTES else 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Cell* value = operands[1]
@@ -126,7 +126,7 @@ cdef class AllocDiagKernel(Kernel):
                 shape[axis] = values.shape[taken]
                 taken += 1
         allocate(context, operands[1], shape)
-        return cell_size(operands[1]) * operands[1].itemsize >= LONG_BYTES
+        return RUNS_ALONE if cell_size(operands[1]) * operands[1].itemsize >= LONG_BYTES else 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Cell* values = operands[0]
@@ -157,7 +157,7 @@ cdef class FillDiagonalKernel(Kernel):
                     raise ValueError("All dimensions of input must be of equal length, the shape is "
                                      f"{shape_of(array)}")
         allocate(context, operands[self.result], array.shape)
-        return cell_size(array) * array.itemsize >= LONG_BYTES
+        return RUNS_ALONE if cell_size(array) * array.itemsize >= LONG_BYTES else 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Cell* result = operands[self.result]

@@ -40,6 +40,7 @@ class DimShuffle(Op):
     """
 
     __props__ = ("input_broadcastable", "new_order", "inplace")
+    linear_in = (0,)
     view_map = {0: [0]}
     inplace = True
 
@@ -109,11 +110,6 @@ class DimShuffle(Op):
                 order[value] = position
         return [dimshuffle(declare_ones(gz, self.augment), *order)]
 
-    def R_op(self, inputs, eval_points):
-        if eval_points[0] is None:
-            return [None]
-        return [self(eval_points[0])]
-
     def __str__(self):
         return f"InplaceDimShuffle{{{','.join(map(str, self.new_order))}}}"
 
@@ -169,9 +165,12 @@ def transpose(x, axes=None):
 
 
 def swapaxes(y, axis1, axis2):
-    """``y`` with two dimensions exchanged."""
+    """``y`` with two dimensions exchanged; ``IndexError`` for one that does not exist."""
     y = as_tensor_variable(y)
     order = list(range(y.type.ndim))
+    for axis in (axis1, axis2):
+        if not -len(order) <= axis < len(order):
+            raise IndexError(f"swapaxes: axis {axis} is out of bounds for {y} with {len(order)} dimensions")
     order[axis1], order[axis2] = order[axis2], order[axis1]
     return dimshuffle(y, order)
 

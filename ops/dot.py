@@ -9,9 +9,10 @@ from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.ops import scalar
 from phintys.ops.blas_kernel import ProductKernel
+from phintys.ops.complex_derivatives import conjugated
 from phintys.ops.constant import as_tensor_variable
 from phintys.ops.dimshuffle import dimshuffle
-from phintys.ops.dtypes import complex_dtypes, upcast
+from phintys.ops.dtypes import upcast
 from phintys.ops.shape import patternbroadcast
 from phintys.ops.tensor_type import TensorType
 
@@ -91,11 +92,6 @@ def product_type(x, y):
         found = _output_types[key] = TensorType(upcast(x.dtype, y.dtype), x.broadcastable[:-1] + y.broadcastable[1:],
                                                 shape=x.shape[:-1] + y.shape[1:])
     return found
-
-
-def conjugated(x):
-    """The complex conjugate; ``x`` itself when it is real."""
-    return scalar.conj(x) if x.type.dtype in complex_dtypes else x
 
 
 def outer_of_vectors(x, y):

@@ -9,7 +9,8 @@ from phintys.graph.config import config
 from phintys.graph.op import Op
 from phintys.graph.valueless_types import NullType, disconnected_type, grad_not_implemented
 from phintys.graph.variable import Constant, Variable
-from phintys.ops.constant import as_tensor_variable, constant, is_padded_constant, padded_constant
+from phintys.ops.complex_derivatives import directions, gradients
+from phintys.ops.constant import as_tensor_variable, is_padded_constant, padded_constant
 from phintys.ops.dtypes import discrete_dtypes
 from phintys.ops.elementwise_kernel import ElementwiseKernel
 from phintys.ops.elementwise_steps import Steps
@@ -207,9 +208,9 @@ class Elemwise(Op):
         connected = self.scalar_op.connected or (True,) * len(inputs)
         if any([x.type.dtype in discrete_dtypes for x in outputs]):
             return [zero_by(x) if flag else disconnected_type.make_variable() for x, flag in zip(inputs, connected)]
-        gradients = self.scalar_op.gradients(inputs, outputs, output_gradients)
+        terms = gradients(self.scalar_op, inputs, outputs, output_gradients)
         results = []
-        for position, (x, gradient, flag) in enumerate(zip(inputs, gradients, connected)):
+        for position, (x, gradient, flag) in enumerate(zip(inputs, terms, connected)):
             if not flag:
                 results.append(disconnected_type.make_variable())
             elif is_padded_constant(x):
@@ -227,15 +228,10 @@ class Elemwise(Op):
         if output.type.dtype in discrete_dtypes:
             return [None]
         moved = [(position, second(output, point)) for position, point in enumerate(eval_points) if point is not None]
-        if len(moved) > 3:                  # one formula for all inputs, or many of them would be quadratic
-            slopes = self.scalar_op.gradients(inputs, outputs, [second(output, constant(1, dtype=output.type.dtype))])
-            directions = [slopes[position] * point for position, point in moved if slopes[position] is not None]
-        else:
-            directions = [self.scalar_op.gradients(inputs, outputs, [point])[position] for position, point in moved]
-        directions = [direction for direction in directions if direction is not None]
-        if not directions:
+        terms = directions(self.scalar_op, inputs, outputs, moved)
+        if not terms:
             return [None]
-        return [directions[0] if len(directions) == 1 else add(*directions)]
+        return [terms[0] if len(terms) == 1 else add(*terms)]
 
 
 ScalarOp.elementwise_class = Elemwise

@@ -42,6 +42,8 @@ log2 = scalar.log2.elementwise
 log10 = scalar.log10.elementwise
 log1p = scalar.log1p.elementwise
 logaddexp = scalar.logaddexp.elementwise
+xlogx = scalar.xlogx.elementwise
+xlogy0 = scalar.xlogy0.elementwise
 sigmoid = scalar.sigmoid.elementwise
 softplus = scalar.softplus.elementwise
 

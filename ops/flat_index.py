@@ -1,11 +1,12 @@
-"""Positions in a flattened array and their coordinates: UnravelIndex and RavelMultiIndex, by NumPy's functions."""
-import numpy
-
+"""Positions in a flattened array and their coordinates: UnravelIndex and RavelMultiIndex."""
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.ops.constant import as_tensor_variable
 from phintys.ops.constant_value import get_vector_length
 from phintys.ops.dtypes import int_dtypes
+from phintys.ops.dimshuffle import shape_padleft
+from phintys.ops.flat_index_kernel import RavelMultiIndexKernel, UnravelIndexKernel
+from phintys.ops.scalar import cast_op, eq, switch
 from phintys.ops.tensor_type import TensorType
 
 
@@ -14,7 +15,7 @@ def _index(x):
     x = as_tensor_variable(x)
     if x.type.dtype not in int_dtypes:
         raise TypeError(f"'{x.type.dtype}' object cannot be interpreted as an index")
-    return x
+    return x if x.type.dtype == "int64" else cast_op("int64")(x)
 
 
 def _dimensions(dims):
@@ -34,6 +35,7 @@ class UnravelIndex(Op):
     order : {"C", "F"}
     """
 
+    runs_alone = True
     __props__ = ("ndim", "order")
 
     def __init__(self, ndim, order="C"):
@@ -46,15 +48,11 @@ class UnravelIndex(Op):
 
     def make_node(self, indices, dims):
         indices, dims = _index(indices), _dimensions(dims)
-        return Apply(self, [indices, dims], [TensorType("int64", (False,) * indices.type.ndim)()
-                                             for _ in range(self.ndim)])
+        coordinate = TensorType("int64", indices.type.broadcastable, shape=indices.type.shape)
+        return Apply(self, [indices, dims], [coordinate() for _ in range(self.ndim)])
 
-    def perform(self, node, inputs, output_storage):
-        found = numpy.unravel_index(*inputs, order=self.order)
-        if len(found) != self.ndim:
-            raise ValueError(f"UnravelIndex: expected {self.ndim} dimensions, got {len(found)}")
-        for storage, coordinate in zip(output_storage, found):
-            storage[0] = numpy.array(coordinate, dtype="int64")
+    def make_kernel(self, node):
+        return UnravelIndexKernel(self.ndim, self.order)
 
     def infer_shape(self, node, input_shapes):
         return [input_shapes[0]] * self.ndim
@@ -95,6 +93,15 @@ def unravel_index(indices, dims, order="C", ndim=None):
     return tuple(UnravelIndex(ndim=ndim, order=order)(indices, dims, return_list=True))
 
 
+def _broadcast_length(lengths, flags):
+    """The common length of coordinates in one dimension, any of which may be 1."""
+    lengths = [length for length, flag in zip(lengths, flags) if not flag] or lengths[:1]
+    common = lengths[-1]
+    for length in reversed(lengths[:-1]):
+        common = switch(eq(length, 1), common, length)
+    return common
+
+
 class RavelMultiIndex(Op):
     """Flat positions from coordinates: inputs are one tensor per dimension, then the lengths.
 
@@ -105,6 +112,7 @@ class RavelMultiIndex(Op):
     order : {"C", "F"}
     """
 
+    runs_alone = True
     __props__ = ("mode", "order")
 
     def __init__(self, mode="raise", order="C"):
@@ -116,15 +124,19 @@ class RavelMultiIndex(Op):
 
     def make_node(self, *inputs):
         coordinates, dims = [_index(value) for value in inputs[:-1]], _dimensions(inputs[-1])
-        return Apply(self, [*coordinates, dims], [TensorType("int64", (False,) * coordinates[0].type.ndim)()])
+        if not coordinates:
+            raise ValueError("RavelMultiIndex: multiple indices are not supported for 0d arrays")
+        rank = max([value.type.ndim for value in coordinates])
+        coordinates = [shape_padleft(value, rank - value.type.ndim) for value in coordinates]
+        flags = [all(flags) for flags in zip(*[value.type.broadcastable for value in coordinates])]
+        return Apply(self, [*coordinates, dims], [TensorType("int64", flags)()])
 
-    def perform(self, node, inputs, output_storage):
-        *coordinates, dims = inputs
-        found = numpy.ravel_multi_index(coordinates, dims, mode=self.mode, order=self.order)
-        output_storage[0][0] = numpy.asarray(found, dtype="int64")
+    def make_kernel(self, node):
+        return RavelMultiIndexKernel(len(node.inputs) - 1, self.mode, self.order)
 
     def infer_shape(self, node, input_shapes):
-        return [input_shapes[0]]
+        return [tuple([_broadcast_length(lengths, [value.type.broadcastable[axis] for value in node.inputs[:-1]])
+                       for axis, lengths in enumerate(zip(*input_shapes[:-1]))])]
 
 
 def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
@@ -133,7 +145,7 @@ def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
     Parameters
     ----------
     multi_index : tuple or list of tensors of integers
-        One for each dimension.
+        One for each dimension; they broadcast.
     dims : tuple of ints or vector of integers
         The shape of the array.
     mode : {"raise", "wrap", "clip"}

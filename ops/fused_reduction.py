@@ -20,6 +20,7 @@ class FusedReduction(Op):
         With one output.
     """
 
+    runs_alone = True
     __props__ = ("reduction", "scalar_op")
 
     def __init__(self, reduction, scalar_op):

@@ -70,8 +70,16 @@ def _entries(x, index):
     if used > x.type.ndim:
         raise IndexError(f"too many indices for array: {x} has {x.type.ndim} dimensions, but {used} were indexed")
     if place is not None:
-        entries[place:place] = [WHOLE] * (x.type.ndim - used)
+        entries[place:place] = [WHOLE] * (x.type.ndim - used) or (
+            _separator(entries[:place], entries[place:]) if is_advanced else [])
     return _without_slice_variables(x, entries), is_advanced
+
+
+def _separator(before, behind):
+    """What an ellipsis that stands for no dimension leaves among arrays: it separates them, as in NumPy. Integers count
+    as arrays. Where no dimension stands before them all, nothing depends on it."""
+    taken = [[not (entry is None or isinstance(entry, slice)) for entry in side] for side in (before, behind)]
+    return [Ellipsis] if any(taken[0]) and not taken[0][0] and any(taken[1]) else []
 
 
 def _without_slice_variables(x, entries):
@@ -81,7 +89,7 @@ def _without_slice_variables(x, entries):
         if isinstance(entry, Variable) and isinstance(entry.type, SliceType):
             entry = as_slice(entry, partial(shape_i, x, axis))
         result.append(entry)
-        axis += entry.type.ndim if _is_mask(entry) else entry is not None
+        axis += entry.type.ndim if _is_mask(entry) else entry not in (None, Ellipsis)
     return result
 
 

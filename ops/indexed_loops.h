@@ -2,20 +2,16 @@
  *
  * An index array becomes offsets in bytes, block by block; where there are several, their offsets add up. What follows
  * knows only a base address and offsets. Positions are checked before (`phintys_first_outside`), so nothing here fails.
+ * The most frequent index, one vector of positions, has loops that check and take at once (`phintys_take`).
  */
 #ifndef PHINTYS_INDEXED_LOOPS_H
 #define PHINTYS_INDEXED_LOOPS_H
 
 #include <numpy/ndarraytypes.h>
 
+#include "clones.h"
 #include "half_floats.h"
 #include "strided_copy.h"
-
-#if defined(__GNUC__) && defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__)
-#define PHINTYS_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define PHINTYS_CLONES
-#endif
 
 /* ---- positions of any integer dtype ------------------------------------------------------------------------------ */
 typedef npy_intp (*OutsideLoop)(const char *positions, npy_intp stride, npy_intp count, npy_intp length);
@@ -29,10 +25,11 @@ typedef void (*OffsetLoop)(npy_intp *offsets, const char *positions, npy_intp st
 /* Whether a position lies in [-length, length), by one comparison of unsigned numbers. */
 #define IS_INSIDE(T, v, length)                                                                                        \
     ((T)-1 > 0 ? (uint64_t)(v) < (uint64_t)(length)                                                                    \
-               : (uint64_t)((int64_t)(v) + (length)) < 2 * (uint64_t)(length))
+               : (uint64_t)(v) + (uint64_t)(length) < 2 * (uint64_t)(length))
 
-/* A position counted from the start. */
-#define FROM_START(v, length) ((npy_intp)(v) + ((length) & ((npy_intp)(v) >> 63)))
+/* A position counted from the start; beyond [0, length) as an unsigned number if it lies outside. */
+#define FROM_START(T, v, length)                                                                                       \
+    ((uint64_t)(v) + ((T)-1 > 0 ? 0 : (uint64_t)(length) & (uint64_t)((int64_t)(v) >> 63)))
 
 #define DEFINE_POSITION_LOOPS(NAME, T)                                                                                 \
     PHINTYS_CLONES static int any_outside_##NAME(const T *positions, npy_intp count, npy_intp length) {                \
@@ -49,9 +46,9 @@ typedef void (*OffsetLoop)(npy_intp *offsets, const char *positions, npy_intp st
     PHINTYS_CLONES static void offsets_of_line_##NAME(npy_intp *offsets, const T *positions, npy_intp count,           \
                                                       npy_intp length, npy_intp step, int first) {                     \
         if (first)                                                                                                     \
-            for (npy_intp i = 0; i < count; i++) offsets[i] = FROM_START(positions[i], length) * step;                 \
+            for (npy_intp i = 0; i < count; i++) offsets[i] = (npy_intp)FROM_START(T, positions[i], length) * step;    \
         else                                                                                                           \
-            for (npy_intp i = 0; i < count; i++) offsets[i] += FROM_START(positions[i], length) * step;                \
+            for (npy_intp i = 0; i < count; i++) offsets[i] += (npy_intp)FROM_START(T, positions[i], length) * step;   \
     }                                                                                                                  \
     static void offsets_##NAME(npy_intp *offsets, const char *positions, npy_intp stride, npy_intp count,              \
                                npy_intp length, npy_intp step, int first) {                                            \
@@ -60,7 +57,7 @@ typedef void (*OffsetLoop)(npy_intp *offsets, const char *positions, npy_intp st
             return;                                                                                                    \
         }                                                                                                              \
         for (npy_intp i = 0; i < count; i++, positions += stride)                                                      \
-            offsets[i] = (first ? 0 : offsets[i]) + FROM_START(*(const T *)positions, length) * step;                  \
+            offsets[i] = (first ? 0 : offsets[i]) + (npy_intp)FROM_START(T, *(const T *)positions, length) * step;     \
     }
 POSITION_TYPES(DEFINE_POSITION_LOOPS)
 
@@ -69,109 +66,75 @@ POSITION_TYPES(DEFINE_POSITION_LOOPS)
 static const OutsideLoop phintys_first_outside[] = {POSITION_TYPES(OUTSIDE_ROW)};
 static const OffsetLoop phintys_offsets[] = {POSITION_TYPES(OFFSET_ROW)};
 
-/* ---- masks ------------------------------------------------------------------------------------------------------- */
-/* Where the true elements of a mask lie in the array it selects from, in C order, a block at a time. */
-typedef struct {
-    const char *mask;
-    CopyPlan plan;                                   /* `target`: strides of the mask, `source`: of the array */
-    npy_intp index[PHINTYS_MAX_RANK];
-    npy_intp given;                                  /* how many have been given out */
-    npy_intp line_mask, line_array, column;          /* the current line, and where in it */
-} MaskCursor;
+/* ---- elements at positions, checked and taken at once ------------------------------------------------------------ */
+/* Answers the number of the first position that lies outside, or -1. The result has no gaps. */
+typedef npy_intp (*TakeLoop)(char *result, const char *array, npy_intp step, npy_intp length, const char *positions,
+                             npy_intp stride, npy_intp count);
 
-static inline void mask_restart(MaskCursor *cursor) {
-    cursor->given = cursor->line_mask = cursor->line_array = cursor->column = 0;
-    memset(cursor->index, 0, sizeof(npy_intp) * (cursor->plan.ndim + 1));
-}
-
-static void mask_start(MaskCursor *cursor, const char *mask, int ndim, const npy_intp *shape,
-                       const npy_intp *mask_strides, const npy_intp *steps) {
-    plan_copy(&cursor->plan, ndim, shape, mask_strides, steps);
-    if (cursor->plan.ndim == 0) {
-        cursor->plan.ndim = 1;
-        cursor->plan.shape[0] = 1;
-        cursor->plan.target[0] = cursor->plan.source[0] = 0;
+/* Four elements a turn: loads do not wait for stores, and there is one branch more for each element, never taken. */
+#define DEFINE_TAKE(NAME, T, SIZE)                                                                                     \
+    static inline __attribute__((always_inline)) npy_intp take_line_##NAME##_##SIZE(                                   \
+            Word##SIZE *result, const char *array, npy_intp step, npy_intp length, const char *positions,              \
+            npy_intp stride, npy_intp count) {                                                                         \
+        const uint64_t end = (uint64_t)length;                                                                         \
+        npy_intp i = 0;                                                                                                \
+        for (; i + 4 <= count; i += 4, positions += 4 * stride) {                                                      \
+            const uint64_t a = FROM_START(T, *(const T *)positions, length);                                           \
+            const uint64_t b = FROM_START(T, *(const T *)(positions + stride), length);                                \
+            const uint64_t c = FROM_START(T, *(const T *)(positions + 2 * stride), length);                            \
+            const uint64_t d = FROM_START(T, *(const T *)(positions + 3 * stride), length);                            \
+            if (a >= end || b >= end || c >= end || d >= end) break;                                                   \
+            const Word##SIZE first = *(const Word##SIZE *)(array + (npy_intp)a * step);                                \
+            const Word##SIZE second = *(const Word##SIZE *)(array + (npy_intp)b * step);                               \
+            const Word##SIZE third = *(const Word##SIZE *)(array + (npy_intp)c * step);                                \
+            const Word##SIZE fourth = *(const Word##SIZE *)(array + (npy_intp)d * step);                               \
+            result[i] = first, result[i + 1] = second, result[i + 2] = third, result[i + 3] = fourth;                  \
+        }                                                                                                              \
+        for (; i < count; i++, positions += stride) {                                                                  \
+            const uint64_t place = FROM_START(T, *(const T *)positions, length);                                       \
+            if (place >= end) return i;                                                                                \
+            result[i] = *(const Word##SIZE *)(array + (npy_intp)place * step);                                         \
+        }                                                                                                              \
+        return -1;                                                                                                     \
+    }                                                                                                                  \
+    static npy_intp take_##NAME##_##SIZE(char *result, const char *array, npy_intp step, npy_intp length,              \
+                                         const char *positions, npy_intp stride, npy_intp count) {                     \
+        if (step == SIZE && stride == sizeof(T))                                                                       \
+            return take_line_##NAME##_##SIZE((Word##SIZE *)result, array, SIZE, length, positions, sizeof(T), count);  \
+        return take_line_##NAME##_##SIZE((Word##SIZE *)result, array, step, length, positions, stride, count);         \
     }
-    cursor->mask = mask;
-    mask_restart(cursor);
-}
+#define DEFINE_TAKES(NAME, T)                                                                                          \
+    DEFINE_TAKE(NAME, T, 1) DEFINE_TAKE(NAME, T, 2) DEFINE_TAKE(NAME, T, 4) DEFINE_TAKE(NAME, T, 8)                    \
+    DEFINE_TAKE(NAME, T, 16)
+POSITION_TYPES(DEFINE_TAKES)
 
-/* The next `count` offsets, which must exist. */
-static void mask_next(MaskCursor *cursor, npy_intp *offsets, npy_intp count) {
-    const CopyPlan *plan = &cursor->plan;
-    int last = plan->ndim - 1;
-    npy_intp length = plan->shape[last], stride = plan->target[last], step = plan->source[last], found = 0;
-    while (found < count) {
-        const char *line = cursor->mask + cursor->line_mask;
-        npy_intp start = cursor->line_array, i = cursor->column;
-        while (i < length && found < count) {
-            if (stride == 1 && length - i >= 8 && count - found >= 8) {
-                uint64_t eight;
-                memcpy(&eight, line + i, 8);
-                if (eight == 0) { i += 8; continue; }
-                for (int k = 0; k < 8; k++, i++) {   /* without branches: a random mask is not predictable */
-                    offsets[found] = start + i * step;
-                    found += line[i] != 0;
-                }
-            } else {
-                offsets[found] = start + i * step;
-                found += line[i * stride] != 0;
-                i++;
-            }
-        }
-        cursor->column = i;
-        if (i < length) break;
-        cursor->column = 0;
-        for (int axis = last - 1; axis >= 0; axis--) {
-            cursor->line_mask += plan->target[axis];
-            cursor->line_array += plan->source[axis];
-            if (++cursor->index[axis] < plan->shape[axis]) break;
-            cursor->line_mask -= plan->target[axis] * plan->shape[axis];
-            cursor->line_array -= plan->source[axis] * plan->shape[axis];
-            cursor->index[axis] = 0;
-        }
-    }
-    cursor->given += count;
-}
-
-static npy_intp count_line(const char *line, npy_intp stride, npy_intp count) {
-    npy_intp found = 0;
-    if (stride == 1) for (npy_intp i = 0; i < count; i++) found += line[i] != 0;
-    else for (npy_intp i = 0; i < count; i++) found += line[i * stride] != 0;
-    return found;
-}
-
-/* How many elements are true. */
-static npy_intp count_true(const char *mask, int ndim, const npy_intp *shape, const npy_intp *strides) {
-    CopyPlan plan;
-    npy_intp index[PHINTYS_MAX_RANK], found = 0;
-    if (plan_copy(&plan, ndim, shape, strides, strides) == 0) return 0;
-    if (plan.ndim == 0) return *mask != 0;
-    int last = plan.ndim - 1, axis;
-    memset(index, 0, sizeof(npy_intp) * plan.ndim);
-    do {
-        found += count_line(mask, plan.target[last], plan.shape[last]);
-        for (axis = last - 1; axis >= 0; axis--) {
-            mask += plan.target[axis];
-            if (++index[axis] < plan.shape[axis]) break;
-            mask -= plan.target[axis] * plan.shape[axis];
-            index[axis] = 0;
-        }
-    } while (axis >= 0);
-    return found;
-}
+/* By the dtype of positions, and by the binary logarithm of the size of an element. */
+#define TAKE_ROW(NAME, T) {take_##NAME##_1, take_##NAME##_2, take_##NAME##_4, take_##NAME##_8, take_##NAME##_16},
+static const TakeLoop phintys_take[][5] = {POSITION_TYPES(TAKE_ROW)};
 
 /* ---- elements at offsets and lines: the array on one side, a partner with a stride on the other ------------------ */
 typedef void (*ItemLoop)(char *base, const npy_intp *offsets, char *partner, npy_intp stride, npy_intp count);
 typedef void (*LineLoop)(char *line, npy_intp line_stride, char *partner, npy_intp stride, npy_intp count);
 
+/* Not four a turn: with one load the processor foresees where rows of a matrix that follow each other are read. */
 #define DEFINE_MOVES(SIZE)                                                                                             \
     static void get_items_##SIZE(char *base, const npy_intp *offsets, char *partner, npy_intp stride, npy_intp count) {\
         for (npy_intp i = 0; i < count; i++, partner += stride)                                                        \
             *(Word##SIZE *)partner = *(const Word##SIZE *)(base + offsets[i]);                                         \
     }                                                                                                                  \
     static void set_items_##SIZE(char *base, const npy_intp *offsets, char *partner, npy_intp stride, npy_intp count) {\
-        for (npy_intp i = 0; i < count; i++, partner += stride)                                                        \
+        npy_intp i = 0;                                                                                                \
+        for (; i + 4 <= count; i += 4, partner += 4 * stride) {                                                        \
+            const Word##SIZE first = *(const Word##SIZE *)partner;                                                     \
+            const Word##SIZE second = *(const Word##SIZE *)(partner + stride);                                         \
+            const Word##SIZE third = *(const Word##SIZE *)(partner + 2 * stride);                                      \
+            const Word##SIZE fourth = *(const Word##SIZE *)(partner + 3 * stride);                                     \
+            *(Word##SIZE *)(base + offsets[i]) = first;                                                                \
+            *(Word##SIZE *)(base + offsets[i + 1]) = second;                                                           \
+            *(Word##SIZE *)(base + offsets[i + 2]) = third;                                                            \
+            *(Word##SIZE *)(base + offsets[i + 3]) = fourth;                                                           \
+        }                                                                                                              \
+        for (; i < count; i++, partner += stride)                                                                      \
             *(Word##SIZE *)(base + offsets[i]) = *(const Word##SIZE *)partner;                                         \
     }                                                                                                                  \
     static void get_line_##SIZE(char *line, npy_intp line_stride, char *partner, npy_intp stride, npy_intp count) {    \
@@ -181,7 +144,6 @@ typedef void (*LineLoop)(char *line, npy_intp line_stride, char *partner, npy_in
         copy_line(line, line_stride, partner, stride, count, SIZE);                                                    \
     }
 DEFINE_MOVES(1) DEFINE_MOVES(2) DEFINE_MOVES(4) DEFINE_MOVES(8) DEFINE_MOVES(16)
-
 /* By the binary logarithm of the size of an element. */
 static const ItemLoop phintys_get_items[] = {get_items_1, get_items_2, get_items_4, get_items_8, get_items_16};
 static const ItemLoop phintys_set_items[] = {set_items_1, set_items_2, set_items_4, set_items_8, set_items_16};
@@ -228,30 +190,24 @@ static const LineLoop phintys_add_line[] = {
     add_line_uint16, add_line_uint32, add_line_uint64, add_line_float16, add_line_float32, add_line_float64,
     add_line_complex64, add_line_complex128};
 
-/* Apply a line loop to all elements of two strided arrays of one shape. */
-static void line_by_line(LineLoop loop, int ndim, const npy_intp *shape, char *array, const npy_intp *array_strides,
-                         char *partner, const npy_intp *partner_strides, npy_intp itemsize) {
-    CopyPlan plan;
+/* Apply a line loop to everything that a plan walks; `target` of the plan is the array, `source` the partner. */
+static void move_lines(LineLoop loop, const CopyPlan *plan, char *array, char *partner) {
     npy_intp index[PHINTYS_MAX_RANK];
-    if (plan_copy(&plan, ndim, shape, array_strides, partner_strides) == 0) return;
-    if (plan.ndim <= 1) {
-        if (plan.ndim) loop(array, plan.target[0], partner, plan.source[0], plan.shape[0]);
-        else loop(array, itemsize, partner, itemsize, 1);
+    int last = plan->ndim - 1;
+    if (last < 0) {
+        loop(array, 0, partner, 0, 1);
         return;
     }
-    int last = plan.ndim - 1, axis;
-    memset(index, 0, sizeof(npy_intp) * plan.ndim);
-    do {
-        loop(array, plan.target[last], partner, plan.source[last], plan.shape[last]);
-        for (axis = last - 1; axis >= 0; axis--) {
-            array += plan.target[axis];
-            partner += plan.source[axis];
-            if (++index[axis] < plan.shape[axis]) break;
-            array -= plan.target[axis] * plan.shape[axis];
-            partner -= plan.source[axis] * plan.shape[axis];
-            index[axis] = 0;
-        }
-    } while (axis >= 0);
+    memset(index, 0, sizeof(npy_intp) * plan->ndim);
+    do loop(array, plan->target[last], partner, plan->source[last], plan->shape[last]);
+    while (next_place(plan, last, index, &array, (const char **)&partner));
+}
+
+/* The same for two strided arrays of one shape. */
+static void line_by_line(LineLoop loop, int ndim, const npy_intp *shape, char *array, const npy_intp *array_strides,
+                         char *partner, const npy_intp *partner_strides) {
+    CopyPlan plan;
+    if (plan_copy(&plan, ndim, shape, array_strides, partner_strides)) move_lines(loop, &plan, array, partner);
 }
 
 #endif

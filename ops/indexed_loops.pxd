@@ -1,30 +1,29 @@
 """Inner loops of indexing (``indexed_loops.h``)."""
 from numpy cimport npy_intp
 
+from phintys.ops.strided_copy cimport CopyPlan
+
 cdef extern from "indexed_loops.h" nogil:
     ctypedef npy_intp (*OutsideLoop)(const char* positions, npy_intp stride, npy_intp count, npy_intp length) nogil
     ctypedef void (*OffsetLoop)(npy_intp* offsets, const char* positions, npy_intp stride, npy_intp count,
                                 npy_intp length, npy_intp step, int first) nogil
+    ctypedef npy_intp (*TakeLoop)(char* result, const char* array, npy_intp step, npy_intp length,
+                                  const char* positions, npy_intp stride, npy_intp count) nogil
     ctypedef void (*ItemLoop)(char* base, const npy_intp* offsets, char* partner, npy_intp stride,
                               npy_intp count) nogil
     ctypedef void (*LineLoop)(char* line, npy_intp line_stride, char* partner, npy_intp stride, npy_intp count) nogil
-    ctypedef struct MaskCursor:
-        npy_intp given
     const OutsideLoop* phintys_first_outside
     const OffsetLoop* phintys_offsets
+    const TakeLoop (*phintys_take)[5]
     const ItemLoop* phintys_get_items
     const ItemLoop* phintys_set_items
     const ItemLoop* phintys_add_items
     const LineLoop* phintys_get_line
     const LineLoop* phintys_set_line
     const LineLoop* phintys_add_line
-    void mask_start(MaskCursor* cursor, const char* mask, int ndim, const npy_intp* shape,
-                    const npy_intp* mask_strides, const npy_intp* steps)
-    void mask_restart(MaskCursor* cursor)
-    void mask_next(MaskCursor* cursor, npy_intp* offsets, npy_intp count)
-    npy_intp count_true(const char* mask, int ndim, const npy_intp* shape, const npy_intp* strides)
+    void move_lines(LineLoop loop, const CopyPlan* plan, char* array, char* partner)
     void line_by_line(LineLoop loop, int ndim, const npy_intp* shape, char* array, const npy_intp* array_strides,
-                      char* partner, const npy_intp* partner_strides, npy_intp itemsize)
+                      char* partner, const npy_intp* partner_strides)
 
 # The order of the tables by dtype of positions.
 cdef inline int position_dtype(str dtype) except -1:

@@ -15,6 +15,7 @@ from phintys.graph.valueless_types import grad_undefined
 from phintys.graph.variable import Variable
 from phintys.ops import scalar
 from phintys.ops.allocation_kernel import MakeVectorKernel
+from phintys.ops.complex_derivatives import real_like
 from phintys.ops.constant import as_tensor_variable
 from phintys.ops.dimshuffle import shape_padaxis
 from phintys.ops.dtypes import discrete_dtypes, integer_dtypes, upcast
@@ -34,6 +35,7 @@ class MakeVector(Op):
     """
 
     __props__ = ("dtype",)
+    linear_in = slice(None)
 
     def __init__(self, dtype="int64"):
         self.dtype = dtype
@@ -60,11 +62,6 @@ class MakeVector(Op):
             return [value.zeros_like(dtype=config.floatX) for value in inputs]
         return [output_grads[0][position] for position in range(len(inputs))]
 
-    def R_op(self, inputs, eval_points):
-        if all([point is None for point in eval_points]):
-            return [None]
-        return [self(*[value.zeros_like() if point is None else point for value, point in zip(inputs, eval_points)])]
-
 
 make_vector = MakeVector()
 
@@ -90,6 +87,7 @@ class Join(Op):
 
     runs_alone = True
     __props__ = ("view",)
+    linear_in = slice(1, None)
 
     def __init__(self, view=-1):
         self.view = view
@@ -138,14 +136,8 @@ class Join(Op):
         lengths = [shape(tensor)[axis] if known is None else shape_i(tensor, known % tensor.type.ndim)
                    for tensor in tensors]
         parts = Split(len(tensors))(gz, axis, stack(lengths), return_list=True)
-        return [no_gradient] + [patternbroadcast(part, tensor.type.broadcastable)
+        return [no_gradient] + [patternbroadcast(real_like(tensor, part), tensor.type.broadcastable)
                                 for part, tensor in zip(parts, tensors)]
-
-    def R_op(self, inputs, eval_points):
-        if all([point is None for point in eval_points[1:]]):
-            return [None]
-        return [self(inputs[0], *[tensor.zeros_like() if point is None else point
-                                  for tensor, point in zip(inputs[1:], eval_points[1:])])]
 
     def __str__(self):
         return "Join" if self.view == -1 else f"Join{{view={self.view}}}"

@@ -40,6 +40,9 @@ cdef extern from "arithmetic_loops.h" nogil:
     LoopFunction phintys_integer_powers[PHINTYS_TYPES]
     LoopFunction phintys_roundings[PHINTYS_TYPES]
     LoopFunction phintys_unless_overflow[PHINTYS_TYPES]
+    LoopFunction phintys_clips[PHINTYS_TYPES]
+    LoopFunction phintys_signs[PHINTYS_TYPES]
+    LoopFunction phintys_ultra_fast_sigmoids[PHINTYS_TYPES]
     LoopFunction phintys_reals[2]
     LoopFunction phintys_imaginaries[2]
     LoopFunction phintys_complexes[2]
@@ -60,6 +63,9 @@ OWN_LOOPS = {
     "power": "(int, the same, the same): negative exponents give 0, or 1 and -1 for the bases 1 and -1",
     "round_half_away_from_zero": "(float, the same)",
     "unless_overflow": "(float, the same, the same): the first operand, or where it is +inf the second",
+    "clip": "(int or float from 32 bits, the same, the same, the same): the first between the others; NaN stays",
+    "sign": "(float from 32 bits, the same): -1, 0 or 1; NaN stays",
+    "ultra_fast_sigmoid": "(float from 32 bits, the same): the sigmoid within 0.03",
     "real": "(complex, the float of a part)",
     "imag": "(complex, the float of a part)",
     "complex": "(float, the same, the complex of such parts)",
@@ -71,7 +77,7 @@ COSTS = {name: cost for cost, names in {
     0.3: "add subtract multiply negative positive square absolute fabs maximum minimum fmax fmin conjugate "
          "logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor invert left_shift "
          "right_shift equal not_equal less less_equal greater greater_equal isnan isinf isfinite signbit sign "
-         "cast copy switch unless_overflow real imag complex clip rint floor ceil trunc",
+         "cast copy switch unless_overflow ultra_fast_sigmoid real imag complex clip rint floor ceil trunc",
     0.8: "divide true_divide reciprocal sqrt",
     2.0: "exp log exp2 log2 expm1 log1p tanh sin cos floor_divide remainder fmod round_half_away_from_zero power",
 }.items() for name in names.split()}
@@ -120,6 +126,12 @@ cdef LoopFunction own_function(str name, tuple dtypes) except? NULL:
         return phintys_roundings[first] if count == 2 else NULL
     if name == "unless_overflow":
         return phintys_unless_overflow[first] if count == 3 else NULL
+    if name == "clip":
+        return phintys_clips[first] if count == 4 else NULL
+    if name == "sign":
+        return phintys_signs[first] if count == 2 else NULL
+    if name == "ultra_fast_sigmoid":
+        return phintys_ultra_fast_sigmoids[first] if count == 2 else NULL
     return phintys_integer_powers[first] if count == 3 else NULL
 
 

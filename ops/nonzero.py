@@ -23,6 +23,7 @@ class Nonzero(Op):
     """
 
     __props__ = ()
+    runs_alone = True
 
     def make_node(self, a):
         a = as_tensor_variable(a)

@@ -15,6 +15,7 @@ from phintys.graph.config import config
 from phintys.graph.variable import Constant, Variable
 from phintys.ops import elementwise_functions as elementwise
 from phintys.ops.constant import AsTensorError, constant
+from phintys.ops.constant_value import get_scalar_constant_value
 from phintys.ops.cumulative import cumprod, cumsum
 from phintys.ops.choose import choose
 from phintys.ops.diagonal import diagonal
@@ -33,6 +34,7 @@ from phintys.ops.searching import searchsorted
 from phintys.ops.shape import shape
 from phintys.ops.take import take
 from phintys.ops.tensor_type import TensorType
+from phintys.ops.transfer import transfer
 
 # NumPy's ufuncs that tensors take, by name: those whose loop is all that a scalar op does.
 UFUNCS = {row.loop: row.elementwise for row in SCALAR_OPS.values() if type(row.loop) is str and ":" not in row.loop}
@@ -185,6 +187,14 @@ class TensorOperators:
         copied = elementwise.tensor_copy(self)
         copied.name = name
         return copied
+
+    def transfer(self, target):
+        """This on a device; see the function ``transfer``."""
+        return transfer(self, target)
+
+    def get_scalar_constant_value(self):
+        """The number that this certainly is; raises ``NotScalarConstantError`` if there is none."""
+        return get_scalar_constant_value(self)
 
     real = property(lambda self: elementwise.real(self), doc="The real part.")
     imag = property(lambda self: elementwise.imag(self), doc="The imaginary part.")

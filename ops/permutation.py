@@ -1,6 +1,4 @@
 """Permutations of the last dimension: PermuteRowElements, ``inverse_permutation``."""
-import numpy
-
 from phintys.graph.apply import Apply
 from phintys.graph.config import config
 from phintys.graph.op import Op
@@ -11,6 +9,7 @@ from phintys.ops.careduce import Sum
 from phintys.ops.constant import as_tensor_variable, constant
 from phintys.ops.dimshuffle import dimshuffle, shape_padleft
 from phintys.ops.dtypes import discrete_dtypes, integer_dtypes
+from phintys.ops.permutation_kernel import PermuteRowsKernel
 from phintys.ops.shape import shape_i
 from phintys.ops.tensor_type import TensorType
 
@@ -26,8 +25,11 @@ class PermuteRowElements(Op):
         From ``make_node``, for permutations that are no integers.
     ValueError
         When it runs, if lengths do not fit.
+    IndexError
+        When it runs, if a permutation names an element that a row does not have.
     """
 
+    runs_alone = True
     __props__ = ()
 
     def make_node(self, x, y, inverse):
@@ -40,19 +42,9 @@ class PermuteRowElements(Op):
         flags = [first and second for first, second in zip(x.type.broadcastable, y.type.broadcastable)]
         return Apply(self, [x, y, inverse], [TensorType(x.type.dtype, flags)()])
 
-    def perform(self, node, inputs, output_storage):
-        x, y, inverse = inputs
-        for axis, (length, other) in enumerate(zip(x.shape, y.shape)):
-            declared = [variable.type.broadcastable[axis] for variable in node.inputs[:2]]
-            if length != other and not (length == 1 and declared[0] or other == 1 and declared[1]):
-                raise ValueError(f"PermuteRowElements: dimension mismatch: {x.shape}, {y.shape}")
-        x, y = numpy.broadcast_arrays(x, y)
-        if inverse:
-            result = numpy.empty(x.shape, x.dtype)
-            numpy.put_along_axis(result, y, x, axis=-1)
-        else:
-            result = numpy.take_along_axis(x, y, axis=-1)
-        output_storage[0][0] = result
+    def make_kernel(self, node):
+        x, y, _ = [value.type for value in node.inputs]
+        return PermuteRowsKernel(y.dtype, list(zip(x.broadcastable, y.broadcastable)))
 
     def infer_shape(self, node, input_shapes):
         return [tuple([other if flag else length for flag, length, other

@@ -4,6 +4,8 @@ import numpy
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.ops.constant import as_tensor_variable
+from phintys.ops.prepend_kernel import PrependKernel
+from phintys.ops.softmax import as_dtype
 from phintys.ops.tensor_type import TensorType
 
 
@@ -21,13 +23,6 @@ def _wider(mat):
                       shape=(rows, None if columns is None else columns + 1))
 
 
-def _prepended(value, mat):
-    result = numpy.empty((mat.shape[0], mat.shape[1] + 1), mat.dtype)
-    result[:, 0] = value
-    result[:, 1:] = mat
-    return result
-
-
 class Prepend_scalar_constant_to_each_row(Op):
     """A matrix with a column of ``val`` in front.
 
@@ -37,6 +32,7 @@ class Prepend_scalar_constant_to_each_row(Op):
     """
 
     __props__ = ("val",)
+    runs_alone = True
 
     def __init__(self, val=0):
         self.val = val
@@ -45,8 +41,8 @@ class Prepend_scalar_constant_to_each_row(Op):
         mat = _matrix(mat)
         return Apply(self, [mat], [_wider(mat)()])
 
-    def perform(self, node, inputs, output_storage):
-        output_storage[0][0] = _prepended(self.val, inputs[0])
+    def make_kernel(self, node):
+        return PrependKernel(numpy.asarray(self.val).astype(node.outputs[0].type.dtype))
 
     def infer_shape(self, node, input_shapes):
         rows, columns = input_shapes[0]
@@ -66,15 +62,16 @@ class Prepend_scalar_to_each_row(Op):
     """A matrix with a column in front that is all ``val``: inputs val, 0-d, and the matrix."""
 
     __props__ = ()
+    runs_alone = True
 
     def make_node(self, val, mat):
         val, mat = as_tensor_variable(val), _matrix(mat)
         if val.type.ndim:
             raise TypeError(f"Expected a scalar to prepend, got {val.type}")
-        return Apply(self, [val, mat], [_wider(mat)()])
+        return Apply(self, [as_dtype(val, mat.type.dtype), mat], [_wider(mat)()])
 
-    def perform(self, node, inputs, output_storage):
-        output_storage[0][0] = _prepended(*inputs)
+    def make_kernel(self, node):
+        return PrependKernel()
 
     def infer_shape(self, node, input_shapes):
         rows, columns = input_shapes[1]
@@ -83,6 +80,13 @@ class Prepend_scalar_to_each_row(Op):
     def grad(self, inputs, output_grads):
         gradient, = output_grads
         return [gradient[:, 0].sum(), gradient[:, 1:]]
+
+    def R_op(self, inputs, eval_points):
+        by_val, by_mat = eval_points
+        if by_val is None and by_mat is None:
+            return [None]
+        val, mat = inputs
+        return [self(val.zeros_like() if by_val is None else by_val, mat.zeros_like() if by_mat is None else by_mat)]
 
 
 prepend_scalar_to_each_row = Prepend_scalar_to_each_row()

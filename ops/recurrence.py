@@ -8,6 +8,7 @@ from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.ops import scalar
 from phintys.ops.allocation import alloc, arange
+from phintys.ops.complex_derivatives import conjugated
 from phintys.ops.constant import as_tensor_variable
 from phintys.ops.dimshuffle import dimshuffle
 from phintys.ops.join import join
@@ -35,6 +36,7 @@ class LinearRecurrence(Op):
         From ``make_node``, for inputs of different type, or not float32, float64 or complex.
     """
 
+    runs_alone = True
     __props__ = ("axis", "backwards", "own")
 
     def __init__(self, axis, backwards=False, own=True):
@@ -60,11 +62,12 @@ class LinearRecurrence(Op):
 
     def L_op(self, inputs, outputs, output_grads):
         factors, _ = inputs
-        by_terms = LinearRecurrence(self.axis, not self.backwards, not self.own)(factors, output_grads[0])
+        by_terms = LinearRecurrence(self.axis, not self.backwards, not self.own)(conjugated(factors), output_grads[0])
+        result = conjugated(outputs[0])
         if self.own:
-            by_factors = by_terms * _shifted(outputs[0], self.axis, self.backwards)
+            by_factors = by_terms * _shifted(result, self.axis, self.backwards)
         else:
-            by_factors = _shifted(by_terms, self.axis, not self.backwards) * outputs[0]
+            by_factors = _shifted(by_terms, self.axis, not self.backwards) * result
         return [by_factors, by_terms]
 
     def R_op(self, inputs, eval_points):

@@ -5,7 +5,7 @@ from numpy cimport npy_intp
 from phintys.ops.integers cimport shape_of
 from phintys.ops.strided_copy cimport contiguous_data
 from phintys.vm.abi cimport (
-    Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, scratch)
+    RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, scratch)
 
 cdef extern from "recurrence_loops.h" nogil:
     ctypedef void (*phintys_recurrence)(const void* factors, const void* terms, void* results, npy_intp rows,
@@ -50,7 +50,7 @@ cdef class RecurrenceKernel(Kernel):
                                      f"{shape_of(operands[1])}")
         allocate(context, operands[2], operands[0].shape)
         scratch(context, 2 * size * operands[0].itemsize)
-        return size >= LONG_ELEMENTS
+        return RUNS_ALONE if size >= LONG_ELEMENTS else 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Cell* result = operands[2]

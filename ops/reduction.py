@@ -2,8 +2,8 @@
 
 ``axis`` is None (everything), an int, or a sequence of ints; negative axes count from the end, an axis that does not
 exist is a ``ValueError``. ``keepdims`` keeps the reduced dimensions with length 1. The names shadow Python's builtins
-in this file only. The ops stand in ``careduce.py``, ``fused_reduction.py`` and ``argmax.py`` and can be imported from
-here.
+in this file only. The ops stand in ``careduce.py``, ``mean.py``, ``fused_reduction.py`` and ``argmax.py`` and can be
+imported from here.
 """
 from phintys.graph.view_op import disconnected_grad
 from phintys.ops import scalar
@@ -13,10 +13,11 @@ from phintys.ops.careduce import (All, Any, CAReduce, CAReduceDtype, Max, Min, P
 from phintys.ops.constant import as_tensor_variable, constant
 from phintys.ops.dimshuffle import dimshuffle
 from phintys.ops.fused_reduction import FusedReduction
+from phintys.ops.mean import Mean
 from phintys.ops.shape import shape_i
 
 __all__ = ["All", "Any", "Argmax", "Argmin", "CAReduce", "CAReduceDtype", "FusedReduction", "Max", "MaxAndArgmax",
-           "Min", "Prod", "ProdWithoutZeros", "Sum", "all", "any", "argmax", "argmin", "logsumexp", "max",
+           "Mean", "Min", "Prod", "ProdWithoutZeros", "Sum", "all", "any", "argmax", "argmin", "logsumexp", "max",
            "max_and_argmax", "mean", "min", "prod", "ptp", "std", "sum", "var"]
 
 _every = {}             # (class, axis) → op, for the reductions that are made all the time
@@ -94,9 +95,19 @@ def mean(input, axis=None, dtype=None, op=False, keepdims=False, acc_dtype=None)
     dtype : str, optional
         In which the sum is taken; the result is float in any case (float64 for discrete dtypes).
     op : bool
-        Accepted for compatibility with Theano; makes no difference.
+        Make one op, `Mean`, which computes in float64 and answers it.
+
+    Raises
+    ------
+    NotImplementedError
+        For ``op`` with another dtype than float64.
     """
     x = as_tensor_variable(input)
+    if op:
+        for name, value in (("dtype", dtype), ("acc_dtype", acc_dtype)):
+            if value not in (None, "float64"):
+                raise NotImplementedError(f"mean(op=True) always computes in float64, got {name}={value!r}")
+        return _reduce(Mean, x, axis, keepdims)
     half = dtype == "float16" or (dtype is None and x.type.dtype == "float16")
     total = sum(x, axis, dtype="float32" if half else dtype, keepdims=keepdims, acc_dtype=acc_dtype)
     result = scalar.true_div(total, _count(x, positive_axes(x, axis_tuple(axis)), total.type.dtype))

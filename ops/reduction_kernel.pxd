@@ -5,6 +5,13 @@ from phintys.ops.block_program cimport BlockProgram
 from phintys.ops.loops cimport Loop, LoopFunction
 from phintys.vm.abi cimport Kernel
 
+cdef extern from "reduction_loops.h" nogil:
+    ctypedef struct phintys_fold:
+        void (*rows)(const char* data, npy_intp stride, npy_intp n, npy_intp next_row, npy_intp rows, char* totals,
+                     npy_intp next_total, int fresh) noexcept nogil
+        void (*columns)(const char* data, npy_intp stride, npy_intp n, npy_intp next_row, npy_intp rows, char* totals,
+                        int fresh) noexcept nogil
+
 cdef class ReductionKernel(Kernel):
     cdef readonly BlockProgram program
     cdef readonly Loop loop
@@ -15,7 +22,11 @@ cdef class ReductionKernel(Kernel):
     cdef bint pairwise
     cdef bint has_identity
     cdef char identity[16]
+    cdef const phintys_fold* fold        # NULL: the ufunc's loop reduces
+    cdef double cost                     # nanoseconds an element
     cdef int value_place
+    cdef int value_size                  # bytes
     cdef int itemsize                    # of an accumulator
     cdef int set_identity(self, object identity, str dtype) except -1
-    cdef int set_producer(self, list inputs, list constants, list steps, int value, str dtype) except -1
+    cdef int set_producer(self, list inputs, list constants, list steps, int value, object loop, str accumulator,
+                          str output) except -1

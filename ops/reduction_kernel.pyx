@@ -1,10 +1,11 @@
 """Reductions over any axes, with an elementwise producer in the same pass.
 
-A ufunc's inner loop reduces when its result is its first operand with stride 0; float sums are then pairwise inside the
-loop. Blocks (short rows eight at a time), and pieces of large reductions, are combined pairwise too, so the error grows
-with the logarithm of the length. Dimensions are sorted by stride and joined; the innermost is either reduced (one loop
-call makes a partial result) or kept (one call adds a row to a row of accumulators). Pieces are fixed by the shape
-alone: the result does not depend on the number of workers or on their timing.
+Sums, products and tests are folded by loops of our own where there are some (``folds.py``), else by a ufunc's inner
+loop, which reduces when its result is its first operand with stride 0. Dimensions are sorted by stride and joined; the
+innermost is either reduced (lines make partial results) or kept (lines are added to a line of accumulators).
+Accumulators stand in the order in which the input is walked, and are handed out in C order. Blocks, lines, and pieces
+of large reductions are combined pairwise where rounding matters, so the error grows with the logarithm of the length.
+Pieces are fixed by the shape alone: the result does not depend on the number of workers or on their timing.
 """
 cimport numpy as cnp
 from libc.stdint cimport uintptr_t
@@ -13,13 +14,18 @@ from numpy cimport npy_intp
 
 import numpy
 
-from phintys.ops.arg_kernel import ArgKernel
 from phintys.ops.block_program cimport (
     MAXIMUM_RANK, BlockProgram, Program, axes_mask, broadcast_shape, kept_dimensions, run_steps, set_places)
+from phintys.ops.folds import KINDS, choose_fold
+from phintys.ops.loops import TYPES
 from phintys.ops.loops cimport Loop, LoopFunction, copy_function, find_loop
-from phintys.vm.abi cimport Cell, Context, Kernel, allocate, parallel, scratch
+from phintys.ops.strided_copy cimport copy_strided
+from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, parallel, scratch
 
 cnp.import_array()
+
+cdef extern from "reduction_loops.h" nogil:
+    const phintys_fold* phintys_find_fold(int kind, int type)
 
 cdef extern from "alloca.h" nogil:
     void* alloca(size_t)
@@ -35,6 +41,9 @@ cdef enum:
     SHORT = 16                     # an innermost dimension below this gives way to a longer one
     RELEASE_NANOSECONDS = 20000
     PIECE_NANOSECONDS = 25000
+    PARTS = 64                     # lines folded apart, whose results are then combined
+
+cdef double FOLD_COST = 0.08       # nanoseconds an element
 
 # Dimensions of one kind, the innermost first.
 cdef struct Dimensions:
@@ -46,15 +55,20 @@ cdef struct Dimensions:
 
 cdef struct Layout:
     Program* program
-    LoopFunction function
+    const phintys_fold* fold       # NULL: the ufunc's loop is used instead
+    LoopFunction function          # combines accumulators
     void* data
     bint pairwise
     const char* identity           # NULL: starts from the first value
     int value_place
-    int itemsize
+    int value_size                 # bytes
+    int itemsize                   # of an accumulator
     LoopFunction copy
+    int rank
     Dimensions kept                # without the inner dimension
     Dimensions reduced             # without the inner dimension
+    npy_intp result_strides[MAXIMUM_RANK]      # of the accumulators, by axis; 0 for reduced ones
+    bint in_order                  # the accumulators stand in C order
     bint inner_reduced
     npy_intp inner
     npy_intp inner_result_stride
@@ -113,13 +127,13 @@ cdef class ReductionKernel(Kernel):
         rank = len(inputs[0][1])
         self.reduced = axes_mask(axes, rank)
         self.keepdims = keepdims
-        self.pairwise = loop is numpy.add and numpy.dtype(accumulator_dtype).kind in "fc"
+        self.pairwise = loop in (numpy.add, numpy.multiply) and numpy.dtype(accumulator_dtype).kind in "fc"
         self.itemsize = numpy.dtype(accumulator_dtype).itemsize
         self.cast = NULL
         if accumulator_dtype != output_dtype:
             self.cast = find_loop("cast", (accumulator_dtype, output_dtype)).function
         self.set_identity(loop.identity, accumulator_dtype)
-        self.set_producer(inputs, constants, steps, value, accumulator_dtype)
+        self.set_producer(inputs, constants, steps, value, loop, accumulator_dtype, output_dtype)
 
     cdef int set_identity(self, object identity, str dtype) except -1:
         self.has_identity = identity is not None
@@ -129,23 +143,31 @@ cdef class ReductionKernel(Kernel):
             memcpy(self.identity, cnp.PyArray_DATA(value), self.itemsize)
         return 0
 
-    cdef int set_producer(self, list inputs, list constants, list steps, int value, str dtype) except -1:
-        """Build the program; its result, or an input itself, is what is reduced."""
-        cdef Py_ssize_t slots = len(inputs) + len(constants) + len(steps)
-        dtypes = ([input_dtype for input_dtype, broadcastable in inputs]
-                  + [constant.dtype.name for constant in constants]
-                  + [signature[len(signature) - 1] for loop, operands, signature in steps])
-        if not 0 <= value < slots:
-            raise ValueError(f"slot {value} does not exist; there are {slots}")
-        if dtypes[value] != dtype:
-            steps = steps + [("cast", [value], (dtypes[value], dtype))]
-            value = slots
+    cdef int set_producer(self, list inputs, list constants, list steps, int value, object loop, str accumulator,
+                          str output) except -1:
+        """Choose the fold and build the program; its result, or an input itself, is what is reduced."""
+        slots = ([(input_dtype, None) for input_dtype, broadcastable in inputs]
+                 + [(constant.dtype.name, constant) for constant in constants]
+                 + [(signature[len(signature) - 1], None) for step, operands, signature in steps])
+        if not 0 <= value < len(slots):
+            raise ValueError(f"slot {value} does not exist; there are {len(slots)}")
+        kind, steps, value = choose_fold(loop, slots, steps, value, accumulator, output)
+        self.fold, self.cost = NULL, self.loop.cost
+        if kind is not None:
+            self.fold = phintys_find_fold(KINDS.index(kind), TYPES.index(slots[value][0]))
+            self.cost = FOLD_COST
+        elif slots[value][0] != accumulator:
+            steps = steps + [("cast", [value], (slots[value][0], accumulator))]
+            value = len(slots)
         if value < len(inputs):
             self.program = BlockProgram(inputs, constants, steps, [])
             self.value_place = value
         else:
             self.program = BlockProgram(inputs, constants, steps, [value])
             self.value_place = self.program.program.place_count - 1
+        dtype = self.program.value_dtypes[0] if value >= len(inputs) else slots[value][0]
+        self.value_size = numpy.dtype(dtype).itemsize
+        self.cost += self.program.program.cost
         return 0
 
     def __reduce__(self):
@@ -158,12 +180,14 @@ cdef class ReductionKernel(Kernel):
         cdef npy_intp kept = 1, reduced = 1
         broadcast_shape(program, operands, self.program.rank, shape)
         kept_dimensions(self.program.rank, self.reduced, self.keepdims, shape, kept_shape, &kept, &reduced)
-        if reduced == 0 and kept and not self.has_identity:
+        if reduced == 0 and not self.has_identity:
             fail_empty(self.loop)
         allocate(context, operands[program.inputs], kept_shape)
-        if self.cast != NULL:
+        if self.cast != NULL or not accumulates_in_order(self, operands):
             scratch(context, kept * self.itemsize)
-        return kept * reduced * (program.cost + self.loop.cost) > RELEASE_NANOSECONDS
+        if kept * reduced * self.cost <= RELEASE_NANOSECONDS:
+            return 0
+        return RUNS_ALONE if kept * reduced * self.cost < 2 * PIECE_NANOSECONDS else 1
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Program* program = &self.program.program
@@ -177,26 +201,46 @@ cdef class ReductionKernel(Kernel):
         if kept == 0:
             return 0
         layout.program = program
+        layout.fold = self.fold
         layout.function, layout.data = self.loop.function, self.loop.data
         layout.pairwise = self.pairwise
         layout.identity = self.identity if self.has_identity else NULL
-        layout.value_place, layout.itemsize = self.value_place, self.itemsize
+        layout.value_place, layout.value_size, layout.itemsize = self.value_place, self.value_size, self.itemsize
         layout.copy = copy_function(self.itemsize)
-        layout.accumulators = result.data if self.cast == NULL else context.scratch
         layout.bases = <char**>alloca(inputs * sizeof(char*))
-        layout.inner_strides = strides
-        layout.kept.strides = strides + inputs
-        layout.reduced.strides = strides + (rank + 2) * inputs
+        set_strides(&layout, strides, rank)
         for index in range(inputs):
             layout.bases[index] = operands[index].data
         lay_out(&layout, operands, rank, self.reduced)
+        layout.accumulators = result.data if self.cast == NULL and layout.in_order else context.scratch
         layout.block = block_length(&layout)
         if layout.inner_reduced:
-            reduce_all(&layout, context, program.cost + self.loop.cost)
+            reduce_all(&layout, context, self.cost)
         else:
-            accumulate_all(&layout, context, program.cost + self.loop.cost)
-        if self.cast != NULL:
-            cast_results(self.cast, layout.accumulators, self.itemsize, result, kept)
+            accumulate_all(&layout, context, self.cost)
+        if layout.accumulators != result.data:
+            hand_out(&layout, self.cast, result, kept, self.reduced, self.keepdims)
+        return 0
+
+
+cdef class MeanKernel(ReductionKernel):
+    """Sums divided by the number of elements; parameters as for ``ReductionKernel``, results float64 or complex128."""
+
+    def __reduce__(self):
+        return MeanKernel, self.arguments
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Cell* result = operands[self.program.program.inputs]
+        cdef npy_intp position, parts = result.itemsize // sizeof(double)
+        cdef double count = 1
+        cdef double* parts_of_means = <double*>result.data
+        cdef int axis
+        ReductionKernel.run(self, context, operands)
+        for axis in range(self.program.rank):
+            if self.reduced >> axis & 1:
+                count *= common_length(operands, self.program.program.inputs, axis)
+        for position in range(cell_size(result) * parts):
+            parts_of_means[position] /= count
         return 0
 
 
@@ -204,12 +248,46 @@ cdef int fail_empty(object loop) except -1 with gil:
     raise ValueError(f"zero-size array to reduction operation {loop.name} which has no identity")
 
 
-cdef void cast_results(LoopFunction cast, char* accumulators, int itemsize, Cell* result,
-                       npy_intp count) noexcept nogil:
+# ---- results from accumulators ---------------------------------------------------------------------------------------
+cdef void hand_out(Layout* layout, LoopFunction cast, Cell* result, npy_intp count, unsigned long long reduced,
+                   bint keepdims) noexcept nogil:
+    """Accumulators in the order of the walk, to results in C order."""
+    cdef npy_intp strides[MAXIMUM_RANK]
+    cdef int axis, place = 0
+    if layout.in_order:
+        cast_line(cast, layout.accumulators, layout.itemsize, result.data, result.itemsize, count)
+        return
+    for axis in range(layout.rank):
+        if keepdims or not reduced >> axis & 1:
+            strides[place] = layout.result_strides[axis]
+            place += 1
+    if cast == NULL:
+        copy_strided(result.ndim, result.shape, result.data, result.strides, layout.accumulators, strides,
+                     layout.itemsize)
+    else:
+        cast_strided(layout, cast, result, count, strides)
+
+
+cdef void cast_strided(Layout* layout, LoopFunction cast, Cell* result, npy_intp count,
+                       const npy_intp* strides) noexcept nogil:
+    """A line of results at a time."""
+    cdef int axis, last = result.ndim - 1
+    cdef npy_intp line, length = result.shape[last], position
+    cdef char* source
+    for line in range(count // length):
+        source, position = layout.accumulators, line
+        for axis in range(last - 1, -1, -1):
+            source += position % result.shape[axis] * strides[axis]
+            position //= result.shape[axis]
+        cast_line(cast, source, strides[last], result.data + line * length * result.itemsize, result.itemsize, length)
+
+
+cdef inline void cast_line(LoopFunction cast, char* source, npy_intp stride, char* target, npy_intp itemsize,
+                           npy_intp count) noexcept nogil:
     cdef char* arguments[2]
     cdef npy_intp strides[2]
-    arguments[0], arguments[1] = accumulators, result.data
-    strides[0], strides[1] = itemsize, result.itemsize
+    arguments[0], arguments[1] = source, target
+    strides[0], strides[1] = stride, itemsize
     cast(arguments, &count, strides, NULL)
 
 
@@ -254,74 +332,125 @@ cdef int sorted_axes(Layout* layout, Cell** operands, int rank, int* axes) noexc
     return count
 
 
+cdef void set_strides(Layout* layout, npy_intp* strides, int rank) noexcept nogil:
+    """Share out memory for ``(2 * (rank + 1) + 1) * inputs`` strides."""
+    cdef int inputs = layout.program.inputs
+    layout.rank = rank
+    layout.inner_strides = strides
+    layout.kept.strides = strides + inputs
+    layout.reduced.strides = strides + (rank + 2) * inputs
+
+
+cdef bint accumulates_in_order(ReductionKernel kernel, Cell** operands) noexcept nogil:
+    """Whether the order of the walk is that of the results."""
+    cdef Program* program = &kernel.program.program
+    cdef int axis, long_axes = 0, rank = kernel.program.rank
+    cdef Layout layout
+    for axis in range(rank):
+        long_axes += not kernel.reduced >> axis & 1 and common_length(operands, program.inputs, axis) != 1
+    if long_axes < 2:
+        return True
+    layout.program, layout.fold, layout.itemsize = program, kernel.fold, kernel.itemsize
+    set_strides(&layout, <npy_intp*>alloca((2 * (rank + 1) + 1) * program.inputs * sizeof(npy_intp)), rank)
+    lay_out(&layout, operands, rank, kernel.reduced)
+    return layout.in_order
+
+
 cdef void lay_out(Layout* layout, Cell** operands, int rank, unsigned long long mask) noexcept nogil:
     """Sort and join the dimensions, and choose the innermost."""
     cdef int inputs = layout.program.inputs
     cdef int axes[MAXIMUM_RANK]
-    cdef npy_intp result_strides[MAXIMUM_RANK]
+    cdef int dimension_of[MAXIMUM_RANK]
+    cdef npy_intp before[MAXIMUM_RANK]              # elements of the axes joined in front of an axis
     cdef npy_intp lengths[MAXIMUM_RANK]
     cdef bint reduced[MAXIMUM_RANK]
     cdef npy_intp* strides = <npy_intp*>alloca((rank + 1) * inputs * sizeof(npy_intp))
     cdef int axis, place, index, dimension = -1, inner = 0
     cdef int count = sorted_axes(layout, operands, rank, axes)
-    cdef npy_intp length, stride = layout.itemsize
+    cdef npy_intp length
     cdef bint joins
-    for axis in range(rank - 1, -1, -1):
-        result_strides[axis] = 0
-        if not mask >> axis & 1:
-            result_strides[axis] = stride
-            stride *= common_length(operands, inputs, axis)
     for place in range(count):
         axis = axes[place]
         length = common_length(operands, inputs, axis)
-        joins = (dimension >= 0 and reduced[dimension] == <bint>(mask >> axis & 1)
-                 and result_strides[axis] == layout.kept.result_strides[dimension] * lengths[dimension])
+        joins = dimension >= 0 and reduced[dimension] == <bint>(mask >> axis & 1)
         if joins:
             for index in range(inputs):
                 if stride_along(operands[index], axis) != strides[dimension * inputs + index] * lengths[dimension]:
                     joins = False
                     break
         if joins:
+            before[axis], dimension_of[axis] = lengths[dimension], dimension
             lengths[dimension] *= length
             continue
         dimension += 1
+        before[axis], dimension_of[axis] = 1, dimension
         lengths[dimension] = length
         reduced[dimension] = mask >> axis & 1
-        layout.kept.result_strides[dimension] = result_strides[axis]
         for index in range(inputs):
             strides[dimension * inputs + index] = stride_along(operands[index], axis)
-    count = dimension + 1
-    for dimension in range(1, count):
-        if lengths[inner] < SHORT and lengths[dimension] > lengths[inner]:
-            inner = dimension
-    split(layout, count, inner, lengths, reduced, strides)
+    if layout.fold == NULL or layout.program.step_count:
+        for index in range(1, dimension + 1):
+            if lengths[inner] < SHORT and lengths[index] > lengths[inner]:
+                inner = index
+    split(layout, dimension + 1, inner, lengths, reduced, strides)
+    order_results(layout, operands, mask, count, inner, axes, dimension_of, before)
+
+
+cdef void order_results(Layout* layout, Cell** operands, unsigned long long mask, int count, int inner, const int* axes,
+                        const int* dimension_of, const npy_intp* before) noexcept nogil:
+    """Where the accumulator of a place along each axis stands, and whether that is in C order."""
+    cdef npy_intp strides[MAXIMUM_RANK]             # by joined dimension
+    cdef npy_intp expected = layout.itemsize
+    cdef int axis, place, dimension
+    cdef int kept = 0, outer = 0
+    for axis in range(layout.rank):
+        layout.result_strides[axis] = 0
+    for place in range(count):
+        axis, dimension = axes[place], dimension_of[axes[place]]
+        if mask >> axis & 1:
+            continue
+        if before[axis] == 1 and dimension != inner:
+            strides[dimension] = layout.kept.result_strides[kept]
+            kept += 1
+        elif dimension == inner:
+            strides[dimension] = layout.inner_result_stride
+        layout.result_strides[axis] = strides[dimension] * before[axis]
+    layout.in_order = True
+    for axis in range(layout.rank - 1, -1, -1):
+        if mask >> axis & 1 or layout.result_strides[axis] == 0:
+            continue
+        layout.in_order = layout.in_order and layout.result_strides[axis] == expected
+        expected *= common_length(operands, layout.program.inputs, axis)
 
 
 cdef void split(Layout* layout, int count, int inner, const npy_intp* lengths, const bint* reduced,
                 const npy_intp* strides) noexcept nogil:
-    """Distribute the joined dimensions to the inner one, the kept and the reduced."""
+    """Distribute the joined dimensions to the inner one, the kept and the reduced; accumulators follow the same order,
+    without gaps."""
     cdef int inputs = layout.program.inputs
     cdef int dimension, index
-    cdef npy_intp result_stride
+    cdef npy_intp result_stride = layout.itemsize
     cdef Dimensions* kind
     layout.kept.count = layout.reduced.count = 0
     layout.kept.size = layout.reduced.size = 1
     layout.inner, layout.inner_result_stride, layout.inner_reduced = 1, 0, True
     for index in range(inputs):
         layout.inner_strides[index] = 0
-    for dimension in range(count):
-        result_stride = layout.kept.result_strides[dimension]
-        if dimension == inner:
-            layout.inner, layout.inner_reduced = lengths[dimension], reduced[dimension]
+    if count:
+        layout.inner, layout.inner_reduced = lengths[inner], reduced[inner]
+        memcpy(layout.inner_strides, strides + inner * inputs, inputs * sizeof(npy_intp))
+        if not reduced[inner]:
             layout.inner_result_stride = result_stride
-            for index in range(inputs):
-                layout.inner_strides[index] = strides[dimension * inputs + index]
+            result_stride *= lengths[inner]
+    for dimension in range(count):
+        if dimension == inner:
             continue
         kind = &layout.reduced if reduced[dimension] else &layout.kept
         kind.lengths[kind.count] = lengths[dimension]
-        kind.result_strides[kind.count] = result_stride
-        for index in range(inputs):
-            kind.strides[kind.count * inputs + index] = strides[dimension * inputs + index]
+        kind.result_strides[kind.count] = 0 if reduced[dimension] else result_stride
+        if not reduced[dimension]:
+            result_stride *= lengths[dimension]
+        memcpy(kind.strides + kind.count * inputs, strides + dimension * inputs, inputs * sizeof(npy_intp))
         kind.size *= lengths[dimension]
         kind.count += 1
 
@@ -331,7 +460,7 @@ cdef npy_intp block_length(Layout* layout) noexcept nogil:
     cdef npy_intp length
     if program.step_count == 0:
         return layout.inner
-    length = BLOCK_BYTES // (program.operand_size + layout.itemsize)
+    length = BLOCK_BYTES // (program.operand_size + layout.value_size)
     if length > LONGEST_BLOCK:
         length = LONGEST_BLOCK
     length &= ~<npy_intp>15
@@ -367,7 +496,7 @@ cdef inline size_t workspace_size(Layout* layout) noexcept nogil:
     cdef npy_intp block = (layout.block + 15) & ~<npy_intp>15
     cdef size_t registers = 0
     if program.step_count:
-        registers = block * (program.registers * program.register_size + layout.itemsize) + 64
+        registers = block * (program.registers * program.register_size + layout.value_size) + 64
     return 2 * (program.place_count + 1) * sizeof(npy_intp) + program.inputs * sizeof(char*) + registers
 
 
@@ -384,7 +513,7 @@ cdef void make_workspace(Layout* layout, char* memory, Workspace* workspace) noe
         memory = <char*>((<uintptr_t>(workspace.bases + program.inputs) + 63) & ~<uintptr_t>63)
         set_places(program, workspace.pointers, workspace.strides, memory, block)
         workspace.pointers[layout.value_place] = memory + block * program.registers * program.register_size
-        workspace.strides[layout.value_place] = layout.itemsize
+        workspace.strides[layout.value_place] = layout.value_size
 
 
 cdef inline void combine(Layout* layout, char* into, char* value, npy_intp stride, npy_intp n) noexcept nogil:
@@ -399,6 +528,17 @@ cdef inline void combine(Layout* layout, char* into, char* value, npy_intp strid
 cdef inline void begin(Layout* layout, char* accumulator, char* first) noexcept nogil:
     """The identity, or the first value: loops without an identity do not mind meeting it again."""
     memcpy(accumulator, layout.identity if layout.identity != NULL else first, layout.itemsize)
+
+
+cdef inline void fold_line(Layout* layout, char* into, char* value, npy_intp stride, npy_intp n,
+                           bint fresh) noexcept nogil:
+    """Reduce ``n`` values into an accumulator, which is empty if ``fresh``."""
+    if layout.fold != NULL:
+        layout.fold.rows(value, stride, n, 0, 1, into, 0, fresh)
+        return
+    if fresh:
+        begin(layout, into, value)
+    combine(layout, into, value, stride, n)
 
 
 cdef inline void push(Layout* layout, Cascade* cascade, char* value) noexcept nogil:
@@ -438,7 +578,6 @@ cdef void reduce_span(Layout* layout, Workspace* workspace, char** bases, npy_in
     cdef char* value
     cdef char part[16]
     cdef npy_intp row = start // layout.inner, column = start % layout.inner, n
-    cdef bint first = True
     cdef int index
     cdef npy_intp rows = ROWS if layout.inner <= SHORT_ROW else 1, pending = 0
     cascade.count = 0
@@ -453,23 +592,14 @@ cdef void reduce_span(Layout* layout, Workspace* workspace, char** bases, npy_in
             workspace.pointers[index] += column * layout.inner_strides[index]
         run_steps(program, workspace.pointers, workspace.strides, n)
         value = workspace.pointers[layout.value_place]
-        if layout.pairwise:
-            if n == stop - start and cascade.count == 0 and pending == 0:
-                begin(layout, result, value)
-                combine(layout, result, value, workspace.strides[layout.value_place], n)
-                return
-            if pending == 0:
-                begin(layout, part, value)
-            combine(layout, part, value, workspace.strides[layout.value_place], n)
-            pending += 1
-            if pending == rows:
-                push(layout, &cascade, part)
-                pending = 0
-        else:
-            if first:
-                begin(layout, part, value)
-                first = False
-            combine(layout, part, value, workspace.strides[layout.value_place], n)
+        if n == stop - start and cascade.count == 0 and pending == 0:
+            fold_line(layout, result, value, workspace.strides[layout.value_place], n, True)
+            return
+        fold_line(layout, part, value, workspace.strides[layout.value_place], n, pending == 0)
+        pending += 1
+        if pending == rows and layout.pairwise:
+            push(layout, &cascade, part)
+            pending = 0
         start += n
         column += n
         if column == layout.inner:
@@ -477,10 +607,44 @@ cdef void reduce_span(Layout* layout, Workspace* workspace, char** bases, npy_in
             row += 1
     if pending:
         push(layout, &cascade, part)
-    if layout.pairwise:
-        finish(layout, &cascade, result)
-    else:
-        memcpy(result, part, layout.itemsize)
+    finish(layout, &cascade, result)
+
+
+cdef void fold_span(Layout* layout, Workspace* workspace, char** bases, npy_intp start, npy_intp stop,
+                    char* result) noexcept nogil:
+    """The same where a fold reads an input as it is: whole lines are folded many at a time."""
+    cdef int inputs = layout.program.inputs, place = layout.value_place
+    cdef npy_intp inner = layout.inner, stride = layout.inner_strides[place]
+    cdef npy_intp row, column, rows, next_row = layout.reduced.strides[place] if layout.reduced.count else 0
+    cdef Cascade cascade
+    cdef char parts[16 * PARTS]
+    cdef char* data
+    cascade.count = 0
+    while start < stop:
+        row, column = start // inner, start % inner
+        rows = 1
+        if column == 0 and stop - start >= inner and layout.reduced.count:
+            rows = min(min((stop - start) // inner, layout.reduced.lengths[0] - row % layout.reduced.lengths[0]),
+                       <npy_intp>PARTS)
+        offset(&layout.reduced, inputs, row, bases, workspace.pointers)
+        data = workspace.pointers[place] + column * stride
+        layout.fold.rows(data, stride, min(inner - column, stop - start), next_row, rows, parts, layout.itemsize, True)
+        if rows > 1:
+            combine(layout, parts, parts + layout.itemsize, layout.itemsize, rows - 1)
+        start += min(rows * inner - column, stop - start)
+        if start == stop and cascade.count == 0:
+            memcpy(result, parts, layout.itemsize)
+            return
+        push(layout, &cascade, parts)
+    finish(layout, &cascade, result)
+
+
+ctypedef void (*Span)(Layout* layout, Workspace* workspace, char** bases, npy_intp start, npy_intp stop,
+                      char* result) noexcept nogil
+
+
+cdef inline Span span_of_layout(Layout* layout) noexcept nogil:
+    return fold_span if layout.fold != NULL and layout.program.step_count == 0 else reduce_span
 
 
 cdef void reduce_pieces(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
@@ -492,8 +656,8 @@ cdef void reduce_pieces(void* argument, int worker, npy_intp start, npy_intp sto
     seek_kept(layout, layout.element, &workspace)
     for piece in range(start, stop):
         first = piece * layout.piece
-        reduce_span(layout, &workspace, workspace.bases, first,
-                    first + layout.piece if first + layout.piece < total else total, layout.partial + 16 * piece)
+        span_of_layout(layout)(layout, &workspace, workspace.bases, first, min(first + layout.piece, total),
+                               layout.partial + 16 * piece)
 
 
 cdef void gather_pieces(Layout* layout, char* result) noexcept nogil:
@@ -513,9 +677,27 @@ cdef void reduce_elements(void* argument, int worker, npy_intp start, npy_intp s
     cdef npy_intp element
     cdef char* result
     make_workspace(layout, <char*>alloca(workspace_size(layout)), &workspace)
+    if layout.fold != NULL and layout.program.step_count == 0 and layout.reduced.count == 0:
+        fold_elements(layout, &workspace, start, stop)
+        return
     for element in range(start, stop):
         result = layout.accumulators + seek_kept(layout, element, &workspace)
-        reduce_span(layout, &workspace, workspace.bases, 0, layout.reduced.size * layout.inner, result)
+        span_of_layout(layout)(layout, &workspace, workspace.bases, 0, layout.reduced.size * layout.inner, result)
+
+
+cdef void fold_elements(Layout* layout, Workspace* workspace, npy_intp start, npy_intp stop) noexcept nogil:
+    """Results [start, stop), each of one line; those along the innermost kept dimension at a time."""
+    cdef int place = layout.value_place
+    cdef npy_intp length = layout.kept.lengths[0] if layout.kept.count else 1
+    cdef npy_intp next_row = layout.kept.strides[place] if layout.kept.count else 0
+    cdef npy_intp rows
+    cdef char* results
+    while start < stop:
+        rows = min(length - start % length, stop - start)
+        results = layout.accumulators + seek_kept(layout, start, workspace)
+        layout.fold.rows(workspace.bases[place], layout.inner_strides[place], layout.inner, next_row, rows, results,
+                         layout.kept.result_strides[0] if layout.kept.count else 0, True)
+        start += rows
 
 
 cdef void reduce_all(Layout* layout, Context* context, double cost) noexcept nogil:
@@ -534,8 +716,9 @@ cdef void reduce_all(Layout* layout, Context* context, double cost) noexcept nog
     layout.piece = PIECE if total <= PIECE * PIECES else (total + PIECES - 1) // PIECES
     layout.pieces = (total + layout.piece - 1) // layout.piece
     layout.partial = <char*>alloca(16 * layout.pieces)
+    grain = <npy_intp>(PIECE_NANOSECONDS / (cost * layout.piece)) + 1
     for layout.element in range(layout.kept.size):
-        parallel(context, reduce_pieces, layout, layout.pieces, 1)
+        parallel(context, reduce_pieces, layout, layout.pieces, grain)
         gather_pieces(layout, layout.accumulators + result_offset(layout, layout.element))
 
 
@@ -567,6 +750,9 @@ cdef void accumulate_columns(Layout* layout, Workspace* workspace, char** bases,
     cdef npy_intp strides[3]
     cdef npy_intp row, column, n
     cdef int index
+    if layout.fold != NULL and program.step_count == 0:
+        fold_columns(layout, workspace, bases, results, first, last)
+        return
     strides[0] = strides[2] = layout.inner_result_stride
     strides[1] = workspace.strides[layout.value_place]
     for row in range(layout.reduced.size):
@@ -579,13 +765,29 @@ cdef void accumulate_columns(Layout* layout, Workspace* workspace, char** bases,
             run_steps(program, workspace.pointers, workspace.strides, n)
             arguments[0] = arguments[2] = results + column * layout.inner_result_stride
             arguments[1] = workspace.pointers[layout.value_place]
-            if row == 0 and layout.identity == NULL:
+            if layout.fold != NULL:
+                layout.fold.columns(arguments[1], strides[1], n, 0, 1, arguments[0], row == 0)
+            elif row == 0 and layout.identity == NULL:
                 layout.copy(arguments + 1, &n, strides + 1, NULL)
             else:
                 layout.function(arguments, &n, strides, layout.data)
             for index in range(program.inputs):
                 workspace.pointers[index] += n * layout.inner_strides[index]
             column += n
+
+
+cdef void fold_columns(Layout* layout, Workspace* workspace, char** bases, char* results, npy_intp first,
+                       npy_intp last) noexcept nogil:
+    """The same where a fold reads an input as it is: all lines along the innermost reduced dimension at a time."""
+    cdef int place = layout.value_place
+    cdef npy_intp rows = layout.reduced.lengths[0] if layout.reduced.count else 1
+    cdef npy_intp next_row = layout.reduced.strides[place] if layout.reduced.count else 0
+    cdef npy_intp stride = layout.inner_strides[place], row = 0
+    while row < layout.reduced.size:
+        offset(&layout.reduced, layout.program.inputs, row, bases, workspace.pointers)
+        layout.fold.columns(workspace.pointers[place] + first * stride, stride, last - first, next_row, rows,
+                            results + first * layout.itemsize, row == 0)
+        row += rows
 
 
 cdef void accumulate_range(Layout* layout, npy_intp start, npy_intp stop, npy_intp left, npy_intp right) noexcept nogil:
@@ -616,7 +818,7 @@ cdef void accumulate_elements(void* argument, int worker, npy_intp start, npy_in
 cdef void accumulate_all(Layout* layout, Context* context, double cost) noexcept nogil:
     cdef double nanoseconds = cost * layout.kept.size * layout.reduced.size * layout.inner
     cdef npy_intp grain
-    if layout.identity != NULL:
+    if layout.identity != NULL and (layout.fold == NULL or layout.reduced.size == 0):
         fill_identity(layout)
     if layout.reduced.size == 0:
         return

@@ -13,6 +13,7 @@ from phintys.graph.valueless_types import disconnected_type
 from phintys.graph.variable import Variable
 from phintys.ops import scalar
 from phintys.ops.allocation import alloc
+from phintys.ops.allocation_kernel import TileKernel
 from phintys.ops.assertion import Assert
 from phintys.ops.careduce import Prod, Sum
 from phintys.ops.constant import as_tensor_variable
@@ -56,6 +57,8 @@ class RepeatOp(Op):
     """
 
     __props__ = ("axis",)
+    runs_alone = True
+    linear_in = (0,)
 
     def __init__(self, axis=None):
         self.axis = axis
@@ -102,9 +105,6 @@ class RepeatOp(Op):
         sums = SumRepeats(0)(gz, repeats, Prod()(shape(x)))
         return [reshape(sums, shape(x), ndim=x.type.ndim), disconnected_type()]
 
-    def R_op(self, inputs, eval_points):
-        return [None if eval_points[0] is None else self(eval_points[0], inputs[1])]
-
     def __str__(self):
         return f"RepeatOp{{{self.axis}}}"
 
@@ -124,6 +124,8 @@ class SumRepeats(Op):
     """
 
     __props__ = ("axis",)
+    runs_alone = True
+    linear_in = (0,)
 
     def __init__(self, axis):
         self.axis = axis
@@ -146,9 +148,6 @@ class SumRepeats(Op):
 
     def grad(self, inputs, output_grads):
         return [RepeatOp(self.axis)(output_grads[0], inputs[1]), disconnected_type(), disconnected_type()]
-
-    def R_op(self, inputs, eval_points):
-        return [None if eval_points[0] is None else self(eval_points[0], *inputs[1:])]
 
 
 def repeat(x, repeats, axis=None):
@@ -287,7 +286,9 @@ class Tile(Op):
         Of the result, which is the length of the vector.
     """
 
+    runs_alone = True
     __props__ = ("ndim",)
+    linear_in = (0,)
 
     def __init__(self, ndim):
         self.ndim = ndim
@@ -295,14 +296,14 @@ class Tile(Op):
     def make_node(self, x, reps):
         warnings.warn("Tile op is deprecated, use tile function instead.", stacklevel=3)
         x, reps = as_tensor_variable(x), as_tensor_variable(reps)
+        if not x.type.ndim <= self.ndim <= 32:
+            raise ValueError(f"Tile: cannot make {self.ndim} dimensions of {x} with {x.type.ndim}")
+        if reps.type.ndim != 1 or reps.type.dtype not in discrete_dtypes:
+            raise ValueError(f"Tile: the repetitions must be a vector of integers, got {reps} of type {reps.type}")
         return Apply(self, [x, reps], [TensorType(x.type.dtype, (False,) * self.ndim)()])
 
-    def perform(self, node, inputs, output_storage):
-        x, reps = inputs
-        result = numpy.tile(x, reps)
-        if result.ndim != self.ndim:
-            raise ValueError(f"Tile: the result has {result.ndim} dimensions, expected {self.ndim}")
-        output_storage[0][0] = result
+    def make_kernel(self, node):
+        return TileKernel()
 
     def infer_shape(self, node, input_shapes):
         x, reps = node.inputs

@@ -13,7 +13,7 @@ from phintys.ops.integers cimport integer_at, shape_of
 from phintys.ops.loops cimport Loop, find_loop
 from phintys.ops.strided_copy cimport contiguous_data
 from phintys.vm.abi cimport (
-    Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, scratch)
+    RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, scratch)
 
 cdef extern from "repeat_loops.h" nogil:
     char* repeat_chunks(char* target, const char* source, npy_intp bytes, npy_intp chunks, const npy_intp* counts)
@@ -99,7 +99,7 @@ cdef class RepeatKernel(Kernel):
             shape[self.axis] = total
         allocate(context, operands[2], shape)
         scratch(context, scratch_bytes(source, slices.length))
-        return cell_size(operands[2]) * source.itemsize >= LONG_BYTES
+        return RUNS_ALONE if cell_size(operands[2]) * source.itemsize >= LONG_BYTES else 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Cell* source = operands[0]
@@ -150,7 +150,7 @@ cdef class SumRepeatsKernel(Kernel):
         shape[self.axis] = length
         allocate(context, operands[3], shape)
         scratch(context, scratch_bytes(source, 0))
-        return cell_size(source) * source.itemsize >= LONG_BYTES
+        return RUNS_ALONE if cell_size(source) * source.itemsize >= LONG_BYTES else 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Cell* source = operands[0]

@@ -69,6 +69,7 @@ class Reshape(Op):
     """
 
     __props__ = ("ndim",)
+    linear_in = (0,)
     view_map = {0: [0]}
 
     def __init__(self, ndim):
@@ -91,6 +92,9 @@ class Reshape(Op):
     def make_kernel(self, node):
         return ReshapeKernel()
 
+    def __str__(self):
+        return f"Reshape{{{self.ndim}}}"
+
     def infer_shape(self, node, input_shapes):
         vector = node.inputs[1]
         wanted = _entries(vector, self.ndim)
@@ -111,11 +115,6 @@ class Reshape(Op):
         x, _ = inputs
         gradient = reshape(output_grads[0], shape(x), ndim=x.type.ndim)
         return [patternbroadcast(gradient, x.type.broadcastable), disconnected_type()]
-
-    def R_op(self, inputs, eval_points):
-        if eval_points[0] is None:
-            return [None]
-        return [self(eval_points[0], inputs[1])]
 
 
 def _entries(vector, ndim):
@@ -223,6 +222,10 @@ def flatten(x, ndim=None, outdim=None):
     if ndim < 1 or (ndim > 1 and ndim > x.type.ndim):
         raise ValueError(f"ndim {ndim} out of bound [1, {x.type.ndim + 1})")
     lengths = shape(x)
-    result = reshape(x, [lengths[axis] for axis in range(ndim - 1)] + [-1])
+    if ndim == 1:
+        result = reshape(x, [-1])
+    else:                                            # -1 would not be defined beside a length of 0
+        result = reshape(x, [*[lengths[axis] for axis in range(ndim - 1)],
+                             _product([lengths[axis] for axis in range(ndim - 1, x.type.ndim)])])
     pattern = [*x.type.broadcastable[:ndim - 1], all(x.type.broadcastable[ndim - 1:])]
     return declare_ones(result, [axis for axis, flag in enumerate(pattern) if flag])

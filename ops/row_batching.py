@@ -15,6 +15,7 @@ from phintys.ops.dot import Dot, dot_op
 from phintys.ops.elementwise import Elemwise
 from phintys.ops.join import Join, join
 from phintys.ops.known_length import known_integer
+from phintys.ops.number_views import ScalarFromTensor, TensorFromScalar
 from phintys.ops.products import tensordot
 from phintys.ops.reshape import Reshape, reshape
 from phintys.ops.shape import Rebroadcast, shape_i, shape_padleft
@@ -208,6 +209,11 @@ def softmaxes(node, inputs, flags, count):
 def softmax_gradients(node, inputs, flags, count):
     gradient, softmax = [x if flag else dimshuffle(x, ["x", 0, 1]) for x, flag in zip(inputs, flags)]
     return [softmax * (gradient - (gradient * softmax).sum(axis=2, keepdims=True))]
+
+
+@rule_for(TensorFromScalar, ScalarFromTensor)
+def numbers(node, inputs, flags, count):
+    return list(inputs)
 
 
 @rule_for(ViewOp)

@@ -48,37 +48,28 @@ def zeros_by(*arguments):
 # ---- arithmetic ------------------------------------------------------------------------------------------------
 def add_gradient(*arguments):
     *terms, _, gradient = arguments
-    return [real_like(term, gradient) for term in terms]
+    return [gradient] * len(terms)
 
 
 def mul_gradient(*arguments):
-    """The gradient by each factor: the output's gradient times the other factors (conjugated)."""
+    """The gradient by each factor: the output's gradient times the other factors."""
     *factors, _, gradient = arguments
-    others = [conj(factor) if factor.type.dtype in complex_dtypes else factor for factor in factors]
     if len(factors) <= 3:
-        products = [mul(gradient, *others[:position], *others[position + 1:]) for position in range(len(factors))]
-    else:                               # of what stands before a factor and behind it: linear in their number
-        before = list(accumulate([gradient, *others[:-1]], mul))
-        behind = list(accumulate(others[:0:-1], mul))[::-1]
-        products = [mul(*pair) for pair in zip(before, behind)] + before[-1:]
-    return [real_like(factor, product) for factor, product in zip(factors, products)]
+        return [mul(gradient, *factors[:position], *factors[position + 1:]) for position in range(len(factors))]
+    # Of what stands before a factor and behind it: linear in their number.
+    before = list(accumulate([gradient, *factors[:-1]], mul))
+    behind = list(accumulate(factors[:0:-1], mul))[::-1]
+    return [mul(*pair) for pair in zip(before, behind)] + before[-1:]
 
 
-def real_like(variable, gradient):
-    """The part of a gradient that a variable can follow: the real part if the variable is real."""
-    if gradient.type.dtype in complex_dtypes and variable.type.dtype not in complex_dtypes:
-        return real(gradient)
-    return gradient
-
-
-add = define("Add", "add", -1, rules.upcast_out, "add", add_gradient, complex_gradient=True,
+add = define("Add", "add", -1, rules.upcast_out, "add", add_gradient, complex_rule="real_slope",
              commutative=True, associative=True, identity=0, symbol="+",
              doc="Elementwise sum of any number of tensors.")
-mul = define("Mul", "mul", -1, rules.upcast_out, "multiply", mul_gradient, complex_gradient=True,
+mul = define("Mul", "mul", -1, rules.upcast_out, "multiply", mul_gradient,
              commutative=True, associative=True, identity=1, symbol="*",
              doc="Elementwise product of any number of tensors.")
 sub = define("Sub", "sub", 2, rules.upcast_out_no_bool, "subtract",
-             lambda a, b, out, g: (real_like(a, g), real_like(b, -g)), complex_gradient=True, symbol="-",
+             lambda a, b, out, g: (g, -g), complex_rule="real_slope", symbol="-",
              doc="Elementwise difference; not for two bools.")
 true_div = define("TrueDiv", "true_div", 2, rules.true_div_out, "divide",
                   lambda a, b, out, g: (g / b, -(g * out) / b), operands="float", symbol="/",
@@ -88,7 +79,7 @@ int_div = define("IntDiv", "int_div", 2, rules.upcast_out_no_complex, "floor_div
 mod = define("Mod", "mod", 2, rules.upcast_out_no_complex, "remainder",
              lambda a, b, out, g: (g, -(a // b) * g), symbol="%",
              doc="Elementwise remainder with the sign of the divisor; integers modulo zero give 0.")
-neg = define("Neg", "neg", 1, rules.same_out_no_bool, "negative", lambda x, out, g: -g, complex_gradient=True,
+neg = define("Neg", "neg", 1, rules.same_out_no_bool, "negative", lambda x, out, g: -g, complex_rule="real_slope",
              symbol="-", doc="Elementwise -x; not for bools.")
 inv = define("Inv", "inv", 1, rules.upgrade_to_float, "reciprocal", lambda x, out, g: -g * sqr(out),
              doc="Elementwise 1 / x.")
@@ -112,7 +103,8 @@ def pow_gradient(base, exponent, out, g):
         by_base = g * exponent * pow(base, lower)
     if is_padded_constant(exponent):
         return by_base, None
-    return by_base, switch(eq(base, 0), number(0, g), g * out * log(base))
+    logarithm = log(base if base.type.dtype == g.type.dtype else cast_op(g.type.dtype)(base))
+    return by_base, switch(eq(base, 0), number(0, g), g * out * logarithm)
 
 
 pow = define("Pow", "pow", 2, rules.upcast_out_min8, "power", pow_gradient, symbol="**",
@@ -126,8 +118,14 @@ def absolute_gradient(x, out, g):
 
 
 abs_ = define("Abs", "abs_", 1, rules.real_out, "absolute", absolute_gradient, operands="as they are",
-              complex_gradient=True, doc="Elementwise absolute value; of complex numbers the modulus.")
-sgn = define("Sgn", "sgn", 1, rules.sign_out, "sign", zeros_by,
+              complex_rule="transposed", doc="Elementwise absolute value; of complex numbers the modulus.")
+
+
+def emit_sgn(steps, dtype, x):
+    return steps.apply_own("sign", dtype, x) if dtype in ("float32", "float64") else steps.apply("sign", x)
+
+
+sgn = define("Sgn", "sgn", 1, rules.sign_out, emit_sgn, zeros_by,
              doc="Elementwise sign: -1, 0 or 1; neither bool nor complex.")
 
 
@@ -154,6 +152,8 @@ round_half_away_from_zero = define(
 # ---- exponentials and logarithms ---------------------------------------------------------------------------------
 def emit_sigmoid(steps, dtype, x):
     """1 / (1 + exp(-x)): an overflowing exponential gives the right limit, 0."""
+    if dtype == "float16":                                  # whose exponentials overflow where results do not vanish
+        return steps.cast(emit_sigmoid(steps, "float32", steps.cast(x, "float32")), dtype)
     exponential = steps.apply("exp", steps.apply("negative", x))
     return steps.apply("reciprocal", steps.apply("add", exponential, steps.constant(1, steps.dtypes[exponential])))
 
@@ -163,27 +163,41 @@ def emit_softplus(steps, dtype, x):
     return steps.apply_own("unless_overflow", dtype, steps.apply("log1p", steps.apply("exp", x)), x)
 
 
+def emit_xlogy0(steps, dtype, x, y):
+    zero = steps.constant(0, dtype)
+    product = steps.apply("multiply", x, steps.apply("log", y))
+    return emit_switch(steps, dtype, steps.apply("equal", x, zero), zero, product)
+
+
+def emit_xlogx(steps, dtype, x):
+    return emit_xlogy0(steps, dtype, x, x)
+
+
 def emit_softsign(steps, dtype, x):
     return steps.apply("divide", x, steps.apply("add", steps.constant(1, dtype), steps.apply("absolute", x)))
 
 
 def emit_relu(steps, dtype, x):
-    return steps.apply("maximum", x, steps.constant(0, dtype))
+    if dtype == "float16":
+        return steps.apply("maximum", x, steps.constant(0, dtype))
+    return steps.apply_own("clip", dtype, x, steps.constant(0, dtype), steps.constant(math.inf, dtype))
+
+
+def emit_leaky_relu(steps, dtype, x, alpha):
+    positive = steps.apply("greater", x, steps.constant(0, dtype))
+    return emit_switch(steps, dtype, positive, x, steps.apply("multiply", x, alpha))
+
+
+def leaky_relu_gradient(x, alpha, out, g):
+    half = number(0.5, g)
+    slope = half * (number(1, g) + alpha) + half * (number(1, g) - alpha) * sgn(x)
+    return g * slope, g * minimum(x, number(0, g))
 
 
 def emit_ultra_fast_sigmoid(steps, dtype, x):
-    """(1 + t) / 2 with t an odd function of x / 2: a fraction up to 1.7, a line up to 3, then constant."""
-    def number(value):
-        return steps.constant(value, dtype)
-
-    half = steps.apply("multiply", number(0.5), steps.apply("absolute", x))
-    fraction = steps.apply("divide", steps.apply("multiply", number(1.5), half), steps.apply("add", number(1), half))
-    line = steps.apply("add", number(0.935409070603099), steps.apply(
-        "multiply", number(0.0458812946797165), steps.apply("subtract", half, number(1.7))))
-    outer = emit_switch(steps, dtype, steps.apply("less", half, number(3)), line, number(0.99505475368673))
-    tangent = emit_switch(steps, dtype, steps.apply("less", half, number(1.7)), fraction, outer)
-    signed = steps.apply("copysign", tangent, x)
-    return steps.apply("multiply", number(0.5), steps.apply("add", signed, number(1)))
+    if dtype == "float16":
+        return steps.cast(emit_ultra_fast_sigmoid(steps, "float32", steps.cast(x, "float32")), dtype)
+    return steps.apply_own("ultra_fast_sigmoid", dtype, x)
 
 
 def emit_sigmoid_binary_crossentropy(steps, dtype, x, target):
@@ -211,6 +225,10 @@ log1p = define("Log1p", "log1p", 1, rules.upgrade_to_float, "log1p", lambda x, o
 logaddexp = define("LogAddExp", "logaddexp", 2, rules.upgrade_to_float_no_complex, "logaddexp",
                    lambda a, b, out, g: (g * exp(a - out), g * exp(b - out)), commutative=True, associative=True,
                    doc="Elementwise log(exp(a) + exp(b)) without overflow.")
+xlogx = define("XlogX", "xlogx", 1, rules.upgrade_to_float, emit_xlogx, lambda x, out, g: g * (number(1, g) + log(x)),
+               doc="Elementwise x * log(x), 0 where x is 0.")
+xlogy0 = define("XlogY0", "xlogy0", 2, rules.upgrade_to_float, emit_xlogy0,
+                lambda x, y, out, g: (g * log(y), g * x / y), doc="Elementwise x * log(y), 0 where x is 0.")
 sigmoid = define("ScalarSigmoid", "sigmoid", 1, rules.upgrade_to_float_no_complex, emit_sigmoid,
                  lambda x, out, g: g * out * (number(1, g) - out),
                  doc="Elementwise logistic function 1 / (1 + exp(-x)).")
@@ -221,8 +239,21 @@ scalar_softsign = define("ScalarSoftsign", "scalar_softsign", 1, rules.upgrade_t
 relu = define("ScalarRelu", "relu", 1, rules.upgrade_to_float_no_complex, emit_relu,
               lambda x, out, g: g * (number(0.5, g) + number(0.5, g) * sgn(x)),
               doc="Elementwise max(x, 0); at 0 the slope is 1/2.")
+leaky_relu = define("LeakyRelu", "leaky_relu", 2, rules.upgrade_to_float_no_complex, emit_leaky_relu,
+                    leaky_relu_gradient,
+                    doc="Elementwise x, or alpha * x where x is negative; at 0 the slope is the mean of both.")
+
+
+def ultra_fast_sigmoid_gradient(x, out, g):
+    """The slopes of the fraction and of the line, then 0."""
+    half = number(0.5, g) * abs_(x)
+    line = switch(lt(half, number(3, g)), number(0.0458812946797165 / 4, g), number(0, g))
+    return g * switch(lt(half, number(1.7, g)), number(0.375, g) / sqr(number(1, g) + half), line)
+
+
 ultra_fast_sigmoid = define("UltraFastScalarSigmoid", "ultra_fast_sigmoid", 1, rules.upgrade_to_float_no_complex,
-                            emit_ultra_fast_sigmoid, doc="Elementwise approximation of the sigmoid, within 0.03.")
+                            emit_ultra_fast_sigmoid, ultra_fast_sigmoid_gradient,
+                            doc="Elementwise approximation of the sigmoid, within 0.03.")
 sigmoid_binary_crossentropy = define(
     "SigmoidBinaryCrossentropy", "sigmoid_binary_crossentropy", 2, rules.upgrade_to_float_no_complex,
     emit_sigmoid_binary_crossentropy, lambda x, target, out, g: (g * (sigmoid(x) - target), -g * x),
@@ -409,7 +440,11 @@ def emit_switch(steps, dtype, condition, if_true, if_false):
 
 
 def emit_clip(steps, dtype, x, lowest, highest):
-    return steps.apply("minimum", steps.apply("maximum", x, lowest), highest)
+    """What is below ``lowest`` becomes that, also when ``highest`` is lower still; NaN stays."""
+    if dtype in ("bool", "float16"):
+        below = steps.apply("less", x, lowest)
+        return emit_switch(steps, dtype, below, lowest, steps.apply("minimum", x, highest))
+    return steps.apply_own("clip", dtype, x, lowest, highest)
 
 
 def extremum_gradient(a, b, out, g):
@@ -430,11 +465,44 @@ def switch_gradient(condition, if_true, if_false, out, g):
 
 
 switch = define("Switch", "switch", 3, rules.switch_out, emit_switch, switch_gradient, operands="as they are",
-                complex_gradient=True, doc="Elementwise choice: switch(condition, value if true, value if false).")
+                complex_rule="real_slope", doc="Elementwise choice: switch(condition, value if true, value if false).")
 maximum = define("Maximum", "maximum", 2, rules.upcast_out, "maximum", extremum_gradient, commutative=True,
                  associative=True, doc="Elementwise larger of two; NaN if one is NaN.")
 minimum = define("Minimum", "minimum", 2, rules.upcast_out, "minimum", extremum_gradient, commutative=True,
                  associative=True, doc="Elementwise smaller of two; NaN if one is NaN.")
+
+
+class InRange(ScalarOp):
+    """Whether a number lies between two others: ``InRange(openlow, openhi)`` is the row for open or closed ends."""
+
+    def __new__(cls, openlow, openhi):
+        return SCALAR_OPS.get(cls.name_of(openlow, openhi)) or super().__new__(cls)
+
+    def __init__(self, openlow, openhi):
+        if "name" in self.__dict__:                     # a row that exists already
+            return
+        self.openlow, self.openhi = openlow, openhi = bool(openlow), bool(openhi)
+        above, below = gt if openlow else ge, lt if openhi else le
+
+        def emit(steps, dtype, x, low, high):
+            return and_.emit(steps, ("bool",), [*above.emit(steps, ("bool",), [x, low]),
+                                                *below.emit(steps, ("bool",), [x, high])])[0]
+
+        signs = f"low {'<' if openlow else '<='} x {'<' if openhi else '<='} high"
+        super().__init__(self.name_of(openlow, openhi), 3, rules.in_range_out, emit, zeros_by,
+                         operands="as they are", doc=f"Elementwise {signs}, as bool; real operands.")
+
+    @staticmethod
+    def name_of(openlow, openhi):
+        """The name of a row."""
+        if bool(openlow) == bool(openhi):
+            return "inopenrange" if openlow else "inclosedrange"
+        return "inrange_open_low" if openlow else "inrange_open_high"
+
+
+inopenrange, inclosedrange, inrange_open_low, inrange_open_high = [
+    SCALAR_OPS.setdefault(InRange.name_of(*ends), InRange(*ends))
+    for ends in ((True, True), (False, False), (True, False), (False, True))]
 clip = define("Clip", "clip", 3, rules.upcast_out_no_complex, emit_clip, clip_gradient,
               doc="Elementwise x limited to [low, high]: clip(x, low, high). At the limits the gradient goes to x.")
 
@@ -449,9 +517,9 @@ def emit_second(steps, dtype, first, value):
 
 
 second = define("Second", "second", 2, rules.second_out, emit_second,
-                lambda a, b, out, g: (None, real_like(b, g)), operands="as they are", complex_gradient=True,
+                lambda a, b, out, g: (None, g), operands="as they are", complex_rule="real_slope",
                 connected=(False, True), doc="The second operand, broadcast to the common shape: fill(shape of a, b).")
-identity = define("Identity", "identity", 1, rules.same_out, emit_copy, lambda x, out, g: g, complex_gradient=True,
+identity = define("Identity", "identity", 1, rules.same_out, emit_copy, lambda x, out, g: g, complex_rule="real_slope",
                   doc="A copy.")
 
 
@@ -465,13 +533,16 @@ class Cast(UnaryScalarOp):
             return steps.cast(x, output_dtype)
 
         self.o_type = dtype
-        super().__init__(f"convert_to_{dtype}", 1, lambda _: dtype, emit, lambda x, out, g: real_like(x, g),
-                         operands="as they are", complex_gradient=True, doc=f"Elementwise conversion to {dtype}.")
+        super().__init__(f"convert_to_{dtype}", 1, lambda _: dtype, emit, lambda x, out, g: g,
+                         operands="as they are", complex_rule="real_slope", doc=f"Elementwise conversion to {dtype}.")
 
     def __repr__(self):
         return f"Cast{{{self.o_type}}}"
 
     __str__ = __repr__
+
+    def _elementwise_name(self):
+        return f"Elemwise{{{self}}}"
 
     def expression(self, operands):
         return f"{self}({operands[0]})"
@@ -531,21 +602,26 @@ def polar_gradient(radius, angle, out, g):
 
 real = define("Real", "real", 1, rules.real_out, emit_real,
               lambda z, out, g: complex(g, number(0, g)) if z.type.dtype in complex_dtypes else g,
-              operands="as they are", complex_gradient=True, doc="Elementwise real part.")
+              operands="as they are", complex_rule="transposed", doc="Elementwise real part.")
 imag = define("Imag", "imag", 1, rules.real_out, emit_imag,
               lambda z, out, g: complex(number(0, g), g) if z.type.dtype in complex_dtypes else zero_by(z),
-              operands="as they are", complex_gradient=True, doc="Elementwise imaginary part.")
+              operands="as they are", complex_rule="transposed", doc="Elementwise imaginary part.")
 angle = define("Angle", "angle", 1, rules.angle_out, emit_angle, angle_gradient, operands="as they are",
-               complex_gradient=True, doc="Elementwise angle of complex numbers, in radians, as float64.")
+               complex_rule="transposed", doc="Elementwise angle of complex numbers, in radians, as float64.")
 conj = define("Conj", "conj", 1, rules.same_out_min8, "conjugate",
-              lambda z, out, g: conj(g) if z.type.dtype in complex_dtypes else g, complex_gradient=True,
+              lambda z, out, g: conj(g) if z.type.dtype in complex_dtypes else g, complex_rule="transposed",
               doc="Elementwise complex conjugate.")
 complex = define("Complex", "complex", 2, rules.complex_out, emit_complex, lambda x, y, out, g: (real(g), imag(g)),
-                 operands="as they are", complex_gradient=True,
+                 operands="as they are", complex_rule="transposed",
                  doc="Elementwise complex number from real and imaginary part.")
 complex_from_polar = define("ComplexFromPolar", "complex_from_polar", 2, rules.complex_out, emit_polar, polar_gradient,
-                            operands="as they are", complex_gradient=True,
+                            operands="as they are", complex_rule="transposed",
                             doc="Elementwise complex number from radius and angle.")
+
+# Rows whose formula multiplies by a slope that is a complex derivative, too; the others say in their row what it means.
+for _row in (mul, true_div, inv, sqr, sqrt, pow, exp, expm1, log, log2, log10, log1p, cos, sin, tan, arccos, arcsin,
+             arctan, cosh, sinh, tanh, arcsinh, arctanh, erf, gamma):
+    _row.complex_rule = "holomorphic"
 
 # Other names of rows.
 floor_div, reciprocal, scalar_maximum, scalar_minimum = int_div, inv, maximum, minimum

@@ -6,8 +6,11 @@ ScalarOp on tensor variables applies that Elemwise, so that gradients are writte
 
 Every ScalarOp of the table is the only instance of its class; equality is identity, and pickling goes by name.
 """
+import numpy
+
 from phintys.graph.config import config
 from phintys.ops.dtypes import REAL_PART, complex_dtypes, discrete_dtypes, float_dtypes, integer_dtypes, upcast
+from phintys.ops.tensor_type import TensorType
 
 SCALAR_OPS = {}      # name → ScalarOp
 
@@ -73,6 +76,12 @@ def angle_out(*dtypes):
 
 def bool_out(*dtypes):
     """Always bool."""
+    return "bool"
+
+
+def in_range_out(*dtypes):
+    """Always bool, from real operands."""
+    refuse(dtypes, complex_dtypes, "complex numbers have no order")
     return "bool"
 
 
@@ -170,8 +179,8 @@ class ScalarOp:
     gradient : callable or None
         ``(*inputs, output, output_gradient)`` to the gradient, or tuple of gradients, one per input; None in the tuple
         where there is no formula.
-    complex_gradient : bool
-        Whether the formula holds for complex operands, too.
+    complex_rule : {None, 'holomorphic', 'real_slope', 'transposed'}
+        What the formula means for complex operands; see ``complex_derivatives.py``.
     connected : tuple of bool or None
         Which inputs the values of the output depend on; None: all.
     commutative, associative : bool
@@ -182,9 +191,10 @@ class ScalarOp:
     """
 
     nout = 1
+    steps = None                      # of a Composite: the flat list it is made of
     elementwise_class = None          # set by elementwise.py, which stands above this file
 
-    def __init__(self, name, nin, output_rule, loop, gradient=None, *, operands="output", complex_gradient=False,
+    def __init__(self, name, nin, output_rule, loop, gradient=None, *, operands="output", complex_rule=None,
                  connected=None, commutative=False, associative=False, identity=None, symbol=None, doc=None):
         self.name = name
         self.nin = nin
@@ -192,7 +202,7 @@ class ScalarOp:
         self.loop = loop
         self.gradient = gradient
         self.operands = operands
-        self.complex_gradient = complex_gradient
+        self.complex_rule = complex_rule
         self.connected = connected
         self.commutative = commutative
         self.associative = associative
@@ -219,12 +229,48 @@ class ScalarOp:
     def elementwise(self):
         """The Elemwise of this op; always the same one."""
         if self._elementwise is None:
-            name = f"Elemwise{{{self.name},no_inplace}}"
-            self._elementwise = self.elementwise_class(self, name=name, doc=self.__doc__)
+            self._elementwise = self.elementwise_class(self, name=self._elementwise_name(), doc=self.__doc__)
         return self._elementwise
 
-    def __call__(self, *variables):
-        return self.elementwise(*variables)
+    def _elementwise_name(self):
+        return f"Elemwise{{{self.name},no_inplace}}"
+
+    def __call__(self, *variables, **options):
+        return self.elementwise(*variables, **options)
+
+    # ---- as an op on single numbers --------------------------------------------------------------------------
+    def make_node(self, *inputs):
+        """A node of the Elemwise of this op."""
+        return self.elementwise.make_node(*inputs)
+
+    def perform(self, node, inputs, output_storage):
+        """Compute a node of the Elemwise of this op on values."""
+        self.elementwise.perform(node, inputs, output_storage)
+
+    def impl(self, *values):
+        """The result for numbers, each in the dtype NumPy gives it; a tuple of several results.
+
+        Parameters
+        ----------
+        *values : number or 0-d array
+
+        Returns
+        -------
+        numpy scalar, or tuple of them
+
+        Raises
+        ------
+        TypeError
+            If their number or one of their dtypes does not fit.
+        """
+        arrays = [numpy.asarray(value) for value in values]
+        node = self.make_node(*[TensorType(array.dtype.name, ())() for array in arrays])
+        storage = [[None] for _ in node.outputs]
+        self.perform(node, arrays, storage)
+        results = tuple([result[()] for result, in storage])
+        return results if len(results) > 1 else results[0]
+
+    # ---- what Elemwise needs -----------------------------------------------------------------------------------
 
     def output_dtypes(self, dtypes):
         """The dtypes of the results for operands of ``dtypes``.
@@ -261,17 +307,9 @@ class ScalarOp:
         return [steps.cast(result, output_dtype)]
 
     def gradients(self, inputs, outputs, output_gradients):
-        """The gradients by the inputs, before broadcasting is undone; None where there is no formula.
-
-        Raises
-        ------
-        NotImplementedError
-            If operands are complex and the formula holds for real ones only.
-        """
+        """The formula for each input, before broadcasting is undone; None where there is none."""
         if self.gradient is None:
             return [None] * len(inputs)
-        if not self.complex_gradient and any(v.type.dtype in complex_dtypes for v in (*inputs, *outputs)):
-            raise NotImplementedError(f"{self.name} has no gradient for complex operands.")
         gradients = self.gradient(*inputs, outputs[0], output_gradients[0])
         return list(gradients) if isinstance(gradients, (tuple, list)) else [gradients]
 

@@ -1,6 +1,6 @@
 """Places in sorted vectors, distinct values, and counts: SearchsortedOp, Unique, ``bincount``, ``to_one_hot``.
 
-The two ops run NumPy's functions under the GIL; what they find has no gradient, or a gradient of zero.
+What the two ops find has no gradient, or a gradient of zero. Unique runs NumPy's function under the GIL.
 """
 import numpy
 
@@ -16,6 +16,7 @@ from phintys.ops.dtypes import continuous_dtypes, integer_dtypes
 from phintys.ops.inc_subtensor import inc_subtensor, set_subtensor
 from phintys.ops.reduction import all as all_true
 from phintys.ops.reduction import max as maximum_of
+from phintys.ops.searching_kernel import SearchsortedKernel
 from phintys.ops.shape import shape_i
 from phintys.ops.tensor_type import TensorType
 
@@ -31,7 +32,8 @@ class SearchsortedOp(Op):
     Raises
     ------
     ValueError
-        For another side; from ``make_node``, for a vector with several dimensions.
+        For another side; from ``make_node``, for a vector with several dimensions; when it runs, for an order of
+        another length than the vector, or a number in it that names no element.
     TypeError
         From ``make_node``, for an order that is no vector of integers.
     """
@@ -45,18 +47,17 @@ class SearchsortedOp(Op):
 
     def make_node(self, x, v, sorter=None):
         x, v = as_tensor_variable(x, ndim=1), as_tensor_variable(v)
-        inputs = [x, v]
+        dtype = numpy.promote_types(x.type.dtype, v.type.dtype).name
+        inputs = [_as_dtype(x, dtype), _as_dtype(v, dtype)]
         if sorter is not None:
             sorter = as_tensor_variable(sorter, ndim=1)
             if sorter.type.dtype not in integer_dtypes:
                 raise TypeError("sorter must be an integer vector", sorter.type)
-            inputs.append(sorter)
+            inputs.append(_as_dtype(sorter, "int64"))
         return Apply(self, inputs, [TensorType("int64", v.type.broadcastable, shape=v.type.shape)()])
 
-    def perform(self, node, inputs, output_storage):
-        x, v, *sorter = inputs
-        found = numpy.searchsorted(x, v, side=self.side, sorter=sorter[0] if sorter else None)
-        output_storage[0][0] = numpy.asarray(found, dtype="int64")
+    def make_kernel(self, node):
+        return SearchsortedKernel(node.inputs[0].type.dtype, self.side == "right", len(node.inputs) == 3)
 
     def infer_shape(self, node, input_shapes):
         return [input_shapes[1]]
@@ -70,6 +71,10 @@ class SearchsortedOp(Op):
 
     def R_op(self, inputs, eval_points):
         return [None]
+
+
+def _as_dtype(x, dtype):
+    return x if x.type.dtype == dtype else scalar.cast_op(dtype)(x)
 
 
 def _float_zeros(x):

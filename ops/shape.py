@@ -130,6 +130,7 @@ class Rebroadcast(Op):
     """
 
     __props__ = ("changes",)
+    linear_in = (0,)
     view_map = {0: [0]}
 
     def __init__(self, *axis):
@@ -165,11 +166,6 @@ class Rebroadcast(Op):
         for axis, _ in self.changes:
             pattern[axis] = x.type.broadcastable[axis]
         return [patternbroadcast(output_grads[0], pattern)]
-
-    def R_op(self, inputs, eval_points):
-        if eval_points[0] is None:
-            return [None]
-        return [self(eval_points[0])]
 
     def __str__(self):
         flags = ["?"] * (1 + max(self.axis, default=-1))
@@ -207,6 +203,7 @@ class SpecifyShape(Op):
     """The same array; fails when it runs with another shape than the one given."""
 
     __props__ = ()
+    linear_in = (0,)
     view_map = {0: [0]}
 
     def make_node(self, x, shape):
@@ -235,11 +232,6 @@ class SpecifyShape(Op):
 
     def grad(self, inputs, output_grads):
         return [specify_shape(output_grads[0], inputs[1]), disconnected_type()]
-
-    def R_op(self, inputs, eval_points):
-        if eval_points[0] is None:
-            return [None]
-        return [self(eval_points[0], inputs[1])]
 
 
 _specify_shape = SpecifyShape()

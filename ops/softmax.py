@@ -49,6 +49,8 @@ def along_rows(x):
 class FloatOp(Op):
     """An op with a kernel for float32 and float64 (``kernel_for``); float16 is computed in float32."""
 
+    runs_alone = True
+
     def kernel_for(self, node, dtype):
         """The kernel of a node whose float operands are all of ``dtype``."""
         raise NotImplementedError

@@ -39,6 +39,7 @@ cdef int find_exponentials(Exponentials* loops, str dtype) except -1
 cdef void set_rows(phintys_rows* rows, const Cell* matrix, const Cell* bias) noexcept nogil
 cdef void run_pass(Context* context, RowPass* work, npy_intp count) noexcept nogil
 cdef int check_bias(const Cell* x, const Cell* bias) except -1 nogil
+cdef int worth_of(npy_intp elements) noexcept nogil
 cdef npy_intp rows_worth_a_worker(npy_intp columns) noexcept nogil
 cdef npy_intp rows_in_block(npy_intp columns, int itemsize) noexcept nogil
 cdef npy_intp label_at(const Cell* labels, npy_intp row, npy_intp classes) noexcept nogil

@@ -10,7 +10,7 @@ from numpy cimport npy_intp
 
 from phintys.ops.integers cimport integer_at, shape_of
 from phintys.ops.loops cimport Loop, find_loop
-from phintys.vm.abi cimport Cell, Context, Kernel, allocate, cell_size, parallel, scratch
+from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, parallel, scratch
 
 cdef extern from "softmax_loops.h" nogil:
     void shift_rows_float(const phintys_rows* rows, npy_intp first, npy_intp count, float* out, const npy_intp* labels,
@@ -36,6 +36,11 @@ cdef enum:
     MOST_ROWS = 256                # in a block: their sums and labels stand on the stack
     RELEASE_ELEMENTS = 10000       # about 20 microseconds
     PIECE_ELEMENTS = 12000         # worth waking a worker
+
+
+cdef int worth_of(npy_intp elements) noexcept nogil:
+    """What ``prepare`` answers for so many elements."""
+    return 0 if elements <= RELEASE_ELEMENTS else RUNS_ALONE if elements < 2 * PIECE_ELEMENTS else 1
 
 
 cdef int find_exponentials(Exponentials* loops, str dtype) except -1:
@@ -244,7 +249,7 @@ cdef class SoftmaxKernel(Kernel):
         if self.bias:
             check_bias(operands[0], operands[1])
         allocate(context, operands[2 if self.bias else 1], operands[0].shape)
-        return cell_size(operands[0]) > RELEASE_ELEMENTS
+        return worth_of(cell_size(operands[0]))
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef RowPass work
@@ -303,7 +308,7 @@ cdef class SoftmaxGradKernel(Kernel):
                 raise ValueError(f"dy.shape {shape_of(gradient)} does not match sm.shape {shape_of(softmax)}")
         allocate(context, operands[2], softmax.shape)
         scratch(context, context.workers * softmax.shape[1] * softmax.itemsize)
-        return cell_size(softmax) > RELEASE_ELEMENTS
+        return worth_of(cell_size(softmax))
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef GradientWork work

@@ -30,6 +30,7 @@ class Split(Op):
     """
 
     __props__ = ("len_splits",)
+    linear_in = (0,)
 
     def __init__(self, len_splits):
         self.len_splits = int(len_splits)
@@ -90,11 +91,6 @@ class Split(Op):
         parts = [out.zeros_like() if isinstance(gz.type, DisconnectedType) else gz
                  for out, gz in zip(outputs, output_grads)]
         return [patternbroadcast(join(axis, *parts), x.type.broadcastable), *undefined]
-
-    def R_op(self, inputs, eval_points):
-        if eval_points[0] is None:
-            return [None] * self.len_splits
-        return self(eval_points[0], *inputs[1:], return_list=True)
 
     def __str__(self):
         return f"Split{{{self.len_splits}}}"

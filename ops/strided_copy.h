@@ -1,18 +1,20 @@
 /* Copies between strided arrays of one shape, for kernels that move values without computing.
  *
  * Strides are in bytes and may be negative or zero (zero in the source repeats a value). Source and target must not
- * overlap. Dimensions are joined where both sides allow it; what remains is walked by an odometer around one inner
- * loop, or around square tiles when the two sides disagree about which dimension is the fast one (a transposed copy).
+ * overlap. Dimensions are joined where both sides allow it. The last one, which is the target's fast one, is copied
+ * together with the one that is the source's: by lines, or by tiles where the two sides disagree (a transposed copy).
+ * What is repeated as a whole is copied once from the source, and then from the target.
  */
 #ifndef PHINTYS_STRIDED_COPY_H
 #define PHINTYS_STRIDED_COPY_H
 
 #include <numpy/npy_common.h>
-#include <stdint.h>
 #include <string.h>
 
+#include "copy_loops.h"
+
 #define PHINTYS_MAX_RANK 64
-#define PHINTYS_TILE 16                 /* 16 x 16 doubles: 16 cache lines on either side */
+#define PHINTYS_STRIP 512               /* elements of a line between tiles: both sides stay in the cache */
 
 typedef struct {
     int ndim;
@@ -39,116 +41,114 @@ static inline npy_intp plan_copy(CopyPlan *plan, int ndim, const npy_intp *shape
     return size;
 }
 
-#define DEFINE_COPY_LINE(NAME, WORD)                                                                                   \
-    static inline void NAME(char *target, npy_intp ts, const char *source, npy_intp ss, npy_intp count) {              \
-        if (ts == sizeof(WORD) && ss == 0) {                                                                           \
-            WORD value = *(const WORD *)source;                                                                        \
-            for (npy_intp i = 0; i < count; i++) ((WORD *)target)[i] = value;                                          \
-        } else {                                                                                                       \
-            for (npy_intp i = 0; i < count; i++, target += ts, source += ss) *(WORD *)target = *(const WORD *)source;  \
-        }                                                                                                              \
+/* Step to the next place of the first `axes` dimensions, as an odometer does: `index` starts with zeros, and both
+ * addresses follow. Answers 0 behind the last place. */
+static inline int next_place(const CopyPlan *plan, int axes, npy_intp *index, char **target, const char **source) {
+    for (int axis = axes - 1; axis >= 0; axis--) {
+        *target += plan->target[axis];
+        *source += plan->source[axis];
+        if (++index[axis] < plan->shape[axis]) return 1;
+        *target -= plan->target[axis] * plan->shape[axis];
+        *source -= plan->source[axis] * plan->shape[axis];
+        index[axis] = 0;
     }
-
-typedef struct __attribute__((may_alias)) { uint64_t low, high; } Word16;
-typedef uint8_t __attribute__((may_alias)) Word1;
-typedef uint16_t __attribute__((may_alias)) Word2;
-typedef uint32_t __attribute__((may_alias, aligned(2))) Word4;
-typedef uint64_t __attribute__((may_alias, aligned(4))) Word8;      /* complex64 is aligned to 4 bytes only */
-DEFINE_COPY_LINE(copy_line_1, Word1)
-DEFINE_COPY_LINE(copy_line_2, Word2)
-DEFINE_COPY_LINE(copy_line_4, Word4)
-DEFINE_COPY_LINE(copy_line_8, Word8)
-DEFINE_COPY_LINE(copy_line_16, Word16)
-
-static inline void copy_line(char *target, npy_intp ts, const char *source, npy_intp ss, npy_intp count, int itemsize) {
-    if (ts == itemsize && ss == itemsize) {
-        memcpy(target, source, (size_t)count * itemsize);
-        return;
-    }
-    switch (itemsize) {
-    case 1: copy_line_1(target, ts, source, ss, count); return;
-    case 2: copy_line_2(target, ts, source, ss, count); return;
-    case 4: copy_line_4(target, ts, source, ss, count); return;
-    case 8: copy_line_8(target, ts, source, ss, count); return;
-    case 16: copy_line_16(target, ts, source, ss, count); return;
-    default:
-        for (npy_intp i = 0; i < count; i++) memcpy(target + i * ts, source + i * ss, itemsize);
-    }
+    return 0;
 }
-
-/* Rows that repeat one value each, too short for a loop of their own: `numpy.repeat` by a small number. The usual
- * numbers are constants of a loop each. */
-#define PHINTYS_FILL_ROWS(WORD, COUNT)                                                                                 \
-    for (npy_intp row = 0; row < rows; row++, target += ts, source += ss) {                                            \
-        WORD value = *(const WORD *)source;                                                                            \
-        for (npy_intp i = 0; i < (COUNT); i++) ((WORD *)target)[i] = value;                                            \
-    }                                                                                                                  \
-    return;
-#define DEFINE_SHORT_FILLS(NAME, WORD)                                                                                 \
-    static void NAME(char *target, npy_intp ts, const char *source, npy_intp ss, npy_intp rows, npy_intp count) {      \
-        switch (count) {                                                                                               \
-        case 2: PHINTYS_FILL_ROWS(WORD, 2)                                                                             \
-        case 3: PHINTYS_FILL_ROWS(WORD, 3)                                                                             \
-        case 4: PHINTYS_FILL_ROWS(WORD, 4)                                                                             \
-        default: PHINTYS_FILL_ROWS(WORD, count)                                                                        \
-        }                                                                                                              \
-    }
-DEFINE_SHORT_FILLS(short_fills_4, Word4)
-DEFINE_SHORT_FILLS(short_fills_8, Word8)
-#define PHINTYS_SHORT_FILL 8
 
 static inline npy_intp stride_size(npy_intp stride) { return stride < 0 ? -stride : stride; }
 
-/* Two dimensions whose fast sides differ: tile by tile, so that both sides use the whole of the lines they touch. */
-static inline void copy_tiles(char *target, const npy_intp *ts, const char *source, const npy_intp *ss,
-                              const npy_intp *shape, int itemsize) {
-    for (npy_intp i = 0; i < shape[0]; i += PHINTYS_TILE) {
-        npy_intp rows = shape[0] - i < PHINTYS_TILE ? shape[0] - i : PHINTYS_TILE;
-        for (npy_intp j = 0; j < shape[1]; j += PHINTYS_TILE) {
-            npy_intp columns = shape[1] - j < PHINTYS_TILE ? shape[1] - j : PHINTYS_TILE;
-            for (npy_intp row = i; row < i + rows; row++)
-                copy_line(target + row * ts[0] + j * ts[1], ts[1], source + row * ss[0] + j * ss[1], ss[1], columns,
-                          itemsize);
-        }
+/* Put the dimension that is the source's fast one in front of the last; those between move up. */
+static inline void pair_dimensions(CopyPlan *plan) {
+    int last = plan->ndim - 1, fast = last;
+    for (int axis = last - 1; axis >= 0 && plan->source[last]; axis--)
+        if (plan->source[axis] && stride_size(plan->source[axis]) < stride_size(plan->source[fast])) fast = axis;
+    if (fast >= last - 1) return;
+    npy_intp shape = plan->shape[fast], target = plan->target[fast], source = plan->source[fast];
+    for (int axis = fast; axis < last - 1; axis++) {
+        plan->shape[axis] = plan->shape[axis + 1];
+        plan->target[axis] = plan->target[axis + 1];
+        plan->source[axis] = plan->source[axis + 1];
     }
+    plan->shape[last - 1] = shape;
+    plan->target[last - 1] = target;
+    plan->source[last - 1] = source;
+}
+
+/* Two dimensions whose fast sides differ, [rows, columns]: tile by tile, so that both sides use the whole of the cache
+ * lines they touch; the rest by lines along the longer side, a strip at a time. */
+static inline void copy_transposed(char *target, const npy_intp *ts, const char *source, const npy_intp *ss,
+                                   const npy_intp *shape, int itemsize) {
+    const CopyLoops *loops = copy_loops_for(itemsize);
+    npy_intp rows = 0, columns = 0;                  /* that tiles have done */
+    if (loops && ts[1] == itemsize && ss[0] == itemsize) {
+        rows = shape[0] - shape[0] % loops->tile;
+        columns = shape[1] - shape[1] % loops->tile;
+        loops->tiles(target, ts[0], source, ss[1], rows, columns);
+    }
+    if (rows == 0 || columns == 0) rows = columns = 0;
+    for (npy_intp first = 0; first < shape[1]; first += PHINTYS_STRIP) {
+        npy_intp count = shape[1] - first < PHINTYS_STRIP ? shape[1] - first : PHINTYS_STRIP;
+        for (npy_intp row = rows; row < shape[0]; row++)
+            copy_line(target + row * ts[0] + first * ts[1], ts[1], source + row * ss[0] + first * ss[1], ss[1], count,
+                      itemsize);
+    }
+    for (npy_intp first = 0; first < rows; first += PHINTYS_STRIP) {
+        npy_intp count = rows - first < PHINTYS_STRIP ? rows - first : PHINTYS_STRIP;
+        for (npy_intp column = columns; column < shape[1]; column++)
+            copy_line(target + first * ts[0] + column * ts[1], ts[0], source + first * ss[0] + column * ss[1], ss[0],
+                      count, itemsize);
+    }
+}
+
+/* The last two dimensions. */
+static inline void copy_lines(char *target, const npy_intp *ts, const char *source, const npy_intp *ss,
+                              const npy_intp *shape, int itemsize) {
+    const CopyLoops *loops = copy_loops_for(itemsize);
+    if (loops && ts[1] == itemsize && shape[1] <= PHINTYS_SHORT_LINE) {
+        loops->short_lines(target, ts[0], source, ss[0], shape[0], ss[1], shape[1]);
+    } else if (ss[0] && ss[1] && stride_size(ss[0]) < stride_size(ss[1])) {
+        copy_transposed(target, ts, source, ss, shape, itemsize);
+    } else if (ss[0] == 0 && ts[1] == itemsize) {                         /* one line, repeated */
+        copy_line(target, ts[1], source, ss[1], shape[1], itemsize);
+        for (npy_intp row = 1; row < shape[0]; row++) memcpy(target + row * ts[0], target, shape[1] * itemsize);
+    } else {
+        for (npy_intp row = 0; row < shape[0]; row++)
+            copy_line(target + row * ts[0], ts[1], source + row * ss[0], ss[1], shape[1], itemsize);
+    }
+}
+
+/* The dimensions from `axis` on, of which there are at least two. */
+static void copy_dimensions(const CopyPlan *plan, int axis, char *target, const char *source, int itemsize) {
+    if (axis == plan->ndim - 2) {
+        copy_lines(target, plan->target + axis, source, plan->source + axis, plan->shape + axis, itemsize);
+        return;
+    }
+    copy_dimensions(plan, axis + 1, target, source, itemsize);
+    if (plan->source[axis] == 0 && plan->target[plan->ndim - 1] == itemsize) {
+        CopyPlan again;                              /* the same again, from where it has contiguous lines by now */
+        plan_copy(&again, plan->ndim - axis - 1, plan->shape + axis + 1, plan->target + axis + 1,
+                  plan->target + axis + 1);
+        for (npy_intp i = 1; i < plan->shape[axis]; i++)
+            if (again.ndim > 1) copy_dimensions(&again, 0, target + i * plan->target[axis], target, itemsize);
+            else memcpy(target + i * plan->target[axis], target, again.shape[0] * itemsize);
+        return;
+    }
+    for (npy_intp i = 1; i < plan->shape[axis]; i++)
+        copy_dimensions(plan, axis + 1, target + i * plan->target[axis], source + i * plan->source[axis], itemsize);
 }
 
 /* Copy every element of `source` to `target`. */
 static void copy_strided(int ndim, const npy_intp *shape, char *target, const npy_intp *target_strides,
                          const char *source, const npy_intp *source_strides, int itemsize) {
     CopyPlan plan;
-    npy_intp index[PHINTYS_MAX_RANK];
     if (plan_copy(&plan, ndim, shape, target_strides, source_strides) == 0) return;
-    if (plan.ndim <= 1) {
-        if (plan.ndim == 0) memcpy(target, source, itemsize);
-        else copy_line(target, plan.target[0], source, plan.source[0], plan.shape[0], itemsize);
-        return;
-    }
-    int inner = plan.ndim - 2;                       /* the last two dimensions are done together */
-    int tiled = stride_size(plan.source[inner]) < stride_size(plan.source[inner + 1]) && plan.source[inner] != 0;
-    memset(index, 0, sizeof(npy_intp) * (inner + 1));
-    for (;;) {
-        if (plan.source[inner + 1] == 0 && plan.target[inner + 1] == itemsize
-                && plan.shape[inner + 1] <= PHINTYS_SHORT_FILL && (itemsize == 4 || itemsize == 8)) {
-            (itemsize == 4 ? short_fills_4 : short_fills_8)(target, plan.target[inner], source, plan.source[inner],
-                                                            plan.shape[inner], plan.shape[inner + 1]);
-        } else if (tiled) {
-            copy_tiles(target, plan.target + inner, source, plan.source + inner, plan.shape + inner, itemsize);
-        } else {
-            for (npy_intp row = 0; row < plan.shape[inner]; row++)
-                copy_line(target + row * plan.target[inner], plan.target[inner + 1],
-                          source + row * plan.source[inner], plan.source[inner + 1], plan.shape[inner + 1], itemsize);
-        }
-        int axis = inner - 1;
-        for (; axis >= 0; axis--) {
-            target += plan.target[axis];
-            source += plan.source[axis];
-            if (++index[axis] < plan.shape[axis]) break;
-            target -= plan.target[axis] * plan.shape[axis];
-            source -= plan.source[axis] * plan.shape[axis];
-            index[axis] = 0;
-        }
-        if (axis < 0) return;
+    if (plan.ndim == 0) {
+        memcpy(target, source, itemsize);
+    } else if (plan.ndim == 1) {
+        copy_line(target, plan.target[0], source, plan.source[0], plan.shape[0], itemsize);
+    } else {
+        pair_dimensions(&plan);
+        copy_dimensions(&plan, 0, target, source, itemsize);
     }
 }
 

@@ -10,6 +10,14 @@ cdef extern from "strided_copy.h" nogil:
                      int new_ndim, const npy_intp* new_shape, npy_intp* new_strides)
     enum:
         PHINTYS_MAX_RANK
+    ctypedef struct CopyPlan:
+        int ndim
+        npy_intp shape[PHINTYS_MAX_RANK]
+        npy_intp target[PHINTYS_MAX_RANK]
+        npy_intp source[PHINTYS_MAX_RANK]
+    npy_intp plan_copy(CopyPlan* plan, int ndim, const npy_intp* shape, const npy_intp* target,
+                       const npy_intp* source)
+    bint next_place(const CopyPlan* plan, int axes, npy_intp* index, char** target, const char** source)
 
 cdef inline char* contiguous_data(Cell* array, char* room) noexcept nogil:
     """The elements in C order: where they stand, or copied to ``room``."""

@@ -100,8 +100,8 @@ def index_text(idx_list):
     """The index as one would write it, with dtypes for what is symbolic."""
     texts = []
     for entry in idx_list:
-        if entry is None:
-            texts.append("newaxis")
+        if entry in (None, Ellipsis):
+            texts.append("newaxis" if entry is None else "...")
             continue
         parts = [f"{part.dtype}{'' if part.ndim == 0 else f' {part.ndim}D'}" if isinstance(part, Type) else part
                  for part in entry_parts(entry)]
@@ -211,6 +211,7 @@ class Subtensor(Indexing):
     """
 
     __props__ = ("indices",)
+    linear_in = (0,)
     view_map = {0: [0]}
 
     def make_node(self, x, *integers):
@@ -241,11 +242,6 @@ class Subtensor(Indexing):
         else:
             gradient = IncSubtensor(self.idx_list)(x.zeros_like(), output_grads[0], *integers)
         return [gradient] + [disconnected_type() for _ in integers]
-
-    def R_op(self, inputs, eval_points):
-        if eval_points[0] is None:
-            return [None]
-        return [self(eval_points[0], *inputs[1:])]
 
     def __str__(self):
         return f"Subtensor{{{index_text(self.idx_list)}}}"
@@ -283,8 +279,9 @@ class IncSubtensor(Indexing):
     """
 
     __props__ = ("indices", "inplace", "set_instead_of_inc")
+    linear_in = (0, 1)
     can_overwrite = {0: (0,)}
-    cannot_fail = True
+    cannot_fail = runs_alone = True
     first_examined = 2
 
     def __init__(self, idx_list, inplace=False, set_instead_of_inc=False, destroyhandler_tolerate_aliased=None):
@@ -328,13 +325,6 @@ class IncSubtensor(Indexing):
             zero = constant(0, dtype=x.type.dtype)
             by_x = IncSubtensor(self.idx_list, set_instead_of_inc=True)(gz, zero, *integers)
         return [by_x, gradient_by_value(Subtensor(self.idx_list)(gz, *integers), y)] + rest
-
-    def R_op(self, inputs, eval_points):
-        by_x, by_y = eval_points[:2]
-        if by_x is None and by_y is None:
-            return [None]
-        x, y, *integers = inputs
-        return [self(x.zeros_like() if by_x is None else by_x, y.zeros_like() if by_y is None else by_y, *integers)]
 
     def __str__(self):
         name = ("Inplace" if self.inplace else "") + ("Set" if self.set_instead_of_inc else "Inc")

@@ -10,7 +10,7 @@ from phintys.ops.index_parts cimport Part, Range, integer_position, read_part, s
 from phintys.ops.indexed_loops cimport LineLoop, line_by_line, phintys_add_line
 from phintys.ops.integers cimport shape_of
 from phintys.ops.strided_copy cimport copy_strided
-from phintys.vm.abi cimport Cell, Context, Kernel, allocate, cell_size, share
+from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, share
 
 from phintys.ops.loops import TYPES
 
@@ -128,7 +128,7 @@ cdef class IncSubtensorKernel(IndexKernel):
                     raise ValueError(f"IncSubtensor: could not broadcast a value of shape {shape_of(part)} into the "
                                      f"indexed part of shape {target}")
         allocate(context, result, operands[0].shape)
-        return cell_size(result) * result.itemsize >= LONG_BYTES
+        return RUNS_ALONE if cell_size(result) * result.itemsize >= LONG_BYTES else 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Cell* source = operands[0]
@@ -147,5 +147,5 @@ cdef class IncSubtensorKernel(IndexKernel):
         if self.sets:
             copy_strided(ndim, region.shape, region.data, region.strides, part.data, strides, part.itemsize)
         else:
-            line_by_line(self.add, ndim, region.shape, region.data, region.strides, part.data, strides, part.itemsize)
+            line_by_line(self.add, ndim, region.shape, region.data, region.strides, part.data, strides)
         return 0

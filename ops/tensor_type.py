@@ -5,6 +5,8 @@ which values from outside enter: ``filter`` answers a plain array of exactly thi
 and aligned, or raises ``TypeError``. It says nothing about memory; ``layout`` is all the virtual machine asks it.
 Types are equal when dtype and broadcastable are; the static ``shape`` is knowledge, not identity.
 """
+import math
+
 import numpy
 
 from phintys.graph.config import config
@@ -236,6 +238,19 @@ class TensorType(Type):
             return False
         return True
 
+    @staticmethod
+    def get_shape_info(value):
+        """The shape of a value: what ``get_size`` wants to know."""
+        return value.shape
+
+    def get_size(self, shape_info):
+        """How many bytes the elements of a value of that shape take."""
+        return math.prod(shape_info) * self.numpy_dtype.itemsize
+
+    def to_scalar_type(self):
+        """The type of one element."""
+        return TensorType(self.dtype, ())
+
     def value_zeros(self, shape):
         """An array of zeros of this dtype."""
         return numpy.zeros(shape, self.numpy_dtype)
@@ -342,6 +357,21 @@ def _allclose(a, b, rtol=None, atol=None):
 def values_eq_approx_always_true(a, b):
     """For ``tag.values_eq_approx`` of variables whose elements may be anything: all values are equal."""
     return True
+
+
+def values_eq_approx_remove_inf(a, b):
+    """For ``tag.values_eq_approx``: as `values_eq_approx`, and an infinite ``a`` is equal to everything."""
+    return values_eq_approx(a, b, allow_remove_inf=True)
+
+
+def values_eq_approx_remove_nan(a, b):
+    """For ``tag.values_eq_approx``: as `values_eq_approx`, and a NaN in ``a`` is equal to everything."""
+    return values_eq_approx(a, b, allow_remove_nan=True)
+
+
+def values_eq_approx_remove_inf_nan(a, b):
+    """For ``tag.values_eq_approx``: as `values_eq_approx`, and what is not finite in ``a`` is equal to everything."""
+    return values_eq_approx(a, b, allow_remove_inf=True, allow_remove_nan=True)
 
 
 def values_eq_approx(a, b, allow_remove_inf=False, allow_remove_nan=False, rtol=None, atol=None):

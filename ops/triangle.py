@@ -31,7 +31,9 @@ class Triangle(Op):
         If the diagonal is no integer.
     """
 
+    runs_alone = True
     __props__ = ("upper", "inplace")
+    linear_in = (0,)
     can_overwrite = {0: (0,)}
     cannot_fail = True
 
@@ -62,9 +64,6 @@ class Triangle(Op):
         if m.type.dtype in discrete_dtypes:
             return [m.zeros_like(dtype=config.floatX), disconnected_type()]
         return [Triangle(self.upper)(output_grads[0], k), disconnected_type()]
-
-    def R_op(self, inputs, eval_points):
-        return [None if eval_points[0] is None else self(eval_points[0], inputs[1])]
 
 
 _lower, _upper = Triangle(), Triangle(upper=True)

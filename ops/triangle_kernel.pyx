@@ -8,7 +8,7 @@ from numpy cimport npy_intp
 
 from phintys.ops.integers cimport integer_at
 from phintys.ops.strided_copy cimport copy_strided
-from phintys.vm.abi cimport Cell, Context, Kernel, allocate, cell_size
+from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size
 
 cdef enum:
     MAX_RANK = 64
@@ -30,7 +30,7 @@ cdef class TriangleKernel(Kernel):
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         allocate(context, operands[2], operands[0].shape)
-        return cell_size(operands[0]) * operands[0].itemsize >= LONG_BYTES
+        return RUNS_ALONE if cell_size(operands[0]) * operands[0].itemsize >= LONG_BYTES else 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Cell* source = operands[0]

@@ -10,6 +10,8 @@ reported by the rewrite's name.
 from collections import deque
 
 from phintys.graph.config import config
+from phintys.ops.elementwise import Elemwise
+from phintys.ops.shape import patternbroadcast
 from phintys.optimizer.values import as_type, key_of
 
 LIMIT = 100
@@ -46,6 +48,20 @@ def report(error, rewrite, node):
         logging.getLogger("phintys.optimizer").error(message)
         return
     raise error
+
+
+def _standing_for(old, node, new):
+    """What a rewrite found, with the type of what it replaces; None when that cannot be.
+
+    An elementwise node may be replaced by an operand that is smaller, and is then filled over the others. What replaces
+    any other node has its shape, and at most knows more about it.
+    """
+    if type(node.op) is Elemwise:
+        return as_type(new, old.type, node.inputs)
+    mine, wanted = [getattr(variable.type, "broadcastable", ()) for variable in (new, old)]
+    if mine != wanted and len(mine) == len(wanted) and all([flag or not lost for flag, lost in zip(mine, wanted)]):
+        new = patternbroadcast(new, wanted)
+    return as_type(new, old.type, ())
 
 
 class Run:
@@ -96,7 +112,7 @@ class Run:
         pairs = []
         for old, new in zip(node.outputs, found):
             if new is not None and new is not old:
-                new = as_type(new, old.type, node.inputs)
+                new = _standing_for(old, node, new)
                 if new is None:
                     return False
                 pairs.append((old, new))

@@ -18,9 +18,10 @@ from collections import deque
 from heapq import heappop, heappush
 
 from phintys.graph.destroy_handler import handler_of
-from phintys.graph.lazy_regions import lazy_regions
+from phintys.graph.lazy_regions import known_regions
 from phintys.graph.variable import Constant
 from phintys.ops.composite import Composite
+from phintys.ops.composite_assembly import Assembly, is_inlined
 from phintys.ops.elementwise import Elemwise
 from phintys.optimizer.lengths import ONE, Lengths
 
@@ -31,7 +32,7 @@ STEPS = 200                    # programs are compiled in linear time, but their
 def fuse(fgraph):
     """Fuse the elementwise nodes of ``fgraph`` in place; answers how many nodes were made."""
     order = fgraph.toposort()
-    regions = lazy_regions(fgraph, order)
+    regions = known_regions(fgraph)
     number = {} if regions is None else {node: region.number for node, region in regions.of.items()}
     lengths = Lengths(order, {node for node, region in number.items() if region})
     late = last_steps(fgraph, order)
@@ -198,7 +199,7 @@ def in_depth(members):
 def steps_in(node):
     """How many steps a node adds to a fused kernel."""
     scalar_op = node.op.scalar_op
-    if type(scalar_op) is Composite:
+    if scalar_op.steps is not None:
         return sum([max(len(slots) - 1, 1) for _, slots in scalar_op.steps])
     return max(len(node.inputs) - 1, 1)
 
@@ -207,7 +208,7 @@ def chunks_of(fgraph, members):
     """Cut a group, in order, where a kernel would become too large."""
     chunk, inputs, waiting, steps = [], set(), {}, 0
     for node in members:
-        fresh = {variable for variable in node.inputs if variable not in waiting and not _inlined(variable)}
+        fresh = {variable for variable in node.inputs if variable not in waiting and not is_inlined(variable)}
         wanted = [out for out in node.outputs if fgraph.clients[out]]
         done = [variable for variable in dict.fromkeys(node.inputs)
                 if variable in waiting and waiting[variable] <= node.inputs.count(variable)]
@@ -216,7 +217,7 @@ def chunks_of(fgraph, members):
         if chunk and (operands > OPERANDS or steps + steps_in(node) > STEPS):
             yield chunk
             chunk, inputs, waiting, steps = [], set(), {}, 0
-            fresh = {variable for variable in node.inputs if not _inlined(variable)}
+            fresh = {variable for variable in node.inputs if not is_inlined(variable)}
         chunk.append(node)
         inputs |= fresh
         steps += steps_in(node)
@@ -229,74 +230,6 @@ def chunks_of(fgraph, members):
         yield chunk
 
 
-def _inlined(variable):
-    """Constants of one element stand inside the fused kernel."""
-    return isinstance(variable, Constant) and variable.data.size == 1
-
-
-class Assembly:
-    """The Composite of a list of nodes, while it is put together.
-
-    Slots are numbered only at the end, because constants come before steps but appear between them; until then they are
-    named by the variables.
-    """
-
-    def __init__(self):
-        self.inputs = {}               # variable -> number
-        self.constants = {}            # (dtype, bytes) -> number
-        self.constant_values = []
-        self.steps = []                # (scalar op, operands), operands as ("i" | "c" | "s", number)
-        self.slots = {}                # variable -> ("i" | "c" | "s", number)
-
-    def slot(self, variable):
-        """Where the value of a variable comes from."""
-        slot = self.slots.get(variable)
-        if slot is None:
-            if _inlined(variable):
-                slot = self.constant(variable.data.reshape(()))
-            else:
-                slot = ("i", len(self.inputs))
-                self.inputs[variable] = slot[1]
-            self.slots[variable] = slot
-        return slot
-
-    def constant(self, value):
-        """The slot of a constant."""
-        signature = (value.dtype.name, value.tobytes())
-        number = self.constants.get(signature)
-        if number is None:
-            number = self.constants[signature] = len(self.constant_values)
-            self.constant_values.append(value)
-        return ("c", number)
-
-    def step(self, scalar_op, operands):
-        """The slot of a new step's result."""
-        self.steps.append((scalar_op, operands))
-        return ("s", len(self.steps) - 1)
-
-    def add(self, node):
-        """Append a node's computation."""
-        scalar_op = node.op.scalar_op
-        slots = [self.slot(variable) for variable in node.inputs]
-        if type(scalar_op) is not Composite:
-            self.slots[node.outputs[0]] = self.step(scalar_op, slots)
-            return
-        slots.extend(map(self.constant, scalar_op.constants))
-        for inner, operands in scalar_op.steps:
-            slots.append(self.step(inner, [slots[operand] for operand in operands]))
-        for out, slot in zip(node.outputs, scalar_op.outputs):
-            self.slots[out] = slots[slot]
-
-    def finish(self, outputs):
-        """The Composite that computes ``outputs`` from ``inputs``."""
-        offset = {"i": 0, "c": len(self.inputs), "s": len(self.inputs) + len(self.constant_values)}
-        steps = [(scalar_op, [offset[kind] + number for kind, number in operands])
-                 for scalar_op, operands in self.steps]
-        wanted = [self.slots[variable] for variable in outputs]
-        return Composite([variable.type.dtype for variable in self.inputs], steps,
-                         [offset[kind] + number for kind, number in wanted], self.constant_values)
-
-
 def replace_chunk(fgraph, chunk):
     """Put one fused node in the place of the nodes of ``chunk``."""
     assembly, inside = Assembly(), set(chunk)
@@ -306,7 +239,7 @@ def replace_chunk(fgraph, chunk):
         for out in node.outputs:
             if any([reader not in inside for reader, _ in fgraph.clients[out]]):
                 outputs.append(out)
-    composite = assembly.finish(outputs)
+    composite = Composite.of_steps(*assembly.finish(outputs))
     fused = Elemwise(composite).make_node(*assembly.inputs)
     fused._position = chunk[-1]._position
     for old, new in zip(outputs, fused.outputs):

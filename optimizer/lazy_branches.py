@@ -9,7 +9,7 @@ from collections import deque
 
 import numpy
 
-from phintys.graph.lazy_regions import Region, lazy_regions
+from phintys.graph.lazy_regions import Region, known_regions
 from phintys.graph.variable import Constant
 from phintys.ops.ifelse import IfElse
 from phintys.optimizer.database import FAST_RUN, Rewrite
@@ -95,9 +95,10 @@ def resolve_nested(fgraph):
     int
         How many nodes were replaced.
     """
-    regions = lazy_regions(fgraph, fgraph.toposort())
+    regions = known_regions(fgraph)
     if regions is None:
         return 0
+    regions.arrange(fgraph.toposort())
     known, found = {}, []                       # condition → which branch we are in
     waiting = [(step, None) for step in regions.root.steps]
     for block in regions.blocks:                # where a block runs from is not known
@@ -138,10 +139,10 @@ def merge_branches(fgraph):
     int
         How many nodes have been made.
     """
-    order = fgraph.toposort()
-    regions = lazy_regions(fgraph, order)
+    regions = known_regions(fgraph)
     if regions is None or len(regions.arms) < 2:
         return 0
+    order = fgraph.toposort()
     waiting = {node: len({variable.owner for variable in node.inputs if variable.owner is not None}) for node in order}
     ready = deque([node for node in order if not waiting[node]])
     groups, made = {}, 0                        # region and condition → nodes that may run; the oldest first

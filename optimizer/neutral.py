@@ -164,7 +164,7 @@ _POWERS = {2: ("sqr",), 0.5: ("sqrt",), -1: ("inv",), -2: ("sqr", "inv"), -0.5: 
 
 
 def single_input(fgraph, node):
-    """n-ary ops of one input."""
+    """n-ary ops of one input, and copies: whoever needs memory of its own gets it, in a program."""
     return node.inputs[0] if len(node.inputs) == 1 else None
 
 
@@ -176,7 +176,7 @@ REWRITES = [
     Rewrite("local_mul_one_zero", ("mul",), integer_product, (FAST_RUN,)),
     Rewrite("local_pow_canonicalize", ("pow",), constant_power, (FAST_RUN, "local_pow_specialize")),
     Rewrite("local_useless_switch", ("switch",), constant_switch, (FAST_RUN,)),
-    Rewrite("local_useless_elemwise", ("add", "mul"), single_input, (FAST_RUN,)),
+    Rewrite("local_useless_elemwise", ("add", "mul", "identity"), single_input, (FAST_RUN,)),
     rule("local_neg_neg", neg(neg(x)), x, keeps_dtype),
     rule("local_inv_inv", inv(inv(x)), x, keeps_dtype),
     rule("local_conj_conj", conj(conj(x)), x),

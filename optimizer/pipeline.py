@@ -4,11 +4,13 @@ Each stage is a function ``stage(fgraph, query)``; stages that drive a table sha
 second compilation pays for no set-up. Merging comes first, so that the tables can compare variables by identity, and
 again whenever the tables have made new nodes.
 """
+from collections import deque
+
 from phintys.optimizer import (approximations, batch_normalization, blas_rewrites, constant_folding, fills, fusion,
-                               indexing, joins, lazy_branches, neutral, reductions, shapes, softmax, specialize,
-                               stabilize, views)
+                               indexing, joins, lazy_branches, neutral, reductions, registered, shapes, softmax,
+                               specialize, stabilize, views)
 from phintys.optimizer.database import FAST_COMPILE, FAST_RUN, Family
-from phintys.optimizer.driver import Driver
+from phintys.optimizer.driver import Driver, report
 from phintys.optimizer.inplace import handled, mark_inplace, protect
 from phintys.optimizer.inner_graphs import drop_unused_outputs, expand_inner_graphs
 from phintys.optimizer.merge import merge
@@ -16,7 +18,7 @@ from phintys.optimizer.reduction_fusion import fuse_reductions
 
 FOLDING = Family("constant_folding", constant_folding.REWRITES, ("canonicalize", "stabilize", "specialize"))
 CANONICALIZE = [Family(name, table.REWRITES, ("canonicalize",)) for name, table in (
-    ("batchnorm_opts", batch_normalization), ("neutral", neutral), ("views", views), ("fills", fills),
+    ("neutral", neutral), ("views", views), ("fills", fills),
     ("shapes", shapes), ("reductions", reductions), ("joins", joins), ("indexing", indexing),
     ("ifelse", lazy_branches))]
 STABILIZE = [Family("stabilize", stabilize.REWRITES)]
@@ -24,22 +26,25 @@ SOFTMAX = [Family("softmax", softmax.REWRITES, ("stabilize", "specialize"))]
 IFELSE = [Family("ifelse", lazy_branches.REWRITES)]
 SPECIALIZE = [Family("specialize", specialize.REWRITES)]
 APPROXIMATIONS = [Family("uncanonicalize", approximations.REWRITES)]
+BATCH_NORMALIZATION = [Family("batchnorm_opts", batch_normalization.REWRITES, ("specialize",))]
 BLAS = [Family("blas", blas_rewrites.REWRITES, ("BlasOpt",))]
 
 LARGEST_NUMBER_OF_TURNS = 5
 
-_drivers = {}                  # (name of the stage, query) -> Driver
+_drivers = {}                  # (name of the stage, query, version of what is registered) -> Driver
 
 
 def _driven(name, families):
     """A stage that drives the rewrites of ``families``."""
     def stage(fgraph, query):
-        driver = _drivers.get((name, query))
+        key = name, query, registered.version
+        driver = _drivers.get(key)
         if driver is None:
-            rewrites = [rewrite for family in families for rewrite in family.chosen(query)]
+            users = Family(name, registered.rewrites.get(name, ()), (name,))
+            rewrites = [rewrite for family in [*families, users] for rewrite in family.chosen(query)]
             if name == "specialize":
-                rewrites.extend(query.extra)
-            driver = _drivers[name, query] = Driver(rewrites)
+                rewrites.extend([entry for entry in query.extra if not isinstance(entry, tuple)])
+            driver = _drivers[key] = Driver(rewrites)
         return driver.run(fgraph).replacements if driver.index or driver.everywhere else 0
     return stage
 
@@ -77,6 +82,7 @@ STAGES = [
     ("cond_merge", _in_turns(_whole(lazy_branches.merge_branches, FAST_RUN, "ifelse", "cond_merge",
                                     "cond_merge_random_op"), _driven("ifelse", IFELSE))),
     ("xent", _whole(softmax.share_softmax, FAST_RUN, "xent", "graph_merge_softmax_with_crossentropy_softmax")),
+    ("batchnorm_opts", _driven("batchnorm_opts", BATCH_NORMALIZATION)),
     ("uncanonicalize", _driven("uncanonicalize", APPROXIMATIONS)),
     ("blas", _in_turns(_driven("blas", BLAS), _merge)),
     ("elemwise_fusion", _whole(fusion.fuse, FAST_RUN, "fusion", "fuse", "elemwise_fusion", "local_elemwise_fusion")),
@@ -103,4 +109,17 @@ def optimize(fgraph, query):
         How many replacements each stage made.
     """
     handled(fgraph).rewriting = True
-    return {name: stage(fgraph, query) for name, stage in STAGES}
+    waiting, made = deque(registered.chosen(query)), {}
+    for name, stage in STAGES:
+        while waiting and waiting[0].position < registered.POSITIONS.get(name, 0):
+            _apply_whole(fgraph, query, waiting.popleft())
+        made[name] = stage(fgraph, query)
+    return made
+
+
+def _apply_whole(fgraph, query, rewrite):
+    """Apply what a user registered; it may not make a compilation fail unless ``config.on_opt_error`` says so."""
+    try:
+        rewrite.apply(fgraph, query)
+    except Exception as error:
+        report(error, rewrite, fgraph)

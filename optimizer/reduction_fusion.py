@@ -4,9 +4,10 @@ It runs after elementwise fusion, so the producer is a whole group. The value th
 """
 from phintys.ops.careduce import All, Any, CAReduce, CAReduceDtype, Max, Min, Prod, Sum
 from phintys.ops.composite import Composite
+from phintys.ops.composite_assembly import Assembly
 from phintys.ops.elementwise import Elemwise
 from phintys.ops.fused_reduction import FusedReduction
-from phintys.optimizer.fusion import OPERANDS, Assembly
+from phintys.optimizer.fusion import OPERANDS
 
 FUSABLE = frozenset([Sum, Prod, Max, Min, All, Any, CAReduce, CAReduceDtype])
 
@@ -24,10 +25,9 @@ def fuse_reductions(fgraph):
             continue
         assembly = Assembly()
         assembly.add(producer)
-        scalar_op = assembly.finish(producer.outputs)
-        if len(scalar_op.steps) == 1 and not scalar_op.constants and type(producer.op.scalar_op) is not Composite \
-                and len(assembly.inputs) == len(producer.inputs):
-            scalar_op = producer.op.scalar_op
+        scalar_op = producer.op.scalar_op
+        if scalar_op.steps is not None or assembly.constants or len(assembly.inputs) != len(producer.inputs):
+            scalar_op = Composite.of_steps(*assembly.finish(producer.outputs))
         if not assembly.inputs:
             continue
         fused = FusedReduction(node.op, scalar_op)(*assembly.inputs)

@@ -22,6 +22,7 @@ from phintys.optimizer.shapes import feature_of
 from phintys.optimizer.values import apply_op, constant_value, key
 
 SOFTMAXES = ("Softmax", "SoftmaxWithBias")
+INCREASING = ("exp", "tanh", "sigmoid", "softplus")        # not log, which makes NaN of numbers
 NEARBY = 32                    # nodes of a product that are looked into
 
 
@@ -168,6 +169,14 @@ def _unshifted(x):
                 and largest.owner.inputs[0] is source and source.type == x.type:
             return source
     return x
+
+
+def argmax_of_increasing(fgraph, node):
+    """``argmax(f(x))`` is ``argmax(x)`` for an f that is increasing wherever x is a number."""
+    inner = node.inputs[0]
+    if key(inner) not in INCREASING:
+        return None
+    return node.op(inner.owner.inputs[0])
 
 
 def argmax_of_softmax(fgraph, node):
@@ -321,6 +330,8 @@ REWRITES = [
     Rewrite("local_softmax_with_bias", ("Softmax",), with_bias, (FAST_RUN,)),
     Rewrite("softmax_simplifier", ("true_div",), quotient, (FAST_RUN,)),
     Rewrite("local_argmax_pushdown", ("Argmax", "MaxAndArgmax"), argmax_of_softmax, (FAST_RUN,)),
+    Rewrite("local_argmax_pushdown_increasing", ("Argmax",), argmax_of_increasing,
+            (FAST_RUN, "local_argmax_pushdown")),
     Rewrite("local_logsoftmax_grad", ("SoftmaxGrad",), gradient_through_softmax,
             (FAST_RUN, "local_softmax_grad_to_crossentropy_with_softmax_grad",
              "local_advanced_indexing_crossentropy_onehot_grad")),

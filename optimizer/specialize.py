@@ -6,7 +6,7 @@ from phintys.ops.shape import patternbroadcast
 from phintys.optimizer.database import FAST_RUN, Rewrite
 from phintys.optimizer.pattern import rule
 from phintys.optimizer.shapes import feature_of
-from phintys.optimizer.terms import inv, mul, neg, sqr, true_div, x
+from phintys.optimizer.terms import absolute, inv, mul, neg, sqr, true_div, x
 from phintys.optimizer.values import apply_op, constant_like, constant_value, is_inexact
 
 
@@ -18,6 +18,11 @@ def same_dtype(found, out):
 def inexact(found, out):
     """As `same_dtype`, for floating point and complex numbers."""
     return same_dtype(found, out) and is_inexact(out)
+
+
+def same_real_dtype(found, out):
+    """As `same_dtype`, for numbers that are not complex."""
+    return same_dtype(found, out) and not out.type.dtype.startswith("complex")
 
 
 def divide_by_power_of_two(fgraph, node):
@@ -44,6 +49,7 @@ def fill_to_alloc(fgraph, node):
 
 REWRITES = [
     rule("local_mul_to_sqr", mul(x, x), sqr(x), same_dtype),
+    rule("local_sqr_of_abs", sqr(absolute(x)), sqr(x), same_real_dtype),
     rule("local_mul_minus_one", mul(x, -1), neg(x), inexact, (FAST_RUN, "local_mul_specialize")),
     rule("local_div_to_inv", true_div(1, x), inv(x), inexact),
     Rewrite("local_div_by_power_of_two", ("true_div",), divide_by_power_of_two, (FAST_RUN,)),

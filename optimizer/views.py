@@ -121,7 +121,7 @@ REWRITES = [
     Rewrite("local_reshape_to_own_shape", ("Reshape",), reshape_to_own_shape, (FAST_RUN, "local_useless_reshape")),
     Rewrite("local_useless_rebroadcast", ("Rebroadcast",), rebroadcast, (FAST_RUN,)),
     Rewrite("local_view_op", ("ViewOp", "ZeroGrad", "ConsiderConstant", "DisconnectedGrad", "UndefinedGrad", "GradClip",
-                              "GradScale"), view_op, (FAST_RUN, FAST_COMPILE)),
+                              "GradScale", "TensorFromScalar", "ScalarFromTensor"), view_op, (FAST_RUN, FAST_COMPILE)),
     Rewrite("local_remove_useless_assert", ("Assert",), useless_assert, (FAST_RUN,)),
     Rewrite("local_remove_all_assert", ("Assert",), asserted, ("unsafe",)),
     Rewrite("local_cast_cast", ["convert_to_" + dtype for dtype in ALL_DTYPES], cast, (FAST_RUN,)),

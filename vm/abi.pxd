@@ -14,7 +14,7 @@ graph, no op and no program. What it fixes:
 from cpython.ref cimport PyObject
 from numpy cimport npy_intp
 
-from phintys.vm.pool cimport SMALL_CLASSES, Buffer
+from phintys.vm.pool cimport MEDIUM_CLASSES, SMALL_CLASSES, Buffer
 
 cdef enum:
     ABI_VERSION = 3            # bumped whenever a struct or a signature below changes
@@ -42,6 +42,7 @@ cdef struct Cell:
     double value[2]            # the inline value
     Cell* heir                 # the last of those that take this cell's memory, where it stays between calls; or NULL
     Buffer* slot               # room that a plan has for the value; or NULL
+    size_t kept_capacity       # in a frame that keeps: of the larger block that the cell had last
 
 cdef struct Context:
     Buffer* free[SMALL_CLASSES + 1]   # this frame's own free lists, without a lock
@@ -53,6 +54,9 @@ cdef struct Context:
     void* stream               # room for the GPU: the device stream
     const char* failure        # set by a `may_fail` kernel whose run answers -1
     int poison                 # 0, or 256 + the byte that fresh memory and scratch are filled with
+    bint keeps                 # larger blocks stay with the frame too, in `kept`: by size class, [0] the large ones
+    size_t kept_bytes          # what is there
+    Buffer* kept[MEDIUM_CLASSES + 1]
 
 # A piece of a parallel loop: items [start, stop) done by worker number `worker` (0 is the caller).
 ctypedef void (*Task)(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil
@@ -63,7 +67,8 @@ cdef class Kernel:
     # so). Answers 1 when `run` is long enough to be worth leaving the GIL (about 20 microseconds), RUNS_ALONE when it
     # is and another kernel may use the other processors meanwhile, else 0.
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil
-    # Compute. Cannot fail (answers 0) unless `may_fail`. Of scratch memory only the size is kept since `prepare`.
+    # Compute. Cannot fail (answers 0) unless `may_fail`; then -1 says that `context.failure` is set, or an exception.
+    # Of scratch memory only the size is kept since `prepare`.
     cdef int run(self, Context* context, Cell** operands) noexcept nogil
 
 # ---- memory -------------------------------------------------------------------------------------------------------
@@ -153,6 +158,8 @@ cdef int cell_hold_array(Context* context, Cell* cell, object array) except -1
 cdef int cell_give_array(Context* context, Cell* cell, object array) except -1
 # The pool's buffer whose memory the array looks at, or NULL.
 cdef Buffer* buffer_behind(object array) noexcept
+# Whether the cell looks at just what the array does.
+cdef bint cell_is_whole(const Cell* cell, object array) noexcept
 # Whether nobody but one buffer refers to the array that owns the foreign memory, or it was given to be overwritten.
 cdef bint owner_is_alone(const Buffer* buffer) noexcept nogil
 # A new array with the cell's value: a copy when small or when the memory is not the cell's own, else the memory itself.

@@ -1,11 +1,13 @@
 """Cells, contexts and kernels: the body of the contract in ``abi.pxd``.
 
 Memory comes from ``pool.pyx``. Blocks up to 4096 bytes are kept by the frame that freed them, so that programs over
-small arrays take no lock. ``allocate`` looks in this order: the donor's memory, the cell's own of an earlier call, its
-heir's, the slot that a plan gives it, the frame's blocks, the pool.
+small arrays take no lock; a frame that ``keeps`` does so with all blocks, as long as they are not more than the pool
+may keep. ``allocate`` looks in this order: the donor's memory, the cell's own of an earlier call, its heir's, the slot
+that a plan gives it, the frame's blocks, the pool.
 """
 cimport cython
 cimport numpy as cnp
+from cpython.exc cimport PyErr_Occurred
 from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject, PyTypeObject
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
@@ -13,8 +15,8 @@ from numpy cimport npy_intp
 
 from phintys.vm cimport pool
 from phintys.vm.pool cimport (
-    FOREIGN, FRESH, GIVEN, PLANNED, allocation_fails, buffer_acquire, buffer_forsake, buffer_give_back, buffer_of_owner,
-    buffer_references, buffer_release, buffer_retain)
+    FOREIGN, FRESH, GIVEN, PLANNED, SMALL_LIMIT, allocation_fails, buffer_acquire, buffer_forsake, buffer_give_back,
+    buffer_of_owner, buffer_references, buffer_release, buffer_retain, size_class_of, take_close)
 from phintys.vm.workers cimport workers_run
 
 cnp.import_array()
@@ -48,7 +50,6 @@ cdef extern from "stdlib.h" nogil:
 cdef enum:
     ALIGNMENT = 64
     PAGE = 4096
-    SMALL_LIMIT = 4096              # bytes: blocks up to here stay with the frame that freed them
 
 
 # ---- contexts and cells ----------------------------------------------------------------------------------------------
@@ -58,14 +59,21 @@ cdef int context_init(Context* context) noexcept nogil:
     return 0
 
 
+cdef inline void clear_list(Buffer** first) noexcept nogil:
+    cdef Buffer* buffer
+    while first[0] != NULL:
+        buffer = first[0]
+        first[0] = buffer.next
+        buffer_give_back(buffer)
+
+
 cdef void context_clear(Context* context) noexcept nogil:
     cdef int size_class
-    cdef Buffer* buffer
     for size_class in range(SMALL_CLASSES + 1):
-        while context.free[size_class] != NULL:
-            buffer = context.free[size_class]
-            context.free[size_class] = buffer.next
-            buffer_give_back(buffer)
+        clear_list(&context.free[size_class])
+    for size_class in range(MEDIUM_CLASSES + 1):
+        clear_list(&context.kept[size_class])
+    context.kept_bytes = 0
     free(context.scratch)
     context.scratch = NULL
     context.scratch_size = 0
@@ -108,12 +116,76 @@ cdef inline Buffer* take_small(Context* context, size_t size) noexcept nogil:
     return buffer
 
 
+cdef inline Buffer** kept_list(Context* context, int size_class) noexcept nogil:
+    """The frame's list of medium blocks of a class, or of large ones."""
+    return &context.kept[size_class - SMALL_CLASSES if size_class else 0]
+
+
+cdef inline bint is_close(size_t capacity, size_t size) noexcept nogil:
+    """Whether a block is large enough, and at most an eighth too large, as the pool's are."""
+    return size <= capacity <= size + (size >> 3) + PAGE
+
+
+cdef Buffer* take_of_capacity(Buffer** link, size_t capacity) noexcept nogil:
+    """Take a block of just this capacity from a list; NULL: there is none."""
+    cdef Buffer* found
+    while link[0] != NULL and link[0].capacity != capacity:
+        link = &link[0].next
+    found = link[0]
+    if found != NULL:
+        link[0] = found.next
+    return found
+
+
+cdef Buffer* take_kept(Context* context, Cell* cell, size_t size) noexcept nogil:
+    """A medium or large block of those that the frame keeps, else from the pool.
+
+    If possible of the capacity that the cell had last: so every call finds the blocks of the call before.
+    """
+    cdef bint again = is_close(cell.kept_capacity, size)
+    cdef size_t wanted = cell.kept_capacity if again else size
+    cdef Buffer** first = kept_list(context, size_class_of(wanted))
+    cdef Buffer* buffer = take_of_capacity(first, wanted) if again else take_close(first, wanted)
+    if buffer != NULL:
+        context.kept_bytes -= buffer.capacity
+        buffer.next = NULL
+        buffer.references = 1
+    else:
+        buffer = buffer_acquire(wanted)
+    if buffer != NULL:
+        cell.kept_capacity = buffer.capacity
+    return buffer
+
+
+cdef inline bint is_lent(const Cell* cell) noexcept nogil:
+    """Whether the cell's memory becomes that of a lent result, and stays with it between calls."""
+    return cell.flags & CELL_LENT or (cell.heir != NULL and cell.heir.flags & CELL_LENT)
+
+
+cdef inline Buffer* take_larger(Context* context, Cell* cell, size_t size) noexcept nogil:
+    """What is lent is none of the blocks that the next call's temporaries count on."""
+    return take_kept(context, cell, size) if context.keeps and not is_lent(cell) else buffer_acquire(size)
+
+
+cdef void keep_larger(Context* context, Buffer* buffer) noexcept nogil:
+    """A medium or large block stays with the frame, if that may keep so much."""
+    cdef Buffer** first = kept_list(context, buffer.size_class)
+    if context.kept_bytes + buffer.capacity > pool.pool_limit:
+        buffer_give_back(buffer)
+        return
+    context.kept_bytes += buffer.capacity
+    buffer.next = first[0]
+    first[0] = buffer
+
+
 cdef inline void release_here(Context* context, Buffer* buffer) noexcept nogil:
-    """As ``buffer_release``, but small blocks stay with the frame."""
+    """As ``buffer_release``, but small blocks stay with the frame, and all do with one that keeps them."""
     if buffer_forsake(buffer):
         if 0 < buffer.size_class <= SMALL_CLASSES and not pool.stress:
             buffer.next = context.free[buffer.size_class]
             context.free[buffer.size_class] = buffer
+        elif context.keeps and 0 <= buffer.size_class <= SMALL_CLASSES + MEDIUM_CLASSES and not pool.stress:
+            keep_larger(context, buffer)
         else:
             buffer_give_back(buffer)
 
@@ -172,7 +244,7 @@ cdef inline bint is_reusable(Cell* cell, size_t size) noexcept nogil:
     """Whether the buffer of an earlier call fits and nobody else looks at it, or only somebody who borrowed it. It is
     at most an eighth too large, as the pool's are, so that no result holds more memory than it needs."""
     cdef Buffer* buffer = cell.buffer
-    return (buffer.owner == NULL and size <= buffer.capacity <= size + (size >> 3) + PAGE and not pool.stress
+    return (buffer.owner == NULL and is_close(buffer.capacity, size) and not pool.stress
             and buffer_references(buffer) <= (2 if cell.flags & CELL_LENT else 1))
 
 
@@ -242,7 +314,7 @@ cdef int allocate(Context* context, Cell* cell, const npy_intp* shape) except -1
         return 0
     buffer = take_slot(cell, size) if cell.slot != NULL else NULL
     if buffer == NULL:
-        buffer = take_small(context, size) if size <= SMALL_LIMIT else buffer_acquire(size)
+        buffer = take_small(context, size) if size <= SMALL_LIMIT else take_larger(context, cell, size)
     if buffer == NULL:
         cell.data = NULL
         return fail_allocation(cell, shape, False)
@@ -316,6 +388,19 @@ cdef int cell_borrow_array(Cell* cell, object array) except -1:
         cell.shape[axis] = cnp.PyArray_DIM(source, axis)
         cell.strides[axis] = cnp.PyArray_STRIDE(source, axis)
     return 0
+
+
+cdef bint cell_is_whole(const Cell* cell, object array) noexcept:
+    cdef cnp.ndarray owner = array
+    cdef int axis
+    if (<char*>cnp.PyArray_DATA(owner) != cell.data or cnp.PyArray_NDIM(owner) != cell.ndim
+            or cnp.PyArray_TYPE(owner) != cell.typenum):
+        return False
+    for axis in range(cell.ndim):
+        if (cnp.PyArray_DIM(owner, axis) != cell.shape[axis]
+                or cnp.PyArray_STRIDE(owner, axis) != cell.strides[axis]):
+            return False
+    return True
 
 
 cdef Buffer* buffer_behind(object array) noexcept:
@@ -485,10 +570,16 @@ def run_kernel(Kernel kernel, inputs, output_layouts, int workers=1, poison=None
         operands.cells[count + <int>output].donor = &operands.cells[donor]
     kernel.prepare(&operands.context, operands.pointers)
     if kernel.run(&operands.context, operands.pointers) < 0:
-        reason = operands.context.failure.decode() if operands.context.failure != NULL else "failed"
-        raise ValueError(f"{type(kernel).__name__}: {reason}")
+        raise_failure(kernel, operands.context.failure)
     return [view_into(&operands.cells[index], arrays) if views and looks_outside(&operands.cells[index])
             else cell_to_result(&operands.cells[index]) for index in range(count, operands.count)]
+
+
+cdef int raise_failure(kernel, const char* reason) except -1:
+    """Raise for a kernel whose run answered -1: its own exception, or one with the reason that it left."""
+    if PyErr_Occurred() == NULL:
+        raise ValueError(f"{type(kernel).__name__}: {reason.decode() if reason != NULL else 'failed'}")
+    return -1
 
 
 cdef inline bint looks_outside(Cell* cell) noexcept nogil:

@@ -30,6 +30,7 @@ class State:
         self._changes = []                          # (table, key, what was there)
         self._joined = {}                           # root → a root with the same memory
         self._members = {}                          # representative → all roots of its memory, if more than itself
+        self.entries = Entries()
 
     def set(self, table, key, value):
         """Change a fact."""
@@ -37,6 +38,17 @@ class State:
         if old != value:
             self._changes.append((table, key, old))
             getattr(self, table)[key] = value
+            if self.entries.readers:
+                self._tell(table, key, value)
+
+    def _tell(self, table, key, value):
+        """Let blocks be looked at again that read what has changed."""
+        if table == "overwritten":
+            if value is not None:
+                for root in self.members(self.memory(key)):
+                    self.entries.changed_root(root)
+        else:
+            self.entries.changed(key, value if table == "root" else None)
 
     # ---- memory ------------------------------------------------------------------------------------------------------
     def memory_of(self, cell):
@@ -66,6 +78,8 @@ class State:
         self._members.setdefault(first, [first]).extend(self.members(second))
         if self.overwritten.get(second) is not None:
             self.set("overwritten", first, self.overwritten[second])
+        if self.overwritten.get(first) is not None and self.entries.readers:
+            self._tell("overwritten", first, self.overwritten[first])
 
     def _born(self, memory):
         return self._oldest.get(memory, self.born[memory])
@@ -90,6 +104,8 @@ class State:
             facts = getattr(self, table)
             found.setdefault((table, key), facts.get(key) if table == "overwritten" else facts[key])
             facts[key] = old
+            if self.entries.readers:
+                self._tell(table, key, old)
         filled = {cell for (table, cell), value in found.items() if table == "filled" and value}
         alive = {self.memory(found.get(("root", cell), self.root[cell])) for cell in filled}
         return {(table, key): value for (table, key), value in found.items() if self._now(table, key) != value
@@ -137,11 +153,16 @@ class Summary:
     own : set of int
         Cells that it writes.
     reads : dict
-        Cells of others that it reads, in order.
+        Number of a block, or None for the main program → the cells written there that it reads itself, in order.
+    needs : dict
+        The blocks that it needs itself, in order.
+    needed_by : list of Summary
+    homes : set
+        Where the cells are written that it reads, or a block that it needs in the end.
     overwrites : list of (int, int, int)
         (cell of others, output, instruction) of what it overwrites.
     leaves : dict
-        Cells that it leaves filled → their roots.
+        Own cells that it leaves filled → their roots.
     writers : set of int
         These instructions; they may stand in blocks that it needs.
     """
@@ -149,3 +170,70 @@ class Summary:
     def __init__(self, first, last):
         self.first, self.last = first, last
         self.own, self.reads, self.overwrites, self.leaves, self.writers = set(), {}, [], {}, set()
+        self.needs, self.needed_by, self.homes = {}, [], set()
+
+    def close(self, number, roots):
+        """All is known: ``roots`` are those of the own cells that it leaves filled."""
+        self.leaves = roots
+        self.homes = set(self.reads).union(*[block.homes for block in self.needs]) - {number}
+        for block in self.needs:
+            block.needed_by.append(self)
+
+
+class Entries:
+    """Which blocks have been found fit to be entered, so that none is looked at again before something has changed.
+
+    What a block reads must be there wherever it is entered, and so must what those blocks read that it needs. A fit
+    block needs fit blocks only.
+
+    Attributes
+    ----------
+    readers : dict
+        Cell → the blocks that read it themselves.
+    """
+
+    def __init__(self):
+        self.readers, self._fit, self._looking = {}, set(), {}     # _looking: root → cells that have looked at it
+
+    def add(self, block):
+        """Know of one more block."""
+        for cells in block.reads.values():
+            for cell in cells:
+                self.readers.setdefault(cell, []).append(block)
+
+    def forget(self):
+        """Another part of the program is walked, where no block has been entered."""
+        self._fit.clear()
+
+    def unfit(self, block, home):
+        """The blocks to look at before ``block`` is entered in ``home``; after this they count as fit.
+
+        Yields
+        ------
+        Summary
+        """
+        waiting = [block]
+        while waiting:
+            block = waiting.pop()
+            if block not in self._fit and home in block.homes:
+                self._fit.add(block)
+                waiting.extend(block.needs)
+                yield block
+
+    def changed(self, cell, root=None):
+        """Something else is known of a cell than before; it may look at another ``root``."""
+        if cell in self.readers:
+            if root is not None:
+                self._looking.setdefault(root, []).append(cell)
+            waiting = list(self.readers[cell])
+            while waiting:
+                block = waiting.pop()
+                if block in self._fit:
+                    self._fit.discard(block)
+                    waiting.extend(block.needed_by)
+
+    def changed_root(self, root):
+        """Something else is known of the memory of ``root``."""
+        self.changed(root)
+        for cell in self._looking.get(root, ()):
+            self.changed(cell)

@@ -18,7 +18,7 @@ from numpy cimport npy_intp
 
 from phintys.vm.abi cimport (
     CELL_OBJECT, INLINE_BYTES, Cell, Context, Span, allocate, cell_hold_array, cell_init, cell_is_contiguous,
-    cell_to_array, context_clear, context_init, drop, overlap, owner_is_alone, span_of, span_of_cell)
+    cell_is_whole, cell_to_array, context_clear, context_init, drop, overlap, owner_is_alone, span_of, span_of_cell)
 from phintys.vm.claims cimport (
     Claim, begin_change, changes_in_progress, claim, end_change, give_up, wait_until_whole)
 from phintys.vm.pool cimport FOREIGN, GIVEN, buffer_references, buffer_release, buffer_retain
@@ -121,22 +121,10 @@ cdef class Container:
 
     cdef object _lent_array(self):
         """The user's own array behind a borrowed value, when it is still laid out the same way."""
-        cdef cnp.ndarray array
-        cdef int axis
         if self.cell.buffer == NULL or self.cell.buffer.owner == NULL:
             return None
         owner = <object>self.cell.buffer.owner
-        if not isinstance(owner, cnp.ndarray):
-            return None
-        array = owner
-        if (<char*>cnp.PyArray_DATA(array) != self.cell.data or cnp.PyArray_NDIM(array) != self.cell.ndim
-                or cnp.PyArray_TYPE(array) != self.cell.typenum):
-            return None
-        for axis in range(self.cell.ndim):
-            if (cnp.PyArray_DIM(array, axis) != self.cell.shape[axis]
-                    or cnp.PyArray_STRIDE(array, axis) != self.cell.strides[axis]):
-                return None
-        return array
+        return owner if isinstance(owner, cnp.ndarray) and cell_is_whole(&self.cell, owner) else None
 
     def set(self, value, borrow=False):
         """Replace the value by one that ``type.filter`` has accepted; waits for running updates.

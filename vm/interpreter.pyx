@@ -7,7 +7,7 @@ back where Python is needed: at CALL, PREPARE, RESULT and COMMIT. Between long k
 A commit whose kernels are long leaves the GIL too; its containers are marked as changing meanwhile.
 """
 cimport numpy as cnp
-from cpython.exc cimport PyErr_SetString
+from cpython.exc cimport PyErr_Occurred, PyErr_SetString
 from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
 from libc.stdlib cimport calloc, free, malloc, qsort
 from libc.string cimport memcpy
@@ -15,7 +15,7 @@ from numpy cimport npy_intp
 
 from phintys.vm.abi cimport (
     CELL_LENT, CELL_OBJECT, CELL_READONLY, RESULT_COPY_BYTES, Cell, Context, Kernel, Span, allocate, cell_borrow_array,
-    cell_hold_array, cell_init, cell_is_contiguous, cell_size, cell_to_array, cell_to_result, cell_to_view,
+    cell_hold_array, cell_init, cell_is_contiguous, cell_is_whole, cell_size, cell_to_array, cell_to_result, cell_to_view,
     context_clear, context_init, drop, overlap, owner_is_alone, share, span_of_cell)
 from phintys.vm.claims cimport Claim, begin_change, end_change
 from phintys.vm.group cimport Group, leave_group, prepare_member, run_group
@@ -168,6 +168,7 @@ cdef class Frame:
         self.code = code
         self.kept = []
         context_init(&self.machine.context)
+        self.machine.context.keeps = code.program.allow_gc is False
         self.cells = <Cell*>calloc(code.n_cells + 1, sizeof(Cell))
         self.dimensions = <npy_intp*>calloc(code.n_dimensions + 1, sizeof(npy_intp))
         self.n_results = code.program.n_results
@@ -211,7 +212,7 @@ cdef class Frame:
         return 0
 
     cdef int _find_heirs(self) except -1:
-        """Where buffers stay between calls: they are lent, or all are kept. There the next call starts from."""
+        """Where buffers stay between calls: they are lent, or small and kept. There the next call starts from."""
         cdef int index, last
         cdef list cells = self.code.program.cells
         cdef set overwritten
@@ -331,6 +332,7 @@ cdef size_t bytes_kept_by(Frame frame) noexcept:
         buffer = frame.cells[index].buffer
         if buffer != NULL and buffer.owner == NULL and buffer.size_class != PLANNED:
             size += buffer.capacity
+    size += frame.machine.context.kept_bytes
     for index in range(SMALL_CLASSES + 1):
         buffer = frame.machine.context.free[index]
         while buffer != NULL:
@@ -549,6 +551,10 @@ cdef inline void move(Context* context, Cell* target, Cell* source) noexcept nog
     source.buffer, source.data = old, NULL
 
 
+cdef inline bint is_small(const Buffer* buffer) noexcept nogil:
+    return buffer == NULL or 0 < buffer.size_class <= SMALL_CLASSES
+
+
 cdef int execute(Machine* machine) noexcept nogil:
     """Run to HALT; answers 0, or -1 with a Python exception set and ``machine.at`` at the culprit. The GIL is held at
     the start and at the end."""
@@ -571,7 +577,8 @@ cdef int execute(Machine* machine) noexcept nogil:
         elif at.op == OP_DROP:
             operands = machine.operands + at.b
             for index in range(at.c):
-                drop(context, operands[index])
+                if not (at.flags & DROP_LARGE and is_small(operands[index].buffer)):
+                    drop(context, operands[index])
         elif at.op == OP_LOAD:
             (<Container>machine.containers[at.b]).load(context, &machine.cells[at.a])
         elif at.op == OP_TOGETHER:
@@ -668,12 +675,13 @@ cdef int run_together(Machine* machine, const Instruction** place) noexcept nogi
 
 
 cdef void raise_failure(Machine* machine) noexcept with gil:
-    """Turn a ``may_fail`` kernel's reason into the exception."""
+    """Turn a ``may_fail`` kernel's reason into the exception, unless it has raised one itself."""
     cdef const char* reason = machine.context.failure
     machine.context.failure = NULL
     if reason == NULL:
         reason = b"the kernel failed"
-    PyErr_SetString(ValueError, reason)
+    if PyErr_Occurred() == NULL:
+        PyErr_SetString(ValueError, reason)
 
 
 cdef inline void copy_line(char* write, const char* read, npy_intp stride, npy_intp count, int itemsize) noexcept nogil:
@@ -778,23 +786,9 @@ cdef object result_of(Cell* cell):
         return cell_to_view(cell)
     if buffer_references(cell.buffer) != 1 or (cell.buffer.owner == NULL and is_wasteful(cell)):
         return cell_to_array(cell).copy()
-    if cell.buffer.owner != NULL and owner_is_alone(cell.buffer) and is_whole(cell):
+    if cell.buffer.owner != NULL and owner_is_alone(cell.buffer) and cell_is_whole(cell, <object>cell.buffer.owner):
         return <object>cell.buffer.owner
     return cell_to_result(cell)
-
-
-cdef bint is_whole(Cell* cell) noexcept:
-    """Whether the array behind foreign memory is what the cell looks at."""
-    cdef cnp.ndarray array = <cnp.ndarray>cell.buffer.owner
-    cdef int axis
-    if (<char*>cnp.PyArray_DATA(array) != cell.data or cnp.PyArray_NDIM(array) != cell.ndim
-            or cnp.PyArray_TYPE(array) != cell.typenum):
-        return False
-    for axis in range(cell.ndim):
-        if (cnp.PyArray_DIM(array, axis) != cell.shape[axis]
-                or cnp.PyArray_STRIDE(array, axis) != cell.strides[axis]):
-            return False
-    return True
 
 
 cdef object lent_result(Frame frame, int index, Cell* cell):

@@ -6,6 +6,7 @@ block reads from outside or leaves there counts as used behind the last instruct
 paths have met again. The cost is a logarithm for each use and each DROP.
 """
 from bisect import bisect_right
+from heapq import heapify, heappop, heappush
 
 from phintys.graph.lazy_regions import Region, ancestor_at, common_region
 
@@ -102,11 +103,18 @@ class Frames:
         roots = {}
         for position in positions:
             roots.setdefault(ancestor_at(self.of[position], 0), set()).add(position)
+        waiting = [(root.number, root) for root in roots if root is not self.main]
+        heapify(waiting)
         while len(roots) > 1:
-            inner = min([root for root in roots if root is not self.main], key=lambda block: block.number)
+            _, inner = heappop(waiting)                 # blocks that it is needed in have greater numbers
             del roots[inner]
             position = behind[inner]
-            roots.setdefault(ancestor_at(self.of[position], 0), set()).add(position)
+            around = ancestor_at(self.of[position], 0)
+            if around not in roots:
+                roots[around] = set()
+                if around is not self.main:
+                    heappush(waiting, (around.number, around))
+            roots[around].add(position)
         return sorted(*roots.values())
 
     # ---- last uses ---------------------------------------------------------------------------------------------------

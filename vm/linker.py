@@ -8,12 +8,12 @@ nobody begins to read what is about to be overwritten.
 """
 from array import array
 
-from phintys.graph.lazy_regions import lazy_regions
+from phintys.graph.lazy_regions import known_regions
 from phintys.graph.variable import Constant
 from phintys.vm.emitter import Emitter
 from phintys.vm.last_uses import Frames
 from phintys.vm.lazy_code import lower_nodes
-from phintys.vm.opcodes import NUMBER, RESULT_EMPTIES
+from phintys.vm.opcodes import DROP_LARGE, NUMBER, RESULT_EMPTIES
 from phintys.vm.ownership import Ownership
 from phintys.vm.program import INSTRUCTION_FORMAT, CellLayout, Program
 from phintys.vm.schedule import schedule
@@ -40,7 +40,7 @@ def link(fgraph, n_arguments, containers, updates, n_outputs, allow_gc=True, nam
     n_outputs : int
         How many leading outputs of the graph are results.
     allow_gc : bool or "plan"
-        True: emit DROPs at the last use of each cell. False: frames keep their buffers between calls. "plan": as True,
+        True: emit DROPs at the last use of each cell. False: frames keep what is dropped for themselves. "plan": as True,
         and PLAN lays out the temporaries in one arena.
     name : str, optional
     mutable, borrowed : collection of int
@@ -70,7 +70,7 @@ def link(fgraph, n_arguments, containers, updates, n_outputs, allow_gc=True, nam
     lowering.load(n_arguments, len(containers), [*nodes, *late])
     if allow_gc == "plan":
         lowering.emitter.plan()
-    lower_nodes(lowering.emitter, nodes, lazy_regions(fgraph, order), lowering.lower)
+    lower_nodes(lowering.emitter, nodes, known_regions(fgraph), lowering.lower)
     lowering.finish(late, stored, n_arguments, n_outputs, allow_gc)
     code = lowering.emitter.code
     if usable_workers() > 1:
@@ -260,9 +260,17 @@ def collect(code, cells, allow_gc):
             elif is_dropped(cells[instruction[4]], allow_gc):
                 dead.append(instruction[4])
         collected.append(instruction)
-        if dead:
-            collected.append(("DROP", 0, 0, 0, 0, sorted(dead), None, ""))
+        _append_drops(collected, sorted(dead), cells, allow_gc)
     return collected
+
+
+def _append_drops(collected, dead, cells, allow_gc):
+    """Empty cells; with ``allow_gc=False`` small arrays stay where they are, and larger memory with the frame."""
+    large = [cell for cell in dead if allow_gc is False and is_own_array(cells[cell])]
+    whole = [cell for cell in dead if cell not in large]
+    for flags, chosen in ((0, whole), (DROP_LARGE, large)):
+        if chosen:
+            collected.append(("DROP", flags, 0, 0, 0, chosen, None, ""))
 
 
 def _postpone(code, dying):
@@ -310,15 +318,19 @@ def _emptied(instruction, cells):
 
 
 def is_dropped(layout, allow_gc):
-    """Whether a cell is emptied behind its last use. Loaded values and views are only pinned: in any case."""
-    is_object = layout.typenum == OBJECT_TYPENUM
+    """Whether a cell is emptied behind its last use."""
     if layout.kind == "argument":
-        return is_object or layout.access in ("held", "shown", "mutable")
+        return layout.typenum == OBJECT_TYPENUM or layout.access in ("held", "shown", "mutable")
     if layout.kind == "constant" or layout.access == "lent":
         return False
-    if is_object or layout.kind == "shared" or is_view(layout.variable):
-        return is_object or layout.ndim > 0 or layout.kind != "shared"
-    return allow_gc and (layout.ndim > 0 or layout.donor is not None)       # other numbers live in their cells
+    if is_own_array(layout):
+        return layout.ndim > 0 or (allow_gc and layout.donor is not None)       # other numbers live in their cells
+    return layout.typenum == OBJECT_TYPENUM or layout.ndim > 0 or layout.kind != "shared"
+
+
+def is_own_array(layout):
+    """Whether a cell holds an array that was computed for it; loaded values and views are only pinned."""
+    return layout.kind == "value" and layout.typenum != OBJECT_TYPENUM and not is_view(layout.variable)
 
 
 def is_view(variable):
@@ -326,7 +338,7 @@ def is_view(variable):
     node = variable.owner
     if node is None or not node.op.view_map:
         return False
-    positions = node.op.view_map.get(node.outputs.index(variable), ())
+    positions = node.op.view_map.get(variable.index, ())
     return len(positions) == 1 or (len(positions) > 1 and getattr(variable.type, "ndim", None) != 0)
 
 

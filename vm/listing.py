@@ -7,7 +7,7 @@ line; then whose memory is whose (``memory_notes.py``). What the opcodes mean is
 import os
 
 from phintys.vm.memory_notes import memory_lines, remark_on, remark_on_results
-from phintys.vm.opcodes import NOTES, OPCODES, RESULT_EMPTIES
+from phintys.vm.opcodes import DROP_LARGE, NOTES, OPCODES, RESULT_EMPTIES
 from phintys.vm.plan import Planner
 from phintys.vm.program import cells_of_inputs
 
@@ -161,11 +161,12 @@ def _describe_own(program, position, instruction):
 
 
 def _describe_drop(program, position, instruction):
-    return _cells(_pool_cells(program, instruction)), ""
+    habit = "memory above 4 KiB stays with the frame" if instruction.flags & DROP_LARGE else ""
+    return _cells(_pool_cells(program, instruction)), habit
 
 
 def _describe_result(program, position, instruction):
-    habit = "to the caller" if instruction.flags & RESULT_EMPTIES else "to the caller; buffers are kept"
+    habit = "to the caller" if instruction.flags & RESULT_EMPTIES else "to the caller; small buffers are kept"
     return _cells(_pool_cells(program, instruction)), "; ".join([habit, *remark_on_results(program, instruction)])
 
 

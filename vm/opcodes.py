@@ -21,7 +21,7 @@ OPCODES = (
     Opcode("CALL", "a b c", "run N[a].op.perform under the GIL on C[P[b:b+c]]", "P", "P"),          # (1) (3)
     Opcode("COPY", "a b", "C[a] := C[b] in memory of its own, in C order", "b", "a"),
     Opcode("OWN", "a", "C[a] is copied unless its memory is its own alone", "a", "a"),               # (4)
-    Opcode("DROP", "b c", "empty C[P[b:b+c]]", "P", ""),                                             # (5)
+    Opcode("DROP", "b c", "empty C[P[b:b+c]]; flag 2: what is small stays, for the next call", "P", ""),  # (5)
     Opcode("PREPARE", "a b c", "as KERNEL up to where something is written: all that can fail", "P", "P"),
     Opcode("RESULT", "b c", "results := C[P[b:b+c]] as arrays; flag 1: the cells are emptied", "P", ""),  # (6)
     Opcode("COMMIT", "", "from here on nothing can fail: the results exist, the updates are stored", "", ""),
@@ -50,10 +50,11 @@ NOTES = (
 
 NUMBER = {opcode.name: number for number, opcode in enumerate(OPCODES)}
 RESULT_EMPTIES = 1                       # flag of RESULT
+DROP_LARGE = 2                           # flag of DROP
 
 
 def cython_enum():
     """The text of the Cython enum, as ``setup.py`` writes it."""
     lines = ["# Written by setup.py from vm/opcodes.py.", "cdef enum:"]
     lines += [f"    OP_{opcode.name} = {number}    # {opcode.effect}" for number, opcode in enumerate(OPCODES)]
-    return "\n".join(lines + [f"    RESULT_EMPTIES = {RESULT_EMPTIES}", ""])
+    return "\n".join(lines + [f"    RESULT_EMPTIES = {RESULT_EMPTIES}", f"    DROP_LARGE = {DROP_LARGE}", ""])

@@ -44,15 +44,12 @@ def lower_bound(values):
     return peak
 
 
-def lay_out(values, colours=None):
+def lay_out(values):
     """Offsets for values in one block.
 
     Parameters
     ----------
     values : sequence of Value
-    colours : sequence, optional
-        For each value the colour of all who touch it, see ``colours.py``; None: they have several, or none. Memory is
-        shared by values of one colour only.
 
     Returns
     -------
@@ -61,22 +58,6 @@ def lay_out(values, colours=None):
     int
         The size of the block.
     """
-    if colours is None:
-        return _best(values)
-    offsets, total = [0] * len(values), 0
-    by_colour = {}
-    for number, colour in enumerate(colours):
-        by_colour.setdefault(("alone", number) if colour is None else colour, []).append(number)
-    for members in by_colour.values():
-        placed, size = _best([values[number] for number in members])
-        for number, offset in zip(members, placed):
-            offsets[number] = total + offset
-        total += size
-    return offsets, total
-
-
-def _best(values):
-    """The smallest of several layouts."""
     bound = lower_bound(values)
     best = None
     for way in _ways(len(values)):

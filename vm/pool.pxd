@@ -3,6 +3,9 @@ from cpython.ref cimport PyObject
 
 cdef enum:
     SMALL_CLASSES = 64         # size classes of small blocks: multiples of 64 bytes up to 4096
+    MEDIUM_CLASSES = 48        # of larger ones: eight for each doubling, up to LARGE_LIMIT
+    SMALL_LIMIT = 4096         # bytes: above, a request is worth the pool's lock
+    LARGE_LIMIT = 262144       # bytes: above, blocks are mapped pages found by best fit
     FOREIGN = -1               # memory of somebody else
     GIVEN = -2                 # the same, and it may be overwritten
     PLANNED = -3               # a piece of a frame's arena: not the buffer's own, and never handed out
@@ -42,6 +45,25 @@ cdef Buffer* buffer_acquire_arena(size_t size) noexcept nogil    # the same; wha
 cdef Buffer* buffer_of_owner(PyObject* owner) except NULL        # foreign memory; the caller sets data and capacity
 cdef void buffer_give_back(Buffer* buffer) noexcept nogil        # nobody refers to it any more
 cdef void buffer_release(Buffer* buffer) noexcept nogil          # one reference less, and back when it was the last
+
+cdef inline int size_class_of(size_t size) noexcept nogil:
+    """Small: 1..64. Medium: 65..112. Large: 0."""
+    cdef size_t step
+    cdef int doubling
+    if size <= SMALL_LIMIT:
+        return <int>((size + 63) >> 6) if size else 1
+    if size > LARGE_LIMIT:
+        return 0
+    step, doubling = SMALL_LIMIT >> 3, 0
+    while size > (<size_t>SMALL_LIMIT << (doubling + 1)):
+        doubling += 1
+    step <<= doubling
+    return SMALL_CLASSES + 1 + doubling * 8 + <int>((size - (<size_t>SMALL_LIMIT << doubling) - 1) // step)
+
+# Take from a list of large blocks the smallest that fits and is at most an eighth too large; NULL: none does.
+cdef Buffer* take_close(Buffer** first, size_t size) noexcept nogil
+
+cdef size_t pool_limit         # bytes that the pool, and each frame, may keep
 
 # Whether this allocation is to fail, as ``fail_allocation`` asked.
 cdef bint allocation_fails() noexcept nogil

@@ -56,9 +56,6 @@ cdef enum:
     # Where the data of a large block start in their page. NumPy's large arrays start at 16: a store shortly before a
     # load with the same last 12 bits of the address makes the load wait, which costs a + 1 a third of its speed.
     LARGE_OFFSET = 2112
-    SMALL_LIMIT = 4096              # bytes: above, a request is worth the pool's lock
-    LARGE_LIMIT = 262144            # bytes: above, blocks are mapped pages found by best fit
-    MEDIUM_CLASSES = 48             # eight per doubling between the two
     PAGE = 4096
     STRESSED = 127                  # size class of blocks made under stress
 
@@ -70,28 +67,13 @@ cdef Buffer* free_blocks[SMALL_CLASSES + MEDIUM_CLASSES + 1]    # by size class;
 memset(free_blocks, 0, sizeof(free_blocks))
 stress = False
 cdef size_t kept_bytes = 0
-cdef size_t pool_limit = <size_t>1 << 28
+pool_limit = <size_t>1 << 28
 cdef long live_buffers = 0                                      # handed out and not yet given back
 cdef long requests = 0                                          # for blocks
 cdef long misses = 0                                            # requests that went to the operating system
 cdef size_t live_bytes = 0                                      # in buffers handed out
 cdef size_t peak_bytes = 0                                      # the most that ever was, since ``reset_peak``
 cdef long fails_after = 0                                       # for tests: which allocation from now fails, if any
-
-
-cdef inline int size_class_of(size_t size) noexcept nogil:
-    """Small: 1..64. Medium: 65..112. Large: 0."""
-    cdef size_t step
-    cdef int doubling
-    if size <= SMALL_LIMIT:
-        return <int>((size + 63) >> 6) if size else 1
-    if size > LARGE_LIMIT:
-        return 0
-    step, doubling = SMALL_LIMIT >> 3, 0
-    while size > (<size_t>SMALL_LIMIT << (doubling + 1)):
-        doubling += 1
-    step <<= doubling
-    return SMALL_CLASSES + 1 + doubling * 8 + <int>((size - (<size_t>SMALL_LIMIT << doubling) - 1) // step)
 
 
 cdef inline size_t capacity_of(int size_class) noexcept nogil:
@@ -144,14 +126,15 @@ cdef inline bint is_close(const Buffer* buffer, size_t size) noexcept nogil:
     return size <= buffer.capacity <= size + (size >> 3) + PAGE
 
 
-cdef Buffer* take_large(size_t size) noexcept nogil:
-    """The smallest kept large block that fits and is at most an eighth too large (under the lock)."""
-    cdef Buffer** link = &free_blocks[0]
+cdef Buffer* take_close(Buffer** first, size_t size) noexcept nogil:
+    cdef Buffer** link = first
     cdef Buffer** best = NULL
     cdef Buffer* found
     while link[0] != NULL:
         if is_close(link[0], size) and (best == NULL or link[0].capacity < best[0].capacity):
             best = link
+            if link[0].capacity < size + PAGE:      # none is smaller
+                break
         link = &link[0].next
     if best == NULL:
         return NULL
@@ -190,7 +173,7 @@ cdef Buffer* buffer_acquire(size_t size) noexcept nogil:
         if buffer != NULL:
             free_blocks[size_class] = buffer.next
     else:
-        buffer = take_large(size)
+        buffer = take_close(&free_blocks[0], size)
     if buffer != NULL:
         kept_bytes -= buffer.capacity
         count_live(buffer.capacity)

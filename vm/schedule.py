@@ -17,7 +17,7 @@ needs its block.
 from heapq import heapify, heappop, heappush
 
 from phintys.graph.destroy_handler import handler_of
-from phintys.graph.lazy_regions import lazy_regions
+from phintys.graph.lazy_regions import known_regions
 
 ROW = 64                # how many vectors a matrix counts for, and so on
 
@@ -36,7 +36,7 @@ def schedule(fgraph):
     if fgraph.kept_order is not None:
         return list(fgraph.kept_order)
     handler, nodes = handler_of(fgraph), fgraph.toposort()
-    regions = lazy_regions(fgraph, nodes)
+    regions = known_regions(fgraph)
     last = handler.commit_nodes(fgraph, nodes) if handler is not None else []
     if last:
         behind = set(last)
@@ -69,12 +69,9 @@ class _Values:
         root = {}
         for node in nodes:
             same_memory = {**node.op.view_map, **node.op.destroy_map}
-            read = []
-            for variable in node.inputs:
-                found = root.get(variable)
-                if found is not None and found not in read:
-                    read.append(found)
-            self.reads[node] = read
+            read = dict.fromkeys([root.get(variable) for variable in node.inputs])
+            read.pop(None, None)
+            self.reads[node] = list(read)
             made = self.makes[node] = []
             for position, variable in enumerate(node.outputs):
                 if position in same_memory:

@@ -9,9 +9,10 @@ little memory. Everything is linear in the length of the code.
 
 WINDOW = 32                     # how many instructions a kernel is moved past at most
 LARGEST = 16                    # kernels in a group
+PASSED = frozenset(["KERNEL", "CALL", "COPY"])      # what a kernel may be moved past; anything else ends a stretch
 
 
-def side_by_side(code, cells, straight=("KERNEL", "CALL", "COPY")):
+def side_by_side(code, cells):
     """Symbolic code with independent kernels in groups.
 
     Parameters
@@ -19,8 +20,6 @@ def side_by_side(code, cells, straight=("KERNEL", "CALL", "COPY")):
     code : list of tuple
         What the emitter collected, without DROPs.
     cells : list of CellLayout
-    straight : collection of str
-        Instructions that a kernel may be moved past; all others end a stretch.
 
     Returns
     -------
@@ -35,7 +34,7 @@ def side_by_side(code, cells, straight=("KERNEL", "CALL", "COPY")):
         if position in taken:
             continue
         if is_candidate(instruction):
-            members, before = followers(code, position, happening, straight, taken)
+            members, before = followers(code, position, happening, taken)
             if members:
                 taken.update(members, before)
                 grouped.extend([code[earlier] for earlier in before])
@@ -51,7 +50,7 @@ def is_candidate(instruction):
     return instruction[0] == "KERNEL" and instruction[6] is not None and instruction[6].op.runs_alone
 
 
-def followers(code, first, happening, straight, taken):
+def followers(code, first, happening, taken):
     """(positions of kernels behind ``first`` that may run beside it, positions of kernels to run before)."""
     read, written = map(set, happening[first])
     passed_read, passed_written = set(), set()
@@ -60,7 +59,7 @@ def followers(code, first, happening, straight, taken):
         instruction = code[position]
         if position in taken:
             continue
-        if instruction[0] not in straight or len(members) + 1 == LARGEST:
+        if instruction[0] not in PASSED or len(members) + 1 == LARGEST:
             break
         reads, writes = happening[position]
         is_free = (written.isdisjoint(reads | writes) and passed_written.isdisjoint(reads | writes)
@@ -79,10 +78,13 @@ def followers(code, first, happening, straight, taken):
 
 def effects_of(code, cells):
     """For each instruction (cells read, cells written): with whose memory they look at, and what is overwritten."""
-    root, happening = {}, []
+    memory, happening = memories_of(code, cells), []
     for name, _, n, a, b, operands, node, _ in code:
         if name == "COPY":
-            happening.append(({b, root.get(b, b)}, {a}))
+            happening.append(({b, memory.get(b, b)}, {a}))
+            continue
+        if not operands:                                # nothing is moved past such an instruction
+            happening.append((frozenset(), frozenset()))
             continue
         reads, writes = set(operands[:n]), set(operands[n:])
         overwritten = [cells[cell].donor for cell in operands[n:] if cells[cell].donor is not None]
@@ -90,11 +92,30 @@ def effects_of(code, cells):
             cell_of = {cells[cell].variable: cell for cell in operands}
             overwritten += [cell_of[node.inputs[position]] for positions in node.op.destroy_map.values()
                             for position in positions if node.inputs[position] in cell_of]
+        reads.update([memory[cell] for cell in operands[:n] if cell in memory])
+        writes.update(overwritten, [memory[cell] for cell in overwritten if cell in memory])
+        happening.append((reads, writes))
+    return happening
+
+
+def memories_of(code, cells):
+    """Cell → one that stands for all with which it may share memory, as views do and what branches hand on."""
+    parents = {}
+
+    def memory(cell):
+        parents.setdefault(cell, cell)
+        while parents[cell] != cell:
+            parents[cell] = parents[parents[cell]]
+            cell = parents[cell]
+        return cell
+
+    for name, _, _, a, b, operands, node, _ in code:
+        if name in ("ALIAS", "MOVE"):
+            parents[memory(a)] = memory(b)
+        elif operands and node is not None and node.op.view_map:
+            cell_of = {cells[cell].variable: cell for cell in operands}
             for output, (position, *_) in node.op.view_map.items():
                 source = cell_of.get(node.inputs[position])
                 if source is not None:
-                    root[cell_of[node.outputs[output]]] = root.get(source, source)
-        reads.update([root[cell] for cell in operands[:n] if cell in root])
-        writes.update(overwritten, [root[cell] for cell in overwritten if cell in root])
-        happening.append((reads, writes))
-    return happening
+                    parents[memory(cell_of[node.outputs[output]])] = memory(source)
+    return {cell: memory(cell) for cell in parents}

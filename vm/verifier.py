@@ -9,7 +9,7 @@ independently of how they decided. A violation is a bug in an op or in phintys, 
 """
 from phintys.vm.branch_checks import Branch, State, Summary
 from phintys.vm.opcodes import NUMBER, OPCODES, RESULT_EMPTIES
-from phintys.vm.program import ACCESS, INSTRUCTION_FORMAT, cells_of_inputs
+from phintys.vm.program import ACCESS, cells_of_inputs
 
 
 class ProgramError(Exception):
@@ -29,13 +29,14 @@ class _Check:
     """One walk over a program."""
 
     def __init__(self, program):
-        self.program = program
+        self.program, self.instructions = program, program.instructions()
         self.cells, self.pool = program.cells, program.pool
         self.state = State([layout.kind in ("argument", "constant") for layout in self.cells])
         self.lost = {}                              # cell whose value is lost behind COMMIT → the RUN that did it
         self.blocks = {}                            # number → its Summary
+        self.home = {}                              # cell that a block writes → its number
         self.needed = {}                            # cell that a block fills → the last NEED of the block
-        self.block = None                           # the Summary of the block that is walked
+        self.block, self.here = None, None          # the Summary and the number of the block that is walked
         self.branches, self.range = [], (0, 0)      # those around the instruction; first and last of the main or block
         self.prepared = {}                          # operands → the instruction that prepared them
         self.promised = set()                       # cells that are computed behind COMMIT
@@ -48,7 +49,7 @@ class _Check:
         raise ProgramError(f"instruction {self.position} ({self.name}): {what}")
 
     def run(self):
-        code = list(INSTRUCTION_FORMAT.iter_unpack(self.program.code))
+        code = self.instructions
         self._check_cells()
         for number, _, _, a, b, _ in code:
             if number < len(OPCODES) and OPCODES[number].name == "STORE":
@@ -56,6 +57,7 @@ class _Check:
         halt = next((position for position, fields in enumerate(code) if fields[0] == NUMBER["HALT"]), None)
         if halt is None or (halt + 1 < len(code) and code[-1][0] != NUMBER["BACK"]):
             raise ProgramError("the program does not end with HALT, or with blocks behind it")
+        self._find_homes(code[halt + 1:])
         needs = {fields[4]: position for position, fields in enumerate(code[:halt]) if fields[0] == NUMBER["NEED"]}
         self._walk_blocks(code, halt + 1)
         self.needed = {cell: needs.get(number, 0) for number, block in self.blocks.items() for cell in block.leaves}
@@ -63,23 +65,37 @@ class _Check:
         if self.prepared:
             raise ProgramError(f"prepared and never run: instructions {sorted(self.prepared.values())}")
 
+    def _find_homes(self, code):
+        """Which block writes which cells."""
+        written = []
+        for number, _, n, a, b, c in code:
+            writes = OPCODES[number].writes if number < len(OPCODES) else ""
+            if number == NUMBER["BACK"]:
+                self.home.update(dict.fromkeys(written, a))
+                written = []
+            elif writes:
+                written.extend([a] if writes == "a" else self.pool[b + n:b + c])
+
     def _walk_blocks(self, code, first):
         """Summaries of all blocks; their instructions begin at ``first``."""
         for position in range(first, len(code)):
             if code[position][0] != NUMBER["BACK"]:
                 continue
-            self.block = Summary(first, position)
+            self.block, self.here = Summary(first, position), code[position][3]
             mark = self.state.mark()
             self._walk(code, first, position)
-            self.block.leaves = {cell: self.state.root[cell] for cell in self.block.own if self.state.filled[cell]}
+            self.block.close(self.here, {cell: self.state.root[cell] for cell in self.block.own
+                                         if self.state.filled[cell]})
             self.state.take_back(mark, first)
-            self.blocks[code[position][3]] = self.block
+            self.state.entries.add(self.block)
+            self.blocks[self.here] = self.block
             first = position + 1
-        self.block = None
+        self.block = self.here = None
 
     def _walk(self, code, first, last):
         """Check the instructions of the main program, or of a block."""
         self.range = first, last
+        self.state.entries.forget()
         for self.position in range(first, last + 1):
             number, flags, n, a, b, c = code[self.position]
             if number >= len(OPCODES):
@@ -121,13 +137,19 @@ class _Check:
         state = self.state
         if not 0 <= cell < len(self.cells):
             self.fail(f"there is no cell C{cell}")
-        if self.block is not None and cell not in self.block.own:
-            self.block.reads[cell] = None           # whether it is filled is checked where the block is entered
+        if self.block is not None and self.home.get(cell) != self.here and not (state.filled[cell]
+                                                                                and self.cells[cell].kind == "value"):
+            self._read_outside(cell)
         elif not state.filled[cell]:
             self.fail(f"reads the empty cell C{cell} ({self.cells[cell].variable})")
         if self._writer_of(cell) is not None:
             self.fail(f"reads C{cell} ({self.cells[cell].variable}), which instruction {self._writer_of(cell)} has "
                       f"overwritten")
+
+    def _read_outside(self, cell):
+        """Whether a cell of others is filled is checked where the block is entered."""
+        if self.cells[cell].kind != "constant":
+            self.block.reads.setdefault(self.home.get(cell), {})[cell] = None
 
     def write(self, cell):
         if not 0 <= cell < len(self.cells):
@@ -204,7 +226,7 @@ class _Check:
         self._compute(n, b, c)
 
     def check_TOGETHER(self, flags, n, a, b, c):
-        group = self.program.instructions()[self.position + 1:self.position + 1 + a]
+        group = self.instructions[self.position + 1:self.position + 1 + a]
         if a < 2 or len(group) < a or any([OPCODES[member.op].name != "KERNEL" for member in group]):
             self.fail(f"is not followed by {a} kernels")
         written, read = set(), set()
@@ -335,17 +357,19 @@ class _Check:
         block, state = self.blocks.get(b), self.state
         if block is None or block.first != a:
             self.fail(f"there is no block {b} at {a}, or it stands in front of this one")
-        for cell in block.reads:
-            if self._writer_of(cell) not in block.writers:
-                self.read(cell)
+        for inner in state.entries.unfit(block, self.here):
+            for cell in inner.reads.get(self.here, ()):
+                if self._writer_of(cell) not in inner.writers:
+                    self.read(cell)
+        if self.block is None and block.homes - {None}:
+            self.fail(f"block {b} reads empty cells of the blocks {sorted(block.homes - {None})}")
         for cell, output, writer in block.overwrites:
             if self._writer_of(cell) not in block.writers:
                 self.overwrite(cell, output, writer)
         if self.block is not None:
             self.block.writers.update(block.writers)
+            self.block.needs[block] = None
         for cell, root in block.leaves.items():
-            if self.block is not None:
-                self.block.own.add(cell)
             if not state.spent[cell]:
                 self._fill(cell, root if root in block.own else state.root[root])
 

@@ -2,18 +2,21 @@
 from phintys.compile import builders, function_module, ops
 from phintys.compile.builders import OpFromGraph
 from phintys.compile.function_module import Supervisor, convert_function_input, orig_function
-from phintys.compile.ops import FromFunctionOp, ViewOp, as_op
+from phintys.compile.ops import FromFunctionOp, ViewOp, as_op, view_op
+from phintys.compile.pfunc import pfunc, rebuild_collect_shared
 from phintys.debug_mode import DebugMode
 from phintys.function import function
 from phintys.function_dump import function_dump
 from phintys.function_maker import Function, FunctionMaker
 from phintys.graph.errors import AliasedMemoryError, UnusedInputError
 from phintys.io import In, Out, Param, SymbolicInput, SymbolicOutput
-from phintys.modes import FAST_COMPILE, FAST_RUN, Mode, get_default_mode, get_mode, predefined_modes, register_mode
+from phintys.modes import (
+    FAST_COMPILE, FAST_RUN, Mode, get_default_mode, get_mode, predefined_linkers, predefined_modes,
+    predefined_optimizers, register_linker, register_mode, register_optimizer)
 from phintys.monitor_mode import MonitorMode
 from phintys.nan_guard_mode import NanGuardMode
 from phintys.ops.deep_copy import DeepCopyOp, deep_copy_op
-from phintys.ops.shape import Rebroadcast, Shape, Shape_i, SpecifyShape
+from phintys.ops.shape import Rebroadcast, Shape, Shape_i, SpecifyShape, shape, shape_i, specify_shape
 from phintys.rebuild import rebuild
 from phintys.rewrite_database import optdb
 from phintys.shared import SharedVariable, shared, shared_constructor
@@ -24,11 +27,14 @@ _modules = submodules(__name__, {"debugmode": "phintys.debug_mode", "io": "phint
                                  "monitormode": "phintys.monitor_mode", "nanguardmode": "phintys.nan_guard_mode",
                                  "sharedvalue": "phintys.shared"})
 globals().update(_modules)
+submodules(__name__, {"function": "phintys.function"})      # importable; the name here is the function's
 
 __all__ = ["AliasedMemoryError", "DebugMode", "DeepCopyOp", "FAST_COMPILE", "FAST_RUN", "FromFunctionOp", "Function",
            "FunctionMaker", "In", "Mode", "MonitorMode", "NanGuardMode", "OpFromGraph", "OrderedUpdates", "Out",
            "Param", "Rebroadcast", "Shape", "Shape_i", "SharedVariable", "SpecifyShape", "Supervisor",
            "SymbolicInput", "SymbolicOutput", "UnusedInputError", "ViewOp", "as_op", "builders",
            "convert_function_input", "deep_copy_op", "function", "function_dump", "function_module",
-           "get_default_mode", "get_mode", "ops", "optdb", "orig_function", "predefined_modes", "rebuild",
-           "register_mode", "shared", "shared_constructor", *_modules]
+           "get_default_mode", "get_mode", "ops", "optdb", "orig_function", "pfunc", "predefined_linkers",
+           "predefined_modes", "predefined_optimizers", "rebuild", "rebuild_collect_shared", "register_linker",
+           "register_mode", "register_optimizer", "shape", "shape_i", "shared", "shared_constructor", "specify_shape",
+           "view_op", *_modules]

@@ -4,5 +4,7 @@ from phintys.ops.as_op import FromFunctionOp, as_op
 from phintys.ops.deep_copy import DeepCopyOp, deep_copy_op
 from phintys.ops.shape import Rebroadcast, Shape, Shape_i, SpecifyShape, shape, shape_i, specify_shape
 
+view_op = ViewOp()
+
 __all__ = ["DeepCopyOp", "FromFunctionOp", "Rebroadcast", "Shape", "Shape_i", "SpecifyShape", "ViewOp", "as_op",
-           "deep_copy_op", "shape", "shape_i", "specify_shape"]
+           "deep_copy_op", "shape", "shape_i", "specify_shape", "view_op"]

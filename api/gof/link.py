@@ -153,6 +153,10 @@ class DualLinker(Linker):
         super().__init__(None, schedule)
 
 
+class StepwiseLinker(LocalLinker):
+    """What DebugMode says its linker is; by hand it links as all others."""
+
+
 class VM_Linker(LocalLinker):
     """Theano's linker for its virtual machines; here as all others.
 

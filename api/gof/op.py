@@ -3,5 +3,7 @@ from phintys.graph.debug_values import (
     compute_test_values, debug_assert, debug_error_message, get_debug_values, get_test_value, missing_test_message)
 from phintys.graph.op import Op
 
-__all__ = ["Op", "compute_test_values", "debug_assert", "debug_error_message", "get_debug_values", "get_test_value",
-           "missing_test_message"]
+PureOp = Op         # what Theano calls an op without C code; ``make_thunk`` may stand for ``perform``
+
+__all__ = ["Op", "PureOp", "compute_test_values", "debug_assert", "debug_error_message", "get_debug_values",
+           "get_test_value", "missing_test_message"]

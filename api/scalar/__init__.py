@@ -10,8 +10,10 @@ from phintys.ops.constant import autocast_float, autocast_float_as, constant
 from phintys.ops.dtypes import (
     ALL_DTYPES, complex_dtypes, continuous_dtypes, discrete_dtypes, float_dtypes, int_dtypes, integer_dtypes,
     uint_dtypes)
-from phintys.ops.elementwise_functions import cast, div_proxy
+from phintys.ops.elementwise_functions import cast, div_proxy, mod_check
+from phintys.ops.operators import TensorConstant, TensorVariable
 from phintys.ops.scalar import *  # noqa: F403
+from phintys.ops.scalar import BinaryBitOp, FixedLogicalComparison, LogicalComparison, UnaryBitOp
 from phintys.ops.scalar_op import upgrade_to_float
 from phintys.ops.tensor_type import TensorType
 from phintys.submodules import submodules
@@ -27,14 +29,34 @@ def Scalar(dtype):
     return TensorType(dtype, ())
 
 
+get_scalar_type = Scalar
+ScalarVariable, ScalarConstant = TensorVariable, TensorConstant     # a number's variable is a tensor's of rank 0
+int_or_true_div = div_proxy
+
 _TYPES = {dtype: Scalar(dtype) for dtype in ALL_DTYPES}
 globals().update(_TYPES)
 
 
+int_types, uint_types, float_types, complex_types, integer_types, discrete_types, continuous_types = [
+    tuple([_TYPES[dtype] for dtype in dtypes]) for dtypes in (
+        int_dtypes, uint_dtypes, float_dtypes, complex_dtypes, integer_dtypes, discrete_dtypes, continuous_dtypes)]
+
+
+def as_common_dtype(*variables):
+    """Numbers and variables, all cast to their common dtype."""
+    variables = [as_scalar(variable) for variable in variables]
+    dtype = upcast(*[variable.type.dtype for variable in variables])  # noqa: F405
+    return tuple([cast(variable, dtype) for variable in variables])
+
+
 ints, floats, complexs = [plural_of(name, _TYPES[dtype]) for name, dtype in (
     ("ints", "int64"), ("floats", "float64"), ("complexs", "complex128"))]
+complexs64, complexs128 = [plural_of(f"complexs{bits}", _TYPES[f"complex{bits}"]) for bits in (64, 128)]
 
-__all__ = ["Composite", "Scalar", "all_types", "as_scalar", "autocast_float", "autocast_float_as", "cast",
-           "complex_dtypes", "complexs", "constant", "continuous_dtypes", "discrete_dtypes", "div_proxy",
-           "float_dtypes", "floats",
-           "int_dtypes", "integer_dtypes", "ints", "uint_dtypes", "upgrade_to_float", *_TYPES, *_table.__all__]
+__all__ = ["BinaryBitOp", "Composite", "FixedLogicalComparison", "LogicalComparison", "Scalar", "ScalarConstant",
+           "ScalarVariable", "UnaryBitOp", "all_types", "as_common_dtype", "as_scalar", "autocast_float",
+           "autocast_float_as", "cast", "complex_dtypes", "complex_types", "complexs", "complexs128", "complexs64",
+           "constant", "continuous_dtypes", "continuous_types", "discrete_dtypes", "discrete_types", "div_proxy",
+           "float_dtypes", "float_types", "floats", "get_scalar_type", "int_dtypes", "int_or_true_div", "int_types",
+           "integer_dtypes", "integer_types", "ints", "mod_check", "uint_dtypes", "uint_types", "upgrade_to_float",
+           *_TYPES, *_table.__all__]

@@ -25,9 +25,9 @@ from phintys.ops.dtypes import (
     complex_dtypes, continuous_dtypes, discrete_dtypes, float_dtypes, int_dtypes, integer_dtypes, uint_dtypes)
 from phintys.ops.elementwise import Elemwise
 from phintys.ops.elementwise_functions import (
-    abs, abs_, add, allclose, and_, angle, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, bitwise_and,
-    bitwise_not, bitwise_or, bitwise_xor, cast, ceil, ceil_intdiv, chi2sf, clip, complex, complex_from_polar, conj, cos,
-    cosh, deg2rad, div_proxy, divmod, eq, erf, erfc, erfcinv, erfcx, erfinv, exp, exp2, expm1, fill, floor, floor_div,
+    CASTS, abs, abs_, add, allclose, and_, angle, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh,
+    bitwise_and, bitwise_not, bitwise_or, bitwise_xor, cast, ceil, ceil_intdiv, chi2sf, clip, complex,
+    complex_from_polar, conj, cos, cosh, deg2rad, div_proxy, divmod, eq, erf, erfc, erfcinv, erfcx, erfinv, exp, exp2, expm1, fill, floor, floor_div,
     gamma, gammainc, gammaincc, gammal, gammaln, gammau, ge, gt, i0, i1, identity, imag, int_div, inv, invert, iround,
     isclose, isinf, isinf_, isnan, isnan_, iv, j0, j1, jv, largest, le, log, log10, log1p, log2, logaddexp, lt, maximum,
     minimum, mod, mod_check, mul, neg, negative, neq, ones_like, or_, pow, power, psi, rad2deg, real, reciprocal, rint,
@@ -36,16 +36,18 @@ from phintys.ops.elementwise_functions import (
 from phintys.ops.flat_index import ravel_multi_index, unravel_index
 from phintys.ops.grids import mgrid, ogrid
 from phintys.ops.join import (
-    Join, MakeVector, concatenate, horizontal_stack, join, stack, stacklists, vertical_stack)
+    Join, MakeVector, concatenate, horizontal_stack, join, join_, stack, stacklists, vertical_stack)
+from phintys.ops.load_from_disk import LoadFromDisk, load
 from phintys.ops.nonzero import Nonzero, flatnonzero, nonzero, nonzero_values
+from phintys.ops.number_views import ScalarFromTensor, TensorFromScalar, scalar_from_tensor, tensor_from_scalar
 from phintys.ops.operators import TensorConstant, TensorVariable
 from phintys.ops.permutation import PermuteRowElements, inverse_permutation, permute_row_elements
 from phintys.ops.products import batched_dot, batched_tensordot, dot, matmul, outer, tensordot
 from phintys.ops.rearranging import (
     atleast_1d, atleast_2d, atleast_3d, broadcast_arrays, broadcast_to, moveaxis, roll, squeeze)
 from phintys.ops.reduction import (
-    All, Any, Argmax, Argmin, CAReduce, CAReduceDtype, Max, MaxAndArgmax, Min, Prod, ProdWithoutZeros, Sum, all, any,
-    argmax, argmin, logsumexp, max, max_and_argmax, mean, min, prod, ptp, std, sum, var)
+    All, Any, Argmax, Argmin, CAReduce, CAReduceDtype, Max, MaxAndArgmax, Mean, Min, Prod, ProdWithoutZeros, Sum, all,
+    any, argmax, argmin, logsumexp, max, max_and_argmax, mean, min, prod, ptp, std, sum, var)
 from phintys.ops.repeat import RepeatOp, Tile, compress, repeat, tile
 from phintys.ops.reshape import Reshape, flatten, is_flat, reshape
 from phintys.ops.searching import bincount, searchsorted, to_one_hot
@@ -54,7 +56,9 @@ from phintys.ops.shape import (
     shape_padaxis, shape_padleft, shape_padright, specify_shape, swapaxes, transpose, unbroadcast)
 from phintys.ops.split import Split, split
 from phintys.ops.take import take
-from phintys.ops.tensor_type import TensorType, _allclose, _get_atol_rtol
+from phintys.ops.tensor_type import (
+    DEFAULT_TOLERANCE, TOLERANCES, TensorType, _allclose, _get_atol_rtol, values_eq_approx_always_true)
+from phintys.ops.transfer import register_transfer, transfer
 from phintys.ops.triangle import tril, triu
 from phintys.scalar import upcast
 from phintys.shared import ScalarSharedVariable, TensorSharedVariable
@@ -66,14 +70,17 @@ from phintys.tensor.subtensor import *  # noqa: F403
 from phintys.tensor.type_other import *  # noqa: F403
 
 as_tensor, Tensor = as_tensor_variable, TensorType
+float16_rtol, float16_atol = TOLERANCES["float16"]
+float32_rtol, float32_atol = TOLERANCES["float32"]
+float64_rtol, float64_atol = DEFAULT_TOLERANCE
+globals().update({f"_convert_to_{dtype}": conversion for dtype, conversion in CASTS.items()})
 
 # Theano's submodules; `var` is also a function, and that is what T.var means.
-_modules = submodules(__name__, {"basic": "phintys.tensor", "sharedvar": "phintys.shared",
-                                 "type": "phintys.ops.tensor_type",
-                                 "var": "phintys.ops.operators"})
+_modules = submodules(__name__, {"basic": "phintys.tensor", "scal": "phintys.scalar", "sharedvar": "phintys.shared",
+                                 "type": "phintys.ops.tensor_type", "var": "phintys.ops.operators"})
 globals().update({name: module for name, module in _modules.items() if name != "var"})
 
-_ON_DEMAND = ("blas", "extra_ops", "inplace", "opt", "slinalg")
+_ON_DEMAND = ("blas", "extra_ops", "inplace", "io", "opt", "slinalg", "utils", "xlogx")
 
 
 def __getattr__(name):

@@ -1,7 +1,7 @@
 """Theano's name ``tensor.extra_ops``: cumulative sums, repetition, searching and the like; names only."""
 from phintys.ops.allocation import Bartlett, bartlett
 from phintys.ops.contiguous import CpuContiguous, cpu_contiguous
-from phintys.ops.cumulative import CumOp, DiffOp, cumprod, cumsum, diff
+from phintys.ops.cumulative import CumOp, CumprodOp, CumsumOp, DiffOp, cumprod, cumsum, diff
 from phintys.ops.diagonal import (
     FillDiagonal, FillDiagonalOffset, fill_diagonal, fill_diagonal_, fill_diagonal_offset, fill_diagonal_offset_)
 from phintys.ops.flat_index import RavelMultiIndex, UnravelIndex, ravel_multi_index, unravel_index
@@ -9,8 +9,8 @@ from phintys.ops.rearranging import squeeze
 from phintys.ops.repeat import RepeatOp, compress, repeat
 from phintys.ops.searching import SearchsortedOp, Unique, bincount, searchsorted, to_one_hot
 
-__all__ = ["Bartlett", "CpuContiguous", "CumOp", "DiffOp", "FillDiagonal", "FillDiagonalOffset", "RavelMultiIndex",
-           "RepeatOp", "SearchsortedOp", "Unique", "UnravelIndex", "bartlett", "bincount", "compress", "cpu_contiguous",
-           "cumprod", "cumsum", "diff", "fill_diagonal", "fill_diagonal_", "fill_diagonal_offset",
-           "fill_diagonal_offset_", "ravel_multi_index", "repeat", "searchsorted", "squeeze", "to_one_hot",
-           "unravel_index"]
+__all__ = ["Bartlett", "CpuContiguous", "CumOp", "CumprodOp", "CumsumOp", "DiffOp", "FillDiagonal",
+           "FillDiagonalOffset", "RavelMultiIndex", "RepeatOp", "SearchsortedOp", "Unique", "UnravelIndex",
+           "bartlett", "bincount", "compress", "cpu_contiguous", "cumprod", "cumsum", "diff",
+           "fill_diagonal", "fill_diagonal_", "fill_diagonal_offset", "fill_diagonal_offset_",
+           "ravel_multi_index", "repeat", "searchsorted", "squeeze", "to_one_hot", "unravel_index"]

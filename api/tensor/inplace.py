@@ -1,11 +1,12 @@
 """Elementwise functions that may overwrite their first argument: ``exp_inplace``, ``add_inplace``, ...
 
 Each is the ``Elemwise`` of the function's scalar op whose only output may take the memory of the first input, so the
-first input must have the result's dtype and broadcastable pattern. A function takes them with ``accept_inplace=True``.
-They permit overwriting; what must not be overwritten stays as it is.
+result has the dtype of the first input, which must have the result's broadcastable pattern. A function takes them with
+``accept_inplace=True``. They permit overwriting; what must not be overwritten stays as it is.
 """
 from phintys.ops.dimshuffle import transpose as transpose_inplace
 from phintys.ops.elementwise import Elemwise
+from phintys.ops.first_dtype import in_first_dtype
 from phintys.ops.scalar_op import SCALAR_OPS
 
 _SCALAR_OPS = """lt gt le ge eq neq and_ or_ xor invert abs_ exp exp2 expm1 neg inv log log1p log2 log10 sgn ceil floor
@@ -13,7 +14,7 @@ _SCALAR_OPS = """lt gt le ge eq neq and_ or_ xor invert abs_ exp exp2 expm1 neg 
     cosh arccosh sinh arcsinh tanh arctanh erf erfc erfcx gamma gammaln psi tri_gamma chi2sf j0 j1 jv i0 i1 iv second
     maximum minimum add sub mul true_div int_div mod pow conj""".split()
 
-_OPS = {f"{name}_inplace": Elemwise(SCALAR_OPS[name], {0: 0}, name=f"{name}_inplace")
+_OPS = {f"{name}_inplace": Elemwise(in_first_dtype(SCALAR_OPS[name]), {0: 0}, name=f"{name}_inplace")
         for name in _SCALAR_OPS}
 globals().update(_OPS, fill_inplace=_OPS["second_inplace"])
 

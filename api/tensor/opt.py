@@ -1,6 +1,50 @@
-"""Theano's name ``tensor.opt`` for ops that its rewrites use and that programs take from there: names only."""
+"""Theano's ``tensor.opt``: ops that its rewrites use, and decorators that register local optimizers of users.
+
+    @register_specialize
+    @local_optimizer([T.exp])
+    def local_exp_of_log(node): ...
+"""
 from phintys.ops.assertion import Assert, assert_, assert_op
 from phintys.ops.join import MakeVector, make_vector
 from phintys.ops.shape import Rebroadcast, Shape, Shape_i, shape_i
+from phintys.rewrite_database import optdb
 
-__all__ = ["Assert", "MakeVector", "Rebroadcast", "Shape", "Shape_i", "assert_", "assert_op", "make_vector", "shape_i"]
+__all__ = ["Assert", "MakeVector", "Rebroadcast", "Shape", "Shape_i", "assert_", "assert_op", "make_vector",
+           "register_canonicalize", "register_specialize", "register_stabilize", "register_uncanonicalize", "shape_i"]
+
+
+def _registering(family, *always):
+    """A decorator that registers local optimizers in a family."""
+    def register(lopt, *tags, name=None, **options):
+        if isinstance(lopt, str):                       # tags alone: a decorator
+            return lambda inner: register(inner, lopt, *tags, name=name, **options)
+        named = name or lopt.name or getattr(lopt, "__name__", None) or str(lopt)
+        optdb[family].register(named, lopt, *always, *tags, **options)
+        return lopt
+
+    register.__name__ = f"register_{family}"
+    register.__doc__ = f"""Let every compilation try a local optimizer with those of {family}.
+
+    Parameters
+    ----------
+    lopt : LocalOptimizer or str
+        Or a tag, as all further arguments; then the answer is a decorator.
+    *tags : str
+    name : str, optional
+
+    Returns
+    -------
+    LocalOptimizer
+
+    Raises
+    ------
+    ValueError
+        If its name is taken.
+    """
+    return register
+
+
+register_canonicalize = _registering("canonicalize", "fast_run", "fast_compile")
+register_stabilize = _registering("stabilize", "fast_run")
+register_specialize = _registering("specialize", "fast_run")
+register_uncanonicalize = _registering("uncanonicalize", "fast_run")

@@ -68,3 +68,24 @@ class ElementOfEachRow:
 
     def time_gradient(self):
         self.gradient(*self.values)
+
+
+class Elements:
+    """x[positions] for as many elements as x has, and the elements of x that a random mask names."""
+
+    params = [[5, 1000, 10_000, 100_000, 1_000_000]]
+    param_names = ["elements"]
+
+    def setup(self, elements):
+        x, positions, mask = T.dvector("x"), T.lvector("positions"), T.vector("mask", dtype="bool")
+        self.take = phintys.function([x, positions], x[positions])
+        self.select = phintys.function([x, mask], x[mask])
+        random = numpy.random.default_rng(0)
+        self.positions, self.mask = random.integers(0, elements, elements), random.random(elements) < 0.5
+        self.values = random.standard_normal(elements)
+
+    def time_take(self, elements):
+        self.take(self.values, self.positions)
+
+    def time_select(self, elements):
+        self.select(self.values, self.mask)

@@ -95,7 +95,7 @@ def test_the_figures_of_a_chain():
     report = function.memory_report([argument.shape for argument in arguments])
     assert report.unshared == 9 * BYTES and report.saved_in_place == 4 * BYTES
     assert report.lower_bound == report.arena == report.arena_bound == 2 * BYTES
-    assert report.modes == {True: (2 * BYTES, 0), False: (5 * BYTES, 5 * BYTES), "plan": (2 * BYTES, 2 * BYTES)}
+    assert report.modes == {True: (2 * BYTES, 0), False: (2 * BYTES, 2 * BYTES), "plan": (2 * BYTES, 2 * BYTES)}
     assert [piece.use for piece in report.pieces] == ["temporary"] * 5
 
 

@@ -8,7 +8,8 @@ import phintys
 import phintys.tensor as T
 from phintys import In, function, pp, shared
 from phintys.printing import (
-    FunctionPrinter, INDENT_LIMIT, OperatorPrinter, PatternPrinter, debugprint, letters, min_informative_str)
+    FunctionPrinter, INDENT_LIMIT, OperatorPrinter, PatternPrinter, debugprint, hex_digest, letters,
+    min_informative_str, var_descriptor)
 
 x, y, v, m = T.dscalar("x"), T.dscalar("y"), T.dvector("v"), T.dmatrix("m")
 
@@ -181,3 +182,27 @@ def test_pp_of_a_graph_whose_formula_is_endless():
     for _ in range(200):
         z = z + z
     assert pp(z).endswith(" ...")
+
+
+# ---- descriptions ----------------------------------------------------------------------------------------------------
+def test_descriptors_depend_on_the_graph_only():
+    def graph(number):
+        a = T.dscalar("a")
+        return (a + T.dscalar("b")) * T.exp(a) - number
+
+    text = var_descriptor(graph(1))
+    assert text == var_descriptor(graph(1)) != var_descriptor(graph(2)) and "\n" not in text
+    assert text.startswith("A=Elemwise{sub,no_inplace}(B=Elemwise{mul,no_inplace}(C=Elemwise{add,no_inplace}(D=a,E=b),"
+                           "F=Elemwise{exp,no_inplace}(<D>)),G=")
+    deep = x
+    for _ in range(5000):
+        deep = deep + 1
+    assert var_descriptor(deep).count("Elemwise{add,no_inplace}(") == 5000
+
+
+def test_descriptors_of_arrays():
+    array = numpy.arange(6).reshape(2, 3)
+    assert var_descriptor(array) == f"A=<ndarray:digest={hex_digest(array)}>"
+    others = [hex_digest(other) for other in (array, array.T, array.copy() + 1, array.reshape(3, 2))]
+    assert len(set(others)) == 4 and others[0] == hex_digest(array.copy())
+    assert others[0].endswith("|strides=[24,8]|shape=[2,3]")

@@ -19,6 +19,12 @@ NAMES = {
     "phintys.gof.utils": "MethodNotDefined",
     "phintys.gof.graph": """Apply Variable Constant ancestors as_string clone equal_computations general_toposort inputs
         io_toposort is_same_graph list_of_nodes ops orphans variables""",
+    "phintys.compile.pfunc": "pfunc rebuild_collect_shared Param iter_over_pairs",
+    "phintys.compile.function": "function",
+    "phintys.gof": """Apply Bookkeeper DB DestroyHandler EquilibriumDB EquilibriumOptimizer Feature History
+        LocalOptGroup MergeOptimizer NodeFinder OpKeyOptimizer OpRemove OpSub Optimizer PatternSub ProxyDB PureOp Query
+        ReplaceValidate SeqOptimizer SequenceDB TopoOptimizer inplace_optimizer local_optimizer optimizer toolbox utils view_roots""",
+    "phintys.gof.destroyhandler": "DestroyHandler",
     "phintys.compile.io": "In Out SymbolicInput SymbolicOutput",
     "phintys.compile.debugmode": "BadOptimization BadViewMap DebugMode DebugModeError InvalidValueError",
     "phintys.compile.monitormode": "MonitorMode detect_nan",
@@ -31,7 +37,8 @@ NAMES = {
     "phintys.gradient": """DisconnectedType Lop NullType Rop consider_constant disconnected_grad format_as grad
         grad_clip grad_not_implemented grad_scale grad_undefined hessian hessian_vector_product jacobian numeric_grad
         subgraph_grad undefined_grad verify_grad zero_grad""",
-    "phintys.printing": "Print debugprint min_informative_str pp pprint pydot_imported pydotprint",
+    "phintys.printing": """Print debugprint default_printer hex_digest leaf_printer min_informative_str pp pprint
+        pydot_imported pydotprint var_descriptor""",
     "phintys": "OpFromGraph as_op debugprint pp",
     "phintys.compile": """OpFromGraph as_op builders ViewOp Shape_i io mode ops DebugMode MonitorMode
         NanGuardMode debugmode""",
@@ -42,9 +49,21 @@ NAMES = {
     "phintys.tensor.opt": "Assert MakeVector Shape_i assert_ assert_op make_vector",
     "phintys.tensor.sharedvar": "TensorSharedVariable",
     "phintys.tensor.subtensor": "Subtensor IncSubtensor inc_subtensor set_subtensor",
-    "phintys.tensor.type": "TensorType",
+    "phintys.tensor.type": """TensorType values_eq_approx_always_true values_eq_approx_remove_inf
+        values_eq_approx_remove_inf_nan values_eq_approx_remove_nan""",
     "phintys.tensor.var": "TensorConstant TensorVariable _tensor_py_operators",
     "phintys.scalar.basic": "Scalar add float64 upcast",
+    "phintys.tensor.extra_ops": "CumOp CumprodOp CumsumOp",
+    "phintys.tensor.io": "LoadFromDisk load",
+    "phintys.tensor.utils": "hash_from_ndarray shape_of_variables",
+    "phintys.tensor.xlogx": "XlogX XlogY0 scalar_xlogx scalar_xlogy0 xlogx xlogy0",
+    "phintys.tensor": """_convert_to_float64 _convert_to_int8 float32_atol float64_rtol join_ load register_transfer
+        scal transfer values_eq_approx_always_true""",
+    "phintys.compat": "PY3 cmp exc_message imap izip operator_div",
+    "phintys.configparser": "AddConfigVar BoolParam EnumStr FloatParam IntParam StrParam change_flags",
+    "phintys.misc.may_share_memory": "may_share_memory",
+    "phintys.misc.pkl_utils": "CompatUnpickler StripPickler dump load",
+    "phintys.raise_op": "Raise",
     "phintys.configdefaults": "local_bitwidth python_int_bitwidth",
 }
 
@@ -90,6 +109,42 @@ def test_inplace_functions_compute_the_same(name, arguments):
     assert found.dtype == expected.dtype and numpy.array_equal(found, expected)
     with pytest.raises(TypeError, match="inplace"):
         function(variables, result)
+
+
+MIXED = [("add", ["int64", "float64"], [[5, -2], [0.75, 0.5]], [5, -1]),
+         ("true_div", ["int32", "int32"], [[7, -7], [2, 2]], [3, -3]),
+         ("exp", ["int8"], [[0, 1]], [1, 2]), ("lt", ["float32", "float64"], [[1, 2], [2, 1]], [1, 0]),
+         ("mul", ["float32", "float64"], [[1, 2], [0.1, 0.1]], [0.1, 0.2]), ("neg", ["uint8"], [[1, 2]], [255, 254])]
+
+
+@pytest.mark.parametrize("name, dtypes, values, expected", MIXED, ids=[row[0] for row in MIXED])
+@pytest.mark.parametrize("mode", [None, "DebugMode"])
+def test_inplace_functions_keep_the_dtype_of_the_first_argument(name, dtypes, values, expected, mode):
+    """The result is computed in the common dtype, and then cast."""
+    variables = [T.tensor(dtype, (False,)) for dtype in dtypes]
+    arrays = [numpy.array(value, dtype) for value, dtype in zip(values, dtypes)]
+    result = getattr(T.inplace, name + "_inplace")(*variables)
+    scalar_op = result.owner.op.scalar_op
+    assert isinstance(scalar_op, type(getattr(phintys.scalar, name))) and scalar_op.output_dtypes(
+        tuple(dtypes)) == (dtypes[0],)
+    found = function(variables, result, accept_inplace=True, mode=mode)(*arrays)
+    assert found.dtype == dtypes[0] and numpy.array_equal(found, numpy.array(expected, dtypes[0]))
+    again = pickle.loads(pickle.dumps(result.owner.op))
+    assert again == result.owner.op and again.scalar_op is scalar_op and copy.copy(scalar_op) is scalar_op
+
+
+def test_inplace_functions_refuse_what_the_first_argument_cannot_hold():
+    with pytest.raises(TypeError, match="float64 cannot hold it"):
+        T.inplace.add_inplace(T.dvector(), T.zvector())
+    with pytest.raises(TypeError, match="complex"):
+        T.inplace.mod_inplace(T.zvector(), T.zvector())
+
+
+def test_gradient_of_an_inplace_function():
+    x, y = T.fvector(), T.dvector()
+    gradients = phintys.grad(T.inplace.mul_inplace(x, y).sum(), [x, y])
+    found = function([x, y], gradients, accept_inplace=True)(numpy.ones(2, "float32"), numpy.full(2, 3.0))
+    assert [list(value) for value in found] == [[3, 3], [1, 1]]
 
 
 def test_gemm_inplace_refuses_to_overwrite_what_it_reads():
@@ -297,3 +352,110 @@ def test_a_linker_takes_one_graph():
     assert first.make_function()(0.0) == 1 and second.make_function()(0.0) == 2
     with pytest.raises(NotImplementedError, match="MonitorMode"):
         phintys.gof.VM_Linker(callback=print)
+
+
+# ---- small things that programs take from submodules -----------------------------------------------------------------
+def test_clip_with_crossed_bounds():
+    x, low, high = T.dvector(), T.dscalar(), T.dscalar()
+    value = numpy.array([0.0, 0.3, 0.7])
+    for f in (function([x, low, high], T.clip(x, low, high)),
+              function([x, low, high], T.clip(x, 0.5, 0.2) + 0 * (low + high))):
+        assert list(f(value, 0.5, 0.2)) == [0.5, 0.5, 0.2]
+
+
+def test_x_log_x_at_zero():
+    value = numpy.array([0.0, 1.0, 2.0])
+    assert numpy.allclose(T.xlogx.xlogx(value).eval(), [0, 0, 2 * numpy.log(2)])
+    assert list(T.xlogx.xlogy0([0.0, 0.0], [0.0, numpy.nan]).eval()) == [0, 0]
+    x = T.dvector()
+    assert numpy.allclose(phintys.grad(T.xlogx.xlogx(x).sum(), x).eval({x: value + 1}), 1 + numpy.log(value + 1))
+
+
+def test_may_share_memory():
+    import scipy.sparse
+    from phintys.misc.may_share_memory import may_share_memory
+    array, matrix = numpy.zeros((2, 3)), scipy.sparse.csr_matrix(numpy.eye(3))
+    assert may_share_memory(array, array[1:]) and not may_share_memory(array, array.copy())
+    assert may_share_memory(matrix, matrix.data[1:]) and may_share_memory(matrix.T, matrix)
+    assert not may_share_memory(matrix, matrix.copy()) and not may_share_memory(array, matrix)
+    for strange in (3, None, [array]):
+        assert may_share_memory(array, strange, raise_other_type=False) is False
+        with pytest.raises(TypeError, match=type(strange).__name__):
+            may_share_memory(strange, array)
+
+
+def test_shapes_of_variables():
+    x, n = T.dmatrix("x"), T.lscalar("n")
+    y, z = x[2:], T.zeros((n, 2))
+    fgraph = phintys.FunctionGraph([x, n], [T.dot(y, y.T).sum(axis=0), z], clone=False)
+    shapes = T.utils.shape_of_variables(fgraph, {x: (5, 4), n: ()})
+    assert shapes[x] == (5, 4) and shapes[y] == (3, 4) and shapes[fgraph.outputs[0]] == (3,) and shapes[z] is None
+    for strange in ({x: (5, 4)}, {x: (5, 4), n: (), y: (3, 4)}):
+        with pytest.raises(ValueError, match="input_shapes"):
+            T.utils.shape_of_variables(fgraph, strange)
+
+
+def test_hashes_of_arrays():
+    hashes = [T.utils.hash_from_ndarray(array) for array in (
+        numpy.zeros(4), numpy.zeros(4, "int64"), numpy.zeros((4, 1)), numpy.zeros((2, 2)), numpy.ones(4),
+        numpy.zeros(8)[::2])]
+    assert len(set(hashes)) == len(hashes) and hashes[0] == T.utils.hash_from_ndarray(numpy.zeros(4))
+
+
+def test_transfer():
+    x = T.dvector()
+    assert T.transfer(x, "cpu") is x is x.transfer("cpu")
+    with pytest.raises(ValueError, match="Can't transfer to target moon"):
+        x.transfer("moon")
+    T.register_transfer(lambda variable, target: variable * 0 if target == "test moon" else None)
+    assert x.transfer("test moon").eval({x: [1.0]}) == [0]
+
+
+def test_raise():
+    x = T.dvector()
+    with pytest.raises(KeyError, match="nobody asks"):
+        function([x], phintys.raise_op.Raise("nobody asks", KeyError)(x) + 1)([1.0])
+
+
+def test_messages_of_exceptions():
+    assert phintys.compat.exc_message(ValueError(KeyError("inner"), 3)) == "inner"
+
+
+def test_scalar_constant_value_is_a_method():
+    assert (T.constant(2) * 3).get_scalar_constant_value() == 6
+    with pytest.raises(T.NotScalarConstantError):
+        T.dscalar().get_scalar_constant_value()
+
+
+def test_values_that_are_equal_whatever_is_not_finite():
+    from phintys.tensor import type as types
+    a = numpy.array([1.0, numpy.inf, numpy.nan])
+    assert types.values_eq_approx_remove_inf_nan(a, numpy.array([1.0, 2, 3]))
+    assert types.values_eq_approx_remove_inf(a, numpy.array([1.0, 2, numpy.nan]))
+    assert types.values_eq_approx_remove_nan(a, numpy.array([1.0, numpy.inf, 3]))
+    assert not types.values_eq_approx_remove_nan(a, numpy.array([1.0, 2, 3]))
+    assert not types.values_eq_approx_remove_inf(a, numpy.array([1.0, 2, 3]))
+
+
+def test_sizes_of_types():
+    type_ = T.fmatrix
+    assert type_.get_size(type_.get_shape_info(numpy.zeros((2, 3), "float32"))) == 24
+    assert type_.to_scalar_type() == T.fscalar
+
+
+def test_common_dtype_of_numbers():
+    k, x = phintys.scalar.int8("k"), phintys.scalar.float32("x")
+    first, second, third = phintys.scalar.as_common_dtype(k, x, 2)
+    assert first.dtype == second.dtype == third.dtype == "float32" and phintys.scalar.int8 in phintys.scalar.int_types
+    assert [variable.name for variable in phintys.scalar.complexs64("ab")] == ["a", "b"]
+
+
+def test_graphs_with_their_shared_variables():
+    x, y, state = T.dscalar("x"), T.dscalar("y"), phintys.shared(1.0, "state")
+    given, made, (copies, updates, new, found) = phintys.compile.rebuild_collect_shared(
+        [x * state + y], [x], replace={y: T.constant(numpy.float64(3))}, updates={state: state + x})
+    assert copies[x] is given[0] and given[0] is not x and found == [state] and list(new) == [state]
+    f = phintys.function(given, [*made, new[state]])
+    assert [value.item() for value in f(2.0)] == [5.0, 3.0] and list(updates) == [state] and copies[state] is not state
+    assert phintys.compile.rebuild_collect_shared(x, [x])[1].type == x.type
+    assert phintys.compile.pfunc([x], x + 1)(1.0) == 2

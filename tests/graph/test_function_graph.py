@@ -172,7 +172,7 @@ def test_toposort_follows_changes(small):
 def test_verbose(small, capsys):
     fgraph, x, y, total, minus, z = small
     fgraph.replace(minus, x, reason="why", verbose=True)
-    assert capsys.readouterr().out == "why Negate.out x\n"
+    assert capsys.readouterr().out == "why Negate.0 x\n"
 
 
 def test_random_changes_keep_the_graph_consistent():

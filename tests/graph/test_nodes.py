@@ -68,7 +68,7 @@ def test_null_types():
 def test_names():
     assert str(scalar("x")) == "x" and "ToyType" in str(scalar())
     x = scalar("x")
-    assert str(add(x, x)) == "Add.out" and [str(output) for output in pair(x, x)] == ["Pair.0", "Pair.1"]
+    assert str(add(x, x)) == "Add.0" and [str(output) for output in pair(x, x)] == ["Pair.0", "Pair.1"]
     assert str(ToyConstant(scalar, 2)) == "ToyConstant{2.0}"
     with pytest.raises(TypeError):
         scalar(3)
@@ -161,7 +161,8 @@ def test_default_output():
         with pytest.raises(AttributeError):
             node.out
     Two.default_output = 1
-    assert node.out is node.outputs[1] and Two()(scalar()).index == 1 and len(Two()(scalar(), return_list=True)) == 1
+    assert node.out is node.outputs[1] and str(node.out) == "Two.out" and str(node.outputs[0]) == "Two.0"
+    assert Two()(scalar()).index == 1 and len(Two()(scalar(), return_list=True)) == 1
 
 
 def test_clone_with_new_inputs():

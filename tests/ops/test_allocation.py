@@ -39,6 +39,8 @@ CASES = {
     "tri everywhere": (lambda x: tri(2, 2, 7), lambda a: numpy.tri(2, 2, 7), [ROW]),
     "tri nowhere": (lambda x: tri(2, 3, -7), lambda a: numpy.tri(2, 3, -7), [ROW]),
     "bartlett": (lambda x: bartlett(x.shape[1] + 2), lambda a: numpy.bartlett(5), [ROW]),
+    "bartlett even": (lambda x: bartlett(x.shape[1] + 3), lambda a: numpy.bartlett(6), [ROW]),
+    "bartlett one": (lambda x: bartlett(x.shape[0]), lambda a: numpy.bartlett(1), [ROW]),
     "bartlett nothing": (lambda x: bartlett(x.shape[1] - 4), lambda a: numpy.zeros(0), [ROW]),
 }
 

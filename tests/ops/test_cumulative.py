@@ -58,6 +58,15 @@ def test_differences(n, axis):
     check_r_op(lambda x: diff(x, n, axis), [values(SHAPE)])
 
 
+def test_gradients_of_differences_of_too_few():
+    for shape in ((0,), (1,), (2,), (3,)):
+        x = variable_for(values(shape))
+        for known in (x, phintys.tensor.specify_shape(x, shape)):
+            gradient = phintys.grad(diff(known, 2).sum(), x)
+            check_equal(phintys.function([x], gradient)(values(shape)), numpy.array([1.0, -2, 1]) if shape == (3,)
+                        else numpy.zeros(shape))
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_differences_of_every_dtype(dtype):
     check_values(lambda x: diff(x, 2, 0), lambda a: numpy.diff(a, 2, 0), [values((5, 20), dtype)], modes=MODES[:1])

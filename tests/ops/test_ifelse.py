@@ -1,5 +1,6 @@
 """``ifelse``: values, types, gradients, errors, and that only the branch that is taken runs."""
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -170,7 +171,7 @@ def test_in_an_op_from_a_graph(c, x, y, runs):
 
 # ---- laziness --------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("mode", ["FAST_RUN", "FAST_COMPILE", "NanGuardMode"])
-@pytest.mark.parametrize("allow_gc", [True, False])
+@pytest.mark.parametrize("allow_gc", [True, False, "plan"])
 def test_only_the_branch_that_is_taken_runs(c, x, y, runs, mode, allow_gc):
     if mode == "NanGuardMode":
         from phintys.nan_guard_mode import NanGuardMode
@@ -178,10 +179,65 @@ def test_only_the_branch_that_is_taken_runs(c, x, y, runs, mode, allow_gc):
     both = Counted(1)(x)
     with phintys.change_flags(allow_gc=allow_gc):
         f = phintys.function([c, x, y], ifelse(c, T.exp(Counted(2)(both)), Counted(3)(both) * y.sum()), mode=mode)
-    assert_allclose(f(1, A, B), np.exp(A + 3))
-    assert runs() == [1, 2]
-    assert_allclose(f(0, A, B), (A + 4) * 9)
-    assert runs() == [1, 3]
+    for _ in range(3):
+        assert_allclose(f(1, A, B), np.exp(A + 3))
+        assert runs() == [1, 2]
+        assert_allclose(f(0, A, B), (A + 4) * 9)
+        assert runs() == [1, 3]
+
+
+@pytest.mark.parametrize("allow_gc", [True, False, "plan"])
+@pytest.mark.parametrize("again", [lambda f: f.copy(), lambda f: pickle.loads(pickle.dumps(f))],
+                         ids=["copied", "pickled"])
+def test_other_functions_made_from_one_are_lazy_too(c, x, y, runs, again, allow_gc):
+    shared = Counted(4)(x)
+    with phintys.change_flags(allow_gc=allow_gc):
+        f = phintys.function([c, x, y], [ifelse(c, Counted(1)(shared), Counted(2)(y)),
+                                         ifelse(y.sum() > 0, x, Failing()(shared))])
+    f(1, A, B)
+    f = again(f)
+    runs()
+    for condition, expected in ((1, [1, 4]), (0, [2]), (1, [1, 4])):
+        f(condition, A, B)
+        assert runs() == expected
+
+
+@pytest.mark.parametrize("allow_gc", [True, False, "plan"])
+def test_threads_take_different_branches_of_one_function(c, x, y, allow_gc):
+    shared = T.dot(x, x) * x
+    with phintys.change_flags(allow_gc=allow_gc):
+        f = phintys.function([c, x, y], [ifelse(c, shared + 1, y), ifelse(y.sum() > 0, shared * 2, x)])
+    values = np.arange(2000.0)
+
+    def call(number):
+        return [f(number % 2, values + number, np.full(2000, number % 3 - 0.5)) for _ in range(30)]
+
+    def wanted(number):
+        v = values + number
+        common = v.dot(v) * v
+        return common + 1 if number % 2 else np.full(2000, number % 3 - 0.5), common * 2 if number % 3 else v
+
+    with ThreadPoolExecutor(4) as pool:
+        for number, results in enumerate(pool.map(call, range(12))):
+            for result in results:
+                for value, expected in zip(result, wanted(number)):
+                    assert_allclose(value, expected)
+
+
+@pytest.mark.parametrize("allow_gc", [True, False, "plan"])
+def test_overwriting_makes_nothing_less_lazy(c, x, y, runs, allow_gc):
+    """The value that one arm overwrites is the last thing that the other needs, or nobody needs it."""
+    d = T.iscalar("d")
+    value = T.dot(T.outer(x, x), Counted(1)(x))
+    with phintys.change_flags(allow_gc=allow_gc):
+        f = phintys.function([c, d, x, y], [ifelse(c, T.exp(value), Counted(2)(y)),
+                                            ifelse(d, value + 1, Counted(3)(y))])
+    for conditions, expected in (((0, 0), [2, 3]), ((1, 0), [1, 3]), ((0, 1), [1, 2]), ((1, 1), [1]), ((0, 0), [2, 3])):
+        first, second = f(*conditions, A / 9, B)
+        assert runs() == expected
+        known = np.outer(A / 9, A / 9).dot(A / 9 + 1)
+        assert_allclose(first, np.exp(known) if conditions[0] else B + 2)
+        assert_allclose(second, known + 1 if conditions[1] else B + 3)
 
 
 @pytest.mark.parametrize("mode", MODES)

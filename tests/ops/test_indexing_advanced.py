@@ -46,6 +46,10 @@ INDICES = [
     index[ROWS, None],
     index[ROWS, None, COLUMNS], index[None, :, None, COLUMNS], index[0, None, COLUMNS], index[..., None, [1, 2]],
     index[:, None, COLUMNS, 0],
+    # an ellipsis of no dimension stands between arrays all the same
+    index[:, COLUMNS, ..., [1]], index[:, 0, ..., [0, 2]], index[1:, COLUMNS, ..., 1], index[:, COLUMNS, 1, ...],
+    index[None, :, COLUMNS, ..., 0], index[ROWS, ..., COLUMNS, 1], index[None, MASK_2, ..., [1]],
+    index[:, ..., COLUMNS, [2]], index[1:, 2, ..., 1],
     # masks
     index[MASK], index[MASK_2], index[MASK_3], index[MASK, 1:], index[:, MASK_2[0]], index[MASK, :, 1],
     index[MASK_2, 1:],
@@ -190,6 +194,117 @@ def test_long_arrays():
     check_values(lambda x, i: inc_subtensor(x[i], 1.0), lambda a, i: changed(a, i, 1.0, True), [array, rows])
 
 
+def test_lines_alike():
+    """Positions for each dimension apart, as ``numpy.ix_`` gives them: one line tells the others."""
+    array, random = values((7, 6000)), numpy.random.default_rng(0)
+    for count in (3, 5000):
+        rows, columns = random.integers(-7, 7, (4, 1)), random.integers(-6000, 6000, count)
+        mask = numpy.arange(7) % 2 == 0
+        for layout in (numpy.ascontiguousarray, LAYOUTS["strided"]):
+            check_values(lambda x, i, j: x[i, j], lambda a, i, j: a[i, j], [layout(array), rows, layout(columns)],
+                         modes=["FAST_RUN"])
+        check_values(lambda x, i, j: inc_subtensor(x[i, j], 1.0), lambda a, i, j: changed(a, (i, j), 1.0, True),
+                     [array, rows, columns], modes=["FAST_RUN"])
+        check_values(lambda x, m, j: x[m, j[:4, None]], lambda a, m, j: a[m, j[:4, None]],
+                     [array.T[:7, :7], mask, columns % 7], modes=["FAST_RUN"])
+
+
+ROW_SHAPES = ((), (1,), (2,), (4,), (3,), (2, 3), (0,))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_rows_of_every_size(dtype):
+    """A vector of positions has a kernel of its own, with loops for rows of few bytes."""
+    for shape in ROW_SHAPES:
+        array = values((9, *shape), dtype)
+        for layout in LAYOUTS.values():
+            for rows in (numpy.arange(-9, 9) * 5 % 9, numpy.array([8, -1, 0]), numpy.array([], int)):
+                x, i = variable_for(array), variable_for(rows)
+                function = phintys.function([x, i], x[i])
+                check_equal(function(layout(array), layout(rows)), array[rows])
+
+
+@pytest.mark.parametrize("positions", INTEGERS)
+@pytest.mark.parametrize("workers", [1, 3])
+def test_rows_out_of_range(positions, workers):
+    """The first position that is out of range is named, wherever it stands among the others."""
+    for shape, layout in (((9,), "contiguous"), ((9,), "strided"), ((9, 300), "contiguous"), ((9, 300), "transposed"),
+                          ((9, 0), "contiguous")):
+        array = LAYOUTS[layout](values(shape))
+        for count, place in ((1, 0), (7, 2), (7, 6), (40_000 if len(shape) == 1 else 2000, 1234)):
+            rows = numpy.arange(count).astype(positions) % 9
+            rows[place], rows[-1] = 9, 9 if place == count - 1 else 10
+            node = variable_for(array)[variable_for(rows)].owner
+            with pytest.raises(IndexError, match="^index 9 is out of bounds for axis 0 with size 9$"):
+                run_kernel(node.op.make_kernel(node), [array, rows], [node.outputs[0].type.layout], workers=workers)
+
+
+def test_a_result_that_failed_is_not_seen():
+    """Elements are taken while positions are looked at; a call that fails leaves shared values as they were."""
+    x, i = variable_for(values((4,))), variable_for(ROWS)
+    shared = phintys.shared(values((3,)))
+    function = phintys.function([x, i], shared, updates=[(shared, x[i])])
+    before = shared.get_value()
+    with pytest.raises(IndexError, match="index 4 is out of bounds(.|\n)*AdvancedSubtensor1"):
+        function(values((4,)), numpy.array([0, 1, 4]))
+    check_equal(shared.get_value(), before)
+    function(values((4,)), numpy.array([0, 1, 3]))
+    check_equal(shared.get_value(), values((4,))[[0, 1, 3]])
+
+
+def test_long_masks():
+    """Random, sparse and dense masks, at every offset from the start of a word; any byte but 0 is true."""
+    random = numpy.random.default_rng(0)
+    array = values((5000,))
+    for share in (0.0, 0.01, 0.5, 0.99, 1.0):
+        for start in (0, 3):
+            mask = random.random(5000) < share
+            x, m = variable_for(array), variable_for(mask)
+            function = phintys.function([x, m], [x[m], m.nonzero()[0], set_subtensor(x[m], 0.0)])
+            for view in (mask[start:], mask[:5000 - start][::-1], mask[start::2]):
+                part = array[:len(view)]
+                for got, wanted in zip(function(part, view), (part[view], view.nonzero()[0],
+                                                              numpy.where(view, 0.0, part))):
+                    check_equal(got, wanted)
+            odd = (mask * random.integers(1, 256, 5000)).astype("uint8").view(bool)
+            check_equal(function(array, odd)[0], array[mask])
+
+
+def test_masks_of_nothing():
+    for shape, entry in (((0, 3), index[numpy.zeros(0, bool)]), ((0, 3), index[numpy.zeros((0, 3), bool)]),
+                         ((3, 0), index[:, numpy.zeros(0, bool)]), ((0, 3), index[numpy.zeros(0, bool), 1:]),
+                         ((3, 0), index[numpy.zeros((3, 0), bool)]), ((3, 0), index[numpy.ones(3, bool)]),
+                         ((2, 0, 3), index[..., numpy.zeros((0, 3), bool)]), ((2, 0), index[[0, 1, 1]]),
+                         ((0, 2), index[:, [1, 1]]), ((0,), index[numpy.array(True)])):
+        parts, variables, arrays = varied(entry)
+        array = numpy.zeros(shape)
+        taken = variable_for(array)[parts]
+        x = taken.owner.inputs[0]
+        for mode in ("FAST_RUN", "FAST_COMPILE", "DebugMode"):
+            function = phintys.function([x, *variables], [taken, set_subtensor(taken, 1.0), inc_subtensor(taken, 1.0),
+                                                          phintys.grad(taken.sum(), x)], mode=mode)
+            results = function(array, *arrays)
+            check_equal(results[0], array[entry])
+            for result, adds in zip(results[1:], (False, True, True)):
+                check_equal(result, changed(array, entry, 1.0, adds))
+
+
+def test_side_by_side():
+    """Kernels of one thread share the workers with others."""
+    random = numpy.random.default_rng(0)
+    arrays = [values((40_000,)), values((40_000,), seed=1), random.integers(-40_000, 40_000, 40_000)]
+    x, y, i = [variable_for(array) for array in arrays]
+    mask = x > 0
+    outputs = [inc_subtensor(x[i], y), set_subtensor(x[::-1], y), x[mask], mask.nonzero()[0], y[i, None],
+               phintys.tensor.repeat(x, i % 3), phintys.tensor.choose(i % 2, [x, y])]
+    with phintys.config.change_flags(workers=2):
+        function = phintys.function([x, y, i], outputs)
+    alone = phintys.function([x, y, i], outputs, mode="FAST_COMPILE")
+    assert "TOGETHER" in str(function.explain())
+    for got, wanted in zip(function(*arrays), alone(*arrays)):
+        check_equal(got, wanted)
+
+
 def test_workers():
     """Several threads take what one takes."""
     array, rows = values((2000, 40)), numpy.random.default_rng(0).integers(-2000, 2000, (300, 7))
@@ -236,6 +351,9 @@ def test_which_op_is_made():
         assert type(x[entry].owner.op) is op
         assert x[entry].owner.op == x[entry].owner.op and hash(x[entry].owner.op) == hash(x[entry].owner.op)
     assert x[:, ROWS].owner.op != x[1:, ROWS].owner.op
+    assert x[:, ROWS, ..., 0].owner.op != x[:, ROWS, 0].owner.op == x[:, ROWS, 0, ...].owner.op
+    assert x[ROWS, ..., ROWS, 0].owner.op == x[ROWS, ROWS, 0].owner.op
+    assert str(x[:, ROWS, ..., 0].owner.op) == "AdvancedSubtensor{:, int64 1D, ..., 0}"
     assert AdvancedSubtensor()(x, ROWS, slice(1, None), None).owner.op == x[ROWS, 1:, None].owner.op
     assert AdvancedIncSubtensor(idx_list=[None, 1]) != AdvancedIncSubtensor(idx_list=[None, 1], set_instead_of_inc=True)
     assert AdvancedIncSubtensor1(True).destroy_map == {0: [0]} == AdvancedIncSubtensor(True).destroy_map
@@ -270,6 +388,7 @@ def test_bad_graphs():
              (lambda: AdvancedSubtensor1()(x[0, 0], vector), TypeError),
              (lambda: AdvancedSubtensor1()(x, variable_for(GRID)), TypeError),
              (lambda: AdvancedSubtensor()(x, MASK), TypeError),
+             (lambda: AdvancedSubtensor()(x, ROWS, Ellipsis, ROWS), TypeError),
              (lambda: AdvancedIncSubtensor1()(x, x[None], vector), TypeError),
              (lambda: AdvancedSubtensor([vector.type])(x), IndexError), (lambda: AdvancedSubtensor([0.5]), TypeError),
              (lambda: AdvancedSubtensor([vector.type])(x, variable_for(GRID)), TypeError),

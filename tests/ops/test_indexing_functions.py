@@ -129,6 +129,27 @@ def test_positions_of_every_dtype():
         check_values(lambda x, i: T.take(x, i, 0, "wrap"), lambda a, i: a[i], [values((3, 3)), numbers])
 
 
+def test_long_choices():
+    """More elements than a block has, lines that are joined and lines that are not, and the numbers of every mode."""
+    random = numpy.random.default_rng(0)
+    for shape in ((3000,), (3, 1000), (700, 3)):
+        first, second = values(shape), values(shape[-1:], seed=1)
+        numbers = random.integers(-5, 5, shape)
+        for layout in LAYOUTS.values():
+            for mode, inside in (("wrap", numbers % 3), ("clip", numbers.clip(0, 2)), ("raise", numbers % 3)):
+                given = layout(inside if mode == "raise" else numbers)
+                check_values(lambda i, x, y: T.choose(i, [x, y, x + y], mode=mode),
+                             lambda i, a, b: numpy.choose(i, [a, b, a + b], mode=mode), [given, layout(first), second],
+                             modes=["FAST_RUN"])
+    numbers = numpy.arange(2000) % 2 > 0
+    check_values(lambda i, x: T.choose(i, x), lambda i, a: a[i.astype(int), 0], [numbers, values((2, 1))],
+                 modes=["FAST_RUN"])
+    numbers = numpy.zeros((2, 1500), int)
+    numbers[1, 1400] = 3
+    with pytest.raises(ValueError, match="invalid entry in choice array: 3, there are 3 choices"):
+        phintys.function([i := T.lmatrix(), x := T.matrix()], T.choose(i, x))(numbers, values((3, 1500)))
+
+
 def test_diagonal_is_a_view():
     x = T.matrix()
     function = phintys.function([x], T.diagonal(x) + 1)

@@ -112,6 +112,44 @@ def test_unless_overflow(dtype, step):
     numpy.testing.assert_array_equal(got, numpy.where(numpy.isposinf(value), other, value))
 
 
+@pytest.mark.parametrize("dtype", [dtype for dtype in REAL_TYPES if dtype not in ("bool", "float16")])
+@pytest.mark.parametrize("one_bound", [True, False])
+def test_clip(dtype, one_bound):
+    """Crossed bounds: the lower one wins below itself."""
+    value = numpy.arange(40).astype(dtype)[::1 if one_bound else 2]
+    lowest, highest = numpy.array([10], dtype), numpy.array([5], dtype)
+    if not one_bound:
+        lowest, highest = numpy.arange(20).astype(dtype), numpy.full(20, 12, dtype)
+    got = apply("clip", (dtype,) * 4, value, numpy.broadcast_to(lowest, value.shape),
+                numpy.broadcast_to(highest, value.shape))
+    numpy.testing.assert_array_equal(got, numpy.where(value < lowest, lowest, numpy.minimum(value, highest)))
+
+
+def test_clip_keeps_nan():
+    got = apply("clip", ("float64",) * 4, [numpy.nan, 3.0], [0.0, numpy.nan], [1.0, numpy.nan])
+    numpy.testing.assert_array_equal(got, [numpy.nan, 3.0])
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("constants", [(False, True), (True, False), (True, True)])
+def test_switch_between_constants(dtype, constants):
+    """Long enough for vectors and what is left of them."""
+    condition = numpy.resize([True, False, False], 101)
+    outcomes = [numpy.broadcast_to(numpy.array(number, dtype), (101,)) if is_constant
+                else numpy.arange(101).astype(dtype) for number, is_constant in enumerate(constants)]
+    numpy.testing.assert_array_equal(apply("switch", ("bool", dtype, dtype, dtype), condition, *outcomes),
+                                     numpy.where(condition, *outcomes))
+
+
+@pytest.mark.parametrize("step", [1, 2])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_sign(dtype, step):
+    x = numpy.resize(numpy.array([2, -3, 0, -0.0, numpy.inf, -numpy.inf, numpy.nan, 1e-40], dtype), 80)[::step]
+    got = apply("sign", (dtype, dtype), x)
+    numpy.testing.assert_array_equal(got, numpy.sign(x))
+    assert not numpy.signbit(got[got == 0]).any()
+
+
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_round_half_away_from_zero(dtype):
     got = apply("round_half_away_from_zero", (dtype, dtype), [0.5, 1.5, -0.5, -2.5, 2.4, -2.6])
@@ -141,7 +179,8 @@ def test_ufuncs_of_objects_are_refused():
 def test_every_own_loop_is_found():
     signatures = {"cast": ("int8", "float64"), "copy": ("int8", "int8"), "switch": ("bool", "int8", "int8", "int8"),
                   "power": ("int8",) * 3, "round_half_away_from_zero": ("float64",) * 2,
-                  "unless_overflow": ("float64",) * 3,
+                  "unless_overflow": ("float64",) * 3, "clip": ("int8",) * 4, "sign": ("float32",) * 2,
+                  "ultra_fast_sigmoid": ("float64",) * 2,
                   "real": ("complex64", "float32"), "imag": ("complex64", "float32"),
                   "complex": ("float32", "float32", "complex64")}
     assert signatures.keys() == OWN_LOOPS.keys()

@@ -1,8 +1,8 @@
 """Elements in another order, number or rank: roll, repeat, tile, compress, squeeze, moveaxis, broadcast_to ..."""
 import numpy
 import pytest
-from family_cases import (DTYPES, LAYOUTS, MODES, check_equal, check_gradient, check_r_op, check_values, values,
-                          variable_for, zero_strides)
+from family_cases import (DTYPES, INTEGERS, LAYOUTS, MODES, check_equal, check_gradient, check_r_op, check_values,
+                          values, variable_for, zero_strides)
 
 import phintys
 from phintys.ops.contiguous import CpuContiguous, cpu_contiguous
@@ -155,6 +155,46 @@ def test_the_tile_op_warns():
     check_equal(phintys.function([x], output.shape)(values((2, 3))), numpy.array([4, 3]))
 
 
+def test_the_tile_op_on_every_layout():
+    for layout in LAYOUTS.values():
+        for counts in ([2, 3, 2], [0, 1, 1], [4]):
+            with pytest.warns(UserWarning, match="deprecated"):
+                x = variable_for(values((2, 3)))
+                function = phintys.function([x], Tile(3)(x, numpy.array(counts)))
+            array = layout(values((2, 3)))
+            check_equal(function(array), numpy.tile(array[None], counts))
+    with pytest.warns(UserWarning, match="deprecated"):
+        function = phintys.function([x], Tile(2)(x, numpy.array([1, -1])))
+    with pytest.raises(ValueError, match="Tile: the number of repetitions along axis 1 is negative: -1"):
+        function(values((2, 3)))
+
+
+@pytest.mark.filterwarnings("ignore:Tile op")
+@pytest.mark.parametrize("ndim, counts", [(1, [2]), (33, [2]), (2, 2), (2, [.5, 1])])
+def test_bad_tile_ops(ndim, counts):
+    with pytest.raises(ValueError, match="Tile: "):
+        Tile(ndim)(matrix(), numpy.array(counts))
+
+
+def test_permutations_of_every_dtype_and_layout():
+    x, y = variable_for(values((2, 3))), TensorType("int64", (True, False))()
+    for dtype in INTEGERS:
+        for layout in LAYOUTS.values():
+            for inverse in (False, True):
+                orders = layout(ORDERS.astype(dtype))
+                wanted = numpy.argsort(ORDERS, 1) if inverse else ORDERS
+                check_values(lambda x: permute_row_elements(x, orders, inverse),
+                             lambda a: numpy.take_along_axis(a, wanted, 1), [layout(values((2, 3)))], modes=MODES[:1])
+    function = phintys.function([x, y], [permute_row_elements(x, y), permute_row_elements(x, y, 1)])
+    there, back = function(values((2, 3)), ORDERS[:1])
+    check_equal(there, values((2, 3))[:, ORDERS[0]])
+    check_equal(back, values((2, 3))[:, numpy.argsort(ORDERS[0])])
+    assert function(values((0, 3)), ORDERS[:1])[0].shape == (0, 3)
+    there, back = function(values((1, 3)), [[0, 0, -1]])                # no permutation
+    check_equal(there, values((1, 3))[:, [0, 0, 2]])
+    check_equal(back, values((1, 3))[:, [1, 1, 2]] * [1, 0, 1])
+
+
 def test_methods():
     array = values((2, 3))
     check_values(lambda x: x.repeat(2, 0), lambda a: a.repeat(2, 0), [array], modes=MODES[:1])
@@ -229,6 +269,7 @@ BAD_RUNS = {
     "compress": (lambda x: compress([0, 0, 1], x, 0), IndexError, "out of "),
     "broadcast_to": (lambda x: broadcast_to(x, (4, 3)), ValueError, r"\(2, 3\) into \(4, 3\)"),
     "permutation": (lambda x: permute_row_elements(x, numpy.zeros((3, 3), int)), ValueError, "mismatch"),
+    "permuted beyond": (lambda x: permute_row_elements(x, [0, 3, 1]), IndexError, "position 1 of .* a row of 3"),
 }
 
 

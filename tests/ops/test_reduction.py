@@ -327,7 +327,7 @@ def test_bad_graphs(name):
 
 
 # (a - b)**2, which is then reduced
-SQUARED_DISTANCE = Composite(("float64", "float64"), [(scalar.sub, (0, 1)), (scalar.sqr, (2,))], [3])
+SQUARED_DISTANCE = Composite.of_steps(("float64", "float64"), [(scalar.sub, (0, 1)), (scalar.sqr, (2,))], [3])
 
 
 @pytest.mark.parametrize("axis", [None, (0,), (1,), (0, 1)])

@@ -1,7 +1,8 @@
 """Places in sorted vectors, distinct values, counts, flat positions, covariance."""
 import numpy
 import pytest
-from family_cases import INTEGERS, MODES, check_equal, check_shape, check_values, values, variable_for
+from family_cases import (COMPLEX, DTYPES, FLOATS, INTEGERS, LAYOUTS, MODES, check_equal, check_shape, check_values,
+                          values, variable_for)
 
 import phintys
 from phintys.ops.covariance import cov
@@ -25,6 +26,68 @@ def test_places_in_a_sorted_vector():
     for gradient in phintys.grad(searchsorted(x, v).sum() * 1.0, [x, v]):
         check_equal(phintys.function([x, v], gradient, on_unused_input="ignore")(SORTED, SORTED), numpy.zeros(20))
     assert SearchsortedOp("left") == SearchsortedOp() != SearchsortedOp("right")
+
+
+def numbers_to_search(count, dtype, seed):
+    """With repetitions and, of floats, NaN, infinities and zeros of both signs."""
+    result = values((count,), dtype, seed)
+    if dtype in FLOATS + COMPLEX:
+        result = numpy.round(result * 4) / 4
+        result[::7], result[3::11], result[5::13] = numpy.nan, numpy.inf, -0.0
+    if dtype in COMPLEX:
+        result[1::9].imag = numpy.nan
+    return result.astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_places_among_every_dtype_sorted_or_not(dtype):
+    other = "float32" if dtype in INTEGERS else dtype
+    for side in ("left", "right"):
+        x, v, order = TensorType(dtype, (False,))(), TensorType(other, (False,))(), TensorType("int32", (False,))()
+        direct = phintys.function([x, v], searchsorted(x, v, side))
+        ordered = phintys.function([x, v, order], searchsorted(x, v, side, order))
+        for length in (0, 1, 2, 5, 64, 333):
+            unsorted = numbers_to_search(length, dtype, length)
+            for count in (0, 1, 16, 17, 500):
+                for needles in (numbers_to_search(count, other, 1), numpy.sort(numbers_to_search(count, other, 2))):
+                    array = numpy.sort(unsorted)
+                    check_equal(direct(array, needles), numpy.searchsorted(array, needles, side))
+                    places = numpy.argsort(unsorted).astype("int32")
+                    check_equal(ordered(unsorted, needles, places), numpy.searchsorted(array, needles, side))
+
+
+def test_places_in_every_layout():
+    order = numpy.argsort(values(60, seed=3))
+    for first in LAYOUTS.values():
+        for second in LAYOUTS.values():
+            check_values(searchsorted, numpy.searchsorted, [first(SORTED), second(values((3, 4), seed=1))],
+                         modes=MODES[:1])
+            check_values(lambda x, v, o: searchsorted(x, v, "right", o),
+                         lambda a, b, o: numpy.searchsorted(a, b, "right", o),
+                         [values(60, seed=3), second(values((3, 4), seed=1)), first(order)], modes=MODES[:1])
+
+
+def test_places_among_few_values_that_are_not_sorted():
+    """They mean nothing, but Theano's users and tests expect NumPy's."""
+    array, needles = numbers_to_search(50, "float64", 1), numbers_to_search(400, "float64", 2)
+    for side in ("left", "right"):
+        check_values(lambda x, v: searchsorted(x, v, side), lambda a, b: numpy.searchsorted(a, b, side),
+                     [array, needles], modes=MODES[:1])
+
+
+def test_many_places_by_several_threads():
+    array, needles = numpy.sort(values(5000)), values((300, 100), seed=1)
+    check_equal(phintys.function([], searchsorted(array, needles))(), numpy.searchsorted(array, needles))
+
+
+def test_orders_that_do_not_fit():
+    x, v, order = variable_for(SORTED), variable_for(SORTED), TensorType("int64", (False,))()
+    function = phintys.function([x, v, order], searchsorted(x, v, sorter=order))
+    with pytest.raises(ValueError, match="searchsorted: sorter.size must equal a.size, they are 3 and 20"):
+        function(SORTED, SORTED, [0, 1, 2])
+    for wrong in (20, -1):
+        with pytest.raises(ValueError, match=r"searchsorted: Sorter index out of range(.|\n)*test_searching\.py"):
+            function(SORTED, SORTED, numpy.full(20, wrong))
 
 
 @pytest.mark.parametrize("axis", [None, 0, 1, -1])
@@ -72,8 +135,56 @@ def test_coordinates_of_flat_positions():
         check_equal(again, positions)
         assert tuple(shape) == positions.shape
     check_values(lambda x: unravel_index(x, (24,))[0], lambda a: a, [positions])
-    with pytest.raises(ValueError, match="out of bounds"):
+    with pytest.raises(ValueError, match="unravel_index: index 6 is out of bounds for array with size 6"):
         phintys.function([x], unravel_index(x, (2, 3))[0])(positions)
+
+
+def test_coordinates_of_every_layout_and_size():
+    large = numpy.array([[0, 2**40 + 3, 5], [2**33, 7 * 2**41 - 1, 2**32 - 1]])
+    for layout in LAYOUTS.values():
+        for order in "CF":
+            for array, dimensions in ((large, (2**20, 7, 2**21)), (large % 24, (2, 3, 4)), (large[:0], (0, 3, 4))):
+                for axis in range(3):
+                    check_values(lambda x: unravel_index(x, dimensions, order)[axis],
+                                 lambda a: numpy.asarray(numpy.unravel_index(a, dimensions, order)[axis]),
+                                 [layout(array)], modes=MODES[:1])
+    check_values(lambda x: unravel_index(x, (3, 4))[1], lambda a: numpy.asarray(a % 4), [numpy.array(7)])
+
+
+def test_positions_of_coordinates_that_broadcast():
+    rows, columns = numpy.array([[0], [2]], "int8"), numpy.array([3, 0, 1], "int32")
+    column, row = TensorType("int8", (False, True))(), variable_for(columns)
+    position = ravel_multi_index((column, row), (3, 4))
+    got, shape = phintys.function([column, row], [position, position.shape])(rows, columns)
+    check_equal(got, numpy.ravel_multi_index((rows, columns), (3, 4)))
+    assert tuple(shape) == (2, 3)
+    for layout in LAYOUTS.values():                               # lengths of 1 that nobody declared
+        for mode in ("raise", "wrap", "clip"):
+            check_values(lambda x, y: ravel_multi_index((x, y), (3, 4), mode),
+                         lambda a, b: numpy.ravel_multi_index((a, b), (3, 4), mode),
+                         [layout(numpy.array([[0, 2, 1]])), layout(numpy.array([[3], [1]]))], modes=MODES[:1])
+
+
+BAD_POSITIONS = {
+    "negative": (lambda n: unravel_index(n - 1, (2, 3))[0], "index -1 is out of bounds for array with size 6"),
+    "empty array": (lambda n: unravel_index(n, (0, 3))[0], "out of bounds for array with size 0"),
+    "negative length": (lambda n: unravel_index(n, (-2, -3))[0], "out of bounds"),
+    "too large": (lambda n: unravel_index(n, (2**40, 2**40))[0], "dimensions are too large"),
+    "too few": (lambda n: UnravelIndex(2)(n, (n, n, n))[0], "expected 2 dimensions, got 3"),
+    "too few coordinates": (lambda n: ravel_multi_index((n, n), (n, n, n)), "expected 2 dimensions, got 3"),
+    "nothing to clip to": (lambda n: ravel_multi_index((n, n), (0, 3), "clip"), "dimension 0 has length 0"),
+    "nothing to wrap around": (lambda n: ravel_multi_index((n, n), (3, 0), "wrap"), "dimension 1 has length 0"),
+    "shapes": (lambda n: ravel_multi_index((COUNTED * 0, COUNTED[1:] * 0 + n), (1, 1)), r"shapes \(5,\) \(4,\)"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_POSITIONS)
+def test_bad_positions(name):
+    build, message = BAD_POSITIONS[name]
+    n = TensorType("int64", ())()
+    function = phintys.function([n], build(n))
+    with pytest.raises(ValueError, match=message):
+        function(0)
 
 
 def test_coordinates_out_of_range():
@@ -82,7 +193,7 @@ def test_coordinates_out_of_range():
     for mode in ("wrap", "clip"):
         got = phintys.function([x, y], ravel_multi_index((x, y), (3, 4), mode))(rows, columns)
         check_equal(got, numpy.ravel_multi_index((rows, columns), (3, 4), mode))
-    with pytest.raises(ValueError, match="invalid entry"):
+    with pytest.raises(ValueError, match="invalid entry in coordinates array: 5, dimension 0 has length 3"):
         phintys.function([x, y], ravel_multi_index((x, y), (3, 4)))(rows, columns)
 
 

@@ -305,3 +305,28 @@ def test_what_an_assertion_hands_on_is_a_view():
     numpy.testing.assert_allclose(f(A, A), A[::-2] * A[:2])
     scalar = T.dscalar("scalar")
     assert function([scalar], assert_(T.exp(scalar), scalar > 0) * 2)(1.0) == pytest.approx(2 * numpy.e)
+
+
+# ---- ops that say in which inputs they are linear -------------------------------------------------------------------
+class Mixture(Op):
+    """x * k + y * k, and x * k: linear in x and y together."""
+
+    __props__ = ()
+    linear_in = (0, 2)
+
+    def make_node(self, x, k, y):
+        return Apply(self, [x, k, y], [x.type(), x.type()])
+
+    def perform(self, node, inputs, output_storage):
+        x, k, y = inputs
+        output_storage[0][0], output_storage[1][0] = x * k + y * k, x * k
+
+
+def test_the_direction_of_a_linear_op_is_the_op_itself():
+    x, k, y, u, v = T.dvectors("x", "k", "y", "u", "v")
+    both, first = Mixture()(x, k, y)
+    at = {x: [1.0, 2.0], k: [3.0, 4.0], y: [5.0, 6.0], u: [0.5, 1.0], v: [2.0, 0.0]}
+    f = function([x, k, y, u, v], Rop([both, first], [x, y], [u, v]), on_unused_input="ignore")
+    found = f(*[at[variable] for variable in (x, k, y, u, v)])
+    numpy.testing.assert_allclose(found, [[7.5, 4.0], [1.5, 4.0]])
+    assert Mixture().R_op([x, k, y], [None, u, None]) == [None, None]

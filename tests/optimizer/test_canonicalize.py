@@ -77,6 +77,7 @@ CASES = {
     "switch(k, x, x)": ([k, x], switch(k, x, x), []),
     "transposed twice": ([m], m.T.T, []),
     "dimshuffles join": ([m], m.dimshuffle(1, 0, "x").dimshuffle(1, 0), []),
+    "a copy": ([x], scalar.identity(x), []),
     "fill of the same type": ([x, y], second(x, y), []),
     "fill disappears in elementwise": ([x, s], second(x, s) * x, ["DimShuffle", "mul"]),
     "fill sinks": ([x, s], exp(second(x, s)), ["DimShuffle", "exp", "second"]),

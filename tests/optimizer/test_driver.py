@@ -74,6 +74,15 @@ def test_a_replacement_with_fewer_dimensions_is_filled():
     numpy.testing.assert_array_equal(value, numpy.broadcast_to(numpy.arange(4.0), (3, 4)))
 
 
+def test_a_replacement_that_knows_more_is_not_filled():
+    """What replaces a node that is not elementwise has its shape: the inputs, here of two rows, say nothing about it."""
+    whole = alloc(x[0], 2, 3)
+    part = whole[sub(whole.shape[0], 1):]
+    fgraph = optimized([x], [part, part.shape[0]], FAST_RUN)
+    value, length = evaluate(fgraph, [numpy.ones(2)])
+    assert value.shape == (1, 3) and length == 1
+
+
 # ---- the worklist ----------------------------------------------------------------------------------------------------
 def chain(length):
     value = x

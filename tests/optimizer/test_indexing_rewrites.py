@@ -143,7 +143,7 @@ def test_long_chains():
     for _ in range(2000):
         part = part[1:]
     function = phintys.function([x], part)
-    assert operations(function.maker.fgraph) == ["Subtensor"]
+    assert operations(function.maker.fgraph) == ["Subtensor", "DeepCopyOp"]
     total = sum([x[place] ** 2 for place in range(300)])
     gradient = phintys.function([x], phintys.grad(total, x))
     numpy.testing.assert_allclose(gradient(numpy.arange(301.0)), [*2 * numpy.arange(300.0), 0])

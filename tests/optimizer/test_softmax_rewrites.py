@@ -167,6 +167,23 @@ def test_argmax_needs_no_softmax():
     assert "Softmax" in ops_of(compiled(T.argmax(softmax(x), axis=0)))
 
 
+@pytest.mark.parametrize("function", [T.exp, T.tanh, T.nnet.sigmoid, T.nnet.softplus])
+def test_argmax_needs_no_increasing_function(function):
+    """Several of them are passed; places are those of the true maxima, also where values round to one number."""
+    for axis in (0, 1, None):
+        place = compiled(T.argmax(T.tanh(function(T.sqr(x))), axis=axis))
+        assert ops_of(place) == ["Elemwise", "Argmax"]
+        numpy.testing.assert_array_equal(place(100 * X, B, Y), numpy.square(X).argmax(axis=axis))
+    largest, place = T.max_and_argmax(function(x), axis=1)
+    both = compiled([largest, place])(X, B, Y)
+    numpy.testing.assert_allclose(both[0], compiled(function(x))(X, B, Y).max(axis=1))
+    numpy.testing.assert_array_equal(both[1], X.argmax(axis=1))
+
+
+def test_argmax_of_logarithms_sees_nan():
+    assert compiled(T.argmax(T.log(x), axis=1))(numpy.array([[2.0, -1, 3]]), B, Y) == [1]
+
+
 @pytest.mark.parametrize("name, function", [("local_ultra_fast_sigmoid", T.nnet.ultra_fast_sigmoid),
                                             ("local_hard_sigmoid", T.nnet.hard_sigmoid)])
 def test_approximations_are_asked_for_by_name(name, function):

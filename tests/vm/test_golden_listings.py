@@ -52,12 +52,15 @@ def test_unoptimised_code_drops_each_intermediate_at_its_last_use():
         HALT""")
 
 
-def test_without_gc_nothing_is_dropped():
+def test_without_gc_large_memory_stays_with_the_frame():
     assert listing([x, y], T.exp(T.exp(x) * y), mode="FAST_COMPILE", allow_gc=False) == code("""
         KERNEL  C2 := Elemwise{exp,no_inplace}(C0)
         KERNEL  C3 := Elemwise{mul}[(0, 0)](C2, C1)
+        DROP    C2
         KERNEL  C4 := Elemwise{exp}[(0, 0)](C3)
+        DROP    C3
         RESULT  C4
+        DROP    C4
         HALT""")
 
 

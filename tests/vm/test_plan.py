@@ -9,7 +9,6 @@ import pytest
 import phintys
 import phintys.tensor as T
 from phintys.ifelse import ifelse
-from phintys.vm.colours import colour_of_values, colours_of
 from phintys.vm.opcodes import OPCODES
 from phintys.vm.packing import Value, aligned, lay_out, lower_bound
 from phintys.vm.plan import REMEMBERED, Planner, planned, values_of
@@ -68,42 +67,6 @@ def test_small_layouts_are_the_best(values, best):
 def test_a_long_chain_is_laid_out_at_once():
     values = [Value(64 + number % 7 * 64, number, number + 1) for number in range(30000)]
     assert lay_out(values)[1] <= 2 * lower_bound(values)
-
-
-# ---- colours ---------------------------------------------------------------------------------------------------------
-TWO_BRANCHES = [[1, 4], [2], [3], [6], [5], [6], []]        # 0 → 1 → 2 → 3 → 6 and 0 → 4 → 5 → 6
-
-
-@pytest.mark.parametrize("count, expected", [
-    (0, [None] * 7), (1, [0, 0, 0, 0, None, None, 0]), (2, [0, 0, 0, 0, 1, 1, 0]), (9, [0, 0, 0, 0, 1, 1, 0])])
-def test_colours_follow_the_longest_paths(count, expected):
-    assert colours_of(TWO_BRANCHES, count) == expected
-
-
-def test_operations_of_one_colour_wait_for_each_other():
-    chance = random.Random(1)
-    followers = [sorted({chance.randrange(number + 1, 60) for _ in range(chance.randrange(3))} if number < 59 else ())
-                 for number in range(60)]
-    reached = [set() for _ in followers]
-    for number in reversed(range(60)):
-        for follower in followers[number]:
-            reached[number] |= {follower} | reached[follower]
-    colours = colours_of(followers, 4)
-    for one, other in itertools.combinations(range(60), 2):
-        if colours[one] is not None and colours[one] == colours[other]:
-            assert other in reached[one]
-
-
-def test_memory_is_shared_inside_a_colour_only():
-    touched = [[0, 1], [1, 2], [2, 3], [4, 5], [3, 6], [5, 6]]
-    values = [Value(100, operations[0], operations[-1]) for operations in touched]
-    colours = colour_of_values(touched, colours_of(TWO_BRANCHES, 2))
-    assert colours == [0, 0, 0, 1, 0, None]
-    offsets, total = lay_out(values, colours)
-    for one, other in itertools.combinations(range(6), 2):
-        if None in (colours[one], colours[other]) or colours[one] != colours[other]:
-            assert offsets[one] + 100 <= offsets[other] or offsets[other] + 100 <= offsets[one]
-    assert offsets[0] == offsets[2] and total == 4 * 128
 
 
 # ---- programs --------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from test_golden_listings import code, listing
 
 import phintys
 import phintys.tensor as T
+from phintys.ifelse import ifelse
 from phintys.vm.pool import pool_statistics
 
 a, b, c = T.matrices("a", "b", "c")
@@ -102,3 +103,16 @@ def test_large_groups_are_cut():
     assert function.explain().count("TOGETHER") >= 2
     for number, result in enumerate(function(*VALUES[:2]), 2):
         np.testing.assert_allclose(result, number * VALUES[0].dot(VALUES[1]))
+
+
+@pytest.mark.parametrize("c", [0, 1])
+def test_what_a_branch_has_chosen_is_not_overwritten_beside_its_reader(c):
+    condition, m = T.iscalar("c"), T.matrix("m")
+    v = T.dot(m, m)
+    chosen = ifelse(condition, v, T.exp(m))
+    with phintys.change_flags(workers=2):
+        function = phintys.function([condition, m], [T.dot(chosen, m), T.set_subtensor(v[1:3], m[:2])])
+    value = np.arange(16.0).reshape(4, 4) / 16
+    first, second = function(c, value)
+    np.testing.assert_allclose(first, (value.dot(value) if c else np.exp(value)).dot(value))
+    np.testing.assert_array_equal(second[1:3], value[:2])

@@ -290,3 +290,56 @@ def test_broken_branches_are_refused(damage):
     damage(program, instructions)
     with pytest.raises(ProgramError, match=BROKEN_BRANCHES[damage]):
         verify(rebuilt(program, instructions))
+
+
+# ---- blocks that need each other -------------------------------------------------------------------------------------
+def blocks_in_blocks():
+    """(a program where three arms need a block that needs another, which reads a value from outside; its cell)"""
+    x, c, d, e = T.vector("x"), *T.iscalars("c", "d", "e")
+    outside = T.exp(x)
+    inner = T.dot(outside, x) * x
+    outer = T.tanh(inner) * x
+    with phintys.change_flags(workers=1):
+        program = phintys.function([c, d, e, x], [outside.sum(), *[
+            ifelse(condition, value, x[number]) for number, (condition, value) in enumerate(
+                [(c, outer.max()), (d, outer.sum()), (e, inner.min())])]], mode="FAST_COMPILE").program
+    owners = {layout.variable.owner: number for number, layout in enumerate(program.cells)}
+    return program, next(number for node, number in owners.items() if node is not None and "exp" in str(node.op))
+
+
+def needs(instructions):
+    return [at for at, instruction in enumerate(instructions) if instruction.op == NUMBER["NEED"]]
+
+
+def in_place_of(instructions, at, program, cell):
+    """The program with a DROP of the cell instead of an instruction."""
+    changed = list(instructions)
+    changed[at] = changed[at]._replace(op=NUMBER["DROP"], flags=0, n=0, a=0, b=len(program.pool), c=1)
+    return rebuilt(program, changed, [*program.pool, cell])
+
+
+def test_what_an_inner_block_reads_must_be_there_wherever_the_outer_one_is_entered():
+    program, cell = blocks_in_blocks()
+    verify(program)
+    instructions = program.instructions()
+    halt, entered = position(program, "HALT"), needs(instructions)
+    first, *later = [at for at in entered if at < halt]
+    assert len(later) == 2 and later[-1] < halt < entered[-1]
+    for at in range(first + 1, later[-1]):              # anything that a later NEED stands behind
+        with pytest.raises(ProgramError):
+            verify(in_place_of(instructions, at, program, cell))
+    verify(in_place_of(instructions, position(program, "RESULT") - 1, program, cell))
+
+
+def test_what_a_block_fills_is_read_only_by_who_needs_it():
+    program, _ = blocks_in_blocks()
+    instructions = program.instructions()
+    for at in needs(instructions):
+        for other in needs(instructions):
+            changed = list(instructions)
+            changed[at] = changed[at]._replace(a=instructions[other].a, b=instructions[other].b)
+            if changed == instructions:
+                continue
+            with pytest.raises(ProgramError, match="reads empty cells of the blocks|reads the empty cell|no block"):
+                verify(rebuilt(program, changed))
+    assert len({instructions[at].b for at in needs(instructions)}) == 2

@@ -1,0 +1,140 @@
+"""Options of a program's own in ``config``: ``AddConfigVar("mine.depth", "How deep.", IntParam(3))``.
+
+The options of phintys are a table in ``phintys.graph.config``. What is added here is set and read like them.
+"""
+from phintys.graph.config import boolean, change_flags, config
+
+__all__ = ["AddConfigVar", "BoolParam", "ConfigParam", "EnumStr", "FloatParam", "IntParam", "StrParam", "TypedParam",
+           "change_flags", "config"]
+
+
+class ConfigParam:
+    """A kind of option.
+
+    Parameters
+    ----------
+    default : object or callable
+        The value until somebody sets one; a callable is called when the option is added.
+    filter : callable, optional
+        From what is set to the value; it raises ``ValueError`` for what cannot be one.
+    allow_override : bool
+        Whether the option can be set at all.
+    """
+
+    def __init__(self, default, filter=None, allow_override=True):
+        self.default, self.filter, self.allow_override = default, filter, allow_override
+
+    def first_value(self):
+        """The default, converted."""
+        default = self.default() if callable(self.default) else self.default
+        return default if self.filter is None else self.filter(default)
+
+    def converted(self, value):
+        """What is set, as a value."""
+        if not self.allow_override:
+            raise ValueError("this option cannot be changed")
+        return value if self.filter is None else self.filter(value)
+
+
+class EnumStr(ConfigParam):
+    """One of several words.
+
+    Parameters
+    ----------
+    default : str
+    *options : str
+        The other words.
+    convert : callable, optional
+        Applied to what is set.
+    allow_override : bool
+
+    Raises
+    ------
+    ValueError
+        If a word is no string.
+    """
+
+    def __init__(self, default, *options, convert=None, allow_override=True):
+        self.all = (default, *options)
+        strange = [word for word in self.all if not isinstance(word, str)]
+        if strange:
+            raise ValueError(f"Valid values for an EnumStr parameter should be strings, not {strange}")
+        self._convert = convert
+        super().__init__(default, self._word, allow_override)
+
+    def _word(self, value):
+        value = value if self._convert is None else self._convert(value)
+        if value not in self.all:
+            raise ValueError(f"expected one of {', '.join(map(repr, self.all))}")
+        return value
+
+
+class TypedParam(ConfigParam):
+    """A value of a Python type.
+
+    Parameters
+    ----------
+    default : object
+    mytype : callable
+        Makes the value.
+    is_valid : callable, optional
+        Whether a value is possible.
+    allow_override : bool
+    """
+
+    def __init__(self, default, mytype, is_valid=None, allow_override=True):
+        self.mytype, self.is_valid = mytype, is_valid
+        super().__init__(default, self._typed, allow_override)
+
+    def _typed(self, value):
+        value = self.mytype(value)
+        if self.is_valid is not None and not self.is_valid(value):
+            raise ValueError("the option is_valid says no")
+        return value
+
+
+def StrParam(default, is_valid=None, allow_override=True):
+    """A `TypedParam` for text."""
+    return TypedParam(default, str, is_valid, allow_override)
+
+
+def IntParam(default, is_valid=None, allow_override=True):
+    """A `TypedParam` for whole numbers."""
+    return TypedParam(default, int, is_valid, allow_override)
+
+
+def FloatParam(default, is_valid=None, allow_override=True):
+    """A `TypedParam` for numbers."""
+    return TypedParam(default, float, is_valid, allow_override)
+
+
+def BoolParam(default, is_valid=None, allow_override=True):
+    """A `TypedParam` for True and False, also as words."""
+    return TypedParam(default, boolean, is_valid, allow_override)
+
+
+def AddConfigVar(name, doc, configparam, root=config, in_c_key=True):
+    """Add an option to ``config``.
+
+    Parameters
+    ----------
+    name : str
+        Full name; a part before a dot is a section.
+    doc : str
+        What the option does.
+    configparam : ConfigParam
+    root : Config
+    in_c_key : bool
+        Accepted for Theano's sake.
+
+    Raises
+    ------
+    AttributeError
+        If there is such an option.
+    TypeError
+        If a section's name is the name of an option.
+    ValueError
+        If the default is not possible.
+    """
+    configparam.fullname, configparam.doc = name, doc
+    root.add(name, configparam.first_value(), configparam.converted, doc)

@@ -1,0 +1,352 @@
+"""Navigators: optimizers that take local optimizers through a graph.
+
+`TopoOptimizer` goes through the nodes once, `OpKeyOptimizer` to the nodes of one op, `EquilibriumOptimizer` again and
+again until nothing changes. A replacement that the graph's features refuse is taken back. Nodes that a replacement
+brings in are visited, too, unless ``ignore_newtrees``.
+"""
+from collections import deque
+
+from phintys.gof.local_optimizers import LocalOptGroup, LocalOptimizer, inside, is_tracked
+from phintys.gof.whole_optimizers import Optimizer, report_failure
+from phintys.gof.toolbox import NodeFinder, ReplaceValidate
+from phintys.graph.errors import InconsistencyError
+from phintys.graph.toposort import io_toposort
+
+
+class Updater:
+    """Feature: passes on what happens to a graph.
+
+    Parameters
+    ----------
+    importer, pruner : callable, optional
+        Called with a node that comes or goes.
+    chin : callable, optional
+        Called with ``(node, position, old, new, reason)`` when an input changes.
+    name : str, optional
+    """
+
+    def __init__(self, importer, pruner, chin, name=None):
+        self.importer, self.pruner, self.chin, self.name = importer, pruner, chin, name
+
+    def on_import(self, fgraph, node, reason):
+        if self.importer:
+            self.importer(node)
+
+    def on_prune(self, fgraph, node, reason):
+        if self.pruner:
+            self.pruner(node)
+
+    def on_change_input(self, fgraph, node, position, old, new, reason):
+        if self.chin:
+            self.chin(node, position, old, new, reason)
+
+
+class NavigatorOptimizer(Optimizer):
+    """Base of the navigators.
+
+    Parameters
+    ----------
+    local_opt : LocalOptimizer or None
+    ignore_newtrees : bool or 'auto'
+        'auto': as the local optimizer's attribute ``reentrant`` says.
+    failure_callback : callable, optional
+        ``(error, self, pairs of old and new, local optimizer, node)``, called instead of raising.
+    """
+
+    def __init__(self, local_opt, ignore_newtrees="auto", failure_callback=None):
+        self.local_opt = local_opt
+        self.ignore_newtrees = not getattr(local_opt, "reentrant", True) if ignore_newtrees == "auto" \
+            else ignore_newtrees
+        self.failure_callback = failure_callback
+
+    @staticmethod
+    def warn(exc, nav, repl_pairs, local_opt, node):
+        """A failure callback: see ``report_failure``."""
+        report_failure(exc, local_opt, node)
+
+    @staticmethod
+    def warn_inplace(exc, nav, repl_pairs, local_opt, node):
+        """A failure callback: as ``warn``, but a refused replacement is no failure."""
+        if not isinstance(exc, InconsistencyError):
+            report_failure(exc, local_opt, node)
+
+    @staticmethod
+    def warn_ignore(exc, nav, repl_pairs, local_opt, node):
+        """A failure callback that does nothing."""
+
+    def add_requirements(self, fgraph):
+        fgraph.attach_feature(ReplaceValidate())
+        for part in self.parts():
+            part.add_requirements(fgraph)
+
+    def parts(self):
+        return [] if self.local_opt is None else [self.local_opt]
+
+    def attach_updater(self, fgraph, importer, pruner, chin=None, name=None):
+        """Attach an `Updater`, and answer it; None when there is nothing to pass on."""
+        importer = None if self.ignore_newtrees else importer
+        if importer is None and pruner is None and chin is None:
+            return None
+        updater = Updater(importer, pruner, chin, name)
+        fgraph.attach_feature(updater)
+        return updater
+
+    def detach_updater(self, fgraph, updater):
+        """Undo ``attach_updater``."""
+        if updater is not None:
+            fgraph.remove_feature(updater)
+
+    def process_node(self, fgraph, node, lopt=None):
+        """Let a local optimizer look at a node, if it tracks such nodes, and replace what it wants replaced.
+
+        Returns
+        -------
+        bool
+            Whether something was replaced.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it answers something else than a replacement for each output.
+        """
+        lopt = lopt or self.local_opt
+        if not is_tracked(lopt, node):
+            return False
+        try:
+            with inside(fgraph, node):
+                found = lopt.transform(node)
+        except Exception as error:
+            return self._failed(error, [(old, None) for old in node.outputs], lopt, node)
+        if found is False or found is None:
+            return False
+        pairs, removed = _pairs(fgraph, node, found, lopt)
+        if not pairs:
+            return False
+        try:
+            fgraph.replace_all_validate_remove(pairs, remove=removed, reason=lopt)
+        except Exception as error:
+            return self._failed(error, pairs, lopt, node)
+        return True
+
+    def _failed(self, error, pairs, lopt, node):
+        if self.failure_callback is None:
+            raise error
+        self.failure_callback(error, self, pairs, lopt, node)
+        return False
+
+    def _visit_all(self, fgraph, queue, take, visit, wants=lambda node: True, follow_changes=False):
+        """Visit the nodes in ``queue``, and those that come in meanwhile."""
+        current = None
+
+        def come(node):
+            if node is not current and wants(node):
+                queue.append(node)
+
+        def changed(node, position, old, new, reason):
+            if not isinstance(node, str):
+                come(node)
+
+        updater = self.attach_updater(fgraph, come, None, chin=changed if follow_changes else None, name=self.name)
+        try:
+            while queue:
+                current = take()
+                if current in fgraph.apply_nodes:
+                    visit(current)
+        finally:
+            self.detach_updater(fgraph, updater)
+
+
+def _pairs(fgraph, node, found, lopt):
+    """Pairs of old and new variables, and what must be gone afterwards."""
+    removed, replaced = (), node.outputs
+    if isinstance(found, dict):
+        found = dict(found)
+        removed = found.pop("remove", ())
+        replaced, found = list(found), list(found.values())
+    elif not isinstance(found, (tuple, list)):
+        raise TypeError(f"Optimizer {lopt} gave wrong type of replacement. Expected list or tuple. Got {found}")
+    if len(replaced) != len(found):
+        raise ValueError(f"Optimizer {lopt} gave wrong number of replacements: {len(found)}, not {len(replaced)}")
+    for old, new in zip(replaced, found):
+        if new is None and fgraph.clients.get(old):
+            raise ValueError(f"A local optimizer tried to remove a Variable that is used: {lopt}, {old}")
+    return [(old, new) for old, new in zip(replaced, found) if new is not None and new is not old], removed
+
+
+class TopoOptimizer(NavigatorOptimizer):
+    """Takes a local optimizer to each node, inputs first or outputs first.
+
+    Parameters
+    ----------
+    local_opt : LocalOptimizer
+    order : {'in_to_out', 'out_to_in'}
+    ignore_newtrees, failure_callback
+        As for `NavigatorOptimizer`.
+    """
+
+    def __init__(self, local_opt, order="in_to_out", ignore_newtrees=False, failure_callback=None):
+        if order not in ("in_to_out", "out_to_in"):
+            raise ValueError(f"order must be 'out_to_in' or 'in_to_out', not {order!r}")
+        self.order = order
+        super().__init__(local_opt, ignore_newtrees, failure_callback)
+
+    def apply(self, fgraph, start_from=None):
+        queue = deque(io_toposort(fgraph.inputs, fgraph.outputs if start_from is None else start_from))
+        take = queue.pop if self.order == "out_to_in" else queue.popleft
+        self._visit_all(fgraph, queue, take, lambda node: self.process_node(fgraph, node))
+
+    def __str__(self):
+        return getattr(self, "__name__", "<TopoOptimizer instance>")
+
+
+def out2in(*local_opts, name=None, **options):
+    """A `TopoOptimizer` of some local optimizers, outputs first."""
+    return _named_topological(local_opts, "out_to_in", name, options)
+
+
+def in2out(*local_opts, name=None, **options):
+    """A `TopoOptimizer` of some local optimizers, inputs first."""
+    return _named_topological(local_opts, "in_to_out", name, options)
+
+
+def _named_topological(local_opts, order, name, options):
+    only, = local_opts if len(local_opts) == 1 else (LocalOptGroup(*local_opts),)
+    made = TopoOptimizer(only, order=order, **{"failure_callback": TopoOptimizer.warn_inplace, **options})
+    name = name or (getattr(only, "__name__", None) if len(local_opts) == 1 else None)
+    if name:
+        made.__name__ = name
+    return made
+
+
+class OpKeyOptimizer(NavigatorOptimizer):
+    """Takes a local optimizer to the nodes of the op, or list of ops, that its ``op_key()`` names.
+
+    Raises
+    ------
+    TypeError
+        If it has no ``op_key``.
+    """
+
+    def __init__(self, local_opt, ignore_newtrees=False, failure_callback=None):
+        if not hasattr(local_opt, "op_key"):
+            raise TypeError("LocalOptimizer for OpKeyOptimizer must have an 'op_key' method.")
+        super().__init__(local_opt, ignore_newtrees, failure_callback)
+
+    def add_requirements(self, fgraph):
+        super().add_requirements(fgraph)
+        fgraph.attach_feature(NodeFinder())
+
+    def apply(self, fgraph):
+        key = self.local_opt.op_key()
+        keys = list(key) if isinstance(key, (list, tuple)) else [key]
+        queue = [node for op in keys for node in fgraph.get_nodes(op)]
+        self._visit_all(fgraph, queue, queue.pop, lambda node: self.process_node(fgraph, node),
+                        lambda node: node.op in keys)
+
+
+class EquilibriumOptimizer(NavigatorOptimizer):
+    """Applies optimizers, whole and local ones, until none of them changes the graph.
+
+    Parameters
+    ----------
+    optimizers : iterable of Optimizer and LocalOptimizer
+    failure_callback, ignore_newtrees
+        As for `NavigatorOptimizer`.
+    tracks_on_change_inputs : bool
+        Visit nodes again whose inputs changed.
+    max_use_ratio : number
+        How often each may apply, as a multiple of the number of nodes.
+    final_optimizers, cleanup_optimizers : list of Optimizer, optional
+        Applied at the end of each turn, and after each change.
+    """
+
+    def __init__(self, optimizers, failure_callback=None, ignore_newtrees=True, tracks_on_change_inputs=False,
+                 max_use_ratio=None, final_optimizers=None, cleanup_optimizers=None):
+        super().__init__(None, ignore_newtrees, failure_callback)
+        if max_use_ratio is None:
+            raise AssertionError("EquilibriumOptimizer: max_use_ratio has to be a number")
+        optimizers = list(optimizers)
+        self.local_optimizers = [part for part in optimizers if isinstance(part, LocalOptimizer)]
+        self.global_optimizers = [part for part in optimizers if not isinstance(part, LocalOptimizer)]
+        self.final_optimizers = list(final_optimizers or ())
+        self.cleanup_optimizers = list(cleanup_optimizers or ())
+        self.tracks_on_change_inputs = tracks_on_change_inputs
+        self.max_use_ratio = max_use_ratio
+
+    def get_local_optimizers(self):
+        """The local optimizers."""
+        return list(self.local_optimizers)
+
+    def parts(self):
+        return [*self.global_optimizers, *self.local_optimizers, *self.final_optimizers, *self.cleanup_optimizers]
+
+    def apply(self, fgraph, start_from=None):
+        _Equilibrium(self, fgraph, start_from).reach()
+
+
+class _Equilibrium:
+    """One application of an `EquilibriumOptimizer` to one graph."""
+
+    def __init__(self, optimizer, fgraph, start_from):
+        self.optimizer, self.fgraph = optimizer, fgraph
+        self.outputs = fgraph.outputs if start_from is None else start_from
+        self.uses = dict.fromkeys(optimizer.parts(), 0)
+        self.most = len(fgraph.apply_nodes) * optimizer.max_use_ratio
+        self.worn_out = None                # the part that applied too often
+        self.changes = 0
+
+    def on_import(self, fgraph, node, reason):
+        self.changes += 1
+
+    def on_change_input(self, fgraph, node, position, old, new, reason):
+        self.changes += 1
+
+    def reach(self):
+        """Take turns until one changes nothing."""
+        self.fgraph.attach_feature(self)
+        try:
+            while self._turn() and self.worn_out is None:
+                pass
+        finally:
+            self.fgraph.remove_feature(self)
+        if self.worn_out is not None:
+            named = getattr(self.worn_out, "name", None) or getattr(self.worn_out, "__name__", self.worn_out)
+            report_failure(RuntimeError(f"EquilibriumOptimizer max'ed out by '{named}'; the threshold is "
+                                        f"{self.optimizer.max_use_ratio} times the number of nodes."),
+                           self.optimizer, self.fgraph)
+
+    def _turn(self):
+        """Apply everything once; answers whether something changed."""
+        optimizer, fgraph = self.optimizer, self.fgraph
+        changed = self._apply(optimizer.global_optimizers)
+        queue = deque(io_toposort(fgraph.inputs, self.outputs))
+        self.most = max(self.most, len(queue) * optimizer.max_use_ratio)
+        before = sum(self.uses.values())
+        optimizer._visit_all(fgraph, queue, queue.pop, self._visit,
+                             follow_changes=optimizer.tracks_on_change_inputs)
+        changed |= sum(self.uses.values()) > before
+        changed |= self._apply(optimizer.final_optimizers)
+        return changed
+
+    def _apply(self, optimizers, clean=True):
+        changed = False
+        for part in optimizers:
+            before = self.changes
+            part.apply(self.fgraph)
+            if self.changes > before:
+                changed = True
+                self._count(part)
+        return (self._apply(self.optimizer.cleanup_optimizers, clean=False) or changed) if clean else changed
+
+    def _visit(self, node):
+        for part in self.optimizer.local_optimizers:
+            if self.worn_out is None and self.optimizer.process_node(self.fgraph, node, part):
+                self._count(part)
+                self._apply(self.optimizer.cleanup_optimizers, clean=False)
+                if node not in self.fgraph.apply_nodes:
+                    return
+
+    def _count(self, part):
+        self.uses[part] += 1
+        if self.uses[part] > self.most:
+            self.worn_out = part

@@ -1,0 +1,142 @@
+"""PatternSub: a local optimizer from two patterns, ``PatternSub((log, (exp, "x")), "x")``.
+
+A pattern is ``(op, pattern, ...)``, a string (a hole, the same expression wherever it is written), a number or a
+Constant (a constant of this value), or ``{"pattern": ..., "constraint": ...}`` with a function of the expression that
+says whether it will do. Expressions below the top may have no other readers, unless that is allowed.
+"""
+import numpy
+
+from phintys.gof.local_optimizers import LocalOptimizer
+from phintys.graph.variable import Constant
+
+
+class PatternSub(LocalOptimizer):
+    """Puts one pattern in the place of another.
+
+    Parameters
+    ----------
+    in_pattern : tuple or dict
+        What to look for; it starts with an op.
+    out_pattern : tuple, str, number or Constant
+        What to put in its place.
+    allow_multiple_clients : bool
+        Whether inner expressions of the pattern may have other readers.
+    skip_identities_fn : callable, optional
+        From an expression that does not match to an equal one to be tried, or None.
+    name : str, optional
+    tracks, get_nodes : optional
+        Other ops to be asked for, and a function from their node to the nodes to be tried.
+    values_eq_approx : callable, optional
+        Noted in the tag of what is put in.
+    pdb : bool
+        Accepted for Theano's sake.
+
+    Raises
+    ------
+    TypeError
+        If ``in_pattern`` does not start with an op.
+    """
+
+    def __init__(self, in_pattern, out_pattern, allow_multiple_clients=False, skip_identities_fn=None, name=None,
+                 pdb=False, tracks=(), get_nodes=None, values_eq_approx=None):
+        top = in_pattern["pattern"] if isinstance(in_pattern, dict) else in_pattern
+        if not isinstance(top, (list, tuple)):
+            raise TypeError("The pattern to search for must start with a specific Op instance.")
+        if tracks and get_nodes is None:
+            raise AssertionError("PatternSub: tracks need get_nodes")
+        self.op = top[0]
+        self.in_pattern, self.out_pattern = in_pattern, out_pattern
+        self.allow_multiple_clients = allow_multiple_clients
+        self.skip_identities_fn = skip_identities_fn
+        self.values_eq_approx = values_eq_approx
+        self._tracks, self.get_nodes = tracks, get_nodes
+        if name:
+            self.__name__ = name
+
+    def op_key(self):
+        """The op it starts with."""
+        return self.op
+
+    def tracks(self):
+        return self._tracks or [self.op]
+
+    def transform(self, node):
+        if self.get_nodes is None:
+            return self._transformed(node, node)
+        for candidate in self.get_nodes(node):
+            found = False if isinstance(candidate, str) else self._transformed(candidate, node)
+            if found:
+                return dict(zip(candidate.outputs, found))
+        return False
+
+    def _transformed(self, node, seen):
+        if node.op != self.op:
+            return False
+        holes = {}
+        if not _Match(self, holes, getattr(seen, "fgraph", None)).fits(self.in_pattern, node.out, True):
+            return False
+        made = _built(self.out_pattern, holes)
+        if self.values_eq_approx:
+            made.tag.values_eq_approx = self.values_eq_approx
+        return [made]
+
+    def __str__(self):
+        return getattr(self, "__name__", None) or f"{_text(self.in_pattern)} -> {_text(self.out_pattern)}"
+
+    __repr__ = __str__
+
+
+class _Match:
+    """One attempt; ``holes`` fills with what stands where strings are written."""
+
+    def __init__(self, rule, holes, fgraph):
+        self.rule, self.holes, self.fgraph = rule, holes, fgraph
+
+    def fits(self, pattern, expression, may_be_shared):
+        """Whether an expression, or one equal to it, has the form of a pattern."""
+        if self._fits(pattern, expression, may_be_shared):
+            return True
+        skip = self.rule.skip_identities_fn
+        equal = skip(expression) if skip is not None else None
+        return equal is not None and self.fits(pattern, equal, may_be_shared)
+
+    def _fits(self, pattern, expression, may_be_shared):
+        if isinstance(pattern, dict):
+            if "pattern" not in pattern:
+                raise KeyError(f"Malformed pattern: {pattern} (expected key 'pattern')")
+            allowed = pattern.get("constraint", lambda found: True)(expression)
+            return bool(allowed) and self.fits(pattern["pattern"], expression,
+                                               pattern.get("allow_multiple_clients", may_be_shared))
+        if isinstance(pattern, str):
+            return self.holes.setdefault(pattern, expression) is expression
+        if isinstance(pattern, (list, tuple)):
+            return self._fits_call(pattern, expression, may_be_shared)
+        if not isinstance(expression, Constant):
+            return False
+        if isinstance(pattern, Constant):
+            return pattern.equals(expression)
+        return bool(numpy.all(numpy.equal(expression.data, pattern)))
+
+    def _fits_call(self, pattern, expression, may_be_shared):
+        node = expression.owner
+        if node is None or node.op != pattern[0] or len(node.inputs) != len(pattern) - 1:
+            return False
+        if not may_be_shared and self.fgraph is not None and len(self.fgraph.clients.get(expression, ())) > 1:
+            return False
+        return all(self.fits(inner, found, self.rule.allow_multiple_clients)
+                   for inner, found in zip(pattern[1:], node.inputs))
+
+
+def _built(pattern, holes):
+    """The variable, or number, that a pattern stands for."""
+    if isinstance(pattern, (list, tuple)):
+        return pattern[0](*[_built(inner, holes) for inner in pattern[1:]])
+    return holes[pattern] if isinstance(pattern, str) else pattern
+
+
+def _text(pattern):
+    if isinstance(pattern, (list, tuple)):
+        return f"{pattern[0]}({', '.join([_text(inner) for inner in pattern[1:]])})"
+    if isinstance(pattern, dict):
+        return f"{_text(pattern['pattern'])} subject to {pattern.get('constraint', 'no conditions')}"
+    return str(pattern)

@@ -1,0 +1,271 @@
+"""Features that optimizers by hand attach to a FunctionGraph: what changed, who uses an op, what may not happen.
+
+Some of them give the graph methods while they are attached (``checkpoint``, ``revert``, ``get_nodes``); a graph has
+them once: attaching a second such feature does nothing.
+"""
+from functools import partial
+
+from phintys.graph.errors import AlreadyThere, InconsistencyError, ReplacementDidntRemovedError
+from phintys.graph.toposort import io_toposort
+
+
+class Feature:
+    """Base of features; see ``FunctionGraph.attach_feature`` for what is called when."""
+
+    def on_attach(self, fgraph):
+        """The feature is about to be attached."""
+
+    def on_detach(self, fgraph):
+        """The feature was removed."""
+
+    def on_import(self, fgraph, node, reason):
+        """A node came in."""
+
+    def on_prune(self, fgraph, node, reason):
+        """A node went, because nobody reads it any more."""
+
+    def on_change_input(self, fgraph, node, position, old, new, reason=None):
+        """A node, or ``"output"``, reads another variable."""
+
+    def orderings(self, fgraph):
+        """Node to nodes that must come before it."""
+        return {}
+
+
+class Bookkeeper(Feature):
+    """A feature that counts what is in the graph already as coming in, and what is left as going."""
+
+    def on_attach(self, fgraph):
+        for node in io_toposort(fgraph.inputs, fgraph.outputs):
+            self.on_import(fgraph, node, "on_attach")
+
+    def on_detach(self, fgraph):
+        for node in io_toposort(fgraph.inputs, fgraph.outputs):
+            self.on_prune(fgraph, node, "Bookkeeper.detach")
+
+
+def _give(fgraph, **methods):
+    """Give the graph methods that it does not have yet."""
+    if any([name in fgraph.__dict__ for name in methods]):
+        raise AlreadyThere(f"{', '.join(methods)}: this feature, or one in conflict with it, is attached already")
+    fgraph.__dict__.update(methods)
+
+
+def _take(fgraph, *names):
+    for name in names:
+        fgraph.__dict__.pop(name, None)
+
+
+class History(Feature):
+    """Notes changes: ``fgraph.checkpoint()`` marks a state, ``fgraph.revert(mark)`` goes back to it."""
+
+    def __init__(self):
+        self.history = {}                   # graph → [(node, position, old variable)]; None while it goes back
+
+    def on_attach(self, fgraph):
+        _give(fgraph, checkpoint=lambda: len(self.history[fgraph]), revert=partial(self.revert, fgraph))
+        self.history[fgraph] = []
+
+    def on_detach(self, fgraph):
+        _take(fgraph, "checkpoint", "revert")
+        del self.history[fgraph]
+
+    def on_change_input(self, fgraph, node, position, old, new, reason=None):
+        if self.history.get(fgraph) is not None:
+            self.history[fgraph].append((node, position, old))
+
+    def revert(self, fgraph, checkpoint):
+        """Undo all changes since the checkpoint was taken."""
+        changes, self.history[fgraph] = self.history[fgraph], None
+        try:
+            while len(changes) > checkpoint:
+                fgraph.change_input(*changes.pop(), reason="Revert")
+        finally:
+            self.history[fgraph] = changes
+
+
+class Validator(Feature):
+    """``fgraph.consistent()``: whether the graph keeps to the rules of its features; ``validate()`` raises if not."""
+
+    def on_attach(self, fgraph):
+        _give(fgraph, consistent=partial(self.consistent_, fgraph))
+
+    def on_detach(self, fgraph):
+        _take(fgraph, "consistent")
+
+    def consistent_(self, fgraph):
+        """Whether ``fgraph.validate()`` raises nothing."""
+        try:
+            fgraph.validate()
+        except Exception:
+            return False
+        return True
+
+
+class ReplaceValidate(History, Validator):
+    """`History`, `Validator`, and ``fgraph.replace_all_validate_remove``."""
+
+    def on_attach(self, fgraph):
+        _give(fgraph, replace_all_validate_remove=partial(self.replace_all_validate_remove, fgraph))
+        try:
+            History.on_attach(self, fgraph)
+            Validator.on_attach(self, fgraph)
+        except AlreadyThere:                # somebody has one of these; what this feature needs is its own
+            pass
+        self._removed, self._came_back = set(), False
+
+    def on_detach(self, fgraph):
+        _take(fgraph, "replace_all_validate_remove")
+        if fgraph in self.history:
+            History.on_detach(self, fgraph)
+        Validator.on_detach(self, fgraph)
+
+    def replace_all_validate_remove(self, fgraph, replacements, remove=(), reason=None, warn=True):
+        """``replace_all_validate``, taken back if something that should be gone is still there.
+
+        Parameters
+        ----------
+        replacements : list of (Variable, Variable)
+        remove : iterable of Apply or Variable
+        reason : object, optional
+        warn : bool
+            Warn before raising.
+
+        Raises
+        ------
+        ReplacementDidntRemovedError
+            If one of ``remove`` is still in the graph.
+        """
+        changes = _Changes()
+        fgraph.attach_feature(changes)
+        try:
+            fgraph.replace_all_validate(replacements, reason)
+        finally:
+            fgraph.remove_feature(changes)
+        self._removed.update(remove)
+        kept = [thing for thing in remove if thing in fgraph.apply_nodes or thing in fgraph.variables]
+        if kept:
+            for node, position, old in reversed(changes.made):
+                fgraph.change_input(node, position, old, reason="Revert")
+            if warn:
+                import warnings
+                warnings.warn(f"{reason} wanted to replace {[old for old, _ in replacements]}, but {kept} would stay "
+                              f"in the graph: it was not applied.", stacklevel=3)
+            raise ReplacementDidntRemovedError(f"{reason}: {kept} would stay in the graph")
+
+    def on_import(self, fgraph, node, reason):
+        if node in self._removed:
+            self._came_back = True
+
+    def validate(self, fgraph):
+        """Refuse that a removed node comes back."""
+        if self._came_back:
+            self._came_back = False
+            raise InconsistencyError("Trying to reintroduce a removed node")
+
+    def __getstate__(self):
+        return {**self.__dict__, "history": {}}
+
+
+class _Changes(Feature):
+    """What one transaction changed."""
+
+    def __init__(self):
+        self.made = []
+
+    def on_change_input(self, fgraph, node, position, old, new, reason=None):
+        self.made.append((node, position, old))
+
+
+class NodeFinder(Bookkeeper):
+    """``fgraph.get_nodes(op)``: the nodes of an op."""
+
+    def __init__(self):
+        self.fgraph = None
+        self.nodes_of = {}
+
+    def on_attach(self, fgraph):
+        if self.fgraph is not None:
+            raise ValueError("A NodeFinder instance can only serve one FunctionGraph.")
+        _give(fgraph, get_nodes=partial(self.query, fgraph))
+        self.fgraph = fgraph
+        super().on_attach(fgraph)
+
+    def on_detach(self, fgraph):
+        if self.fgraph is not fgraph:
+            raise ValueError("This NodeFinder instance was not attached to the provided fgraph.")
+        self.fgraph = None
+        _take(fgraph, "get_nodes")
+        super().on_detach(fgraph)
+
+    def on_import(self, fgraph, node, reason):
+        self.nodes_of.setdefault(node.op, {})[node] = None
+
+    def on_prune(self, fgraph, node, reason):
+        nodes = self.nodes_of[node.op]
+        del nodes[node]
+        if not nodes:
+            del self.nodes_of[node.op]
+
+    def query(self, fgraph, op):
+        """The nodes of an op, in the order in which they came."""
+        return list(self.nodes_of.get(op, ()))
+
+
+class PrintListener(Feature):
+    """Prints what happens to a graph, while ``active``."""
+
+    def __init__(self, active=True):
+        self.active = active
+
+    def _say(self, *words):
+        if self.active:
+            print(*words)
+
+    def on_attach(self, fgraph):
+        self._say("-- attaching to: ", fgraph)
+
+    def on_detach(self, fgraph):
+        self._say("-- detaching from: ", fgraph)
+
+    def on_import(self, fgraph, node, reason):
+        self._say(f"-- importing: {node}, reason: {reason}")
+
+    def on_prune(self, fgraph, node, reason):
+        self._say(f"-- pruning: {node}, reason: {reason}")
+
+    def on_change_input(self, fgraph, node, position, old, new, reason=None):
+        self._say(f"-- changing ({node}.inputs[{position}]) from {old} to {new}")
+
+
+class PreserveVariableAttributes(Feature):
+    """Lets what replaces a variable have its name, and its mark for NanGuardMode, unless it has one."""
+
+    def on_change_input(self, fgraph, node, position, old, new, reason=None):
+        if old.name is not None and new.name is None:
+            new.name = old.name
+        if getattr(old.tag, "nan_guard_mode_check", False) and not getattr(new.tag, "nan_guard_mode_check", False):
+            new.tag.nan_guard_mode_check = old.tag.nan_guard_mode_check
+
+
+PreserveNames = PreserveVariableAttributes
+
+
+class NoOutputFromInplace(Feature):
+    """Refuses that an output of the graph is computed in another variable's memory.
+
+    Parameters
+    ----------
+    first_output_idx, last_output_idx : int, optional
+        Which outputs: as in a slice.
+    """
+
+    def __init__(self, first_output_idx=0, last_output_idx=None):
+        self.first_idx, self.last_idx = first_output_idx, last_output_idx
+
+    def validate(self, fgraph):
+        """Raise InconsistencyError if an output is."""
+        for output in fgraph.outputs[self.first_idx:self.last_idx]:
+            if output.owner is not None and output.index in output.owner.op.destroy_map:
+                raise InconsistencyError(f"The output {output} is computed by {output.owner.op} in the memory of "
+                                         f"another variable, which a feature of this graph does not permit.")

@@ -1,0 +1,126 @@
+"""Theano's ``gof.utils``: small functions on sequences that its programs import from there."""
+import warnings
+from collections import Counter
+
+from phintys.graph.errors import MethodNotDefined
+from phintys.graph.properties import Properties as object2
+from phintys.graph.scratchpad import Scratchpad as scratchpad
+
+__all__ = ["MethodNotDefined", "difference", "flatten", "from_return_values", "give_variables_names",
+           "hash_from_code", "hist", "memoize", "object2", "remove", "scratchpad", "to_return_values", "toposort",
+           "uniq", "unique"]
+
+
+def flatten(a):
+    """The items of nested lists, tuples and sets, in one list; of anything else, a list of it."""
+    found, pending = [], [a]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, (tuple, list, set)):
+            pending.extend(reversed(list(item)))
+        else:
+            found.append(item)
+    return found
+
+
+def uniq(seq):
+    """The items of a sequence, each where it comes first."""
+    try:
+        return list(dict.fromkeys(seq))
+    except TypeError:                               # items without hash
+        return [item for position, item in enumerate(seq) if item not in seq[:position]]
+
+
+def unique(x):
+    """Whether no item comes twice."""
+    return len(set(x)) == len(x)
+
+
+def hist(coll):
+    """Item to how often it comes."""
+    return dict(Counter(coll))
+
+
+def difference(seq1, seq2):
+    """The items of ``seq1`` that are not in ``seq2``, in order."""
+    try:
+        known = set(seq2)
+        return [item for item in seq1 if item not in known]
+    except TypeError:
+        return [item for item in seq1 if item not in seq2]
+
+
+def remove(predicate, coll):
+    """The items for which the predicate is false."""
+    return [item for item in coll if not predicate(item)]
+
+
+def to_return_values(values):
+    """The only value of a list of one, else the list."""
+    return values[0] if len(values) == 1 else values
+
+
+def from_return_values(values):
+    """A list or tuple as it is, anything else in a list."""
+    return values if isinstance(values, (list, tuple)) else [values]
+
+
+def toposort(prereqs_d):
+    """The keys of a dict from items to the sets of items before them, in such an order.
+
+    Raises
+    ------
+    ValueError
+        If there is a cycle, or an item is no key.
+    """
+    waiting = {item: len(set(earlier)) for item, earlier in prereqs_d.items()}
+    readers = {}
+    for item, earlier in prereqs_d.items():
+        for other in set(earlier):
+            readers.setdefault(other, []).append(item)
+    order = [item for item, count in waiting.items() if not count]
+    for item in order:                              # grows while it is walked
+        for reader in readers.get(item, ()):
+            waiting[reader] -= 1
+            if not waiting[reader]:
+                order.append(reader)
+    if len(order) != len(prereqs_d):
+        raise ValueError("Cannot sort topologically: there might be cycles, prereqs_d does not have a key for each "
+                         "element or some orderings contain invalid elements.")
+    return order
+
+
+def memoize(f):
+    """A function that computes each result once; arguments must have a hash."""
+    results = {}
+
+    def remembered(*arguments, **options):
+        key = (arguments, tuple(sorted(options.items())))
+        if key not in results:
+            results[key] = f(*arguments, **options)
+        return results[key]
+    return remembered
+
+
+def give_variables_names(variables):
+    """Name variables without a name, or with one that others have, ``name_number``; answer them.
+
+    Raises
+    ------
+    ValueError
+        If some still have the same name.
+    """
+    warnings.warn("give_variables_names() is deprecated: use a variable's auto_name", DeprecationWarning, stacklevel=2)
+    counts = Counter([variable.name for variable in variables])
+    unnamed = [variable for variable in variables if not variable.name or counts[variable.name] > 1]
+    for number, variable in enumerate(unnamed):
+        variable.name = f"{variable.name or ''}_{number}"
+    if not unique([str(variable) for variable in variables]):
+        raise ValueError("Not all variables have unique names. Maybe you've named some of the variables identically")
+    return variables
+
+
+def hash_from_code(msg):
+    """A module name made of the SHA256 of a text or bytes."""
+    import hashlib
+    return "m" + hashlib.sha256(msg.encode() if isinstance(msg, str) else msg).hexdigest()

@@ -1,0 +1,34 @@
+"""``Raise``: an op whose result cannot be computed. It stands for a value that nobody should ask for."""
+from phintys.graph.apply import Apply
+from phintys.graph.op import Op
+
+__all__ = ["Raise"]
+
+
+class Raise(Op):
+    """A variable of the input's type; running the node raises.
+
+    Parameters
+    ----------
+    msg : str
+        The argument of the exception.
+    exc : type
+        The exception.
+    """
+
+    __props__ = ("msg", "exc")
+
+    def __init__(self, msg="", exc=NotImplementedError):
+        self.msg, self.exc = msg, exc
+
+    def make_node(self, x):
+        return Apply(self, [x], [x.type()])
+
+    def perform(self, node, inputs, output_storage):
+        raise self.exc(self.msg)
+
+    def do_constant_folding(self, node):
+        return False
+
+    def __str__(self):
+        return f"Raise{{{self.exc}({self.msg})}}"

@@ -1,0 +1,55 @@
+"""Theano's name ``tensor.utils``: the shapes of a graph's variables as numbers, and hashes of arrays."""
+import hashlib
+
+import numpy
+
+from phintys.predicted_shapes import shapes_in_graph
+
+__all__ = ["hash_from_ndarray", "shape_of_variables"]
+
+
+def hash_from_ndarray(data):
+    """A hash of an array's elements, shape, strides and dtype.
+
+    Parameters
+    ----------
+    data : numpy.ndarray
+
+    Returns
+    -------
+    str
+        Of 64 hexadecimal digits.
+    """
+    digest = hashlib.sha256(repr((data.shape, data.strides, data.dtype.str)).encode())
+    digest.update(numpy.ascontiguousarray(data))
+    return digest.hexdigest()
+
+
+def shape_of_variables(fgraph, input_shapes):
+    """The shapes that the variables of a graph have when its inputs have these.
+
+    Parameters
+    ----------
+    fgraph : FunctionGraph
+        Made with ``clone=False``, if its variables are to be those of the user.
+    input_shapes : dict
+        Input of the graph → its shape.
+
+    Returns
+    -------
+    dict
+        Variable → its shape; None where that depends on values.
+
+    Raises
+    ------
+    ValueError
+        If a key is no input of the graph, or the shape of an input is missing.
+    """
+    strange = [variable for variable in input_shapes if variable not in fgraph.inputs]
+    if strange:
+        raise ValueError(f"input_shapes keys aren't in fgraph.inputs: {strange}. Is the graph a copy? "
+                         "FunctionGraph(..., clone=False) takes the variables as they are")
+    missing = [variable for variable in fgraph.inputs if variable not in input_shapes]
+    if missing:
+        raise ValueError(f"input_shapes lacks the inputs {missing}")
+    return shapes_in_graph(fgraph, input_shapes)

@@ -1,0 +1,38 @@
+"""Ops that compute by ``make_thunk``: a function without arguments that reads and fills storage, as in Theano.
+
+``make_thunk(node, storage_map, compute_map, no_recycling, impl)`` is called once for a node and again when two threads
+compute it at the same time; the thunk is kept with its storage and called for every computation. All inputs are
+computed before it runs: a thunk that is ``lazy`` may look at ``compute_map``, and finds everything there.
+"""
+from weakref import WeakKeyDictionary
+
+_idle = WeakKeyDictionary()             # node → [(thunk, storage_map)] that nobody is running
+
+
+def perform_by_thunk(op, node, inputs, output_storage):
+    """Compute a node on values by the thunk that its op makes.
+
+    Raises
+    ------
+    RuntimeError
+        If the thunk asks for inputs that it has.
+    """
+    idle = _idle.setdefault(node, [])
+    thunk, storage_map = idle.pop() if idle else _made(op, node)
+    for variable, value in zip(node.inputs, inputs):
+        storage_map[variable][0] = value
+    missing = thunk()
+    if missing:
+        raise RuntimeError(f"The thunk of {op} asks for inputs {missing}, which are computed.")
+    for variable, storage in zip(node.outputs, output_storage):
+        storage[0] = storage_map[variable][0]
+    for kept in storage_map.values():
+        kept[0] = None
+    idle.append((thunk, storage_map))
+
+
+def _made(op, node):
+    variables = [*node.inputs, *node.outputs]
+    storage_map = {variable: [None] for variable in variables}
+    compute_map = {variable: [variable in node.inputs] for variable in variables}
+    return op.make_thunk(node, storage_map, compute_map, [], "py"), storage_map

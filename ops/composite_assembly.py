@@ -1,0 +1,71 @@
+"""Assembly: elementwise nodes put together to the flat list of steps that a `Composite` is made of.
+
+Slots are numbered only at the end, because constants come before steps but appear between them; until then they are
+named by the variables. Nodes are added in an order in which they could run. A node whose scalar op has steps itself, a
+Composite, contributes these: nothing nests.
+"""
+from phintys.graph.variable import Constant
+
+
+def is_inlined(variable):
+    """Whether a variable is a constant of one element: it stands inside the fused kernel."""
+    return isinstance(variable, Constant) and variable.data.size == 1
+
+
+class Assembly:
+    """The steps of a list of nodes, while they are put together."""
+
+    def __init__(self):
+        self.inputs = {}               # variable -> number
+        self.constants = {}            # (dtype, bytes) -> number
+        self.constant_values = []
+        self.steps = []                # (scalar op, operands), operands as ("i" | "c" | "s", number)
+        self.slots = {}                # variable -> ("i" | "c" | "s", number)
+
+    def slot(self, variable):
+        """Where the value of a variable comes from."""
+        slot = self.slots.get(variable)
+        if slot is None:
+            if is_inlined(variable):
+                slot = self.constant(variable.data.reshape(()))
+            else:
+                slot = ("i", len(self.inputs))
+                self.inputs[variable] = slot[1]
+            self.slots[variable] = slot
+        return slot
+
+    def constant(self, value):
+        """The slot of a constant."""
+        signature = (value.dtype.name, value.tobytes())
+        number = self.constants.get(signature)
+        if number is None:
+            number = self.constants[signature] = len(self.constant_values)
+            self.constant_values.append(value)
+        return ("c", number)
+
+    def step(self, scalar_op, operands):
+        """The slot of a new step's result."""
+        self.steps.append((scalar_op, operands))
+        return ("s", len(self.steps) - 1)
+
+    def add(self, node):
+        """Append the computation of an elementwise node."""
+        scalar_op = node.op.scalar_op
+        slots = [self.slot(variable) for variable in node.inputs]
+        if scalar_op.steps is None:
+            self.slots[node.outputs[0]] = self.step(scalar_op, slots)
+            return
+        slots.extend(map(self.constant, scalar_op.constants))
+        for inner, operands in scalar_op.steps:
+            slots.append(self.step(inner, [slots[operand] for operand in operands]))
+        for out, slot in zip(node.outputs, scalar_op.output_slots):
+            self.slots[out] = slots[slot]
+
+    def finish(self, outputs):
+        """What `Composite.of_steps` takes, to compute ``outputs`` from ``inputs``."""
+        offset = {"i": 0, "c": len(self.inputs), "s": len(self.inputs) + len(self.constant_values)}
+        steps = [(scalar_op, [offset[kind] + number for kind, number in operands])
+                 for scalar_op, operands in self.steps]
+        wanted = [self.slot(variable) for variable in outputs]
+        return ([variable.type.dtype for variable in self.inputs], steps,
+                [offset[kind] + number for kind, number in wanted], self.constant_values)
