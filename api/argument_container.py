@@ -10,6 +10,7 @@ import weakref
 import numpy
 
 from phintys.vm.container import Container
+from phintys.vm.runtime_error import filtered
 
 
 class ArgumentContainer:
@@ -64,7 +65,8 @@ class ArgumentContainer:
 
     @value.setter
     def value(self, value):
-        self.storage[0] = self._filtered(value)
+        self.storage[0] = filtered(self.type, value, self.strict, self.allow_downcast,
+                                   lambda: f"the argument {self.name or self.type}")
         function = None if self._function is None else self._function()
         if function is not None:
             function.default_was_set(self)

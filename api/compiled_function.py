@@ -5,6 +5,7 @@ the machine; only functions with states the caller may set (``In`` with ``update
 pass through Python code here (``call``). Invariant: a call that fails leaves states and defaults as they were.
 """
 from phintys.argument_container import ArgumentContainer
+from phintys.failed_node import at_length
 from phintys.function_copies import Recipe, remake
 from phintys.vm.callable import Callable, enable_vectorcall
 from phintys.vm.runtime_error import bad_argument
@@ -66,8 +67,8 @@ class Function(Callable):
         Parameters
         ----------
         shapes : sequence or dict, optional
-            For each argument, in order or by name, its shape, or its value where sizes depend on it. None: the shapes
-            of the last call.
+            For each argument, in order or by name or variable, its shape (a tuple), or its value where sizes depend on
+            it. None: the shapes of the last call.
 
         Returns
         -------
@@ -84,6 +85,10 @@ class Function(Callable):
         return report_of(self, shapes)
 
     # ---- calls -------------------------------------------------------------------------------------------------------
+    def at_length(self, node):
+        """More lines for the error of a node that failed; see `failed_node`."""
+        return at_length(node)
+
     def call(self, positional, named):
         """A call that is not plain: ``f(*positional, **named)`` where there are states, or defaults that were set."""
         try:

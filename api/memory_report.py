@@ -48,13 +48,15 @@ def _arranged(function, shapes):
     """What is given for each argument: a shape as a tuple, or an array of the argument's type."""
     names, types = function.argument_names, function.argument_types
     if isinstance(shapes, dict):
+        shapes = {getattr(key, "name", key): given for key, given in shapes.items()}
         unknown = [name for name in shapes if name not in names]
         missing = [name for name in names if name not in shapes]
         if unknown or missing:
             raise ValueError(f"shapes: there are the arguments {names}; unknown {unknown}, missing {missing}")
         shapes = [shapes[name] for name in names]
     if len(shapes) != len(types):
-        raise ValueError(f"shapes: {len(types)} arguments, {len(shapes)} were given")
+        raise ValueError(f"shapes: {len(types)} arguments, {len(shapes)} were given; expected a list with one shape "
+                         f"for each of {names}, got {shapes!r}")
     return [_checked(given, type_, name) for given, type_, name in zip(shapes, types, names)]
 
 
@@ -63,7 +65,11 @@ def _checked(given, type_, name):
     if type_.layout is None:
         return given
     if not isinstance(given, tuple):
-        return type_.filter(given, strict=False, allow_downcast=True)
+        try:
+            return type_.filter(given, strict=False, allow_downcast=True)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"shapes: {given!r} is neither a shape (a tuple) nor a value of the argument {name}: "
+                             f"{error}") from error
     fits = len(given) == type_.ndim and all([
         length >= 0 and (static is None or length == static) for length, static in zip(given, type_.shape)])
     if not fits:
@@ -265,7 +271,7 @@ def kept_by_frame(pieces):
 def _one_call(pieces, free, owned):
     """(bytes of the frame's blocks, the same with results at the peak, bytes of the results)."""
     peak = handed_over = 0
-    blocks, taken = {}, []                          # piece → the size of its block; replaced values come back at the end
+    blocks, taken = {}, []                  # piece → the size of its block; replaced values come back at the end
     ending = sorted([piece for piece in pieces if piece.use in ("temporary", "other")], key=lambda piece: piece.last)
     ended = 0
     for piece in sorted(pieces, key=lambda piece: piece.first):

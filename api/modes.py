@@ -10,9 +10,9 @@ from importlib import import_module
 from phintys.gof.link import CLinker, Linker, OpWiseCLinker, PerformLinker, VM_Linker
 from phintys.graph.config import config
 from phintys.optimizer.database import Query
-from phintys.rewrite_database import (  # noqa: F401  Theano has them here
-    OPT_FAST_COMPILE, OPT_FAST_RUN, OPT_FAST_RUN_STABLE, OPT_MERGE, OPT_NONE, OPT_O2, OPT_O3, OPT_STABILIZE, OPT_UNSAFE,
-    optdb)
+from phintys.rewrite_database import optdb  # noqa: F401  Theano has it here
+from phintys.rewrite_database import (
+    OPT_FAST_COMPILE, OPT_FAST_RUN, OPT_FAST_RUN_STABLE, OPT_MERGE, OPT_NONE, OPT_O2, OPT_O3, OPT_STABILIZE, OPT_UNSAFE)
 from phintys.vm.linker import link
 
 # Theano's name of a linker → whether functions drop intermediate results; None: as config.allow_gc says.
@@ -24,18 +24,10 @@ LINKER_CLASSES = {"py": PerformLinker, "c": CLinker, "c|py": OpWiseCLinker, "c|p
 
 # Name of an optimizer → which rewrites it asks for.
 OPTIMIZERS = {
-    None: Query(),
-    "None": Query(),
-    "merge": Query(["merge"]),
-    "o1": Query(["fast_compile"]),
-    "o2": Query(["fast_compile", "fusion"]),
-    "o3": Query(["fast_run"], exclude=["inplace"]),
-    "o4": Query(["fast_run"]),
-    "unsafe": Query(["fast_run", "unsafe"], exclude=["inplace"]),
-    "fast_compile": Query(["fast_compile"]),
-    "fast_run": Query(["fast_run"]),
-    "fast_run_stable": Query(["fast_run"], require=["stable"]),
-    "stabilize": Query(["fast_run"], exclude=["specialize"]),
+    None: OPT_NONE, "None": OPT_NONE, "merge": OPT_MERGE,
+    "o1": OPT_FAST_COMPILE, "o2": OPT_O2, "o3": OPT_O3, "o4": OPT_FAST_RUN, "unsafe": OPT_UNSAFE,
+    "fast_compile": OPT_FAST_COMPILE, "fast_run": OPT_FAST_RUN, "fast_run_stable": OPT_FAST_RUN_STABLE,
+    "stabilize": OPT_STABILIZE,
 }
 
 # Name → module and class of modes that look at every node. They are loaded, and made, when somebody names them.
@@ -190,6 +182,11 @@ predefined_modes = {"FAST_RUN": FAST_RUN, "FAST_COMPILE": FAST_COMPILE}
 predefined_linkers, predefined_optimizers = LINKERS, OPTIMIZERS
 
 
+def _refuse_taken(kind, name, table):
+    if name in table:
+        raise ValueError(f"{kind} name already taken: {name}")
+
+
 def register_linker(name, linker):
     """Let ``Mode(linker=name)`` drop or keep intermediate results as ``linker`` does.
 
@@ -198,8 +195,7 @@ def register_linker(name, linker):
     ValueError
         If the name is taken.
     """
-    if name in LINKERS:
-        raise ValueError(f"Linker name already taken: {name}")
+    _refuse_taken("Linker", name, LINKERS)
     LINKERS[name], LINKER_CLASSES[name] = linker.allow_gc, type(linker)
 
 
@@ -211,8 +207,7 @@ def register_optimizer(name, opt):
     ValueError
         If the name is taken.
     """
-    if name in OPTIMIZERS:
-        raise ValueError(f"Optimizer name already taken: {name}")
+    _refuse_taken("Optimizer", name, OPTIMIZERS)
     OPTIMIZERS[name] = opt if isinstance(opt, Query) else Query(extra=[(opt, 0)])
 
 
@@ -275,6 +270,5 @@ def register_mode(name, mode):
     ValueError
         If the name is taken.
     """
-    if name in predefined_modes:
-        raise ValueError(f"Mode name already taken: {name}")
+    _refuse_taken("Mode", name, predefined_modes)
     predefined_modes[name] = mode

@@ -60,7 +60,6 @@ FUNCTIONS = {
     "roll": ("roll", "a shift | axis"),
     "shape": ("shape", "a"),
     # joining and parts
-    "concatenate": ("concatenate", "arrays | axis"),
     "stack": ("stack", "arrays | axis"),
     "take": ("take", "a indices | axis mode"),
     "choose": ("choose", "a choices | mode"),
@@ -133,10 +132,31 @@ def hstack(tup):
     return tensor().concatenate(parts, axis=0 if parts[0].ndim == 1 else 1)
 
 
+@own("concatenate", "arrays | axis")
+def concatenate(arrays, axis=0):
+    if axis is None:
+        arrays, axis = [tensor().flatten(tensor().as_tensor_variable(part)) for part in arrays], 0
+    return tensor().concatenate(arrays, axis=axis)
+
+
 @own("append", "arr values | axis")
 def append(arr, values, axis=None):
-    parts = [tensor().as_tensor_variable(part) for part in (arr, values)]
-    return tensor().concatenate([part.flatten() for part in parts] if axis is None else parts, axis=axis or 0)
+    return concatenate([arr, values], axis)
+
+
+@own("split", "ary indices_or_sections | axis")
+def split(ary, indices_or_sections, axis=0):
+    if isinstance(indices_or_sections, int):
+        length = ary.shape[axis] // indices_or_sections
+        return tensor().split(ary, [length] * indices_or_sections, indices_or_sections, axis=axis)
+    before = (slice(None),) * (axis % ary.ndim)
+    edges = [None, *indices_or_sections, None]
+    return [ary[before + (slice(first, last),)] for first, last in zip(edges, edges[1:])]
+
+
+@own("count_nonzero", "a | axis keepdims")
+def count_nonzero(a, axis=None, keepdims=False):
+    return tensor().neq(a, 0).sum(axis=axis, keepdims=keepdims)
 
 
 @own("flip", "m | axis")
@@ -297,6 +317,7 @@ UFUNCS = {
     "logical_xor": lambda x, y: tensor().xor(_truth(x), _truth(y)),
     "logical_not": lambda x: tensor().invert(_truth(x)),
     "positive": lambda x: x,
+    "sign": lambda x: tensor().sgn(x),
     "fabs": lambda x: abs(x),
     "divmod": lambda x, y: tensor().divmod(x, y),
     "hypot": lambda x, y: tensor().sqrt(x * x + y * y),

@@ -8,6 +8,7 @@ import sys
 
 import numpy
 
+from phintys.graph.errors import made_at
 from phintys.graph.scratchpad import copy_tag
 from phintys.graph.trace import user_position
 from phintys.graph.type import generic
@@ -15,6 +16,7 @@ from phintys.graph.variable import Variable
 from phintys.ops.operators import TensorOperators
 from phintys.ops.tensor_type import TensorType
 from phintys.vm.container import Container
+from phintys.vm.runtime_error import filtered
 
 
 class SharedVariable(Variable):
@@ -96,7 +98,8 @@ class SharedVariable(Variable):
             If the value does not fit the type; the old value stays. Text is also a ``ValueError``.
         """
         container = self.container
-        value = self.type.filter(_aligned(new_value), strict=container.strict, allow_downcast=container.allow_downcast)
+        value = filtered(self.type, _aligned(new_value), container.strict, container.allow_downcast,
+                         lambda: f"the shared variable {self}{made_at(self)}")
         container.set(value, borrow=borrow)
 
     def zero(self, borrow=False):

@@ -6,13 +6,14 @@ nothing. The op is made while linking and appears in no graph of the user's.
 """
 from copy import deepcopy
 
+from phintys.failed_node import at_length
 from phintys.graph.apply import Apply
 from phintys.graph.function_graph import FunctionGraph
 from phintys.graph.lazy_regions import in_turn
 from phintys.graph.op import Op
 from phintys.graph.variable import Constant
 from phintys.vm.linker import link
-from phintys.vm.runtime_error import describe_node, with_details
+from phintys.vm.runtime_error import SHOWN_SIZE, describe_node, with_details
 
 # What remains of the arguments of `link`: the op overwrites nothing, and gives no view of anything.
 NEEDED = ("n_arguments", "containers", "updates", "n_outputs", "allow_gc", "name")
@@ -115,6 +116,7 @@ def explained(error, node, position, inputs):
     inputs : list
         Values.
     """
-    layouts = [(value.shape, value.strides) if hasattr(value, "strides") else None for value in inputs]
-    described = with_details(error, describe_node(node, position, layouts))
+    operands = [(value.shape, value.strides, value if value.size <= SHOWN_SIZE else None)
+                if hasattr(value, "strides") else None for value in inputs]
+    described = with_details(error, describe_node(node, position, operands, at_length(node)))
     return described.with_traceback(error.__traceback__)

@@ -67,10 +67,6 @@ class EmptyConstantError(NotScalarConstantError):
     """A constant has no elements, so it holds no number."""
 
 
-class OptimizationError(Exception):
-    """A rewrite failed, or rewriting does not come to an end."""
-
-
 def made_at(thing):
     """Where the user made a variable or node, as the end of a message.
 

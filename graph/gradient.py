@@ -169,6 +169,8 @@ def _presented(variable, gradient, react, return_disconnected, null_gradients):
 
 def format_as(use_list, use_tuple, outputs):
     """A list of results as a list, a tuple, or, when neither is wanted, its only element."""
+    if use_list and use_tuple:
+        raise AssertionError("Both flags cannot be simultaneously True")
     if use_list or use_tuple:
         outputs = outputs if isinstance(outputs, (list, tuple)) else [outputs]
         return list(outputs) if use_list else tuple(outputs)

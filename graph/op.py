@@ -111,6 +111,8 @@ class Op(Properties):
         Variable or list of Variable
         """
         node = self.make_node(*inputs, **options)
+        if not isinstance(node, Apply):
+            raise TypeError(f"make_node of {self} has to return an Apply node, got {node!r}")
         if node._position is None:
             node._position = user_position(2)
         if config.compute_test_value != "off":

@@ -59,15 +59,15 @@ null_type = NullType()
 disconnected_type = DisconnectedType()
 
 
-def grad_undefined(op, position, variable, comment=""):
+def grad_undefined(op, x_pos, x, comment=""):
     """The gradient of an op with respect to an input for which it is mathematically undefined.
 
     Parameters
     ----------
     op : Op
-    position : int
+    x_pos : int
         Which input.
-    variable : Variable
+    x : Variable
         That input.
     comment : str
 
@@ -76,11 +76,11 @@ def grad_undefined(op, position, variable, comment=""):
     Variable
         Of a NullType that tells why.
     """
-    return NullType(f"This variable is Null because the grad method for input {position} ({variable}) of the {op} op "
-                    f"is mathematically undefined{made_at(variable)}. {comment}")()
+    return NullType(f"This variable is Null because the grad method for input {x_pos} ({x}) of the {op} op "
+                    f"is mathematically undefined{made_at(x)}. {comment}")()
 
 
-def grad_not_implemented(op, position, variable, comment=""):
+def grad_not_implemented(op, x_pos, x, comment=""):
     """The gradient of an op with respect to an input for which nobody has written it; else as ``grad_undefined``."""
-    return NullType(f"This variable is Null because the grad method for input {position} ({variable}) of the {op} op "
-                    f"is not implemented{made_at(variable)}. {comment}")()
+    return NullType(f"This variable is Null because the grad method for input {x_pos} ({x}) of the {op} op "
+                    f"is not implemented{made_at(x)}. {comment}")()

@@ -69,7 +69,8 @@ def elu(x, alpha=1):
     TensorVariable
     """
     x = as_tensor_variable(x)
-    return switch(x > 0, x, alpha * expm1(minimum(x, 0)))      # exp of what is not chosen must not overflow either
+    # What is not chosen must not overflow, either.
+    return switch(x > 0, x, alpha * expm1(minimum(x, scalar.number(0, x))))
 
 
 def selu(x):

@@ -18,11 +18,12 @@ from numpy cimport npy_intp
 from phintys.ops.index_parts cimport Part, Range, integer_position, read_part, slice_range
 from phintys.ops.index_walk cimport Source, Walk, start_walk, walk_positions
 from phintys.ops.indexed_loops cimport (
-    phintys_add_items, phintys_add_line, phintys_get_items, phintys_get_line, phintys_offsets, phintys_set_items,
-    phintys_set_line, position_dtype, size_class)
+    AddAtLoop, phintys_add_at, phintys_add_items, phintys_add_line, phintys_get_items, phintys_get_line,
+    phintys_offsets, phintys_set_items, phintys_set_line, position_dtype, size_class)
 from phintys.ops.integers cimport shape_of
 from phintys.ops.mask_loops cimport count_true, mask_start
 from phintys.ops.positions cimport check_positions
+from phintys.ops.row_copy cimport gather_rows, scatter_rows
 from phintys.ops.strided_copy cimport CopyPlan, copy_strided
 from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, parallel
 
@@ -301,6 +302,7 @@ cdef class AdvancedSubtensorKernel(AdvancedIndexKernel):
         self.lay_out(operands, operands[0], &walk)   # cannot fail any more
         walk.items = phintys_get_items[size_class(result.itemsize)]
         walk.line = phintys_get_line[size_class(result.itemsize)]
+        walk.rows = gather_rows
         start_walk(&walk, result, result.ndim)
         if self.is_divided(result):
             parallel(context, walk_positions, &walk, walk.size, PIECE_BYTES * walk.size // bytes + 1)
@@ -327,10 +329,17 @@ cdef class AdvancedIncSubtensorKernel(AdvancedIndexKernel):
     """
     cdef int result, dtype
     cdef bint sets
+    cdef AddAtLoop add_at           # for one array of positions; or NULL
 
     def __init__(self, plan, int lead, int result, str dtype, bint sets):
+        cdef int index
         AdvancedIndexKernel.__init__(self, plan, lead)
         self.result, self.dtype, self.sets = result, TYPES.index(dtype), sets
+        self.add_at = NULL
+        if self.source_count == 1 and self.mask_count == 0 and not sets:
+            for index in range(self.count):
+                if self.entries[index].kind == ARRAY:
+                    self.add_at = phintys_add_at[self.entries[index].dtype][self.dtype]
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef Walk walk
@@ -369,6 +378,13 @@ cdef class AdvancedIncSubtensorKernel(AdvancedIndexKernel):
                 return 0
         walk.items = phintys_set_items[size_class(result.itemsize)] if self.sets else phintys_add_items[self.dtype]
         walk.line = phintys_set_line[size_class(result.itemsize)] if self.sets else phintys_add_line[self.dtype]
+        walk.rows = NULL                             # rows are added line by line
+        if self.sets:
+            walk.rows = scatter_rows
         start_walk(&walk, operands[1], rank)
-        walk_positions(&walk, 0, 0, walk.size)
+        if self.add_at != NULL and walk.arrays.count == 1 and walk.before.ndim == 0 and walk.behind.ndim == 0:
+            self.add_at(walk.base, walk.sources.step, walk.sources.length, walk.sources.data,
+                        walk.sources.strides[0], walk.partner, walk.arrays.partner[0], walk.size)
+        else:
+            walk_positions(&walk, 0, 0, walk.size)
         return 0

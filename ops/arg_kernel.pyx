@@ -138,27 +138,38 @@ cdef class ExtremumKernel(ArgKernel):
         return is_long
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
-        cdef Cell* source = operands[0]
-        cdef Cell* values = operands[1]
         cdef Cell* search[2]
-        cdef npy_intp element, flat, place, count = 1
-        cdef const char* data
-        cdef int axis
-        search[0], search[1] = source, operands[2]
+        search[0], search[1] = operands[0], operands[2]
         ArgKernel.run(self, context, search)
-        for axis in range(values.ndim):
-            count *= values.shape[axis]
-        for element in range(count):
-            data, flat, place = source.data, element, (<int64_t*>operands[2].data)[element]
-            for axis in range(source.ndim - 1, -1, -1):
-                if self.mask >> axis & 1:
-                    data += place % source.shape[axis] * source.strides[axis]
-                    place //= source.shape[axis]
-                else:
-                    data += flat % source.shape[axis] * source.strides[axis]
-                    flat //= source.shape[axis]
-            memcpy(values.data + element * values.itemsize, data, values.itemsize)
+        take_extremes(operands[0], self.mask, operands[1].data, <int64_t*>operands[2].data, cell_size(operands[2]))
         return 0
+
+
+cdef void take_extremes(const Cell* source, unsigned long long mask, char* values, const int64_t* positions,
+                        npy_intp count) noexcept nogil:
+    """The values at ``count`` positions, a line of the innermost kept axis at a time."""
+    cdef npy_intp lengths[2][MAXIMUM_RANK]           # of the kept axes, and of the searched ones
+    cdef npy_intp strides[2][MAXIMUM_RANK]
+    cdef int counts[2]
+    cdef int axis, kind
+    cdef npy_intp first = 0, number, columns = 1, step = 0
+    cdef const char* line
+    counts[0] = counts[1] = 0
+    for axis in range(source.ndim):
+        kind = mask >> axis & 1
+        if source.shape[axis] != 1:
+            counts[kind] = append(counts[kind], lengths[kind], strides[kind], source.shape[axis], source.strides[axis])
+    if counts[0]:
+        counts[0] -= 1
+        columns, step = lengths[0][counts[0]], strides[0][counts[0]]
+    while first < count:
+        line = source.data + offset(counts[0], lengths[0], strides[0], first // columns)
+        for number in range(columns):
+            memcpy(values, line + offset(counts[1], lengths[1], strides[1], positions[number]), source.itemsize)
+            values += source.itemsize
+            line += step
+        positions += columns
+        first += columns
 
 
 cdef void lay_out(Layout* layout, Cell* cell, unsigned long long mask) noexcept nogil:

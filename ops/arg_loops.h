@@ -6,6 +6,8 @@
  */
 #include <stdint.h>
 
+#include "clones.h"
+
 /* One step of a search: looks at `n` values and keeps the best so far in *best and its position in *index. `run`: the
  * values stand along the reduced dimension and the first has position `position`. `row`: value j belongs to column j,
  * and all have position `position`; position 0 starts the search. */
@@ -29,11 +31,6 @@ static inline int phintys_half_order(uint16_t half) {
 #define MORE(x, y) ((x) > (y))
 #define LESS(x, y) ((x) < (y))
 
-#if defined(__GNUC__) && defined(__x86_64__) && defined(__gnu_linux__)
-#define PHINTYS_CLONES __attribute__((target_clones("avx2", "default")))
-#else
-#define PHINTYS_CLONES
-#endif
 /* MASK: an integer type as wide as TYPE, so that comparisons stay in vectors */
 #define SEARCH(NAME, TYPE, MASK, BEFORE, NAN_TEST) \
 static void NAME##_run(const char* data, intptr_t stride, intptr_t n, int64_t position, char* best, int64_t* index) { \
@@ -47,7 +44,8 @@ static void NAME##_run(const char* data, intptr_t stride, intptr_t n, int64_t po
     } \
     *(TYPE*)best = found; *index = where; \
 } \
-PHINTYS_CLONES static void NAME##_next_row(const TYPE* x, intptr_t n, int64_t position, TYPE* found, int64_t* index) { \
+PHINTYS_AVX2_CLONES \
+static void NAME##_next_row(const TYPE* x, intptr_t n, int64_t position, TYPE* found, int64_t* index) { \
     for (intptr_t j = 0; j < n; j++) { \
         int better = (NAN_TEST(x[j]) || BEFORE(x[j], found[j])) && !(NAN_TEST(found[j])); \
         found[j] = better ? x[j] : found[j]; index[j] = better ? position : index[j]; \
@@ -77,7 +75,7 @@ SEARCH(minimum_float16, uint16_t, int16_t, HALF_LESS, HALF_IS_NAN)
 
 /* Without branches, which are hard to foretell in short lines. */
 #define LINES(NAME, TYPE, BEFORE, NAN_TEST) \
-PHINTYS_CLONES static void NAME##_lines(const char* data, intptr_t n, intptr_t next_row, intptr_t rows, \
+PHINTYS_AVX2_CLONES static void NAME##_lines(const char* data, intptr_t n, intptr_t next_row, intptr_t rows, \
                                         int64_t* positions) { \
     for (intptr_t row = 0; row < rows; row++, data += next_row) { \
         const TYPE* x = (const TYPE*)data; \

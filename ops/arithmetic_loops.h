@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "clones.h"
 #include "half_floats.h"
 
 typedef void (*phintys_loop_function)(char**, const intptr_t*, const intptr_t*, void*);
@@ -93,7 +94,7 @@ typedef struct { uint64_t half[2]; } sixteen_bytes;
 /* Without a branch for each element, also where a value is the same for all: an outcome that alternates costs 5 ns. */
 #define CHOOSE_LINE(YES, NO) for (i = 0; i < n; i++) { a = YES; b = NO; out[i] = condition[i] ? a : b; }
 #define SWITCH_LOOP(SIZE, TYPE) \
-__attribute__((target_clones("avx512f", "avx2", "default"))) \
+PHINTYS_CLONES \
 static void switch_##SIZE(char** args, const intptr_t* dims, const intptr_t* steps, void* data) { \
     intptr_t n = dims[0], i; \
     if (n && steps[0] == 1 && (steps[1] == SIZE || steps[1] == 0) && (steps[2] == SIZE || steps[2] == 0) \
@@ -166,7 +167,7 @@ static const phintys_loop_function phintys_roundings[PHINTYS_TYPES] = {
 
 /* ---- the first operand, or where it overflowed to infinity the second -------------------------------------------- */
 #define UNLESS_OVERFLOW(NAME, TYPE, IS_INFINITE) \
-__attribute__((target_clones("avx512f", "avx2", "default"))) \
+PHINTYS_CLONES \
 static void unless_overflow_##NAME(char** args, const intptr_t* dims, const intptr_t* steps, void* data) { \
     intptr_t n = dims[0], i; \
     if (steps[0] == (intptr_t)sizeof(TYPE) && steps[1] == steps[0] && steps[2] == steps[0]) { \
@@ -187,10 +188,10 @@ UNLESS_OVERFLOW(float64, double, IS_INFINITY)
 static const phintys_loop_function phintys_unless_overflow[PHINTYS_TYPES] = {
     [9] = unless_overflow_float16, unless_overflow_float32, unless_overflow_float64};
 
-/* ---- limits: what is below the second operand becomes that, what is above the third that; NaN stays ---------------- */
+/* ---- limits: what is below the second operand becomes that, what is above the third that; NaN stays -------------- */
 #define CLIP_ONE(v, low, high) ((v) < (low) ? (low) : (v) > (high) ? (high) : (v))
 #define CLIP(NAME, TYPE) \
-__attribute__((target_clones("avx512f", "avx2", "default"))) \
+PHINTYS_CLONES \
 static void clip_##NAME(char** args, const intptr_t* dims, const intptr_t* steps, void* data) { \
     const intptr_t n = dims[0], size = sizeof(TYPE); \
     if (steps[0] == size && steps[1] == 0 && steps[2] == 0 && steps[3] == size) { \
@@ -212,11 +213,10 @@ static const phintys_loop_function phintys_clips[PHINTYS_TYPES] = {
     [1] = clip_int8, clip_int16, clip_int32, clip_int64, clip_uint8, clip_uint16, clip_uint32, clip_uint64,
     [10] = clip_float32, clip_float64};
 
-/* ---- functions that NumPy has no vectorized loop for -------------------------------------------------------------- */
-#define CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+/* ---- functions that NumPy has no vectorized loop for ------------------------------------------------------------- */
 #define SIGN(x) ((x) > 0 ? 1 : (x) < 0 ? -1 : (x) + 0)          /* NaN stays, and -0 becomes 0 */
-CLONES UNARY_LOOP(sign_float32, float, float, SIGN(x))
-CLONES UNARY_LOOP(sign_float64, double, double, SIGN(x))
+PHINTYS_CLONES UNARY_LOOP(sign_float32, float, float, SIGN(x))
+PHINTYS_CLONES UNARY_LOOP(sign_float64, double, double, SIGN(x))
 static const phintys_loop_function phintys_signs[PHINTYS_TYPES] = {[10] = sign_float32, sign_float64};
 
 /* (1 + t) / 2 with t an odd function of h = x / 2: a fraction up to 1.7, a line up to 3, then constant. NaN stays. */
@@ -228,7 +228,7 @@ static inline TYPE NAME##_value(TYPE x) { \
     const TYPE t = h < (TYPE)1.7 ? fraction : h < 3 ? line : h >= 3 ? (TYPE)0.99505475368673 : h; \
     return (TYPE)0.5 * (COPYSIGN(t, x) + 1); \
 } \
-CLONES UNARY_LOOP(NAME, TYPE, TYPE, NAME##_value(x))
+PHINTYS_CLONES UNARY_LOOP(NAME, TYPE, TYPE, NAME##_value(x))
 ULTRA_FAST_SIGMOID(ultra_fast_sigmoid_float32, float, fabsf, copysignf)
 ULTRA_FAST_SIGMOID(ultra_fast_sigmoid_float64, double, fabs, copysign)
 static const phintys_loop_function phintys_ultra_fast_sigmoids[PHINTYS_TYPES] = {

@@ -7,11 +7,8 @@
 #include <alloca.h>
 #include <stdint.h>
 
-#if defined(__GNUC__) && defined(__x86_64__) && defined(__gnu_linux__)
-#define PHINTYS_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define PHINTYS_CLONES
-#endif
+#include "clones.h"
+
 #if defined(__clang__)
 #define PHINTYS_VECTORIZE _Pragma("clang loop vectorize(assume_safety)")
 #else

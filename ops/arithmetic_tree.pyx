@@ -291,7 +291,7 @@ cdef tuple numbered(list code):
             number[virtual] = inputs + count
             count += 1
         final.append((name, number[virtual], placed, constants))
-    name, out, placed, constants = final[final_position]
+    name, _, placed, constants = final[final_position]
     final[final_position] = (name, inputs + count, placed, constants)
     return leaves, count, final
 

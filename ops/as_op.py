@@ -85,8 +85,10 @@ def as_op(itypes, otypes, infer_shape=None):
     Raises
     ------
     TypeError
-        If something in ``itypes`` or ``otypes`` is no type.
+        If something in ``itypes`` or ``otypes`` is no type, or ``infer_shape`` cannot be called.
     """
+    if infer_shape is not None and not callable(infer_shape):
+        raise TypeError(f"infer_shape needs to be a callable, got {infer_shape!r}")
     itypes, otypes = _types(itypes, "itypes"), _types(otypes, "otypes")
     return lambda fn: FromFunctionOp(fn, itypes, otypes, infer_shape)
 

@@ -1,9 +1,9 @@
 """Batch normalization: inputs brought to mean 0 and variance 1 over a batch, then scaled and shifted.
 
 The functions are Theano's. The ops named ``Abstract...`` stand in the graph while it is built and differentiated. Each
-has the kernel of its ``native`` op (``normalization.py``), which the optimizer puts in its place in every mode; and
-each says by ``formula`` what it is in reductions and elementwise operations, from which all derivatives follow. The
-variance is the mean of squared distances, not a difference of large numbers.
+has the kernel of its ``native`` op (``native_batch_normalization.py``), which the optimizer puts in its place in every
+mode; and each says by ``formula`` what it is in reductions and elementwise operations, from which all derivatives
+follow. The variance is the mean of squared distances, not a difference of large numbers.
 """
 import numpy
 
@@ -18,10 +18,11 @@ from phintys.ops.constant import as_tensor_variable
 from phintys.ops.dimshuffle import dimshuffle
 from phintys.ops.dtypes import discrete_dtypes, float_dtypes, upcast
 from phintys.ops.elementwise_functions import true_div
-from phintys.ops.normalization import BatchNormInference, BatchNormTrain, BatchNormTrainGrad
+from phintys.ops.float_op import FloatOp
+from phintys.ops.native_batch_normalization import BatchNormInference, BatchNormTrain, BatchNormTrainGrad
 from phintys.ops.rearranging import broadcast_to
+from phintys.ops.scalar import as_dtype
 from phintys.ops.shape import addbroadcast, patternbroadcast
-from phintys.ops.softmax import FloatOp, as_dtype
 from phintys.ops.tensor_type import TensorType
 
 SMALLEST_EPSILON = 1e-5

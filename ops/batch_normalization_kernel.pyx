@@ -196,7 +196,7 @@ cdef void furnish(Work* work, Room* room, Cell* x, Cell* dy, Cell** parameters, 
     work.dy = gapless(room, dy) if dy != NULL else NULL
     for number in range(count):
         work.parameters[number] = gapless(room, parameters[number])
-    if layout.runs:
+    if layout.runs or cell_size(x) == 0:             # columns without elements may be more than memory holds
         return
     for number in range(3):
         work.sums[number] = <double*>take(room, layout.columns * sizeof(double))

@@ -7,12 +7,12 @@ import numpy
 
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
-from phintys.ops import scalar
 from phintys.ops.batched_product_kernel import BatchedProductKernel
 from phintys.ops.complex_derivatives import conjugated
 from phintys.ops.constant import as_tensor_variable
 from phintys.ops.dimshuffle import dimshuffle
 from phintys.ops.dtypes import discrete_dtypes, upcast
+from phintys.ops.scalar import as_dtype
 from phintys.ops.shape import patternbroadcast
 from phintys.ops.tensor_type import TensorType
 
@@ -31,7 +31,7 @@ class BatchedDot(Op):
                 raise TypeError(f"BatchedDot: input {position} (0-indexed) must have ndim of 2 or 3, {value.type.ndim} "
                                 "given. Consider calling tensor.batched_dot instead.")
         dtype = upcast(*[value.type.dtype for value in inputs])
-        inputs = [value if value.type.dtype == dtype else scalar.cast_op(dtype)(value) for value in inputs]
+        inputs = [as_dtype(value, dtype) for value in inputs]
         x, y = [value.type for value in inputs]
         wide = x if not x.broadcastable[0] else y
         if x.shape[0] is None and not y.broadcastable[0]:

@@ -16,6 +16,7 @@ from phintys.ops.dimshuffle import dimshuffle
 from phintys.ops.dtypes import (accumulator_dtype, canonical_dtype, complex_dtypes, continuous_dtypes, discrete_dtypes,
                                 reduced_dtype, upcast)
 from phintys.ops.reduction_kernel import ReductionKernel
+from phintys.ops.scalar_op import LoopedScalarOp
 from phintys.ops.tensor_type import TensorType
 
 # The loop that folds, by the scalar op's name.
@@ -77,7 +78,8 @@ class CAReduce(Op):
     __props__ = ("scalar_op", "axis")
 
     def __init__(self, scalar_op, axis=None):
-        if scalar_op.nin not in (-1, 2) or scalar_op.nout != 1 or scalar_op.name not in FOLDING_UFUNCS:
+        if scalar_op.nin not in (-1, 2) or scalar_op.nout != 1 or scalar_op.name not in FOLDING_UFUNCS \
+                or not isinstance(scalar_op, LoopedScalarOp):
             raise NotImplementedError(f"CAReduce only supports {', '.join(FOLDING_UFUNCS)}, not {scalar_op}")
         self.scalar_op = scalar_op
         self.axis = axis_tuple(axis)

@@ -10,7 +10,7 @@ from phintys.ops.dimshuffle import dimshuffle, shape_padleft
 from phintys.ops.dtypes import discrete_dtypes, upcast
 from phintys.ops.elementwise import sum_broadcast
 from phintys.ops.elementwise_functions import clip
-from phintys.ops.scalar import cast_op, eq, switch
+from phintys.ops.scalar import as_dtype, eq, switch
 from phintys.ops.shape import shape_i
 from phintys.ops.tensor_type import TensorType
 
@@ -51,7 +51,7 @@ class Choose(Op):
         a = shape_padleft(a, rank - a.type.ndim)
         choices = [self._padded(choice, rank - own) for choice, own in zip(choices, ranks)]
         dtype = upcast(*[choice.type.dtype for choice in choices])
-        choices = [choice if choice.type.dtype == dtype else cast_op(dtype)(choice) for choice in choices]
+        choices = [as_dtype(choice, dtype) for choice in choices]
         patterns = [a.type.broadcastable, *[choice.type.broadcastable[not self.listed:] for choice in choices]]
         return Apply(self, [a, *choices], [TensorType(dtype, [all(flags) for flags in zip(*patterns)])()])
 
@@ -100,7 +100,7 @@ class Choose(Op):
 
     def _in_range(self, a, count):
         """The numbers of choices that are meant."""
-        a = cast_op("int64")(a)
+        a = as_dtype(a, "int64")
         return a if self.mode == "raise" else a % count if self.mode == "wrap" else clip(a, 0, count - 1)
 
 

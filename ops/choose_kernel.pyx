@@ -8,7 +8,7 @@ from numpy cimport npy_intp
 
 from phintys.ops.indexed_loops cimport OffsetLoop, phintys_offsets, position_dtype, size_class
 from phintys.ops.integers cimport shape_of
-from phintys.ops.strided_copy cimport CopyPlan, next_place, plan_copy
+from phintys.ops.strided_copy cimport Lines, first_line, next_line
 from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size
 
 cdef extern from "alloca.h" nogil:
@@ -97,23 +97,17 @@ cdef class ChooseKernel(Kernel):
 
     cdef int check(self, const Cell* numbers, npy_intp choices) except -1 nogil:
         """Every number must be that of a choice."""
-        cdef CopyPlan plan
-        cdef npy_intp index[MAX_RANK]
-        cdef npy_intp length = 1, stride = 0, done
-        cdef char* line = numbers.data
-        cdef const char* same = numbers.data
-        if plan_copy(&plan, numbers.ndim, numbers.shape, numbers.strides, numbers.strides) == 0:
-            return 0
-        memset(index, 0, plan.ndim * sizeof(npy_intp))
-        if plan.ndim:
-            length, stride = plan.shape[plan.ndim - 1], plan.target[plan.ndim - 1]
-        while True:
+        cdef Lines lines
+        cdef npy_intp done
+        cdef bint more = first_line(&lines, numbers)
+        while more:
             done = 0
-            while done < length:
-                self.check_block(line + done * stride, stride, min(length - done, <npy_intp>BLOCK), choices)
+            while done < lines.length:
+                self.check_block(lines.data + done * lines.stride, lines.stride,
+                                 min(lines.length - done, <npy_intp>BLOCK), choices)
                 done += BLOCK
-            if not next_place(&plan, plan.ndim - 1, index, &line, &same):
-                return 0
+            more = next_line(&lines)
+        return 0
 
     cdef int check_block(self, const char* line, npy_intp stride, npy_intp count, npy_intp choices) except -1 nogil:
         cdef npy_intp numbers[BLOCK]
@@ -145,7 +139,7 @@ cdef class ChooseKernel(Kernel):
                 self.choose(&walk, operands, target, done, count)
                 target += count * result.itemsize
                 done += count
-            if not next_line(&walk, index):
+            if not next_lines(&walk, index):
                 return 0
 
     cdef void choose(self, Walk* walk, Cell** operands, char* target, npy_intp start, npy_intp count) noexcept nogil:
@@ -202,7 +196,7 @@ cdef void lay_out(Walk* walk, Cell** operands, const Cell* result, bint sliced) 
     walk.ndim = last + 1
 
 
-cdef inline bint next_line(Walk* walk, npy_intp* index) noexcept nogil:
+cdef inline bint next_lines(Walk* walk, npy_intp* index) noexcept nogil:
     """Step to the next line of all operands; False behind the last."""
     cdef int axis = walk.ndim - 2, number
     while axis >= 0:

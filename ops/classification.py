@@ -14,10 +14,10 @@ from phintys.ops.join import concatenate
 from phintys.ops.products import batched_dot, dot, tensordot
 from phintys.ops.reduction import max as max_over
 from phintys.ops.reduction import sum as sum_over
-from phintys.ops.scalar import sigmoid
+from phintys.ops.scalar import as_dtype, sigmoid
 from phintys.ops.searching import Unique
 from phintys.ops.shape import shape_i
-from phintys.ops.softmax import as_dtype, softmax
+from phintys.ops.softmax import softmax
 
 
 def confusion_matrix(actual, pred):

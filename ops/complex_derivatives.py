@@ -11,7 +11,7 @@ dcost/dz.real + i dcost/dz.imag, so what it means for complex operands depends o
 """
 from phintys.ops.constant import constant
 from phintys.ops.dtypes import complex_dtypes
-from phintys.ops.scalar import cast_op, complex, conj, real, second
+from phintys.ops.scalar import as_dtype, complex, conj, real, second
 
 
 def conjugated(variable):
@@ -71,9 +71,9 @@ def directions(row, inputs, outputs, points):
         found = [None if slopes[position] is None else slopes[position] * point for position, point in points]
     else:
         if is_complex:
-            points = [(position, _as_dtype_of(output, point)) for position, point in points]
+            points = [(position, as_dtype(point, output.type.dtype)) for position, point in points]
         found = [row.gradients(inputs, outputs, [point])[position] for position, point in points]
-    return [_as_dtype_of(output, term) if is_complex else term for term in found if term is not None]
+    return [as_dtype(term, output.type.dtype) if is_complex else term for term in found if term is not None]
 
 
 def _is_complex(row, inputs, outputs):
@@ -96,8 +96,3 @@ def _along(row, inputs, outputs, position, point):
 
 def _constant_like(variable, value):
     return second(variable, constant(value, dtype=variable.type.dtype))
-
-
-def _as_dtype_of(variable, term):
-    dtype = variable.type.dtype
-    return term if term.type.dtype == dtype else cast_op(dtype)(term)

@@ -13,13 +13,13 @@ from phintys.graph.toposort import io_toposort
 from phintys.ops.composite_assembly import Assembly
 from phintys.ops.constant import as_tensor_variable, constant
 from phintys.ops.scalar import cast_op
-from phintys.ops.scalar_op import ScalarOp
+from phintys.ops.scalar_op import LoopedScalarOp
 from phintys.ops.tensor_type import TensorType
 
 LONGEST_INLINE_TEXT = 120       # characters; longer parts of a printed Composite get a name of their own
 
 
-class Composite(ScalarOp):
+class Composite(LoopedScalarOp):
     """Scalar ops applied one after another.
 
     Parameters
@@ -32,7 +32,7 @@ class Composite(ScalarOp):
     input_dtypes : tuple of str
     constants : tuple of numpy.ndarray
         0-d arrays; their slots follow the inputs' slots.
-    steps : tuple of (ScalarOp, tuple of int)
+    steps : tuple of (LoopedScalarOp, tuple of int)
         See `of_steps`.
     output_slots : tuple of int
 
@@ -54,7 +54,7 @@ class Composite(ScalarOp):
         Parameters
         ----------
         input_dtypes : sequence of str
-        steps : sequence of (ScalarOp, sequence of int)
+        steps : sequence of (LoopedScalarOp, sequence of int)
             The op and the slots of its operands; a step's result is the next slot. Ops have one output.
         outputs : sequence of int
             Slots of the results.
@@ -222,9 +222,9 @@ def _assembled(inputs, outputs):
     for variable in inputs:
         assembly.slot(variable)
     for node in io_toposort(inputs, outputs):
-        if not isinstance(node.op, ScalarOp.elementwise_class):
-            raise ValueError(f"The graph of a Composite must be exclusively composed of ScalarOp instances, not of "
-                             f"{node.op}{made_at(node)}.")
+        if type(node.op) is not LoopedScalarOp.elementwise_class:
+            raise ValueError(f"The graph of a Composite must be exclusively composed of ScalarOp instances that have "
+                             f"loops, not of {node.op}{made_at(node)}.")
         assembly.add(node)
     flat = assembly.finish(outputs)
     if len(assembly.inputs) > len(inputs):

@@ -16,9 +16,11 @@ from phintys.ops.crossentropy_kernel import (
     CrossentropyGradKernel, CrossentropyKernel, LabelLossGradKernel, LabelLossKernel)
 from phintys.ops.dtypes import discrete_dtypes, float_dtypes
 from phintys.ops.elementwise_functions import log
+from phintys.ops.float_op import FloatOp
 from phintys.ops.reduction import max_and_argmax
+from phintys.ops.scalar import as_dtype
 from phintys.ops.scalar import sigmoid_binary_crossentropy as _sigmoid_binary_crossentropy
-from phintys.ops.softmax import FloatOp, as_dtype, softmax_grad
+from phintys.ops.softmax import softmax_grad
 from phintys.ops.tensor_type import TensorType
 
 __all__ = ["CrossentropyCategorical1Hot", "CrossentropyCategorical1HotGrad", "CrossentropySoftmax1HotWithBiasDx",

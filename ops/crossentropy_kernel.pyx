@@ -30,11 +30,12 @@ cdef int check_labels(const Cell* labels, const Cell* matrix, bint as_index, bin
     end.
     """
     cdef npy_intp row, label, classes = matrix.shape[1]
+    cdef bint is_unsigned = labels.typenum in (cnp.NPY_UINT64, cnp.NPY_ULONGLONG)      # too large ones look negative
     if labels.shape[0] > matrix.shape[0] or (labels.shape[0] < matrix.shape[0] and not leading):
         fail_count(labels, matrix, as_index)
     for row in range(labels.shape[0]):
         label = integer_at(labels, row)
-        if label >= classes or label < (-classes if as_index else 0):
+        if label >= classes or label < (-classes if as_index and not is_unsigned else 0):
             fail_label(row, label, classes, as_index)
     return 0
 

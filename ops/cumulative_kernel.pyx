@@ -5,7 +5,6 @@ An array is seen as ``outer`` x ``length`` x ``chunk``: where chunks are long, a
 piece of its columns at a time, by NumPy's loop; where they are short, totals run along the lines in registers. What is
 not contiguous is copied first.
 """
-cimport numpy as cnp
 from libc.string cimport memcpy
 from numpy cimport npy_intp
 
@@ -13,7 +12,7 @@ import numpy
 
 from phintys.ops.loops import TYPES
 from phintys.ops.loops cimport Loop, find_loop
-from phintys.ops.strided_copy cimport copy_strided
+from phintys.ops.strided_copy cimport copy_strided, next_part
 from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, scratch, share
 
 cdef extern from "cumulative_loops.h" nogil:
@@ -196,16 +195,7 @@ cdef class DifferenceKernel(Kernel):
                 self.subtract(context.scratch, differences if step == self.times else context.scratch, row,
                               (length - step) * row // source.itemsize, source.itemsize)
             differences += (length - self.times) * row
-            axis = self.axis - 1
-            while axis >= 0:
-                values += source.strides[axis]
-                index[axis] += 1
-                if index[axis] < source.shape[axis]:
-                    break
-                values -= source.strides[axis] * source.shape[axis]
-                index[axis] = 0
-                axis -= 1
-            if axis < 0:
+            if not next_part(source, self.axis, index, &values):
                 return 0
 
     cdef inline void subtract(self, char* values, char* differences, npy_intp row, npy_intp count,

@@ -13,7 +13,7 @@ from phintys.ops.diagonal_kernel import AllocDiagKernel, ExtractDiagKernel, Fill
 from phintys.ops.dimshuffle import dimshuffle
 from phintys.ops.dtypes import discrete_dtypes, integer_dtypes, upcast
 from phintys.ops.getitem import getitem
-from phintys.ops.scalar import cast_op, eq, maximum, minimum, switch
+from phintys.ops.scalar import as_dtype, eq, maximum, minimum, switch
 from phintys.ops.shape import shape_i
 from phintys.ops.subtensor import fitting_value, gradient_by_value, zero_gradients
 from phintys.ops.tensor_type import TensorType
@@ -317,7 +317,7 @@ def _filling(op, a, value):
     if upcast(a.type.dtype, value.type.dtype) != a.type.dtype:
         raise TypeError(f"{type(op).__name__}: type of second parameter must be the same as the first's: "
                         f"{value.type.dtype} does not fit into {a.type.dtype}")
-    return value if value.type.dtype == a.type.dtype else cast_op(a.type.dtype)(value)
+    return as_dtype(value, a.type.dtype)
 
 
 fill_diagonal_, fill_diagonal_offset_ = FillDiagonal(), FillDiagonalOffset()

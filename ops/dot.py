@@ -7,12 +7,12 @@ import numpy
 
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
-from phintys.ops import scalar
 from phintys.ops.blas_kernel import ProductKernel
 from phintys.ops.complex_derivatives import conjugated
 from phintys.ops.constant import as_tensor_variable
 from phintys.ops.dimshuffle import dimshuffle
 from phintys.ops.dtypes import upcast
+from phintys.ops.scalar import as_dtype
 from phintys.ops.shape import patternbroadcast
 from phintys.ops.tensor_type import TensorType
 
@@ -34,7 +34,7 @@ class Dot(Op):
                 raise TypeError(f"Dot: input {position} (0-indexed) must have ndim of 1 or 2, {value.type.ndim} given. "
                                 "Consider calling tensor.dot instead.")
         dtype = upcast(x.type.dtype, y.type.dtype)
-        x, y = [value if value.type.dtype == dtype else scalar.cast_op(dtype)(value) for value in (x, y)]
+        x, y = [as_dtype(value, dtype) for value in (x, y)]
         return Apply(self, [x, y], [product_type(x.type, y.type)()])
 
     def make_kernel(self, node):

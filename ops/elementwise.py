@@ -15,7 +15,8 @@ from phintys.ops.dtypes import discrete_dtypes
 from phintys.ops.elementwise_kernel import ElementwiseKernel
 from phintys.ops.elementwise_steps import Steps
 from phintys.ops.scalar import add, second, zero_by
-from phintys.ops.scalar_op import ScalarOp
+from phintys.ops.scalar_op import LoopedScalarOp
+from phintys.ops.scalar_protocol import ScalarOp
 from phintys.ops.tensor_type import TensorType
 
 MOST_KERNELS = 4096             # kept for nodes alike; Composites with ever new constants must not fill the memory
@@ -38,14 +39,26 @@ class Elemwise(Op):
         Output position to the position of the input whose memory it overwrites.
     name : str, optional
         For printing.
+    nfunc_spec, openmp : optional
+        Theano's; not used, because scalar ops know their loops and large arrays go to the workers by themselves.
     doc : str, optional
         For ``help``.
+
+    Raises
+    ------
+    TypeError
+        If ``scalar_op`` is none.
     """
 
     __props__ = ("scalar_op", "inplace_pattern")
     cannot_fail = reads_before_writing = True
 
-    def __init__(self, scalar_op, inplace_pattern=None, name=None, doc=None):
+    def __new__(cls, scalar_op=None, *arguments, **options):
+        # A ScalarOp without loops gets the subclass that calls its impl.
+        known = cls is Elemwise and isinstance(scalar_op, ScalarOp)
+        return super().__new__(scalar_op.elementwise_class if known else cls)
+
+    def __init__(self, scalar_op, inplace_pattern=None, name=None, nfunc_spec=None, openmp=None, doc=None):
         if not isinstance(scalar_op, ScalarOp):
             raise TypeError(f"Elemwise applies a ScalarOp, not {scalar_op!r}.")
         self.scalar_op = scalar_op
@@ -61,7 +74,7 @@ class Elemwise(Op):
         self._hash = hash((Elemwise, scalar_op, tuple(sorted(self.inplace_pattern.items()))))
 
     def __eq__(self, other):
-        return self is other or (type(other) is Elemwise and self._hash == other._hash
+        return self is other or (type(other) is type(self) and self._hash == other._hash
                                  and self.scalar_op == other.scalar_op
                                  and self.inplace_pattern == other.inplace_pattern)
 
@@ -234,7 +247,7 @@ class Elemwise(Op):
         return [terms[0] if len(terms) == 1 else add(*terms)]
 
 
-ScalarOp.elementwise_class = Elemwise
+LoopedScalarOp.elementwise_class = Elemwise
 
 
 def _rebuilt(scalar_op, inplace_pattern, name):

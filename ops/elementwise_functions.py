@@ -10,7 +10,7 @@ import phintys.ops.elementwise  # noqa: F401  gives every scalar op its Elemwise
 from phintys.graph.config import config
 from phintys.ops import scalar
 from phintys.ops.constant import as_tensor_variable, constant
-from phintys.ops.dtypes import NUMPY_DTYPES, canonical_dtype, complex_dtypes, discrete_dtypes, upcast
+from phintys.ops.dtypes import NUMPY_DTYPES, canonical_dtype, complex_dtypes, discrete_dtypes
 from phintys.ops.scalar import ComplexError, IntegerDivisionError
 from phintys.ops.scalar_op import SCALAR_OPS
 
@@ -295,10 +295,3 @@ def _filled_like(model, value, dtype, opt):
     model = as_tensor_variable(model)
     value = constant(value, dtype=model.type.dtype if dtype is None else canonical_dtype(dtype))
     return value if opt and value.type == model.type else fill(model, value)
-
-
-def as_common_dtype(*variables):
-    """The variables, each converted to their common dtype."""
-    variables = [as_tensor_variable(variable) for variable in variables]
-    dtype = upcast(*[variable.type.dtype for variable in variables])
-    return [cast(variable, dtype) for variable in variables]

@@ -5,17 +5,17 @@ int array. Its class is one of ``add``'s, so whoever asks what a node computes f
 scalar op.
 """
 from phintys.ops.dtypes import complex_dtypes
-from phintys.ops.scalar_op import ScalarOp
+from phintys.ops.scalar_op import LoopedScalarOp
 
 _twins = {}                  # scalar op → the one that keeps the first dtype
 
 
-class FirstDtype(ScalarOp):
+class FirstDtype(LoopedScalarOp):
     """Mixin: the same operation, cast to the dtype of the first operand.
 
     Parameters
     ----------
-    plain : ScalarOp
+    plain : LoopedScalarOp
         Of one output.
     """
 

@@ -3,10 +3,10 @@ from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.ops.constant import as_tensor_variable
 from phintys.ops.constant_value import get_vector_length
-from phintys.ops.dtypes import int_dtypes
 from phintys.ops.dimshuffle import shape_padleft
+from phintys.ops.dtypes import int_dtypes
 from phintys.ops.flat_index_kernel import RavelMultiIndexKernel, UnravelIndexKernel
-from phintys.ops.scalar import cast_op, eq, switch
+from phintys.ops.scalar import as_dtype, eq, switch
 from phintys.ops.tensor_type import TensorType
 
 
@@ -15,7 +15,7 @@ def _index(x):
     x = as_tensor_variable(x)
     if x.type.dtype not in int_dtypes:
         raise TypeError(f"'{x.type.dtype}' object cannot be interpreted as an index")
-    return x if x.type.dtype == "int64" else cast_op("int64")(x)
+    return as_dtype(x, "int64")
 
 
 def _dimensions(dims):

@@ -8,8 +8,9 @@ from phintys.graph.valueless_types import DisconnectedType, disconnected_type, g
 from phintys.ops.allocation import arange
 from phintys.ops.constant import as_tensor_variable
 from phintys.ops.dtypes import discrete_dtypes, float_dtypes
+from phintys.ops.float_op import FloatOp
 from phintys.ops.hinge_kernel import HingeGradKernel, HingeKernel
-from phintys.ops.softmax import FloatOp, as_dtype
+from phintys.ops.scalar import as_dtype
 from phintys.ops.tensor_type import TensorType
 
 

@@ -3,6 +3,7 @@ from numpy cimport npy_intp
 
 from phintys.ops.indexed_loops cimport ItemLoop, LineLoop, OffsetLoop
 from phintys.ops.mask_loops cimport MaskCursor
+from phintys.ops.row_copy cimport RowLoop
 from phintys.ops.strided_copy cimport PHINTYS_MAX_RANK, CopyPlan
 from phintys.vm.abi cimport Cell
 
@@ -32,6 +33,8 @@ cdef struct Walk:
     bint lines_alike                        # whether only their common offset tells one line of positions from another
     ItemLoop items
     LineLoop line
+    RowLoop rows                            # for rows without gaps on either side; or NULL
+    npy_intp row_bytes
 
 # Lay the partner beside the indexed part, which has `rank` dimensions; lengths of 1 are repeated.
 cdef void start_walk(Walk* walk, Cell* partner, int rank) noexcept nogil

@@ -15,7 +15,7 @@ from phintys.vm.abi cimport Cell
 
 cdef enum:
     BLOCK = 4096                    # offsets: 32 KiB of the stack
-    SHORT = 512                     # those of one block where none is used twice: 4 KiB
+    SHORT = 512                     # those of one block where none is used again: 4 KiB
     FEW = 8                         # positions: with fewer, whole lines of another dimension are moved
 
 
@@ -35,6 +35,16 @@ cdef void start_walk(Walk* walk, Cell* partner, int rank) noexcept nogil:
     if walk.behind.ndim == 0 and walk.before.ndim > 0 and walk.size < FEW:
         walk.behind = walk.before
         walk.before.ndim = 0
+    keep_row_loop(walk, partner.itemsize)
+
+
+cdef inline void keep_row_loop(Walk* walk, int itemsize) noexcept nogil:
+    """Rows may be moved as bytes where they have no gaps on either side."""
+    cdef CopyPlan* row = &walk.behind
+    if row.ndim == 1 and row.target[0] == itemsize and row.source[0] == itemsize:
+        walk.row_bytes = row.shape[0] * itemsize
+    else:
+        walk.rows = NULL
 
 
 cdef inline void lay_beside(const Cell* partner, int place, int count, npy_intp* strides) noexcept nogil:
@@ -100,7 +110,7 @@ cdef void walk_positions(void* argument, int worker, npy_intp start, npy_intp st
     cdef Arrays* arrays = &walk.arrays
     cdef npy_intp offsets[BLOCK]
     cdef npy_intp index[PHINTYS_MAX_RANK]
-    cdef npy_intp rest = start, count, common, most = BLOCK if walk.before.ndim or walk.lines_alike else SHORT
+    cdef npy_intp rest = start, count, common, most = BLOCK if uses_again(walk) else SHORT
     cdef char* partner
     cdef int axis, last = arrays.count - 1
     cdef bint known = False                          # whether the offsets are those of a whole line, like all others
@@ -122,6 +132,12 @@ cdef void walk_positions(void* argument, int worker, npy_intp start, npy_intp st
             index[axis] = 0
             axis -= 1
             index[axis] += 1
+
+
+cdef inline bint uses_again(const Walk* walk) noexcept nogil:
+    """Whether the offsets of a block serve more than once."""
+    cdef int last = walk.arrays.count - 1
+    return walk.before.ndim > 0 or (walk.lines_alike and last > 0 and walk.arrays.shape[last] <= BLOCK)
 
 
 cdef npy_intp find_offsets(Walk* walk, const npy_intp* index, npy_intp* offsets, npy_intp count,
@@ -190,6 +206,9 @@ cdef inline void move_places(Walk* walk, char* base, const npy_intp* offsets, np
     cdef npy_intp number
     if walk.behind.ndim == 0:
         walk.items(base, offsets, partner, stride, count)
+        return
+    if walk.rows != NULL:
+        walk.rows(base, offsets, partner, stride, count, walk.row_bytes)
         return
     for number in range(count):
         move_lines(walk.line, &walk.behind, base + offsets[number], partner)

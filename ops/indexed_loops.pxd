@@ -12,6 +12,8 @@ cdef extern from "indexed_loops.h" nogil:
     ctypedef void (*ItemLoop)(char* base, const npy_intp* offsets, char* partner, npy_intp stride,
                               npy_intp count) nogil
     ctypedef void (*LineLoop)(char* line, npy_intp line_stride, char* partner, npy_intp stride, npy_intp count) nogil
+    ctypedef void (*AddAtLoop)(char* array, npy_intp step, npy_intp length, const char* positions, npy_intp stride,
+                               const char* partner, npy_intp partner_stride, npy_intp count) nogil
     const OutsideLoop* phintys_first_outside
     const OffsetLoop* phintys_offsets
     const TakeLoop (*phintys_take)[5]
@@ -21,6 +23,7 @@ cdef extern from "indexed_loops.h" nogil:
     const LineLoop* phintys_get_line
     const LineLoop* phintys_set_line
     const LineLoop* phintys_add_line
+    const AddAtLoop (*phintys_add_at)[14]
     void move_lines(LineLoop loop, const CopyPlan* plan, char* array, char* partner)
     void line_by_line(LineLoop loop, int ndim, const npy_intp* shape, char* array, const npy_intp* array_strides,
                       char* partner, const npy_intp* partner_strides)

@@ -26,5 +26,4 @@ cdef inline npy_intp integer_at(const Cell* cell, npy_intp index) noexcept nogil
 
 cdef inline tuple shape_of(const Cell* cell):
     """The shape as Python sees it, for messages."""
-    cdef int axis
     return tuple([cell.shape[axis] for axis in range(cell.ndim)])

@@ -3,18 +3,17 @@
 The axis is an operand, because it may be computed. A join of arrays of several dtypes casts while it copies.
 """
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 from numpy cimport npy_intp
 
 from numpy.exceptions import AxisError
 
 from phintys.ops.integers cimport integer_at, shape_of
 from phintys.ops.loops cimport Loop, LoopFunction, find_loop
-from phintys.ops.strided_copy cimport copy_strided
+from phintys.ops.strided_copy cimport PHINTYS_MAX_RANK, CopyPlan, copy_strided, next_place, plan_copy
 from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, share
 
 cdef enum:
-    MAX_RANK = 64
     LONG_BYTES = 131072             # copying as much takes about 20 microseconds from memory
 
 
@@ -66,7 +65,7 @@ cdef class JoinKernel(Kernel):
         cdef Cell** arrays = operands + 1
         cdef Cell* result = operands[1 + self.count]
         cdef Cell* seen
-        cdef npy_intp shape[MAX_RANK]
+        cdef npy_intp shape[PHINTYS_MAX_RANK]
         cdef npy_intp axis = integer_at(operands[0], 0)
         cdef int index, dimension, rank = result.ndim
         if axis < -rank or axis >= rank:
@@ -124,30 +123,21 @@ cdef class JoinKernel(Kernel):
 
 cdef void cast_strided(LoopFunction cast, Cell* source, char* target, const npy_intp* strides) noexcept nogil:
     """Copy to another dtype, line by line of the last dimension."""
+    cdef CopyPlan plan
     cdef char* arguments[2]
     cdef npy_intp steps[2]
-    cdef npy_intp index[MAX_RANK]
-    cdef int axis, last = source.ndim - 1
-    if cell_size(source) == 0:
+    cdef npy_intp index[PHINTYS_MAX_RANK]
+    cdef npy_intp count = 1
+    if plan_copy(&plan, source.ndim, source.shape, strides, source.strides) == 0:
         return
-    for axis in range(last):
-        index[axis] = 0
+    memset(index, 0, plan.ndim * sizeof(npy_intp))
     arguments[0], arguments[1] = source.data, target
-    steps[0], steps[1] = source.strides[last], strides[last]
+    steps[0] = steps[1] = 0
+    if plan.ndim:
+        count, steps[0], steps[1] = plan.shape[plan.ndim - 1], plan.source[plan.ndim - 1], plan.target[plan.ndim - 1]
     while True:
-        cast(arguments, source.shape + last, steps, NULL)
-        axis = last - 1
-        while axis >= 0:
-            arguments[0] += source.strides[axis]
-            arguments[1] += strides[axis]
-            index[axis] += 1
-            if index[axis] < source.shape[axis]:
-                break
-            arguments[0] -= source.strides[axis] * source.shape[axis]
-            arguments[1] -= strides[axis] * source.shape[axis]
-            index[axis] = 0
-            axis -= 1
-        if axis < 0:
+        cast(arguments, &count, steps, NULL)
+        if not next_place(&plan, plan.ndim - 1, index, &arguments[1], <const char**>&arguments[0]):
             return
 
 

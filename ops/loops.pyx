@@ -10,7 +10,7 @@ It does not choose dtypes: a signature that the loop lacks is a ``TypeError``.
 cimport cython
 cimport numpy as cnp
 from cpython.exc cimport PyErr_WriteUnraisable
-from cpython.ref cimport Py_INCREF, PyObject
+from cpython.ref cimport PyObject
 from numpy cimport npy_intp
 
 import numpy

@@ -149,8 +149,11 @@ class TensorOperators:
         return _protocol().call_function(function, arguments, options)
 
     def __array__(self, dtype=None, copy=None):
-        """No array: that would need a value. Arrays of objects may hold variables."""
-        if dtype is None or numpy.dtype(dtype) != object:
+        """No array of numbers: that would need a value. Arrays of objects may hold variables.
+
+        A list of symbolic numbers becomes such an array by itself, for programs that say ``numpy.prod([rows, 2])``.
+        """
+        if self.type.ndim if dtype is None else numpy.dtype(dtype) != object:
             raise TypeError(f"{self} is symbolic and has no value before it is computed, so it cannot become an array; "
                             "use eval() or function()")
         holder = numpy.empty((), dtype=object)
@@ -315,9 +318,9 @@ class TensorOperators:
         """Where to insert ``v`` into this sorted vector."""
         return searchsorted(self, v, side, sorter)
 
-    def dot(self, other):
+    def dot(self, right):
         """The product of vectors and matrices."""
-        return dot(self, other)
+        return dot(self, right)
 
     def norm(self, L, axis=None, keepdims=False):
         """The L-norm: the sum of the L-th powers of absolute values, to the power of 1 / L.

@@ -6,13 +6,14 @@ scattered to there; what an order that is no permutation leaves out is zero. Ord
 from libc.string cimport memset
 from numpy cimport npy_intp
 
-from phintys.ops.indexed_loops cimport (ItemLoop, OffsetLoop, OutsideLoop, phintys_first_outside, phintys_get_items,
-                                        phintys_offsets, phintys_set_items, position_dtype, size_class)
+from phintys.ops.indexed_loops cimport (
+    OffsetLoop, phintys_get_items, phintys_offsets, phintys_set_items, position_dtype, size_class)
 from phintys.ops.integers cimport integer_at, shape_of
+from phintys.ops.positions cimport check_positions
+from phintys.ops.strided_copy cimport PHINTYS_MAX_RANK, CopyPlan, next_place
 from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size
 
 cdef enum:
-    MAX_RANK = 64
     BLOCK = 512
     LONG_COUNT = 8192               # elements: moving as many takes about 20 microseconds
 
@@ -31,20 +32,20 @@ cdef class PermuteRowsKernel(Kernel):
     repeated : sequence of (bool, bool)
         For each dimension whether x, and whether the order, may be repeated along it.
     """
-    cdef OutsideLoop outside
+    cdef int dtype                  # of the order
     cdef OffsetLoop offsets
-    cdef bint repeated[2][MAX_RANK]
+    cdef bint repeated[2][PHINTYS_MAX_RANK]
 
     def __init__(self, order_dtype, repeated):
-        cdef int number = position_dtype(order_dtype)
-        self.outside, self.offsets = phintys_first_outside[number], phintys_offsets[number]
+        self.dtype = position_dtype(order_dtype)
+        self.offsets = phintys_offsets[self.dtype]
         for axis, (first, second) in enumerate(repeated):
             self.repeated[0][<int>axis], self.repeated[1][<int>axis] = first, second
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef Cell* x = operands[0]
         cdef Cell* order = operands[1]
-        cdef npy_intp shape[MAX_RANK]
+        cdef npy_intp shape[PHINTYS_MAX_RANK]
         cdef int axis
         for axis in range(x.ndim):
             shape[axis] = order.shape[axis] if self.repeated[0][axis] else x.shape[axis]
@@ -52,65 +53,34 @@ cdef class PermuteRowsKernel(Kernel):
                                                            or self.repeated[1][axis] and order.shape[axis] == 1):
                 with gil:
                     raise ValueError(f"PermuteRowElements: dimension mismatch: {shape_of(x)}, {shape_of(order)}")
-        self.check_orders(order, shape[x.ndim - 1])
+        check_positions(order, self.dtype, shape[x.ndim - 1], x.ndim - 1)
         allocate(context, operands[3], shape)
         return RUNS_ALONE if cell_size(operands[3]) >= LONG_COUNT else 0
-
-    cdef int check_orders(self, const Cell* order, npy_intp length) except -1 nogil:
-        """Every number must be that of an element of a row."""
-        cdef npy_intp index[MAX_RANK]
-        cdef npy_intp place, last = order.ndim - 1
-        cdef const char* line = order.data
-        cdef int axis
-        if cell_size(order) == 0:
-            return 0
-        memset(index, 0, sizeof(index))
-        while True:
-            place = self.outside(line, order.strides[last], order.shape[last], length)
-            if place >= 0:
-                with gil:
-                    raise IndexError(f"PermuteRowElements: position {place} of an order names no element of a row of "
-                                     f"{length}; the orders have shape {shape_of(order)}")
-            for axis in range(last - 1, -1, -1):
-                line += order.strides[axis]
-                index[axis] += 1
-                if index[axis] < order.shape[axis]:
-                    break
-                line -= order.strides[axis] * order.shape[axis]
-                index[axis] = 0
-            else:
-                return 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Cell* x = operands[0]
         cdef Cell* order = operands[1]
         cdef Cell* result = operands[3]
         cdef bint inverse = integer_at(operands[2], 0) != 0
-        cdef npy_intp index[MAX_RANK]
-        cdef npy_intp row, rows
-        cdef char* source = x.data
+        cdef CopyPlan rows
+        cdef npy_intp index[PHINTYS_MAX_RANK]
+        cdef const char* source = x.data
         cdef char* places = order.data
         cdef char* target = result.data
         cdef int axis, last = result.ndim - 1
         if cell_size(result) == 0:
             return 0
-        rows = cell_size(result) // result.shape[last]
         if inverse:
             memset(target, 0, cell_size(result) * result.itemsize)
-        memset(index, 0, sizeof(index))
-        for row in range(rows):
-            self.move_row(x, order, source, places, target, result.shape[last], inverse)
+        rows.ndim = last
+        for axis in range(last):
+            index[axis], rows.shape[axis] = 0, result.shape[axis]
+            rows.source[axis], rows.target[axis] = stride_of(x, axis), stride_of(order, axis)
+        while True:
+            self.move_row(x, order, <char*>source, places, target, result.shape[last], inverse)
             target += result.shape[last] * result.itemsize
-            for axis in range(last - 1, -1, -1):
-                source += stride_of(x, axis)
-                places += stride_of(order, axis)
-                index[axis] += 1
-                if index[axis] < result.shape[axis]:
-                    break
-                source -= stride_of(x, axis) * result.shape[axis]
-                places -= stride_of(order, axis) * result.shape[axis]
-                index[axis] = 0
-        return 0
+            if not next_place(&rows, last, index, &places, &source):
+                return 0
 
     cdef inline void move_row(self, const Cell* x, const Cell* order, char* source, const char* places, char* target,
                               npy_intp length, bint inverse) noexcept nogil:

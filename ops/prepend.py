@@ -5,7 +5,7 @@ from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.ops.constant import as_tensor_variable
 from phintys.ops.prepend_kernel import PrependKernel
-from phintys.ops.softmax import as_dtype
+from phintys.ops.scalar import as_dtype
 from phintys.ops.tensor_type import TensorType
 
 

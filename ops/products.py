@@ -14,14 +14,14 @@ from phintys.ops.reshape import flatten, reshape
 from phintys.ops.shape import patternbroadcast, shape_i
 
 
-def dot(l, r):
+def dot(a, b):
     """The product of two tensors, as NumPy's ``dot``.
 
     Parameters
     ----------
-    l, r : tensor-like
+    a, b : tensor-like
         Scalars multiply element by element. Vectors and matrices: the matrix product in every pairing. Of higher ranks,
-        the last dimension of ``l`` and the last but one of ``r`` are summed over.
+        the last dimension of ``a`` and the last but one of ``b`` are summed over.
 
     Returns
     -------
@@ -33,12 +33,12 @@ def dot(l, r):
     ValueError
         When it runs, if the lengths summed over differ.
     """
-    l, r = as_tensor_variable(l), as_tensor_variable(r)
-    if l.type.ndim == 0 or r.type.ndim == 0:
-        return l * r
-    if l.type.ndim > 2 or r.type.ndim > 2:
-        return tensordot(l, r, [[l.type.ndim - 1], [max(0, r.type.ndim - 2)]])
-    return dot_op(l, r)
+    a, b = as_tensor_variable(a), as_tensor_variable(b)
+    if a.type.ndim == 0 or b.type.ndim == 0:
+        return a * b
+    if a.type.ndim > 2 or b.type.ndim > 2:
+        return tensordot(a, b, [[a.type.ndim - 1], [max(0, b.type.ndim - 2)]])
+    return dot_op(a, b)
 
 
 def outer(x, y):

@@ -1,11 +1,9 @@
 """The kernel of linear recurrences along an axis. What is not contiguous is copied first."""
-from libc.string cimport memcpy
 from numpy cimport npy_intp
 
 from phintys.ops.integers cimport shape_of
 from phintys.ops.strided_copy cimport contiguous_data
-from phintys.vm.abi cimport (
-    RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, scratch)
+from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, scratch
 
 cdef extern from "recurrence_loops.h" nogil:
     ctypedef void (*phintys_recurrence)(const void* factors, const void* terms, void* results, npy_intp rows,

@@ -18,7 +18,7 @@ from phintys.ops.block_program cimport (
     MAXIMUM_RANK, BlockProgram, Program, axes_mask, broadcast_shape, kept_dimensions, run_steps, set_places)
 from phintys.ops.folds import KINDS, choose_fold
 from phintys.ops.loops import TYPES
-from phintys.ops.loops cimport Loop, LoopFunction, copy_function, find_loop
+from phintys.ops.loops cimport LoopFunction, copy_function, find_loop
 from phintys.ops.strided_copy cimport copy_strided
 from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, parallel, scratch
 
@@ -315,9 +315,9 @@ cdef npy_intp reach(Cell** operands, int inputs, int axis) noexcept nogil:
 
 
 cdef int sorted_axes(Layout* layout, Cell** operands, int rank, int* axes) noexcept nogil:
-    """Axes longer than 1, the one with the smallest reach first; a short innermost axis gives way to the longest."""
+    """Axes longer than 1, the one with the smallest reach first; answers their number."""
     cdef int inputs = layout.program.inputs
-    cdef int axis, place, count = 0, longest
+    cdef int axis, place, count = 0
     cdef npy_intp own
     for axis in range(rank - 1, -1, -1):
         if common_length(operands, inputs, axis) == 1:
@@ -402,7 +402,7 @@ cdef void order_results(Layout* layout, Cell** operands, unsigned long long mask
     cdef npy_intp strides[MAXIMUM_RANK]             # by joined dimension
     cdef npy_intp expected = layout.itemsize
     cdef int axis, place, dimension
-    cdef int kept = 0, outer = 0
+    cdef int kept = 0
     for axis in range(layout.rank):
         layout.result_strides[axis] = 0
     for place in range(count):

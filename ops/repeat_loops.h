@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "row_copy.h"
+
 typedef struct { uint64_t low, high; } phintys_pair;
 
 #define PHINTYS_REPEAT(WORD)                                                                                           \
@@ -27,9 +29,7 @@ static char *repeat_chunks(char *target, const char *source, npy_intp bytes, npy
     case 8: PHINTYS_REPEAT(uint64_t)
     case 16: PHINTYS_REPEAT(phintys_pair)
     default:
-        for (npy_intp i = 0; i < chunks; i++, source += bytes)
-            for (npy_intp k = 0; k < counts[i]; k++, target += bytes) memcpy(target, source, bytes);
-        return target;
+        return repeat_rows(target, source, bytes, chunks, counts);
     }
 }
 

@@ -13,6 +13,7 @@ from phintys.ops.careduce import All, Any, Max, Min, Prod, Sum
 from phintys.ops.dimshuffle import DimShuffle, dimshuffle
 from phintys.ops.dot import Dot, dot_op
 from phintys.ops.elementwise import Elemwise
+from phintys.ops.impl_elementwise import ImplElemwise
 from phintys.ops.join import Join, join
 from phintys.ops.known_length import known_integer
 from phintys.ops.number_views import ScalarFromTensor, TensorFromScalar
@@ -74,7 +75,7 @@ def padded(x, rank):
     return dimshuffle(x, [0, *["x"] * missing, *range(1, x.type.ndim)]) if missing else x
 
 
-@rule_for(Elemwise)
+@rule_for(Elemwise, ImplElemwise)
 def elementwise(node, inputs, flags, count):
     if node.op.inplace_pattern:
         return None

@@ -3,13 +3,13 @@
 Elements are taken in the one pass that looks at their positions, so ``run`` may fail: it then raises for the first
 position that is out of range, and the result, which nobody has seen, is garbage. Many are taken by several workers.
 """
-from libc.string cimport memcpy
 from numpy cimport npy_intp
 
 from phintys.ops.indexed_loops cimport (
     LineLoop, OffsetLoop, OutsideLoop, TakeLoop, move_lines, phintys_first_outside, phintys_get_line, phintys_offsets,
     phintys_take, position_dtype, size_class)
 from phintys.ops.positions cimport check_positions
+from phintys.ops.row_copy cimport gather_rows
 from phintys.ops.strided_copy cimport CopyPlan, plan_copy
 from phintys.vm.abi cimport Cell, Context, Kernel, allocate, cell_size, parallel
 
@@ -127,8 +127,7 @@ cdef void take_range(void* argument, int worker, npy_intp start, npy_intp stop) 
 cdef inline void take_rows(const Rows* rows, char* result, const npy_intp* offsets, npy_intp count) noexcept nogil:
     cdef npy_intp number
     if rows.contiguous:
-        for number in range(count):
-            memcpy(result + number * rows.bytes, rows.array + offsets[number], rows.bytes)
+        gather_rows(rows.array, offsets, result, rows.bytes, count, rows.bytes)
     else:
         for number in range(count):
             move_lines(rows.line, &rows.row, rows.array + offsets[number], result + number * rows.bytes)

@@ -13,7 +13,8 @@ from phintys.graph.config import config
 from phintys.ops import scalar_op as rules
 from phintys.ops.constant import constant, constant_number, is_padded_constant, padded_constant
 from phintys.ops.dtypes import ALL_DTYPES, canonical_dtype, complex_dtypes, continuous_dtypes, upcast
-from phintys.ops.scalar_op import SCALAR_OPS, BinaryScalarOp, ScalarOp, UnaryScalarOp, define, scalar_op_named
+from phintys.ops.scalar_op import SCALAR_OPS, LoopedScalarOp, define, scalar_op_named
+from phintys.ops.scalar_protocol import BinaryScalarOp, ScalarOp, UnaryScalarOp
 
 __all__ = ["SCALAR_OPS", "ScalarOp", "UnaryScalarOp", "BinaryScalarOp", "scalar_op_named", "cast_op", "upcast",
            "ComplexError", "IntegerDivisionError"]
@@ -103,7 +104,7 @@ def pow_gradient(base, exponent, out, g):
         by_base = g * exponent * pow(base, lower)
     if is_padded_constant(exponent):
         return by_base, None
-    logarithm = log(base if base.type.dtype == g.type.dtype else cast_op(g.type.dtype)(base))
+    logarithm = log(as_dtype(base, g.type.dtype))
     return by_base, switch(eq(base, 0), number(0, g), g * out * logarithm)
 
 
@@ -472,7 +473,7 @@ minimum = define("Minimum", "minimum", 2, rules.upcast_out, "minimum", extremum_
                  associative=True, doc="Elementwise smaller of two; NaN if one is NaN.")
 
 
-class InRange(ScalarOp):
+class InRange(LoopedScalarOp):
     """Whether a number lies between two others: ``InRange(openlow, openhi)`` is the row for open or closed ends."""
 
     def __new__(cls, openlow, openhi):
@@ -523,7 +524,7 @@ identity = define("Identity", "identity", 1, rules.same_out, emit_copy, lambda x
                   doc="A copy.")
 
 
-class Cast(UnaryScalarOp):
+class Cast(LoopedScalarOp, UnaryScalarOp):
     """Conversion to one dtype, ``o_type``; from complex to real it keeps the real part."""
 
     def __init__(self, dtype):
@@ -560,6 +561,11 @@ for _dtype in ALL_DTYPES:
 def cast_op(dtype):
     """The scalar op that converts to ``dtype``."""
     return SCALAR_OPS[f"convert_to_{canonical_dtype(dtype)}"]
+
+
+def as_dtype(variable, dtype):
+    """``variable``, cast if need be."""
+    return variable if variable.type.dtype == dtype else cast_op(dtype)(variable)
 
 
 # ---- complex numbers -----------------------------------------------------------------------------------------------

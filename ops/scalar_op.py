@@ -1,18 +1,18 @@
-"""ScalarOp: what one elementwise operation does to one element.
+"""LoopedScalarOp: a ScalarOp that has inner loops, so that it runs as part of elementwise kernels.
 
-A ScalarOp is a row of the table in ``scalar.py``: how many inputs, which dtype comes out of which dtypes, which inner
-loops compute it, and its gradient. It is no ``Op`` and never a node of a graph: ``Elemwise(scalar_op)`` is. Calling a
-ScalarOp on tensor variables applies that Elemwise, so that gradients are written as formulas over scalar ops.
+It is a row of the table in ``scalar.py``: how many inputs, which dtype comes out of which dtypes, which inner loops
+compute it, and its gradient, a formula over scalar ops. What users write is in ``scalar_protocol.py``.
 
-Every ScalarOp of the table is the only instance of its class; equality is identity, and pickling goes by name.
+Every row is the only instance of its class; equality is identity, and pickling goes by name.
 """
 import numpy
 
 from phintys.graph.config import config
 from phintys.ops.dtypes import REAL_PART, complex_dtypes, discrete_dtypes, float_dtypes, integer_dtypes, upcast
+from phintys.ops.scalar_protocol import BinaryScalarOp, ScalarOp, UnaryScalarOp
 from phintys.ops.tensor_type import TensorType
 
-SCALAR_OPS = {}      # name → ScalarOp
+SCALAR_OPS = {}      # name → LoopedScalarOp
 
 
 # ---- dtype rules: from the dtypes of the inputs to the dtype of the result -------------------------------------
@@ -158,8 +158,8 @@ def complex_out(*dtypes):
 
 
 # ---- the op ----------------------------------------------------------------------------------------------------
-class ScalarOp:
-    """One elementwise operation.
+class LoopedScalarOp(ScalarOp):
+    """One elementwise operation that has loops.
 
     Attributes
     ----------
@@ -190,10 +190,6 @@ class ScalarOp:
         How to print it between its operands.
     """
 
-    nout = 1
-    steps = None                      # of a Composite: the flat list it is made of
-    elementwise_class = None          # set by elementwise.py, which stands above this file
-
     def __init__(self, name, nin, output_rule, loop, gradient=None, *, operands="output", complex_rule=None,
                  connected=None, commutative=False, associative=False, identity=None, symbol=None, doc=None):
         self.name = name
@@ -211,10 +207,7 @@ class ScalarOp:
         self.__doc__ = doc
         self._elementwise = None
 
-    def __repr__(self):
-        return self.name
-
-    __str__ = __repr__
+    __eq__, __hash__ = object.__eq__, object.__hash__
 
     def __reduce__(self):
         return scalar_op_named, (self.name,)
@@ -234,18 +227,6 @@ class ScalarOp:
 
     def _elementwise_name(self):
         return f"Elemwise{{{self.name},no_inplace}}"
-
-    def __call__(self, *variables, **options):
-        return self.elementwise(*variables, **options)
-
-    # ---- as an op on single numbers --------------------------------------------------------------------------
-    def make_node(self, *inputs):
-        """A node of the Elemwise of this op."""
-        return self.elementwise.make_node(*inputs)
-
-    def perform(self, node, inputs, output_storage):
-        """Compute a node of the Elemwise of this op on values."""
-        self.elementwise.perform(node, inputs, output_storage)
 
     def impl(self, *values):
         """The result for numbers, each in the dtype NumPy gives it; a tuple of several results.
@@ -280,9 +261,7 @@ class ScalarOp:
         TypeError
             If the number of operands or one of their dtypes does not fit.
         """
-        if len(dtypes) != self.nin and (self.nin >= 0 or not dtypes):
-            expected = self.nin if self.nin >= 0 else "at least 1"
-            raise TypeError(f"Wrong number of inputs for {self.name}: got {len(dtypes)}, expected {expected}.")
+        self.check_count(dtypes)
         try:
             return (self.output_rule(*dtypes),)
         except TypeError as error:
@@ -313,6 +292,14 @@ class ScalarOp:
         gradients = self.gradient(*inputs, outputs[0], output_gradients[0])
         return list(gradients) if isinstance(gradients, (tuple, list)) else [gradients]
 
+    def grad(self, inputs, output_gradients):
+        """The gradients by the inputs, as formulas that users' ops can use in their own."""
+        return self.gradients(inputs, self(*inputs, return_list=True), output_gradients)
+
+    def L_op(self, inputs, outputs, output_gradients):
+        """As ``grad``, with the outputs."""
+        return self.gradients(inputs, outputs, output_gradients)
+
     def expression(self, operands):
         """The text of this op applied to the texts of its operands."""
         if self.symbol is not None and len(operands) > 1:
@@ -320,14 +307,6 @@ class ScalarOp:
         if self.symbol is not None:
             return f"({self.symbol}{operands[0]})"
         return f"{self.name}({', '.join(operands)})"
-
-
-class UnaryScalarOp(ScalarOp):
-    """A ScalarOp of one input."""
-
-
-class BinaryScalarOp(ScalarOp):
-    """A ScalarOp of two inputs."""
 
 
 BASES = {1: UnaryScalarOp, 2: BinaryScalarOp}
@@ -338,9 +317,16 @@ def scalar_op_named(name):
     return SCALAR_OPS[name]
 
 
+def _refuse_instances(self, *arguments, **options):
+    raise TypeError(f"{type(self).__name__} cannot be made: rows of the table are the only instances of their classes. "
+                    f"Write an operation of your own as a subclass of UnaryScalarOp, BinaryScalarOp or ScalarOp.")
+
+
 def define(class_name, name, nin, *arguments, base=None, **options):
-    """Make a row of the table: a ScalarOp that is the only instance of a class called ``class_name``."""
+    """Make a row of the table: a LoopedScalarOp that is the only instance of a class called ``class_name``."""
     parent = base or BASES.get(nin, ScalarOp)
-    kind = type(class_name, (parent,), {"__module__": "phintys.ops.scalar", "__doc__": options.get("doc")})
+    kind = type(class_name, (LoopedScalarOp, parent),
+                {"__module__": "phintys.ops.scalar", "__doc__": options.get("doc")})
     SCALAR_OPS[name] = row = kind(name, nin, *arguments, **options)
+    kind.__init__ = _refuse_instances
     return row

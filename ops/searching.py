@@ -48,12 +48,12 @@ class SearchsortedOp(Op):
     def make_node(self, x, v, sorter=None):
         x, v = as_tensor_variable(x, ndim=1), as_tensor_variable(v)
         dtype = numpy.promote_types(x.type.dtype, v.type.dtype).name
-        inputs = [_as_dtype(x, dtype), _as_dtype(v, dtype)]
+        inputs = [scalar.as_dtype(x, dtype), scalar.as_dtype(v, dtype)]
         if sorter is not None:
             sorter = as_tensor_variable(sorter, ndim=1)
             if sorter.type.dtype not in integer_dtypes:
                 raise TypeError("sorter must be an integer vector", sorter.type)
-            inputs.append(_as_dtype(sorter, "int64"))
+            inputs.append(scalar.as_dtype(sorter, "int64"))
         return Apply(self, inputs, [TensorType("int64", v.type.broadcastable, shape=v.type.shape)()])
 
     def make_kernel(self, node):
@@ -71,10 +71,6 @@ class SearchsortedOp(Op):
 
     def R_op(self, inputs, eval_points):
         return [None]
-
-
-def _as_dtype(x, dtype):
-    return x if x.type.dtype == dtype else scalar.cast_op(dtype)(x)
 
 
 def _float_zeros(x):

@@ -12,11 +12,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
-#define PHINTYS_CLONES __attribute__((target_clones("avx2", "default")))
-#else
-#define PHINTYS_CLONES
-#endif
+#include "clones.h"
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
@@ -91,7 +87,7 @@ typedef void (*ProductLoop)(const Product *);
             *(T *)out = scale->accumulated ? sum + scale->beta * *(T *)out : sum;                                      \
         }                                                                                                              \
     }                                                                                                                  \
-    PHINTYS_CLONES static void product_##SUFFIX(const Product *p) {                                                    \
+    PHINTYS_AVX2_CLONES static void product_##SUFFIX(const Product *p) {                                               \
         const Scale_##SUFFIX scale = {p->alpha ? *(const T *)p->alpha : 1, p->beta ? *(const T *)p->beta : 0,          \
                                       p->alpha != NULL, p->beta != NULL};                                              \
         const npy_intp wide = p->ys1 == sizeof(T) ? p->n : 0, lanes = LANES_##SUFFIX;                                  \

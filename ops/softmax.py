@@ -7,16 +7,15 @@ differentiation; that of LogSoftmax is not.
 import warnings
 
 from phintys.graph.apply import Apply
-from phintys.graph.op import Op
 from phintys.graph.valueless_types import DisconnectedType, disconnected_type
 from phintys.ops.careduce import Sum, pad_reduced
 from phintys.ops.constant import as_tensor_variable
 from phintys.ops.dimshuffle import shape_padleft
 from phintys.ops.dtypes import float_dtypes
 from phintys.ops.elementwise_functions import exp
-from phintys.ops.scalar import cast_op
+from phintys.ops.float_op import FloatOp
+from phintys.ops.scalar import as_dtype
 from phintys.ops.softmax_kernel import SoftmaxGradKernel, SoftmaxKernel
-from phintys.vm.abi import run_kernel
 
 __all__ = ["LogSoftmax", "Softmax", "SoftmaxGrad", "SoftmaxWithBias", "logsoftmax", "logsoftmax_op", "softmax",
            "softmax_grad", "softmax_graph", "softmax_op", "softmax_with_bias"]
@@ -36,38 +35,9 @@ def float_rows(x, name="x"):
     return shape_padleft(x, 1) if x.type.ndim == 1 else x
 
 
-def as_dtype(variable, dtype):
-    """``variable``, cast if need be."""
-    return variable if variable.type.dtype == dtype else cast_op(dtype)(variable)
-
-
 def along_rows(x):
     """The sums of the rows of ``x``, as a column that broadcasts against it."""
     return pad_reduced(x, Sum((1,))(x), (1,))
-
-
-class FloatOp(Op):
-    """An op with a kernel for float32 and float64 (``kernel_for``); float16 is computed in float32."""
-
-    runs_alone = True
-
-    def kernel_for(self, node, dtype):
-        """The kernel of a node whose float operands are all of ``dtype``."""
-        raise NotImplementedError
-
-    def make_kernel(self, node):
-        dtype = node.outputs[0].type.dtype
-        return None if dtype == "float16" else self.kernel_for(node, dtype)
-
-    def perform(self, node, inputs, output_storage):
-        if node.outputs[0].type.dtype != "float16":
-            return Op.perform(self, node, inputs, output_storage)
-        wide = [value.astype("float32") if value.dtype == "float16" else value for value in inputs]
-        layouts = [output.type.clone(dtype="float32").layout if output.type.dtype == "float16" else output.type.layout
-                   for output in node.outputs]
-        results = run_kernel(self.kernel_for(node, "float32"), wide, layouts)
-        for storage, output, result in zip(output_storage, node.outputs, results):
-            storage[0] = result.astype(output.type.dtype)
 
 
 class RowOp(FloatOp):

@@ -10,11 +10,8 @@
 
 #include <numpy/ndarraytypes.h>
 
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__)
-#define PHINTYS_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define PHINTYS_CLONES
-#endif
+#include "clones.h"
+
 #define PHINTYS_INLINE static inline __attribute__((always_inline))
 
 typedef struct {

@@ -1,4 +1,5 @@
-"""Copies between strided arrays, and views with another shape (``strided_copy.h``)."""
+"""Copies between strided arrays, views with another shape, and walks along the lines of one (``strided_copy.h``)."""
+from libc.string cimport memset
 from numpy cimport npy_intp
 
 from phintys.vm.abi cimport Cell, cell_is_contiguous, set_contiguous_strides
@@ -30,3 +31,37 @@ cdef inline char* contiguous_data(Cell* array, char* room) noexcept nogil:
     set_contiguous_strides(&copied)
     copy_strided(array.ndim, array.shape, room, strides, array.data, array.strides, array.itemsize)
     return room
+
+# The lines of an array: its last dimension, again and again; neighbouring dimensions are joined where they can be.
+cdef struct Lines:
+    CopyPlan plan
+    npy_intp index[PHINTYS_MAX_RANK]
+    char* data                      # of the line where the walk stands
+    npy_intp length, stride
+
+cdef inline bint first_line(Lines* lines, const Cell* array) noexcept nogil:
+    """Go to the first line; answer whether there is one."""
+    lines.data, lines.length, lines.stride = array.data, 1, array.itemsize
+    if plan_copy(&lines.plan, array.ndim, array.shape, array.strides, array.strides) == 0:
+        return False
+    memset(lines.index, 0, lines.plan.ndim * sizeof(npy_intp))
+    if lines.plan.ndim:
+        lines.length, lines.stride = lines.plan.shape[lines.plan.ndim - 1], lines.plan.target[lines.plan.ndim - 1]
+    return True
+
+cdef inline bint next_line(Lines* lines) noexcept nogil:
+    """Go on to the next line; answer whether there is one."""
+    cdef const char* same = lines.data
+    return next_place(&lines.plan, lines.plan.ndim - 1, lines.index, &lines.data, &same)
+
+cdef inline bint next_part(const Cell* array, int axes, npy_intp* index, char** part) noexcept nogil:
+    """Step to the next place of the first ``axes`` dimensions, none of them joined; answer whether there is one."""
+    cdef int axis
+    for axis in range(axes - 1, -1, -1):
+        part[0] += array.strides[axis]
+        index[axis] += 1
+        if index[axis] < array.shape[axis]:
+            return True
+        part[0] -= array.strides[axis] * array.shape[axis]
+        index[axis] = 0
+    return False

@@ -7,7 +7,7 @@ from libc.string cimport memset
 from numpy cimport npy_intp
 
 from phintys.ops.integers cimport integer_at
-from phintys.ops.strided_copy cimport copy_strided
+from phintys.ops.strided_copy cimport copy_strided, next_part
 from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size
 
 cdef enum:
@@ -36,7 +36,7 @@ cdef class TriangleKernel(Kernel):
         cdef Cell* source = operands[0]
         cdef Cell* result = operands[2]
         cdef npy_intp diagonal = integer_at(operands[1], 0)
-        cdef int rank = source.ndim, axis
+        cdef int rank = source.ndim
         cdef npy_intp columns = source.shape[rank - 1], row_bytes = columns * source.itemsize
         cdef npy_intp index[MAX_RANK]
         cdef char* line = source.data
@@ -47,16 +47,7 @@ cdef class TriangleKernel(Kernel):
         while True:
             self.copy_row(source, line, target, index[rank - 2] + diagonal, columns)
             target += row_bytes
-            axis = rank - 2
-            while axis >= 0:
-                line += source.strides[axis]
-                index[axis] += 1
-                if index[axis] < source.shape[axis]:
-                    break
-                line -= source.strides[axis] * source.shape[axis]
-                index[axis] = 0
-                axis -= 1
-            if axis < 0:
+            if not next_part(source, rank - 1, index, &line):
                 return 0
 
     cdef inline void copy_row(self, const Cell* source, char* line, char* target, npy_intp place,

@@ -7,7 +7,7 @@ import numpy
 
 from phintys.graph.variable import Constant
 from phintys.optimizer.database import FAST_COMPILE, FAST_RUN, Rewrite
-from phintys.optimizer.values import constant_value
+from phintys.optimizer.values import constant_value, key_of
 
 LARGEST = 1 << 16              # elements
 
@@ -22,7 +22,7 @@ def constant_folding(fgraph, node):
         if not isinstance(variable, Constant):
             return None
     op = node.op
-    if type(op).__name__ == "Alloc" and _is_overwritten(fgraph, node.outputs[0]):
+    if key_of(op) == "Alloc" and _is_overwritten(fgraph, node.outputs[0]):
         return None
     if not node.inputs or op.destroy_map or not op.do_constant_folding(node) or _too_large(node):
         return None
@@ -35,7 +35,7 @@ def constant_folding(fgraph, node):
 
 def _is_overwritten(fgraph, variable):
     """Whether a reader needs memory of its own, which an ``Alloc`` fills faster than a constant is copied."""
-    return any([reader == "output" or position == 0 and type(reader.op).__name__ in OVERWRITING
+    return any([reader == "output" or position == 0 and key_of(reader.op) in OVERWRITING
                 for reader, position in fgraph.clients[variable]])
 
 
@@ -46,7 +46,7 @@ def _copied(data):
 
 def _too_large(node):
     """Whether a node that makes an array from a shape would make a large one."""
-    if type(node.op).__name__ not in ("Alloc", "ARange", "Eye"):
+    if key_of(node.op) not in ("Alloc", "ARange", "Eye"):
         return False
     size = 1
     for variable in node.inputs[1:] or node.inputs:

@@ -17,8 +17,8 @@ class Rewrite:
     Parameters
     ----------
     name : str
-    keys : sequence of str
-        The keys (see `driver.key_of`) of the nodes to try; empty: every node.
+    keys : sequence of str or class
+        The keys (see `values.key_of`) of the nodes to try; empty: every node.
     apply : callable
         ``apply(fgraph, node)`` answers None (nothing to do), or the variable or list of variables that replaces the
         node's outputs.
@@ -101,6 +101,3 @@ class Query:
 
     def __repr__(self):
         return f"Query(include={sorted(self.include)}, require={sorted(self.require)}, exclude={sorted(self.exclude)})"
-
-
-QUERIES = {"FAST_RUN": Query([FAST_RUN]), "FAST_COMPILE": Query([FAST_COMPILE]), "None": Query()}

@@ -1,7 +1,7 @@
 """Reductions over nothing, over dimensions of length 1, of views, of other reductions, and of scaled values."""
 from phintys.ops.careduce import CAReduceDtype
 from phintys.optimizer.database import FAST_RUN, Rewrite
-from phintys.optimizer.values import apply_op, as_type, is_inexact, key
+from phintys.optimizer.values import apply_op, as_type, is_inexact, key, key_of
 
 KEYS = ("Sum", "Prod", "Max", "Min", "All", "Any")
 
@@ -54,7 +54,7 @@ def reduction_of_dimshuffle(fgraph, node):
 def reduction_of_reduction(fgraph, node):
     """``sum(sum(x, 0), 0) -> sum(x, (0, 1))``, and the like."""
     inner = node.inputs[0]
-    if key(inner) != type(node.op).__name__ or len(fgraph.clients[inner]) != 1:
+    if key(inner) != key_of(node.op) or len(fgraph.clients[inner]) != 1:
         return None
     if isinstance(node.op, CAReduceDtype) and (node.op.dtype != inner.type.dtype
                                                or node.op.acc_dtype != inner.owner.op.acc_dtype):

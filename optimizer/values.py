@@ -6,6 +6,7 @@ import numpy
 
 from phintys.graph.variable import Constant
 from phintys.ops import scalar
+from phintys.ops.composite import Composite
 from phintys.ops.dtypes import continuous_dtypes, discrete_dtypes, uint_dtypes
 from phintys.ops.elementwise import Elemwise
 from phintys.ops.scalar_op import SCALAR_OPS
@@ -14,13 +15,26 @@ from phintys.ops.tensor_type import TensorType
 WIDEST = 16                    # inputs of one n-ary add or mul
 LOOK_THROUGH = 8               # nodes that `constant_value` looks through
 _types = {}                    # (dtype, ndim) -> the type of constants that broadcast everywhere
+_names = {}                    # class of an op of ours -> its name
 
 
 def key_of(op):
-    """What rewrites are indexed by: the scalar op's name for elementwise ops, the class's name for others."""
-    if type(op) is Elemwise:
-        return op.scalar_op.name
-    return type(op).__name__
+    """What rewrites are indexed by: the scalar op's name for elementwise ops, the class's name for others.
+
+    What users define has its class as the key, so that it is never taken for an op of ours that has the same name, and
+    so have scalar ops outside the table, which may compute something else.
+    """
+    kind = type(op)
+    if kind is Elemwise:
+        name, kind = op.scalar_op.name, type(op.scalar_op)
+        return name if SCALAR_OPS.get(name) is op.scalar_op or kind is Composite else kind
+    return _names.get(kind) or _key_of_class(kind)
+
+
+def _key_of_class(kind):
+    if not kind.__module__.startswith("phintys."):
+        return kind
+    return _names.setdefault(kind, kind.__name__)
 
 
 def key(variable):

@@ -241,11 +241,13 @@ cdef bint adopt(Context* context, Cell* cell) noexcept nogil:
 
 
 cdef inline bint is_reusable(Cell* cell, size_t size) noexcept nogil:
-    """Whether the buffer of an earlier call fits and nobody else looks at it, or only somebody who borrowed it. It is
-    at most an eighth too large, as the pool's are, so that no result holds more memory than it needs."""
+    """Whether the buffer of an earlier call fits and nobody else looks at it, or only somebody who borrowed it as a
+    result: the last cell of a chain says so. It is at most an eighth too large, as the pool's are, so that no result
+    holds more memory than it needs."""
     cdef Buffer* buffer = cell.buffer
+    cdef bint lent = cell.flags & CELL_LENT and cell.heir == NULL
     return (buffer.owner == NULL and is_close(buffer.capacity, size) and not pool.stress
-            and buffer_references(buffer) <= (2 if cell.flags & CELL_LENT else 1))
+            and buffer_references(buffer) <= (2 if lent else 1))
 
 
 cdef bint take_from_heir(Cell* cell, size_t size) noexcept nogil:
@@ -337,6 +339,9 @@ cdef void share(Context* context, Cell* view, Cell* source, char* data) noexcept
             buffer_retain(source.buffer)
         view.buffer = source.buffer
         view.data = data
+        if source.heir != NULL and view.heir == source.heir:        # what takes the memory takes it from the view
+            view.flags = (view.flags & ~CELL_LENT) | (source.flags & CELL_LENT)
+            source.flags &= ~CELL_LENT
     if old != NULL:
         release_here(context, old)
 

@@ -11,7 +11,8 @@ from libc.stdlib cimport free, malloc
 from numpy cimport npy_intp
 
 from phintys.vm.abi cimport (
-    CELL_OBJECT, Cell, buffer_behind, cell_give_array, cell_hold_array, drop, overlap, span_of_cell)
+    CELL_OBJECT, Cell, buffer_behind, cell_give_array, cell_hold_array, cell_size, cell_to_array, drop, overlap,
+    span_of_cell)
 from phintys.vm.claims cimport changes_in_progress, claim, give_up, wait_until_whole
 from phintys.vm.container cimport is_held_by_another
 from phintys.vm.interpreter cimport (
@@ -27,7 +28,7 @@ from phintys.vm.pool import set_pool_limit, set_stress
 from phintys.vm.listing import listing
 from phintys.vm.opcodes import OPCODES
 from phintys.vm.worker_count import usable_workers
-from phintys.vm.runtime_error import argument_error, explained
+from phintys.vm.runtime_error import SHOWN_SIZE, argument_error, explained
 
 cnp.import_array()
 
@@ -294,6 +295,10 @@ cdef class Callable:
                             f"{self._describe_arguments()}; {len(positional) + len(named)} were given")
         return values
 
+    def at_length(self, node):
+        """More lines for the error of a node that failed."""
+        return ()
+
     def _argument_title(self, int index):
         return self.argument_names[index] or f"<{self.argument_types[index]}>"
 
@@ -551,7 +556,7 @@ cdef int fail(Callable self, Frame frame) except -1:
     try:
         raise_pending()
     except BaseException as error:
-        described = explained(error, self.program, position, operands_of(frame, position))
+        described = explained(error, self.program, position, operands_of(self, frame, position), self.at_length)
         reset(frame)
         frame.kept.clear()
         if described is error:
@@ -559,18 +564,21 @@ cdef int fail(Callable self, Frame frame) except -1:
         raise described.with_traceback(error.__traceback__) from error.__cause__
 
 
-cdef list operands_of(Frame frame, int position):
-    """(shape, strides) of the operands of an instruction, or None where a cell is empty or no array."""
+cdef list operands_of(Callable self, Frame frame, int position):
+    """(shape, strides, value if it is small) of what an instruction reads; None where a cell is empty or no array."""
     cdef Cell* cell
     cdef int index, axis
     cdef list described = []
-    for index in range(frame.code.instructions[position].c):
+    node = self.program.nodes[position]
+    cdef int count = 0 if node is None else len(node.inputs)
+    for index in range(min(count, frame.code.instructions[position].c)):
         cell = frame.machine.operands[frame.code.instructions[position].b + index]
         if cell.data == NULL or cell.flags & CELL_OBJECT:
             described.append(None)
         else:
             described.append((tuple([cell.shape[axis] for axis in range(cell.ndim)]),
-                              tuple([cell.strides[axis] for axis in range(cell.ndim)])))
+                              tuple([cell.strides[axis] for axis in range(cell.ndim)]),
+                              cell_to_array(cell) if cell_size(cell) <= SHOWN_SIZE else None))
     return described
 
 

@@ -13,7 +13,6 @@ whoever wants to read it waits.
 * A forked child has only the thread that forked; what others had claimed is free there. A fork waits for running
   changes, so the child finds every value whole.
 """
-from cpython.ref cimport PyObject
 from libc.stdlib cimport free, malloc
 
 import os

@@ -24,6 +24,7 @@ from phintys.vm.claims cimport (
 from phintys.vm.pool cimport FOREIGN, GIVEN, buffer_references, buffer_release, buffer_retain
 
 from phintys.vm.container_storage import storage_of
+from phintys.vm.runtime_error import filtered
 
 cnp.import_array()
 
@@ -254,7 +255,8 @@ cdef class Container:
     def value(self, value):
         if self.readonly:
             raise Exception(f"Cannot set readonly storage: {self.name}")
-        self.set(self.type.filter(value, strict=self.strict, allow_downcast=self.allow_downcast))
+        self.set(filtered(self.type, value, self.strict, self.allow_downcast,
+                          lambda: f"the container {self.name or self.type}"))
 
     @property
     def data(self):

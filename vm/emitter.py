@@ -55,8 +55,9 @@ class Emitter:
         """Let the cell ``target`` look at the memory of ``source``."""
         self.code.append(("ALIAS", 0, 0, target, source, (), node, ""))
 
-    def own(self, cell):
-        self.code.append(("OWN", 0, 0, cell, 0, (), None, ""))
+    def own(self, cell, container):
+        """Give a cell that will be stored in ``container`` memory that nobody else has."""
+        self.code.append(("OWN", 0, 0, cell, container, (), None, ""))
 
     def drop(self, cells):
         self.code.append(("DROP", 0, 0, 0, 0, cells, None, ""))

@@ -15,8 +15,8 @@ from numpy cimport npy_intp
 
 from phintys.vm.abi cimport (
     CELL_LENT, CELL_OBJECT, CELL_READONLY, RESULT_COPY_BYTES, Cell, Context, Kernel, Span, allocate, cell_borrow_array,
-    cell_hold_array, cell_init, cell_is_contiguous, cell_is_whole, cell_size, cell_to_array, cell_to_result, cell_to_view,
-    context_clear, context_init, drop, overlap, owner_is_alone, share, span_of_cell)
+    cell_hold_array, cell_init, cell_is_contiguous, cell_is_whole, cell_size, cell_to_array, cell_to_result,
+    cell_to_view, context_clear, context_init, drop, overlap, owner_is_alone, share, span_of_cell)
 from phintys.vm.claims cimport Claim, begin_change, end_change
 from phintys.vm.group cimport Group, leave_group, prepare_member, run_group
 from phintys.vm.container cimport Container, copy_object, is_held_by_another
@@ -24,6 +24,7 @@ from phintys.vm cimport pool
 from phintys.vm.pool cimport (
     GIVEN, PLANNED, SMALL_CLASSES, Buffer, buffer_acquire_arena, buffer_references, buffer_release)
 
+from phintys.vm.memory_notes import roots_of
 from phintys.vm.plan import Planner
 
 include "opcodes.pxi"
@@ -213,19 +214,23 @@ cdef class Frame:
 
     cdef int _find_heirs(self) except -1:
         """Where buffers stay between calls: they are lent, or small and kept. There the next call starts from."""
-        cdef int index, last
+        cdef int index, last, view
         cdef list cells = self.code.program.cells
+        cdef dict roots
         cdef set overwritten
         if self.code.program.allow_gc is not False and not self.code.lent:
             return 0
+        roots = roots_of(self.code.program)
         overwritten = {layout.donor for layout in cells}
         for last in range(self.code.n_cells):
             if last in overwritten or not (self.code.program.allow_gc is False or cells[last].access == "lent"):
                 continue
             index = last
             while cells[index].donor is not None and cells[<int>cells[index].donor].kind == "value":
-                index = cells[index].donor
+                index = roots.get(cells[index].donor, cells[index].donor)
                 self.cells[index].heir = &self.cells[last]
+        for view, index in roots.items():
+            self.cells[view].heir = self.cells[index].heir
         return 0
 
     cdef int _find_slots(self) except -1:
@@ -746,18 +751,25 @@ cdef inline bint is_wasteful(const Cell* cell) noexcept nogil:
     return cell.buffer.capacity > 2 * <size_t>(cell_size(cell) * cell.itemsize) + WASTE
 
 
+cdef inline bint is_own(const Cell* cell, const Cell* home) noexcept nogil:
+    """Whether nobody else refers to the cell's memory, or only the container that it will be stored in, which the call
+    has claimed: a value that was left alone."""
+    cdef Buffer* buffer = cell.buffer
+    if buffer.owner == NULL:
+        return buffer.size_class != PLANNED and buffer_references(buffer) == (2 if home.buffer == buffer else 1)
+    return buffer_references(buffer) == 1 and buffer.size_class != GIVEN and owner_is_alone(buffer)
+
+
 cdef int own_cell(Machine* machine, const Instruction* at) except -1 nogil:
-    """Copy the cell unless its memory is pool memory, in C order, that nobody else refers to."""
+    """Copy the cell unless its memory is its own and holds only its value, in C order."""
     cdef Cell* cell = &machine.cells[at.a]
+    cdef const Cell* home = &(<Container>machine.containers[at.b]).cell
     cdef Cell fresh
     cdef npy_intp dimensions[2 * 64]
     cdef int axis
     if cell.flags & CELL_OBJECT or cell.data == <char*>cell.value:
         return 0
-    if (cell.buffer != NULL and buffer_references(cell.buffer) == 1 and cell_is_contiguous(cell)
-            and cell.buffer.size_class != PLANNED
-            and (cell.buffer.owner == NULL or (cell.buffer.size_class != GIVEN and owner_is_alone(cell.buffer)))
-            and not is_wasteful(cell)):
+    if cell.buffer != NULL and is_own(cell, home) and cell_is_contiguous(cell) and not is_wasteful(cell):
         return 0
     fresh = cell[0]
     fresh.buffer, fresh.data = NULL, NULL
@@ -877,6 +889,8 @@ cdef int take_results(Machine* machine, const Instruction* at) except -1 with gi
         if size <= RESULT_COPY_BYTES and not cell.flags & CELL_SHOWN and (
                 cell.buffer == NULL or cell.buffer.size_class != GIVEN):
             result = small_result(frame, index, cell)
+            if cell.flags & CELL_LENT and cell.buffer != NULL:
+                drop(&machine.context, cell)        # a copy was lent: whoever else refers to this memory keeps it
         elif cell.flags & CELL_LENT and (cell.buffer == NULL or cell.buffer.owner == NULL):
             result = lent_result(frame, index, cell)
         else:

@@ -54,6 +54,10 @@ class Lifetimes:
         return (layout.kind == "value" and layout.typenum >= 0 and layout.ndim > 0 and cell in self.touched
                 and cell not in self.roots and cell not in self.apart)
 
+    def temporaries(self):
+        """The cells for which this holds, in the order in which they are first written."""
+        return (cell for cell in self.order if self.is_temporary(cell))
+
     def holders(self, shapes):
         """Whose memory each computed root has, when the cells have these shapes.
 

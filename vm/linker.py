@@ -3,8 +3,8 @@
 Each stage is a function from one small structure to the next; no stage reaches back. A program runs in this order, so
 that a failing call leaves every shared variable as it was: load shared values; compute; make the update values own
 their memory (OWN); make the results (RESULT); prepare what will be written over old values (PREPARE); then, past
-COMMIT, where nothing can fail, overwrite (RUN) and store the updates. From PREPARE to COMMIT the GIL is never left, so that
-nobody begins to read what is about to be overwritten.
+COMMIT, where nothing can fail, overwrite (RUN) and store the updates. From PREPARE to COMMIT the GIL is never left, so
+that nobody begins to read what is about to be overwritten.
 """
 from array import array
 
@@ -15,6 +15,7 @@ from phintys.vm.last_uses import Frames
 from phintys.vm.lazy_code import lower_nodes
 from phintys.vm.opcodes import DROP_LARGE, NUMBER, RESULT_EMPTIES
 from phintys.vm.ownership import Ownership
+from phintys.vm.plan import places_something
 from phintys.vm.program import INSTRUCTION_FORMAT, CellLayout, Program
 from phintys.vm.schedule import schedule
 from phintys.vm.side_by_side import side_by_side
@@ -40,8 +41,8 @@ def link(fgraph, n_arguments, containers, updates, n_outputs, allow_gc=True, nam
     n_outputs : int
         How many leading outputs of the graph are results.
     allow_gc : bool or "plan"
-        True: emit DROPs at the last use of each cell. False: frames keep what is dropped for themselves. "plan": as True,
-        and PLAN lays out the temporaries in one arena.
+        True: emit DROPs at the last use of each cell. False: frames keep what is dropped for themselves. "plan": as
+        True, and PLAN lays out the temporaries in one arena, if there are any.
     name : str, optional
     mutable, borrowed : collection of int
         Arguments whose memory may be overwritten, or be seen in results that are lent.
@@ -77,6 +78,9 @@ def link(fgraph, n_arguments, containers, updates, n_outputs, allow_gc=True, nam
         code = side_by_side(code, cells)
     code = collect(code, cells, allow_gc)
     program = assemble(code, lowering.emitter.kernels, cells, storage, n_arguments, n_outputs, allow_gc, name)
+    if allow_gc == "plan" and not places_something(program):
+        code = [instruction for instruction in code if instruction[0] != "PLAN"]
+        program = assemble(code, lowering.emitter.kernels, cells, storage, n_arguments, n_outputs, allow_gc, name)
     verify(program)
     return program
 
@@ -186,7 +190,7 @@ class Lowering:
                 cell = self._copy(cell, f"it is a{'n' if self.cells[cell].kind == 'argument' else ''} "
                                         f"{self.cells[cell].kind}{' value' * (self.cells[cell].kind == 'shared')}")
             elif variable.owner not in late and cell not in movable:
-                self.emitter.own(cell)
+                self.emitter.own(cell, container)
             taken.add(cell)
             stored.append((container, cell))
         return stored

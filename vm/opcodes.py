@@ -20,7 +20,7 @@ OPCODES = (
     Opcode("TOGETHER", "a", "the next a KERNELs are independent: workers run them side by side if that pays", "", ""),
     Opcode("CALL", "a b c", "run N[a].op.perform under the GIL on C[P[b:b+c]]", "P", "P"),          # (1) (3)
     Opcode("COPY", "a b", "C[a] := C[b] in memory of its own, in C order", "b", "a"),
-    Opcode("OWN", "a", "C[a] is copied unless its memory is its own alone", "a", "a"),               # (4)
+    Opcode("OWN", "a b", "C[a] is copied unless its memory is its own alone, or S[b]'s already", "a", "a"),  # (4)
     Opcode("DROP", "b c", "empty C[P[b:b+c]]; flag 2: what is small stays, for the next call", "P", ""),  # (5)
     Opcode("PREPARE", "a b c", "as KERNEL up to where something is written: all that can fail", "P", "P"),
     Opcode("RESULT", "b c", "results := C[P[b:b+c]] as arrays; flag 1: the cells are emptied", "P", ""),  # (6)
@@ -41,7 +41,7 @@ NOTES = (
     "(1) n says how many of the operands are inputs.",
     "(2) An output with a donor takes that input's memory when nobody else refers to it and the shapes agree.",
     "(3) What perform stores is checked against the declared type, and copied unless nobody else refers to it.",
-    "(4) Decided by the buffer's reference count at run time: arguments, constants, other cells and containers count.",
+    "(4) Decided by the buffer's reference count at run time: arguments, constants, cells, containers count.",
     "(5) Emptying an empty cell does nothing. Cells of rank 0 live in the cell and are never dropped.",
     "(6) An array takes its cell's memory when nobody else holds it or both sides borrow, and is a copy otherwise.",
     "(7) Blocks stand behind HALT, after those that they need themselves.",

@@ -1,9 +1,9 @@
 """Who owns memory: what a program may overwrite, hand out and move, read off its graph before any cell exists.
 
 The graph says what is allowed (``view_map``, ``destroy_map``, which were checked when they were marked); the caller
-says what is permitted (``mutable`` and ``borrow`` of arguments and results). This file joins the two: for each variable the
-``access`` of its cell and the variable whose memory it may take, its donor. Whether a donor's memory is really taken is
-decided when the program runs, by reference counts; nothing here depends on shapes.
+says what is permitted (``mutable`` and ``borrow`` of arguments and results). This file joins the two: for each variable
+the ``access`` of its cell and the variable whose memory it may take, its donor. Whether a donor's memory is really
+taken is decided when the program runs, by reference counts; nothing here depends on shapes.
 """
 from phintys.graph.variable import Constant
 

@@ -24,6 +24,11 @@ INLINE_BYTES = 16               # values up to here live in their cells
 Layout = namedtuple("Layout", "total offsets sizes")
 
 
+def places_something(program):
+    """Whether a plan can have places for any cells of the program."""
+    return next(Lifetimes(program).temporaries(), None) is not None
+
+
 class Planner:
     """The plans of one program.
 
@@ -38,7 +43,7 @@ class Planner:
     def __init__(self, program):
         self.program = program
         self.lifetimes = Lifetimes(program)
-        self.cells = [cell for cell in self.lifetimes.order if self.lifetimes.is_temporary(cell)]
+        self.cells = list(self.lifetimes.temporaries())
         loaded = {instruction.a for instruction in program.instructions()
                   if OPCODES[instruction.op].name == "LOAD"}
         self.leaves = [number for number, layout in enumerate(program.cells)

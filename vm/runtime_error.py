@@ -1,13 +1,15 @@
 """Run-time errors that say which node failed and where the user made it.
 
-The exception keeps its type, so that programs which catch it still do; its message gains the node, the shapes it met
-and the line. An exception that cannot be rebuilt from a message is passed on as it is, with a note where Python has
-notes.
+The exception keeps its type, so that programs which catch it still do; its message gains the node, the shapes and the
+small values it met, and the line. An exception that cannot be rebuilt from a message is passed on as it is, with a
+note where Python has notes.
 """
 from phintys.vm.opcodes import OPCODES
 
+SHOWN_SIZE = 5                  # elements: a larger array is not shown
 
-def explained(error, program, position, layouts):
+
+def explained(error, program, position, operands, at_length):
     """The same error with the failing instruction described.
 
     Parameters
@@ -16,8 +18,10 @@ def explained(error, program, position, layouts):
     program : Program
     position : int
         The instruction.
-    layouts : list of (shape, strides) or None
-        Its operands as they were: inputs, then outputs.
+    operands : list of (shape, strides, value or None) or None
+        What it reads, as it was.
+    at_length : callable
+        From a node to more lines about it.
 
     Returns
     -------
@@ -33,7 +37,7 @@ def explained(error, program, position, layouts):
         details = f"at instruction {position} ({OPCODES[program.instructions()[position].op].name})"
         details += f" of {program.name or 'a phintys function'}"
     else:
-        details = describe_node(node, position, layouts[:len(node.inputs)])
+        details = describe_node(node, position, operands, at_length(node))
     return with_details(error, details)
 
 
@@ -51,15 +55,20 @@ def with_details(error, details):
     return described
 
 
-def describe_node(node, position, layouts):
-    """What failed, what it met, and where it was made."""
+def describe_node(node, position, operands, more=()):
+    """What failed, what it met, and where it was made; ``operands`` as in `explained`."""
     lines = [f"Apply node that caused the error: {node}",
              f"Instruction: {position}",
              f"Inputs types: [{', '.join(str(variable.type) for variable in node.inputs)}]"]
-    if layouts:
-        lines += [f"Inputs shapes: {[layout and layout[0] for layout in layouts]}",
-                  f"Inputs strides: {[layout and layout[1] for layout in layouts]}"]
-    return "\n".join(lines + [where_line("Made at", node.outputs[0] if node.outputs else node)])
+    if operands:
+        lines += [f"Inputs shapes: {[operand and operand[0] for operand in operands]}",
+                  f"Inputs strides: {[operand and operand[1] for operand in operands]}",
+                  f"Inputs values: [{', '.join([_shown(operand) for operand in operands])}]"]
+    return "\n".join([*lines, where_line("Made at", node.outputs[0] if node.outputs else node), *more])
+
+
+def _shown(operand):
+    return "not shown" if operand is None or operand[2] is None else repr(operand[2])
 
 
 def where_line(title, thing):
@@ -68,6 +77,14 @@ def where_line(title, thing):
     if not where:
         return f"{title}: unknown"
     return f'{title}: File "{where[0]}", line {where[1]}'
+
+
+def filtered(type_, value, strict, allow_downcast, owner):
+    """``type_.filter(value)``; an error says whose value it was to become."""
+    try:
+        return type_.filter(value, strict=strict, allow_downcast=allow_downcast)
+    except (TypeError, ValueError) as error:
+        raise with_details(error, f"The value was meant for {owner()}, which stays as it was.") from error.__cause__
 
 
 def argument_error(error, function, index, value):

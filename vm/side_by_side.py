@@ -1,10 +1,10 @@
 """Side by side: puts kernels that do not depend on each other behind one TOGETHER, so that workers may share them.
 
 Only kernels that use one thread themselves are worth it; their ops say so by ``runs_alone``. Others use the workers
-from inside. Whether a group is really run by several workers is decided at each call, when sizes are known: see TOGETHER in
-``interpreter.pyx``. A kernel is moved forward past others, and what it waits for past it, only when they share no
-memory but what all read, so the result is the same in any order. Nothing is moved far: the schedule was made to hold
-little memory. Everything is linear in the length of the code.
+from inside. Whether a group is really run by several workers is decided at each call, when sizes are known: see
+TOGETHER in ``interpreter.pyx``. A kernel is moved forward past others, and what it waits for past it, only when they
+share no memory but what all read, so the result is the same in any order. Nothing is moved far: the schedule was made
+to hold little memory. Everything is linear in the length of the code.
 """
 
 WINDOW = 32                     # how many instructions a kernel is moved past at most

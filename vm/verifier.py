@@ -41,6 +41,7 @@ class _Check:
         self.prepared = {}                          # operands → the instruction that prepared them
         self.promised = set()                       # cells that are computed behind COMMIT
         self.stored_cells = {}                      # container → the cell that STORE moves into it
+        self.owned = {}                             # cell → the container that OWN has made it fit for
         self.loaded = {}                            # shared value's cell → the container it was loaded from
         self.committed = False
         self.position, self.name = 0, "?"
@@ -285,6 +286,9 @@ class _Check:
         self.write(a)
 
     def check_OWN(self, flags, n, a, b, c):
+        if not 0 <= b < len(self.program.containers):
+            self.fail(f"there is no container S{b}")
+        self.owned[a] = b
         self.read(a)
         self.write(a)
 
@@ -322,6 +326,8 @@ class _Check:
         kind = self.cells[b].kind
         if kind not in ("value", "shared") or (kind == "shared" and self.loaded.get(b) not in self.stored_cells):
             self.fail(f"stores C{b}, which is not its own ({kind})")
+        if self.owned.get(b, a) != a:
+            self.fail(f"stores C{b} in S{a}, though it may be what S{self.owned[b]} has")
         self.state.set("filled", b, False)
 
     # ---- branches and blocks -----------------------------------------------------------------------------------------

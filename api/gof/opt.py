@@ -1,13 +1,13 @@
 """Theano's ``gof.opt``: optimizers by hand, and what looks at optimised graphs; see the modules named here."""
 from contextlib import contextmanager
 
+from phintys.gof.equilibrium import EquilibriumOptimizer
 from phintys.gof.local_optimizers import (
     FromFunctionLocalOptimizer, LocalOptGroup, LocalOptimizer, OpRemove, OpSub, local_optimizer)
-from phintys.gof.navigators import (
-    EquilibriumOptimizer, NavigatorOptimizer, OpKeyOptimizer, TopoOptimizer, Updater, in2out, out2in)
+from phintys.gof.navigators import NavigatorOptimizer, OpKeyOptimizer, TopoOptimizer, Updater, in2out, out2in
+from phintys.gof.pattern_sub import PatternSub
 from phintys.gof.whole_optimizers import (
     FromFunctionOptimizer, MergeOptimizer, Optimizer, SeqOptimizer, inplace_optimizer, optimizer)
-from phintys.gof.pattern_sub import PatternSub
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.graph.traversal import is_same_graph as is_same_graph_with_merge

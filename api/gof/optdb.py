@@ -6,8 +6,9 @@ which ``optdb`` of ``rewrite_database.py`` opens for what users register.
 """
 import sys
 
+from phintys.gof.equilibrium import EquilibriumOptimizer
 from phintys.gof.local_optimizers import LocalOptGroup, LocalOptimizer
-from phintys.gof.navigators import EquilibriumOptimizer, NavigatorOptimizer, TopoOptimizer
+from phintys.gof.navigators import NavigatorOptimizer, TopoOptimizer
 from phintys.gof.whole_optimizers import Optimizer, SeqOptimizer
 from phintys.graph.config import config
 from phintys.optimizer import database

@@ -3,7 +3,11 @@
 ``phintys.scalar.add`` is what ``Elemwise`` applies to every element; called on variables it applies that ``Elemwise``.
 A single number is a 0-d tensor here, so ``phintys.scalar.float64`` is the ``TensorType`` of rank 0.
 """
+import numpy
+
+import phintys.ops.impl_elementwise  # noqa: F401  gives users' scalar ops their Elemwise
 from phintys.ops import scalar as _table
+from phintys.ops import scalar_preferences as _preferences
 from phintys.ops.composite import Composite
 from phintys.ops.constant import as_tensor_variable as as_scalar
 from phintys.ops.constant import autocast_float, autocast_float_as, constant
@@ -14,14 +18,12 @@ from phintys.ops.elementwise_functions import cast, div_proxy, mod_check
 from phintys.ops.operators import TensorConstant, TensorVariable
 from phintys.ops.scalar import *  # noqa: F403
 from phintys.ops.scalar import BinaryBitOp, FixedLogicalComparison, LogicalComparison, UnaryBitOp
-from phintys.ops.scalar_op import upgrade_to_float
+from phintys.ops.scalar_preferences import *  # noqa: F403
 from phintys.ops.tensor_type import TensorType
 from phintys.submodules import submodules
 from phintys.tensor.constructors import plural_of
 
 globals().update(submodules(__name__, {"basic": "phintys.scalar"}))
-
-all_types = list(ALL_DTYPES)
 
 
 def Scalar(dtype):
@@ -37,9 +39,10 @@ _TYPES = {dtype: Scalar(dtype) for dtype in ALL_DTYPES}
 globals().update(_TYPES)
 
 
-int_types, uint_types, float_types, complex_types, integer_types, discrete_types, continuous_types = [
-    tuple([_TYPES[dtype] for dtype in dtypes]) for dtypes in (
-        int_dtypes, uint_dtypes, float_dtypes, complex_dtypes, integer_dtypes, discrete_dtypes, continuous_dtypes)]
+int_types, uint_types, float_types, complex_types, integer_types, discrete_types, continuous_types, all_types = [
+    tuple([_TYPES[dtype] for dtype in ALL_DTYPES if dtype in dtypes]) for dtypes in (
+        int_dtypes, uint_dtypes, float_dtypes, complex_dtypes, integer_dtypes, discrete_dtypes, continuous_dtypes,
+        ALL_DTYPES)]
 
 
 def as_common_dtype(*variables):
@@ -47,6 +50,12 @@ def as_common_dtype(*variables):
     variables = [as_scalar(variable) for variable in variables]
     dtype = upcast(*[variable.type.dtype for variable in variables])  # noqa: F405
     return tuple([cast(variable, dtype) for variable in variables])
+
+
+def round_half_away_from_zero_vec(a):
+    """Arrays rounded to the nearest integers, halves away from zero, as ``round_half_away_from_zero`` does."""
+    fraction, whole = numpy.modf(a)
+    return whole + numpy.copysign(numpy.abs(fraction) >= 0.5, a)
 
 
 ints, floats, complexs = [plural_of(name, _TYPES[dtype]) for name, dtype in (
@@ -58,5 +67,6 @@ __all__ = ["BinaryBitOp", "Composite", "FixedLogicalComparison", "LogicalCompari
            "autocast_float_as", "cast", "complex_dtypes", "complex_types", "complexs", "complexs128", "complexs64",
            "constant", "continuous_dtypes", "continuous_types", "discrete_dtypes", "discrete_types", "div_proxy",
            "float_dtypes", "float_types", "floats", "get_scalar_type", "int_dtypes", "int_or_true_div", "int_types",
-           "integer_dtypes", "integer_types", "ints", "mod_check", "uint_dtypes", "uint_types", "upgrade_to_float",
-           *_TYPES, *_table.__all__]
+           "integer_dtypes", "integer_types", "ints", "mod_check",
+           "round_half_away_from_zero_vec", "uint_dtypes", "uint_types", *_TYPES,
+           *_table.__all__, *_preferences.__all__]

@@ -27,12 +27,13 @@ from phintys.ops.elementwise import Elemwise
 from phintys.ops.elementwise_functions import (
     CASTS, abs, abs_, add, allclose, and_, angle, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh,
     bitwise_and, bitwise_not, bitwise_or, bitwise_xor, cast, ceil, ceil_intdiv, chi2sf, clip, complex,
-    complex_from_polar, conj, cos, cosh, deg2rad, div_proxy, divmod, eq, erf, erfc, erfcinv, erfcx, erfinv, exp, exp2, expm1, fill, floor, floor_div,
-    gamma, gammainc, gammaincc, gammal, gammaln, gammau, ge, gt, i0, i1, identity, imag, int_div, inv, invert, iround,
-    isclose, isinf, isinf_, isnan, isnan_, iv, j0, j1, jv, largest, le, log, log10, log1p, log2, logaddexp, lt, maximum,
-    minimum, mod, mod_check, mul, neg, negative, neq, ones_like, or_, pow, power, psi, rad2deg, real, reciprocal, rint,
-    round, round_half_away_from_zero, round_half_to_even, second, sgn, sigmoid, sign, sin, sinh, smallest, softplus,
-    sqr, sqrt, square, sub, switch, tan, tanh, tensor_copy, tri_gamma, true_div, trunc, where, xor, zeros_like)
+    complex_from_polar, conj, cos, cosh, deg2rad, div_proxy, divmod, eq, erf, erfc, erfcinv, erfcx, erfinv, exp, exp2,
+    expm1, fill, floor, floor_div, gamma, gammainc, gammaincc, gammal, gammaln, gammau, ge, gt, i0, i1, identity, imag,
+    int_div, inv, invert, iround, isclose, isinf, isinf_, isnan, isnan_, iv, j0, j1, jv, largest, le, log, log10, log1p,
+    log2, logaddexp, lt, maximum, minimum, mod, mod_check, mul, neg, negative, neq, ones_like, or_, pow, power, psi,
+    rad2deg, real, reciprocal, rint, round, round_half_away_from_zero, round_half_to_even, second, sgn, sigmoid, sign,
+    sin, sinh, smallest, softplus, sqr, sqrt, square, sub, switch, tan, tanh, tensor_copy, tri_gamma, true_div, trunc,
+    where, xor, zeros_like)
 from phintys.ops.flat_index import ravel_multi_index, unravel_index
 from phintys.ops.grids import mgrid, ogrid
 from phintys.ops.join import (

@@ -16,6 +16,7 @@ _SCALAR_OPS = """lt gt le ge eq neq and_ or_ xor invert abs_ exp exp2 expm1 neg 
 
 _OPS = {f"{name}_inplace": Elemwise(in_first_dtype(SCALAR_OPS[name]), {0: 0}, name=f"{name}_inplace")
         for name in _SCALAR_OPS}
-globals().update(_OPS, fill_inplace=_OPS["second_inplace"])
+globals().update(_OPS)
+fill_inplace = _OPS["second_inplace"]
 
 __all__ = ["fill_inplace", "transpose_inplace", *_OPS]

@@ -4,13 +4,16 @@
     @local_optimizer([T.exp])
     def local_exp_of_log(node): ...
 """
+from phintys.graph.errors import NotScalarConstantError
 from phintys.ops.assertion import Assert, assert_, assert_op
+from phintys.ops.constant_value import get_scalar_constant_value
 from phintys.ops.join import MakeVector, make_vector
 from phintys.ops.shape import Rebroadcast, Shape, Shape_i, shape_i
 from phintys.rewrite_database import optdb
 
-__all__ = ["Assert", "MakeVector", "Rebroadcast", "Shape", "Shape_i", "assert_", "assert_op", "make_vector",
-           "register_canonicalize", "register_specialize", "register_stabilize", "register_uncanonicalize", "shape_i"]
+__all__ = ["Assert", "MakeVector", "NotScalarConstantError", "Rebroadcast", "Shape", "Shape_i", "assert_", "assert_op",
+           "get_scalar_constant_value", "make_vector", "register_canonicalize", "register_specialize",
+           "register_stabilize", "register_uncanonicalize", "shape_i"]
 
 
 def _registering(family, *always):

@@ -21,7 +21,6 @@ fx, fv = T.fscalar("fx"), T.fvector("fv")
 row, col = T.drow("row"), T.dcol("col")
 
 
-
 class Labelled(numpy.ndarray):
     """An array with something more to it."""
 

@@ -111,7 +111,7 @@ def test_sizes_that_depend_on_values():
     function = phintys.function([x, n], T.dot(T.exp(x[:n]), T.sin(x[:n]).T))
     unknown = function.memory_report([(10, 8), ()])
     assert unknown.unknown and "depend on values" in str(unknown)
-    known = function.memory_report({"x": (10, 8), "n": 5})
+    known = function.memory_report({"x": (10, 8), n: 5})
     function(np.zeros((10, 8)), 5)
     assert known.unknown == [] and known.pieces == function.memory_report().pieces
 
@@ -128,6 +128,7 @@ def test_both_parts_of_a_branch_are_predicted():
 @pytest.mark.parametrize("shapes, message", [
     (None, "not called yet"), ([(2, 2)], "2 arguments, 1 were given"), ([(2, 2), (2,)], "no shape of the argument w"),
     ([(2, 2), (2, -1)], "no shape of the argument w"), ({"x": (2, 2), "y": (2, 2)}, "unknown .'y'., missing .'w'."),
+    ((2, 2), "neither a shape .* of the argument x"), ((2, 2, 2), "one shape for each of .'x', 'w'"),
 ])
 def test_what_does_not_fit_is_refused(shapes, message):
     function, _ = compiled(forward)

@@ -20,6 +20,7 @@ UFUNC_CALLS = [
     lambda a, b, v: [1.0, 2.0, 3.0] + a,
     lambda a, b, v: abs(a) + numpy.absolute(b) + numpy.fabs(a),
     lambda a, b, v: numpy.maximum(a, 1.0),
+    lambda a, b, v: numpy.sign(a),
     lambda a, b, v: numpy.arctan2(a, b),
     lambda a, b, v: a @ v,
     lambda a, b, v: a @ b.T,
@@ -124,6 +125,12 @@ FUNCTION_CALLS = [
     lambda a, b, v: numpy.linalg.norm(a, 1),
     lambda a, b, v: numpy.linalg.norm(a, -1),
     lambda a, b, v: numpy.linalg.norm(a, numpy.inf, keepdims=True),
+    lambda a, b, v: numpy.concatenate([a, b], axis=None),
+    lambda a, b, v: numpy.count_nonzero(a > b),
+    lambda a, b, v: numpy.count_nonzero(a, axis=1, keepdims=True),
+    lambda a, b, v: numpy.split(a, 3, axis=1)[1],
+    lambda a, b, v: numpy.split(a, [1, 2], axis=-1)[2],
+    lambda a, b, v: numpy.split(v, [1])[1],
 ]
 
 
@@ -194,3 +201,11 @@ def test_arrays_of_objects_hold_variables():
     x, y = T.dvector("x"), T.dvector("y")
     both = numpy.array([x, y], dtype=object)
     assert both.shape == (2,) and both[0] is x and both[1] is y
+
+
+@pytest.mark.parametrize("fold, expected", [(numpy.prod, 24), (numpy.sum, 10), (lambda a: numpy.array(a)[::-1][0], 4)])
+def test_lists_of_symbolic_numbers(fold, expected):
+    rows, columns = (x := T.dmatrix("x")).shape
+    assert phintys.function([x], fold([rows, 2, 1, 1 * columns]) * 1)(numpy.zeros((3, 4))) == expected
+    with pytest.raises(TypeError, match="symbolic"):
+        numpy.asarray([rows, 2], dtype="float64")

@@ -92,6 +92,24 @@ def test_a_refused_value_leaves_the_old_one():
     numpy.testing.assert_array_equal(s.get_value(), [1.0, 2.0])
 
 
+def test_a_refused_value_names_whose_it_was_to_be():
+    weights, x = shared(numpy.ones(2), "weights"), T.dvector("x")
+    f = function([phintys.In(x, value=[1.0])], x * 2)
+
+    def set_the_argument(value):
+        f[x] = value
+
+    def set_the_container(value):
+        weights.container.value = value
+
+    for act, words in [(weights.set_value, f"the shared variable weights .*{__file__}"),
+                       (set_the_container, "the container weights"), (set_the_argument, "the argument x")]:
+        with pytest.raises(TypeError, match=f"(?s)expected 1, got 2.*meant for {words}"):
+            act(numpy.ones((2, 2)))
+    numpy.testing.assert_array_equal(weights.get_value(), [1.0, 1.0])
+    numpy.testing.assert_array_equal(f(), [2.0])
+
+
 @pytest.mark.parametrize("borrow", [False, True])
 def test_misaligned_values_are_copied(borrow):
     value = numpy.frombuffer(bytearray(17), "u1")[1:].view("float64")

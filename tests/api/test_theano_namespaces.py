@@ -23,7 +23,8 @@ NAMES = {
     "phintys.compile.function": "function",
     "phintys.gof": """Apply Bookkeeper DB DestroyHandler EquilibriumDB EquilibriumOptimizer Feature History
         LocalOptGroup MergeOptimizer NodeFinder OpKeyOptimizer OpRemove OpSub Optimizer PatternSub ProxyDB PureOp Query
-        ReplaceValidate SeqOptimizer SequenceDB TopoOptimizer inplace_optimizer local_optimizer optimizer toolbox utils view_roots""",
+        ReplaceValidate SeqOptimizer SequenceDB TopoOptimizer inplace_optimizer local_optimizer optimizer toolbox utils
+        view_roots""",
     "phintys.gof.destroyhandler": "DestroyHandler",
     "phintys.compile.io": "In Out SymbolicInput SymbolicOutput",
     "phintys.compile.debugmode": "BadOptimization BadViewMap DebugMode DebugModeError InvalidValueError",
@@ -448,6 +449,25 @@ def test_common_dtype_of_numbers():
     first, second, third = phintys.scalar.as_common_dtype(k, x, 2)
     assert first.dtype == second.dtype == third.dtype == "float32" and phintys.scalar.int8 in phintys.scalar.int_types
     assert [variable.name for variable in phintys.scalar.complexs64("ab")] == ["a", "b"]
+    scalar = phintys.scalar
+    assert scalar.all_types == (scalar.bool,) + scalar.integer_types + scalar.continuous_types
+    assert scalar.integer_types[::4] == (scalar.int8, scalar.uint8)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_rounding_of_arrays(dtype):
+    a = numpy.array([0.49951171875, 0.5, -0.5, 2.5, -1.25, numpy.inf, numpy.nan, -0.0], dtype)
+    rounded = phintys.scalar.round_half_away_from_zero_vec(a)
+    numpy.testing.assert_array_equal(rounded, [0, 1, -1, 3, -1, numpy.inf, numpy.nan, 0])
+    x = T.TensorType(dtype, (False,))()
+    numpy.testing.assert_array_equal(rounded, phintys.function([x], T.round(x, "half_away_from_zero"))(a))
+    assert rounded.dtype == dtype
+
+
+def test_constants_for_rewrites_of_users():
+    assert T.opt.get_scalar_constant_value(T.constant(3)) == 3
+    with pytest.raises(T.opt.NotScalarConstantError):
+        T.opt.get_scalar_constant_value(T.dscalar())
 
 
 def test_graphs_with_their_shared_variables():

@@ -72,6 +72,8 @@ def test_the_form_of_the_answer_is_that_of_wrt():
     assert isinstance(grad(x * x, [x]), list) and isinstance(grad(x * x, (x,)), tuple) and grad(x * x, x).type == scalar
     assert format_as(True, False, 1) == [1] and format_as(False, True, [1]) == (1,)
     assert format_as(False, False, [1]) == format_as(False, False, 1) == 1
+    with pytest.raises(AssertionError, match="cannot be simultaneously True"):
+        format_as(True, True, [1])
     with pytest.raises(AssertionError):
         format_as(False, False, [1, 2])
 

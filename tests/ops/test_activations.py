@@ -55,8 +55,9 @@ def test_dtype_stays(name, dtype):
         assert build(v).dtype == dtype
 
 
-@pytest.mark.parametrize("dtype, wanted", [("int8", "float32"), ("int64", "float64"), ("uint8", "float32")])
-@pytest.mark.parametrize("build", [relu, softsign, hard_sigmoid, ultra_fast_sigmoid])
+@pytest.mark.parametrize("dtype, wanted", [("int8", "float32"), ("int64", "float64"), ("uint8", "float32"),
+                                           ("uint16", "float32"), ("bool", "float32")])
+@pytest.mark.parametrize("build", [relu, elu, softsign, hard_sigmoid, ultra_fast_sigmoid])
 def test_integers_become_floats(build, dtype, wanted):
     assert build(T.TensorType(dtype, (False,))()).dtype == wanted
 

@@ -253,7 +253,7 @@ def test_squares_that_overflow():
 
 
 @pytest.mark.parametrize("shape, axes", [((0, 3), (0,)), ((0, 3, 4), (0, 2)), ((3, 0), (1,)), ((2, 0), (0,)),
-                                         ((2, 3, 0), (0,)), ((0,), (0,))])
+                                         ((2, 3, 0), (0,)), ((0,), (0,)), ((0, 3, 10 ** 9, 20), (0, 2))])
 def test_nothing(shape, axes):
     """The mean of nothing is NaN; a sum of nothing is 0; no channels have no means."""
     inputs, arrays, outputs = kernel_case(shape, axes, "float64", "contiguous")

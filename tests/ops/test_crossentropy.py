@@ -187,6 +187,15 @@ def test_labels_that_are_no_class(name, mode):
         function(probabilities((3, 4)), [0, 1])
 
 
+def test_an_unsigned_label_counts_from_the_start_only():
+    p, y = T.dmatrix("p"), T.vector("y", dtype="uint64")
+    loss = T.nnet.multiclass_hinge_loss(p, y)
+    for output in (loss, T.grad(loss.sum(), p)):
+        function = phintys.function([p, y], output)
+        with pytest.raises(IndexError, match="out of bounds for axis 1 with size 4: the label of row 1"):
+            function(probabilities((3, 4)), numpy.array([0, 2 ** 64 - 1, 2], "uint64"))
+
+
 def test_a_wrong_label_changes_no_shared_variable():
     w, y = phintys.shared(values((3, 4))), T.lvector()
     before = w.get_value()

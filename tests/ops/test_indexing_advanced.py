@@ -11,6 +11,7 @@ from phintys.graph.type import Type
 from phintys.ops.advanced_subtensor import (
     AdvancedBooleanSubtensor, AdvancedIncSubtensor, AdvancedIncSubtensor1, AdvancedSubtensor, AdvancedSubtensor1)
 from phintys.ops.inc_subtensor import inc_subtensor, set_subtensor
+from phintys.ops.repeat import repeat
 from phintys.ops.subtensor import Subtensor
 from phintys.ops.tensor_type import TensorType
 from phintys.vm.abi import run_kernel
@@ -222,6 +223,39 @@ def test_rows_of_every_size(dtype):
                 x, i = variable_for(array), variable_for(rows)
                 function = phintys.function([x, i], x[i])
                 check_equal(function(layout(array), layout(rows)), array[rows])
+
+
+def test_rows_of_any_number_of_bytes():
+    """Rows are moved in pieces: all of a row, at any address, and nothing beside it."""
+    x, y = TensorType("int8", (False, False))(), TensorType("int8", (False, False))()
+    i, m = TensorType("int64", (False,))(), TensorType("bool", (False,))()
+    function = phintys.function([x, y, i, m], [x[i], x[m], set_subtensor(x[i], y), set_subtensor(x[m], y),
+                                               repeat(x[:4], i, 0)])
+    rows, mask = numpy.array([5, 0, 3, 2]), numpy.array([1, 0, 1, 1, 0, 0, 1], bool)
+    for length in (*range(1, 70), 127, 128, 129, 160, 1023, 1024, 1025, 1152, 1185):
+        for start in (0, 5):
+            array = values((start + 7 * length,), "int8")[start:].reshape(7, length)
+            value = values((start + 4 * length,), "int8", seed=1)[start:].reshape(4, length)
+            expected = (array[rows], array[mask], changed(array, rows, value, False),
+                        changed(array, mask, value, False), numpy.repeat(array[:4], rows, 0))
+            for result, right in zip(function(array, value, rows, mask), expected):
+                check_equal(result, right)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_elements_added_at_positions(dtype):
+    """One array of positions has loops of its own, which add as often as an element is named."""
+    array, value = values((11,), dtype), values((9,), dtype, seed=1)
+    for positions in INTEGERS:
+        rows = (numpy.arange(9) % 4 * 3).astype(positions)
+        if not positions.startswith("u"):
+            rows[4:6] = -1, -11
+        x, y, one, i = (variable_for(example) for example in (array, value, value[0], rows))
+        function = phintys.function([x, y, one, i], [inc_subtensor(x[i], y), inc_subtensor(x[i], one)])
+        for layout in LAYOUTS.values():
+            arguments = [layout(array), layout(value), value[0], layout(rows)]
+            for result, added in zip(function(*arguments), (value, value[0])):
+                check_equal(result, changed(array, rows, added, True))
 
 
 @pytest.mark.parametrize("positions", INTEGERS)

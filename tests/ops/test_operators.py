@@ -254,11 +254,6 @@ def test_zeros_like_as_constant():
     assert functions.zeros_like(x, opt=True).data == 0 and functions.ones_like(x).owner.op == functions.fill
 
 
-def test_as_common_dtype():
-    x, y = functions.as_common_dtype(TensorType("float32", ())(), INTEGERS())
-    assert x.dtype == y.dtype == "float64"
-
-
 # ---- the ops themselves ---------------------------------------------------------------------------------------------
 def test_names_and_docstrings():
     assert str(functions.add) == "Elemwise{add,no_inplace}"

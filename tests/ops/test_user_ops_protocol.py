@@ -213,10 +213,21 @@ def test_as_op():
         grad(numpy_dot(m, m).sum(), m)
 
 
+def test_make_node_has_to_return_a_node():
+    class Thoughtless(Op):
+        def make_node(self, value):
+            return [value]
+
+    with pytest.raises(TypeError, match="make_node of Thoughtless has to return an Apply node, got .x."):
+        Thoughtless()(x)
+
+
 def test_as_op_refuses_what_is_no_type():
     for arguments in (("dvector", T.dvector), (T.dvector, [T.dvector, 3])):
         with pytest.raises(TypeError, match="list of phintys types"):
             as_op(*arguments)
+    with pytest.raises(TypeError, match="infer_shape needs to be a callable, got 3"):
+        as_op(T.dvector, T.dvector, 3)
     with pytest.raises(ValueError, match="expected 1 inputs"):
         parts(x, x)
     wrong = as_op(T.dvector, [T.dvector, T.dvector])(lambda value: value)

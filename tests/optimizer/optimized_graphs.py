@@ -6,12 +6,13 @@ import numpy
 import phintys
 from phintys.debug_mode import DebugMode
 from phintys.graph.function_graph import FunctionGraph
-from phintys.optimizer.database import QUERIES
+from phintys.ops.tensor_type import TensorType
 from phintys.optimizer.pipeline import optimize
 from phintys.optimizer.values import key_of
-from phintys.ops.tensor_type import TensorType
+from phintys.rewrite_database import OPT_FAST_COMPILE as FAST_COMPILE
+from phintys.rewrite_database import OPT_FAST_RUN as FAST_RUN
 
-FAST_RUN, FAST_COMPILE, UNFUSED = QUERIES["FAST_RUN"], QUERIES["FAST_COMPILE"], QUERIES["FAST_RUN"].excluding("fusion")
+UNFUSED = FAST_RUN.excluding("fusion")
 SPECIAL = numpy.array([0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 1e-20, 30.0, -30.0, 3.0])
 
 

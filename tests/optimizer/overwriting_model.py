@@ -7,16 +7,16 @@ from phintys.graph.destroy_handler import DestroyHandler, handler_of
 from phintys.graph.function_graph import FunctionGraph
 from phintys.graph.variable import Constant
 from phintys.ops.deep_copy import DeepCopyOp
-from phintys.optimizer.database import QUERIES
+from phintys.ops.elementwise import Elemwise
 from phintys.optimizer.pipeline import optimize
-from phintys.optimizer.values import key_of
+from phintys.rewrite_database import OPT_FAST_RUN
 from phintys.vm.schedule import schedule
 
 
 class Compiled:
     """An optimised graph of ``results`` and ``updates``, a dict from shared values to new values."""
 
-    def __init__(self, arguments, results, updates, mutable=(), shared=(), query=QUERIES["FAST_RUN"]):
+    def __init__(self, arguments, results, updates, mutable=(), shared=(), query=OPT_FAST_RUN):
         shared = list(dict.fromkeys([*updates, *shared]))
         inputs = [*arguments, *shared]
         self.fgraph = FunctionGraph(inputs, [*results, *updates.values()])
@@ -32,7 +32,7 @@ class Compiled:
     @property
     def destroyers(self):
         """For each destroyer in order: what it is, and which of its inputs it overwrites, by name or key."""
-        found = [(key_of(node.op), [_name(node.inputs[place]) for place, in node.op.destroy_map.values()])
+        found = [(_kind(node.op), [_name(node.inputs[place]) for place, in node.op.destroy_map.values()])
                  for node in self.order]
         return [f"{operation}({', '.join(names)})" for operation, names in found if names]
 
@@ -43,7 +43,12 @@ class Compiled:
 
 
 def _name(variable):
-    return variable.name if variable.owner is None and variable.name else key_of(variable.owner.op)
+    return variable.name if variable.owner is None and variable.name else _kind(variable.owner.op)
+
+
+def _kind(op):
+    """The scalar op's name, or the class's."""
+    return op.scalar_op.name if type(op) is Elemwise else type(op).__name__
 
 
 def check(compiled):

@@ -75,7 +75,7 @@ def test_a_replacement_with_fewer_dimensions_is_filled():
 
 
 def test_a_replacement_that_knows_more_is_not_filled():
-    """What replaces a node that is not elementwise has its shape: the inputs, here of two rows, say nothing about it."""
+    """What replaces a node that is not elementwise has its shape: the inputs, here of two rows, do not tell it."""
     whole = alloc(x[0], 2, 3)
     part = whole[sub(whole.shape[0], 1):]
     fgraph = optimized([x], [part, part.shape[0]], FAST_RUN)

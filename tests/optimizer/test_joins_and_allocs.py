@@ -6,7 +6,7 @@ from optimized_graphs import FAST_RUN, UNFUSED, evaluate, operations, optimized,
 from phintys.ops import reduction
 from phintys.ops.allocation import alloc
 from phintys.ops.join import concatenate, join, stack
-from phintys.optimizer.database import QUERIES
+from phintys.rewrite_database import OPT_NONE
 
 M, N, I, J = variable("d2"), variable("d2"), variable("l0"), variable("l0")
 B, C = variable("B2"), variable("B2")
@@ -39,7 +39,7 @@ def test_rewrites(name):
     inputs, build, present, absent = CASES[name]
     output = build()
     values = [numpy.array(4) if item.type.ndim == 0 else random_value(item, seed) for seed, item in enumerate(inputs)]
-    wanted, = evaluate(optimized(inputs, [output], QUERIES["None"]), values)
+    wanted, = evaluate(optimized(inputs, [output], OPT_NONE), values)
     for query in (UNFUSED, FAST_RUN):
         fgraph = optimized(inputs, [output], query)
         got, = evaluate(fgraph, values)

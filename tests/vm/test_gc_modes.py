@@ -94,7 +94,9 @@ def rows_more(count):
 @pytest.mark.skipif(phintys.config.stress, reason="under stress nothing is kept")
 @pytest.mark.parametrize("output", [
     T.exp(-abs(x[:, ::-1])), rows_more(2), rows_more(3)[:-1] + 1, [T.exp(rows_more(1)), T.cumsum(x, axis=1)],
-    Out(T.exp(rows_more(4) + 1), borrow=True), Out(T.cumsum(T.cumsum(T.dot(T.cumsum(x, 0), x), 0)[:, ::-1], 1), True)])
+    Out(T.exp(rows_more(4) + 1), borrow=True), Out(T.exp(T.cumsum(x, 0)[::-1][::-1]), True),
+    Out(T.tanh(T.exp(T.cumsum(x, 0).reshape((-1,))).dimshuffle("x", 0)), True),
+    Out(T.cumsum(T.cumsum(T.dot(T.cumsum(x, 0), x), 0)[:, ::-1], 1), True)])
 @pytest.mark.parametrize("size", [60, 300])
 def test_the_second_call_finds_the_blocks_of_the_first(output, size):
     function = phintys.function([x], output, mode=phintys.Mode(allow_gc=False))
@@ -165,6 +167,59 @@ def test_a_lent_result_that_somebody_else_knows_is_left_to_them(allow_gc):
     function(VALUE * 2)
     np.testing.assert_array_equal(first, copy)
     np.testing.assert_array_equal(view, copy[1:])
+
+
+class Quarter(phintys.Op):
+    """Adds 0.25 in its input's memory."""
+
+    __props__ = ()
+    destroy_map = {0: [0]}
+
+    def make_node(self, value):
+        return phintys.Apply(self, [value], [value.type()])
+
+    def perform(self, node, inputs, output_storage):
+        inputs[0] += 0.25
+        output_storage[0][0] = inputs[0]
+
+
+@pytest.mark.parametrize("allow_gc", MODES)
+@pytest.mark.parametrize("size", [5, 20, 60])
+def test_a_lent_result_that_perform_wrote_is_left_to_whoever_keeps_it(size, allow_gc):
+    function = phintys.function([x], Out(Quarter()(T.exp(x)), borrow=True), mode=phintys.Mode(allow_gc=allow_gc),
+                                accept_inplace=True)
+    kept = []
+    for factor in range(9):
+        result = function(VALUE[:size, :size] * factor)
+        if factor % 3 == 2:
+            kept.append((result, result[...], result.copy()))
+        del result
+        for value, _, copy in kept:
+            np.testing.assert_array_equal(value, copy)
+
+
+@pytest.mark.parametrize("allow_gc", MODES)
+@pytest.mark.parametrize("size", [5, 20, 60])
+def test_what_perform_has_kept_is_never_written_again(size, allow_gc):
+    """Not even where it was lent as a result, too, or overwritten by one."""
+    class Keep(phintys.Op):
+        __props__ = ()
+        kept = []
+
+        def make_node(self, value):
+            return phintys.Apply(self, [value], [T.dscalar()])
+
+        def perform(self, node, inputs, output_storage):
+            self.kept.append((inputs[0], inputs[0].copy()))
+            output_storage[0][0] = inputs[0].sum()
+
+    first, second = T.exp(x), T.cumsum(x, 0)
+    outputs = [Out(first, borrow=True), Keep()(first), Keep()(second), Out(T.tanh(second), borrow=True)]
+    function = phintys.function([x], outputs, mode=phintys.Mode(allow_gc=allow_gc))
+    for factor in range(6):
+        function(VALUE[:size, :size] * factor)
+        for value, copy in Keep.kept:
+            np.testing.assert_array_equal(value, copy)
 
 
 @pytest.mark.skipif(phintys.config.stress, reason="under stress nothing is reused")

@@ -7,9 +7,9 @@ import phintys
 import phintys.tensor as T
 
 
-def listing(inputs, outputs=None, allow_gc=True, mode=None, **options):
-    """The code of a function, one instruction a line, without numbers and remarks."""
-    with phintys.change_flags(allow_gc=allow_gc):
+def listing(inputs, outputs=None, allow_gc=True, mode=None, workers=1, **options):
+    """The code of a function, one instruction a line, without numbers and remarks. Several workers have groups."""
+    with phintys.change_flags(allow_gc=allow_gc, workers=workers):
         text = phintys.function(inputs, outputs, mode=mode, name="golden", **options).explain()
     lines = [re.match(r" +\d+  ([A-Z]+) *(.*)", line) for line in text.splitlines()]
     return [(line[1], line[2].split("  ")[0]) for line in lines if line]
@@ -78,6 +78,13 @@ def test_a_plan_is_chosen_when_the_shapes_are_known():
         KERNEL  C5 := Elemwise{tanh}[(0, 0)](C4)
         DROP    C4
         RESULT  C5
+        HALT""")
+
+
+def test_where_nothing_has_a_place_there_is_no_plan():
+    assert listing([x, y], T.exp(x) + y, allow_gc="plan") == code("""
+        KERNEL  C2 := Elemwise{Composite{(exp(i0) + i1)}}(C0, C1)
+        RESULT  C2
         HALT""")
 
 

@@ -10,8 +10,10 @@ import phintys
 import phintys.tensor as T
 from phintys import In, Out, function, shared
 from phintys.graph.type import generic
+from phintys.ifelse import ifelse
 from phintys.ops.advanced_subtensor import AdvancedIncSubtensor1
 from phintys.vm.opcodes import NUMBER
+from phintys.vm.pool import pool_statistics
 from phintys.vm.verifier import ProgramError, verify
 
 x, y = T.vectors("x", "y")
@@ -86,6 +88,87 @@ def test_the_verifier_refuses_to_look_at_what_the_commit_computes(monkeypatch):
     monkeypatch.setattr(AdvancedIncSubtensor1, "first_examined", 1)
     with pytest.raises(ProgramError, match="computed behind COMMIT"):
         verify(program)
+
+
+# ---- updates that leave a value alone -------------------------------------------------------------------------------
+c = T.iscalar("c")
+START = np.linspace(1, 2, 1000)
+
+
+def address(w):
+    return w.get_value(borrow=True).ctypes.data
+
+
+@pytest.mark.skipif(phintys.config.stress, reason="under stress no memory is used again")
+def test_a_value_that_is_left_alone_stays_where_it_is():
+    w = shared(START)
+    step = function([c, x], [], updates=[(w, ifelse(c, w - x, w))])
+    step(0, START)
+    here, requests = address(w), pool_statistics()["requests"]
+    for _ in range(3):
+        step(0, START)
+    assert address(w) == here and pool_statistics()["requests"] == requests
+    step(1, START)
+    np.testing.assert_array_equal(w.get_value(), START - START)
+
+
+def left_alone(change, *, results=lambda new, w, v: [], also=None):
+    """A call that stores ``change`` of w in w, and may store something in v, too."""
+    w, v = shared(START, "w"), shared(START * 2, "v")
+    new = change(w, v)
+    outputs = results(new, w, v)
+    updates = [(w, new)] + ([(v, also(new, w, v))] if also else [])
+    return w, v, function([c, x], outputs, updates=updates, on_unused_input="ignore")
+
+
+LEFT_ALONE = {
+    "results that were and are w": left_alone(
+        lambda w, v: ifelse(c, w - x, w), results=lambda new, w, v: [w, new, w[::-1], new[1:], new.sum()]),
+    "borrowed results": left_alone(
+        lambda w, v: ifelse(c, w - x, w),
+        results=lambda new, w, v: [Out(w, borrow=True), Out(w[3:], borrow=True), Out(new, borrow=True)]),
+    "stored twice": left_alone(lambda w, v: ifelse(c, w - x, w), also=lambda new, w, v: new),
+    "the old value moves": left_alone(lambda w, v: ifelse(c, w - x, w), also=lambda new, w, v: w),
+    "an exchange": left_alone(lambda w, v: ifelse(c, v, w), also=lambda new, w, v: ifelse(c, w, v)),
+    "another's value": left_alone(lambda w, v: ifelse(c, w, v), also=lambda new, w, v: v + x),
+    "read by an update in place": left_alone(lambda w, v: ifelse(c, w - x, w), also=lambda new, w, v: v - new * w),
+    "all but one": left_alone(lambda w, v: w[1:], results=lambda new, w, v: [w.sum()]),
+    "backwards": left_alone(lambda w, v: w[::-1], also=lambda new, w, v: ifelse(c, w[::-1], v)),
+    "backwards twice": left_alone(lambda w, v: w[::-1][::-1][:1000], results=lambda new, w, v: [new[::2], w[0]]),
+}
+
+
+@pytest.mark.parametrize("lend", [False, True])
+@pytest.mark.parametrize("case", LEFT_ALONE)
+def test_values_that_are_left_alone(case, lend):
+    """They are what they are while somebody holds the old ones, which has everything copied. Results keep their values
+    while w and v are overwritten afterwards, and so does an array that w was lent."""
+    w, v, step = LEFT_ALONE[case]
+    change_both = function([], updates=[(w, w * 0.5), (v, v * 0.25)])
+    for question in (0, 1, 0, 0):
+        values = [START + question, START * 3]
+        for container, value in zip([w, v], values):
+            container.set_value(value)
+        held = [container.get_value(borrow=True) for container in (w, v)]
+        expected = [np.array(value) for value in [*step(question, START), w.get_value(), v.get_value()]]
+        del held
+        for container, value in zip([w, v], values):
+            container.set_value(value, borrow=lend)
+        results = step(question, START)
+        updated = [w.get_value(), v.get_value()]
+        for value, wanted in zip([*results, *updated], expected, strict=True):
+            np.testing.assert_array_equal(value, wanted)
+        assert not np.shares_memory(w.get_value(borrow=True), v.get_value(borrow=True))
+        copies = [np.array(result) for result in results]
+        seen = w.get_value(borrow=True)
+        change_both()
+        np.testing.assert_array_equal(w.get_value(), updated[0] * 0.5)
+        np.testing.assert_array_equal(v.get_value(), updated[1] * 0.25)
+        np.testing.assert_array_equal(seen, updated[0])
+        for result, copy in zip(results, copies):
+            np.testing.assert_array_equal(result, copy)
+        np.testing.assert_array_equal(values[0], START + question)
+        np.testing.assert_array_equal(values[1], START * 3)
 
 
 # ---- results that are lent -------------------------------------------------------------------------------------------

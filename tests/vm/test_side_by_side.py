@@ -20,7 +20,7 @@ def two_workers():
 
 
 def test_independent_products_stand_together():
-    assert listing([a, b, c], [T.dot(a, b), T.dot(b, c)]) == code("""
+    assert listing([a, b, c], [T.dot(a, b), T.dot(b, c)], workers=2) == code("""
         TOGETHER the next 2
         KERNEL  C3 := Dot22(C0, C1)
         KERNEL  C4 := Dot22(C1, C2)
@@ -29,14 +29,13 @@ def test_independent_products_stand_together():
 
 
 def test_views_are_made_before_the_group_and_drops_stand_behind_it():
-    names = [name for name, _ in listing([a, b], T.dot(a.T, b).sum() + T.dot(b.T, a).sum())]
+    names = [name for name, _ in listing([a, b], T.dot(a.T, b).sum() + T.dot(b.T, a).sum(), workers=2)]
     at = names.index("TOGETHER")
     assert names[at:at + 4] == ["TOGETHER", "KERNEL", "KERNEL", "DROP"]
 
 
 def test_one_worker_takes_one_kernel_at_a_time():
-    with phintys.config.change_flags(workers=1):
-        assert "TOGETHER" not in dict(listing([a, b, c], [T.dot(a, b), T.dot(b, c)]))
+    assert "TOGETHER" not in dict(listing([a, b, c], [T.dot(a, b), T.dot(b, c)], workers=1))
 
 
 # Name → (outputs, whether there is a group)

@@ -117,7 +117,8 @@ def position_of_result(program):
 
 BROKEN_COMMIT = {
     run_without_prepare: "was not prepared", prepare_without_run: "prepared and never run",
-    run_before_commit: "before COMMIT", read_after_run: "before COMMIT", not_stored: "protected", stored_elsewhere: "protected",
+    run_before_commit: "before COMMIT", read_after_run: "before COMMIT",
+    not_stored: "protected", stored_elsewhere: "protected",
 }
 
 
@@ -127,6 +128,16 @@ def test_a_broken_commit_is_refused(damage):
     instructions = program.instructions()
     damage(program, instructions)
     with pytest.raises(ProgramError, match=BROKEN_COMMIT[damage]):
+        verify(rebuilt(program, instructions))
+
+
+def test_memory_owned_for_another_container_is_refused():
+    x = T.vector("x")
+    program = phintys.function([x], [], updates=[(phintys.shared(np.ones(3)), x[::step]) for step in (1, -1)]).program
+    instructions = program.instructions()
+    at = position(program, "OWN")
+    instructions[at] = instructions[at]._replace(b=1 - instructions[at].b)
+    with pytest.raises(ProgramError, match="may be what S"):
         verify(rebuilt(program, instructions))
 
 

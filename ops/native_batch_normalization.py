@@ -7,7 +7,7 @@ overwrite the inputs of its shape; ``whole=False`` drops it, where only what bel
 from phintys.graph.apply import Apply
 from phintys.ops.batch_normalization_kernel import (
     BatchNormInferenceKernel, BatchNormTrainGradKernel, BatchNormTrainKernel)
-from phintys.ops.softmax import FloatOp
+from phintys.ops.float_op import FloatOp
 
 
 class NormalizationOp(FloatOp):

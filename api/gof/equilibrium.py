@@ -1,0 +1,119 @@
+"""`EquilibriumOptimizer`: whole and local optimizers, applied again and again until nothing changes.
+
+A turn applies the whole ones, takes the local ones through the nodes, outputs first, and ends with the final ones. It
+comes to an end also where they undo each other: one that has applied too often, for the size of the graph, stops it.
+"""
+from collections import deque
+
+from phintys.gof.local_optimizers import LocalOptimizer
+from phintys.gof.navigators import NavigatorOptimizer
+from phintys.gof.whole_optimizers import report_failure
+from phintys.graph.toposort import io_toposort
+
+
+class EquilibriumOptimizer(NavigatorOptimizer):
+    """Applies optimizers, whole and local ones, until none of them changes the graph.
+
+    Parameters
+    ----------
+    optimizers : iterable of Optimizer and LocalOptimizer
+    failure_callback, ignore_newtrees
+        As for `NavigatorOptimizer`.
+    tracks_on_change_inputs : bool
+        Visit nodes again whose inputs changed.
+    max_use_ratio : number
+        How often each may apply, as a multiple of the number of nodes.
+    final_optimizers, cleanup_optimizers : list of Optimizer, optional
+        Applied at the end of each turn, and after each change.
+    """
+
+    def __init__(self, optimizers, failure_callback=None, ignore_newtrees=True, tracks_on_change_inputs=False,
+                 max_use_ratio=None, final_optimizers=None, cleanup_optimizers=None):
+        super().__init__(None, ignore_newtrees, failure_callback)
+        if max_use_ratio is None:
+            raise AssertionError("EquilibriumOptimizer: max_use_ratio has to be a number")
+        optimizers = list(optimizers)
+        self.local_optimizers = [part for part in optimizers if isinstance(part, LocalOptimizer)]
+        self.global_optimizers = [part for part in optimizers if not isinstance(part, LocalOptimizer)]
+        self.final_optimizers = list(final_optimizers or ())
+        self.cleanup_optimizers = list(cleanup_optimizers or ())
+        self.tracks_on_change_inputs = tracks_on_change_inputs
+        self.max_use_ratio = max_use_ratio
+
+    def get_local_optimizers(self):
+        """The local optimizers."""
+        return list(self.local_optimizers)
+
+    def parts(self):
+        return [*self.global_optimizers, *self.local_optimizers, *self.final_optimizers, *self.cleanup_optimizers]
+
+    def apply(self, fgraph, start_from=None):
+        _Equilibrium(self, fgraph, start_from).reach()
+
+
+class _Equilibrium:
+    """One application of an `EquilibriumOptimizer` to one graph."""
+
+    def __init__(self, optimizer, fgraph, start_from):
+        self.optimizer, self.fgraph = optimizer, fgraph
+        self.outputs = fgraph.outputs if start_from is None else start_from
+        self.uses = dict.fromkeys(optimizer.parts(), 0)
+        self.most = len(fgraph.apply_nodes) * optimizer.max_use_ratio
+        self.worn_out = None                # the part that applied too often
+        self.changes = 0
+
+    def on_import(self, fgraph, node, reason):
+        self.changes += 1
+
+    def on_change_input(self, fgraph, node, position, old, new, reason):
+        self.changes += 1
+
+    def reach(self):
+        """Take turns until one changes nothing."""
+        self.fgraph.attach_feature(self)
+        try:
+            while self._turn() and self.worn_out is None:
+                pass
+        finally:
+            self.fgraph.remove_feature(self)
+        if self.worn_out is not None:
+            named = getattr(self.worn_out, "name", None) or getattr(self.worn_out, "__name__", self.worn_out)
+            report_failure(RuntimeError(f"EquilibriumOptimizer max'ed out by '{named}'; the threshold is "
+                                        f"{self.optimizer.max_use_ratio} times the number of nodes."),
+                           self.optimizer, self.fgraph)
+
+    def _turn(self):
+        """Apply everything once; answers whether something changed."""
+        optimizer, fgraph = self.optimizer, self.fgraph
+        changed = self._apply(optimizer.global_optimizers)
+        queue = deque(io_toposort(fgraph.inputs, self.outputs))
+        self.most = max(self.most, len(queue) * optimizer.max_use_ratio)
+        before = sum(self.uses.values())
+        optimizer.visit_all(fgraph, queue, queue.pop, self._visit,
+                             follow_changes=optimizer.tracks_on_change_inputs)
+        changed |= sum(self.uses.values()) > before
+        changed |= self._apply(optimizer.final_optimizers)
+        return changed
+
+    def _apply(self, optimizers, clean=True):
+        changed = False
+        for part in optimizers:
+            before = self.changes
+            part.apply(self.fgraph)
+            if self.changes > before:
+                changed = True
+                self._count(part)
+        return (self._apply(self.optimizer.cleanup_optimizers, clean=False) or changed) if clean else changed
+
+    def _visit(self, node):
+        for part in self.optimizer.local_optimizers:
+            if self.worn_out is None and self.optimizer.process_node(self.fgraph, node, part):
+                self._count(part)
+                self._apply(self.optimizer.cleanup_optimizers, clean=False)
+                if node not in self.fgraph.apply_nodes:
+                    return
+
+    def _count(self, part):
+        self.uses[part] += 1
+        if self.uses[part] > self.most:
+            self.worn_out = part

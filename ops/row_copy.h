@@ -1,0 +1,90 @@
+/* Rows of bytes without gaps, from or to scattered places, or each several times in a row.
+ *
+ * A call of memcpy costs as much as a short row, and for some kilobytes the C library may choose `rep movsb`, which
+ * takes up to half as long again when source and target differ in their last bits. So rows are copied here, in pieces
+ * that may be loaded and stored at any address; the last piece overlaps the one before. Rows must not overlap.
+ */
+#ifndef PHINTYS_ROW_COPY_H
+#define PHINTYS_ROW_COPY_H
+
+#include <numpy/npy_common.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "clones.h"
+
+#define PHINTYS_LONG_ROW 1024           /* bytes from which aligned stores are worth one piece more */
+#define PHINTYS_PIECE 32
+
+typedef char Piece __attribute__((vector_size(PHINTYS_PIECE), aligned(1), may_alias));
+typedef char HalfPiece __attribute__((vector_size(16), aligned(1), may_alias));
+typedef uint64_t __attribute__((aligned(1), may_alias)) EightBytes;
+typedef uint32_t __attribute__((aligned(1), may_alias)) FourBytes;
+
+/* A row of at least one piece; four pieces a turn, whose loads do not wait for stores. */
+static inline __attribute__((always_inline)) void copy_row(char *target, const char *source, npy_intp bytes) {
+    npy_intp done = 0;
+    if (bytes >= PHINTYS_LONG_ROW) {
+        *(Piece *)target = *(const Piece *)source;
+        done = PHINTYS_PIECE - (npy_intp)((uintptr_t)target % PHINTYS_PIECE);
+    }
+    for (; done + 4 * PHINTYS_PIECE <= bytes; done += 4 * PHINTYS_PIECE) {
+        const Piece *from = (const Piece *)(source + done);
+        Piece *to = (Piece *)(target + done);
+        const Piece first = from[0], second = from[1], third = from[2], fourth = from[3];
+        to[0] = first, to[1] = second, to[2] = third, to[3] = fourth;
+    }
+    for (; done + PHINTYS_PIECE <= bytes; done += PHINTYS_PIECE)
+        *(Piece *)(target + done) = *(const Piece *)(source + done);
+    if (done < bytes) *(Piece *)(target + bytes - PHINTYS_PIECE) = *(const Piece *)(source + bytes - PHINTYS_PIECE);
+}
+
+/* A row of one T or more, and at most two. */
+#define COPY_TWO(T, target, source, bytes)                                                                             \
+    do {                                                                                                               \
+        const T low = *(const T *)(source), high = *(const T *)((source) + (bytes) - sizeof(T));                       \
+        *(T *)(target) = low;                                                                                          \
+        *(T *)((target) + (bytes) - sizeof(T)) = high;                                                                 \
+    } while (0)
+#define COPY_FEW(target, source, bytes)                                                                                \
+    for (npy_intp k = 0; k < (bytes); k++) (target)[k] = (source)[k]
+
+/* EACH walks the rows, with the copy of one, which is chosen for all of them by their length. */
+#define WALK_ROWS(EACH, target, source, bytes)                                                                         \
+    if ((bytes) >= PHINTYS_PIECE) EACH(copy_row(target, source, bytes))                                                \
+    else if ((bytes) >= 16) EACH(COPY_TWO(HalfPiece, target, source, bytes))                                           \
+    else if ((bytes) >= 8) EACH(COPY_TWO(EightBytes, target, source, bytes))                                           \
+    else if ((bytes) >= 4) EACH(COPY_TWO(FourBytes, target, source, bytes))                                            \
+    else EACH(COPY_FEW(target, source, bytes))
+
+/* Rows at offsets from `base`, and a partner that has them one after the other, `stride` bytes apart. */
+typedef void (*RowLoop)(char *base, const npy_intp *offsets, char *partner, npy_intp stride, npy_intp count,
+                        npy_intp bytes);
+#define EACH_OFFSET(COPY)                                                                                              \
+    for (npy_intp i = 0; i < count; i++, partner += stride) {                                                          \
+        char *const row = base + offsets[i];                                                                           \
+        COPY;                                                                                                          \
+    }
+
+PHINTYS_AVX2_CLONES static void gather_rows(char *base, const npy_intp *offsets, char *partner, npy_intp stride,
+                                            npy_intp count, npy_intp bytes) {
+    WALK_ROWS(EACH_OFFSET, partner, row, bytes)
+}
+
+PHINTYS_AVX2_CLONES static void scatter_rows(char *base, const npy_intp *offsets, char *partner, npy_intp stride,
+                                             npy_intp count, npy_intp bytes) {
+    WALK_ROWS(EACH_OFFSET, row, partner, bytes)
+}
+
+/* Row i of `source` is written counts[i] times. Answers the end of what was written. */
+#define EACH_REPETITION(COPY)                                                                                          \
+    for (npy_intp i = 0; i < rows; i++, source += bytes)                                                               \
+        for (npy_intp repetition = 0; repetition < counts[i]; repetition++, target += bytes) COPY;
+
+PHINTYS_AVX2_CLONES static char *repeat_rows(char *target, const char *source, npy_intp bytes, npy_intp rows,
+                                             const npy_intp *counts) {
+    WALK_ROWS(EACH_REPETITION, target, source, bytes)
+    return target;
+}
+
+#endif
