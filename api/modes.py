@@ -146,7 +146,8 @@ class Mode:
         -------
         Program
         """
-        return link(fgraph, **arguments)
+        linker = self.provided_linker
+        return linker.link(fgraph, **arguments) if isinstance(linker, Linker) else link(fgraph, **arguments)
 
     def including(self, *tags):
         """This mode with more rewrites."""

@@ -5,30 +5,9 @@ node's number, the node, and a `Thunk` with the storage of its inputs and output
 """
 import numpy
 
-from phintys.debug_differences import copied
-from phintys.graph.lazy_regions import lazy_regions
 from phintys.modes import Mode
 from phintys.printing import debugprint
-from phintys.stepwise import explained, link_stepwise, nodes_in_turn, value_of
-
-
-class Thunk:
-    """One node, ready to run, with the storage of its operands.
-
-    Attributes
-    ----------
-    inputs, outputs : list of list
-        For each operand a list with its value as the only element; None before it is computed.
-    """
-
-    def __init__(self, node, inputs):
-        self.node = node
-        self.inputs = [[value] for value in inputs]
-        self.outputs = [[None] for _ in node.outputs]
-
-    def __call__(self):
-        with numpy.errstate(all="ignore"):
-            self.node.op.perform(self.node, [cell[0] for cell in self.inputs], self.outputs)
+from phintys.watching import link_watching
 
 
 class WatchingMode(Mode):
@@ -43,24 +22,8 @@ class WatchingMode(Mode):
 
     def link(self, fgraph, history, **arguments):
         """A program that runs node by node."""
-        order = fgraph.toposort()
-        regions, number = lazy_regions(fgraph, order), {node: position for position, node in enumerate(order)}
-
-        def run(inputs):
-            values = dict(zip(fgraph.inputs, map(copied, inputs)))
-            for variable, value in values.items():
-                self.look_at_input(variable, value)
-            for node in nodes_in_turn(order, regions, values):
-                position = number[node]
-                thunk = Thunk(node, [value_of(variable, values) for variable in node.inputs])
-                try:
-                    self.run_node(position, thunk)
-                except Exception as error:
-                    raise explained(error, node, position, [cell[0] for cell in thunk.inputs]) from error.__cause__
-                values.update(zip(node.outputs, [cell[0] for cell in thunk.outputs]))
-            return [value_of(variable, values) for variable in fgraph.outputs]
-
-        return link_stepwise(fgraph, run, arguments)
+        return link_watching(fgraph, lambda position, node, thunk: self.run_node(position, thunk), arguments,
+                             self.look_at_input)
 
 
 class MonitorMode(WatchingMode):

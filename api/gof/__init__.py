@@ -29,6 +29,7 @@ _ON_DEMAND = {
     "toolbox": """Bookkeeper Feature History NodeFinder NoOutputFromInplace PreserveVariableAttributes PrintListener
         ReplaceValidate ReplacementDidntRemovedError Validator""",
     "utils": "object2",
+    "wrap_linker": "WrapLinker WrapLinkerMany",
 }
 _home = {name: module for module, names in _ON_DEMAND.items() for name in names.split()}
 

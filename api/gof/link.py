@@ -1,11 +1,13 @@
 """Linkers by hand: ``PerformLinker().accept(fgraph).make_function()``, as Theano's own programs and tests write it.
 
 There is one linker here, ``phintys.vm.linker``. These classes bear the names of Theano's and differ in nothing but
-``allow_gc``: each takes a graph as it is, without any rewrite, and makes a function, or a thunk with storage to fill.
+``allow_gc`` (but see ``wrap_linker.py``): each takes a graph as it is, without any rewrite, and makes a function, or a
+thunk with storage to fill.
 """
 from copy import copy
 
 from phintys.vm.container import Container
+from phintys.vm.linker import link
 
 
 class Linker:
@@ -47,6 +49,10 @@ class Linker:
         linker.fgraph = fgraph
         return linker
 
+    def link(self, fgraph, **arguments):
+        """The program for a graph, of modes that have this linker; arguments as of ``phintys.vm.linker.link``."""
+        return link(fgraph, **arguments)
+
     def make_function(self, unpack_single=True, **options):
         """A function from the values of the graph's inputs to those of its outputs.
 
@@ -63,7 +69,7 @@ class Linker:
         from phintys.modes import Mode
         outputs = self.fgraph.outputs
         return FunctionMaker(list(self.fgraph.inputs), outputs[0] if unpack_single and len(outputs) == 1 else outputs,
-                             Mode(optimizer=None, allow_gc=self.allow_gc), accept_inplace=True,
+                             Mode(self, optimizer=None, allow_gc=self.allow_gc), accept_inplace=True,
                              on_unused_input="ignore").create()
 
     def make_thunk(self, input_storage=None, output_storage=None, storage_map=None):

@@ -8,7 +8,7 @@ import pytest
 
 import phintys
 import phintys.tensor as T
-from phintys import function
+from phintys import function, gof
 from phintys.compile import MonitorMode, NanGuardMode
 from phintys.compile.monitormode import detect_nan
 from phintys.compile.nanguardmode import contains_inf, contains_nan
@@ -144,3 +144,40 @@ def test_derived_modes_keep_what_they_look_for(mode, attributes):
 def test_refused(make, exception):
     with pytest.raises(exception):
         make()
+
+
+# ---- linkers that call back ------------------------------------------------------------------------------------------
+def test_a_wrapped_linker_runs_each_node_by_the_users_function():
+    x, n = T.dvector("x"), phintys.shared(1.0, "n")
+    seen = []
+
+    def wrapper(i, node, thunk):
+        thunk()
+        seen.append((i, str(node.op), [cell[0] for cell in thunk.inputs], thunk.outputs[0][0]))
+
+    linker = gof.WrapLinkerMany([gof.PerformLinker()], [wrapper, lambda i, node, thunk: seen.append(i)])
+    f = function([x], T.exp(x).sum() * n, updates=[(n, n + 1)], mode=phintys.Mode(linker, optimizer=None))
+    for count in (1, 2):
+        del seen[:]
+        assert f(VALUE) == pytest.approx(np.exp(VALUE).sum() * count)
+        assert seen[1::2] == [event[0] for event in seen[::2]] == list(range(len(seen) // 2))
+    np.testing.assert_array_equal(seen[0][2][0], VALUE)
+    assert n.get_value() == 3
+
+
+def test_wrapped_linkers_have_values_of_their_own():
+    x = T.dvector("x")
+
+    def wrapper(i, node, first, second):
+        first()
+        second()
+        np.testing.assert_array_equal(first.outputs[0][0], second.outputs[0][0])
+        assert first.outputs[0][0] is not second.outputs[0][0]
+        second.outputs[0][0] = second.outputs[0][0] * 0
+
+    linker = gof.WrapLinker([gof.PerformLinker(), gof.OpWiseCLinker()], wrapper)
+    one_node = linker.accept(gof.FunctionGraph([x], [T.exp(x)], clone=False)).make_function()
+    np.testing.assert_allclose(one_node(VALUE), np.exp(VALUE))
+    two_nodes = linker.clone().accept(gof.FunctionGraph([x], [T.log(T.exp(x) + 1)], clone=False)).make_function()
+    with pytest.raises(AssertionError, match="Apply node that caused the error"):
+        two_nodes(VALUE)
