@@ -12,8 +12,8 @@ class WrapLinker(Linker):
         One thunk of each node for each of them. Here all link alike; each has values of its own.
     wrapper : callable
         Called as ``wrapper(i, node, thunk, ...)`` for the ``i``-th node. It runs the thunks: a node whose thunk it does
-        not call has no value. Thunks have ``inputs`` and ``outputs``, lists of one-element lists. The results of a function
-        are those of the first linker.
+        not call has no value. Thunks have ``inputs`` and ``outputs``, lists of one-element lists. The results of a
+        function are those of the first linker.
     """
 
     def __init__(self, linkers, wrapper):
