@@ -28,7 +28,8 @@ def stats():
 def trim():
     """Give all memory that idle functions and the pool keep back to the system. The next calls take it again.
 
-    Arrays and functions that only cycles of references keep alive are collected first.
+    Arrays and functions that only cycles of references keep alive are collected first; what lies free in the heap of
+    the C library is given back, too.
     """
     gc.collect()
     free_all()

@@ -43,12 +43,20 @@ cdef extern from * nogil:
         return block;
     }
     static inline void phintys_unmap(void* block, size_t size) { munmap(block, size); }
+    /* glibc keeps up to tens of megabytes of what was freed at the end of its heap. */
+    #ifdef __GLIBC__
+    #include <malloc.h>
+    static inline void phintys_trim_heap(void) { malloc_trim(0); }
+    #else
+    static inline void phintys_trim_heap(void) {}
+    #endif
     """
     void phintys_lock_pool()
     void phintys_unlock_pool()
     void phintys_guard_pool_in_fork()
     void* phintys_map(size_t)
     void phintys_unmap(void*, size_t)
+    void phintys_trim_heap()
     int posix_memalign(void**, size_t, size_t)
 
 cdef enum:
@@ -330,5 +338,6 @@ def fail_allocation(long number):
 
 
 def trim_pool():
-    """Return all kept memory to the operating system."""
+    """Return all kept memory to the operating system, and what lies free in the heap of C."""
     trim()
+    phintys_trim_heap()

@@ -1,4 +1,8 @@
 """The buffer pool keeps what it may, returns the rest, and can be emptied; large loops start the workers they need."""
+import ctypes
+import platform
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -38,6 +42,28 @@ def test_trim_returns_everything(empty_pool):
     pool.trim_pool()
     assert pool.pool_statistics()["kept_bytes"] == 0
     np.testing.assert_array_equal(f(np.ones(5000)), np.full(5000, 2.0))
+
+
+def resident_bytes():
+    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmRSS"))
+    return int(line.split()[1]) * 1024
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc" or phintys.config.stress, reason="it is glibc's heap")
+def test_trim_returns_what_lies_free_in_the_heap():
+    libc, block = ctypes.CDLL(None), 60000
+    libc.malloc.restype, libc.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+    libc.free.argtypes = [ctypes.c_void_p]
+    blocks = [libc.malloc(block) for _ in range(1000)]
+    last = libc.malloc(block)                       # so that the others are not the end of the heap
+    for address in blocks:
+        ctypes.memset(address, 1, block)
+    full = resident_bytes()
+    for address in blocks:
+        libc.free(address)
+    phintys.memory.trim()
+    assert resident_bytes() < full - 800 * block
+    libc.free(last)
 
 
 @phintys.config.change_flags(stress=False)         # which keeps nothing
