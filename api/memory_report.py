@@ -120,7 +120,7 @@ class MemoryReport:
         self._find_figures(lifetimes, holder, shapes)
 
     def _find_figures(self, lifetimes, holder, shapes):
-        cells = [cell for cell in lifetimes.order if lifetimes.is_temporary(cell)]
+        cells = list(lifetimes.temporaries())
         layout = planned(lifetimes, cells, shapes)
         placed = {cell for cell, size in zip(cells, layout.sizes) if size}
         self.arena = layout.total

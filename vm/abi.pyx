@@ -15,8 +15,9 @@ from numpy cimport npy_intp
 
 from phintys.vm cimport pool
 from phintys.vm.pool cimport (
-    FOREIGN, FRESH, GIVEN, PLANNED, SMALL_LIMIT, allocation_fails, buffer_acquire, buffer_forsake, buffer_give_back,
-    buffer_of_owner, buffer_references, buffer_release, buffer_retain, size_class_of, take_close)
+    FOREIGN, FRESH, GIVEN, PAGE, PLANNED, SMALL_LIMIT, allocation_fails, buffer_acquire, buffer_forsake,
+    buffer_give_back, buffer_of_owner, buffer_references, buffer_release, buffer_retain, is_close, size_class_of,
+    take_close)
 from phintys.vm.workers cimport workers_run
 
 cnp.import_array()
@@ -49,7 +50,6 @@ cdef extern from "stdlib.h" nogil:
 
 cdef enum:
     ALIGNMENT = 64
-    PAGE = 4096
 
 
 # ---- contexts and cells ----------------------------------------------------------------------------------------------
@@ -119,11 +119,6 @@ cdef inline Buffer* take_small(Context* context, size_t size) noexcept nogil:
 cdef inline Buffer** kept_list(Context* context, int size_class) noexcept nogil:
     """The frame's list of medium blocks of a class, or of large ones."""
     return &context.kept[size_class - SMALL_CLASSES if size_class else 0]
-
-
-cdef inline bint is_close(size_t capacity, size_t size) noexcept nogil:
-    """Whether a block is large enough, and at most an eighth too large, as the pool's are."""
-    return size <= capacity <= size + (size >> 3) + PAGE
 
 
 cdef Buffer* take_of_capacity(Buffer** link, size_t capacity) noexcept nogil:

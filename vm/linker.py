@@ -270,9 +270,10 @@ def collect(code, cells, allow_gc):
 
 def _append_drops(collected, dead, cells, allow_gc):
     """Empty cells; with ``allow_gc=False`` small arrays stay where they are, and larger memory with the frame."""
-    large = [cell for cell in dead if allow_gc is False and is_own_array(cells[cell])]
-    whole = [cell for cell in dead if cell not in large]
-    for flags, chosen in ((0, whole), (DROP_LARGE, large)):
+    chosen_for = {0: [], DROP_LARGE: []}
+    for cell in dead:
+        chosen_for[DROP_LARGE if allow_gc is False and is_own_array(cells[cell]) else 0].append(cell)
+    for flags, chosen in chosen_for.items():
         if chosen:
             collected.append(("DROP", flags, 0, 0, 0, chosen, None, ""))
 

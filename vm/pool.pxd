@@ -6,6 +6,7 @@ cdef enum:
     MEDIUM_CLASSES = 48        # of larger ones: eight for each doubling, up to LARGE_LIMIT
     SMALL_LIMIT = 4096         # bytes: above, a request is worth the pool's lock
     LARGE_LIMIT = 262144       # bytes: above, blocks are mapped pages found by best fit
+    PAGE = 4096
     FOREIGN = -1               # memory of somebody else
     GIVEN = -2                 # the same, and it may be overwritten
     PLANNED = -3               # a piece of a frame's arena: not the buffer's own, and never handed out
@@ -59,6 +60,10 @@ cdef inline int size_class_of(size_t size) noexcept nogil:
         doubling += 1
     step <<= doubling
     return SMALL_CLASSES + 1 + doubling * 8 + <int>((size - (<size_t>SMALL_LIMIT << doubling) - 1) // step)
+
+cdef inline bint is_close(size_t capacity, size_t size) noexcept nogil:
+    """Whether a block is large enough for a request, and at most an eighth too large."""
+    return size <= capacity <= size + (size >> 3) + PAGE
 
 # Take from a list of large blocks the smallest that fits and is at most an eighth too large; NULL: none does.
 cdef Buffer* take_close(Buffer** first, size_t size) noexcept nogil

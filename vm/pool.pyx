@@ -64,7 +64,6 @@ cdef enum:
     # Where the data of a large block start in their page. NumPy's large arrays start at 16: a store shortly before a
     # load with the same last 12 bits of the address makes the load wait, which costs a + 1 a third of its speed.
     LARGE_OFFSET = 2112
-    PAGE = 4096
     STRESSED = 127                  # size class of blocks made under stress
 
 phintys_guard_pool_in_fork()
@@ -129,17 +128,12 @@ cdef void destroy_block(Buffer* buffer) noexcept nogil:
         phintys_unmap(buffer, buffer.capacity + LARGE_OFFSET)
 
 
-cdef inline bint is_close(const Buffer* buffer, size_t size) noexcept nogil:
-    """Whether a large block fits and is at most an eighth too large."""
-    return size <= buffer.capacity <= size + (size >> 3) + PAGE
-
-
 cdef Buffer* take_close(Buffer** first, size_t size) noexcept nogil:
     cdef Buffer** link = first
     cdef Buffer** best = NULL
     cdef Buffer* found
     while link[0] != NULL:
-        if is_close(link[0], size) and (best == NULL or link[0].capacity < best[0].capacity):
+        if is_close(link[0].capacity, size) and (best == NULL or link[0].capacity < best[0].capacity):
             best = link
             if link[0].capacity < size + PAGE:      # none is smaller
                 break
@@ -211,7 +205,7 @@ cdef Buffer* buffer_acquire_arena(size_t size) noexcept nogil:
         phintys_lock_pool()
         link = free_blocks[0]
         while link != NULL and not fits:
-            fits = is_close(link, size)
+            fits = is_close(link.capacity, size)
             link = link.next
         phintys_unlock_pool()
         if not fits:

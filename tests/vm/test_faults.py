@@ -183,13 +183,18 @@ def test_each_allocation_fails_in_turn(program, allow_gc, rows_differ):
     assert number > 2
 
 
-@pytest.mark.parametrize("allow_gc", MODES)
-@pytest.mark.parametrize("program", PROGRAMS)
-def test_each_instruction_fails_in_turn(program, allow_gc):
+def ready_to_fail(program, allow_gc):
+    """(a subject that keeps nothing, what its second call answered, the names of its instructions)."""
     subject = Subject(program, allow_gc)
     expected = [subject.values(30) for _ in range(2)][1]
     subject.function.free()
-    names = [OPCODES[instruction.op].name for instruction in subject.function.program.instructions()]
+    return subject, expected, [OPCODES[instruction.op].name for instruction in subject.function.program.instructions()]
+
+
+@pytest.mark.parametrize("allow_gc", MODES)
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_each_instruction_fails_in_turn(program, allow_gc):
+    subject, expected, names = ready_to_fail(program, allow_gc)
     can_fail = names.index("COMMIT" if "COMMIT" in names else "HALT")
     for position in range(can_fail):
         subject.function.fail_at(position)
@@ -203,10 +208,7 @@ def test_each_instruction_fails_in_turn(program, allow_gc):
 @pytest.mark.parametrize("allow_gc", MODES)
 @pytest.mark.parametrize("program", LAZY)
 def test_instructions_in_branches_fail_where_they_are_reached(program, allow_gc):
-    subject = Subject(program, allow_gc)
-    expected = [subject.values(30) for _ in range(2)][1]
-    subject.function.free()
-    names = [OPCODES[instruction.op].name for instruction in subject.function.program.instructions()]
+    subject, expected, names = ready_to_fail(program, allow_gc)
     assert "JUMPZ" in names
     behind_commit = range(names.index("COMMIT" if "COMMIT" in names else "HALT"), names.index("HALT") + 1)
     failed = []
