@@ -8,7 +8,7 @@ from libc.string cimport memcpy, memset
 from numpy cimport npy_intp
 
 from phintys.ops.integers cimport integer_at, shape_of
-from phintys.ops.strided_copy cimport contiguous_data
+from phintys.ops.strided_copy cimport Lines, contiguous_data, first_line, next_line
 from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, scratch
 
 cdef enum:
@@ -21,14 +21,14 @@ cdef enum Mode:
 
 MODES = {"raise": RAISE, "wrap": WRAP, "clip": CLIP}
 
-# A walk over the elements of an array in C order, a line of the last dimension at a time.
+# A walk along the lines of several arrays that are broadcast against each other.
 cdef struct Walk:
     int ndim
     npy_intp index[MAX_RANK]
 
 
-cdef inline bint next_line(Walk* walk, const npy_intp* shape) noexcept nogil:
-    """Go on to the next line; answer whether there is one."""
+cdef inline bint next_lines(Walk* walk, const npy_intp* shape) noexcept nogil:
+    """Go on to the next line of each; answer whether there is one."""
     cdef int axis
     for axis in range(walk.ndim - 2, -1, -1):
         walk.index[axis] += 1
@@ -98,23 +98,18 @@ cdef inline bint any_outside(const char* line, npy_intp stride, npy_intp count, 
 
 cdef int64_t first_outside(const Cell* positions, npy_intp size, bint* found) noexcept nogil:
     """The first position that is not in [0, size), if there is one."""
-    cdef Walk walk
-    cdef npy_intp length = line_length(positions), stride = line_stride(positions), place
-    cdef const char* line
+    cdef Lines lines
+    cdef bint more = first_line(&lines, positions)
+    cdef npy_intp place
     found[0] = False
-    if cell_size(positions) == 0:
-        return 0
-    walk.ndim = positions.ndim
-    memset(walk.index, 0, sizeof(walk.index))
-    while True:
-        line = line_of(&walk, positions)
-        if any_outside(line, stride, length, size):
+    while more:
+        if any_outside(lines.data, lines.stride, lines.length, size):
             found[0] = True
-            for place in range(length):
-                if <size_t>(<int64_t*>(line + place * stride))[0] >= <size_t>size:
-                    return (<int64_t*>(line + place * stride))[0]
-        if not next_line(&walk, positions.shape):
-            return 0
+            for place in range(lines.length):
+                if <size_t>(<int64_t*>(lines.data + place * lines.stride))[0] >= <size_t>size:
+                    return (<int64_t*>(lines.data + place * lines.stride))[0]
+        more = next_line(&lines)
+    return 0
 
 
 cdef class UnravelIndexKernel(Kernel):
@@ -271,7 +266,7 @@ cdef class RavelMultiIndexKernel(Kernel):
                               length, integer_at(lengths, dimension), weight)
                 weight *= integer_at(lengths, dimension)
             target += length * sizeof(int64_t)
-            if not next_line(&walk, result.shape):
+            if not next_lines(&walk, result.shape):
                 return 0
 
     cdef inline void add_line(self, int64_t* target, const char* line, npy_intp stride, npy_intp count, int64_t length,
