@@ -216,7 +216,7 @@ def _with_rest(target, others, out):
     for leaf, scales in others:
         for scale in scales:
             terms.append(_rescaled(leaf, scale, out))
-    return apply_wide("add", terms)
+    return apply_wide("add", terms, out.type.dtype)
 
 
 def _rescaled(leaf, scale, out):

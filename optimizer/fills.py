@@ -72,7 +72,7 @@ def fill_sum(fgraph, node):
         return None
     axes = range(inner.type.ndim) if node.op.axis is None else node.op.axis
     size = [apply_op("convert_to_" + out.type.dtype, shape_i(inner, axis)) for axis in axes]
-    total = apply_wide("mul", [value.dimshuffle(), *size])
+    total = apply_wide("mul", [value.dimshuffle(), *size], out.type.dtype)
     kept = [shape_i(inner, axis) for axis in range(inner.type.ndim) if axis not in axes]
     return patternbroadcast(Alloc()(total, *kept), out.type.broadcastable) if kept else total
 
@@ -123,7 +123,7 @@ def sum_of_alloc(fgraph, node):
     lengths = inner.owner.inputs[1:]
     axes = range(len(lengths)) if node.op.axis is None else node.op.axis
     factors = [apply_op("convert_to_" + out.type.dtype, lengths[axis]) for axis in axes]
-    total = apply_wide("mul", [constant(number, out.type.dtype, 0), *factors])
+    total = apply_wide("mul", [constant(number, out.type.dtype, 0), *factors], out.type.dtype)
     kept = [length for axis, length in enumerate(lengths) if axis not in axes]
     return inner.owner.op(total, *kept) if kept else total
 

@@ -39,6 +39,13 @@ def logistic_powers(factor):
     return None
 
 
+def opposite_argument(variable):
+    """-t for the argument t of a logistic function; an integer, whose negative may wrap around, is cast first."""
+    if is_inexact(variable):
+        return negated(variable)
+    return apply_op("neg", apply_op("convert_to_" + apply_op("sigmoid", variable).type.dtype, variable))
+
+
 class Pair:
     """The powers of S(t), S(-t) and exp(t) in a product, for one t up to its sign.
 
@@ -79,7 +86,7 @@ class Pair:
     def argument(self, side):
         """A variable for t (side 0) or -t (side 1)."""
         if self.arguments[side] is None:
-            self.arguments[side] = negated(self.arguments[1 - side])
+            self.arguments[side] = opposite_argument(self.arguments[1 - side])
         return self.arguments[side]
 
     def sigmoid(self, side):
@@ -308,7 +315,7 @@ def complement(fgraph, node):
     joined = Product()
     joined.coefficient, joined.powers = whole.coefficient, dict(whole.powers)
     joined.leaves = total.leaves
-    joined.multiply(apply_op("sigmoid", negated(sigmoid.owner.inputs[0])), 1)
+    joined.multiply(apply_op("sigmoid", opposite_argument(sigmoid.owner.inputs[0])), 1)
     variable = products.build(joined, out)
     if variable is None:
         return None

@@ -10,13 +10,23 @@ from phintys.optimizer.products import product_of
 from phintys.optimizer.sums import sum_of
 from phintys.optimizer.terms import (absolute, arccosh, arcsinh, arctanh, conj, cosh, deg2rad, int_div, inv, invert,
                                      maximum, minimum, neg, rad2deg, sinh, tanh, x)
-from phintys.optimizer.values import (WIDEST, apply_op, apply_wide, constant_like, constant_value, is_inexact, key,
-                                      readers_in)
+from phintys.optimizer.values import (WIDEST, apply_op, apply_wide, constant_like, constant_value, is_inexact,
+                                      is_unsigned, key, readers_in)
 
 
 def keeps_dtype(found, out):
     """The hole x has the result's dtype already."""
     return found["x"].type.dtype == out.type.dtype
+
+
+def signed(found, out):
+    """As `keeps_dtype`, for dtypes that hold the negative of what they hold: -3 of uint8 is 253."""
+    return keeps_dtype(found, out) and not is_unsigned(out)
+
+
+def integers(found, out):
+    """As `keeps_dtype`, for integers and bools: a floating point number divided by 1 is still rounded down."""
+    return keeps_dtype(found, out) and not is_inexact(out)
 
 
 def canonical_sum(fgraph, node):
@@ -118,7 +128,7 @@ def integer_product(fgraph, node):
         return None
     if number != 1 or not factors:
         factors.insert(0, constant_like(number, out))
-    return apply_wide("mul", factors)
+    return apply_wide("mul", factors, out.type.dtype)
 
 
 def pull_sign(fgraph, node):
@@ -182,10 +192,10 @@ REWRITES = [
     rule("local_conj_conj", conj(conj(x)), x),
     rule("local_invert_invert", invert(invert(x)), x),
     rule("local_abs_abs", absolute(absolute(x)), absolute(x)),
-    rule("local_abs_neg", absolute(neg(x)), absolute(x), keeps_dtype),
+    rule("local_abs_neg", absolute(neg(x)), absolute(x), signed),
     rule("local_maximum_same", maximum(x, x), x),
     rule("local_minimum_same", minimum(x, x), x),
-    rule("local_intdiv_by_one", int_div(x, 1), x, keeps_dtype),
+    rule("local_intdiv_by_one", int_div(x, 1), x, integers),
     rule("local_deg2rad_rad2deg", deg2rad(rad2deg(x)), x, keeps_dtype),
     rule("local_rad2deg_deg2rad", rad2deg(deg2rad(x)), x, keeps_dtype),
     rule("local_arcsinh_sinh", sinh(arcsinh(x)), x, keeps_dtype),

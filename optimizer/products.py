@@ -7,7 +7,7 @@ tree is walked once, from its root, and no work is ever duplicated; signs pass t
 formed for floating point and complex dtypes only: integers have no inverse.
 """
 from phintys.optimizer.values import (apply_op, apply_wide, as_type, constant_like, constant_value, is_inexact,
-                                      is_unsigned, key)
+                                      keeps_value, key)
 
 KEYS = frozenset(["mul", "true_div", "inv", "neg", "sqr", "pow"])
 LARGEST_POWER = 8              # pow(x, n) counts as n factors x up to here
@@ -120,7 +120,7 @@ def _factors(variable, exponent, dtype, product, may_enter):
         return None
     inputs = variable.owner.inputs
     if name == "neg":
-        if is_unsigned(variable):
+        if not keeps_value(variable, dtype):
             return None
         product.coefficient = -product.coefficient if exponent % 2 else product.coefficient
         return [(inputs[0], exponent)]
@@ -162,7 +162,7 @@ def build(product, like):
 
 def _multiplied(factors, like):
     if len(factors) > 1:
-        return apply_wide("mul", factors)
+        return apply_wide("mul", factors, like.type.dtype)
     return as_type(factors[0], like.type.clone(broadcastable=factors[0].type.broadcastable), ())
 
 

@@ -5,7 +5,8 @@ without other readers and of the same dtype. A second, bounded reading, `linear_
 multiplication by constants and through shared nodes; it serves to find out whether one variable is another one's
 negative.
 """
-from phintys.optimizer.values import apply_op, apply_wide, as_type, constant_like, constant_value, is_unsigned, key
+from phintys.optimizer.values import (apply_op, apply_wide, as_type, constant_like, constant_value, is_inexact,
+                                      is_unsigned, keeps_value, key)
 
 KEYS = frozenset(["add", "sub", "neg"])
 LARGEST_FORM = 32              # nodes that `linear_form` looks at
@@ -37,7 +38,7 @@ def sum_of(root, readers, nearby=None):
             result.leaves.append(variable)
             continue
         name = key(variable)
-        if name in KEYS and not is_unsigned(variable) and (name == "neg" or (
+        if name in KEYS and not is_unsigned(variable) and (keeps_value(variable, dtype) if name == "neg" else (
                 variable.type.dtype == dtype and (variable is root or (
                     readers(variable) == 1 and (nearby is None or result.operations < nearby))))):
             result.operations += 1
@@ -72,7 +73,7 @@ def _added(terms, like):
     if not terms:
         return None
     if len(terms) > 1:
-        return apply_wide("add", terms)
+        return apply_wide("add", terms, like.type.dtype)
     return as_type(terms[0], like.type.clone(broadcastable=terms[0].type.broadcastable), ())
 
 
@@ -85,6 +86,8 @@ def operations_to_build(terms, constant):
 
 def linear_form(variable):
     """``variable`` as a dict from leaf variables (None: the constant 1) to coefficients; bounded in depth."""
+    if not is_inexact(variable):
+        return {variable: 1}
     form, stack, budget, dtype = {}, [(variable, 1)], LARGEST_FORM, variable.type.dtype
     while stack:
         current, coefficient = stack.pop()

@@ -52,6 +52,15 @@ def is_unsigned(variable):
     return variable.type.dtype in uint_dtypes or variable.type.dtype == "bool"
 
 
+def keeps_value(negation, dtype):
+    """Whether a ``neg`` may be undone inside an expression of ``dtype``.
+
+    Integers wrap around when they are negated (-128 of int8 stays -128), which nobody sees in their own dtype only.
+    """
+    own = negation.type.dtype
+    return own in continuous_dtypes or own == dtype and not is_unsigned(negation)
+
+
 def constant_value(variable):
     """The one number that all elements of ``variable`` are known to have, as a Python number, else None.
 
@@ -100,11 +109,17 @@ def apply_op(name, *inputs):
     return SCALAR_OPS[name].elementwise(*inputs)
 
 
-def apply_wide(name, inputs):
-    """An associative elementwise op of any number of inputs: nodes of at most `WIDEST` inputs, left to right."""
+def apply_wide(name, inputs, dtype):
+    """An associative elementwise op of any number of inputs: nodes of at most `WIDEST` inputs, left to right.
+
+    All nodes compute in ``dtype``, which is wide enough for every input, also where a constant that made the result
+    so wide is gone: the product of two int8 in float64 must not wrap around.
+    """
     result = inputs[0]
     for start in range(1, len(inputs), WIDEST - 1):
-        result = apply_op(name, result, *inputs[start:start + WIDEST - 1])
+        more = inputs[start:start + WIDEST - 1]
+        joined = apply_op(name, result, *more)
+        result = joined if joined.type.dtype == dtype else apply_op(name, scalar.cast_op(dtype)(result), *more)
     return result
 
 
