@@ -208,6 +208,19 @@ class Max(Extremum):
     operation = "maximum"
 
 
+class MaxOrLowest(Max):
+    """As `Max`, of floating point numbers, but the largest of no elements is -inf.
+
+    The optimizer subtracts it from the arguments of exponentials, where a sum of none is 0 and no error.
+    """
+
+    def kernel_over(self, inputs, constants, steps, value, dtype):
+        """The kernel that reduces slot ``value``, of ``dtype``, of a producer."""
+        axes = tuple(range(len(inputs[0][1]))) if self.axis is None else self.axis
+        return ReductionKernel(inputs, constants, steps, value, numpy.maximum, axes, dtype, dtype,
+                               identity=-numpy.inf)
+
+
 class Min(Extremum):
     """The smallest element over the axes; NaN when there is one."""
 

@@ -109,6 +109,8 @@ cdef class ReductionKernel(Kernel):
     accumulator_dtype, output_dtype : str
     keepdims : bool
         Keep the reduced dimensions, with length 1.
+    identity : number, optional
+        The result of an empty reduction; by default the loop's identity, if it has one.
 
     Raises
     ------
@@ -118,8 +120,10 @@ cdef class ReductionKernel(Kernel):
         For bad axes; from ``prepare``, for shapes that differ and for empty reductions without an identity.
     """
 
-    def __init__(self, inputs, constants, steps, value, loop, axes, accumulator_dtype, output_dtype, keepdims=False):
-        self.arguments = (inputs, constants, steps, value, loop, axes, accumulator_dtype, output_dtype, keepdims)
+    def __init__(self, inputs, constants, steps, value, loop, axes, accumulator_dtype, output_dtype, keepdims=False,
+                 identity=None):
+        self.arguments = (inputs, constants, steps, value, loop, axes, accumulator_dtype, output_dtype, keepdims,
+                          identity)
         inputs, constants, steps = list(inputs), list(constants), list(steps)
         self.loop = find_loop(loop, (accumulator_dtype,) * 3)
         if not isinstance(self.loop.owner, numpy.ufunc):
@@ -132,7 +136,7 @@ cdef class ReductionKernel(Kernel):
         self.cast = NULL
         if accumulator_dtype != output_dtype:
             self.cast = find_loop("cast", (accumulator_dtype, output_dtype)).function
-        self.set_identity(loop.identity, accumulator_dtype)
+        self.set_identity(loop.identity if identity is None else identity, accumulator_dtype)
         self.set_producer(inputs, constants, steps, value, loop, accumulator_dtype, output_dtype)
 
     cdef int set_identity(self, object identity, str dtype) except -1:

@@ -7,7 +7,7 @@ again whenever the tables have made new nodes.
 from collections import deque
 
 from phintys.optimizer import (approximations, batch_normalization, blas_rewrites, constant_folding, fills, fusion,
-                               indexing, joins, lazy_branches, neutral, reductions, registered, shapes, softmax,
+                               indexing, joins, lazy_branches, log_sum_exp, neutral, reductions, registered, shapes, softmax,
                                specialize, stabilize, views)
 from phintys.optimizer.database import FAST_COMPILE, FAST_RUN, Family
 from phintys.optimizer.driver import Driver, report
@@ -77,6 +77,8 @@ STAGES = [
     ("drop_unused_outputs", _whole(drop_unused_outputs, FAST_RUN, FAST_COMPILE, "drop_unused_outputs")),
     ("canonicalize", _in_turns(_driven("canonicalize", [FOLDING] + CANONICALIZE), _merge)),
     ("stabilize", _in_turns(_driven("stabilize", [FOLDING] + STABILIZE + SOFTMAX + CANONICALIZE), _merge)),
+    ("local_log_sum_exp", _whole(log_sum_exp.stabilize_sums_of_exponentials, FAST_RUN, "stabilize",
+                                 "local_log_sum_exp")),
     ("specialize", _in_turns(_driven("specialize", [FOLDING] + SOFTMAX + SPECIALIZE), _merge)),
     ("cond_merge_nested", _resolve_nested),
     ("cond_merge", _in_turns(_whole(lazy_branches.merge_branches, FAST_RUN, "ifelse", "cond_merge",

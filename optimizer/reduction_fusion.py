@@ -2,14 +2,14 @@
 
 It runs after elementwise fusion, so the producer is a whole group. The value that is reduced is never stored.
 """
-from phintys.ops.careduce import All, Any, CAReduce, CAReduceDtype, Max, Min, Prod, Sum
+from phintys.ops.careduce import All, Any, CAReduce, CAReduceDtype, Max, MaxOrLowest, Min, Prod, Sum
 from phintys.ops.composite import Composite
 from phintys.ops.composite_assembly import Assembly
 from phintys.ops.elementwise import Elemwise
 from phintys.ops.fused_reduction import FusedReduction
 from phintys.optimizer.fusion import OPERANDS
 
-FUSABLE = frozenset([Sum, Prod, Max, Min, All, Any, CAReduce, CAReduceDtype])
+FUSABLE = frozenset([Sum, Prod, Max, MaxOrLowest, Min, All, Any, CAReduce, CAReduceDtype])
 
 
 def fuse_reductions(fgraph):

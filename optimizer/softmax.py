@@ -17,6 +17,7 @@ from phintys.ops.elementwise import Elemwise
 from phintys.ops.softmax import along_rows, logsoftmax_op, softmax_op, softmax_with_bias
 from phintys.optimizer import products
 from phintys.optimizer.database import FAST_RUN, Rewrite
+from phintys.optimizer.log_sum_exp import is_scaled
 from phintys.optimizer.products import Product, product_of
 from phintys.optimizer.shapes import feature_of
 from phintys.optimizer.values import apply_op, constant_value, key
@@ -147,8 +148,8 @@ def quotient(fgraph, node):
     numerator, denominator = node.inputs
     out = node.outputs[0]
     exponential = row_of(denominator)
-    if exponential is None or key(exponential) != "exp" or exponential.type != out.type:
-        return None
+    if exponential is None or key(exponential) != "exp" or exponential.type != out.type or is_scaled(exponential):
+        return None                    # what is scaled is there anyway, for the logarithm of its sum
     softmax = softmax_op(_unshifted(exponential.owner.inputs[0])) \
         if exponential.owner.inputs[0].type.dtype == out.type.dtype and out.type.dtype.startswith("float") else None
     if softmax is None or numerator is exponential:

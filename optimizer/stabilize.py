@@ -5,6 +5,7 @@ point operands: the identities hold for real numbers, and integers neither overf
 """
 from phintys.optimizer import logistic
 from phintys.optimizer.database import FAST_RUN, Rewrite
+from phintys.optimizer.log_sum_exp import argument_of, log_add
 from phintys.optimizer.pattern import rule
 from phintys.optimizer.terms import erf, erfc, exp, expm1, log, log1p, sigmoid, softplus, x
 from phintys.optimizer.values import apply_op, constant_value, key
@@ -45,9 +46,7 @@ def log_of_exp_sum(fgraph, node):
         return None
     if any([key(variable) != "exp" or variable.type.dtype != out.type.dtype for variable in inner.owner.inputs]):
         return None
-    first, second = [variable.owner.inputs[0] for variable in inner.owner.inputs]
-    difference = apply_op("neg", apply_op("abs_", apply_op("sub", first, second)))
-    return apply_op("add", apply_op("maximum", first, second), apply_op("softplus", difference))
+    return log_add(*[argument_of(variable) for variable in inner.owner.inputs])
 
 
 REWRITES = [
