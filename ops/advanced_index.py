@@ -48,11 +48,13 @@ def refuse_masks(entries):
             refuse_masks(entry)
 
 
-def _is_array(entry):
+def is_array(entry):
+    """Whether an entry of an ``idx_list`` is the type of an array or a mask."""
     return isinstance(entry, Type) and (entry.ndim > 0 or entry.dtype == "bool")
 
 
-def _is_mask(entry):
+def is_mask(entry):
+    """Whether an entry of an ``idx_list`` is the type of a mask."""
     return isinstance(entry, Type) and entry.dtype == "bool"
 
 
@@ -102,7 +104,7 @@ class AdvancedIndexing(Op):
     def __init__(self, idx_list):
         self.idx_list = self.indices = None
         if idx_list is not None:
-            self.idx_list = tuple([entry if entry in (None, Ellipsis) or _is_array(entry)
+            self.idx_list = tuple([entry if entry in (None, Ellipsis) or is_array(entry)
                                    else checked_entry(self, entry) for entry in idx_list])
             self.indices = tuple([entry_parts(entry) for entry in self.idx_list])
         self.lead = self._lead()
@@ -129,7 +131,7 @@ class AdvancedIndexing(Op):
     # ---- what the index says -----------------------------------------------------------------------------
     def _axes(self):
         """How many dimensions of x the entries speak of."""
-        return sum([0 if entry in (None, Ellipsis) else entry.ndim if _is_mask(entry) else 1
+        return sum([0 if entry in (None, Ellipsis) else entry.ndim if is_mask(entry) else 1
                     for entry in self.idx_list])
 
     def _lead(self):
@@ -147,8 +149,8 @@ class AdvancedIndexing(Op):
         """The index as the kernels take it; ``first`` is the number of the first index operand."""
         plan, operand = [], first
         for entry in self.idx_list:
-            if _is_array(entry):
-                kind = ("mask", operand) if _is_mask(entry) else ("array", operand, entry.dtype)
+            if is_array(entry):
+                kind = ("mask", operand) if is_mask(entry) else ("array", operand, entry.dtype)
                 plan.append((*kind, entry.ndim))
                 operand += 1
             elif entry is None:
@@ -186,7 +188,7 @@ class AdvancedIndexing(Op):
 
     def _arrays(self, inputs):
         """The index arrays among the symbolic parts."""
-        return [value for value in inputs if _is_array(value.type)]
+        return [value for value in inputs if is_array(value.type)]
 
     def region_type(self, x, inputs):
         """The type of the indexed part of ``x``."""
@@ -198,7 +200,7 @@ class AdvancedIndexing(Op):
         """The lengths of the indexed part."""
         shapes = []
         for value, shape in zip(inputs, input_shapes):
-            if _is_mask(value.type):
+            if is_mask(value.type):
                 value = constant(int(value.data.sum())) if isinstance(value, Constant) else _count(value)
                 shapes.append([(False, value)])
             elif value.type.ndim:

@@ -1,9 +1,8 @@
 """The ops of advanced indexing: elements that arrays of integers and masks name, taken as a copy, set or added to.
 
 The most frequent index, one vector of integers for the first dimension, has ops of its own: AdvancedSubtensor1 and
-AdvancedIncSubtensor1. What other indices mean is in ``advanced_index.py``, basic indexing in ``subtensor.py``. The
-gradient by a value that is set takes every element to be named once; where one is named several times, all of the
-values get its gradient.
+AdvancedIncSubtensor1. What other indices mean is in ``advanced_index.py``, basic indexing in ``subtensor.py``. Where an
+element is set several times the last value counts, so that only this value has a gradient (``last_writers.py``).
 """
 from phintys.graph.apply import Apply
 from phintys.graph.config import config
@@ -13,6 +12,7 @@ from phintys.ops.advanced_index import AdvancedIndexing, as_index_array
 from phintys.ops.advanced_subtensor_kernel import AdvancedIncSubtensorKernel, AdvancedSubtensorKernel
 from phintys.ops.constant import as_tensor_variable, constant
 from phintys.ops.dtypes import discrete_dtypes, integer_dtypes
+from phintys.ops.last_writers import of_last_writers
 from phintys.ops.rows_kernel import RowsKernel
 from phintys.ops.subtensor import fitting_value, gradient_by_value, index_text, zero_gradients
 from phintys.ops.tensor_type import TensorType
@@ -116,10 +116,11 @@ class AdvancedIncSubtensor1(Op):
         gz, = output_grads
         if x.type.dtype in discrete_dtypes:
             return zero_gradients(x, y) + [disconnected_type()]
-        by_x = gz
+        by_x, by_part = gz, advanced_subtensor1(gz, ilist)
         if self.set_instead_of_inc:
             by_x = advanced_set_subtensor1(gz, constant(0, dtype=gz.type.dtype), ilist)
-        return [by_x, gradient_by_value(advanced_subtensor1(gz, ilist), y), disconnected_type()]
+            by_part = of_last_writers(by_part, x, [ilist.type], 0, [ilist], _ops_for_rows)
+        return [by_x, gradient_by_value(by_part, y), disconnected_type()]
 
     def __str__(self):
         return f"AdvancedIncSubtensor1{{{_flags(self)}}}"
@@ -145,6 +146,10 @@ def sparse_grad(var):
 advanced_subtensor1 = AdvancedSubtensor1()
 advanced_inc_subtensor1 = AdvancedIncSubtensor1()
 advanced_set_subtensor1 = AdvancedIncSubtensor1(set_instead_of_inc=True)
+
+
+def _ops_for_rows(idx_list):
+    return advanced_subtensor1, advanced_set_subtensor1
 
 
 # ---- any index -------------------------------------------------------------------------------------------------------
@@ -264,10 +269,14 @@ class AdvancedIncSubtensor(AdvancedIndexing):
         ends = [disconnected_type() for _ in rest]
         if x.type.dtype in discrete_dtypes:
             return zero_gradients(x, y) + ends
-        by_x = gz
+        by_x, by_part = gz, self.taking(self.idx_list)(gz, *rest)
         if self.set_instead_of_inc:
             by_x = type(self)(False, True, self.idx_list)(gz, constant(0, dtype=gz.type.dtype), *rest)
-        return [by_x, gradient_by_value(self.taking(self.idx_list)(gz, *rest), y)] + ends
+            by_part = of_last_writers(by_part, x, self.idx_list, self.lead, rest, self._taking_and_setting)
+        return [by_x, gradient_by_value(by_part, y)] + ends
+
+    def _taking_and_setting(self, idx_list):
+        return self.taking(idx_list), type(self)(False, True, idx_list)
 
     def __str__(self):
         index = "" if self.idx_list is None else f"; {index_text(self.idx_list)}"

@@ -25,6 +25,10 @@ class DimShuffle(Op):
         The pattern of the input; where it is False the input may have any length.
     new_order : sequence of int or 'x'
         For each dimension of the output, the input's dimension or ``'x'`` for a new one of length 1.
+    inplace : bool
+        Theano's; always True.
+    of_index : bool
+        Whether an index such as ``x[None]`` made it, so that the output is a part of x. It makes no other difference.
 
     Attributes
     ----------
@@ -44,7 +48,8 @@ class DimShuffle(Op):
     view_map = {0: [0]}
     inplace = True
 
-    def __init__(self, input_broadcastable, new_order, inplace=True):
+    def __init__(self, input_broadcastable, new_order, inplace=True, of_index=False):
+        self.of_index = of_index
         if inplace is not True:
             raise ValueError("DimShuffle is inplace by default and hence the inplace for DimShuffle must be true")
         self.input_broadcastable = tuple([bool(flag) for flag in input_broadcastable])

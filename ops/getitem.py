@@ -11,7 +11,7 @@ import numpy
 from phintys.graph.variable import Variable
 from phintys.ops.advanced_index import as_index_array, split_index
 from phintys.ops.advanced_subtensor import AdvancedBooleanSubtensor, AdvancedSubtensor, advanced_subtensor1
-from phintys.ops.dimshuffle import dimshuffle
+from phintys.ops.dimshuffle import DimShuffle, dimshuffle
 from phintys.ops.dtypes import integer_dtypes
 from phintys.ops.shape import shape_i
 from phintys.ops.slice_type import NoneTypeT, SliceType, as_slice
@@ -129,17 +129,18 @@ def _is_tensor(entry):
 
 
 def _basic(x, entries):
-    """A view: new dimensions first, then the index."""
-    if None in entries:
+    """A view: new dimensions first, then the index. The last op knows that both are one index: see `inc_subtensor`."""
+    has_new = None in entries
+    if has_new:
         axes = iter(range(x.type.ndim))
-        order = ["x" if entry is None else next(axes) for entry in entries]
-        x = dimshuffle(x, [*order, *axes])
+        order = ["x" if entry is None else next(axes) for entry in entries] + list(axes)
         entries = [WHOLE if entry is None else entry for entry in entries]
         if all([isinstance(entry, slice) and entry == WHOLE for entry in entries]):
-            return x
+            return DimShuffle(x.type.broadcastable, order, of_index=True)(x)
+        x = dimshuffle(x, order)
     integers = []
     idx_list = [split_entry(entry, integers) for entry in entries]
-    return Subtensor(idx_list)(x, *integers)
+    return Subtensor(idx_list, has_new)(x, *integers)
 
 
 def _advanced(x, entries):

@@ -9,7 +9,7 @@ from phintys.ops.constant import as_tensor_variable
 from phintys.ops.dimshuffle import DimShuffle, dimshuffle
 from phintys.ops.reshape import Reshape, reshape
 from phintys.ops.shape import addbroadcast, shape
-from phintys.ops.subtensor import IncSubtensor, Subtensor
+from phintys.ops.subtensor import WHOLE, IncSubtensor, Subtensor
 
 
 def set_subtensor(x, y, inplace=False, tolerate_inplace_aliasing=False):
@@ -70,8 +70,25 @@ def inc_subtensor(x, y, inplace=False, set_instead_of_inc=False, tolerate_inplac
 
 def _change_part(x, y, inplace, sets, tolerate):
     whole, *integers = x.owner.inputs
+    idx_list = x.owner.op.idx_list
+    if x.owner.op.new_axes and whole.owner is not None and isinstance(whole.owner.op, DimShuffle):
+        idx_list, y = _without_new_axes(whole.owner.op.new_order, idx_list, x, y)
+        whole, = whole.owner.inputs
     aliased = [(0, 1)] if tolerate else []
-    return IncSubtensor(x.owner.op.idx_list, inplace, sets, aliased)(whole, y, *integers)
+    return IncSubtensor(idx_list, inplace, sets, aliased)(whole, y, *integers)
+
+
+def _without_new_axes(order, idx_list, part, y):
+    """An index without the new dimensions that ``order`` has, and what is put into ``part`` without them."""
+    entries, dropped, axis = [], [], y.type.ndim - part.type.ndim
+    for place, entry in zip(order, [*idx_list, *[WHOLE] * (len(order) - len(idx_list))]):
+        if place == "x":
+            dropped.append(axis)
+        else:
+            entries.append(entry)
+        axis += isinstance(entry, slice)
+    kept = [axis for axis in range(y.type.ndim) if axis not in dropped]
+    return entries, y if len(kept) == y.type.ndim else dimshuffle(y, kept)
 
 
 def _change_rows(x, y, inplace, sets, tolerate):
@@ -85,8 +102,12 @@ def _change_elements(x, y, inplace, sets, tolerate):
 
 
 def _change_shuffled(x, y, inplace, sets, tolerate):
-    """``dimshuffle(part)``: y is shuffled back, and the whole result is shuffled as the part was."""
+    """``dimshuffle(part)``: y is shuffled back, and the whole result is shuffled as the part was. ``whole[None]``: y loses
+    the new dimensions."""
     part, order = x.owner.inputs[0], x.owner.op.new_order
+    if x.owner.op.of_index:
+        _, y = _without_new_axes(order, [], x, y)
+        return IncSubtensor([WHOLE] * part.type.ndim, inplace, sets, [(0, 1)] if tolerate else [])(part, y)
     lead = x.type.ndim - y.type.ndim
     places = {axis: place - lead for place, axis in enumerate(order) if axis != "x"}
     axes = [places.get(axis, -1) for axis in range(part.type.ndim)]

@@ -208,11 +208,18 @@ class Subtensor(Indexing):
     ----------
     idx_list : sequence
         For each dimension an int, the type of an integer scalar, or a slice of those.
+    new_axes : bool
+        Whether the DimShuffle that computes x adds the new dimensions of the same index, as in ``x[None, 1:]``. It makes
+        no difference to what is computed.
     """
 
     __props__ = ("indices",)
     linear_in = (0,)
     view_map = {0: [0]}
+
+    def __init__(self, idx_list, new_axes=False):
+        Indexing.__init__(self, idx_list)
+        self.new_axes = new_axes
 
     def make_node(self, x, *integers):
         x = as_tensor_variable(x)
