@@ -74,7 +74,8 @@ class UndefinedGrad(ViewOp):
         return [grad_undefined(self, position, variable) for position, variable in enumerate(inputs)]
 
     def R_op(self, inputs, eval_points):
-        return [None]
+        return [None if point is None else grad_undefined(self, position, inputs[position])
+                for position, point in enumerate(eval_points)]
 
 
 class GradClip(ViewOp):

@@ -190,7 +190,14 @@ class ARange(Op):
         return [total(gz), disconnected_type(), total(gz * positions)]
 
     def R_op(self, inputs, eval_points):
-        return [None]
+        by_start, _, by_step = eval_points
+        output = self(*inputs)
+        if self.dtype in discrete_dtypes or by_start is None and by_step is None:
+            return [None]
+        moved = output.zeros_like() if by_start is None else scalar.second(output, by_start.astype(self.dtype))
+        if by_step is not None:
+            moved = moved + arange(shape_i(output, 0)).astype(self.dtype) * by_step.astype(self.dtype)
+        return [moved]
 
 
 class Eye(Op):

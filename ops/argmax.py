@@ -6,6 +6,7 @@ is taken, and a NaN counts as the extremum, as in NumPy. Positions have no gradi
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.graph.valueless_types import DisconnectedType, disconnected_type
+from phintys.ops import scalar
 from phintys.ops.constant import as_tensor_variable
 from phintys.ops.dtypes import complex_dtypes
 from phintys.ops.careduce import Max, axis_tuple, positive_axes
@@ -48,7 +49,7 @@ class Argmax(Op):
         return [tuple([length for axis, length in enumerate(input_shapes[0]) if axis not in axes])]
 
     def grad(self, inputs, output_grads):
-        return [inputs[0].zeros_like()]
+        return [scalar.zero_by(inputs[0])]
 
     def R_op(self, inputs, eval_points):
         return [None]
@@ -96,7 +97,8 @@ class MaxAndArgmax(Op):
     def L_op(self, inputs, outputs, output_grads):
         by_max, by_position = output_grads
         if isinstance(by_max.type, DisconnectedType):
-            return [disconnected_type() if isinstance(by_position.type, DisconnectedType) else inputs[0].zeros_like()]
+            is_disconnected = isinstance(by_position.type, DisconnectedType)
+            return [disconnected_type() if is_disconnected else scalar.zero_by(inputs[0])]
         return Max(self.axis).L_op(inputs, outputs[:1], [by_max])
 
     def R_op(self, inputs, eval_points):

@@ -54,8 +54,8 @@ def directions(row, inputs, outputs, points):
 
     Returns
     -------
-    list of Variable
-        One for each input whose derivative is known and not always zero.
+    list of Variable or None
+        One for each of ``points``; None where there is no formula.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def directions(row, inputs, outputs, points):
         if is_complex:
             points = [(position, as_dtype(point, output.type.dtype)) for position, point in points]
         found = [row.gradients(inputs, outputs, [point])[position] for position, point in points]
-    return [as_dtype(term, output.type.dtype) if is_complex else term for term in found if term is not None]
+    return [as_dtype(term, output.type.dtype) if is_complex and term is not None else term for term in found]
 
 
 def _is_complex(row, inputs, outputs):

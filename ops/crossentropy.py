@@ -229,6 +229,14 @@ class CrossentropyCategorical1HotGrad(FloatOp):
         by_coding = self((gradient * outputs[0]).sum(axis=1), coding_dist, true_one_of_n)
         return [by_g_y, by_coding, grad_not_implemented(self, 2, true_one_of_n)]
 
+    def R_op(self, inputs, eval_points):
+        g_y, coding_dist, true_one_of_n = inputs
+        by_g_y, by_coding, _ = eval_points
+        terms = [] if by_g_y is None else [self(by_g_y, coding_dist, true_one_of_n)]
+        if by_coding is not None:
+            terms.append(self((by_coding * self(*inputs)).sum(axis=1), coding_dist, true_one_of_n))
+        return [sum(terms[1:], terms[0]) if terms else None]
+
 
 class CrossentropyCategorical1Hot(FloatOp):
     """``-log(coding_dist[i, true_one_of_n[i]])`` for each row i of a matrix of probabilities."""

@@ -11,10 +11,10 @@ from phintys.graph.valueless_types import NullType, disconnected_type, grad_not_
 from phintys.graph.variable import Constant, Variable
 from phintys.ops.complex_derivatives import directions, gradients
 from phintys.ops.constant import as_tensor_variable, is_padded_constant, padded_constant
-from phintys.ops.dtypes import discrete_dtypes
+from phintys.ops.dtypes import complex_dtypes, discrete_dtypes
 from phintys.ops.elementwise_kernel import ElementwiseKernel
 from phintys.ops.elementwise_steps import Steps
-from phintys.ops.scalar import add, second, zero_by
+from phintys.ops.scalar import add, as_dtype, second, zero_by
 from phintys.ops.scalar_op import LoopedScalarOp
 from phintys.ops.scalar_protocol import ScalarOp
 from phintys.ops.tensor_type import TensorType
@@ -235,15 +235,23 @@ class Elemwise(Op):
         return results
 
     def R_op(self, inputs, eval_points):
-        """Derivatives along ``eval_points``: elements do not mix, so the gradient's formula gives them."""
+        """Derivatives along ``eval_points``: elements do not mix, so the gradient's formula gives them.
+
+        Of a NullType if there is no formula for an input that moves.
+        """
         outputs = self(*inputs, return_list=True)
         output = outputs[0]
         if output.type.dtype in discrete_dtypes:
             return [None]
-        moved = [(position, second(output, point)) for position, point in enumerate(eval_points) if point is not None]
+        connected = self.scalar_op.connected or (True,) * len(inputs)
+        moved = [(position, second(output, _direction(point, output.type.dtype)))
+                 for position, point in enumerate(eval_points) if point is not None and connected[position]]
+        if not moved:
+            return [None if all([point is None for point in eval_points]) else zero_by(output)]
         terms = directions(self.scalar_op, inputs, outputs, moved)
-        if not terms:
-            return [None]
+        for (position, _), term in zip(moved, terms):
+            if term is None:
+                return [grad_not_implemented(self, position, inputs[position])]
         return [terms[0] if len(terms) == 1 else add(*terms)]
 
 
@@ -254,6 +262,11 @@ def _rebuilt(scalar_op, inplace_pattern, name):
     """What pickles of Elemwise call: ops of the table without in-place are shared."""
     shared = scalar_op.elementwise
     return shared if not inplace_pattern and name == shared.name else Elemwise(scalar_op, inplace_pattern, name)
+
+
+def _direction(point, dtype):
+    """A direction in the dtype of the output, as gradients have it; complex numbers are dealt with elsewhere."""
+    return point if dtype in complex_dtypes or point.type.dtype in complex_dtypes else as_dtype(point, dtype)
 
 
 def _common_length(flags, lengths):

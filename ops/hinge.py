@@ -38,7 +38,8 @@ class MulticlassHingeLossGrad(FloatOp):
                 grad_not_implemented(self, 2, targets), delta.zeros_like()]
 
     def R_op(self, inputs, eval_points):
-        return [None if eval_points[0] is None else self(eval_points[0], *inputs[1:])]
+        by_gradient = eval_points[0]
+        return [self(inputs[1].zeros_like() if by_gradient is None else by_gradient, *inputs[1:])]
 
 
 class MulticlassHingeLoss(FloatOp):

@@ -72,10 +72,7 @@ class ImplElemwise(Elemwise):
     def R_op(self, inputs, eval_points):
         """Derivatives along ``eval_points``: elements do not mix, so the gradient's formula gives the slopes.
 
-        Raises
-        ------
-        NotImplementedError
-            If the scalar op has no derivative by an input that moves.
+        Of a NullType if the scalar op has no derivative by an input that moves.
         """
         outputs = self(*inputs, return_list=True)
         return [self._moved(inputs, eval_points, outputs, position) for position in range(len(outputs))]
@@ -87,11 +84,13 @@ class ImplElemwise(Elemwise):
         units = [second(output, constant(int(number == position), dtype=output.type.dtype))
                  for number, output in enumerate(outputs)]
         moved = []
-        for x, term, point in zip(inputs, self._terms(inputs, outputs, units), eval_points):
+        for number, (x, term, point) in enumerate(zip(inputs, self._terms(inputs, outputs, units), eval_points)):
             if point is None or term is not None and isinstance(term.type, DisconnectedType):
                 continue
-            if term is None or isinstance(term.type, NullType):
-                raise NotImplementedError(f"{self.scalar_op} has no derivative by its input {x}{made_at(x)}.")
+            if term is None:
+                return grad_not_implemented(self, number, x)
+            if isinstance(term.type, NullType):
+                return term
             moved.append(mul(term, point))
         return add(*moved) if len(moved) > 1 else moved[0] if moved else None
 

@@ -102,8 +102,10 @@ def _change_elements(x, y, inplace, sets, tolerate):
 
 
 def _change_shuffled(x, y, inplace, sets, tolerate):
-    """``dimshuffle(part)``: y is shuffled back, and the whole result is shuffled as the part was. ``whole[None]``: y loses
-    the new dimensions."""
+    """``dimshuffle(part)``: y is shuffled back, and the whole result is shuffled as the part was.
+
+    ``whole[None]``: y loses the new dimensions.
+    """
     part, order = x.owner.inputs[0], x.owner.op.new_order
     if x.owner.op.of_index:
         _, y = _without_new_axes(order, [], x, y)

@@ -38,7 +38,7 @@ from phintys.ops.transfer import transfer
 
 # NumPy's ufuncs that tensors take, by name: those whose loop is all that a scalar op does.
 UFUNCS = {row.loop: row.elementwise for row in SCALAR_OPS.values() if type(row.loop) is str and ":" not in row.loop}
-UFUNCS.update(degrees=elementwise.rad2deg, radians=elementwise.deg2rad, matmul=matmul)
+UFUNCS.update(degrees=elementwise.rad2deg, radians=elementwise.deg2rad, exp2=elementwise.exp2, matmul=matmul)
 
 SMALL_CONSTANT = 64        # bytes up to which a constant's signature holds the data themselves
 

@@ -31,6 +31,7 @@ class PermuteRowElements(Op):
 
     runs_alone = True
     __props__ = ()
+    linear_in = (0,)
 
     def make_node(self, x, y, inverse):
         x, y = as_tensor_variable(x), as_tensor_variable(y)

@@ -12,7 +12,8 @@ from itertools import accumulate
 from phintys.graph.config import config
 from phintys.ops import scalar_op as rules
 from phintys.ops.constant import constant, constant_number, is_padded_constant, padded_constant
-from phintys.ops.dtypes import ALL_DTYPES, canonical_dtype, complex_dtypes, continuous_dtypes, upcast
+from phintys.ops.dtypes import (ALL_DTYPES, canonical_dtype, complex_dtypes, continuous_dtypes, discrete_dtypes,
+                                upcast)
 from phintys.ops.scalar_op import SCALAR_OPS, LoopedScalarOp, define, scalar_op_named
 from phintys.ops.scalar_protocol import BinaryScalarOp, ScalarOp, UnaryScalarOp
 
@@ -39,6 +40,11 @@ def zero_by(variable):
     """The zero gradient by a variable on whose value nothing depends smoothly: in its dtype, or floatX if discrete."""
     dtype = variable.type.dtype
     return second(variable, constant(0, dtype=dtype if dtype in continuous_dtypes else config.floatX))
+
+
+def continuous(variable, gradient):
+    """An operand in whose dtype a formula can be evaluated: bools have no arithmetic, and squares of int8 overflow."""
+    return as_dtype(variable, gradient.type.dtype) if variable.type.dtype in discrete_dtypes else variable
 
 
 def zeros_by(*arguments):
@@ -191,7 +197,7 @@ def emit_leaky_relu(steps, dtype, x, alpha):
 
 def leaky_relu_gradient(x, alpha, out, g):
     half = number(0.5, g)
-    slope = half * (number(1, g) + alpha) + half * (number(1, g) - alpha) * sgn(x)
+    slope = half * (number(1, g) + alpha) + half * (number(1, g) - alpha) * sgn(continuous(x, g))
     return g * slope, g * minimum(x, number(0, g))
 
 
@@ -209,8 +215,15 @@ def emit_sigmoid_binary_crossentropy(steps, dtype, x, target):
     return steps.apply("add", steps.apply("log1p", exponential), rest)
 
 
+def emit_exp2(steps, dtype, x):
+    """NumPy has the loop for floats only."""
+    if dtype not in complex_dtypes:
+        return steps.apply("exp2", x)
+    return steps.apply("exp", steps.apply("multiply", x, steps.constant(math.log(2), dtype)))
+
+
 exp = define("Exp", "exp", 1, rules.upgrade_to_float, "exp", lambda x, out, g: g * out, doc="Elementwise e**x.")
-exp2 = define("Exp2", "exp2", 1, rules.upgrade_to_float_no_complex, "exp2",
+exp2 = define("Exp2", "exp2", 1, rules.upgrade_to_float, emit_exp2,
               lambda x, out, g: g * out * number(math.log(2), g), doc="Elementwise 2**x.")
 expm1 = define("Expm1", "expm1", 1, rules.upgrade_to_float, "expm1", lambda x, out, g: g * exp(x),
                doc="Elementwise e**x - 1, exact for small x.")
@@ -229,7 +242,8 @@ logaddexp = define("LogAddExp", "logaddexp", 2, rules.upgrade_to_float_no_comple
 xlogx = define("XlogX", "xlogx", 1, rules.upgrade_to_float, emit_xlogx, lambda x, out, g: g * (number(1, g) + log(x)),
                doc="Elementwise x * log(x), 0 where x is 0.")
 xlogy0 = define("XlogY0", "xlogy0", 2, rules.upgrade_to_float, emit_xlogy0,
-                lambda x, y, out, g: (g * log(y), g * x / y), doc="Elementwise x * log(y), 0 where x is 0.")
+                lambda x, y, out, g: (g * log(continuous(y, g)), g * x / y),
+                doc="Elementwise x * log(y), 0 where x is 0.")
 sigmoid = define("ScalarSigmoid", "sigmoid", 1, rules.upgrade_to_float_no_complex, emit_sigmoid,
                  lambda x, out, g: g * out * (number(1, g) - out),
                  doc="Elementwise logistic function 1 / (1 + exp(-x)).")
@@ -238,7 +252,7 @@ softplus = define("ScalarSoftplus", "softplus", 1, rules.upgrade_to_float_no_com
 scalar_softsign = define("ScalarSoftsign", "scalar_softsign", 1, rules.upgrade_to_float_no_complex, emit_softsign,
                          lambda x, out, g: g / sqr(number(1, g) + abs_(x)), doc="Elementwise x / (1 + abs(x)).")
 relu = define("ScalarRelu", "relu", 1, rules.upgrade_to_float_no_complex, emit_relu,
-              lambda x, out, g: g * (number(0.5, g) + number(0.5, g) * sgn(x)),
+              lambda x, out, g: g * (number(0.5, g) + number(0.5, g) * sgn(continuous(x, g))),
               doc="Elementwise max(x, 0); at 0 the slope is 1/2.")
 leaky_relu = define("LeakyRelu", "leaky_relu", 2, rules.upgrade_to_float_no_complex, emit_leaky_relu,
                     leaky_relu_gradient,
@@ -273,12 +287,13 @@ arccos = define("ArcCos", "arccos", 1, rules.upgrade_to_float, "arccos",
                 lambda x, out, g: -g / sqrt((number(1, g) - x) * (number(1, g) + x)), doc="Elementwise inverse cosine.")
 arcsin = define("ArcSin", "arcsin", 1, rules.upgrade_to_float, "arcsin",
                 lambda x, out, g: g / sqrt((number(1, g) - x) * (number(1, g) + x)), doc="Elementwise inverse sine.")
-arctan = define("ArcTan", "arctan", 1, rules.upgrade_to_float, "arctan", lambda x, out, g: g / (number(1, g) + sqr(x)),
+arctan = define("ArcTan", "arctan", 1, rules.upgrade_to_float, "arctan",
+                lambda x, out, g: g / (number(1, g) + sqr(continuous(x, g))),
                 doc="Elementwise inverse tangent.")
 
 
 def arctan2_gradient(y, x, out, g):
-    squares = sqr(x) + sqr(y)
+    squares = sqr(continuous(x, g)) + sqr(continuous(y, g))
     return g * x / squares, -g * y / squares
 
 
@@ -294,7 +309,8 @@ arccosh = define("ArcCosh", "arccosh", 1, rules.upgrade_to_float, "arccosh",
                  lambda x, out, g: g / sqrt((x - number(1, g)) * (x + number(1, g))),
                  doc="Elementwise inverse hyperbolic cosine.")
 arcsinh = define("ArcSinh", "arcsinh", 1, rules.upgrade_to_float, "arcsinh",
-                 lambda x, out, g: g / sqrt(sqr(x) + number(1, g)), doc="Elementwise inverse hyperbolic sine.")
+                 lambda x, out, g: g / sqrt(sqr(continuous(x, g)) + number(1, g)),
+                 doc="Elementwise inverse hyperbolic sine.")
 arctanh = define("ArcTanh", "arctanh", 1, rules.upgrade_to_float, "arctanh",
                  lambda x, out, g: g / ((number(1, g) - x) * (number(1, g) + x)),
                  doc="Elementwise inverse hyperbolic tangent.")
@@ -320,25 +336,29 @@ def emit_gammal(steps, dtype, k, x):
     return steps.apply("multiply", steps.apply("scipy.special:gammainc", k, x), steps.apply("scipy.special:gamma", k))
 
 
-def gamma_integrand(k, x):
+def gamma_integrand(k, x, g):
     """x^(k-1) e^-x: what the incomplete gamma functions integrate."""
+    k, x = continuous(k, g), continuous(x, g)
     return exp((k - number(1, x)) * log(x) - x)
 
 
-def gamma_density(k, x):
+def gamma_density(k, x, g):
     """The slope of the regularized lower incomplete gamma function in x."""
+    k, x = continuous(k, g), continuous(x, g)
     return exp((k - number(1, x)) * log(x) - x - gammaln(k))
 
 
 def chi2sf_gradient(x, k, out, g):
     half = number(0.5, g)
-    return -g * half * gamma_density(k * half, x * half), None
+    return -g * half * gamma_density(k * half, x * half, g), None
 
 
 erf = define("Erf", "erf", 1, rules.upgrade_to_float, "scipy.special:erf",
-             lambda x, out, g: g * number(SLOPE_OF_ERF, g) * exp(-sqr(x)), doc="Elementwise error function.")
+             lambda x, out, g: g * number(SLOPE_OF_ERF, g) * exp(-sqr(continuous(x, g))),
+             doc="Elementwise error function.")
 erfc = define("Erfc", "erfc", 1, rules.upgrade_to_float_no_complex, "scipy.special:erfc",
-              lambda x, out, g: g * number(-SLOPE_OF_ERF, g) * exp(-sqr(x)), doc="Elementwise 1 - erf(x).")
+              lambda x, out, g: g * number(-SLOPE_OF_ERF, g) * exp(-sqr(continuous(x, g))),
+              doc="Elementwise 1 - erf(x).")
 erfcx = define("Erfcx", "erfcx", 1, rules.upgrade_to_float_no_complex, "scipy.special:erfcx",
                lambda x, out, g: g * (x * number(2, g) * out - number(SLOPE_OF_ERF, g)),
                doc="Elementwise exp(x**2) * erfc(x).")
@@ -357,16 +377,16 @@ tri_gamma = define("TriGamma", "tri_gamma", 1, rules.upgrade_to_float_no_complex
 chi2sf = define("Chi2SF", "chi2sf", 2, rules.float64_out, emit_chi2sf, chi2sf_gradient,
                 doc="Elementwise survival function of the chi-squared distribution: chi2sf(x, degrees of freedom).")
 gammainc = define("GammaInc", "gammainc", 2, rules.upgrade_to_float_no_complex, "scipy.special:gammainc",
-                  lambda k, x, out, g: (None, g * gamma_density(k, x)),
+                  lambda k, x, out, g: (None, g * gamma_density(k, x, g)),
                   doc="Elementwise regularized lower incomplete gamma function P(k, x).")
 gammaincc = define("GammaIncC", "gammaincc", 2, rules.upgrade_to_float_no_complex, "scipy.special:gammaincc",
-                   lambda k, x, out, g: (None, -g * gamma_density(k, x)),
+                   lambda k, x, out, g: (None, -g * gamma_density(k, x, g)),
                    doc="Elementwise regularized upper incomplete gamma function Q(k, x).")
 gammau = define("GammaU", "gammau", 2, rules.upgrade_to_float_no_complex, emit_gammau,
-                lambda k, x, out, g: (None, -g * gamma_integrand(k, x)),
+                lambda k, x, out, g: (None, -g * gamma_integrand(k, x, g)),
                 doc="Elementwise upper incomplete gamma function.")
 gammal = define("GammaL", "gammal", 2, rules.upgrade_to_float_no_complex, emit_gammal,
-                lambda k, x, out, g: (None, g * gamma_integrand(k, x)),
+                lambda k, x, out, g: (None, g * gamma_integrand(k, x, g)),
                 doc="Elementwise lower incomplete gamma function.")
 jv = define("Jv", "jv", 2, rules.upgrade_to_float_no_complex, "scipy.special:jv",
             lambda v, x, out, g: (None, g * (jv(v - 1, x) - jv(v + 1, x)) * number(0.5, g)),
@@ -625,8 +645,8 @@ complex_from_polar = define("ComplexFromPolar", "complex_from_polar", 2, rules.c
                             doc="Elementwise complex number from radius and angle.")
 
 # Rows whose formula multiplies by a slope that is a complex derivative, too; the others say in their row what it means.
-for _row in (mul, true_div, inv, sqr, sqrt, pow, exp, expm1, log, log2, log10, log1p, cos, sin, tan, arccos, arcsin,
-             arctan, cosh, sinh, tanh, arcsinh, arctanh, erf, gamma):
+for _row in (mul, true_div, inv, sqr, sqrt, pow, exp, exp2, expm1, log, log2, log10, log1p, cos, sin, tan, arccos,
+             arcsin, arctan, cosh, sinh, tanh, arcsinh, arctanh, erf, gamma):
     _row.complex_rule = "holomorphic"
 
 # Other names of rows.

@@ -209,8 +209,8 @@ class Subtensor(Indexing):
     idx_list : sequence
         For each dimension an int, the type of an integer scalar, or a slice of those.
     new_axes : bool
-        Whether the DimShuffle that computes x adds the new dimensions of the same index, as in ``x[None, 1:]``. It makes
-        no difference to what is computed.
+        Whether the DimShuffle that computes x adds the new dimensions of the same index, as in ``x[None, 1:]``. What is
+        computed does not depend on it.
     """
 
     __props__ = ("indices",)

@@ -362,8 +362,10 @@ def test_view_ops_forward():
     x, u = scalar("x"), scalar("u")
     for wrap, expected in ((ViewOp(), 5.0), (zero_grad, 0.0)):
         assert at([Rop(wrap(x), x, u)], {x: 1.0, u: 5.0}) == [expected]
-    with pytest.raises(DisconnectedInputError):
+    y = scalar("y")
+    with pytest.raises(NullTypeGradError):
         Rop(undefined_grad(x), x, u)
+    assert at([Rop(x * undefined_grad(y), x, u)], {x: 1.0, y: 3.0, u: 5.0}) == [15.0]
 
 
 def test_consider_constant_is_deprecated():

@@ -21,8 +21,8 @@ def complex_(*shape):
 
 
 Z, W, X, M, V = complex_(2, 3), complex_(2, 3), real(2, 3), complex_(3, 2), complex_(3)
-UNARY = """exp log log2 log10 log1p expm1 sin cos tan sinh cosh tanh arcsin arccos arctan arcsinh arctanh erf gamma sqr
-    sqrt inv neg abs_ real imag angle conj tensor_copy""".split()
+UNARY = """exp exp2 log log2 log10 log1p expm1 sin cos tan sinh cosh tanh arcsin arccos arctan arcsinh arctanh erf gamma
+    sqr sqrt inv neg abs_ real imag angle conj tensor_copy""".split()
 CHOICES = numpy.array([[0, 1, 0], [1, 0, 1]])
 
 # name: how to build it, operands

@@ -136,8 +136,8 @@ def test_values_that_cannot_repeat_need_no_search():
 def test_second_derivatives_and_jacobians_of_what_is_set():
     x, y, rows = T.dvector("x"), T.dvector("y"), T.lvector("rows")
     changed = T.set_subtensor(x[rows], y) ** 2
-    f = phintys.function([x, y, rows], [phintys.gradient.jacobian(changed, y), phintys.gradient.hessian(changed.sum(), y)],
-                         on_unused_input="ignore")
+    derivatives = [phintys.gradient.jacobian(changed, y), phintys.gradient.hessian(changed.sum(), y)]
+    f = phintys.function([x, y, rows], derivatives, on_unused_input="ignore")
     jacobian, hessian = f([7.0, 8.0, 9.0], [1.0, 2.0, 3.0], [1, 1, 0])
     assert jacobian.tolist() == [[0, 0, 6], [0, 4, 0], [0, 0, 0]] and hessian.tolist() == numpy.diag([0, 2, 2]).tolist()
 

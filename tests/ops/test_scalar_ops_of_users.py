@@ -310,7 +310,7 @@ def test_errors():
         grad(Returns(lambda inputs, gradients: gradients[0])(v).sum(), v)
     with pytest.raises(NotImplementedError, match="single numbers"):
         grad(Returns(lambda inputs, gradients: [T.stack([gradients[0]])[0]])(v).sum(), v)
-    with pytest.raises(NotImplementedError, match="no derivative"):
+    with pytest.raises(NullTypeGradError, match="not implemented"):
         Rop(Returns(lambda inputs, gradients: [None])(v), v, v)
     with pytest.raises(ValueError, match=r"mis-match. \(input\[0\].shape\[0\] = 1, input\[1\].shape\[0\] = 2\)"):
         function([v], hypot(v[:1], v))([1.0, 2.0])
