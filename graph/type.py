@@ -46,6 +46,17 @@ class Type(Properties):
         """
         raise MethodNotDefined("filter", type(self), type(self).__name__)
 
+    def lossless_types(self):
+        """What `filter` is known to do, so that arguments of calls convert without it.
+
+        Returns
+        -------
+        list of int or None
+            None: only ``filter`` knows what it converts. Else it follows the rules of ``TensorType.filter``, and these
+            are NumPy's numbers of the dtypes whose arrays it converts, whatever they hold.
+        """
+        return None
+
     def is_valid_value(self, value):
         """Whether ``value`` is of this type as it is."""
         try:

@@ -144,6 +144,12 @@ class TensorType(Type):
             raise ValueError(f"{self}: non-finite elements not allowed: {_shortened(value)}")
         return array
 
+    def lossless_types(self):
+        """The numbers of the dtypes whose arrays `filter` converts; None when a subclass has another ``filter``."""
+        if type(self).filter is not TensorType.filter:
+            return None
+        return [number for name, number in TYPE_NUMBERS.items() if upcast(self.dtype, name) == self.dtype]
+
     def _convert(self, value, strict, allow_downcast):
         """``value`` with this dtype and native byte order; rank and alignment are looked at later."""
         if isinstance(value, Variable):

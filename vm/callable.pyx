@@ -1,12 +1,17 @@
 """Callables: what turns a Python call into a run of the interpreter, and its results into Python values.
 
 Arguments are checked and unpacked here without Python code when they are arrays of the declared type; everything else
-goes through ``Type.filter``. Calls use the vectorcall protocol, so no tuple of arguments is built. A callable keeps a
-few idle frames; two threads in one function run in two frames.
+is converted, by ``conversion.pyx`` where it can, else by ``Type.filter``. Converting may run any Python code, which may
+change other arguments; so all arguments are converted before the address of any is read. The frame holds a reference to
+each of them until the call ends, and NumPy does not resize an array that others refer to.
+
+Calls use the vectorcall protocol, so no tuple of arguments is built. A callable keeps a few idle frames, also those of
+calls that failed; two threads in one function run in two frames.
 """
 cimport numpy as cnp
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject, PyTypeObject
+from libc.math cimport isfinite
 from libc.stdlib cimport free, malloc
 from numpy cimport npy_intp
 
@@ -15,6 +20,8 @@ from phintys.vm.abi cimport (
     span_of_cell)
 from phintys.vm.claims cimport changes_in_progress, claim, give_up, wait_until_whole
 from phintys.vm.container cimport is_held_by_another
+from phintys.vm.conversion cimport (
+    ALLOWED, FLOATS_TO_FLOATX, FORBIDDEN, Downcast, Target, array_from, mask_of, number_into)
 from phintys.vm.interpreter cimport (
     Code, Frame, bytes_kept_by, check_lent, empty_frame, execute, reset, shapes_of)
 from phintys.vm.pool cimport buffer_references
@@ -44,16 +51,20 @@ cdef extern from "Python.h":
     """
     void phintys_enable_vectorcall(PyTypeObject*, Py_ssize_t)
     size_t PyVectorcall_NARGS(size_t) nogil
+    PyObject** PySequence_Fast_ITEMS(object)
     PyObject* PyTuple_GET_ITEM(object, Py_ssize_t)
     Py_ssize_t PyTuple_GET_SIZE(object)
     list PyList_New(Py_ssize_t)
     void PyList_SET_ITEM(object, Py_ssize_t, PyObject*)
 
 ctypedef object (*Entry)(PyObject* callable, PyObject** arguments, size_t count, PyObject* names)
+ctypedef int (*BindStep)(Callable self, Frame frame, PyObject** values) noexcept
+ctypedef int (*RunStep)(Callable self, Frame frame) noexcept
 
 include "opcodes.pxi"
 
 cdef int kept_frames = 4            # for the next calls; more are freed when their call ends
+cdef long current_rules = 0         # counts changes of the configuration by which arguments convert
 
 cdef enum Unpack:
     UNPACK_SINGLE, UNPACK_LIST, UNPACK_DICT, UNPACK_NONE
@@ -62,12 +73,10 @@ cdef enum Access:
     READ, HELD, MUTABLE             # see ``program.ACCESS``
 
 cdef struct Argument:
-    int typenum                     # -1: no array
-    int ndim
+    Target target                   # the dtype and rank, and how values convert
     unsigned long long broadcastable    # bit per axis
-    bint plain_float                # a Python float needs no filter
+    bint plain_float                # a Python float is its value, unless it is infinite or NaN
     Access access
-
 
 
 cdef class Callable:
@@ -97,6 +106,8 @@ cdef class Callable:
         All calls go through the method ``call``, which gets the arguments as a tuple and a dictionary.
     has_states : bool
         Those go there that are not simply positional and complete.
+    frames_made : int
+        How many frames there have been; calls that follow each other share one.
     """
     cdef Entry vectorcall           # must stay where the type says it is
     cdef readonly object program
@@ -104,8 +115,10 @@ cdef class Callable:
     cdef readonly list argument_types, argument_names
     cdef list strict_flags, downcast_flags, default_values, keys
     cdef public bint trust_input, indirect, has_states
+    cdef readonly int frames_made
     cdef Code code
     cdef Argument* arguments
+    cdef long conversion_rules      # `current_rules` when the arguments' rules were looked up
     cdef int n_arguments, n_lent, n_mutable
     cdef Unpack unpack
     cdef list frames
@@ -133,6 +146,7 @@ cdef class Callable:
         self.positions = {name: index for index, name in enumerate(self.argument_names)
                           if name is not None and self.argument_names.count(name) == 1}
         self.frames = []
+        self.conversion_rules = -1
         self.code = Code(program)
         self.n_lent = len(self.code.lent)
         self.n_mutable = sum([layout.access == "mutable" for layout in program.cells[:self.n_arguments]])
@@ -142,17 +156,16 @@ cdef class Callable:
             raise MemoryError()
         for index, type_ in enumerate(self.argument_types):
             self.arguments[index].access = ACCESS.get(program.cells[index].access, READ)
-            self.arguments[index].typenum = -1
-            self.arguments[index].plain_float = False
+            self.arguments[index].target.typenum = -1
+            self.arguments[index].target.plain = self.arguments[index].plain_float = False
             if type_.layout is None:
                 continue
-            self.arguments[index].typenum, self.arguments[index].ndim = type_.layout
+            self.arguments[index].target.typenum, self.arguments[index].target.ndim = type_.layout
+            self.arguments[index].target.downcast = downcast_of(self.downcast_flags[index])
             self.arguments[index].broadcastable = 0
             for axis, broadcastable in enumerate(type_.broadcastable):
                 if broadcastable:
                     self.arguments[index].broadcastable |= <unsigned long long>1 << axis
-            self.arguments[index].plain_float = (type_.layout == (cnp.NPY_DOUBLE, 0)
-                                                 and not self.strict_flags[index])
         self.frames.append(self._new_frame())
         callables.add(self)
 
@@ -161,6 +174,7 @@ cdef class Callable:
 
     cdef Frame _new_frame(self):
         cdef Frame frame = Frame(self.code)
+        self.frames_made += 1
         frame.machine.context.workers = usable_workers()
         return frame
 
@@ -223,7 +237,6 @@ cdef class Callable:
 
     def evaluate(self, tuple positional, dict named):
         """A call that is not simply positional and complete: keywords, defaults, ``output_subset``."""
-        cdef int index
         cdef list subset = None
         cdef list arranged
         cdef Frame frame
@@ -231,11 +244,7 @@ cdef class Callable:
             named = dict(named)
             subset = self._chosen(named.pop("output_subset"))
         arranged = self._arrange(positional, named)
-        frame = self._idle_frame()
-        frame.kept.append(arranged)
-        for index in range(self.n_arguments):
-            self._bind(frame, index, arranged[index])
-        run(self, frame)
+        frame = after_run(self, PySequence_Fast_ITEMS(arranged))
         return self._finish(frame) if subset is None else self._finish_some(frame, subset)
 
     cdef list _chosen(self, subset):
@@ -305,20 +314,52 @@ cdef class Callable:
     def _describe_arguments(self):
         return f"{self.n_arguments} inputs ({', '.join(map(self._argument_title, range(self.n_arguments)))})"
 
+    # ---- arguments -----------------------------------------------------------------------------------------------
     cdef object _convert(self, int index, value):
-        """A value of another type than declared, through ``Type.filter``."""
+        """A value of another type than declared, as an array of just the declared type, or any object."""
+        cdef Argument* argument = &self.arguments[index]
+        cdef object converted = self._converted_quickly(index, value)
+        if converted is not None:
+            return converted
         type_ = self.argument_types[index]
         try:
             converted = type_.filter(value, strict=self.strict_flags[index], allow_downcast=self.downcast_flags[index])
+            return converted if argument.target.typenum < 0 else filtered_array(argument, type_, converted)
         except Exception as error:
             raise argument_error(error, self, index, value) from None
-        if type_.layout is not None and not cnp.PyArray_ISBEHAVED_RO(converted):
-            converted = converted.astype(type_.numpy_dtype)
-        return converted
+
+    cdef object _converted_quickly(self, int index, value):
+        """The same without Python code; None: only ``Type.filter`` can say what it becomes."""
+        cdef Argument* argument = &self.arguments[index]
+        cdef object converted
+        if not self._is_plain(index):
+            return None
+        converted = array_from(&argument.target, value)
+        return converted if converted is not None and fits(argument, converted) else None
+
+    cdef bint _is_plain(self, int index) except -1:
+        """Whether an argument converts by the rules of ``conversion.pyx``; they depend on the configuration."""
+        if self.conversion_rules != current_rules:
+            self._look_up_rules()
+        return self.arguments[index].target.plain and not self.argument_types[index].filter_checks_isfinite
+
+    cdef int _look_up_rules(self) except -1:
+        cdef Argument* argument
+        cdef int index
+        cdef long rules = current_rules
+        for index in range(self.n_arguments):
+            argument = &self.arguments[index]
+            lossless = None if argument.target.typenum < 0 else self.argument_types[index].lossless_types()
+            argument.target.plain = lossless is not None and not self.strict_flags[index]
+            argument.target.lossless = mask_of(lossless or ())
+            argument.plain_float = (argument.target.plain and argument.access == READ and argument.target.ndim == 0
+                                    and argument.target.typenum == cnp.NPY_DOUBLE)
+        self.conversion_rules = rules
+        return 0
 
     cdef object _trusted(self, int index, value):
         """A value that the caller vouches for, as an array of exactly the declared type, or an error."""
-        if self.arguments[index].typenum < 0:
+        if self.arguments[index].target.typenum < 0:
             return value
         try:
             if not isinstance(value, cnp.ndarray):
@@ -330,28 +371,37 @@ cdef class Callable:
             raise argument_error(error, self, index, value) from None
         return value
 
-    cdef int _bind(self, Frame frame, int index, value) except -1:
-        """Make argument ``index``'s cell look at ``value``."""
+    cdef int _take(self, Frame frame, int index, value) except -1:
+        """Convert one value, into the argument's cell if it is a number, else into ``frame.given``."""
         cdef Cell* cell = &frame.cells[index]
         cdef Argument* argument = &self.arguments[index]
-        if not fits(argument, value):
-            if (argument.plain_float and argument.access == READ and not self.trust_input
-                    and PyFloat_CheckExact(value)):
-                cell.value[0] = PyFloat_AS_DOUBLE(value)
-                cell.data = <char*>cell.value
-                cell.object = NULL
-                return 0
-            value = self._trusted(index, value) if self.trust_input else self._convert(index, value)
-            frame.kept.append(value)
-        if argument.typenum < 0:
-            Py_INCREF(value)
-            drop(&frame.machine.context, cell)
-            cell.object = <PyObject*>value
+        cdef object converted
+        if (argument.target.ndim == 0 and argument.target.typenum >= 0 and argument.access == READ
+                and not self.trust_input and self._is_plain(index)
+                and number_into(&argument.target, value, <char*>cell.value)):
             cell.data = <char*>cell.value
+            cell.object = NULL
             return 0
-        look_at(cell, value)
-        if argument.access != READ:
-            self._hold(frame, index, value)
+        converted = self._trusted(index, value) if self.trust_input else self._convert(index, value)
+        Py_INCREF(converted)
+        frame.given[index] = <PyObject*>converted
+        if argument.target.typenum < 0:
+            Py_INCREF(converted)
+            drop(&frame.machine.context, cell)
+            cell.object = <PyObject*>converted
+            cell.data = <char*>cell.value
+        return 0
+
+    cdef int _check_unchanged(self, Frame frame) except -1:
+        """Raise if the conversion of one argument has given another argument a new dtype or rank."""
+        cdef int index
+        for index in range(self.n_arguments):
+            if (frame.given[index] != NULL and self.arguments[index].target.typenum >= 0
+                    and not fits(&self.arguments[index], <object>frame.given[index])):
+                value = <object>frame.given[index]
+                raise argument_error(TypeError(
+                    "the array had the declared type, but the conversion of another argument changed it"), self, index,
+                    value)
         return 0
 
     cdef int _hold(self, Frame frame, int index, value) except -1:
@@ -387,7 +437,7 @@ cdef class Callable:
         for index in range(self.n_arguments):
             if self.arguments[index].access == MUTABLE:
                 for other in range(self.n_arguments):
-                    if (other != index and self.arguments[other].typenum >= 0
+                    if (other != index and self.arguments[other].target.typenum >= 0
                             and overlap(span_of_cell(&frame.cells[index]), span_of_cell(&frame.cells[other]))):
                         value = array_of(&frame.cells[index]).copy()
                         frame.cells[index].object = NULL
@@ -420,11 +470,20 @@ cdef class Callable:
 
     cdef inline int _put_back(self, Frame frame) except -1:
         """The frame is idle again."""
-        if frame.kept:
-            frame.kept.clear()
+        let_go(frame, self.n_arguments)
         if len(self.frames) < kept_frames:
             self.frames.append(frame)
         return 0
+
+
+cdef inline void let_go(Frame frame, int n_arguments) noexcept:
+    """The frame refers to the arguments of the call no more."""
+    cdef PyObject* value
+    cdef int index
+    for index in range(n_arguments):
+        value = frame.given[index]
+        frame.given[index] = NULL
+        Py_XDECREF(value)
 
 
 cdef inline PyObject* steal(Frame frame, int index) noexcept:
@@ -459,14 +518,32 @@ cdef inline bint fits(Argument* argument, value):
     cdef int axis
     if type(value) is not cnp.ndarray:
         return False
-    if (cnp.PyArray_TYPE(value) != argument.typenum or cnp.PyArray_NDIM(value) != argument.ndim
+    if (cnp.PyArray_TYPE(value) != argument.target.typenum or cnp.PyArray_NDIM(value) != argument.target.ndim
             or not cnp.PyArray_ISBEHAVED_RO(value)):
         return False
     if argument.broadcastable:
-        for axis in range(argument.ndim):
+        for axis in range(argument.target.ndim):
             if argument.broadcastable >> axis & 1 and cnp.PyArray_DIM(value, axis) != 1:
                 return False
     return True
+
+
+cdef object filtered_array(Argument* argument, type_, value):
+    """What a type's ``filter`` returned, as an array that can be looked at."""
+    if isinstance(value, cnp.ndarray):
+        if type(value) is not cnp.ndarray:
+            value = value.view(cnp.ndarray)
+        if not cnp.PyArray_ISBEHAVED_RO(value):
+            value = value.astype(type_.numpy_dtype)
+        if fits(argument, value):
+            return value
+    raise TypeError(f"{type(type_).__name__}.filter returned no array of the type {type_}, but a "
+                    f"{type(value).__name__}: {value!r}")
+
+
+cdef inline Downcast downcast_of(flag):
+    """``allow_downcast`` in C."""
+    return FLOATS_TO_FLOATX if flag is None else ALLOWED if flag else FORBIDDEN
 
 
 cdef inline void look_at(Cell* cell, value):
@@ -503,18 +580,59 @@ cdef object enter(PyObject* self_pointer, PyObject** arguments, size_t count, Py
     """The vectorcall entry."""
     cdef Callable self = <Callable>self_pointer
     cdef Py_ssize_t given = PyVectorcall_NARGS(count)
-    cdef int index
-    cdef Frame frame
     if self.indirect or names != NULL or given != self.n_arguments:
         return enter_slowly(self, arguments, given, names)
-    frame = self._idle_frame()
+    return self._finish(after_run(self, arguments))
+
+
+cdef inline Frame after_run(Callable self, PyObject** values):
+    """A frame in which the program has run on these arguments."""
+    cdef Frame frame = self._idle_frame()
+    if bind_step(self, frame, values) < 0 or run_step(self, frame) < 0:
+        recover(self, frame)
+    return frame
+
+
+cdef int bind(Callable self, Frame frame, PyObject** values) except -1:
+    """Make the arguments' cells look at the values: first convert all, which may run any code, then look.
+
+    ``frame.given`` has a reference to each value or what it was converted to; NULL for a number in the cell itself.
+    """
+    cdef PyObject* value
+    cdef Argument* argument
+    cdef int index
+    cdef bint all_fit = True
     for index in range(self.n_arguments):
-        self._bind(frame, index, <object>arguments[index])
-    run(self, frame)
-    return self._finish(frame)
+        argument = &self.arguments[index]
+        value = values[index]
+        if fits(argument, <object>value):
+            Py_INCREF(<object>value)
+            frame.given[index] = value
+        elif not (argument.plain_float and bind_float(self, &frame.cells[index], <object>value)):
+            self._take(frame, index, <object>value)
+            all_fit = False
+    if not all_fit:
+        self._check_unchanged(frame)
+    for index in range(self.n_arguments):
+        argument = &self.arguments[index]
+        if frame.given[index] != NULL and argument.target.typenum >= 0:
+            look_at(&frame.cells[index], <object>frame.given[index])
+            if argument.access != READ:
+                self._hold(frame, index, <object>frame.given[index])
+    return 0
 
 
-cdef inline int run(Callable self, Frame frame) except -1:
+cdef inline bint bind_float(Callable self, Cell* cell, value):
+    """Take a Python float as it is, if it is finite: whether others are welcome is the type's to say."""
+    if not PyFloat_CheckExact(value) or self.trust_input or not isfinite(PyFloat_AS_DOUBLE(value)):
+        return False
+    cell.value[0] = PyFloat_AS_DOUBLE(value)
+    cell.data = <char*>cell.value
+    cell.object = NULL
+    return True
+
+
+cdef int run(Callable self, Frame frame) except -1:
     """Run the program on arguments that are bound."""
     if self.n_mutable > 0:
         self._part(frame)
@@ -529,6 +647,11 @@ cdef inline int run(Callable self, Frame frame) except -1:
     if self.code.n_updated > 0:
         give_up(self.code.updated, self.code.n_updated)
     return 0
+
+
+# What raises in these answers -1, so that a call that succeeds pays nothing for the frame of one that fails.
+cdef BindStep bind_step = <BindStep>bind
+cdef RunStep run_step = <RunStep>run
 
 
 cdef object enter_slowly(Callable self, PyObject** arguments, Py_ssize_t given, PyObject* names):
@@ -549,16 +672,23 @@ cdef int raise_pending() except -1:
     return -1
 
 
+cdef int recover(Callable self, Frame frame) except -1:
+    """After a call that failed, wherever it did: clean its frame, keep it for the next call, and pass the error on."""
+    try:
+        raise_pending()
+    finally:
+        reset(frame)
+        self._put_back(frame)
+
+
 cdef int fail(Callable self, Frame frame) except -1:
-    """Clean up after a failed run and raise what happened, with the node it happened in."""
+    """Raise what happened in the program, with the node it happened in."""
     cdef int position = <int>(frame.machine.at - frame.machine.code)
     give_up(self.code.updated, self.code.n_updated)
     try:
         raise_pending()
     except BaseException as error:
         described = explained(error, self.program, position, operands_of(self, frame, position), self.at_length)
-        reset(frame)
-        frame.kept.clear()
         if described is error:
             raise
         raise described.with_traceback(error.__traceback__) from error.__cause__
@@ -602,6 +732,12 @@ def keep_frames(int count):
     kept_frames = count
 
 
+def forget_rules(_):
+    """How arguments convert is looked up again."""
+    global current_rules
+    current_rules += 1
+
+
 def free_all():
     """``free`` for all functions."""
     for function in list(callables):
@@ -611,3 +747,5 @@ def free_all():
 config.on_change("pool_limit", apply_pool_limit)
 config.on_change("kept_frames", keep_frames)
 config.on_change("stress", set_stress)
+config.on_change("floatX", forget_rules)
+config.on_change("cast_policy", forget_rules)

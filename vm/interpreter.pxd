@@ -69,7 +69,7 @@ cdef class Frame:
     cdef PyObject** results         # what RESULT made: strong references until the call ends
     cdef PyObject** recycled        # results of earlier calls: small ones, taken again once dropped, and lent ones
     cdef int n_results
-    cdef list kept                  # converted arguments, alive for the call
+    cdef PyObject** given           # the arguments of the call, converted: strong references until it ends, or NULL
     cdef Buffer* slots              # what the plan has for each cell that it may place
     cdef Cell** placed              # these cells
     cdef int n_slots

@@ -50,6 +50,7 @@ cdef extern from *:
 cdef enum:
     CELL_SHOWN = 16                 # a result that may be a view of what others hold
     CELL_LATE = 32                  # a result that is read again behind COMMIT
+    CELL_CONSTANT = 64              # belongs to the program
     KEPT = CELL_READONLY | CELL_LENT | CELL_LATE    # cells that RESULT does not empty
     WASTE = 4096                    # bytes that a value may hold in vain
 
@@ -167,7 +168,6 @@ cdef class Frame:
         cdef int[:] pool
         cdef npy_intp* dimensions
         self.code = code
-        self.kept = []
         context_init(&self.machine.context)
         self.machine.context.keeps = code.program.allow_gc is False
         self.cells = <Cell*>calloc(code.n_cells + 1, sizeof(Cell))
@@ -175,10 +175,11 @@ cdef class Frame:
         self.n_results = code.program.n_results
         self.results = <PyObject**>calloc(self.n_results + 1, sizeof(PyObject*))
         self.recycled = <PyObject**>calloc(self.n_results + 1, sizeof(PyObject*))
+        self.given = <PyObject**>calloc(code.n_arguments + 1, sizeof(PyObject*))
         self.machine.operands = <Cell**>malloc((code.n_operands + 1) * sizeof(Cell*))
         self.machine.blocks = <Block*>calloc(code.n_blocks + 1, sizeof(Block))
         if (self.cells == NULL or self.dimensions == NULL or self.machine.operands == NULL or self.results == NULL
-                or self.recycled == NULL or self.machine.blocks == NULL):
+                or self.recycled == NULL or self.given == NULL or self.machine.blocks == NULL):
             raise MemoryError()
         dimensions = self.dimensions
         for index, layout in enumerate(code.program.cells):
@@ -262,7 +263,7 @@ cdef class Frame:
                 Py_INCREF(layout.value)
                 cell.object = <PyObject*>layout.value
                 cell.data = <char*>cell.value
-                cell.flags |= CELL_READONLY
+                cell.flags |= CELL_READONLY | CELL_CONSTANT
             return 0
         cell_init(cell, layout.typenum, layout.ndim, dimensions)
         if layout.kind == "constant":
@@ -271,6 +272,8 @@ cdef class Frame:
             cell.shape[0] = -1                              # not computed yet
         if layout.kind != "value" and layout.access != "mutable":
             cell.flags = CELL_READONLY
+        if layout.kind == "constant":
+            cell.flags |= CELL_CONSTANT
         cell.flags |= {"lent": CELL_LENT, "shown": CELL_SHOWN, "late": CELL_LATE}.get(layout.access, 0)
         return 0
 
@@ -284,6 +287,9 @@ cdef class Frame:
             for index in range(self.n_results):
                 Py_XDECREF(self.results[index])
                 Py_XDECREF(self.recycled[index])
+        if self.given != NULL:
+            for index in range(self.code.n_arguments):
+                Py_XDECREF(self.given[index])
         if self.arena != NULL:
             buffer_release(self.arena)
         free(self.slots)
@@ -292,6 +298,7 @@ cdef class Frame:
         free(self.machine.key)
         free(self.results)
         free(self.recycled)
+        free(self.given)
         free(self.cells)
         free(self.dimensions)
         free(self.machine.operands)
@@ -299,14 +306,17 @@ cdef class Frame:
 
 
 cdef int reset(Frame frame) except -1:
-    """After a failure: empty every cell that is not a constant."""
-    cdef int index = 0
-    for layout in frame.code.program.cells:
-        if layout.kind != "constant":
-            drop(&frame.machine.context, &frame.cells[index])
-        index += 1
+    """After a failure: empty every cell that is not a constant. The frame is then as good as a new one."""
+    cdef Cell* cell
+    cdef int index
+    for index in range(frame.code.n_cells):
+        cell = &frame.cells[index]
+        if not cell.flags & CELL_CONSTANT:
+            drop(&frame.machine.context, cell)
+            cell.flags &= ~CELL_LENT                # it moves along with the memory; see `adopt`
     for index in frame.code.lent:
         take_back(frame, index)
+        frame.machine.operands[frame.code.first_result + index].flags |= CELL_LENT
     forget_results(frame)
     frame.machine.long_commit = False
     if frame.machine.planning == WATCHED:
