@@ -1,6 +1,6 @@
 """Topological order of Apply nodes: the one walk that everything else is built on.
 
-``general_toposort`` orders anything by a function that tells what comes before what.
+``general_toposort`` orders anything by a function that tells what comes before what. All orders are Theano's.
 """
 from phintys.graph.errors import InconsistencyError
 
@@ -54,15 +54,23 @@ def io_toposort(inputs, outputs, orderings=None, known=()):
     return order
 
 
-def general_toposort(outputs, dependencies):
+def general_toposort(outputs, deps, debug_print=False, compute_deps_cache=None, deps_cache=None, clients=None):
     """Everything that ``outputs`` depend on, these included, each thing after its dependencies.
 
     Parameters
     ----------
     outputs : iterable
         Hashable things, for instance variables.
-    dependencies : callable
-        From a thing to the list of things that come before it; None stands for an empty list.
+    deps : callable
+        From a thing to the list of things that come before it; None means an empty list.
+    debug_print : bool
+        Accepted for Theano's sake.
+    compute_deps_cache : callable, optional
+        Used instead of ``deps``; it may keep what it returns in ``deps_cache``.
+    deps_cache : dict, optional
+        Of ``compute_deps_cache``; not used here.
+    clients : dict, optional
+        Is filled: thing to the list of things that depend on it.
 
     Returns
     -------
@@ -74,13 +82,17 @@ def general_toposort(outputs, dependencies):
     ------
     ValueError
         If a thing depends on itself.
+    TypeError
+        If dependencies come in a set, so that the order would not be determined.
     """
-    waiting_for, needed_by, order, pending = {}, {}, [], list(outputs)
+    dependencies = deps if compute_deps_cache is None else compute_deps_cache
+    waiting_for, needed_by, order = {}, {} if clients is None else clients, []
+    pending = list(outputs)
     while pending:
         thing = pending.pop()
         if thing in waiting_for:
             continue
-        needed = list(dependencies(thing) or ())
+        needed = _in_order(dependencies(thing))
         waiting_for[thing] = len(needed)
         for other in needed:
             needed_by.setdefault(other, []).append(thing)
@@ -96,3 +108,9 @@ def general_toposort(outputs, dependencies):
         looped = next(thing for thing, count in waiting_for.items() if count)
         raise ValueError(f"graph contains cycles: {looped} depends on itself")
     return order
+
+
+def _in_order(needed):
+    if isinstance(needed, (set, frozenset)):
+        raise TypeError(f"Non-deterministic collections here make toposort non-deterministic: {needed!r}")
+    return list(needed or ())

@@ -1,15 +1,59 @@
 """Walks over graphs: ancestors, copies, comparison. Topological order itself is in ``toposort.py``.
 
-Every walk is iterative and linear in the edges it sees; orders are determined by the graph alone, never by addresses.
-``blockers`` are variables at which a walk ends: what computes them is not looked at.
+Every walk is iterative and linear in the edges it sees; orders are determined by the graph alone, never by addresses,
+and are Theano's: several start points are taken last first, the inputs of a node first first. ``blockers`` are
+variables at which a walk ends: what computes them is not looked at.
 """
+from collections import deque
+
 from phintys.graph.toposort import io_toposort
 from phintys.graph.variable import Constant, Variable
 
 
 # ---- what a graph holds ----------------------------------------------------------------------------------------------
+def stack_search(start, expand, mode="bfs", build_inv=False):
+    """Everything that can be reached from ``start``, each thing once.
+
+    Parameters
+    ----------
+    start : collections.deque
+        Hashable things; it is empty afterwards.
+    expand : callable
+        From a thing to an iterable of the things next to it, or None.
+    mode : {"bfs", "dfs"}
+        Breadth first, from the first of ``start`` on; or depth first, from the last one on.
+    build_inv : bool
+        Also return who led to whom.
+
+    Returns
+    -------
+    list, or tuple (list, dict)
+        In the order of the walk; the dict has for each thing the list of things whose expansion it was in.
+
+    Raises
+    ------
+    ValueError
+        If ``mode`` is another.
+    """
+    if mode not in ("bfs", "dfs"):
+        raise ValueError("mode should be bfs or dfs", mode)
+    take = start.popleft if mode == "bfs" else start.pop
+    found, inverse = {}, {}                         # a dict is a set with an order
+    while start:
+        thing = take()
+        if thing in found:
+            continue
+        found[thing] = None
+        following = list(expand(thing) or ())
+        if build_inv:
+            for other in following:
+                inverse.setdefault(other, []).append(thing)
+        start.extend(following)
+    return (list(found), inverse) if build_inv else list(found)
+
+
 def ancestors(variables, blockers=()):
-    """The variables that contribute to ``variables``, these included, depth first and leftmost first.
+    """The variables that contribute to ``variables``, these included, depth first.
 
     Parameters
     ----------
@@ -19,23 +63,17 @@ def ancestors(variables, blockers=()):
     Returns
     -------
     list of Variable
+        From the last of ``variables`` on, and leftmost first among the inputs of each node, as in Theano.
     """
     return _walk(variables, set(blockers or ()), lambda node: node.inputs)
 
 
 def _walk(variables, blocked, neighbours):
-    """All variables reached from ``variables``, depth first: behind each computed one that is not blocked its
-    ``neighbours(owner)``."""
-    seen, found, pending = set(), [], list(variables)[::-1]
-    while pending:
-        variable = pending.pop()
-        if variable in seen:
-            continue
-        seen.add(variable)
-        found.append(variable)
-        if variable.owner is not None and variable not in blocked:
-            pending.extend(reversed(neighbours(variable.owner)))
-    return found
+    """All variables reached from ``variables``, the last one first, depth first: after each computed one that is not
+    blocked its ``neighbours(owner)``."""
+    def expand(variable):
+        return reversed(neighbours(variable.owner)) if variable.owner is not None and variable not in blocked else ()
+    return stack_search(deque(variables), expand, "dfs")
 
 
 def graph_inputs(variables, blockers=()):
@@ -69,8 +107,10 @@ def ops(inputs, outputs):
 
 
 def list_of_nodes(inputs, outputs):
-    """The Apply nodes between ``inputs`` and ``outputs``, each after the nodes it needs."""
-    return io_toposort(inputs, outputs)
+    """The Apply nodes between ``inputs`` and ``outputs``, breadth first from the first output on."""
+    ends = {variable.owner for variable in inputs}
+    return stack_search(deque([variable.owner for variable in outputs if variable.owner is not None]), lambda node: [
+        variable.owner for variable in node.inputs if variable.owner is not None and variable.owner not in ends])
 
 
 def is_in_ancestors(node, sought):
@@ -160,7 +200,7 @@ def clone_replace(output, replace=None, strict=True, share_inputs=True):
     strict : bool
         Whether replacements must have, or be convertible to, the types of what they replace.
     share_inputs : bool
-        Whether the copy has the leaves of the original, or clones of them.
+        Whether the copy has the leaves of the original and of the replacements, or clones of them.
 
     Returns
     -------
@@ -177,21 +217,31 @@ def clone_replace(output, replace=None, strict=True, share_inputs=True):
     if replace is not None and not isinstance(replace, (dict, list, tuple)):
         raise ValueError(f"replace is neither a dictionary, list, tuple or None! The value provided is {replace}, of "
                          f"type {type(replace)}")
-    equiv = {}
+    replaced = {}
     for old, new in dict(replace or {}).items():
         if not isinstance(old, Variable):
             raise TypeError("given keys must be Variable", old)
-        equiv[old] = old.type.filter_variable(new) if strict else new
+        replaced[old] = old.type.filter_variable(new) if strict or not isinstance(new, Variable) else new
+    equiv = dict(replaced) if share_inputs else _with_own_leaves(replaced)
     keys = list(output) if isinstance(output, dict) else None
     wanted = [output[key] for key in keys] if keys is not None else \
         list(output) if isinstance(output, (list, tuple)) else [output]
-    for node in io_toposort(list(equiv), wanted):
+    for node in io_toposort(list(replaced), wanted):
         _copy_node(node, equiv, not share_inputs, strict)
-    copies = [equiv[variable] if variable in equiv else variable if share_inputs else variable.clone()
-              for variable in wanted]
+    for variable in wanted:
+        if variable not in equiv:
+            equiv[variable] = variable if share_inputs else variable.clone()
+    copies = [equiv[variable] for variable in wanted]
     if keys is not None:
         return dict(zip(keys, copies))
     return copies if isinstance(output, (list, tuple)) else copies[0]
+
+
+def _with_own_leaves(replaced):
+    """What is replaced, by copies of the replacements; and the leaves of these, by the same copies."""
+    copies = clone_get_equiv([], list(replaced.values()))
+    leaves = {thing: copied for thing, copied in copies.items() if isinstance(thing, Variable) and thing.owner is None}
+    return leaves | {old: copies[new] for old, new in replaced.items()}
 
 
 # ---- comparison ------------------------------------------------------------------------------------------------------

@@ -1,15 +1,49 @@
-"""Theano's name ``gof.graph`` for nodes and the walks over them: names only."""
+"""Theano's name ``gof.graph`` for nodes and the walks over them."""
 from phintys.graph.apply import Apply
 from phintys.graph.formula import as_string
 from phintys.graph.op import Op
-from phintys.graph.toposort import general_toposort, io_toposort
+from phintys.graph.toposort import general_toposort
+from phintys.graph.toposort import io_toposort as depth_first_order
 from phintys.graph.traversal import (
     ancestors, clone, clone_get_equiv, equal_computations, io_connection_pattern, is_in_ancestors, is_same_graph,
-    list_of_nodes, ops, orphans, variables, variables_and_orphans, view_roots)
+    list_of_nodes, ops, orphans, stack_search, variables, variables_and_orphans, view_roots)
 from phintys.graph.traversal import graph_inputs as inputs
 from phintys.graph.variable import Constant, Variable
 
 __all__ = ["Apply", "Constant", "Op", "Variable", "ancestors", "as_string", "clone", "clone_get_equiv",
            "equal_computations", "general_toposort", "inputs", "io_connection_pattern", "io_toposort",
-           "is_in_ancestors", "is_same_graph", "list_of_nodes", "ops", "orphans", "variables",
+           "is_in_ancestors", "is_same_graph", "list_of_nodes", "ops", "orphans", "stack_search", "variables",
            "variables_and_orphans", "view_roots"]
+
+
+def io_toposort(inputs, outputs, orderings=None, clients=None):
+    """The Apply nodes between ``inputs`` and ``outputs``, each after all nodes that compute its inputs.
+
+    Parameters
+    ----------
+    inputs, outputs : iterable of Variable
+    orderings : dict, optional
+        Apply node to a list of nodes that must come before it although it does not read them.
+    clients : dict, optional
+        Is filled: variable or node to the list of nodes or variables that depend on it.
+
+    Returns
+    -------
+    list of Apply
+        Depth first; with ``orderings`` or ``clients`` in the order of ``general_toposort``, as in Theano.
+
+    Raises
+    ------
+    InconsistencyError or ValueError
+        If there is a cycle.
+    """
+    if not orderings and clients is None:
+        return depth_first_order(inputs, outputs)
+    blocked, orderings = set(inputs), orderings or {}
+
+    def needed(thing):
+        if thing in blocked:
+            return []
+        before = thing.inputs if isinstance(thing, Apply) else [thing.owner] if thing.owner is not None else []
+        return [*before, *orderings.get(thing, ())]
+    return [thing for thing in general_toposort(outputs, needed, clients=clients) if isinstance(thing, Apply)]

@@ -38,7 +38,7 @@ def test_toposort(diamond):
     assert io_toposort([x, y], [z]) == [total.owner, minus.owner, z.owner]
     assert io_toposort([total], [z]) == [minus.owner, z.owner] and io_toposort([z], [z]) == []
     assert io_toposort([], [z], known={total.owner}) == [minus.owner, z.owner]
-    assert traversal.list_of_nodes([x, y], [z, minus]) == io_toposort([x, y], [z, minus])
+    assert traversal.list_of_nodes([x, y], [z, minus]) == [z.owner, minus.owner, total.owner]
 
 
 def test_toposort_is_depth_first_from_the_first_output():
@@ -100,6 +100,16 @@ def test_clone_replace(diamond):
     assert isinstance(traversal.clone_replace((z,)), list) and list(traversal.clone_replace({"a": z})) == ["a"]
     assert traversal.graph_inputs([traversal.clone_replace(z)]) == [x, y]
     assert not set(traversal.graph_inputs([traversal.clone_replace(z, share_inputs=False)])) & {x, y}
+
+
+def test_clones_of_leaves_include_those_of_replacements(diamond):
+    x, y, total, minus, z = diamond
+    new, other = scalar("new"), scalar("other")
+    copied = traversal.clone_replace(z, {total: add(new, other), y: new}, share_inputs=False)
+    leaves = traversal.graph_inputs([copied])
+    assert [leaf.name for leaf in leaves] == ["new", "other"] and not {*leaves} & {new, other}
+    twice = traversal.clone_replace([add(x, y), new], {x: add(new, y)}, share_inputs=False)
+    assert [leaf.name for leaf in traversal.graph_inputs(twice)] == ["new", "y"]       # one clone of each leaf
 
 
 def test_clone_replace_types(diamond):
