@@ -23,7 +23,7 @@ from phintys.vm.claims cimport (
     Claim, begin_change, changes_in_progress, claim, end_change, give_up, wait_until_whole)
 from phintys.vm.pool cimport FOREIGN, GIVEN, buffer_references, buffer_release, buffer_retain
 
-from phintys.vm.container_storage import storage_of
+from phintys.vm.container_storage import storage_of, the_same_array
 from phintys.vm.runtime_error import filtered
 
 cnp.import_array()
@@ -248,8 +248,12 @@ cdef class Container:
 
     @property
     def value(self):
-        """A copy of the value; setting converts as ``type.filter`` does."""
-        return self.get()
+        """The value itself, as in Theano: the same array each time, and writing to its elements writes to the container.
+        Setting it converts as ``type.filter`` does. An array keeps the value it had when the container gets another."""
+        self._wait_until_whole()
+        if self.cell.buffer == NULL and not self.cell.flags & CELL_OBJECT:
+            move_out(self)
+        return the_same_array(self, self.get(borrow=True))
 
     @value.setter
     def value(self, value):
@@ -260,8 +264,8 @@ cdef class Container:
 
     @property
     def data(self):
-        """The value without a copy."""
-        return self.get(borrow=True)
+        """The same as ``value``; setting it takes the memory of an array of the type."""
+        return self.value
 
     @data.setter
     def data(self, value):
@@ -284,6 +288,11 @@ def restored(type, value, name, readonly, strict, allow_downcast):
     container = Container.__new__(Container, type, None, name, readonly, strict, allow_downcast)
     container.set(value, borrow=True)
     return container
+
+
+cdef int move_out(Container container) except -1:
+    """Keep a number in an array of NumPy's, so that others can look at it there."""
+    return cell_hold_array(&container.context, &container.cell, cell_to_array(&container.cell))
 
 
 cdef void enlist(Container container) noexcept:

@@ -172,6 +172,20 @@ def test_states_persist():
     assert f(1.0, y=0.0)[0] == 7.0
 
 
+def test_values_have_one_identity():
+    """As Theano documents it."""
+    f = counting()
+    for position in (s, "s", 1):
+        assert f[position] is f.value[s] is f.container[s].value is f.container["s"].data
+    other = function([x, In(s, update=s - x, value=f.container[s], implicit=False)], [])
+    assert other[s] is f[s]
+    held = f[s].copy(), f[s]
+    f(1.0, y=0.0)
+    assert held[0] == held[1] != f[s]                       # an array keeps the value it had
+    f[s][...] = 50.0
+    assert f(1.0, y=0.0)[0] == 50.0 and other[s] == f[s]
+
+
 def test_a_required_state_has_the_value_of_the_last_call():
     f = required_state()
     f(1.0, 3.0)

@@ -208,10 +208,23 @@ def test_set_takes_filtered_values_only(value):
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 1000, 100000])
 def test_copies_never_alias(size):
     container = Container(VECTOR, numpy.zeros(size))
-    for value in (container.get(), container.value):
-        value += 1
-        assert not numpy.may_share_memory(value, container.data)
-    assert not container.get().any()
+    value = container.get()
+    value += 1
+    assert not numpy.may_share_memory(value, container.data) and not container.get().any()
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (3,), (100000,)])
+def test_the_value_is_one_array_and_can_be_written_to(shape):
+    container = Container(TensorType("float64", (False,) * len(shape)), numpy.zeros(shape))
+    value = container.value
+    assert value is container.value is container.data is container.storage[0]
+    value[...] = 2.0
+    numpy.testing.assert_array_equal(container.get(), numpy.full(shape, 2.0))
+    container.set(numpy.ones(shape))                        # the array is still held, and keeps what it had
+    numpy.testing.assert_array_equal(value, numpy.full(shape, 2.0))
+    numpy.testing.assert_array_equal(container.value, numpy.ones(shape))
+    container.value = numpy.zeros(shape)
+    numpy.testing.assert_array_equal(container.value, numpy.zeros(shape))
 
 
 def test_borrowed_values_survive_the_container():
