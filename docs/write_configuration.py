@@ -5,8 +5,8 @@ from phintys.graph.config import OPTIONS
 
 PAGE = Path(__file__).with_name("configuration.md")
 FOR_THEANO = "Accepted for Theano's sake"
-# Sections whose options are read by features that this version does not have.
-WITHOUT_EFFECT = ("scan", "profiling", "conv")
+# Options, or sections of them, that are read by features that this version does not have.
+WITHOUT_EFFECT = ("scan", "profile", "profile_memory", "profile_optimizer", "profiling", "conv")
 
 HEAD = """# Configuration
 
@@ -15,7 +15,7 @@ Written by `docs/write_configuration.py` from the table in `graph/config.py`; ch
 Options are read from the environment variable `PHINTYS_FLAGS` when phintys is imported
 (`PHINTYS_FLAGS=floatX=float32,allow_gc=False`), set as attributes of `phintys.config`, and set for a while by
 `phintys.config.change_flags(floatX="float32")`. An unknown name is an `AttributeError`, an impossible value a
-`ValueError`.
+`ValueError`. Theano's `THEANO_FLAGS` is not read; if it is set, importing phintys warns.
 """
 
 
@@ -34,7 +34,7 @@ def page():
     names = ", ".join(f"`{option[0]}`" for option in accepted)
     return "\n".join([
         HEAD, "## Options", "", table(working),
-        "## Options of features to come", "", "They can be set, and nothing reads them yet.", "", table(later),
+        "## Options of features to come", "", "Nothing reads them yet.", "", table(later),
         "## Accepted and ignored", "", f"So that programs written for Theano run: {names}.", ""])
 
 

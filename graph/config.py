@@ -5,6 +5,7 @@
 setting one checks it, and then calls what was hung on it with ``config.on_change``. Unknown names are AttributeErrors.
 """
 import os
+import warnings
 from functools import wraps
 
 TRUE_WORDS, FALSE_WORDS = ("True", "true", "1"), ("False", "false", "0")
@@ -64,6 +65,13 @@ def boolean_or_plan(value):
         return value if isinstance(value, str) and value == "plan" else boolean(value)
     except ValueError:
         raise ValueError("expected True, False or 'plan'") from None
+
+
+def never(value):
+    """False: what the option is for does not exist yet."""
+    if boolean(value):
+        raise ValueError("this version of phintys measures nothing yet; so far it can only be False")
+    return False
 
 
 def object_or_name(value):
@@ -136,16 +144,18 @@ OPTIONS = [
     ("optdb.max_use_ratio", 8.0, ratio, "How often an EquilibriumOptimizer applies each of its parts at most, as a "
      "multiple of the number of nodes."),
     ("optdb.position_cutoff", float("inf"), ratio, "Where a SequenceDB stops."),
-    ("on_shape_error", "warn", one_of("warn", "raise"), "What to do when a shape rule fails."),
-    ("cycle_detection", "regular", one_of("regular", "fast"), "How in-place rewrites look for cycles."),
+    ("on_shape_error", "warn", one_of("warn", "raise"), "Accepted for Theano's sake: see on_opt_error."),
+    ("cycle_detection", "regular", one_of("regular", "fast"),
+     "Accepted for Theano's sake: there is one way to look for cycles."),
     ("compute_test_value", "off", TEST_VALUE_ACTIONS, "Run ops on test values while a graph is built."),
-    ("compute_test_value_opt", "off", TEST_VALUE_ACTIONS, "The same while a graph is optimised."),
+    ("compute_test_value_opt", "off", TEST_VALUE_ACTIONS,
+     "Accepted for Theano's sake: rewrites compute no test values."),
     ("print_test_value", False, boolean, "Show test values when a variable is printed."),
     ("pickle_test_value", True, boolean, "Pickle test values with their variables."),
     ("exception_verbosity", "low", one_of("low", "high"), "How much an error at run time tells about the graph."),
-    ("profile", False, boolean, "Measure every function."),
-    ("profile_memory", False, boolean, "Measure the memory of every function."),
-    ("profile_optimizer", False, boolean, "Measure the rewrites."),
+    ("profile", False, never, "Measure every function. Setting it to True is an error so far."),
+    ("profile_memory", False, never, "Measure the memory of every function. Setting it to True is an error so far."),
+    ("profile_optimizer", False, never, "Measure the rewrites. Setting it to True is an error so far."),
     ("profiling.n_apply", 20, count, "Lines about nodes in a profile."),
     ("profiling.n_ops", 20, count, "Lines about ops in a profile."),
     ("profiling.min_memory_size", 1024, count, "Bytes below which a profile leaves a node out."),
@@ -168,7 +178,7 @@ OPTIONS = [
     ("scan.debug", False, boolean, "Print what scan does."),
     ("conv.assert_shape", False, boolean, "Check the shapes that convolutions were told."),
     ("experimental.local_alloc_elemwise", True, boolean, "Accepted for Theano's sake."),
-    ("experimental.local_alloc_elemwise_assert", True, boolean, "Check shapes where a rewrite removes a broadcast."),
+    ("experimental.local_alloc_elemwise_assert", True, boolean, "Accepted for Theano's sake."),
     ("numpy.seterr_all", "ignore", NUMPY_ERROR_ACTIONS, "Accepted for Theano's sake."),
     ("numpy.seterr_divide", "None", NUMPY_ERROR_ACTIONS, "Accepted for Theano's sake."),
     ("numpy.seterr_over", "None", NUMPY_ERROR_ACTIONS, "Accepted for Theano's sake."),
@@ -185,7 +195,7 @@ OPTIONS = [
     ("nocleanup", False, boolean, "Accepted for Theano's sake."),
     ("traceback.limit", 8, integer, "Accepted for Theano's sake: the innermost line of the user's is kept."),
     ("traceback.compile_limit", 0, integer, "Accepted for Theano's sake."),
-    ("unittests.rseed", 666, seed, "Seed of tests; 'random' for another one each time."),
+    ("unittests.rseed", 666, seed, "Accepted for Theano's sake: the seed of its tests."),
     ("DebugMode.patience", 2, positive, "How often DebugMode optimises, to see whether the same happens each time."),
     ("DebugMode.check_c", True, boolean, "Whether DebugMode runs kernels where there is a perform."),
     ("DebugMode.check_py", True, boolean, "Whether DebugMode runs perform where there is a kernel."),
@@ -322,7 +332,7 @@ class Config(Section):
             name, equals, value = [piece.strip() for piece in part.partition("=")]
             try:
                 if not equals:
-                    if self._row(name)[1] not in (boolean, boolean_or_plan):
+                    if self._row(name)[1] not in (boolean, boolean_or_plan, never):
                         raise ValueError(f"expected name=value, not {part!r}")
                     value = True
                 self.set(name, value)
@@ -333,8 +343,17 @@ class Config(Section):
         return config_doc()
 
 
+def warn_of_theano_flags(environment):
+    """Warn when options were meant for phintys but are in Theano's variable, which is not read."""
+    flags = environment.get("THEANO_FLAGS")
+    if flags:
+        warnings.warn(f"THEANO_FLAGS={flags} is set, but phintys reads its options from PHINTYS_FLAGS only; unset "
+                      "THEANO_FLAGS, or write the options to PHINTYS_FLAGS.", stacklevel=2)
+
+
 config = Config(OPTIONS)
 config.read_flags(os.environ.get("PHINTYS_FLAGS", ""))
+warn_of_theano_flags(os.environ)
 
 
 class change_flags:
