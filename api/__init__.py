@@ -45,7 +45,7 @@ _ON_DEMAND = {"tensor": "tensor", "scalar": "scalar", "printing": "printing", "g
 
 def __getattr__(name):
     if name not in _ON_DEMAND:
-        raise AttributeError(f"module 'phintys' has no attribute {name!r}")
+        raise import_module("phintys.not_yet").unknown(__name__, name)
     module = import_module("phintys." + _ON_DEMAND[name])
     value = module if name == _ON_DEMAND[name] else getattr(module, name)
     globals()[name] = value

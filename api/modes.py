@@ -1,8 +1,8 @@
 """Modes: how a function is optimised and linked.
 
 A ``Mode`` names the rewrites to apply (a query by tags) and whether intermediate results are dropped at their last use.
-Theano's linker names are accepted; there is one linker here, so all they decide is ``allow_gc``. A mode is immutable:
-``including`` and its sisters answer new ones.
+Theano's linker names are accepted; there is one linker here, so all they decide is ``allow_gc``. ``including``,
+``excluding`` and ``requiring`` return new modes; only ``_optimizer``, for programs written for Theano, changes one.
 """
 from contextlib import nullcontext
 from importlib import import_module
@@ -110,6 +110,20 @@ class Mode:
     def optimizer(self):
         """The query for the rewrites."""
         return self.query
+
+    @property
+    def _optimizer(self):
+        """The query under Theano's name, to be changed and set again: ``mode._optimizer.position_cutoff = 1.5``."""
+        from phintys.gof import optdb as queries
+        if not isinstance(self.query, queries.Query):
+            given = self.query
+            self._optimizer = queries.Query(given.include, given.require, given.exclude,
+                                            extra_optimizations=given.extra)
+        return self.query
+
+    @_optimizer.setter
+    def _optimizer(self, optimizer):
+        self.provided_optimizer, self.query = optimizer, _query(optimizer)
 
     @property
     def allow_gc(self):

@@ -17,6 +17,7 @@ import phintys.memory
 import phintys.printing
 import phintys.tensor as T
 import phintys.tensor.blas
+import phintys.tensor.nlinalg
 import phintys.tensor.opt
 import phintys.tensor.slinalg
 import phintys.tensor.xlogx
@@ -32,9 +33,10 @@ from phintys.tensor.constructors import LETTERS, LETTERS_WITH_PLURAL, RANKS
 PAGE = Path(__file__).with_name("operations.md")
 
 # How a name is written → where it is; a name that several have is listed by the first.
-NAMESPACES = {"T.": T, "T.nnet.": T.nnet, "T.slinalg.": T.slinalg, "phintys.": phintys, "gradient.": phintys.gradient,
-              "ifelse.": phintys.ifelse, "printing.": phintys.printing, "compile.": phintys.compile,
-              "memory.": phintys.memory, "T.opt.": T.opt, "T.blas.": T.blas, "T.xlogx.": T.xlogx}
+NAMESPACES = {"T.": T, "T.nnet.": T.nnet, "T.linalg.": T.linalg, "T.nlinalg.": T.nlinalg, "T.slinalg.": T.slinalg,
+              "phintys.": phintys, "gradient.": phintys.gradient, "ifelse.": phintys.ifelse,
+              "printing.": phintys.printing, "compile.": phintys.compile, "memory.": phintys.memory,
+              "T.opt.": T.opt, "T.blas.": T.blas, "T.xlogx.": T.xlogx}
 
 # Heading, what to know first, and the modules whose names stand under it.
 FAMILIES = [
@@ -52,8 +54,10 @@ FAMILIES = [
     ("Joins, parts and repetitions", "", "ops.join ops.split ops.repeat"),
     ("Reductions", "`axis` is an integer, a sequence of them, or None for all. Empty tensors give the identity, or an "
      "error where there is none.", "ops.reduction ops.careduce ops.mean ops.argmax ops.covariance"),
-    ("Cumulative and searching", "", "ops.cumulative ops.searching"),
-    ("Products", "By BLAS, whatever the strides are.", "ops.products ops.dot ops.blas ops.batched_product"),
+    ("Cumulative, sorting and searching", "", "ops.cumulative ops.sorting ops.searching"),
+    ("Products", "By BLAS, whatever the strides are.", "ops.products ops.dot ops.blas ops.batched_product "
+     "ops.einsum"),
+    ("More of NumPy's functions", "Short expressions of the functions above.", "ops.numpy_functions"),
     ("Neural networks", "", "ops.softmax ops.crossentropy ops.activations ops.classification ops.batch_normalization "
      "ops.prepend"),
     ("Gradients", "Whatever is in `T` is in `gradient`, too.",
@@ -64,7 +68,8 @@ FAMILIES = [
      "rebuild modes debug_mode monitor_mode nan_guard_mode supervisor vm.container graph.config include_path "
      "ops.deep_copy"),
     ("Memory", "", "memory vm.pool vm.callable"),
-    ("Ops of one's own", "", "ops.as_op ops.op_from_graph graph.op tensor.opt"),
+    ("Ops of one's own", "", "ops.as_op ops.op_from_graph graph.op tensor.opt gof.navigators "
+     "gof.local_optimizers gof.opt"),
     ("Printing and checking", "", "printing pretty_print ops.print_op ops.assertion"),
     ("Graphs and types", "",
      "phintys graph.apply graph.variable graph.function_graph graph.traversal graph.type ops.operators ops.tensor_type "
@@ -73,7 +78,7 @@ FAMILIES = [
 ]
 SHORT_NAMES = {1: ["x"], 2: ["a", "b"], 3: ["a", "b", "c"]}
 # What modules import for themselves is no part of a namespace.
-NOT_LISTED = ("submodules", "ops.scalar")
+NOT_LISTED = ("submodules", "not_yet", "ops.scalar")
 
 HEAD = """# Operations
 

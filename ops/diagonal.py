@@ -223,6 +223,23 @@ def diag(v, k=0):
     return AllocDiag(k)(v) if v.type.ndim == 1 else diagonal(v, offset=k)
 
 
+def trace(a, offset=0, axis1=0, axis2=1):
+    """The sum along the diagonals of the matrices along two dimensions of ``a``, as ``numpy.trace``.
+
+    Parameters
+    ----------
+    a, offset, axis1, axis2
+        As in ``diagonal``.
+
+    Raises
+    ------
+    ValueError
+        As ``diagonal``.
+    """
+    diagonals = diagonal(a, offset, axis1, axis2)
+    return Sum(axis=diagonals.type.ndim - 1)(diagonals)
+
+
 # ---- filling one diagonal with a number ------------------------------------------------------------------------------
 class FillDiagonal(Op):
     """A copy of a tensor whose main diagonal is set to a number: inputs a, value.

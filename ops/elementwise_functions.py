@@ -56,6 +56,7 @@ arccos = scalar.arccos.elementwise
 arcsin = scalar.arcsin.elementwise
 arctan = scalar.arctan.elementwise
 arctan2 = scalar.arctan2.elementwise
+hypot = scalar.hypot.elementwise
 cosh = scalar.cosh.elementwise
 sinh = scalar.sinh.elementwise
 tanh = scalar.tanh.elementwise
@@ -92,6 +93,7 @@ eq = scalar.eq.elementwise
 neq = scalar.neq.elementwise
 isnan = isnan_ = scalar.isnan.elementwise
 isinf = isinf_ = scalar.isinf.elementwise
+isfinite = scalar.isfinite.elementwise
 and_ = bitwise_and = scalar.and_.elementwise
 or_ = bitwise_or = scalar.or_.elementwise
 xor = bitwise_xor = scalar.xor.elementwise

@@ -18,7 +18,7 @@ from phintys.ops.constant import AsTensorError, constant
 from phintys.ops.constant_value import get_scalar_constant_value
 from phintys.ops.cumulative import cumprod, cumsum
 from phintys.ops.choose import choose
-from phintys.ops.diagonal import diagonal
+from phintys.ops.diagonal import diagonal, trace
 from phintys.ops.dimshuffle import dimshuffle, swapaxes, transpose
 from phintys.ops.getitem import getitem
 from phintys.ops.nonzero import nonzero, nonzero_values
@@ -32,6 +32,7 @@ from phintys.ops.reshape import flatten, reshape
 from phintys.ops.scalar_op import SCALAR_OPS
 from phintys.ops.searching import searchsorted
 from phintys.ops.shape import shape
+from phintys.ops.sorting import argsort, sort
 from phintys.ops.take import take
 from phintys.ops.tensor_type import TensorType
 from phintys.ops.transfer import transfer
@@ -358,6 +359,18 @@ class TensorOperators:
     def diagonal(self, offset=0, axis1=0, axis2=1):
         """The diagonals of the matrices along two dimensions."""
         return diagonal(self, offset, axis1, axis2)
+
+    def trace(self, offset=0, axis1=0, axis2=1):
+        """The sum of a diagonal; see ``trace``."""
+        return trace(self, offset, axis1, axis2)
+
+    def sort(self, axis=-1, kind="quicksort", order=None):
+        """The elements sorted along an axis, as a new tensor; see ``sort``."""
+        return sort(self, axis, kind, order)
+
+    def argsort(self, axis=-1, kind="quicksort", order=None):
+        """The positions of the elements in the order that sorts them; see ``argsort``."""
+        return argsort(self, axis, kind, order)
 
     def __iter__(self):
         """Over the entries of a vector whose length is known, as for ``rows, columns = x.shape``."""

@@ -81,7 +81,7 @@ def matmul(a, b):
         return batched_dot_op(a, b)
     batch = list(range(rank - 2))
     a, b = _repeated(a, b, batch), _repeated(b, a, batch)
-    return _contracted(a, b, batch, [rank - 1], [rank - 2])
+    return contracted(a, b, batch, [rank - 1], [rank - 2])
 
 
 def _repeated(value, other, batch):
@@ -149,7 +149,7 @@ def tensordot(a, b, axes=2):
         that are paired differ.
     """
     a, b = as_tensor_variable(a), as_tensor_variable(b)
-    return _contracted(a, b, [], *_summed_axes(a, b, axes, 0))
+    return contracted(a, b, [], *_summed_axes(a, b, axes, 0))
 
 
 def batched_tensordot(x, y, axes=2):
@@ -173,7 +173,7 @@ def batched_tensordot(x, y, axes=2):
         As `tensordot`, and if ``axes`` names the dimension of the items.
     """
     x, y = as_tensor_variable(x), as_tensor_variable(y)
-    return _contracted(x, y, [0], *_summed_axes(x, y, axes, 1))
+    return contracted(x, y, [0], *_summed_axes(x, y, axes, 1))
 
 
 def _summed_axes(a, b, axes, first):
@@ -206,7 +206,7 @@ def _summed_axes(a, b, axes, first):
     return pairs
 
 
-def _contracted(a, b, batch, summed_a, summed_b):
+def contracted(a, b, batch, summed_a, summed_b):
     """The product summed over pairs of dimensions, for each element of the dimensions ``batch``, which come first."""
     kept_a = [axis for axis in range(a.type.ndim) if axis not in summed_a and axis not in batch]
     kept_b = [axis for axis in range(b.type.ndim) if axis not in summed_b and axis not in batch]

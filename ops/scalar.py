@@ -299,6 +299,9 @@ def arctan2_gradient(y, x, out, g):
 
 arctan2 = define("ArcTan2", "arctan2", 2, rules.upgrade_to_float_no_complex, "arctan2", arctan2_gradient,
                  doc="Elementwise angle of the point (x, y), given y first.")
+hypot = define("Hypot", "hypot", 2, rules.upgrade_to_float_no_complex, "hypot",
+               lambda x, y, out, g: (g * x / out, g * y / out), commutative=True,
+               doc="Elementwise sqrt(x ** 2 + y ** 2) without overflow.")
 cosh = define("Cosh", "cosh", 1, rules.upgrade_to_float, "cosh", lambda x, out, g: g * sinh(x),
               doc="Elementwise hyperbolic cosine.")
 sinh = define("Sinh", "sinh", 1, rules.upgrade_to_float, "sinh", lambda x, out, g: g * cosh(x),
@@ -446,6 +449,8 @@ isnan = define("IsNan", "isnan", 1, rules.bool_out, "isnan", zeros_by, base=Fixe
                operands="as they are", doc="Elementwise: is it not a number?")
 isinf = define("IsInf", "isinf", 1, rules.bool_out, "isinf", zeros_by, base=FixedLogicalComparison,
                operands="as they are", doc="Elementwise: is it plus or minus infinity?")
+isfinite = define("IsFinite", "isfinite", 1, rules.bool_out, "isfinite", zeros_by, base=FixedLogicalComparison,
+                  operands="as they are", doc="Elementwise: is it neither infinite nor NaN?")
 or_ = bits("OR", "or_", "bitwise_or", "|", 0)
 xor = bits("XOR", "xor", "bitwise_xor", "^", 0)
 and_ = bits("AND", "and_", "bitwise_and", "&", -1)

@@ -63,6 +63,7 @@ class Query:
     """
 
     __slots__ = ("include", "require", "exclude", "extra")
+    position_cutoff = float("inf")              # stages at this position or later do not run; see ``registered.py``
 
     def __init__(self, include=(), require=(), exclude=(), extra=()):
         self.include = frozenset(include or ())

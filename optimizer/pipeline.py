@@ -111,11 +111,17 @@ def optimize(fgraph, query):
         How many replacements each stage made.
     """
     handled(fgraph).rewriting = True
-    waiting, made = deque(registered.chosen(query)), {}
+    waiting, made, reached = deque(registered.chosen(query)), {}, 0
     for name, stage in STAGES:
-        while waiting and waiting[0].position < registered.POSITIONS.get(name, 0):
+        position = registered.POSITIONS.get(name, 0)
+        while waiting and waiting[0].position < min(position, query.position_cutoff):
             _apply_whole(fgraph, query, waiting.popleft())
-        made[name] = stage(fgraph, query)
+        if name == "protect":                       # no choice
+            made[name] = stage(fgraph, query)
+            continue
+        reached = max(reached, position)            # by stages without a position, too
+        if reached < query.position_cutoff:
+            made[name] = stage(fgraph, query)
     return made
 
 

@@ -9,7 +9,7 @@ FAMILIES = ("canonicalize", "stabilize", "specialize", "uncanonicalize")
 
 # Stage of the pipeline → its position.
 POSITIONS = {"merge1": 0, "canonicalize": 1, "stabilize": 1.5, "specialize": 2, "uncanonicalize": 3,
-             "elemwise_fusion": 49, "protect": float("inf")}
+             "elemwise_fusion": 49, "protect": float("inf"), "inplace": 75}
 
 
 class WholeRewrite:

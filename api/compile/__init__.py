@@ -15,6 +15,7 @@ from phintys.modes import (
     predefined_optimizers, register_linker, register_mode, register_optimizer)
 from phintys.monitor_mode import MonitorMode
 from phintys.nan_guard_mode import NanGuardMode
+from phintys.not_yet import lookup
 from phintys.ops.deep_copy import DeepCopyOp, deep_copy_op
 from phintys.ops.shape import Rebroadcast, Shape, Shape_i, SpecifyShape, shape, shape_i, specify_shape
 from phintys.rebuild import rebuild
@@ -38,3 +39,4 @@ __all__ = ["AliasedMemoryError", "DebugMode", "DeepCopyOp", "FAST_COMPILE", "FAS
            "predefined_modes", "predefined_optimizers", "rebuild", "rebuild_collect_shared", "register_linker",
            "register_mode", "register_optimizer", "shape", "shape_i", "shared", "shared_constructor", "specify_shape",
            "view_op", *_modules]
+__getattr__ = lookup(__name__)

@@ -1,11 +1,43 @@
-"""Theano's ``compile.pfunc``: ``function`` under its old name, and ``rebuild_collect_shared``."""
-from phintys.function import function as pfunc
+"""Theano's ``compile.pfunc``: ``function`` with the first argument's old name, and ``rebuild_collect_shared``."""
+from phintys.function import function
 from phintys.graph.variable import Variable
 from phintys.io import In, Param
 from phintys.rebuild import pairs as iter_over_pairs
 from phintys.rebuild import rebuild
 
 __all__ = ["In", "Param", "iter_over_pairs", "pfunc", "rebuild_collect_shared"]
+
+
+def pfunc(params, outputs=None, mode=None, updates=None, givens=None, no_default_updates=False, accept_inplace=False,
+          name=None, rebuild_strict=True, allow_input_downcast=None, profile=None, on_unused_input=None,
+          output_keys=None):
+    """Compile a function: ``phintys.function``, whose inputs are called ``params`` here.
+
+    Parameters
+    ----------
+    params : list of Variable or In
+    output_keys : list of str, optional
+        One for each of ``outputs``, a list; calls return a dict with these keys then.
+    outputs, mode, updates, givens, no_default_updates, accept_inplace, name, rebuild_strict, allow_input_downcast, \
+    profile, on_unused_input
+        As in ``phintys.function``.
+
+    Returns
+    -------
+    Function
+
+    Raises
+    ------
+    ValueError
+        If there are not as many keys as outputs; other errors as ``phintys.function``.
+    """
+    if output_keys is not None:
+        outputs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+        if len(outputs) != len(output_keys):
+            raise ValueError(f"pfunc: {len(output_keys)} output_keys for {len(outputs)} outputs: {output_keys!r}")
+        outputs = dict(zip(output_keys, outputs))
+    return function(params, outputs, mode, updates, givens, no_default_updates, accept_inplace, name, rebuild_strict,
+                    allow_input_downcast, profile, on_unused_input)
 
 
 def rebuild_collect_shared(outputs, inputs=None, replace=None, updates=None, rebuild_strict=True, copy_inputs_over=True,

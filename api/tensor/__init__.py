@@ -9,6 +9,8 @@ from phintys.gradient import (
     Lop, Rop, consider_constant, grad, hessian, hessian_vector_product, jacobian, numeric_grad, verify_grad)
 from phintys.graph.errors import EmptyConstantError, NotScalarConstantError
 from phintys.graph.variable import Constant, Variable
+from phintys.not_yet import unknown
+from phintys.numpy_names import FUNCTIONS as _NUMPY
 from phintys.ops.allocation import (
     ARange, Alloc, AllocEmpty, Bartlett, Eye, Tri, alloc, arange, bartlett, empty, eye, full, full_like, identity_like,
     ones, tri, zeros)
@@ -19,21 +21,23 @@ from phintys.ops.constant_value import extract_constant, get_scalar_constant_val
 from phintys.ops.covariance import cov
 from phintys.ops.cumulative import CumOp, DiffOp, cumprod, cumsum, diff
 from phintys.ops.diagonal import (
-    AllocDiag, ExtractDiag, FillDiagonal, FillDiagonalOffset, diag, diagonal, fill_diagonal, fill_diagonal_offset)
+    AllocDiag, ExtractDiag, FillDiagonal, FillDiagonalOffset, diag, diagonal, fill_diagonal, fill_diagonal_offset,
+    trace)
 from phintys.ops.dot import dot_op as _dot
 from phintys.ops.dtypes import (
     complex_dtypes, continuous_dtypes, discrete_dtypes, float_dtypes, int_dtypes, integer_dtypes, uint_dtypes)
+from phintys.ops.einsum import einsum
 from phintys.ops.elementwise import Elemwise
 from phintys.ops.elementwise_functions import (
     CASTS, abs, abs_, add, allclose, and_, angle, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh,
     bitwise_and, bitwise_not, bitwise_or, bitwise_xor, cast, ceil, ceil_intdiv, chi2sf, clip, complex,
     complex_from_polar, conj, cos, cosh, deg2rad, div_proxy, divmod, eq, erf, erfc, erfcinv, erfcx, erfinv, exp, exp2,
-    expm1, fill, floor, floor_div, gamma, gammainc, gammaincc, gammal, gammaln, gammau, ge, gt, i0, i1, identity, imag,
-    int_div, inv, invert, iround, isclose, isinf, isinf_, isnan, isnan_, iv, j0, j1, jv, largest, le, log, log10, log1p,
-    log2, logaddexp, lt, maximum, minimum, mod, mod_check, mul, neg, negative, neq, ones_like, or_, pow, power, psi,
-    rad2deg, real, reciprocal, rint, round, round_half_away_from_zero, round_half_to_even, second, sgn, sigmoid, sign,
-    sin, sinh, smallest, softplus, sqr, sqrt, square, sub, switch, tan, tanh, tensor_copy, tri_gamma, true_div, trunc,
-    where, xor, zeros_like)
+    expm1, fill, floor, floor_div, gamma, gammainc, gammaincc, gammal, gammaln, gammau, ge, gt, hypot, i0, i1, identity,
+    imag, int_div, inv, invert, iround, isclose, isfinite, isinf, isinf_, isnan, isnan_, iv, j0, j1, jv, largest, le,
+    log, log10, log1p, log2, logaddexp, lt, maximum, minimum, mod, mod_check, mul, neg, negative, neq, ones_like, or_,
+    pow, power, psi, rad2deg, real, reciprocal, rint, round, round_half_away_from_zero, round_half_to_even, second, sgn,
+    sigmoid, sign, sin, sinh, smallest, softplus, sqr, sqrt, square, sub, switch, tan, tanh, tensor_copy, tri_gamma,
+    true_div, trunc, where, xor, zeros_like)
 from phintys.ops.flat_index import ravel_multi_index, unravel_index
 from phintys.ops.grids import mgrid, ogrid
 from phintys.ops.join import (
@@ -41,9 +45,12 @@ from phintys.ops.join import (
 from phintys.ops.load_from_disk import LoadFromDisk, load
 from phintys.ops.nonzero import Nonzero, flatnonzero, nonzero, nonzero_values
 from phintys.ops.number_views import ScalarFromTensor, TensorFromScalar, scalar_from_tensor, tensor_from_scalar
-from phintys.ops.operators import TensorConstant, TensorVariable
+from phintys.ops.numpy_functions import (
+    append, average, count_nonzero, expand_dims, fabs, flip, float_power, hstack, inner, linspace, logical_and,
+    logical_not, logical_or, logical_xor, ndim, positive, size, vdot, vstack)
+from phintys.ops.operators import UFUNCS, TensorConstant, TensorVariable
 from phintys.ops.permutation import PermuteRowElements, inverse_permutation, permute_row_elements
-from phintys.ops.products import batched_dot, batched_tensordot, dot, matmul, outer, tensordot
+from phintys.ops.products import batched_dot, batched_tensordot, dot, kron, matmul, outer, tensordot
 from phintys.ops.rearranging import (
     atleast_1d, atleast_2d, atleast_3d, broadcast_arrays, broadcast_to, moveaxis, roll, squeeze)
 from phintys.ops.reduction import (
@@ -65,8 +72,9 @@ from phintys.scalar import upcast
 from phintys.shared import ScalarSharedVariable, TensorSharedVariable
 from phintys.shared import tensor_constructor as _shared
 from phintys.submodules import submodules
-from phintys.tensor import elemwise, nnet
+from phintys.tensor import elemwise, linalg, nnet
 from phintys.tensor.constructors import *  # noqa: F403
+from phintys.tensor.sort import argsort, sort
 from phintys.tensor.subtensor import *  # noqa: F403
 from phintys.tensor.type_other import *  # noqa: F403
 
@@ -76,17 +84,21 @@ float32_rtol, float32_atol = TOLERANCES["float32"]
 float64_rtol, float64_atol = DEFAULT_TOLERANCE
 globals().update({f"_convert_to_{dtype}": conversion for dtype, conversion in CASTS.items()})
 
+# NumPy's names for what has another one here (`amax`, `ravel`, `less`, ...), from the tables that serve NumPy itself.
+for _name, _target in {**UFUNCS, **{name: target for name, (target, _) in _NUMPY.items() if "." not in name}}.items():
+    globals().setdefault(_name, globals()[_target] if isinstance(_target, str) else _target)
+
 # Theano's submodules; `var` is also a function, and that is what T.var means.
 _modules = submodules(__name__, {"basic": "phintys.tensor", "scal": "phintys.scalar", "sharedvar": "phintys.shared",
                                  "type": "phintys.ops.tensor_type", "var": "phintys.ops.operators"})
 globals().update({name: module for name, module in _modules.items() if name != "var"})
 
-_ON_DEMAND = ("blas", "extra_ops", "inplace", "io", "opt", "slinalg", "utils", "xlogx")
+_ON_DEMAND = ("blas", "extra_ops", "inplace", "io", "nlinalg", "opt", "slinalg", "utils", "xlogx")
 
 
 def __getattr__(name):
     if name not in _ON_DEMAND:
-        raise AttributeError(f"module 'phintys.tensor' has no attribute {name!r}")
+        raise unknown(__name__, name)
     return import_module("phintys.tensor." + name)
 
 

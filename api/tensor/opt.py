@@ -4,6 +4,9 @@
     @local_optimizer([T.exp])
     def local_exp_of_log(node): ...
 """
+from phintys.gof.local_optimizers import local_optimizer
+from phintys.gof.navigators import in2out, out2in
+from phintys.gof.opt import copy_stack_trace
 from phintys.graph.errors import NotScalarConstantError
 from phintys.ops.assertion import Assert, assert_, assert_op
 from phintys.ops.constant_value import get_scalar_constant_value
@@ -12,8 +15,8 @@ from phintys.ops.shape import Rebroadcast, Shape, Shape_i, shape_i
 from phintys.rewrite_database import optdb
 
 __all__ = ["Assert", "MakeVector", "NotScalarConstantError", "Rebroadcast", "Shape", "Shape_i", "assert_", "assert_op",
-           "get_scalar_constant_value", "make_vector", "register_canonicalize", "register_specialize",
-           "register_stabilize", "register_uncanonicalize", "shape_i"]
+           "copy_stack_trace", "get_scalar_constant_value", "in2out", "local_optimizer", "make_vector", "out2in",
+           "register_canonicalize", "register_specialize", "register_stabilize", "register_uncanonicalize", "shape_i"]
 
 
 def _registering(family, *always):

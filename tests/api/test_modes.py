@@ -1,4 +1,6 @@
 """Modes: names, tags, and that every mode computes the same."""
+import copy
+
 import numpy
 import pytest
 
@@ -136,3 +138,37 @@ def test_registered_linkers_and_optimizers(monkeypatch):
     for register, name in ((compile_.register_linker, "vm"), (compile_.register_optimizer, "fast_run")):
         with pytest.raises(ValueError, match="already taken"):
             register(name, None)
+
+
+def test_theanos_optimizer_of_a_mode_can_be_changed():
+    x = T.dvectors("xyz")[0]
+    expression = T.log(1 + T.exp(x)) + x * 1
+
+    def ops(mode):
+        return {type(getattr(node.op, "scalar_op", node.op)).__name__
+                for node in function([x], expression, mode=mode).maker.fgraph.toposort()}
+
+    plain = get_default_mode()
+    changed = copy.copy(plain)
+    changed._optimizer = changed._optimizer.excluding("fusion", "inplace")
+    assert ops(changed) == {"Add", "ScalarSoftplus"} != ops(plain) and plain._optimizer == get_default_mode().query
+    early = get_default_mode().excluding("fusion")
+    early._optimizer.position_cutoff = 1.2                  # only what stands before stabilize
+    assert ops(early) == {"Log", "Add", "Exp"} and early.including("canonicalize")._optimizer.position_cutoff == 1.2
+    assert ops(plain) == ops(get_default_mode())            # not changed by the others
+    numpy.testing.assert_allclose(function([x], expression, mode=early)([0.5, 2.0]),
+                                  function([x], expression)([0.5, 2.0]))
+
+
+def test_what_users_destroy_is_protected_at_any_cutoff():
+    x = T.dvector("x")
+    mode = get_default_mode()
+    mode._optimizer.position_cutoff = 0
+    assert len(function([x], T.exp(x) + T.exp(x), mode=mode).maker.fgraph.apply_nodes) == 3
+    f = function([x], [T.inplace.exp_inplace(x), x], mode=mode, accept_inplace=True)
+    numpy.testing.assert_array_equal(f([0.0])[1], [0.0])
+
+
+def test_theanos_optimizer_keeps_what_was_registered():
+    mode = get_default_mode().register((phintys.gof.MergeOptimizer(), 1.7))
+    assert mode._optimizer.extra == mode.query.extra and len(mode._optimizer.extra) == 1

@@ -1,4 +1,5 @@
 """The namespaces: every promised name is there and works."""
+import importlib
 import re
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 import phintys
 import phintys.scalar
 import phintys.tensor as T
-from phintys import function
+from phintys import function, not_yet
 
 RANKS = {"scalar": (), "vector": (False,), "matrix": (False, False), "row": (True, False), "col": (False, True),
          "tensor3": (False,) * 3, "tensor4": (False,) * 4, "tensor5": (False,) * 5}
@@ -262,6 +263,24 @@ def test_top_level_name(name):
 def test_unknown_names_are_attribute_errors():
     with pytest.raises(AttributeError, match="no_such_name"):
         phintys.no_such_name
+
+
+@pytest.mark.parametrize("module, name", sorted(not_yet.promised()))
+def test_names_to_come_say_so(module, name):
+    found = importlib.import_module(module)
+    with pytest.raises(AttributeError, match=f"module '{module}' has no attribute '{name}': phintys has no .* yet"):
+        getattr(found, name)
+    assert name not in dir(found)
+
+
+def test_features_that_programs_look_for_are_named():
+    for call, message in [(lambda: phintys.scan, "phintys has no scan yet"),
+                          (lambda: T.nnet.conv2d, "phintys has no convolutions yet"),
+                          (lambda: phintys.sandbox.rng_mrg, "phintys has no random streams yet"),
+                          (lambda: T.nlinalg.matrix_inverse, "phintys has no linear algebra"),
+                          (lambda: T.nnet.no_such_name, "no attribute 'no_such_name'$")]:
+        with pytest.raises(AttributeError, match=message):
+            call()
 
 
 @pytest.mark.parametrize("module", ["gof", "gradient", "compile", "printing", "memory"])

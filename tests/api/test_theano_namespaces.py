@@ -479,3 +479,19 @@ def test_graphs_with_their_shared_variables():
     assert [value.item() for value in f(2.0)] == [5.0, 3.0] and list(updates) == [state] and copies[state] is not state
     assert phintys.compile.rebuild_collect_shared(x, [x])[1].type == x.type
     assert phintys.compile.pfunc([x], x + 1)(1.0) == 2
+
+
+def test_pfunc_calls_its_inputs_params():
+    x = T.dscalar("x")
+    pfunc = phintys.compile.pfunc
+    assert pfunc(params=[x], outputs=x * 2)(3.0) == 6.0
+    s = phintys.shared(1.0)
+    f = pfunc([x], [x, s], updates=[(s, s + x)], name="named", output_keys=["first", "second"])
+    assert f(2.0) == {"first": 2.0, "second": 1.0} and s.get_value() == 3.0 and f.name == "named"
+    assert __file__ in pfunc([x], x).name
+    with pytest.raises(ValueError, match="2 output_keys for 1 outputs"):
+        pfunc([x], [x], output_keys=["a", "b"])
+
+
+def test_tensor_opt_has_the_tools_for_rewrites():
+    assert T.opt.in2out is phintys.gof.opt.in2out and T.opt.out2in is phintys.gof.opt.out2in

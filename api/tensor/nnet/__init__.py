@@ -2,6 +2,7 @@
 
 Names only: each is defined in the file of its family under ``phintys.ops``.
 """
+from phintys.not_yet import lookup
 from phintys.tensor.nnet import bn, nnet, sigm
 from phintys.tensor.nnet.bn import batch_normalization, batch_normalization_test, batch_normalization_train
 from phintys.tensor.nnet.nnet import *  # noqa: F403
@@ -9,3 +10,4 @@ from phintys.tensor.nnet.sigm import *  # noqa: F403
 
 __all__ = sorted({*nnet.__all__, *sigm.__all__, "batch_normalization", "batch_normalization_test",
                   "batch_normalization_train", "bn", "nnet", "sigm"})
+__getattr__ = lookup(__name__)

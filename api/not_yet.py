@@ -1,0 +1,61 @@
+"""Names that Theano has and phintys is going to have: asking for one is an AttributeError that says so.
+
+``NOT_YET`` is the one table of them. A name that has come is deleted here; a test finds those left over.
+"""
+
+_LINEAR_ALGEBRA = "linear algebra beyond norms and diagonals"
+
+# Module → what is missing → its names there.
+NOT_YET = {
+    "phintys": {
+        "scan": "scan scan_module scan_checkpoints map reduce foldl foldr",
+        "random streams": "sandbox", "sparse matrices": "sparse", "typed lists": "typed_list",
+        "profiling": "ProfileStats", "GPU arrays": "gpuarray", "pictures of graphs": "d3viz"},
+    "phintys.tensor": {
+        "random streams": "raw_random shared_randomstreams", "pooling": "signal", "Fourier transforms": "fft fourier",
+        "ConvOp": "conv", "topk": "topk argtopk topk_and_argtopk"},
+    "phintys.tensor.sort": {"topk": "topk argtopk topk_and_argtopk TopKOp"},
+    "phintys.tensor.nnet": {
+        "convolutions": """conv2d conv3d conv2d_transpose separable_conv2d separable_conv3d abstract_conv conv corr
+            corr3d conv3d2d ConvOp CorrMM Corr3dMM""",
+        "neighbourhoods": "neighbours images2neibs neibs2images", "block sparse products": "blocksparse Sparse",
+        "connectionist temporal classification": "ctc"},
+    "phintys.tensor.linalg": {_LINEAR_ALGEBRA: "det inv pinv solve cholesky svd qr eig eigh lstsq matrix_power"},
+    "phintys.tensor.nlinalg": {_LINEAR_ALGEBRA: """MatrixInverse MatrixPinv Det Eig Eigh QRFull QRIncomplete SVD
+        TensorInv det eig eigh lstsq matrix_dot matrix_inverse matrix_power pinv qr svd tensorinv tensorsolve"""},
+    "phintys.tensor.slinalg": {_LINEAR_ALGEBRA: """Cholesky CholeskyGrad Eigvalsh Expm Solve cholesky eigvalsh expm
+        solve solve_lower_triangular solve_symmetric solve_upper_triangular"""},
+    "phintys.compile": {"profiling": "ProfileStats profiling"},
+}
+
+_FEATURES = {(module, name): feature for module, features in NOT_YET.items()
+             for feature, names in features.items() for name in names.split()}
+
+
+def promised():
+    """All pairs (module, name) of the table."""
+    return _FEATURES.keys()
+
+
+def unknown(module, name):
+    """The error for a name that a module does not have.
+
+    Parameters
+    ----------
+    module, name : str
+
+    Returns
+    -------
+    AttributeError
+        It says what is missing if phintys is going to have it.
+    """
+    feature = _FEATURES.get((module, name))
+    reason = "" if feature is None else f": phintys has no {feature} yet"
+    return AttributeError(f"module {module!r} has no attribute {name!r}{reason}", name=name)
+
+
+def lookup(module):
+    """The ``__getattr__`` of a module that loads nothing on demand."""
+    def refuse(name):
+        raise unknown(module, name)
+    return refuse

@@ -1,0 +1,254 @@
+"""Functions of NumPy that are short expressions of other functions: ``vstack``, ``flip``, ``inner``, ``linspace`` ...
+
+Each takes what NumPy's takes, as far as the arguments are there, and has its results. They are in the tensor namespace,
+and NumPy's own functions find them there when they are called with symbolic arguments (``api/numpy_protocol.py``).
+"""
+from phintys.graph.config import config
+from phintys.ops import elementwise_functions as elementwise
+from phintys.ops.allocation import arange
+from phintys.ops.constant import as_tensor_variable
+from phintys.ops.dimshuffle import dimshuffle
+from phintys.ops.dtypes import float_dtypes, integer_dtypes, upcast
+from phintys.ops.getitem import getitem
+from phintys.ops.join import concatenate
+from phintys.ops.products import dot, tensordot
+from phintys.ops.rearranging import atleast_1d, atleast_2d
+from phintys.ops.reduction import max as largest
+from phintys.ops.reduction import mean
+from phintys.ops.reduction import min as smallest
+from phintys.ops.reduction import sum as sum_over
+from phintys.ops.reshape import flatten
+
+
+# ---- joining and turning ---------------------------------------------------------------------------------------------
+def vstack(tup):
+    """Tensors below each other; vectors are rows."""
+    return concatenate([atleast_2d(part) for part in tup], axis=0)
+
+
+def hstack(tup):
+    """Tensors next to each other: joined along the second dimension, vectors along their only one."""
+    parts = [atleast_1d(part) for part in tup]
+    return concatenate(parts, axis=0 if parts[0].type.ndim == 1 else 1)
+
+
+def append(arr, values, axis=None):
+    """``values`` after ``arr`` along an axis; by default after both have been flattened."""
+    parts = [as_tensor_variable(part) for part in (arr, values)]
+    return concatenate([flatten(part) for part in parts] if axis is None else parts, axis=axis or 0)
+
+
+def flip(m, axis=None):
+    """The elements in reverse order along an axis, along several, or along all (None): a view."""
+    m = as_tensor_variable(m)
+    turned = _axes("flip", m.type.ndim, axis)
+    return getitem(m, tuple([slice(None, None, -1 if number in turned else None) for number in range(m.type.ndim)]))
+
+
+def expand_dims(a, axis):
+    """``a`` with a dimension of length 1 at ``axis`` of the result, or with several."""
+    a = as_tensor_variable(a)
+    rank = a.type.ndim + (len(axis) if isinstance(axis, (tuple, list)) else 1)
+    new, old = _axes("expand_dims", rank, axis), iter(range(a.type.ndim))
+    return dimshuffle(a, *["x" if number in new else next(old) for number in range(rank)])
+
+
+def _axes(name, rank, axis):
+    """The set of dimensions, not negative, that ``axis`` names: None all of them."""
+    axes = range(rank) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
+    for number in axes:
+        if not -rank <= number < rank:
+            raise IndexError(f"{name}: axis {number} is out of bounds for {rank} dimensions")
+    return {number % rank for number in axes}
+
+
+# ---- elementwise -----------------------------------------------------------------------------------------------------
+def _truth(x):
+    x = as_tensor_variable(x)
+    return x if x.type.dtype == "bool" else elementwise.neq(x, 0)
+
+
+def logical_and(x, y):
+    """Whether both elements are true, that is, not 0."""
+    return elementwise.and_(_truth(x), _truth(y))
+
+
+def logical_or(x, y):
+    """Whether one of the elements is true."""
+    return elementwise.or_(_truth(x), _truth(y))
+
+
+def logical_xor(x, y):
+    """Whether exactly one of the elements is true."""
+    return elementwise.xor(_truth(x), _truth(y))
+
+
+def logical_not(x):
+    """Whether the element is 0."""
+    return elementwise.invert(_truth(x))
+
+
+def positive(x):
+    """``x`` itself."""
+    return as_tensor_variable(x)
+
+
+def fabs(x):
+    """The absolute value of real numbers."""
+    return elementwise.abs_(x)
+
+
+def float_power(x, y):
+    """``x ** y`` computed in float64."""
+    return elementwise.cast(x, "float64") ** y
+
+
+# ---- products and sums -----------------------------------------------------------------------------------------------
+def inner(a, b):
+    """The sum over the last dimensions of both."""
+    a, b = as_tensor_variable(a), as_tensor_variable(b)
+    if not a.type.ndim or not b.type.ndim:
+        return a * b
+    return tensordot(a, b, axes=[[a.type.ndim - 1], [b.type.ndim - 1]])
+
+
+def vdot(a, b):
+    """The inner product of all elements, those of ``a`` conjugated."""
+    a, b = flatten(as_tensor_variable(a)), flatten(as_tensor_variable(b))
+    return dot(elementwise.conj(a) if a.type.dtype.startswith("complex") else a, b)
+
+
+def count_nonzero(a, axis=None, keepdims=False):
+    """The number of elements that are not 0, along some dimensions."""
+    return sum_over(elementwise.neq(a, 0), axis=axis, keepdims=keepdims)
+
+
+def average(a, axis=None, weights=None):
+    """The mean along some dimensions, with weights of the same shape or, for one dimension, of its length."""
+    a = as_tensor_variable(a)
+    if weights is None:
+        return mean(a, axis=axis)
+    weights = as_tensor_variable(weights)
+    if weights.type.ndim == 1 and a.type.ndim > 1 and isinstance(axis, int):
+        pattern = [0 if number == axis % a.type.ndim else "x" for number in range(a.type.ndim)]
+        weights = dimshuffle(weights, *pattern)
+    whole = weights + elementwise.zeros_like(a)
+    return sum_over(a * weights, axis=axis) / sum_over(whole, axis=axis)
+
+
+def size(a, axis=None):
+    """The symbolic number of elements, or the length of a dimension."""
+    a = as_tensor_variable(a)
+    return a.size if axis is None else a.shape[axis]
+
+
+def ndim(a):
+    """The number of dimensions, a Python number."""
+    return as_tensor_variable(a).type.ndim
+
+
+# ---- norms -----------------------------------------------------------------------------------------------------------
+def norm(x, ord=None, axis=None, keepdims=False):
+    """A norm of vectors (one axis) or matrices (two), as ``numpy.linalg.norm``.
+
+    Parameters
+    ----------
+    x : tensor-like
+    ord : number, inf, -inf, "fro" or None
+        None: the square root of the sum of squares. For matrices there are None, "fro", 1, -1, inf and -inf.
+    axis : int or pair of int, optional
+        By default those of a vector or matrix; of any tensor if ``ord`` is None.
+    keepdims : bool
+
+    Raises
+    ------
+    ValueError, TypeError
+        For another ``ord``, or more than two axes.
+    """
+    x = as_tensor_variable(x)
+    if axis is None and ord is None:
+        return _vector_norm(x, 2, tuple(range(x.type.ndim)), keepdims)
+    axes = tuple(range(x.type.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    axes = tuple([number % x.type.ndim for number in axes])
+    if len(axes) == 1:
+        return _vector_norm(x, 2 if ord is None else ord, axes, keepdims)
+    if len(axes) != 2:
+        raise ValueError(f"numpy.linalg.norm: improper number of dimensions to norm: {len(axes)}")
+    return _matrix_norm(x, ord, axes, keepdims)
+
+
+def _vector_norm(x, ord, axes, keepdims):
+    absolute = abs(x)
+    if ord in (float("inf"), float("-inf")):
+        return (largest if ord > 0 else smallest)(absolute, axis=axes, keepdims=keepdims)
+    if ord == 0:
+        return sum_over(elementwise.cast(elementwise.neq(x, 0), absolute.type.dtype), axis=axes, keepdims=keepdims)
+    if ord == 1:
+        return sum_over(absolute, axis=axes, keepdims=keepdims)
+    if ord == 2:
+        return elementwise.sqrt(sum_over(absolute ** 2, axis=axes, keepdims=keepdims))
+    if isinstance(ord, str):
+        raise ValueError(f"numpy.linalg.norm: invalid norm order {ord!r} for vectors")
+    return sum_over(absolute ** ord, axis=axes, keepdims=keepdims) ** (1.0 / ord)
+
+
+def _matrix_norm(x, ord, axes, keepdims):
+    if ord in (None, "fro"):
+        return _vector_norm(x, 2, axes, keepdims)
+    sums = {1: axes[0], -1: axes[0], float("inf"): axes[1], float("-inf"): axes[1]}
+    if ord not in sums:
+        raise TypeError(f"numpy.linalg.norm of a symbolic matrix: ord={ord!r} is not supported; there are None, 'fro', "
+                        "1, -1, inf and -inf")
+    choose = largest if ord > 0 else smallest
+    found = choose(sum_over(abs(x), axis=sums[ord], keepdims=True), axis=axes, keepdims=True)
+    return found if keepdims else dimshuffle(found, *[axis for axis in range(x.type.ndim) if axis not in axes])
+
+
+# ---- ranges ----------------------------------------------------------------------------------------------------------
+def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0):
+    """Numbers at equal distances from ``start`` to ``stop``.
+
+    Parameters
+    ----------
+    start, stop : tensor-like
+    num : int or symbolic integer
+        How many.
+    endpoint : bool
+        Whether ``stop`` is the last of them, or the one after the last.
+    retstep : bool
+        Return the distance, too.
+    dtype : str, optional
+        Default: that of ``start`` and ``stop``, but floatX for integers. Integers are rounded down.
+    axis : int
+        Where the dimension of length ``num`` is, if ``start`` or ``stop`` have dimensions.
+
+    Returns
+    -------
+    TensorVariable, or tuple (TensorVariable, TensorVariable)
+
+    Raises
+    ------
+    ValueError
+        For a negative ``num``.
+    """
+    if isinstance(num, int) and num < 0:
+        raise ValueError(f"linspace: number of samples, {num}, must be non-negative.")
+    start, stop, num = as_tensor_variable(start), as_tensor_variable(stop), as_tensor_variable(num)
+    work = upcast(start.type.dtype, stop.type.dtype)
+    work = config.floatX if work in integer_dtypes or work == "bool" else work
+    start, stop = elementwise.cast(start, work), elementwise.cast(stop, work)
+    distance = stop - start
+    real = work if work in float_dtypes else "float64"
+    gaps = elementwise.cast(elementwise.maximum(num - 1 if endpoint else num, 1), real)
+    rank = distance.type.ndim
+    numbers = dimshuffle(arange(num), 0, *["x"] * rank)
+    found = start + elementwise.cast(numbers, real) * (distance / gaps)
+    if endpoint:                                    # not a rounding error away from it
+        found = elementwise.switch(elementwise.and_(elementwise.eq(numbers, num - 1), num > 1), stop, found)
+    if axis % (rank + 1):
+        order = list(range(1, rank + 1))
+        order.insert(axis % (rank + 1), 0)
+        found = dimshuffle(found, *order)
+    if dtype is not None:
+        found = elementwise.cast(elementwise.floor(found) if str(dtype) in integer_dtypes else found, dtype)
+    return (found, distance / gaps) if retstep else found
