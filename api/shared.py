@@ -10,7 +10,7 @@ import numpy
 
 from phintys.graph.errors import made_at
 from phintys.graph.scratchpad import copy_tag
-from phintys.graph.trace import user_position
+from phintys.vm.call_stack import user_trace
 from phintys.graph.type import generic
 from phintys.graph.variable import Variable
 from phintys.ops.operators import TensorOperators
@@ -46,7 +46,7 @@ class SharedVariable(Variable):
 
     def __init__(self, name, type, value, strict, allow_downcast=None, container=None, borrow=False):
         super().__init__(type, None, None, name)
-        self._position = user_position(2)
+        self._position = user_trace()
         if container is not None:
             if value is not None or strict is not None:
                 raise TypeError("value and strict are ignored if you pass a container here")

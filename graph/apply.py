@@ -3,9 +3,9 @@
 A node owns its outputs from the moment it is made, for ever. Its inputs change only through
 ``FunctionGraph.change_input``.
 """
-from phintys.graph.scratchpad import LazyTag, copy_tag
+from phintys.graph.scratchpad import LazyTag, copy_tag, position_of
 from phintys.graph.serialization import GraphNode
-from phintys.graph.trace import resolve
+from phintys.graph.trace import resolve, where_of
 from phintys.graph.variable import Constant, Variable
 
 
@@ -62,7 +62,7 @@ class Apply(GraphNode):
     @property
     def where(self):
         """(file, line) where the user made it, or None where that is not known."""
-        return resolve(self._position)
+        return where_of(position_of(self))
 
     nin = property(lambda self: len(self.inputs), doc="How many inputs it has.")
     nout = property(lambda self: len(self.outputs), doc="How many outputs it has.")

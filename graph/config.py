@@ -193,7 +193,7 @@ OPTIONS = [
     ("check_stack_trace", "off", one_of("off", "log", "warn", "raise"),
      "Accepted for Theano's sake: rewrites keep where the user made what they replace."),
     ("nocleanup", False, boolean, "Accepted for Theano's sake."),
-    ("traceback.limit", 8, integer, "Accepted for Theano's sake: the innermost line of the user's is kept."),
+    ("traceback.limit", 8, integer, "Calls outside phintys that variables and nodes remember, at least to the user's line; -1: up to 100."),
     ("traceback.compile_limit", 0, integer, "Accepted for Theano's sake."),
     ("unittests.rseed", 666, seed, "Accepted for Theano's sake: the seed of its tests."),
     ("DebugMode.patience", 2, positive, "How often DebugMode optimises, to see whether the same happens each time."),

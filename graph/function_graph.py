@@ -10,7 +10,9 @@ from itertools import islice
 from phintys.graph.config import config
 from phintys.graph.errors import AlreadyThere, InconsistencyError, MissingInputError, made_at
 from phintys.graph.formula import as_string
+from phintys.graph.scratchpad import made
 from phintys.graph.toposort import io_toposort
+from phintys.graph.trace import is_in_parts, joined
 from phintys.graph.traversal import clone, clone_get_equiv
 from phintys.graph.valueless_types import NullType
 from phintys.graph.variable import Constant
@@ -119,7 +121,8 @@ class FunctionGraph:
         reason : object, optional
             Given to the features.
         origin : optional
-            Where the user made what these nodes stand for, as ``trace.user_position`` says it.
+            Where the user made what these nodes stand for (see ``graph/trace.py``). Nodes that know it part by part
+            keep what they know.
 
         Raises
         ------
@@ -138,7 +141,7 @@ class FunctionGraph:
                 if variable not in clients:
                     clients[variable] = Clients()
                 clients[variable][new, index] = None
-            if origin is not None:
+            if origin is not None and not is_in_parts(new._position):
                 new._position = origin
             self._tell("on_import", new, reason)
         self._forget_order()
@@ -208,7 +211,7 @@ class FunctionGraph:
         if old.type is not new.type and old.type != new.type:
             raise TypeError(f"The type of the replacement must be the same as the type of the original Variable: "
                             f"{old} has type {old.type}, {new} has type {new.type}.", old, new)
-        self._put(node, position, new, reason, old._position if old.owner is None else old.owner._position)
+        self._put(node, position, new, reason, joined([made(old)._position]))
 
     def _put(self, node, position, new, reason, origin):
         """The change itself; ``origin`` is where the user made what new nodes stand for, None to leave theirs."""

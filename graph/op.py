@@ -12,9 +12,9 @@ from phintys.graph.debug_values import compute_test_values
 from phintys.graph.errors import MethodNotDefined
 from phintys.graph.properties import Properties
 from phintys.graph.thunks import perform_by_thunk
-from phintys.graph.trace import user_position
 from phintys.graph.valueless_types import grad_not_implemented
 from phintys.vm.abi import run_kernel
+from phintys.vm.call_stack import user_trace
 
 
 class Op(Properties):
@@ -114,7 +114,7 @@ class Op(Properties):
         if not isinstance(node, Apply):
             raise TypeError(f"make_node of {self} has to return an Apply node, got {node!r}")
         if node._position is None:
-            node._position = user_position(2)
+            node._position = user_trace()
         if config.compute_test_value != "off":
             compute_test_values(node)
         if self.default_output is not None:
@@ -256,6 +256,23 @@ class Op(Properties):
             point = eval_points[position]
             arguments[position] = inputs[position].zeros_like() if point is None else point
         return self(*arguments, return_list=True)
+
+    # ---- errors ------------------------------------------------------------------------------------------------------
+    def part_at_fault(self, node, shapes):
+        """Which part of a node that stands for several nodes of the user's cannot work on operands of such shapes.
+
+        Parameters
+        ----------
+        node : Apply
+        shapes : list of (tuple of int or None)
+            Of the inputs.
+
+        Returns
+        -------
+        int or None
+            A position in ``node._position.parts``; None: it cannot be told.
+        """
+        return None
 
     def __repr__(self):
         return str(self)

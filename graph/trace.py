@@ -1,64 +1,169 @@
-"""Where the user made something: the innermost frame outside phintys.
+"""Where the user made something: a *trace*, the calls outside phintys that led to it, as `vm.call_stack` takes them.
 
-Looking up a frame's line number searches the line table of its code, which for a long script costs more than building
-the node. So a *position* is kept, ``(code, offset)``, and turned into ``(file, line)`` when somebody asks or pickles.
+What a variable or node keeps as its ``_position`` is one of these; `frames_of` reads them all:
+
+* None: not known;
+* a raw trace ``(code, offset, code, offset, …)``, innermost frame first, cheap to take;
+* a resolved trace, a tuple of ``(file, line, function)``, innermost frame first: what is pickled;
+* `Traces`: several of these, of a node that rewrites put in the place of several nodes.
 """
+import linecache
 from bisect import bisect_right
-from sys import _getframe
+
+from phintys.graph.config import config
+from phintys.vm.call_stack import is_library, set_limit, user_trace
+
+MOST_TRACES = 16                # of one node, that are told
+MOST_KNOWN = 1000               # code objects whose line tables are kept
+
+_line_tables = {}               # id of a code object -> _Lines, which keeps the code object alive
+
+config.on_change("traceback.limit", set_limit)
 
 
-def user_position(depth=1):
-    """The position of the innermost frame that does not run a module of phintys.
+class Traces:
+    """The traces of the nodes that one node stands for.
 
     Parameters
     ----------
-    depth : int
-        How many frames to skip unseen, this function's own included.
-
-    Returns
-    -------
-    tuple (code, int) or None
-        None when there is no such frame.
+    parts : iterable
+        Positions.
+    in_parts : bool
+        Whether ``parts[number]`` is where the user made part ``number`` of the node's op (`Op.part_at_fault`).
     """
-    frame = _getframe(depth)
-    while frame is not None:
-        module = frame.f_globals.get("__name__") or ""
-        if module[:7] != "phintys" or module[7:8] not in (".", ""):
-            return frame.f_code, frame.f_lasti
-        frame = frame.f_back
-    return None
+
+    __slots__ = ("parts", "in_parts")
+
+    def __init__(self, parts, in_parts=False):
+        self.parts = tuple(parts)
+        self.in_parts = in_parts
+
+    def __reduce__(self):
+        return Traces, (tuple([resolve(part) for part in self.parts]), self.in_parts)
+
+
+def is_in_parts(position):
+    """Whether a position says where each part of a fused node was made."""
+    return type(position) is Traces and position.in_parts
+
+
+def joined(positions):
+    """The position of what stands for several things, of which the first names the place; None where none is known."""
+    parts = []
+    for position in positions:
+        for trace in _flat(position):
+            if trace is not None and len(parts) < MOST_TRACES and trace not in parts:
+                parts.append(trace)
+    return Traces(parts) if len(parts) > 1 else parts[0] if parts else None
+
+
+def _flat(position):
+    """The traces in a position, which are not all different; Traces are at most two deep."""
+    if type(position) is not Traces:
+        return [position]
+    return [trace for part in position.parts for trace in (part.parts if type(part) is Traces else (part,))]
 
 
 def resolve(position):
-    """(file name, line number) of a position; of None, None; of a pair that is resolved already, the pair."""
-    if position is None or isinstance(position[0], str):
+    """A position as it can be pickled: without code objects."""
+    if position is None or type(position) is Traces or isinstance(position[0], tuple):
         return position
-    code, offset = position
-    lines = _last_lines[0]
-    if lines.code is not code:
-        lines = _last_lines[0] = _Lines(code)
+    return tuple([_frame(position[at], position[at + 1]) for at in range(0, len(position), 2)])
+
+
+def traces_of(position):
+    """The different resolved traces that a position holds, at most ``MOST_TRACES``.
+
+    Returns
+    -------
+    list of tuple of (str, int, str)
+        Innermost frames first.
+    """
+    found = {}
+    for trace in {id(trace): trace for trace in _flat(position)}.values():
+        if trace and len(found) < MOST_TRACES:
+            found[resolve(trace)] = None
+    return list(found)
+
+
+def where_of(position):
+    """(file, line) of the user's line, or None: of the innermost frame outside libraries, if there is one."""
+    trace = next(iter(traces_of(position)), None)
+    return None if trace is None else trace[users_frame(trace)][:2]
+
+
+def users_frame(trace):
+    """The number of the frame of a resolved trace that runs the user's line."""
+    return next((number for number, frame in enumerate(trace) if not is_library(frame[0])), 0)
+
+
+def described_frame(trace):
+    """The user's line of a resolved trace: file, line, function, and the text where it can be read."""
+    file, line, function = trace[users_frame(trace)]
+    text = linecache.getline(file, line).strip()
+    return f'File "{file}", line {line}, in {function}' + (f": {text}" if text else "")
+
+
+def backtrace(trace):
+    """The frames of a resolved trace as lines, as Python prints them, from the user's outermost to the innermost.
+
+    The user's line is marked. Empty when there is no other frame than that line.
+    """
+    users = users_frame(trace)
+    outermost = max([number for number, frame in enumerate(trace) if not is_library(frame[0])], default=len(trace) - 1)
+    if outermost == 0:
+        return []
+    lines = ["Backtrace when the node is created (most recent call last):"]
+    for number in range(outermost, -1, -1):
+        file, line, function = trace[number]
+        lines.append(f'  File "{file}", line {line}, in {function}' + ("    <- your line" if number == users else ""))
+        text = linecache.getline(file, line).strip()
+        if text:
+            lines.append(f"    {text}")
+    return lines
+
+
+def theano_traces(position):
+    """What ``tag.trace`` is in Theano: a list of traces, lists of (file, line, function, text), innermost last."""
+    return [[(file, line, function, linecache.getline(file, line).strip() or None)
+             for file, line, function in reversed(trace)] for trace in traces_of(position)]
+
+
+def given_traces(traces):
+    """The position that says what somebody gave in Theano's format; None for anything else."""
+    try:
+        return Traces([tuple([(str(frame[0]), int(frame[1]), str(frame[2])) for frame in reversed(trace)])
+                       for trace in traces if trace])
+    except (TypeError, ValueError, IndexError, KeyError):
+        return None
+
+
+def _frame(code, offset):
+    """(file, line, function) of a frame."""
+    lines = _line_tables.get(id(code))
+    if lines is None:
+        if len(_line_tables) >= MOST_KNOWN:
+            _line_tables.clear()
+        lines = _line_tables[id(code)] = _Lines(code)
     return lines.at(offset)
 
 
 class _Lines:
-    """The line table of one code object, searched by halves."""
+    """The line table of one code object, searched by halves; equal lines are one object, so pickles stay small."""
 
     def __init__(self, code):
         self.code = code
         table = [(start, line) for start, _, line in code.co_lines() if line is not None] or [(0, code.co_firstlineno)]
+        frames = {line: (code.co_filename, line, code.co_name) for _, line in table}
         self.starts = [start for start, _ in table]
-        self.lines = [(code.co_filename, line) for _, line in table]
+        self.frames = [frames[line] for _, line in table]
 
     def at(self, offset):
-        """(file name, line number) of the instruction at an offset."""
-        return self.lines[max(bisect_right(self.starts, offset) - 1, 0)]
-
-
-# The code that was asked about last: when a graph is pickled, most of its nodes were made by the same function.
-_last_lines = [_Lines(user_position.__code__)]
+        """(file, line, function) of the instruction at an offset."""
+        return self.frames[max(bisect_right(self.starts, offset) - 1, 0)]
 
 
 def add_tag_trace(thing, user_line=None):
-    """Note on a variable or node that the user makes it now; answers it. ``user_line`` is there for Theano's sake."""
-    thing._position = user_position(2)
+    """Note on a variable or node that the user makes it now; returns it. ``user_line`` is there for Theano's sake."""
+    thing._position = user_trace()
     return thing

@@ -5,8 +5,8 @@ class and ``Generic``, the type of any Python object.
 """
 from phintys.graph.errors import MethodNotDefined
 from phintys.graph.properties import Properties
-from phintys.graph.trace import user_position
 from phintys.graph.variable import Constant, Variable
+from phintys.vm.call_stack import user_trace
 
 
 class Type(Properties):
@@ -89,7 +89,7 @@ class Type(Properties):
     def __call__(self, name=None):
         """A new variable of this type that knows where the user made it."""
         variable = self.make_variable(name)
-        variable._position = user_position(2)
+        variable._position = user_trace()
         return variable
 
     def filter_variable(self, other, allow_convert=True):

@@ -9,9 +9,9 @@ from itertools import count
 
 from phintys.graph.config import config
 from phintys.graph.errors import made_at
-from phintys.graph.scratchpad import LazyTag, copy_tag
+from phintys.graph.scratchpad import LazyTag, copy_tag, made, position_of
 from phintys.graph.serialization import GraphVariable
-from phintys.graph.trace import resolve
+from phintys.graph.trace import resolve, where_of
 
 
 class Variable(GraphVariable):
@@ -61,9 +61,7 @@ class Variable(GraphVariable):
     @property
     def where(self):
         """(file, line) where the user made it, or None where that is not known."""
-        if self.owner is not None:
-            return self.owner.where
-        return resolve(self._position)
+        return where_of(position_of(self))
 
     def get_parents(self):
         """The owner, in a list, or an empty list."""
@@ -73,7 +71,7 @@ class Variable(GraphVariable):
         """A new variable without owner, of the same type and with the same name, tag and origin."""
         copied = self.__class__(self.type, None, None, self.name)
         copy_tag(self, copied)
-        copied._position = self._position if self.owner is None else self.owner._position
+        copied._position = made(self)._position
         return copied
 
     # ---- values ------------------------------------------------------------------------------------------------------

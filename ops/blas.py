@@ -21,6 +21,7 @@ from phintys.ops.tensor_type import TensorType
 __all__ = ["Dot", "Dot22", "Dot22Scalar", "Gemm", "Gemv", "Ger", "dot", "dot22", "dot22scalar", "dot_op", "gemm",
            "gemv", "ger", "outer", "tensordot"]
 
+PRODUCT, SUM = range(2)             # the parts of an op that scales a product or adds it to something
 BLAS_DTYPES = frozenset({"float32", "float64", "complex64", "complex128"})
 
 
@@ -114,6 +115,9 @@ class Dot22Scalar(BlasOp):
     def make_kernel(self, node):
         return ProductKernel(node.inputs[0].type.dtype, 2, 2, "scaled")
 
+    def part_at_fault(self, node, shapes):
+        return PRODUCT
+
     def infer_shape(self, node, input_shapes):
         return [(input_shapes[0][0], input_shapes[1][1])]
 
@@ -164,6 +168,10 @@ class Accumulation(BlasOp):
 
     def infer_shape(self, node, input_shapes):
         return [tuple(input_shapes[2][:-1]) + tuple(input_shapes[3][1:])]
+
+    def part_at_fault(self, node, shapes):
+        x, y = shapes[2:4]
+        return None if not x or not y else PRODUCT if x[-1] != y[0] else SUM
 
     def __str__(self):
         return f"{type(self).__name__}{{{'inplace' if self.inplace else 'no_inplace'}}}"
@@ -216,6 +224,9 @@ class Ger(BlasOp):
     def R_op(self, inputs, eval_points):
         return self.directions(inputs, eval_points, [((0,), lambda A: A), ((1, 2, 3), lambda alpha, x, y:
                                                                            alpha * outer_of_vectors(x, y))])
+
+    def part_at_fault(self, node, shapes):
+        return SUM
 
     def make_kernel(self, node):
         return GerKernel(node.inputs[0].type.dtype)

@@ -4,12 +4,20 @@ Slots are numbered only at the end, because constants come before steps but appe
 named by the variables. Nodes are added in an order in which they could run. A node whose scalar op has steps itself, a
 Composite, contributes these: nothing nests.
 """
+from phintys.graph.trace import is_in_parts
 from phintys.graph.variable import Constant
 
 
 def is_inlined(variable):
     """Whether a variable is a constant of one element: it stands inside the fused kernel."""
     return isinstance(variable, Constant) and variable.data.size == 1
+
+
+def parts_of(position, count):
+    """The positions of the ``count`` steps of a node that has this position."""
+    if is_in_parts(position) and len(position.parts) == count:
+        return position.parts
+    return (position,) * count
 
 
 class Assembly:
@@ -21,6 +29,7 @@ class Assembly:
         self.constant_values = []
         self.steps = []                # (scalar op, operands), operands as ("i" | "c" | "s", number)
         self.slots = {}                # variable -> ("i" | "c" | "s", number)
+        self.positions = []            # of each step: where the user made it
 
     def slot(self, variable):
         """Where the value of a variable comes from."""
@@ -53,8 +62,10 @@ class Assembly:
         scalar_op = node.op.scalar_op
         slots = [self.slot(variable) for variable in node.inputs]
         if scalar_op.steps is None:
+            self.positions.append(node._position)
             self.slots[node.outputs[0]] = self.step(scalar_op, slots)
             return
+        self.positions.extend(parts_of(node._position, len(scalar_op.steps)))
         slots.extend(map(self.constant, scalar_op.constants))
         for inner, operands in scalar_op.steps:
             slots.append(self.step(inner, [slots[operand] for operand in operands]))

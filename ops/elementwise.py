@@ -17,6 +17,7 @@ from phintys.ops.elementwise_steps import Steps
 from phintys.ops.scalar import add, as_dtype, second, zero_by
 from phintys.ops.scalar_op import LoopedScalarOp
 from phintys.ops.scalar_protocol import ScalarOp
+from phintys.ops.step_at_fault import step_at_fault
 from phintys.ops.tensor_type import TensorType
 
 MOST_KERNELS = 4096             # kept for nodes alike; Composites with ever new constants must not fill the memory
@@ -170,6 +171,9 @@ class Elemwise(Op):
     def make_kernel(self, node):
         """The kernel of a node, reading all inputs; nodes alike share one."""
         return self._kernel(node, [None] * len(node.inputs))
+
+    def part_at_fault(self, node, shapes):
+        return None if self.scalar_op.steps is None else step_at_fault(self.scalar_op, node, shapes)
 
     def lower(self, emitter, node):
         """Constants of one element go into the kernel: they are cast when it is built, not at each call."""

@@ -7,6 +7,7 @@ from phintys.graph.op import Op
 from phintys.ops.careduce import positive_axes
 from phintys.ops.constant import as_tensor_variable
 from phintys.ops.elementwise_steps import Steps
+from phintys.ops.step_at_fault import step_at_fault
 
 
 class FusedReduction(Op):
@@ -58,6 +59,12 @@ class FusedReduction(Op):
         whole = [next((length for flag, length in zip(flags, lengths) if not flag), 1)
                  for flags, lengths in zip(patterns, zip(*input_shapes))]
         return self.reduction.infer_shape(node, [tuple(whole)])
+
+    def part_at_fault(self, node, shapes):
+        """A step of the scalar op, or the reduction, which is the last part."""
+        count = 1 if self.scalar_op.steps is None else len(self.scalar_op.steps)
+        step = step_at_fault(self.scalar_op, node, shapes)
+        return count if step is None else step
 
     def __str__(self):
         return f"{self.reduction}({self.scalar_op})"

@@ -6,6 +6,7 @@ one of its leaves is a product that nobody else reads, and another can be accumu
 or Ger. A tree of sums is read once, from its root, and nothing is ever tried and taken back. Transposes of products
 become products of transposes, which are views.
 """
+from phintys.graph.trace import Traces
 from phintys.ops import blas
 from phintys.ops.blas import BLAS_DTYPES
 from phintys.ops.constant import constant
@@ -141,8 +142,20 @@ def accumulate(fgraph, node):
         target = into(target, scale.build(out.type.dtype), product, beta)
         if target is None:
             return None
+        target.owner._position = Traces([product.owner._position, _sum_of(fgraph, product)], in_parts=True)
         beta = constant(1, dtype=out.type.dtype)
     return _with_rest(target, others, out)
+
+
+def _sum_of(fgraph, product):
+    """Where the user made the sum that a product, scaled or not, is a term of."""
+    variable, node = product, product.owner
+    while variable in fgraph.clients:
+        node = next(iter(fgraph.clients[variable]))[0]
+        if node == "output" or key(node.outputs[0]) in ("add", "sub"):
+            break
+        variable = node.outputs[0]
+    return None if node == "output" else node._position
 
 
 def _is_inner(fgraph, variable):
@@ -261,7 +274,9 @@ def scaled_dot22(fgraph, node):
         return None
     if any([reader == "output" for reader, _ in fgraph.clients[out]]) or \
             not all([type(reader.op) is Elemwise for reader, _ in fgraph.clients[out]]):
-        return blas.dot22scalar(*leaf.owner.inputs, scale.build(out.type.dtype))
+        scaled = blas.dot22scalar(*leaf.owner.inputs, scale.build(out.type.dtype))
+        scaled.owner._position = Traces([leaf.owner._position, node._position], in_parts=True)
+        return scaled
     return None
 
 

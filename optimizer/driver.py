@@ -10,6 +10,7 @@ reported by the rewrite's name.
 from collections import deque
 
 from phintys.graph.config import config
+from phintys.graph.trace import MOST_TRACES, is_in_parts, joined
 from phintys.ops.elementwise import Elemwise
 from phintys.ops.shape import patternbroadcast
 from phintys.optimizer.values import as_type, key_of
@@ -74,6 +75,7 @@ class Run:
         self.replacements = 0
         self.generation = {}           # node made by a rewrite -> number of rewrites behind it
         self.imported = []
+        self.pruned = []
         self.queue = deque()
         self.pending = set()
 
@@ -123,14 +125,23 @@ class Run:
             raise EndlessRewriting(f"{rewrite.name}, after {LIMIT} rewrites in a row, still rewrites {node}")
         fgraph = self.fgraph
         readers = dict.fromkeys([reader for old, _ in pairs for reader, _ in fgraph.clients[old]])
-        self.imported = []
+        self.imported, self.pruned = [], []
         for old, new in pairs:
             if new.name is None and new not in fgraph.clients:
                 new.name = old.name
             fgraph.replace(old, new, reason=rewrite.name)
         self.replacements += 1
+        self._tell_origins(node)
         self._enter(age, readers)
         return True
+
+    def _tell_origins(self, node):
+        """Let new nodes know where the user made all that they stand for: the node, and what went with it."""
+        if self.imported and len(self.pruned) > 1:
+            position = joined([node._position, *[gone._position for gone in self.pruned[:MOST_TRACES]]])
+            for made in self.imported:
+                if not is_in_parts(made._position):
+                    made._position = position
 
     def _enter(self, age, readers):
         """Put new nodes, then the readers of what was replaced, to the front of the worklist."""
@@ -144,3 +155,7 @@ class Run:
     def on_import(self, fgraph, node, reason):
         """The graph took in a node."""
         self.imported.append(node)
+
+    def on_prune(self, fgraph, node, reason):
+        """The graph lost a node."""
+        self.pruned.append(node)

@@ -19,6 +19,7 @@ from heapq import heappop, heappush
 
 from phintys.graph.destroy_handler import handler_of
 from phintys.graph.lazy_regions import known_regions
+from phintys.graph.trace import Traces
 from phintys.graph.variable import Constant
 from phintys.ops.composite import Composite
 from phintys.ops.composite_assembly import Assembly, is_inlined
@@ -241,7 +242,7 @@ def replace_chunk(fgraph, chunk):
                 outputs.append(out)
     composite = Composite.of_steps(*assembly.finish(outputs))
     fused = Elemwise(composite).make_node(*assembly.inputs)
-    fused._position = chunk[-1]._position
+    fused._position = Traces(assembly.positions, in_parts=True)
     for old, new in zip(outputs, fused.outputs):
         new.name = old.name
         fgraph.replace(old, new, reason="elemwise_fusion")

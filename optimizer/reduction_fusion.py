@@ -2,6 +2,7 @@
 
 It runs after elementwise fusion, so the producer is a whole group. The value that is reduced is never stored.
 """
+from phintys.graph.trace import Traces
 from phintys.ops.careduce import All, Any, CAReduce, CAReduceDtype, Max, MaxOrLowest, Min, Prod, Sum
 from phintys.ops.composite import Composite
 from phintys.ops.composite_assembly import Assembly
@@ -32,6 +33,7 @@ def fuse_reductions(fgraph):
             continue
         fused = FusedReduction(node.op, scalar_op)(*assembly.inputs)
         if fused.type == node.outputs[0].type:
+            fused.owner._position = Traces([*assembly.positions, node._position], in_parts=True)
             fused.name = node.outputs[0].name
             fgraph.replace(node.outputs[0], fused, reason="reduction_fusion")
             made += 1

@@ -13,7 +13,7 @@ FOLDERS = ("api", "gpu", "graph", "ops", "optimizer", "vm")
 EMPTY_INITS = ("vm", "ops", "graph", "optimizer")
 
 # Floor 0 is part of the folder vm: what every kernel may use.
-FLOOR_0 = {"vm.abi", "vm.pool", "vm.workers"}
+FLOOR_0 = {"vm.abi", "vm.call_stack", "vm.pool", "vm.workers"}
 
 # layer → layers it may import from, its own included
 ALLOWED = {

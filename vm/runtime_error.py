@@ -4,6 +4,8 @@ The exception keeps its type, so that programs which catch it still do; its mess
 small values it met, and the line. An exception that cannot be rebuilt from a message is passed on as it is, with a
 note where Python has notes.
 """
+from phintys.graph.scratchpad import position_of
+from phintys.graph.trace import backtrace, described_frame, is_in_parts, traces_of
 from phintys.vm.opcodes import OPCODES
 
 SHOWN_SIZE = 5                  # elements: a larger array is not shown
@@ -64,7 +66,28 @@ def describe_node(node, position, operands, more=()):
         lines += [f"Inputs shapes: {[operand and operand[0] for operand in operands]}",
                   f"Inputs strides: {[operand and operand[1] for operand in operands]}",
                   f"Inputs values: [{', '.join([_shown(operand) for operand in operands])}]"]
-    return "\n".join([*lines, where_line("Made at", node.outputs[0] if node.outputs else node), *more])
+    shapes = None if operands is None else [None if operand is None else operand[0] for operand in operands]
+    return "\n".join([*lines, *where_lines(node, shapes), *more])
+
+
+def where_lines(node, shapes=None):
+    """Where the user made a node: the calls that led there, if there are more than one, and last the line itself.
+
+    Of a node that stands for several, the one at fault is told if the ``shapes`` of the inputs show which it is, else
+    all of them.
+    """
+    position = position_of(node.outputs[0] if node.outputs else node)
+    if is_in_parts(position) and shapes is not None and len(shapes) == len(node.inputs):
+        part = node.op.part_at_fault(node, shapes)
+        position = position if part is None else position.parts[part]
+    traces = traces_of(position)
+    if len(traces) < 2:
+        return [*(backtrace(traces[0]) if traces else ()),
+                f"Made at: {described_frame(traces[0]) if traces else 'unknown'}"]
+    lines = dict.fromkeys([described_frame(trace) for trace in traces])
+    if len(lines) == 1:
+        return [f"Made at: {lines.popitem()[0]}"]
+    return ["Made at one of these lines, which are computed together:", *[f"  {line}" for line in lines]]
 
 
 def _shown(operand):

@@ -1,0 +1,127 @@
+"""Where variables and nodes were made: traces through libraries, their limit, Theano's ``tag.trace``, and pickling."""
+import copy
+import pickle
+import sys
+
+import pytest
+
+import phintys
+from phintys import tensor as T
+from phintys.graph.trace import MOST_TRACES, Traces, joined, traces_of
+from phintys.vm.call_stack import user_trace
+
+LIBRARY = """
+def layer(x, depth):
+    if depth:
+        return layer(x, depth - 1)
+    return x * 2
+
+
+def call(function):
+    return function()
+"""
+
+
+@pytest.fixture
+def library(tmp_path, monkeypatch):
+    """A module that is installed, as far as its path tells."""
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    (folder / "phintys_test_layers.py").write_text(LIBRARY)
+    monkeypatch.syspath_prepend(str(folder))
+    import phintys_test_layers
+    yield phintys_test_layers
+    del sys.modules["phintys_test_layers"]
+
+
+def line(offset=0):
+    return __file__, sys._getframe(1).f_lineno + offset
+
+
+@pytest.mark.parametrize("depth", [0, 5, 50])
+def test_the_users_line_is_found_outside_libraries(library, depth):
+    y, here = library.layer(T.dvector(), depth), line()
+    trace, = traces_of(y.owner._position)
+    assert y.where == here
+    assert trace[0] == (library.__file__, 5, "layer")
+    expected = 8 if depth < 8 else 9                # all eight are the library's; the user's comes after them
+    assert len(trace) == expected and [frame[0] for frame in trace].index(__file__) == min(depth + 1, 8)
+
+
+def test_code_that_a_library_calls_is_the_users(library):
+    y, here = library.call(lambda: T.dvector() + 1), line()
+    trace, = traces_of(y.owner._position)
+    assert y.where == here and [frame[2] for frame in trace[:3]] == ["<lambda>", "call", sys._getframe().f_code.co_name]
+
+
+def test_an_error_shows_the_calls_outside_phintys(library):
+    a, b = T.dvectors(2)
+    z, here = library.call(lambda: a + b).sum(), line()
+    with pytest.raises(ValueError) as caught:
+        phintys.function([a, b], z)([1.0, 2.0], [1.0, 2.0, 3.0])
+    told = str(caught.value).splitlines()[-8:]
+    text = "z, here = library.call(lambda: a + b).sum(), line()"
+    assert told == ["Backtrace when the node is created (most recent call last):",
+                    f'  File "{__file__}", line {here[1]}, in test_an_error_shows_the_calls_outside_phintys',
+                    f"    {text}",
+                    f'  File "{library.__file__}", line 9, in call', "    return function()",
+                    f'  File "{__file__}", line {here[1]}, in <lambda>    <- your line', f"    {text}",
+                    f'Made at: File "{__file__}", line {here[1]}, in <lambda>: {text}']
+
+
+def test_the_line_of_a_library_is_not_called_the_users(library):
+    a, b = T.dvectors(2)
+    here = line(1)
+    z = library.layer(a, 1) + library.layer(b, 0)
+    for node in (z.owner, z.owner.inputs[0].owner):
+        assert node.where == here
+
+
+@pytest.mark.parametrize("limit, kept", [(1, 1), (2, 2), (0, 0)])
+def test_the_limit_of_traces(limit, kept):
+    with phintys.config.change_flags({"traceback.limit": limit}):
+        y = T.dvector() + 1
+    assert [len(trace) for trace in traces_of(y.owner._position)] == [kept] * bool(kept)
+    assert (y.where is None) == (limit == 0)
+
+
+def test_all_frames_are_kept_where_there_is_no_limit():
+    with phintys.config.change_flags({"traceback.limit": -1}):
+        y = T.dvector() + 1
+    assert len(traces_of(y.owner._position)[0]) > 8
+
+
+def test_tag_trace_is_theanos_list():
+    y, (file, number) = T.dvector("x") * 2, line()
+    trace, = y.tag.trace
+    assert trace[-1] == (file, number, "test_tag_trace_is_theanos_list",
+                         'y, (file, number) = T.dvector("x") * 2, line()')
+    assert y.owner.tag.trace == y.tag.trace and not hasattr(T.dvector("x").type.make_variable().tag, "trace")
+    assert vars(y.tag) == {}
+
+
+def test_a_trace_that_was_set_is_shown():
+    x, y, here = T.dvector(), T.dvector() * 2, line()
+    x = x + 1
+    x.tag.trace = y.tag.trace
+    assert x.where == here and x.clone().where == here
+    y.tag.trace = ["what nobody can read"]
+    assert y.where == here and y.tag.trace == ["what nobody can read"]
+
+
+@pytest.mark.parametrize("copied", [lambda y: pickle.loads(pickle.dumps(y)), copy.deepcopy, copy.copy])
+def test_traces_survive_copies(copied):
+    y = T.dvector() * 2
+    y.tag.note = "kept"
+    again = copied(y)
+    assert again.where == y.where and again.tag.trace == y.tag.trace and again.tag.note == "kept"
+
+
+def test_several_traces_are_kept_together():
+    traces = [user_trace(), user_trace(), None]
+    several = joined([traces[0], Traces(traces, in_parts=True)])
+    assert traces_of(several) == [*traces_of(traces[0]), *traces_of(traces[1])][:1]      # one line, twice
+    assert traces_of(pickle.loads(pickle.dumps(several))) == traces_of(several)
+    assert joined([None, None]) is None and traces_of(None) == [] and joined([None, traces[0]]) is traces[0]
+    many = [((str(number), number, ""),) for number in range(2 * MOST_TRACES)]
+    assert traces_of(joined(many)) == many[:MOST_TRACES]

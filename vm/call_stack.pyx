@@ -1,0 +1,117 @@
+"""The calls that led to here, in a few dozen nanoseconds: every node of a user's graph keeps them.
+
+Finding a line number costs more than building a node, so a *trace* is raw: a tuple ``(code, offset, code, offset, …)``
+of the frames outside phintys, innermost first. ``graph/trace.py`` turns it into files, lines and names when somebody
+asks. No frame is kept, because frames keep the user's values alive.
+
+Frames of phintys are left out. At most ``limit`` others are kept; if these all run libraries, the next frame outside
+libraries is added, because that is the user's line. Which kind of code a frame runs is found out once for each file.
+"""
+import os
+import sys
+import sysconfig
+
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_XDECREF
+
+cdef extern from "Python.h":
+    ctypedef struct PyFrameObject
+    PyFrameObject* PyEval_GetFrame()
+    PyFrameObject* PyFrame_GetBack(PyFrameObject* frame)
+    PyObject* PyDict_GetItem(object dictionary, object key)
+    tuple PyTuple_New(Py_ssize_t length)
+    void PyTuple_SET_ITEM(object target, Py_ssize_t index, PyObject* value)
+    PyObject* PyLong_FromLong(long value)
+
+cdef extern from "call_stack.h":
+    PyObject* phintys_code_of(PyFrameObject* frame)
+    PyObject* phintys_file_of(PyObject* code)
+    int phintys_offset_of(PyFrameObject* frame)
+
+cdef enum Kind:
+    USER
+    LIBRARY
+    OWN
+
+cdef enum:
+    FARTHEST = 100              # frames that are looked at for the user's line; recursion may be thousands deep
+
+cdef struct Entry:
+    PyObject* code
+    int offset
+
+cdef dict kinds = {}            # file name -> Kind
+cdef int limit = 8
+
+LIBRARY_FOLDERS = tuple({os.path.join(sysconfig.get_paths()[name], "") for name in ("stdlib", "platstdlib")})
+INSTALLED = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-packages"))
+
+
+def set_limit(int frames):
+    """Keep at most so many frames of a trace; -1: as many as are looked at. Follows ``config.traceback.limit``."""
+    global limit
+    limit = frames if frames >= 0 else FARTHEST
+
+
+def is_library(str file):
+    """Whether a file belongs to Python or to an installed package, and not to the user's program."""
+    if any([part in file for part in INSTALLED]) or file.startswith("<frozen "):
+        return True
+    return file.startswith(LIBRARY_FOLDERS)
+
+
+cdef int kind_of(PyFrameObject* frame, str file) except? -1:
+    """The kind of a file that was not met before."""
+    module = str((<object>frame).f_globals.get("__name__"))
+    cdef int kind = USER
+    if is_library(file):
+        kind = LIBRARY
+    if (module == "phintys" or module.startswith("phintys.")) and not file.startswith("<"):   # <string> may be anybody's
+        kind = OWN
+    kinds[file] = kind
+    return kind
+
+
+def user_trace():
+    """The trace of the caller: its frames outside phintys.
+
+    Returns
+    -------
+    tuple (code, int, code, int, …) or None
+        None when there is no such frame, or ``config.traceback.limit`` is 0.
+    """
+    cdef Entry entries[FARTHEST + 1]
+    cdef PyFrameObject* frame = PyEval_GetFrame()
+    cdef PyFrameObject* held = NULL             # the caller's frame is borrowed, outer ones are references of this loop
+    cdef PyObject* known
+    cdef int seen = 0, kept = 0, kind
+    cdef bint user_found = False
+    while frame != NULL and (kept < limit or not user_found) and seen < FARTHEST and limit > 0:
+        entries[kept].code = phintys_code_of(frame)
+        known = PyDict_GetItem(kinds, <object>phintys_file_of(entries[kept].code))
+        kind = kind_of(frame, <object>phintys_file_of(entries[kept].code)) if known == NULL else <int><object>known
+        seen += kind != OWN
+        if kind == USER or (kind == LIBRARY and kept < limit):
+            entries[kept].offset = phintys_offset_of(frame)
+            kept += 1
+            user_found |= kind == USER
+        else:
+            Py_XDECREF(entries[kept].code)
+        frame = PyFrame_GetBack(frame)
+        Py_XDECREF(<PyObject*>held)
+        held = frame
+    Py_XDECREF(<PyObject*>held)
+    return packed(entries, kept)
+
+
+cdef object packed(Entry* entries, int count):
+    """The trace as a tuple, which takes over the references to code objects."""
+    cdef tuple trace
+    cdef int index
+    if count == 0:
+        return None
+    trace = PyTuple_New(2 * count)
+    for index in range(count):
+        PyTuple_SET_ITEM(trace, 2 * index, entries[index].code)
+        PyTuple_SET_ITEM(trace, 2 * index + 1, PyLong_FromLong(entries[index].offset))
+    return trace
