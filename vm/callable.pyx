@@ -23,7 +23,7 @@ from phintys.vm.container cimport is_held_by_another
 from phintys.vm.conversion cimport (
     ALLOWED, FLOATS_TO_FLOATX, FORBIDDEN, Downcast, Target, array_from, mask_of, number_into)
 from phintys.vm.interpreter cimport (
-    Code, Frame, bytes_kept_by, check_lent, empty_frame, execute, reset, shapes_of)
+    Code, Frame, bytes_kept_by, check_lent, empty_after, empty_frame, execute, reset, shapes_of)
 from phintys.vm.pool cimport buffer_references
 
 from weakref import WeakSet
@@ -215,7 +215,7 @@ cdef class Callable:
         cdef int index
         instructions = self.program.instructions()
         names = [OPCODES[instruction.op].name for instruction in instructions]
-        safe = range(names.index("COMMIT" if "COMMIT" in names else "HALT"), names.index("HALT") + 1)
+        safe = range(names.index("COMMIT") + 1 if "COMMIT" in names else names.index("HALT"), names.index("HALT") + 1)
         if position is not None and (position in safe or not 0 <= position < len(names)):
             raise IndexError(f"instruction {position} cannot fail: those are 0 to {len(names) - 1} without "
                              f"{safe.start} to {safe.stop - 1}")
@@ -646,6 +646,7 @@ cdef int run(Callable self, Frame frame) except -1:
         fail(self, frame)
     if self.code.n_updated > 0:
         give_up(self.code.updated, self.code.n_updated)
+        empty_after(frame)
     return 0
 
 

@@ -12,6 +12,7 @@ cdef class Container:
     cdef Cell cell                      # never empty: a container always has a value
     cdef Context context                # its free lists stay empty: big buffers go to the pool, small ones too
     cdef Claim claim                    # who updates it
+    cdef long long changes              # how often the value has been replaced
     cdef npy_intp* dimensions
     cdef readonly object type
     cdef public object name
@@ -22,9 +23,9 @@ cdef class Container:
     cdef void store(self, Context* context, Cell* source) noexcept nogil
     cdef int _wait_until_whole(self) except -1
     cdef object _lent_array(self)
-    cdef int _set_object(self, value) except -1
+    cdef int _replace(self, value, bint borrow, Cell* fresh) except -1
     cdef bint _overwrite(self, value) except -1
-    cdef int _copy_in(self, value) except -1
+    cdef int _copy_in(self, value, Cell* fresh) except -1
     cdef bint _is_alone(self) noexcept
 
 # `target` gets a reference to the object of `source`.

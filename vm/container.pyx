@@ -3,6 +3,10 @@
 A container is a cell with an owner. LOAD makes a frame's cell look at its buffer and pins it by a reference, so whoever
 replaces the value meanwhile cannot free it; STORE moves a buffer in and cannot fail. Both run under the GIL.
 
+Letting go of an old value can run any Python code: weak references and ``__del__`` of memory that was lent. That code
+may read and set the same container. So a value is let go of last, when the container has the new one, the other updates
+of the same call are visible and the claims have been given up.
+
 * No two containers ever hold memory that overlaps: what would alias another container is copied.
 * A value is overwritten where it stands only when nobody else refers to its memory. An array that ``get(borrow=True)``
   has handed out refers to it and so keeps the value it had; memory that a user lent is left alone until the user has
@@ -21,7 +25,7 @@ from phintys.vm.abi cimport (
     cell_is_whole, cell_to_array, context_clear, context_init, drop, overlap, owner_is_alone, span_of, span_of_cell)
 from phintys.vm.claims cimport (
     Claim, begin_change, changes_in_progress, claim, end_change, give_up, wait_until_whole)
-from phintys.vm.pool cimport FOREIGN, GIVEN, buffer_references, buffer_release, buffer_retain
+from phintys.vm.pool cimport FOREIGN, GIVEN, Buffer, buffer_references, buffer_release, buffer_retain
 
 from phintys.vm.container_storage import storage_of, the_same_array
 from phintys.vm.runtime_error import filtered
@@ -140,28 +144,34 @@ cdef class Container:
             when nobody else refers to it.
         """
         cdef Claim* mine = &self.claim
+        cdef Cell fresh                             # the new value, and then the old one
+        cdef npy_intp dimensions[2 * 64]
         if self.cell.flags & CELL_OBJECT:
             value = value if borrow else self._copied(value)
         elif not fits(&self.cell, value):
             raise TypeError(f"a container of type {self.type} cannot hold {type(value)} as it is: {value!r}")
+        cell_init(&fresh, self.cell.typenum, self.cell.ndim, dimensions)
         claim(&mine, 1)
         try:
-            if self.cell.flags & CELL_OBJECT:
-                self._set_object(value)
-            elif borrow and cnp.PyArray_ISBEHAVED(value) and not is_held_by_another(self, value):
-                cell_hold_array(&self.context, &self.cell, value)
-                if self.cell.buffer.size_class == GIVEN:
-                    self.cell.buffer.size_class = FOREIGN           # it was given to one call only
-            elif not self._overwrite(value):
-                self._copy_in(value)
+            self._replace(value, borrow, &fresh)
         finally:
             give_up(&mine, 1)
+            let_go(&fresh)
 
-    cdef int _set_object(self, value) except -1:
-        cdef PyObject* old = self.cell.object
-        Py_INCREF(value)
-        self.cell.object = <PyObject*>value
-        Py_XDECREF(old)
+    cdef int _replace(self, value, bint borrow, Cell* fresh) except -1:
+        """Put the value in; what the container had is in ``fresh`` then."""
+        if self.cell.flags & CELL_OBJECT:
+            Py_INCREF(value)
+            fresh.object = <PyObject*>value
+        elif borrow and cnp.PyArray_ISBEHAVED(value) and not is_held_by_another(self, value):
+            cell_hold_array(&self.context, fresh, value)
+            if fresh.buffer.size_class == GIVEN:
+                fresh.buffer.size_class = FOREIGN   # it was given to one call only
+        elif self._overwrite(value):
+            return 0
+        else:
+            self._copy_in(value, fresh)
+        self.store(&self.context, fresh)
         return 0
 
     cdef bint _is_alone(self) noexcept:
@@ -186,36 +196,28 @@ cdef class Container:
             alone = self._is_alone()
             if alone:
                 target = over_memory(&self.cell)
+                self.changes += 1
                 cnp.PyArray_CopyInto(target, value)
         finally:
             end_change(&mine, 1)
         return alone
 
-    cdef int _copy_in(self, value) except -1:
+    cdef int _copy_in(self, value, Cell* fresh) except -1:
         """Copy into fresh memory first, so that a failure leaves the old value."""
-        cdef Cell fresh
-        cdef npy_intp dimensions[2 * 64]
-        cell_init(&fresh, self.cell.typenum, self.cell.ndim, dimensions)
-        allocate(&self.context, &fresh, cnp.PyArray_DIMS(value))
-        try:
-            cnp.PyArray_CopyInto(over_memory(&fresh), value)
-        except BaseException:
-            drop(&self.context, &fresh)
-            raise
-        self.store(&self.context, &fresh)
+        allocate(&self.context, fresh, cnp.PyArray_DIMS(value))
+        cnp.PyArray_CopyInto(over_memory(fresh), value)
         return 0
 
     cdef void load(self, Context* context, Cell* target) noexcept nogil:
         cdef Cell* cell = &self.cell
+        cdef Buffer* old = target.buffer
         cdef int axis
         if cell.flags & CELL_OBJECT:
             copy_object(target, cell)
             return
         for axis in range(2 * cell.ndim):
             target.shape[axis] = cell.shape[axis]
-        if target.buffer != NULL:
-            buffer_release(target.buffer)
-            target.buffer = NULL
+        target.buffer = NULL
         if cell.buffer == NULL:
             memcpy(target.value, cell.value, INLINE_BYTES)
             target.data = <char*>target.value
@@ -226,12 +228,18 @@ cdef class Container:
             buffer_retain(cell.buffer)
             target.data = cell.data
             target.buffer = cell.buffer
+        if old != NULL:
+            buffer_release(old)
 
     cdef void store(self, Context* context, Cell* source) noexcept nogil:
+        """The buffers change places: who calls drops the source, and with it the old value, when all is done."""
         cdef Cell* cell = &self.cell
+        cdef Buffer* old = cell.buffer
         cdef int axis
+        self.changes += 1
         if cell.flags & CELL_OBJECT:
-            move_object(cell, source)
+            cell.object, source.object = source.object, cell.object
+            source.data = NULL
             return
         for axis in range(2 * cell.ndim):
             cell.shape[axis] = source.shape[axis]
@@ -240,10 +248,7 @@ cdef class Container:
             cell.data = <char*>cell.value
         else:
             cell.data = source.data
-        if cell.buffer != NULL:
-            buffer_release(cell.buffer)
-        cell.buffer = source.buffer
-        source.buffer = NULL
+        cell.buffer, source.buffer = source.buffer, old
         source.data = NULL
 
     @property
@@ -325,20 +330,19 @@ cdef cnp.ndarray over_memory(Cell* cell):
     return cnp.PyArray_SimpleNewFromData(cell.ndim, cell.shape, cell.typenum, cell.data)
 
 
+cdef void let_go(Cell* cell) noexcept:
+    """Drop what a container had; the memory goes to the pool."""
+    if cell.buffer != NULL:
+        buffer_release(cell.buffer)
+    Py_XDECREF(cell.object)
+
+
 cdef void copy_object(Cell* target, Cell* source) noexcept with gil:
     cdef PyObject* old = target.object
     if source.object != NULL:
         Py_INCREF(<object>source.object)
     target.object = source.object
     target.data = <char*>target.value
-    Py_XDECREF(old)
-
-
-cdef void move_object(Cell* cell, Cell* source) noexcept with gil:
-    cdef PyObject* old = cell.object
-    cell.object = source.object
-    source.object = NULL
-    source.data = NULL
     Py_XDECREF(old)
 
 

@@ -43,6 +43,9 @@ cdef struct Machine:                # one running call, in C
     Cell** leaves                   # arguments and shared values, whose shapes choose the plan
     npy_intp* key                   # their shapes in the last call, one behind the other
     int n_leaves
+    PyObject** watched              # the containers that the program both reads and updates
+    long long* seen                 # how often they had changed when they were loaded
+    int n_watched
     Context context
 
 cdef class Code:
@@ -54,12 +57,16 @@ cdef class Code:
     cdef PyObject** containers
     cdef Claim** updated            # of the containers that STORE writes, by address
     cdef Claim** loaded             # of those that LOAD reads
-    cdef int n_updated, n_loaded, n_arguments
+    cdef PyObject** watched         # containers that are both loaded and stored
+    cdef int* watched_cells         # the cells into which they are loaded
+    cdef int n_updated, n_loaded, n_watched, n_arguments
+    cdef int halt                   # the position of HALT
     cdef int first_result           # where the cells of the results stand in the operand pool
     cdef list lent                  # which results are lent
     cdef list kept
     cdef object planner             # a Planner in mode "plan", else None
     cdef int _find_claims(self) except -1
+    cdef int _find_watched(self) except -1
 
 cdef class Frame:
     cdef Code code
@@ -80,6 +87,7 @@ cdef class Frame:
     cdef int _find_slots(self) except -1
 
 cdef int execute(Machine* machine) noexcept nogil
+cdef void empty_after(Frame frame) noexcept
 cdef int reset(Frame frame) except -1
 cdef void forget_results(Frame frame) noexcept
 cdef int check_lent(Frame frame) except -1

@@ -6,8 +6,9 @@ with the GIL held; the first kernel whose ``prepare`` says that its work is long
 back where Python is needed: at CALL, PREPARE, RESULT and COMMIT. Between long kernels it looks at signals every 100 ms.
 A commit whose kernels are long leaves the GIL too; its containers are marked as changing meanwhile.
 """
+cimport cython
 cimport numpy as cnp
-from cpython.exc cimport PyErr_Occurred, PyErr_SetString
+from cpython.exc cimport PyErr_Occurred, PyErr_SetObject, PyErr_SetString
 from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
 from libc.stdlib cimport calloc, free, malloc, qsort
 from libc.string cimport memcpy
@@ -24,6 +25,7 @@ from phintys.vm cimport pool
 from phintys.vm.pool cimport (
     GIVEN, PLANNED, SMALL_CLASSES, Buffer, buffer_acquire_arena, buffer_references, buffer_release)
 
+from phintys.vm.inner_updates import lost_update, may_have_read
 from phintys.vm.memory_notes import roots_of
 from phintys.vm.plan import Planner
 
@@ -58,33 +60,37 @@ cdef double SIGNAL_SECONDS = 0.1    # a call that works without the GIL looks at
 
 cdef extern from *:
     """
-    /* Nobody gave the array another type, shape, base, flag or weak reference before dropping it. */
+    /* Whether the array has the flags and shape, the strides of C order, which the flag does not say where lengths are
+     * 0 or 1, and the very dtype that NumPy gives a new array: another one may carry metadata. */
+    static inline int phintys_is_plain(PyArrayObject* array, int flags, int typenum, int ndim, const npy_intp* shape) {
+        PyArray_Descr* const plain = PyArray_DescrFromType(typenum);
+        npy_intp stride;
+        int axis, same = PyArray_DESCR(array) == plain && PyArray_NDIM(array) == ndim
+            && (PyArray_FLAGS(array) & ~NPY_ARRAY_F_CONTIGUOUS) == flags;
+        Py_DECREF(plain);
+        stride = PyArray_ITEMSIZE(array);
+        for (axis = ndim - 1; same && axis >= 0; axis--) {
+            same = PyArray_DIM(array, axis) == shape[axis] && PyArray_STRIDE(array, axis) == stride;
+            stride *= shape[axis] ? shape[axis] : 1;
+        }
+        return same;
+    }
+    /* Nobody gave the array another type, shape, stride, base, flag or weak reference before dropping it. */
     static inline int phintys_is_untouched(PyObject* object, int typenum, int ndim, const npy_intp* shape) {
         PyArrayObject* array = (PyArrayObject*)object;
         const int flags = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_OWNDATA | NPY_ARRAY_ALIGNED | NPY_ARRAY_WRITEABLE;
-        int axis;
-        if (PyArray_NDIM(array) != ndim || PyArray_TYPE(array) != typenum
-            || (PyArray_FLAGS(array) & ~NPY_ARRAY_F_CONTIGUOUS) != flags || PyArray_BASE(array) != NULL
-            || !PyArray_ISNOTSWAPPED(array) || ((PyArrayObject_fields*)array)->weakreflist != NULL)
-            return 0;
-        for (axis = 0; axis < ndim; axis++)
-            if (PyArray_DIM(array, axis) != shape[axis]) return 0;
-        return 1;
+        return phintys_is_plain(array, flags, typenum, ndim, shape) && PyArray_BASE(array) == NULL
+            && ((PyArrayObject_fields*)array)->weakreflist == NULL;
     }
     /* An array over pool memory, as it was made. */
     static inline int phintys_is_view_of(PyObject* object, char* data, int typenum, int ndim, const npy_intp* shape) {
         PyArrayObject* array = (PyArrayObject*)object;
         const int flags = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED | NPY_ARRAY_WRITEABLE;
-        int axis;
-        if (PyArray_NDIM(array) != ndim || PyArray_TYPE(array) != typenum || PyArray_BYTES(array) != data
-            || (PyArray_FLAGS(array) & ~NPY_ARRAY_F_CONTIGUOUS) != flags || !PyArray_ISNOTSWAPPED(array))
-            return 0;
-        for (axis = 0; axis < ndim; axis++)
-            if (PyArray_DIM(array, axis) != shape[axis]) return 0;
-        return 1;
+        return phintys_is_plain(array, flags, typenum, ndim, shape) && PyArray_BYTES(array) == data;
     }
     static inline void* phintys_data(PyObject* object) { return PyArray_DATA((PyArrayObject*)object); }
     """
+    object PyArray_View(cnp.ndarray, void*, void*)
     bint phintys_is_untouched(PyObject*, int, int, const npy_intp*) noexcept
     bint phintys_is_view_of(PyObject*, char*, int, int, const npy_intp*) noexcept
     void* phintys_data(PyObject*) noexcept
@@ -125,6 +131,7 @@ cdef class Code:
         self.planner = Planner(program) if program.allow_gc == "plan" else None
         self.lent = [index for index, layout in enumerate(program.result_cells()) if layout.access == "lent"]
         self._find_claims()
+        self._find_watched()
 
     cdef int _find_claims(self) except -1:
         """The claims of all containers that are read, and that are updated."""
@@ -139,6 +146,8 @@ cdef class Code:
                 self.n_updated += 1
             elif self.instructions[index].op == OP_BACK:
                 self.n_blocks += 1
+            elif self.instructions[index].op == OP_HALT:
+                self.halt = index
             elif self.instructions[index].op == OP_RESULT:
                 self.first_result = self.instructions[index].b
             elif self.instructions[index].op == OP_LOAD:
@@ -147,7 +156,24 @@ cdef class Code:
         qsort(self.updated, self.n_updated, sizeof(Claim*), by_address)
         return 0
 
+    cdef int _find_watched(self) except -1:
+        """Containers whose old value is read and replaced; code inside the call must not replace it in between."""
+        cdef int index
+        cdef set stored = {instruction.a for instruction in self.program.instructions() if instruction.op == OP_STORE}
+        self.watched = <PyObject**>malloc((self.n_loaded + 1) * sizeof(PyObject*))
+        self.watched_cells = <int*>malloc((self.n_loaded + 1) * sizeof(int))
+        if self.watched == NULL or self.watched_cells == NULL:
+            raise MemoryError()
+        for index in range(self.n_instructions):
+            if self.instructions[index].op == OP_LOAD and self.instructions[index].b in stored:
+                self.watched[self.n_watched] = self.containers[self.instructions[index].b]
+                self.watched_cells[self.n_watched] = self.instructions[index].a
+                self.n_watched += 1
+        return 0
+
     def __dealloc__(self):
+        free(self.watched)
+        free(self.watched_cells)
         free(self.updated)
         free(self.loaded)
         free(self.instructions)
@@ -161,6 +187,7 @@ cdef int by_address(const void* first, const void* second) noexcept nogil:
     return (left > right) - (left < right)
 
 
+@cython.no_gc_clear                 # what it frees at its end is found through `code`; no cycle needs a frame to end
 cdef class Frame:
 
     def __cinit__(self, Code code):
@@ -178,8 +205,10 @@ cdef class Frame:
         self.given = <PyObject**>calloc(code.n_arguments + 1, sizeof(PyObject*))
         self.machine.operands = <Cell**>malloc((code.n_operands + 1) * sizeof(Cell*))
         self.machine.blocks = <Block*>calloc(code.n_blocks + 1, sizeof(Block))
+        self.machine.seen = <long long*>calloc(code.n_watched + 1, sizeof(long long))
         if (self.cells == NULL or self.dimensions == NULL or self.machine.operands == NULL or self.results == NULL
-                or self.recycled == NULL or self.given == NULL or self.machine.blocks == NULL):
+                or self.recycled == NULL or self.given == NULL or self.machine.blocks == NULL
+                or self.machine.seen == NULL):
             raise MemoryError()
         dimensions = self.dimensions
         for index, layout in enumerate(code.program.cells):
@@ -195,6 +224,8 @@ cdef class Frame:
         self.machine.containers = code.containers
         self.machine.claims = code.updated
         self.machine.n_claims = code.n_updated
+        self.machine.watched = code.watched
+        self.machine.n_watched = code.n_watched
         self.machine.frame = <PyObject*>self
         self._find_donors()
         self._find_heirs()
@@ -303,6 +334,7 @@ cdef class Frame:
         free(self.dimensions)
         free(self.machine.operands)
         free(self.machine.blocks)
+        free(self.machine.seen)
 
 
 cdef int reset(Frame frame) except -1:
@@ -322,6 +354,14 @@ cdef int reset(Frame frame) except -1:
     if frame.machine.planning == WATCHED:
         frame.machine.planning = UNKNOWN
     return 0
+
+
+cdef void empty_after(Frame frame) noexcept:
+    """Let go of old values, and of all else that HALT names; the call has given up its claims."""
+    cdef const Instruction* halt = frame.code.instructions + frame.code.halt
+    cdef int index
+    for index in range(halt.c):
+        drop(&frame.machine.context, frame.machine.operands[halt.b + index])
 
 
 cdef int empty_frame(Frame frame) except -1:
@@ -566,6 +606,15 @@ cdef inline void move(Context* context, Cell* target, Cell* source) noexcept nog
     source.buffer, source.data = old, NULL
 
 
+cdef inline bint has_changed(Machine* machine) noexcept nogil:
+    """Whether code that ran inside the call has replaced a value that the call has loaded and is to replace."""
+    cdef int index
+    for index in range(machine.n_watched):
+        if (<Container>machine.watched[index]).changes != machine.seen[index]:
+            return True
+    return False
+
+
 cdef inline bint is_small(const Buffer* buffer) noexcept nogil:
     return buffer == NULL or 0 < buffer.size_class <= SMALL_CLASSES
 
@@ -579,6 +628,8 @@ cdef int execute(Machine* machine) noexcept nogil:
     cdef Block* block
     cdef int index, worth
     machine.call += 1
+    for index in range(machine.n_watched):
+        machine.seen[index] = (<Container>machine.watched[index]).changes
     while True:
         if at.op == OP_KERNEL:
             operands = machine.operands + at.b
@@ -621,6 +672,9 @@ cdef int execute(Machine* machine) noexcept nogil:
             machine.long_commit |= worth
         elif at.op == OP_COMMIT:
             take_gil(machine)
+            if machine.n_watched > 0 and has_changed(machine):
+                refuse_late_change(machine)
+                break
             if machine.long_commit:
                 start_change(machine)
                 machine.released = PyEval_SaveThread()
@@ -820,9 +874,9 @@ cdef object lent_result(Frame frame, int index, Cell* cell):
     if array != NULL and phintys_is_view_of(array, cell.data, cell.typenum, cell.ndim, cell.shape):
         return <object>array
     fresh = cell_to_view(cell)
-    Py_XDECREF(array)
     Py_INCREF(fresh)
     frame.recycled[index] = <PyObject*>fresh
+    Py_XDECREF(array)
     return fresh
 
 
@@ -880,9 +934,9 @@ cdef object small_result(Frame frame, int index, Cell* cell):
         copy_elements(<char*>phintys_data(array), cell)
         return <object>array
     fresh = cell_to_result(cell)
-    Py_XDECREF(array)
     Py_INCREF(fresh)
     frame.recycled[index] = <PyObject*>fresh
+    Py_XDECREF(array)
     return fresh
 
 
@@ -913,13 +967,55 @@ cdef int take_results(Machine* machine, const Instruction* at) except -1 with gi
 
 
 # ---- CALL: ops with only `perform` -----------------------------------------------------------------------------------
-cdef object argument_of(Cell* cell):
+cdef object argument_of(Cell* cell, bint writeable):
     """A cell as an op's ``perform`` sees it; safe for it to keep."""
+    cdef object array
     if cell.flags & CELL_OBJECT:
         return <object>cell.object if cell.object != NULL else None
-    if cell.object != NULL:
+    if cell.object == NULL:
+        array = cell_to_array(cell)
+    elif writeable or not cnp.PyArray_ISWRITEABLE(<cnp.ndarray>cell.object):
         return <object>cell.object                  # the caller's own array
-    return cell_to_array(cell)
+    else:
+        array = PyArray_View(<cnp.ndarray>cell.object, NULL, NULL)
+    if not writeable:
+        cnp.PyArray_CLEARFLAGS(array, cnp.NPY_ARRAY_WRITEABLE)
+    return array
+
+
+cdef list inputs_of(dict destroy_map, Cell** operands, int count):
+    """What ``perform`` gets: arrays that are read-only, unless the op declares that it overwrites them."""
+    cdef int index
+    if not destroy_map:
+        return [argument_of(operands[index], False) for index in range(count)]
+    destroyed = {position for positions in destroy_map.values() for position in positions}
+    return [argument_of(operands[index], index in destroyed) for index in range(count)]
+
+
+cdef int follow_changes(Machine* machine, const Instruction* at) except -1:
+    """What ``perform`` calls has replaced values that this call has loaded: load them again, unless an instruction has
+    already read the old ones, whose results would undo the change."""
+    cdef Frame frame = <Frame>machine.frame
+    cdef Container container
+    cdef int index, position = <int>(at - machine.code)
+    for index in range(machine.n_watched):
+        container = <Container>machine.watched[index]
+        if container.changes != machine.seen[index]:
+            if may_have_read(frame.code.program, frame.code.watched_cells[index], position):
+                raise lost_update(container, f"perform of {frame.code.program.nodes[position].op}")
+            machine.seen[index] = container.changes
+            container.load(&machine.context, &machine.cells[frame.code.watched_cells[index]])
+    return 0
+
+
+cdef void refuse_late_change(Machine* machine) noexcept with gil:
+    """Set the exception for a value that was replaced inside the call when its old value had been read."""
+    cdef int index
+    for index in range(machine.n_watched):
+        if (<Container>machine.watched[index]).changes != machine.seen[index]:
+            error = lost_update(<Container>machine.watched[index], "a callback, a finalizer or the handler of a signal")
+            PyErr_SetObject(RuntimeError, error)
+            return
 
 
 cdef int take_output(Machine* machine, Cell* cell, list storage, variable, bint may_alias) except -1:
@@ -969,11 +1065,13 @@ cdef int call_perform(Machine* machine, const Instruction* at) except -1 with gi
     node = frame.code.program.nodes[at.a]
     cdef int n_inputs = len(node.inputs)
     cdef int n_outputs = at.c - n_inputs
-    cdef list inputs = [argument_of(operands[index]) for index in range(n_inputs)]
     cdef list storage = [[None] for index in range(n_outputs)]
     op = node.op
+    cdef list inputs = inputs_of(op.destroy_map, operands, n_inputs)
     op.perform(node, inputs, storage)
     del inputs
+    if machine.n_watched > 0 and has_changed(machine):
+        follow_changes(machine, at)
     if len(storage) < n_outputs:
         raise ValueError(f"perform took away some of the {n_outputs} cells for its outputs")
     for index in range(n_outputs):

@@ -83,7 +83,7 @@ class Lifetimes:
 
 def touched_cells(program, instruction, name):
     """The cells whose memory an instruction reads or writes."""
-    if name in ("DROP", "LOAD"):
+    if name in ("DROP", "LOAD", "HALT"):
         return ()
     if name in ("COPY", "ALIAS", "MOVE"):
         return instruction.a, instruction.b

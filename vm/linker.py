@@ -251,6 +251,9 @@ def collect(code, cells, allow_gc):
         for position in positions:
             if dropped or code[position][:5:4] == ("ALIAS", cell):
                 dying.setdefault(position, []).append(cell)
+    code = [*code]
+    halt = next(position for position, instruction in enumerate(code) if instruction[0] == "HALT")
+    code[halt] = (*code[halt][:5], _left_to_halt(code[:halt], dying), None, "")
     if not dying:
         return code
     _postpone(code, dying)
@@ -266,6 +269,14 @@ def collect(code, cells, allow_gc):
         collected.append(instruction)
         _append_drops(collected, sorted(dead), cells, allow_gc)
     return collected
+
+
+def _left_to_halt(code, dying):
+    """The cells that are emptied when all updates are visible: old values, and all else that is used after COMMIT."""
+    commit = next((position for position, instruction in enumerate(code) if instruction[0] == "COMMIT"), len(code))
+    late = range(commit, len(code))
+    stored = [code[position][4] for position in late if code[position][0] == "STORE"]
+    return [*stored, *sorted([cell for position in late for cell in dying.pop(position, ())])]
 
 
 def _append_drops(collected, dead, cells, allow_gc):

@@ -170,6 +170,11 @@ def _describe_result(program, position, instruction):
     return _cells(_pool_cells(program, instruction)), "; ".join([habit, *remark_on_results(program, instruction)])
 
 
+def _describe_halt(program, position, instruction):
+    cells = _pool_cells(program, instruction)
+    return _cells(cells), "emptied when the updates are visible" if cells else ""
+
+
 def _describe_plan(program, position, instruction):
     return f"{len(Planner(program).cells)} cells", "by the shapes of arguments and shared values"
 
@@ -180,7 +185,7 @@ def _describe_together(program, position, instruction):
 
 _DESCRIBE = {
     "TOGETHER": _describe_together,
-    "PLAN": _describe_plan,
+    "PLAN": _describe_plan, "HALT": _describe_halt,
     "KERNEL": _describe_node, "CALL": _describe_node, "PREPARE": _describe_node, "RUN": _describe_node,
     "LOAD": _describe_load, "STORE": _describe_store,
     "COPY": _describe_copy, "OWN": _describe_own, "DROP": _describe_drop, "RESULT": _describe_result,

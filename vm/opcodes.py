@@ -14,7 +14,7 @@ Opcode = namedtuple("Opcode", "name operands effect reads writes")
 
 # `reads` and `writes` name the operands that are cells read and written: "a", "b", or "P" for the list P[b:b+c].
 OPCODES = (
-    Opcode("HALT", "", "return", "", ""),
+    Opcode("HALT", "b c", "return; C[P[b:b+c]] are emptied when the claims have been given up", "", ""),    # (9)
     Opcode("LOAD", "a b", "C[a] := S[b], one buffer, pinned for the call", "", "a"),
     Opcode("KERNEL", "a b c", "run kernel K[a] on C[P[b:b+c]]: inputs, then outputs", "P", "P"),     # (1) (2)
     Opcode("TOGETHER", "a", "the next a KERNELs are independent: workers run them side by side if that pays", "", ""),
@@ -24,9 +24,9 @@ OPCODES = (
     Opcode("DROP", "b c", "empty C[P[b:b+c]]; flag 2: what is small stays, for the next call", "P", ""),  # (5)
     Opcode("PREPARE", "a b c", "as KERNEL up to where something is written: all that can fail", "P", "P"),
     Opcode("RESULT", "b c", "results := C[P[b:b+c]] as arrays; flag 1: the cells are emptied", "P", ""),  # (6)
-    Opcode("COMMIT", "", "from here on nothing can fail: the results exist, the updates are stored", "", ""),
+    Opcode("COMMIT", "", "from here on nothing can fail: the results exist, the updates are stored", "", ""),  # (10)
     Opcode("RUN", "a b c", "the rest of KERNEL, for what was prepared", "P", "P"),                   # (2)
-    Opcode("STORE", "a b", "S[a] := C[b], the buffer moves; C[b] is empty", "b", ""),
+    Opcode("STORE", "a b", "S[a] := C[b], the buffers change places; C[b] has the old value until HALT", "b", ""),
     Opcode("JUMP", "a", "go on at instruction a, which stands behind", "", ""),
     Opcode("JUMPZ", "a b", "the same if the number C[b] is zero; NaN is not", "b", ""),
     Opcode("NEED", "a b", "unless block b has run in this call: run it, from instruction a to its BACK", "", ""),  # (7)
@@ -46,6 +46,8 @@ NOTES = (
     "(6) An array takes its cell's memory when nobody else holds it or both sides borrow, and is a copy otherwise.",
     "(7) Blocks stand behind HALT, after those that they need themselves.",
     "(8) From the second call with the same shapes on; a value that is larger this time gets memory of its own.",
+    "(9) Old values, and what is used last behind COMMIT: letting go of them can run Python code, which may read them.",
+    "(10) Fails itself if a value that was loaded, and is to be replaced, has been replaced inside this very call.",
 )
 
 NUMBER = {opcode.name: number for number, opcode in enumerate(OPCODES)}

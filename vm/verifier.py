@@ -16,7 +16,7 @@ class ProgramError(Exception):
     """A program breaks a rule of the bytecode."""
 
 
-AFTER_COMMIT = frozenset(["RUN", "STORE", "DROP", "HALT"])
+AFTER_COMMIT = frozenset(["RUN", "STORE", "HALT"])      # no DROP: it can run Python code, which sees half a commit
 ALWAYS = frozenset(["LOAD", "RESULT", "PREPARE", "COMMIT", "RUN", "STORE", "HALT"])     # in no branch and no block
 
 
@@ -104,7 +104,7 @@ class _Check:
             self.name = OPCODES[number].name
             self._end_branches()
             if self.committed and self.name not in AFTER_COMMIT:
-                self.fail("can fail, and stands after COMMIT")
+                self.fail("stands after COMMIT: it can fail, or run Python code")
             if self.name in ALWAYS and (self.branches or self.block is not None):
                 self.fail("stands in a branch or a block")
             if c and not 0 <= b <= b + c <= len(self.pool):
@@ -329,6 +329,16 @@ class _Check:
         if self.owned.get(b, a) != a:
             self.fail(f"stores C{b} in S{a}, though it may be what S{self.owned[b]} has")
         self.state.set("filled", b, False)
+
+    def check_HALT(self, flags, n, a, b, c):
+        emptied = self.pool[b:b + c]
+        for cell in emptied:
+            if not 0 <= cell < len(self.cells) or self.cells[cell].kind == "constant":
+                self.fail(f"empties C{cell}, which is {'a constant' if 0 <= cell < len(self.cells) else 'no cell'}")
+            self.state.set("filled", cell, False)
+        kept = set(self.stored_cells.values()).difference(emptied)
+        if kept:
+            self.fail(f"leaves old values of shared variables in the cells {sorted(kept)}")
 
     # ---- branches and blocks -----------------------------------------------------------------------------------------
     def check_ALIAS(self, flags, n, a, b, c):

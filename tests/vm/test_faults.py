@@ -195,7 +195,7 @@ def ready_to_fail(program, allow_gc):
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_each_instruction_fails_in_turn(program, allow_gc):
     subject, expected, names = ready_to_fail(program, allow_gc)
-    can_fail = names.index("COMMIT" if "COMMIT" in names else "HALT")
+    can_fail = names.index("COMMIT") + 1 if "COMMIT" in names else names.index("HALT")
     for position in range(can_fail):
         subject.function.fail_at(position)
         assert subject.fails(30, RuntimeError, "asked to fail")
@@ -210,7 +210,8 @@ def test_each_instruction_fails_in_turn(program, allow_gc):
 def test_instructions_in_branches_fail_where_they_are_reached(program, allow_gc):
     subject, expected, names = ready_to_fail(program, allow_gc)
     assert "JUMPZ" in names
-    behind_commit = range(names.index("COMMIT" if "COMMIT" in names else "HALT"), names.index("HALT") + 1)
+    behind_commit = range(names.index("COMMIT") + 1 if "COMMIT" in names else names.index("HALT"),
+                          names.index("HALT") + 1)
     failed = []
     for position in set(range(len(names))) - set(behind_commit):
         subject.function.fail_at(position)

@@ -393,7 +393,7 @@ GOLDEN = {
         OWN     C5
         COMMIT
         STORE   S0 := C5
-        HALT""",
+        HALT    C5""",
     condition_inside_an_arm: (
         """
         JUMPZ   to 11 if C0 is 0
@@ -590,9 +590,8 @@ GOLDEN = {
         PREPARE C6 := Elemwise{sub}[(0, 0)](C3, C5)
         COMMIT
         RUN     C6 := Elemwise{sub}[(0, 0)](C3, C5)
-        DROP    C3, C5
         STORE   S0 := C6
-        HALT""",
+        HALT    C6, C3, C5""",
     updates_that_exclude_each_other: """
         LOAD    C2 := S0
         LOAD    C3 := S1
@@ -613,7 +612,7 @@ GOLDEN = {
         COMMIT
         STORE   S0 := C6
         STORE   S1 := C7
-        HALT""",
+        HALT    C6, C7""",
     needed_by_a_result_and_an_update: """
         LOAD    C4 := S0
         JUMPZ   to 6 if C0 is 0
@@ -636,7 +635,7 @@ GOLDEN = {
         RESULT  C8
         COMMIT
         STORE   S0 := C10
-        HALT
+        HALT    C10
         KERNEL  C5 := dot(C2, C3)
         BACK    end of block 0""",
 }

@@ -97,7 +97,7 @@ def test_a_counter_lives_in_its_cell():
         RESULT  C0
         COMMIT
         STORE   S0 := C2
-        HALT""")
+        HALT    C2""")
 
 
 def test_a_result_that_is_stored_too_is_copied_before_it_is_handed_out():
@@ -111,7 +111,7 @@ def test_a_result_that_is_stored_too_is_copied_before_it_is_handed_out():
         RESULT  C3
         COMMIT
         STORE   S0 := C2
-        HALT""")
+        HALT    C2""")
 
 
 def test_the_same_result_twice_and_an_argument():

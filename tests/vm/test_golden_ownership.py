@@ -90,54 +90,49 @@ GOLDEN = {
         PREPARE C2 := Elemwise{Composite{(i1 - (0.1 * i0))}}[(0, 1)](C0, C1)
         COMMIT
         RUN     C2 := Elemwise{Composite{(i1 - (0.1 * i0))}}[(0, 1)](C0, C1)
-        DROP    C1
         STORE   S0 := C2
-        HALT""",
+        HALT    C2, C1""",
     momentum: """
         LOAD    C1 := S0
         LOAD    C2 := S1
         PREPARE C3, C4 := Elemwise{Composite{t0, (i2 + t0), t0=((0.9 * i1) - (0.1 * i0))}}[(0, 1), (1, 2)](C0, C1, C2)
         COMMIT
         RUN     C3, C4 := Elemwise{Composite{t0, (i2 + t0), t0=((0.9 * i1) - (0.1 * i0))}}[(0, 1), (1, 2)](C0, C1, C2)
-        DROP    C1, C2
         STORE   S0 := C3
         STORE   S1 := C4
-        HALT""",
+        HALT    C3, C4, C1, C2""",
     product: """
         LOAD    C1 := S0
         KERNEL  C2 := InplaceDimShuffle{1,0}(C0)
         PREPARE C5 := Gemm{inplace}(C1, C3, C2, C0, C4)
         COMMIT
         RUN     C5 := Gemm{inplace}(C1, C3, C2, C0, C4)
-        DROP    C1, C2
         STORE   S0 := C5
-        HALT""",
+        HALT    C5, C1, C2""",
     swapped: """
         LOAD    C0 := S0
         LOAD    C1 := S1
         COMMIT
         STORE   S1 := C0
         STORE   S0 := C1
-        HALT""",
+        HALT    C0, C1""",
     rotation: """
         LOAD    C0 := S0
         LOAD    C1 := S1
         PREPARE C2, C3 := Elemwise{Composite{(i0 + i1), (i1 - i0)}}[(0, 0), (1, 1)](C0, C1)
         COMMIT
         RUN     C2, C3 := Elemwise{Composite{(i0 + i1), (i1 - i0)}}[(0, 0), (1, 1)](C0, C1)
-        DROP    C0, C1
         STORE   S0 := C2
         STORE   S1 := C3
-        HALT""",
+        HALT    C2, C3, C0, C1""",
     old_value: """
         LOAD    C1 := S0
         RESULT  C1
         PREPARE C2 := Elemwise{sub}[(0, 0)](C1, C0)
         COMMIT
         RUN     C2 := Elemwise{sub}[(0, 0)](C1, C0)
-        DROP    C1
         STORE   S0 := C2
-        HALT""",
+        HALT    C2, C1""",
     new_value: """
         LOAD    C1 := S0
         KERNEL  C2 := Elemwise{sub,no_inplace}(C1, C0)
@@ -147,7 +142,7 @@ GOLDEN = {
         RESULT  C3
         COMMIT
         STORE   S0 := C2
-        HALT""",
+        HALT    C2""",
     step_that_is_a_result: """
         LOAD    C1 := S0
         KERNEL  C3 := Elemwise{mul,no_inplace}(C0, 2)
@@ -155,9 +150,8 @@ GOLDEN = {
         PREPARE C4 := Elemwise{sub}[(0, 0)](C1, C3)
         COMMIT
         RUN     C4 := Elemwise{sub}[(0, 0)](C1, C3)
-        DROP    C1, C3
         STORE   S0 := C4
-        HALT""",
+        HALT    C4, C1, C3""",
     destroyed_shared_value: """
         LOAD    C0 := S0
         COPY    C1 := copy of C0
@@ -175,7 +169,7 @@ GOLDEN = {
         OWN     C2
         COMMIT
         STORE   S0 := C2
-        HALT""",
+        HALT    C2""",
 }
 
 
@@ -187,7 +181,7 @@ def test_program(program):
 def test_adam_is_one_kernel_over_all_parameters():
     instructions = listing(**adam())
     assert [name for name, _ in instructions] == [
-        "LOAD", "LOAD", "LOAD", "PREPARE", "COMMIT", "RUN", "DROP", "STORE", "STORE", "STORE", "HALT"]
+        "LOAD", "LOAD", "LOAD", "PREPARE", "COMMIT", "RUN", "STORE", "STORE", "STORE", "HALT"]
     run = dict(instructions)["RUN"]
     assert run.startswith("C4, C5, C6 := Elemwise{Composite{") and "[(0, 1), (1, 2), (2, 3)](" in run
 

@@ -8,7 +8,7 @@ import phintys
 import phintys.tensor as T
 from phintys.ifelse import ifelse
 from phintys.vm.opcodes import NUMBER
-from phintys.vm.program import INSTRUCTION_FORMAT, Program
+from phintys.vm.program import INSTRUCTION_FORMAT, Instruction, Program
 from phintys.vm.verifier import ProgramError, verify
 
 
@@ -111,6 +111,18 @@ def stored_elsewhere(program, instructions):
     instructions[at] = instructions[at]._replace(b=position_of_result(program))
 
 
+def drop_in_a_commit(program, instructions):
+    instructions.insert(position(program, "STORE"), Instruction(NUMBER["DROP"], 0, 0, 0, 0, 0))
+
+
+def old_value_kept(program, instructions):
+    instructions[-1] = instructions[-1]._replace(b=0, c=0)
+
+
+def halt_outside(program, instructions):
+    instructions[-1] = instructions[-1]._replace(b=len(program.pool))
+
+
 def position_of_result(program):
     return program.pool[program.instructions()[position(program, "RESULT")].b]
 
@@ -118,7 +130,8 @@ def position_of_result(program):
 BROKEN_COMMIT = {
     run_without_prepare: "was not prepared", prepare_without_run: "prepared and never run",
     run_before_commit: "before COMMIT", read_after_run: "before COMMIT",
-    not_stored: "protected", stored_elsewhere: "protected",
+    not_stored: "protected", stored_elsewhere: "protected", drop_in_a_commit: "stands after COMMIT",
+    old_value_kept: "leaves old values", halt_outside: "outside the pool",
 }
 
 
