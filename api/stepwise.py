@@ -11,9 +11,10 @@ from phintys.graph.apply import Apply
 from phintys.graph.function_graph import FunctionGraph
 from phintys.graph.lazy_regions import in_turn
 from phintys.graph.op import Op
+from phintys.graph.read_only import inputs_for
 from phintys.graph.variable import Constant
 from phintys.vm.linker import link
-from phintys.vm.runtime_error import SHOWN_SIZE, describe_node, with_details
+from phintys.vm.runtime_error import SHOWN_SIZE, advice, describe_node, with_details
 
 # What remains of the arguments of `link`: the op overwrites nothing, and gives no view of anything.
 NEEDED = ("n_arguments", "containers", "updates", "n_outputs", "allow_gc", "name")
@@ -99,7 +100,7 @@ def compute(node, values, spared=False):
     if spared:
         for position in {position for positions in node.op.destroy_map.values() for position in positions}:
             inputs[position] = deepcopy(inputs[position])
-    node.op.perform(node, inputs, storage)
+    node.op.perform(node, inputs_for(node.op, inputs), storage)
     for variable, cell in zip(node.outputs, storage):
         values[variable] = cell[0]
 
@@ -118,5 +119,5 @@ def explained(error, node, position, inputs):
     """
     operands = [(value.shape, value.strides, value if value.size <= SHOWN_SIZE else None)
                 if hasattr(value, "strides") else None for value in inputs]
-    described = with_details(error, describe_node(node, position, operands, at_length(node)))
+    described = with_details(error, describe_node(node, position, operands, [*advice(error, node), *at_length(node)]))
     return described.with_traceback(error.__traceback__)

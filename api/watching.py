@@ -7,6 +7,7 @@ import numpy
 
 from phintys.debug_differences import copied
 from phintys.graph.lazy_regions import lazy_regions
+from phintys.graph.read_only import inputs_for
 from phintys.stepwise import explained, link_stepwise, nodes_in_turn, value_of
 
 
@@ -26,7 +27,8 @@ class Thunk:
 
     def __call__(self):
         with numpy.errstate(all="ignore"):
-            self.node.op.perform(self.node, [cell[0] for cell in self.inputs], self.outputs)
+            op = self.node.op
+            op.perform(self.node, inputs_for(op, [cell[0] for cell in self.inputs]), self.outputs)
 
 
 def link_watching(fgraph, run_node, arguments, look_at_input=None, programs=1):

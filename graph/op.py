@@ -158,7 +158,7 @@ class Op(Properties):
         ----------
         node : Apply
         inputs : list
-            Values, not to be changed unless ``destroy_map`` says so.
+            Values; arrays are read-only unless ``destroy_map`` says that they are overwritten.
         output_storage : list of list
             A list with one element per output, which is to be replaced by the value.
         """

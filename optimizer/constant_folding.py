@@ -5,6 +5,7 @@ not carry what it can make in no time, such as ``zeros((10000, 10000))``.
 """
 import numpy
 
+from phintys.graph.read_only import inputs_for
 from phintys.graph.variable import Constant
 from phintys.optimizer.database import FAST_COMPILE, FAST_RUN, Rewrite
 from phintys.optimizer.values import constant_value, key_of
@@ -27,7 +28,7 @@ def constant_folding(fgraph, node):
     if not node.inputs or op.destroy_map or not op.do_constant_folding(node) or _too_large(node):
         return None
     storage = [[None] for _ in node.outputs]
-    values = [_copied(variable.data) if op.view_map else variable.data for variable in node.inputs]
+    values = inputs_for(op, [_copied(variable.data) if op.view_map else variable.data for variable in node.inputs])
     with numpy.errstate(all="ignore"):
         op.perform(node, values, storage)
     return [out.type.make_constant(cell[0], name=None) for out, cell in zip(node.outputs, storage)]

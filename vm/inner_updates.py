@@ -3,7 +3,7 @@
 Such code is what ``perform`` of a user's op calls, a callback of a weak reference, a finalizer, a signal's handler. It
 runs in the thread of the call, so claims do not keep it out. As in Theano, an instruction computes with the value that
 a variable has when it runs: what was loaded and not yet read is loaded again. If the old value has been read, storing
-what was computed from it would undo the inner update, which Theano does silently; here the call fails and changes
+what was computed from it may undo the inner update, which Theano does silently; here the call fails and changes
 nothing, and the inner update stays.
 """
 from phintys.vm.lifetimes import touched_cells
@@ -48,8 +48,8 @@ def lost_update(container, culprit):
     -------
     RuntimeError
     """
-    title = f"the shared variable {container.name!r}" if container.name else f"a shared variable of type {container.type}"
-    return RuntimeError(f"{culprit} has updated {title} inside this call, which updates it too and had already read "
-                        "its old value. To store what was computed from that would undo the inner update, so this call "
-                        "changes nothing; the inner update stays. Compute what is updated from the op's output, so "
-                        "that the variable is read behind it, or update the variable in one place only")
+    title = f"shared variable {container.name!r}" if container.name else f"shared variable of type {container.type}"
+    return RuntimeError(f"{culprit} has updated the {title} inside this call, which updates it too and had already read "
+                        "its old value. To store what was computed from that could undo the inner update, so this call "
+                        "changes nothing, and the inner update stays. Update the variable in one place only, or let "
+                        "the outer update read it after the op, by computing it from the op's output")

@@ -59,6 +59,7 @@ cdef class Code:
     cdef Claim** loaded             # of those that LOAD reads
     cdef PyObject** watched         # containers that are both loaded and stored
     cdef int* watched_cells         # the cells into which they are loaded
+    cdef dict known_reads           # (such a cell, a CALL) → whether it may have been read by then
     cdef int n_updated, n_loaded, n_watched, n_arguments
     cdef int halt                   # the position of HALT
     cdef int first_result           # where the cells of the results stand in the operand pool

@@ -161,6 +161,7 @@ cdef class Code:
         cdef int index
         cdef set stored = {instruction.a for instruction in self.program.instructions() if instruction.op == OP_STORE}
         self.watched = <PyObject**>malloc((self.n_loaded + 1) * sizeof(PyObject*))
+        self.known_reads = {}
         self.watched_cells = <int*>malloc((self.n_loaded + 1) * sizeof(int))
         if self.watched == NULL or self.watched_cells == NULL:
             raise MemoryError()
@@ -995,16 +996,20 @@ cdef list inputs_of(dict destroy_map, Cell** operands, int count):
 cdef int follow_changes(Machine* machine, const Instruction* at) except -1:
     """What ``perform`` calls has replaced values that this call has loaded: load them again, unless an instruction has
     already read the old ones, whose results would undo the change."""
-    cdef Frame frame = <Frame>machine.frame
+    cdef Code code = (<Frame>machine.frame).code
     cdef Container container
-    cdef int index, position = <int>(at - machine.code)
+    cdef int index, cell, position = <int>(at - machine.code)
     for index in range(machine.n_watched):
         container = <Container>machine.watched[index]
-        if container.changes != machine.seen[index]:
-            if may_have_read(frame.code.program, frame.code.watched_cells[index], position):
-                raise lost_update(container, f"perform of {frame.code.program.nodes[position].op}")
-            machine.seen[index] = container.changes
-            container.load(&machine.context, &machine.cells[frame.code.watched_cells[index]])
+        if container.changes == machine.seen[index]:
+            continue
+        cell = code.watched_cells[index]
+        if (cell, position) not in code.known_reads:
+            code.known_reads[cell, position] = may_have_read(code.program, cell, position)
+        if code.known_reads[cell, position]:
+            raise lost_update(container, f"perform of {code.program.nodes[position].op}")
+        machine.seen[index] = container.changes
+        container.load(&machine.context, &machine.cells[cell])
     return 0
 
 

@@ -39,8 +39,16 @@ def explained(error, program, position, operands, at_length):
         details = f"at instruction {position} ({OPCODES[program.instructions()[position].op].name})"
         details += f" of {program.name or 'a phintys function'}"
     else:
-        details = describe_node(node, position, operands, at_length(node))
+        details = describe_node(node, position, operands, [*advice(error, node), *at_length(node)])
     return with_details(error, details)
+
+
+def advice(error, node):
+    """What to do about an error that says little by itself, as lines."""
+    if isinstance(error, ValueError) and "read-only" in str(error):
+        return [f"The inputs of perform are read-only, except those that the op's destroy_map names "
+                f"({node.op.destroy_map}): copy what is to be changed, or declare it there."]
+    return []
 
 
 def with_details(error, details):
