@@ -255,3 +255,4 @@ def test_a_long_call_is_interrupted(allow_gc, in_branch):
     assert pool_statistics()["live_buffers"] == live
     np.testing.assert_array_equal(w.get_value(borrow=True), np.eye(600))
     np.testing.assert_array_equal(function(small), expected)
+    assert function.frames_made == 1
