@@ -13,12 +13,16 @@ from phintys.graph.config import config
 from phintys.graph.type import Type
 from phintys.graph.variable import Variable
 from phintys.ops.dtypes import NUMPY_DTYPES, TYPE_NUMBERS, canonical_dtype, discrete_dtypes, upcast
+from phintys.ops.refused_values import inexact, not_numbers, shortened
 
 RANK_NAMES = {(): "scalar", (False,): "vector", (False, False): "matrix", (True, False): "row", (False, True): "col"}
 
 # (rtol, atol) by the less precise of the two dtypes that are compared.
 TOLERANCES = {"float16": (1e-3, 1e-3), "float32": (1e-5, 1e-5), "complex64": (1e-5, 1e-5)}
 DEFAULT_TOLERANCE = (1e-5, 1e-8)
+
+# Names by number, also of the types of C that have no number of their own here (longlong); NumPy takes 3 us for a name.
+DTYPE_NAMES = {numpy.dtype(code).num: numpy.dtype(code).name for code in numpy.typecodes["AllInteger"] + "?efdFD"}
 
 # Every distinct (dtype, broadcastable, shape) has a number, so that ops can look up what they know about a combination
 # of operand types without hashing strings and tuples of flags.
@@ -141,7 +145,7 @@ class TensorType(Type):
             array = self._convert(value, strict, allow_downcast)
         self._check_dimensions(array)
         if self.filter_checks_isfinite and not numpy.isfinite(array).all():
-            raise ValueError(f"{self}: non-finite elements not allowed: {_shortened(value)}")
+            raise ValueError(f"{self}: non-finite elements not allowed: {shortened(value)}")
         return array
 
     def lossless_types(self):
@@ -179,47 +183,51 @@ class TensorType(Type):
 
     def _refuse_strictly(self, value):
         if not isinstance(value, numpy.ndarray):
-            raise TypeError(f"{self} expected a ndarray object. Got {_shortened(value)} of {type(value)}.")
+            raise TypeError(f"{self} expected a ndarray object. Got {shortened(value)} of {type(value)}.")
         raise TypeError(f"{self} expected a ndarray object with dtype = {self.numpy_dtype} (got {value.dtype}).")
 
     def _cast(self, value):
         """``value`` as an array of this dtype, whatever is lost."""
+        return self._original_and_cast(value)[1]
+
+    def _original_and_cast(self, value):
+        """(``value`` as an array of the dtype that NumPy gives it, the same as an array of this dtype)."""
         try:
             with numpy.errstate(all="ignore"):
-                array = numpy.asarray(value)
+                original = array = numpy.asarray(value)
                 if array.dtype.kind in "SU":
-                    raise TextError(f"{self} cannot store the text {_shortened(value)}")
+                    raise TextError(f"{self} cannot store the text {shortened(value)}")
                 if array.dtype.kind == "O" and all(type(item) is int for item in array.flat):
                     array = array.astype(self.numpy_dtype)      # Python ints beyond 64 bits
                 if array.dtype.kind not in "biufc":
-                    raise TypeError(f"its elements are no numbers (dtype {array.dtype})")
+                    raise TypeError(not_numbers(array, self.ndim))
                 if array.dtype.kind == "c" and self.numpy_dtype.kind != "c":
                     raise TypeError("it is complex; take real, imag or abs of it first")
-                return numpy.asarray(array, dtype=self.numpy_dtype, order="C" if array is not value else "K")
+                order = "C" if array is not value else "K"
+                return original, numpy.asarray(array, dtype=self.numpy_dtype, order=order)
         except TextError:
             raise
         except (TypeError, ValueError, OverflowError) as error:
-            raise TypeError(f"{self} cannot store the value {_shortened(value)}: {error}") from error
+            raise TypeError(f"{self} cannot store the value {shortened(value)}: {error}") from error
 
     def _upcast_array(self, value):
         """An array of another dtype, if this one holds all values that the other one can have."""
-        if value.dtype.kind in "biufc" and value.dtype.name in NUMPY_DTYPES:
-            if upcast(self.dtype, value.dtype.name) == self.dtype:
-                return self._cast(value)
+        name = DTYPE_NAMES.get(value.dtype.num)
+        if name is not None and upcast(self.dtype, name) == self.dtype:
+            return self._cast(value)
         raise TypeError(
             f"{self} cannot store a value of dtype {value.dtype} without risking loss of precision. If you do not mind "
             f"this loss, you can: 1) explicitly cast your data to {self.dtype}, or 2) set "
-            f'"allow_input_downcast=True" when calling "function". Value: "{_shortened(value)}"')
+            f'"allow_input_downcast=True" when calling "function". Value: "{shortened(value)}"')
 
     def _convert_exactly(self, value):
         """A number or nested lists, if every element keeps its value."""
-        array = self._cast(value)
-        original = numpy.asarray(value)
+        original, array = self._original_and_cast(value)
         if not TensorType.values_eq(original, array, force_same_dtype=False):
             raise TypeError(
-                f"{self} cannot store accurately value {_shortened(value)}, it would be represented as "
-                f"{_shortened(array)}. If you do not mind this precision loss, you can: 1) explicitly convert your "
-                f'data to a numpy array of dtype {self.dtype}, or 2) set "allow_input_downcast=True" when calling '
+                f"{self} cannot store accurately value {shortened(value)}, it would be represented as "
+                f"{inexact(original, array)}. If you do not mind this precision loss, you can: 1) explicitly convert "
+                f'your data to a numpy array of dtype {self.dtype}, or 2) set "allow_input_downcast=True" when calling '
                 '"function".')
         return array
 
@@ -338,11 +346,6 @@ class TensorType(Type):
 def _is_masked(value):
     """Whether an array has a mask; answered without importing ``numpy.ma``, which costs 5 ms."""
     return type(value) is not numpy.ndarray and hasattr(value, "mask") and hasattr(value, "filled")
-
-
-def _shortened(value):
-    text = str(value)
-    return text if len(text) <= 80 else text[:75] + "(...)"
 
 
 def _get_atol_rtol(a, b):

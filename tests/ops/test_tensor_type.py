@@ -1,5 +1,7 @@
 """TensorType: which values pass ``filter``, what becomes of them, what is refused and how types compare."""
 import copy
+import decimal
+import fractions
 import pickle
 
 import numpy
@@ -10,7 +12,7 @@ from phintys.graph.config import change_flags
 from phintys.ops.dtypes import ALL_DTYPES, accumulator_dtype, canonical_dtype, reduced_dtype, upcast
 from phintys.ops.tensor_type import TensorType
 
-VECTOR = (False,)
+VECTOR, MATRIX = (False,), (False, False)
 
 
 def misaligned(shape=(3,)):
@@ -96,7 +98,8 @@ REFUSED = [
     ("float64", (), {}, {}, "cannot store"),
     ("float64", VECTOR, numpy.array(["a"]), {}, "dtype <U1"),
     ("float64", VECTOR, numpy.array([object()]), {}, "dtype object"),
-    ("float64", VECTOR, numpy.array([object()]), {"allow_downcast": True}, "no numbers"),
+    ("float64", VECTOR, numpy.array([object()]), {"allow_downcast": True}, "element [0] is of type object"),
+    ("float64", VECTOR, numpy.array([1.5], object), {"allow_downcast": True}, "its dtype is object"),
     ("float64", VECTOR, [[1], [1, 2]], {}, "cannot store"),
     ("float64", VECTOR, numpy.zeros(2, "longdouble"), {}, "dtype"),
     ("float64", VECTOR, numpy.zeros(2, "datetime64[s]"), {}, "dtype"),
@@ -112,6 +115,55 @@ REFUSED = [
     ("float64", VECTOR, numpy.ma.array([1.0, 2.0], mask=[True, False]), {}, "masked"),
     ("float64", VECTOR, numpy.ma.array([1.0, 2.0]), {"allow_downcast": True}, "masked"),
 ]
+
+
+NOT_NUMBERS = [
+    # value, pattern, the end of the message
+    (None, (), "expected a number, but it is of type NoneType"),
+    (None, VECTOR, "expected an array or a list of numbers, but it is of type NoneType"),
+    (None, MATRIX, "expected an array or nested lists of numbers, but it is of type NoneType"),
+    (decimal.Decimal("1.5"), (), "it is of type Decimal: make a number of it first, with float()"),
+    ([1, decimal.Decimal(1)], VECTOR, "element [1] is of type Decimal: make a number of it first, with float()"),
+    (fractions.Fraction(1, 3), (), "it is of type Fraction: make a number of it first, with float()"),
+    ((number for number in (1, 2)), VECTOR, "it is of type generator: make a list of it first, with list()"),
+    (map(int, "12"), VECTOR, "it is of type map: make a list of it first, with list()"),
+    ({1, 2}, VECTOR, "it is of type set: make a list of it first, with list()"),
+    ([[1, 2], [3, None]], MATRIX, "element [1, 1] is of type NoneType"),
+    ([TensorType("float64", ())()], VECTOR, "which has no value yet: build the graph with it, or pass what its eval() "
+                                            "returns"),
+    (numpy.datetime64(1, "s"), (), "expected a number, but its dtype is datetime64[s]"),
+]
+
+
+@pytest.mark.parametrize("value, pattern, message", NOT_NUMBERS, ids=range(len(NOT_NUMBERS)))
+@pytest.mark.parametrize("allow_downcast", [None, True])
+def test_what_is_no_number_is_named(value, pattern, message, allow_downcast):
+    with pytest.raises(TypeError) as error:
+        TensorType("float64", pattern).filter(value, allow_downcast=allow_downcast)
+    assert str(error.value).endswith(message)
+
+
+INEXACT = [
+    # dtype, value, what it would be represented as
+    ("float32", 0.1, "0.10000000149011612."),
+    ("float32", 16777217, "16777216.0."),
+    ("float32", [0.1], "[0.10000000149011612] (element [0]: 0.1 would become 0.10000000149011612)."),
+    ("float32", [0.5, float("nan"), 1e300], "[0.5, nan, inf] (element [2]: 1e+300 would become inf)."),
+    ("float32", [0.5] * 20 + [0.1], "[0.5, 0.5, 0.5, ..., 0.5, 0.5, 0.10000000149011612] "
+                                    "(element [20]: 0.1 would become 0.10000000149011612)."),
+    ("float16", [[0.5, 0.1]], "[[0.5, 0.0999755859375]] (element [0, 1]: 0.1 would become 0.0999755859375)."),
+    ("complex64", [0.1j], "[0.+0.10000000149011612j] (element [0]: 0.1j would become 0.10000000149011612j)."),
+    ("int32", [1, 2.5], "[1, 2] (element [1]: 2.5 would become 2)."),
+    ("float64", [2**70 + 1], "[1.1805916207174113e+21] (element [0]: 1180591620717411303425 would become "
+                             "1.1805916207174113e+21)."),
+]
+
+
+@pytest.mark.parametrize("dtype, value, text", INEXACT, ids=range(len(INEXACT)))
+def test_the_difference_is_shown_with_all_digits(dtype, value, text):
+    with pytest.raises(TypeError) as error:
+        TensorType(dtype, (False,) * numpy.ndim(value)).filter(value)
+    assert "would be represented as " + text in str(error.value)
 
 
 @pytest.mark.parametrize("dtype, pattern, value, options, message", REFUSED, ids=range(len(REFUSED)))
