@@ -12,7 +12,7 @@ cimport numpy as cnp
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject, PyTypeObject
 from libc.math cimport isfinite
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport free, llabs, malloc
 from numpy cimport npy_intp
 
 from phintys.vm.abi cimport (
@@ -558,17 +558,28 @@ cdef inline void look_at(Cell* cell, value):
         cell.strides[axis] = strides[axis]
 
 
-cdef bint may_overlap_itself(cnp.ndarray array) except -1:
-    """Whether two elements may stand in one place: unless each stride leads behind all that smaller ones reach."""
-    cdef npy_intp reach = cnp.PyArray_ITEMSIZE(array)
-    if cnp.PyArray_IS_C_CONTIGUOUS(array):
+cdef bint may_overlap_itself(cnp.ndarray array) noexcept:
+    """Whether two elements may be at one place: unless each stride leads past all that the smaller ones reach."""
+    cdef npy_intp reach = cnp.PyArray_ITEMSIZE(array), stride
+    cdef npy_intp* shape = cnp.PyArray_DIMS(array)
+    cdef npy_intp* strides = cnp.PyArray_STRIDES(array)
+    cdef int axis, smallest
+    cdef unsigned long long seen = 0                # bit per axis
+    if cnp.PyArray_IS_C_CONTIGUOUS(array) or cnp.PyArray_IS_F_CONTIGUOUS(array):
         return False
-    for stride, length in sorted(zip(map(abs, (<object>array).strides), (<object>array).shape)):
-        if length > 1:
-            if stride < reach:
-                return True
-            reach += (length - 1) * stride
-    return False
+    while True:
+        smallest = -1
+        for axis in range(cnp.PyArray_NDIM(array)):
+            if shape[axis] > 1 and not seen >> axis & 1 and (
+                    smallest < 0 or llabs(strides[axis]) < llabs(strides[smallest])):
+                smallest = axis
+        if smallest < 0:
+            return False
+        stride = llabs(strides[smallest])
+        if stride < reach:
+            return True
+        reach += (shape[smallest] - 1) * stride
+        seen |= <unsigned long long>1 << smallest
 
 
 cdef object array_of(Cell* cell):

@@ -134,7 +134,7 @@ cdef object array_from(const Target* target, object value):
 
 
 cdef inline object cast_by_numpy(cnp.ndarray array, int typenum):
-    """A new array in native byte order, from bool or integers, or of the same type: no such cast warns."""
+    """A new array in native byte order, of the same type, or from bool, integers or float16: no such cast warns."""
     cdef cnp.dtype descr = cnp.PyArray_DescrFromType(typenum)
     Py_INCREF(descr)
     return PyArray_FromArray(array, descr, NPY_ARRAY_FORCECAST)
@@ -168,8 +168,9 @@ cdef object cast_by_loop(cnp.ndarray array, int typenum, bint exact):
 cdef object converted(cnp.ndarray array, int typenum, bint exact):
     """A new array of another type or byte order; None as `cast_by_loop`."""
     cdef int source = cnp.PyArray_TYPE(array)
-    if source == typenum or (source < cnp.NPY_FLOAT and (
-            typenum <= cnp.NPY_DOUBLE and not exact or PyArray_CanCastSafely(source, typenum))):
+    cdef bint is_discrete = source < cnp.NPY_FLOAT
+    if (source == typenum or (is_discrete and typenum <= cnp.NPY_DOUBLE and not exact)
+            or ((is_discrete or source == cnp.NPY_FLOAT16) and PyArray_CanCastSafely(source, typenum))):
         return cast_by_numpy(array, typenum)
     return cast_by_loop(array, typenum, exact)
 

@@ -58,3 +58,25 @@ class SharedUpdate:
 
     def time_increment_shared_0d(self):
         self.count()
+
+
+class AfterAFailure:
+    """A program of 4,000 kernels whose last call failed: whether the next one starts from nothing."""
+
+    def setup(self):
+        vector, matrix, position = T.dvector(), T.dmatrix(), T.lscalar()
+        value = vector
+        for _ in range(2000):
+            value = T.tanh(T.dot(matrix, value))
+        self.function = phintys.function([vector, matrix, position], value[position])
+        self.arguments = numpy.ones(10), 0.9 * numpy.eye(10)
+
+    def time_call_after_a_good_one(self):
+        self.function(*self.arguments, 1)
+
+    def time_failing_call_and_the_next(self):
+        try:
+            self.function(*self.arguments, 10)
+        except IndexError:
+            pass
+        self.function(*self.arguments, 1)
