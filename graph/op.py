@@ -29,6 +29,9 @@ class Op(Properties):
     can_overwrite : dict
         Output position to a tuple of input positions: a variant of the op, see ``overwriting``, can compute that output
         into the memory of one of these inputs.
+    writes_by_strides : bool
+        The kernel writes to its outputs by their strides, whatever they are, so that it can overwrite an argument in
+        any layout. Others find memory in C order.
     inplace_property : str
         The one of ``__props__`` that is True for that variant.
     cannot_fail : bool
@@ -61,6 +64,7 @@ class Op(Properties):
     destroy_map = {}
     can_overwrite = {}
     inplace_property = "inplace"
+    writes_by_strides = False
     cannot_fail = reads_before_writing = explains_errors = runs_alone = False
     linear_in = ()
     first_examined = None

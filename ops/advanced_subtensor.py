@@ -81,7 +81,7 @@ class AdvancedIncSubtensor1(Op):
     __props__ = ("inplace", "set_instead_of_inc")
     linear_in = (0, 1)
     can_overwrite = {0: (0,)}
-    cannot_fail = runs_alone = True
+    cannot_fail = runs_alone = writes_by_strides = True
     first_examined = 2
 
     def __init__(self, inplace=False, set_instead_of_inc=False):
@@ -227,7 +227,7 @@ class AdvancedIncSubtensor(AdvancedIndexing):
     __props__ = ("indices", "inplace", "set_instead_of_inc")
     linear_in = (0, 1)
     can_overwrite = {0: (0,)}
-    cannot_fail = runs_alone = True
+    cannot_fail = runs_alone = writes_by_strides = True
     first_examined = 2
     taking = AdvancedSubtensor
 

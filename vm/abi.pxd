@@ -27,6 +27,7 @@ cdef enum CellFlag:
     CELL_OBJECT = 2            # the value is `object`, not an array
     CELL_DEVICE = 4            # room for the GPU: `data` is a device address
     CELL_LENT = 8              # a borrowed result: its buffer stays, and is reused although the user sees it
+    CELL_ANY_LAYOUT = 128      # of a kernel that writes by strides: it takes a caller's memory in any layout
 
 cdef struct Cell:
     char* data
@@ -72,7 +73,8 @@ cdef class Kernel:
     cdef int run(self, Context* context, Cell** operands) noexcept nogil
 
 # ---- memory -------------------------------------------------------------------------------------------------------
-# Give `cell` memory for `shape` in C order (shape may be cell.shape itself) and set its shape and strides. The content
+# Give `cell` memory for `shape` in C order (shape may be cell.shape itself) and set its shape and strides. A cell with
+# CELL_ANY_LAYOUT may get the memory, and so the strides, of an array that the caller lets it overwrite. The content
 # is undefined, or that of the donor when the cell takes its memory: the donor's `data` stays readable until `run` ends.
 # Raises MemoryError, or ValueError for a negative or overflowing shape.
 cdef int allocate(Context* context, Cell* cell, const npy_intp* shape) except -1 nogil

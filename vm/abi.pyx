@@ -201,6 +201,21 @@ cdef inline bint is_planned_for(const Buffer* buffer, const Cell* cell) noexcept
     return cell.slot != NULL and cell.slot.data == buffer.data
 
 
+cdef inline bint has_strides_of(const Cell* donor, const Cell* cell) noexcept nogil:
+    """Whether a donor of the cell's shape has the strides that the cell is to have, where they matter."""
+    cdef int axis
+    for axis in range(cell.ndim):
+        if donor.strides[axis] != cell.strides[axis] and cell.shape[axis] > 1:
+            return cell_size(cell) == 0
+    return True
+
+
+cdef inline bint may_keep_layout(const Cell* cell, const Buffer* buffer) noexcept nogil:
+    """Whether the cell may take memory of another layout: what a caller gave to be overwritten. Temporaries and shared
+    values are kept in C order, which readers are quickest with."""
+    return cell.flags & CELL_ANY_LAYOUT and buffer.size_class == GIVEN
+
+
 cdef bint adopt(Context* context, Cell* cell) noexcept nogil:
     """Let the cell take its donor's memory, if it fits and nobody else looks at it.
 
@@ -212,6 +227,7 @@ cdef bint adopt(Context* context, Cell* cell) noexcept nogil:
     cdef Buffer* buffer = donor.buffer
     cdef Buffer* old = cell.buffer
     cdef int axis, lent = donor.flags & CELL_LENT   # it holds the memory of a lent result, see `take_from_heir`
+    cdef bint same_strides
     cdef bint stored = home != NULL and home.buffer == buffer
     donor.flags &= ~CELL_LENT
     if donor.data == NULL or buffer_references(buffer) != (2 if stored or lent else 1):
@@ -219,10 +235,14 @@ cdef bint adopt(Context* context, Cell* cell) noexcept nogil:
     for axis in range(cell.ndim):
         if donor.shape[axis] != cell.shape[axis]:
             return False
-    if not cell_is_contiguous(donor) or (buffer.owner != NULL and not owner_is_alone(buffer)):
+    same_strides = has_strides_of(donor, cell)
+    if not (same_strides or may_keep_layout(cell, buffer)) or (buffer.owner != NULL and not owner_is_alone(buffer)):
         return False
     if buffer.size_class == PLANNED and not is_planned_for(buffer, cell):
         return False
+    if not same_strides:
+        for axis in range(cell.ndim):
+            cell.strides[axis] = donor.strides[axis]
     cell.flags |= lent
     cell.buffer = buffer
     cell.data = donor.data

@@ -15,9 +15,9 @@ from libc.string cimport memcpy
 from numpy cimport npy_intp
 
 from phintys.vm.abi cimport (
-    CELL_LENT, CELL_OBJECT, CELL_READONLY, RESULT_COPY_BYTES, Cell, Context, Kernel, Span, allocate, cell_borrow_array,
-    cell_hold_array, cell_init, cell_is_contiguous, cell_is_whole, cell_size, cell_to_array, cell_to_result,
-    cell_to_view, context_clear, context_init, drop, overlap, owner_is_alone, share, span_of_cell)
+    CELL_ANY_LAYOUT, CELL_LENT, CELL_OBJECT, CELL_READONLY, RESULT_COPY_BYTES, Cell, Context, Kernel, Span, allocate,
+    cell_borrow_array, cell_hold_array, cell_init, cell_is_contiguous, cell_is_whole, cell_size, cell_to_array,
+    cell_to_result, cell_to_view, context_clear, context_init, drop, overlap, owner_is_alone, share, span_of_cell)
 from phintys.vm.claims cimport Claim, begin_change, end_change
 from phintys.vm.group cimport Group, leave_group, prepare_member, run_group
 from phintys.vm.container cimport Container, copy_object, is_held_by_another
@@ -306,6 +306,9 @@ cdef class Frame:
             cell.flags = CELL_READONLY
         if layout.kind == "constant":
             cell.flags |= CELL_CONSTANT
+        node = layout.variable.owner
+        if layout.donor is not None and node is not None and node.op.writes_by_strides:
+            cell.flags |= CELL_ANY_LAYOUT
         cell.flags |= {"lent": CELL_LENT, "shown": CELL_SHOWN, "late": CELL_LATE}.get(layout.access, 0)
         return 0
 
