@@ -170,6 +170,15 @@ def emit_softplus(steps, dtype, x):
     return steps.apply_own("unless_overflow", dtype, steps.apply("log1p", steps.apply("exp", x)), x)
 
 
+def emit_log1mexp(steps, dtype, x):
+    """log1p(-exp(x)), and log(-expm1(x)) above -log(2), where 1 - exp(x) cancels."""
+    if dtype == "float16":
+        return steps.cast(emit_log1mexp(steps, "float32", steps.cast(x, "float32")), dtype)
+    far = steps.apply("log1p", steps.apply("negative", steps.apply("exp", x)))
+    near = steps.apply("log", steps.apply("negative", steps.apply("expm1", x)))
+    return emit_switch(steps, dtype, steps.apply("less", x, steps.constant(-math.log(2), dtype)), far, near)
+
+
 def emit_xlogy0(steps, dtype, x, y):
     zero = steps.constant(0, dtype)
     product = steps.apply("multiply", x, steps.apply("log", y))
@@ -239,6 +248,9 @@ log1p = define("Log1p", "log1p", 1, rules.upgrade_to_float, "log1p", lambda x, o
 logaddexp = define("LogAddExp", "logaddexp", 2, rules.upgrade_to_float_no_complex, "logaddexp",
                    lambda a, b, out, g: (g * exp(a - out), g * exp(b - out)), commutative=True, associative=True,
                    doc="Elementwise log(exp(a) + exp(b)) without overflow.")
+log1mexp = define("Log1mExp", "log1mexp", 1, rules.upgrade_to_float_no_complex, emit_log1mexp,
+                  lambda x, out, g: -g / expm1(-as_dtype(x, g.type.dtype)),
+                  doc="Elementwise log(1 - exp(x)), exact for x near 0 and for far negative ones.")
 xlogx = define("XlogX", "xlogx", 1, rules.upgrade_to_float, emit_xlogx, lambda x, out, g: g * (number(1, g) + log(x)),
                doc="Elementwise x * log(x), 0 where x is 0.")
 xlogy0 = define("XlogY0", "xlogy0", 2, rules.upgrade_to_float, emit_xlogy0,
@@ -322,6 +334,15 @@ arctanh = define("ArcTanh", "arctanh", 1, rules.upgrade_to_float, "arctanh",
 SLOPE_OF_ERF = 2 / math.sqrt(math.pi)
 
 
+def emit_log_erfc(steps, dtype, x):
+    """log1p(-erf(x)), and log(erfcx(x)) - x**2 above 1, where 1 - erf(x) would lose digits and underflow at 27."""
+    if dtype == "float16":                                  # squares overflow at 256
+        return steps.cast(emit_log_erfc(steps, "float32", steps.cast(x, "float32")), dtype)
+    near = steps.apply("log1p", steps.apply("negative", steps.apply("scipy.special:erf", x)))
+    tail = steps.apply("subtract", steps.apply("log", steps.apply("scipy.special:erfcx", x)), steps.apply("square", x))
+    return emit_switch(steps, dtype, steps.apply("greater", x, steps.constant(1, dtype)), tail, near)
+
+
 def emit_trigamma(steps, dtype, x):
     """The Hurwitz zeta function at 2."""
     return steps.apply("scipy.special._ufuncs:_zeta", steps.constant(2, dtype), x)
@@ -365,6 +386,9 @@ erfc = define("Erfc", "erfc", 1, rules.upgrade_to_float_no_complex, "scipy.speci
 erfcx = define("Erfcx", "erfcx", 1, rules.upgrade_to_float_no_complex, "scipy.special:erfcx",
                lambda x, out, g: g * (x * number(2, g) * out - number(SLOPE_OF_ERF, g)),
                doc="Elementwise exp(x**2) * erfc(x).")
+log_erfc = define("LogErfc", "log_erfc", 1, rules.upgrade_to_float_no_complex, emit_log_erfc,
+                  lambda x, out, g: g * number(-SLOPE_OF_ERF, g) / erfcx(x),
+                  doc="Elementwise log(erfc(x)) without underflow.")
 erfinv = define("Erfinv", "erfinv", 1, rules.upgrade_to_float_no_complex, "scipy.special:erfinv",
                 lambda x, out, g: g * number(1 / SLOPE_OF_ERF, g) * exp(sqr(out)), doc="Elementwise inverse of erf.")
 erfcinv = define("Erfcinv", "erfcinv", 1, rules.upgrade_to_float_no_complex, "scipy.special:erfcinv",

@@ -113,7 +113,7 @@ class Sums:
         self._made = {}
         for node in list(fgraph.apply_nodes):
             out = node.outputs[0]
-            name = key(out)
+            name = key(out) if getattr(out.type, "dtype", "").startswith("float") else None
             if name == "Sum":
                 self._note(out, 0, out, None)
             elif name == "add" and not is_inside(fgraph, out, sums.KEYS):
@@ -134,10 +134,9 @@ class Sums:
 
     def _note(self, out, constant, inner, order):
         terms = inner if type(inner) is list else inner.owner.inputs
-        if not out.type.dtype.startswith("float") or not all([is_exponential(term) for term in terms]):
-            return
-        self.found[out] = constant, inner, order
-        self.terms.update(terms)
+        if all([is_exponential(term) for term in terms]):
+            self.found[out] = constant, inner, order
+            self.terms.update(terms)
 
     def known(self, variable):
         """``(constant, Reduced or Added, order)`` of a sum, through a dimshuffle, or None."""

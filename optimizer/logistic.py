@@ -6,7 +6,8 @@ With S(t) = sigmoid(t), whose value at -t is 1 - S(t), all of these are products
 
 So a product is read in normal form (`products`), its factors are rewritten by these identities, and the exponents of
 S(t) and S(-t) are added up. Arguments are compared by `linear_form`, because -t may be spelled ``-dot - b`` or
-``-(dot + b)``. Two more identities make gradients of cross entropies stable for any t:
+``-(dot + b)``. Two more identities, of which `complements` has the first, make gradients of cross entropies stable for
+any t:
 
     X - X*S(t) = X*S(-t)        (A/S(t) + B/S(-t)) * S(t) * S(-t) = A*S(-t) + B*S(t)
 
@@ -202,7 +203,7 @@ def _distribute_over(factor, pairs, like, readers):
     inner = sum_of(factor, readers, NEARBY)
     if len(inner.terms) > LARGEST_SUM:
         return None
-    terms = _signed_products(inner, readers)
+    terms = signed_products(inner, readers)
     signatures = _cancelling(pairs, terms)
     if not signatures:
         return None
@@ -238,7 +239,7 @@ def _moved_into(terms, constant, mover, like):
     return sums.build(built, 0, mover.leaves, like)
 
 
-def _signed_products(total, readers):
+def signed_products(total, readers):
     """The terms of a sum as products; of large shared ones, as much as is near."""
     terms = []
     for sign, variable in total.terms:
@@ -269,7 +270,7 @@ def _opposed(inside, outside, negative):
     return plus * first < 0 or minus * second < 0
 
 
-def _within(fgraph, variable, keys):
+def within(fgraph, variable, keys):
     """Whether ``variable`` belongs to a larger tree, joined by ``keys`` and negations, whose root will look at it."""
     while True:
         if is_inside(fgraph, variable, keys):
@@ -282,7 +283,7 @@ def _within(fgraph, variable, keys):
 def logistic_product(fgraph, node):
     """Put the logistic factors of a product into stable form."""
     out = node.outputs[0]
-    if not is_inexact(out) or _within(fgraph, out, _FRACTIONS):
+    if not is_inexact(out) or within(fgraph, out, _FRACTIONS):
         return None
     readers = readers_in(fgraph)
     product = product_of(out, readers)
@@ -296,57 +297,11 @@ def logistic_product(fgraph, node):
     return None if result is None else products.build(result, out)
 
 
-def complement(fgraph, node):
-    """``X - X*S(t) -> X*S(-t)``, among the terms of a sum."""
-    out = node.outputs[0]
-    if not is_inexact(out) or _within(fgraph, out, _SUMS):
-        return None
-    readers = readers_in(fgraph)
-    total = sum_of(out, readers, NEARBY)
-    if len(total.terms) > LARGEST_SUM or not any([key(term) in _MAY_HOLD_SIGMOID for _, term in total.terms]):
-        return None
-    terms = _signed_products(total, readers)
-    constant = Product()
-    constant.coefficient = total.constant
-    found = _complementary(terms + [constant])
-    if found is None:
-        return None
-    whole, part, sigmoid = found
-    joined = Product()
-    joined.coefficient, joined.powers = whole.coefficient, dict(whole.powers)
-    joined.leaves = total.leaves
-    joined.multiply(apply_op("sigmoid", opposite_argument(sigmoid.owner.inputs[0])), 1)
-    variable = products.build(joined, out)
-    if variable is None:
-        return None
-    kept = [pair for pair, term in zip(total.terms, terms) if term is not whole and term is not part]
-    return sums.build(kept + [(1, variable)], 0 if whole is constant else total.constant, total.leaves, out)
-
-
 _BESIDE_EXP = frozenset(["sigmoid", "add"])
 _FRACTIONS = products.KEYS - {"neg"}
-_SUMS = sums.KEYS - {"neg"}
-_MAY_HOLD_SIGMOID = products.KEYS | {"sigmoid"}
-
-
-def _complementary(terms):
-    """``(X, X*S, S)`` where the second's coefficient is minus the first's, or None."""
-    by_signature = {}
-    for term in terms:
-        by_signature.setdefault(term.signature(), term)
-    for term in terms:
-        for factor, exponent in term.powers.items():
-            if exponent > 0 and key(factor) == "sigmoid":
-                rest = dict(term.powers)
-                rest[factor] -= 1
-                whole = by_signature.get(frozenset([item for item in rest.items() if item[1]]))
-                if whole is not None and whole.coefficient == -term.coefficient and whole.coefficient != 0:
-                    return whole, term, factor
-    return None
 
 
 REWRITES = [
-    Rewrite("local_1msigmoid", ("add", "sub"), complement, (FAST_RUN,)),
     Rewrite("local_sigm_times_exp", ("mul", "true_div", "inv", "sqr", "pow"), logistic_product,
             (FAST_RUN, "local_inv_1_plus_exp", "local_exp_over_1_plus_exp")),
 ]

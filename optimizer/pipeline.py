@@ -7,8 +7,8 @@ again whenever the tables have made new nodes.
 from collections import deque
 
 from phintys.optimizer import (approximations, batch_normalization, blas_rewrites, constant_folding, fills, fusion,
-                               indexing, joins, lazy_branches, log_sum_exp, neutral, reductions, registered, shapes, softmax,
-                               specialize, stabilize, views)
+                               indexing, joins, lazy_branches, log_sum_exp, neutral, reductions, registered, shapes,
+                               softmax, specialize, stabilize, views)
 from phintys.optimizer.database import FAST_COMPILE, FAST_RUN, Family
 from phintys.optimizer.driver import Driver, report
 from phintys.optimizer.inplace import handled, mark_inplace, protect

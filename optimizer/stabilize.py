@@ -3,11 +3,11 @@
 Rows are patterns; products that hide a logistic function are in `logistic`. Conditions keep the rows to real floating
 point operands: the identities hold for real numbers, and integers neither overflow in exp nor lose digits.
 """
-from phintys.optimizer import logistic
+from phintys.optimizer import complements, exponential_quotients, logistic
 from phintys.optimizer.database import FAST_RUN, Rewrite
 from phintys.optimizer.log_sum_exp import argument_of, log_add
 from phintys.optimizer.pattern import rule
-from phintys.optimizer.terms import erf, erfc, exp, expm1, log, log1p, sigmoid, softplus, x
+from phintys.optimizer.terms import erf, erfc, exp, expm1, log, log1mexp, log1p, log_erfc, sigmoid, softplus, x
 from phintys.optimizer.values import apply_op, constant_value, key
 
 
@@ -63,12 +63,13 @@ REWRITES = [
     rule("local_exp_softplus", exp(softplus(x)), 1 + exp(x), real),
     Rewrite("local_log_add", ("log",), log_of_exp_sum, (FAST_RUN,)),
     Rewrite("local_log1p", ("log",), log_of_sum, (FAST_RUN,)),
-    rule("local_expm1", exp(x) - 1, expm1(x), real),
-    rule("local_minus_expm1", 1 - exp(x), -expm1(x), real),
-    rule("local_expm1_add", exp(x) + -1, expm1(x), real),
-    rule("local_one_minus_erf", 1 - erf(x), erfc(x), real),
-    rule("local_one_minus_erfc", 1 - erfc(x), erf(x), real),
-    rule("local_erf_minus_one", erf(x) - 1, -erfc(x), real),
-    rule("local_neg_sigmoid_plus_one", 1 + -sigmoid(x), sigmoid(-x), real),
+    rule("local_log_minus_expm1", log(-expm1(x)), log1mexp(x), real),
+    rule("local_log1p_minus_exp", log1p(-exp(x)), log1mexp(x), real),
+    rule("local_log_expm1", log(expm1(x)), x + log1mexp(-x), real),
+    rule("local_log_erfc", log(erfc(x)), log_erfc(x), real),
+    rule("local_log1p_minus_erf", log1p(-erf(x)), log_erfc(x), real, (FAST_RUN, "local_log_erfc")),
+    rule("local_log1p_erf", log1p(erf(x)), log_erfc(-x), real, (FAST_RUN, "local_log_erfc")),
+    *exponential_quotients.REWRITES,
+    *complements.REWRITES,
     *logistic.REWRITES,
 ]

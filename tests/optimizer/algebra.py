@@ -25,9 +25,10 @@ NUMBERS = (0, 1, -1, 2, 0.5, 3)
 KINDS = ("number", "of x's dtype", "like x", "vector of int8")
 BINARY = ("add", "sub", "mul", "true_div", "int_div", "mod", "pow", "maximum", "minimum", "eq", "neq", "lt", "gt",
           "le", "ge", "and_", "or_", "xor")
-UNARY = ("neg", "abs_", "sqr", "inv", "sgn", "floor", "ceil", "trunc", "round_half_to_even", "identity", "invert", "conj",
-         "exp", "expm1", "log", "log1p", "sqrt", "tanh", "sigmoid", "softplus", "erf", "erfc")
-EXACT = {"neg", "abs_", "sqr", "inv", "sgn", "floor", "ceil", "trunc", "switch", *BINARY} - {"pow"}       # a square root of -inf is NaN
+UNARY = ("neg", "abs_", "sqr", "inv", "sgn", "floor", "ceil", "trunc", "round_half_to_even", "identity", "invert",
+         "conj", "exp", "expm1", "log", "log1p", "sqrt", "tanh", "sigmoid", "softplus")
+EXACT = {"neg", "abs_", "sqr", "inv", "sgn", "floor", "ceil", "trunc", "switch",
+         *BINARY} - {"pow"}                             # x ** 0.5 is a square root, which is NaN at -inf
 BRANCH_CUTS = {"log", "log1p", "sqrt", "pow"}           # of complex numbers: the sign of a zero decides
 AS_WRITTEN = phintys.Mode(optimizer=None)
 

@@ -25,7 +25,8 @@ CASES = {
     "log(sigmoid(x))": (log(sigmoid(x)), ["neg", "softplus", "neg"]),
     "log(1 - sigmoid(x))": (log(1 - sigmoid(x)), ["softplus", "neg"]),
     "log1p(-sigmoid(x))": (log1p(-sigmoid(x)), ["softplus", "neg"]),
-    "log(exp(x) + exp(y))": (log(exp(x) + exp(y)), ["sub", "abs_", "neg", "softplus", "maximum", "add"]),
+    "log(exp(x) + exp(y))": (log(exp(x) + exp(y)), [
+        "sub", "abs_", "neg", "softplus", "eq", "switch", "maximum", "add"]),
     "exp(x) - 1": (exp(x) - 1, ["expm1"]),
     "1 - exp(x)": (1 - exp(x), ["expm1", "neg"]),
     "log1p(expm1(x))": (log1p(expm1(x)), []),
