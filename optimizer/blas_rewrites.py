@@ -13,34 +13,59 @@ from phintys.ops.constant import constant
 from phintys.ops.elementwise import Elemwise
 from phintys.optimizer import sums
 from phintys.optimizer.database import FAST_RUN, Rewrite
-from phintys.optimizer.neutral import is_inside, only_reader
-from phintys.optimizer.values import apply_op, apply_wide, constant_value, key, readers_in
+from phintys.optimizer.values import apply_op, apply_wide, constant_value, is_inside, key, only_reader, readers_in
 
 PRODUCTS = ("Dot", "Dot22")
-MOST_NODES = 64                # that one combination is read from; larger trees are left as they are
+LARGEST_NUMBER = 1e30          # of a scale: float32 ends at 3e38
 
 
 class Scale:
-    """A scalar factor: a number times 0-d variables."""
+    """A scalar factor: a number times 0-d variables, of which the inner scales of a nested sum share the outer ones.
 
-    __slots__ = ("number", "variables")
+    ``outer`` is the scale of the surrounding sum as far as it has variables; a scale of n nested sums with a variable
+    each is thus one multiplication, and all scales together are linear in n.
+    """
 
-    def __init__(self, number=1, variables=()):
+    __slots__ = ("number", "variables", "outer", "_built")
+
+    def __init__(self, number=1, variables=(), outer=None):
         self.number = number
         self.variables = variables
+        self.outer = outer
+        self._built = {}               # dtype -> the variables' product
 
     def times(self, number=1, variables=()):
         """This scale times another one."""
-        return Scale(self.number * number, self.variables + variables)
+        if variables and self.variables:
+            return Scale(self.number * number, variables, self)
+        return Scale(self.number * number, self.variables + variables, self.outer)
+
+    def is_moderate(self):
+        """Whether the number can be a constant; otherwise nested sums are better left alone."""
+        return 1 / LARGEST_NUMBER < abs(self.number) < LARGEST_NUMBER or self.number == 0
 
     def build(self, dtype):
         """A 0-d variable."""
-        factors = [_cast(variable, dtype) for variable in self.variables]
-        negative = self.number == -1 and bool(factors)
-        if not negative and (self.number != 1 or not factors):
-            factors.insert(0, constant(self.number, dtype=dtype))
-        result = apply_op("mul", *factors) if len(factors) > 1 else factors[0]
-        return apply_op("neg", result) if negative else result
+        if not self.variables:
+            return constant(self.number, dtype=dtype)
+        result = self._product(dtype)
+        if self.number == 1:
+            return result
+        return apply_op("neg", result) if self.number == -1 else apply_op("mul", constant(self.number, dtype=dtype),
+                                                                          result)
+
+    def _product(self, dtype):
+        """The product of the variables, the outer ones', too; made once, and by whoever comes first."""
+        chain, scale = [], self
+        while scale is not None and dtype not in scale._built:
+            chain.append(scale)
+            scale = scale.outer
+        for inner in reversed(chain):
+            factors = [_cast(variable, dtype) for variable in inner.variables]
+            if inner.outer is not None:
+                factors.insert(0, inner.outer._built[dtype])
+            inner._built[dtype] = apply_op("mul", *factors) if len(factors) > 1 else factors[0]
+        return self._built[dtype]
 
 
 def _cast(variable, dtype):
@@ -57,20 +82,17 @@ def scalar_of(variable):
 
 
 def linear_combination(root, readers):
-    """``[(Scale, leaf)]`` whose sum is ``root``; the leaves have its type. Empty when the tree is too large."""
-    terms, stack, nodes = [], [(Scale(), root)], 0
+    """``[(Scale, leaf)]`` whose sum is ``root``; the leaves have its type."""
+    terms, stack = [], [(Scale(), root)]
     while stack:
         scale, variable = stack.pop()
         name = key(variable)
         inner = None
         if variable is root or readers(variable) == 1:
             inner = _parts(name, variable, scale, root.type)
-        if inner is None:
+        if inner is None or not all([part.is_moderate() for part, _ in inner]):
             terms.append((scale, variable))
             continue
-        nodes += 1
-        if nodes > MOST_NODES:
-            return []
         stack.extend(reversed(inner))
     return terms
 
@@ -205,7 +227,7 @@ def _total(scales, dtype):
         return constant(number, dtype=dtype)
     if number:
         symbolic.insert(0, constant(number, dtype=dtype))
-    return apply_op("add", *symbolic) if len(symbolic) > 1 else symbolic[0]
+    return apply_wide("add", symbolic, dtype)
 
 
 def into(target, alpha, product, beta):

@@ -10,9 +10,8 @@ from math import isclose
 from phintys.optimizer import products
 from phintys.optimizer.database import FAST_RUN, Rewrite
 from phintys.optimizer.logistic import opposite_argument
-from phintys.optimizer.neutral import is_inside
 from phintys.optimizer.products import product_of
-from phintys.optimizer.values import apply_op, key, readers_in
+from phintys.optimizer.values import apply_op, is_inside, key, readers_in
 
 NEARBY = 32                    # nodes that others read, too, are looked into so far, or the work would not be linear
 

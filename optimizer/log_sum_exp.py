@@ -14,10 +14,9 @@ import math
 
 from phintys.ops.careduce import MaxOrLowest, pad_reduced, positive_axes
 from phintys.optimizer import products, sums
-from phintys.optimizer.neutral import is_inside
 from phintys.optimizer.products import product_of
 from phintys.optimizer.sums import sum_of
-from phintys.optimizer.values import apply_op, apply_wide, as_type, constant_like, key, readers_in
+from phintys.optimizer.values import apply_op, apply_wide, as_type, constant_like, is_inside, key, readers_in
 
 NEARBY = 32                    # nodes that others read, too, are looked into so far, or the work would not be linear
 

@@ -15,10 +15,9 @@ No division by a saturated probability survives them, so nothing overflows and n
 """
 from phintys.optimizer import products, sums
 from phintys.optimizer.database import FAST_RUN, Rewrite
-from phintys.optimizer.neutral import is_inside, only_reader
 from phintys.optimizer.products import Product, product_of
 from phintys.optimizer.sums import linear_form, negated, opposite, sum_of
-from phintys.optimizer.values import apply_op, constant_value, is_inexact, key, readers_in
+from phintys.optimizer.values import apply_op, constant_value, is_inexact, is_inside, key, only_reader, readers_in
 
 LARGEST_SUM = 16               # a product is distributed over at most so many terms
 NEARBY = 32                    # of what others read, too, or a larger tree holds, so many nodes are looked into

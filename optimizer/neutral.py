@@ -11,7 +11,7 @@ from phintys.optimizer.sums import sum_of
 from phintys.optimizer.terms import (absolute, arccosh, arcsinh, arctanh, conj, cosh, deg2rad, int_div, inv, invert,
                                      maximum, minimum, neg, rad2deg, sinh, tanh, x)
 from phintys.optimizer.values import (WIDEST, apply_op, apply_wide, constant_like, constant_value, is_inexact,
-                                      is_unsigned, key, readers_in)
+                                      is_inside, is_unsigned, key, readers_in)
 
 
 def keeps_dtype(found, out):
@@ -50,21 +50,6 @@ def canonical_sum(fgraph, node):
     if not cancelled and not collected and (gain < 0 or gain == 0 and not all_negative or len(terms) > WIDEST):
         return None
     return sums.build(terms, total.constant, total.leaves, out)
-
-
-def is_inside(fgraph, variable, keys):
-    """Whether ``variable`` is an inner node of a larger tree, which its root will look at."""
-    reader = only_reader(fgraph, variable)
-    return reader is not None and key(reader) in keys and reader.type.dtype == variable.type.dtype
-
-
-def only_reader(fgraph, variable):
-    """The first output of the only node that reads ``variable``, else None."""
-    readers = fgraph.clients[variable]
-    if len(readers) != 1:
-        return None
-    (reader, _), = readers
-    return None if reader == "output" else reader.outputs[0]
 
 
 def _repeats(terms):
@@ -180,7 +165,7 @@ def single_input(fgraph, node):
 
 REWRITES = [
     Rewrite("local_add_canonizer", ("add", "sub", "neg"), canonical_sum, (FAST_RUN,)),
-    Rewrite("local_mul_canonizer", ("mul", "true_div", "inv", "neg", "sqr"), canonical_product,
+    Rewrite("local_mul_canonizer", ("mul", "true_div", "inv", "neg", "sqr", "pow"), canonical_product,
             (FAST_RUN, "local_mul_zero", "local_neg_div_neg")),
     Rewrite("local_neg_to_sub", ("mul", "true_div"), pull_sign, (FAST_RUN,)),
     Rewrite("local_mul_one_zero", ("mul",), integer_product, (FAST_RUN,)),

@@ -3,14 +3,22 @@ pow.
 
 A `Product` is knowledge about a variable, not part of the graph: it is collected, simplified, compared and, if that
 gains something, built again. Collecting walks through inner nodes that have no other reader and the same dtype, so a
-tree is walked once, from its root, and no work is ever duplicated; signs pass through every ``neg``. Products are
-formed for floating point and complex dtypes only: integers have no inverse.
+tree is walked once, from its root, and no work is ever duplicated; signs pass through every ``neg`` that cannot wrap
+around. Products are formed for floating point and complex dtypes only: integers have no inverse. Numbers whose product
+the dtype cannot hold stay apart, and so do powers of `LARGEST_EXPONENT` and more: ``1e200 * x * 1e200`` is no overflow.
 """
-from phintys.optimizer.values import (apply_op, apply_wide, as_type, constant_like, constant_value, is_inexact,
-                                      keeps_value, key)
+import math
 
+import numpy
+
+from phintys.ops.dtypes import CONTINUOUS_DTYPES
+from phintys.optimizer.values import (LARGEST_EXPONENT, apply_op, apply_wide, as_type, constant_like, constant_value,
+                                      is_inexact, keeps_value, key, whole_power)
+
+# The smallest and the largest number of each dtype, as Python numbers.
+RANGES = {name: (float(numpy.finfo(name).smallest_normal), float(numpy.finfo(name).max)) for name in CONTINUOUS_DTYPES}
+EVERYTHING = 0.0, math.inf
 KEYS = frozenset(["mul", "true_div", "inv", "neg", "sqr", "pow"])
-LARGEST_POWER = 8              # pow(x, n) counts as n factors x up to here
 
 
 class Product:
@@ -97,10 +105,12 @@ def product_of(root, readers, nearby=None):
         variable, exponent = stack.pop()
         value = constant_value(variable)
         if value is not None and (value != 0 or exponent == 1):
-            product.coefficient = product.coefficient * (value if exponent == 1 else (value * 1.0) ** exponent)
-            product.constants += 1
-            product.leaves.append(variable)
-            continue
+            coefficient = _multiplied_number(product.coefficient, value, exponent, dtype)
+            if coefficient is not None:
+                product.coefficient = coefficient
+                product.constants += 1
+                product.leaves.append(variable)
+                continue
         inner = _factors(variable, exponent, dtype, product,
                          variable is root or (readers(variable) == 1
                                               and (nearby is None or product.operations < nearby)))
@@ -111,6 +121,17 @@ def product_of(root, readers, nearby=None):
             product.operations += 1
             stack.extend(reversed(inner))
     return product
+
+
+def _multiplied_number(coefficient, value, exponent, dtype):
+    """``coefficient * value ** exponent``, or None if ``dtype`` cannot hold it although it holds all parts."""
+    try:
+        result = coefficient * (value if exponent == 1 else (value * 1.0) ** exponent)
+    except OverflowError:
+        return None
+    smallest, largest = RANGES.get(dtype, EVERYTHING)
+    return result if smallest <= abs(result) <= largest or not smallest <= abs(value) <= largest \
+        or not smallest <= abs(coefficient) <= largest else None
 
 
 def _factors(variable, exponent, dtype, product, may_enter):
@@ -124,7 +145,8 @@ def _factors(variable, exponent, dtype, product, may_enter):
             return None
         product.coefficient = -product.coefficient if exponent % 2 else product.coefficient
         return [(inputs[0], exponent)]
-    if not may_enter or variable.type.dtype != dtype or not is_inexact(variable):
+    if not may_enter or variable.type.dtype != dtype or not is_inexact(variable) \
+            or 2 * abs(exponent) > LARGEST_EXPONENT:
         return None
     if name == "mul":
         return [(factor, exponent) for factor in inputs]
@@ -134,14 +156,14 @@ def _factors(variable, exponent, dtype, product, may_enter):
         return [(inputs[0], -exponent)]
     if name == "sqr":
         return [(inputs[0], 2 * exponent)]
-    power = constant_value(inputs[1])
-    if type(power) not in (int, float) or not 1 <= abs(power) <= LARGEST_POWER or power != int(power):
-        return None
-    return [(inputs[0], int(power) * exponent)]
+    power = whole_power(variable)
+    return None if power is None else [(inputs[0], power * exponent)]
 
 
 def build(product, like):
     """A variable with the value of ``product`` and the type of the variable ``like``, or None when that cannot be."""
+    if any([_is_out_of_range(factor, exponent) for factor, exponent in product.powers.items()]):
+        return None
     above = [_power(factor, exponent, like) for factor, exponent in product.powers.items() if exponent > 0]
     below = [_power(factor, -exponent, like) for factor, exponent in product.powers.items() if exponent < 0]
     coefficient = product.coefficient
@@ -158,6 +180,11 @@ def build(product, like):
     if negative:
         result = apply_op("neg", result)
     return as_type(result, like.type, product.leaves)
+
+
+def _is_out_of_range(factor, exponent):
+    """Whether a power would lose digits of its exponent, or is one of a number and was no coefficient."""
+    return abs(exponent) > LARGEST_EXPONENT or abs(exponent) > 1 and constant_value(factor) is not None
 
 
 def _multiplied(factors, like):

@@ -95,8 +95,8 @@ def linear_form(variable):
         if value is not None:
             form[None] = form.get(None, 0) + coefficient * value
             continue
-        budget -= 1
         inner = _linear_parts(current, coefficient) if budget > 0 and current.type.dtype == dtype else None
+        budget -= key(current) != "neg"        # so that t and -t are looked into equally far
         if inner is None:
             form[current] = form.get(current, 0) + coefficient
         else:

@@ -13,6 +13,7 @@ from phintys.ops.scalar_op import SCALAR_OPS
 from phintys.ops.tensor_type import TensorType
 
 WIDEST = 16                    # inputs of one n-ary add or mul
+LARGEST_EXPONENT = 2 ** 10     # of a factor of a product: float16 holds all whole numbers up to 2**11, others more
 LOOK_THROUGH = 8               # nodes that `constant_value` looks through
 _types = {}                    # (dtype, ndim) -> the type of constants that broadcast everywhere
 _names = {}                    # class of an op of ours -> its name
@@ -97,6 +98,31 @@ def readers_in(fgraph):
     """A function from variables to the number of their readers; those not in the graph yet will have one."""
     clients = fgraph.clients
     return lambda variable: len(clients[variable]) if variable in clients else 1
+
+
+def only_reader(fgraph, variable):
+    """The first output of the only node that reads ``variable``, else None."""
+    readers = fgraph.clients[variable]
+    if len(readers) != 1:
+        return None
+    (reader, _), = readers
+    return None if reader == "output" else reader.outputs[0]
+
+
+def is_inside(fgraph, variable, keys):
+    """Whether ``variable`` is an inner node of a larger tree, which its root will look at."""
+    reader = only_reader(fgraph, variable)
+    if reader is None or key(reader) not in keys or reader.type.dtype != variable.type.dtype:
+        return False
+    return key(reader) != "pow" or variable is reader.owner.inputs[0] and whole_power(reader) is not None
+
+
+def whole_power(variable):
+    """The exponent n of ``pow(x, n)`` where that counts as n factors, else None."""
+    power = constant_value(variable.owner.inputs[1])
+    if type(power) not in (int, float) or not 1 <= abs(power) <= LARGEST_EXPONENT or power != int(power):
+        return None
+    return int(power)
 
 
 def constant_like(value, like):

@@ -1,12 +1,15 @@
 """Scaled and accumulated products: which op they become, that they compute the same, and that time stays linear."""
 import numpy
 import pytest
-from optimized_graphs import UNFUSED, assert_same_results, operations, optimized, variable
+from optimized_graphs import UNFUSED, assert_same_results, evaluate, operations, optimized, variable
 
+import phintys
 from phintys.graph.function_graph import FunctionGraph
+from phintys.graph.gradient import grad
 from phintys.ops.products import dot, outer
 from phintys.ops.scalar import tanh
 from phintys.optimizer.pipeline import optimize
+from phintys.optimizer.values import key_of
 
 A, B, C, D = [variable("d2", name) for name in "ABCD"]
 u, v, w = [variable("d1", name) for name in "uvw"]
@@ -88,3 +91,43 @@ def test_the_step_of_a_long_chain_is_counted_once_per_node():
         optimize(fgraph, UNFUSED)
         sizes.append(len(fgraph.apply_nodes))
     assert sizes[1] == 2 * sizes[0]
+
+
+@pytest.mark.parametrize("steps", [10, 70, 700])
+def test_unrolled_weight_gradients_accumulate_in_place(steps):
+    """However long the chain is: one Gemm a step, and none but the first into fresh memory."""
+    weights = phintys.shared(numpy.full((4, 4), 0.1), "weights")
+    state = start = variable("d2")
+    for _ in range(steps):
+        state = tanh(dot(state, weights))
+    step = phintys.function([start], updates=[(weights, weights - 0.01 * grad(state.sum(), weights))])
+    nodes = step.maker.fgraph.apply_nodes
+    products = [node for node in nodes if key_of(node.op) in PRODUCTS]
+    assert len(products) == 3 * steps - 1
+    assert sum([key_of(node.op) == "Gemm" for node in products]) == steps
+    assert sum([key_of(node.op) == "Gemm" and node.op.inplace for node in products]) >= steps - 1
+
+
+def test_scales_of_nested_sums_share_their_factors():
+    """alpha * (alpha * (... + A.B) + A.B): each step has one more factor, and one multiplication."""
+    lengths = []
+    for steps in (10, 20):
+        total = C
+        for number in range(steps):
+            total = alpha * (total + dot(A, B + number))
+        fgraph = optimized([A, B, C, alpha], [total], UNFUSED)
+        keys = operations(fgraph)
+        assert keys.count("Gemm") == steps
+        lengths.append(keys.count("mul"))
+    assert lengths[1] <= 2 * lengths[0] + 2
+    assert_same_results([A, B, C, alpha], [total], rtol=1e-8)
+
+
+def test_scales_beyond_the_range_of_floats_stay_where_they_are():
+    total = C
+    for _ in range(400):
+        total = 10 * (total * 1e-6 + dot(A, B) * 1e-5)
+    values = [numpy.full((2, 2), 1.0)] * 3
+    found, = evaluate(optimized([A, B, C], [total], UNFUSED), values)
+    expected, = evaluate(FunctionGraph([A, B, C], [total]), values)
+    numpy.testing.assert_allclose(found, expected)

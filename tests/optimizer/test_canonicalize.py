@@ -1,7 +1,7 @@
 """Neutral and absorbing elements, normal forms of sums and products, views, fills, shapes, reductions."""
 import numpy
 import pytest
-from optimized_graphs import UNFUSED, assert_same_results, operations, optimized, variable
+from optimized_graphs import UNFUSED, assert_same_results, evaluate, operations, optimized, variable
 
 from phintys.graph.gradient import grad
 from phintys.graph.view_op import disconnected_grad, grad_clip, grad_scale, zero_grad
@@ -67,6 +67,11 @@ CASES = {
     "2 * (3 * x)": ([x], 2 * (3 * x), ["mul"]),
     "(-x) * (-y)": ([x, y], (-x) * (-y), ["mul"]),
     "(-x) / (-y)": ([x, y], (-x) / (-y), ["true_div"]),
+    "(x * y / x) ** y": ([x, y], pow(x * y / x, y), ["pow"]),
+    "y ** (x * y / x)": ([x, y], pow(y, x * y / x), ["pow"]),
+    "(x * y / x) ** 3": ([x, y], pow(x * y / x, 3), ["pow"]),
+    "x ** 20 * x": ([x], pow(x, 20) * x, ["pow"]),
+    "1e200 * x * 1e200 stays": ([x], 1e200 * x * 1e200, ["mul"]),
     "cancelling keeps a shape": ([m, row], m * row / m, ["second"]),
     "cast to the same dtype": ([x], cast_op("float64")(x), []),
     "cast of a cast": ([f], cast_op("float32")(cast_op("float64")(f)), []),
@@ -146,3 +151,22 @@ def test_integer_constants_wrap_around():
 
 def test_nothing_is_lost_in_powers_of_integers():
     assert_same_results([k], [pow(k, 2), pow(k, 1), pow(k, 3), scalar.int_div(k, 1)])
+
+
+@pytest.mark.parametrize("kind", ["d1", "f1"])
+def test_powers_of_powers_stay_in_range(kind):
+    """1,100 squarings are x ** 2**1100, an exponent that no floating point dtype holds."""
+    t = value = variable(kind)
+    for _ in range(1100):
+        value = sqr(value)
+    fgraph = optimized([t], [value], UNFUSED)
+    found, = evaluate(fgraph, [numpy.array([1, -1, 0.5, 2, 0], t.type.dtype)])
+    assert found.tolist() == [1, 1, 0, numpy.inf, 0]
+
+
+@pytest.mark.parametrize("output, point, wanted", [
+    (1e200 * x * 1e200, 1e-300, 1e100), (1e-200 * x * 1e-200, 1e300, 1e-100), (sqr(1e200 * x) / x, 1e-200, 1e200),
+    (x / 1e-200 / 1e-200, 1e-300, 1e100)])
+def test_products_of_numbers_do_not_overflow(output, point, wanted):
+    found, = evaluate(optimized([x], [output], UNFUSED), [numpy.array([point])])
+    numpy.testing.assert_allclose(found, [wanted])

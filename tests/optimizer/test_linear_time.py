@@ -53,6 +53,14 @@ def read_by_many(length):
     return [(product + number * w) * sigmoid(y + number) - total * sigmoid(w * number) for number in range(1, length)]
 
 
+def chain_of_matrices(length):
+    """``s * (s * (... + dot) + dot)``, whose scales are powers of s."""
+    value = m
+    for number in range(length):
+        value = s * (value + dot(m, m + number))
+    return value
+
+
 FAMILIES = {
     "elementwise chain": chain(lambda value, number: tanh(value) + 0.001 * number),
     "dot chain": chain(lambda value, number: tanh(dot(m, value))),
@@ -76,6 +84,10 @@ CASES.update({f"gradient of {name}": gradient(make) for name, make in FAMILIES.i
 CASES.update({
     "gradient by a hub": gradient(FAMILIES["hub"], w),
     "gradient by a matrix": gradient(FAMILIES["dot chain"], m),
+    "gradient by the weights of a recurrence": gradient(chain(lambda value, number: tanh(dot(value, m))), m),
+    "nested sums of scaled products": lambda length: chain_of_matrices(length),
+    "squares of squares": chain(lambda value, number: value * value if number % 2 else value ** 2),
+    "logarithms of sums": chain(lambda value, number: log(exp(m + value).sum(axis=1))),
     "many outputs": lambda length: [tanh(x + number) for number in range(length)],
     "partial products": partial_results(lambda value, number: value * tanh(x + number)),
     "partial sums": partial_results(lambda value, number: value + sigmoid(x + number)),

@@ -28,7 +28,8 @@ def test_reductions(axis, keepdims):
     with_one = numpy.exp(LARGE - numpy.logaddexp(scipy.special.logsumexp(LARGE, axis, keepdims=True), 0))
     for output, value, slope in (
             (log(total), wanted, softmax), (log(total / count), wanted - numpy.log(count), softmax),
-            (log(1 + total), numpy.logaddexp(wanted, 0), with_one), (log1p(total), numpy.logaddexp(wanted, 0), with_one),
+            (log(1 + total), numpy.logaddexp(wanted, 0), with_one),
+            (log1p(total), numpy.logaddexp(wanted, 0), with_one),
             (3 * log(total), 3 * wanted, 3 * softmax)):
         for found in (values_of([m], [output, grad(output.sum(), m)], [LARGE]),
                       values_of([m], [output], [LARGE]) + values_of([m], [grad(output.sum(), m)], [LARGE])):

@@ -183,5 +183,15 @@ def test_negations_are_found_across_spellings():
     assert operations(optimized([x, y], [output], UNFUSED)).count("exp") == 0
 
 
+def test_negations_are_found_in_long_sums():
+    """t and -t are seen to be opposite however long t is."""
+    terms = [variable("d1") for _ in range(40)]
+    t = terms[0]
+    for term in terms[1:]:
+        t = t + 0.5 * term
+    keys = operations(optimized(terms, [sigmoid(-t) * exp(t)], UNFUSED))
+    assert "exp" not in keys and keys.count("sigmoid") == 1
+
+
 def test_complementary_error_function_of_float32_keeps_its_dtype():
     assert optimized([f], [1 - erf(f)], UNFUSED).outputs[0].type == erfc(f).type
