@@ -77,6 +77,7 @@ def canonical_product(fgraph, node):
     if not is_inexact(out) or is_inside(fgraph, out, products.KEYS):
         return None
     product = product_of(out, readers_in(fgraph))
+    products.cancel_magnitudes(product)
     if product.operations == 1 and not product.cancelled and product.constants == 0:
         return None
     if product.coefficient == 0:

@@ -8,7 +8,7 @@ from collections import deque
 
 from phintys.optimizer import (approximations, batch_normalization, blas_rewrites, constant_folding, fills, fusion,
                                indexing, joins, lazy_branches, log_sum_exp, neutral, reductions, registered, shapes,
-                               softmax, specialize, stabilize, views)
+                               softmax, specialize, stabilize, switches, views)
 from phintys.optimizer.database import FAST_COMPILE, FAST_RUN, Family
 from phintys.optimizer.driver import Driver, report
 from phintys.optimizer.inplace import handled, mark_inplace, protect
@@ -18,7 +18,7 @@ from phintys.optimizer.reduction_fusion import fuse_reductions
 
 FOLDING = Family("constant_folding", constant_folding.REWRITES, ("canonicalize", "stabilize", "specialize"))
 CANONICALIZE = [Family(name, table.REWRITES, ("canonicalize",)) for name, table in (
-    ("neutral", neutral), ("views", views), ("fills", fills),
+    ("neutral", neutral), ("switches", switches), ("views", views), ("fills", fills),
     ("shapes", shapes), ("reductions", reductions), ("joins", joins), ("indexing", indexing),
     ("ifelse", lazy_branches))]
 STABILIZE = [Family("stabilize", stabilize.REWRITES)]

@@ -11,13 +11,14 @@ import math
 
 import numpy
 
-from phintys.ops.dtypes import CONTINUOUS_DTYPES
+from phintys.ops.dtypes import COMPLEX_DTYPES, CONTINUOUS_DTYPES
 from phintys.optimizer.values import (LARGEST_EXPONENT, apply_op, apply_wide, as_type, constant_like, constant_value,
                                       is_inexact, keeps_value, key, whole_power)
 
 # The smallest and the largest number of each dtype, as Python numbers.
 RANGES = {name: (float(numpy.finfo(name).smallest_normal), float(numpy.finfo(name).max)) for name in CONTINUOUS_DTYPES}
 EVERYTHING = 0.0, math.inf
+NEARBY = 32                    # nodes inside of an ``abs`` are looked into so far, as others may read them, too
 KEYS = frozenset(["mul", "true_div", "inv", "neg", "sqr", "pow"])
 
 
@@ -158,6 +159,36 @@ def _factors(variable, exponent, dtype, product, may_enter):
         return [(inputs[0], 2 * exponent)]
     power = whole_power(variable)
     return None if power is None else [(inputs[0], power * exponent)]
+
+
+def cancel_magnitudes(product):
+    """``x / abs(x) -> sgn(x)``, which is 0 at 0, also where x is one of the factors inside of the ``abs``."""
+    for divisor, exponent in list(product.powers.items()):
+        if exponent > 0 or key(divisor) != "abs_" or divisor.type.dtype in ("bool", *COMPLEX_DTYPES) \
+                or divisor.owner.inputs[0].type.dtype != divisor.type.dtype:
+            continue                   # a complex number has no sign
+        argument = divisor.owner.inputs[0]
+        inside = product_of(argument, lambda variable: 1, NEARBY)
+        if product.powers.get(argument, 0) > 0:
+            inside = Product()
+            inside.multiply(argument, 1)
+        common = {factor: min(product.powers.get(factor, 0), -power * exponent)
+                  for factor, power in inside.powers.items()}
+        if max(common.values(), default=0) > 0 and inside.coefficient:
+            del product.powers[divisor]
+            product.coefficient = product.coefficient * abs(inside.coefficient) ** exponent
+            for factor, power in inside.powers.items():
+                _cancel_magnitude(product, factor, power * exponent, max(common[factor], 0))
+
+
+def _cancel_magnitude(product, factor, exponent, times):
+    """Multiply by ``abs(factor) ** exponent``, where ``factor ** times`` becomes ``sgn(factor) ** times``."""
+    if exponent + times:
+        product.multiply(apply_op("abs_", factor), exponent + times)
+    if times:
+        product.multiply(factor, -times)
+        product.multiply(apply_op("sgn", factor), times)
+        product.cancelled = True
 
 
 def build(product, like):
