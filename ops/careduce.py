@@ -25,7 +25,15 @@ FOLDING_UFUNCS = {"add": numpy.add, "mul": numpy.multiply, "maximum": numpy.maxi
 
 
 def axis_tuple(axis):
-    """``axis`` as users write it (None, an int, a sequence, a constant) as None or a sorted tuple of ints."""
+    """``axis`` as users write it (None, an int, a sequence, a constant) as None or a sorted tuple of ints.
+
+    Raises
+    ------
+    TypeError
+        For anything else.
+    ValueError
+        If an axis is named twice.
+    """
     if isinstance(axis, Constant):
         axis = axis.data
     if axis is None:
@@ -36,18 +44,25 @@ def axis_tuple(axis):
         if isinstance(number, (bool, numpy.bool_)) or not isinstance(number, (int, numpy.integer)):
             if not (isinstance(number, numpy.ndarray) and number.ndim == 0 and number.dtype.kind in "iu"):
                 raise TypeError(f"Axis must be an integer, tuple, list of integers or a constant, got {axis!r}")
-    return tuple(sorted({int(number) for number in axis}))
+    return _sorted_once([int(number) for number in axis], axis)
+
+
+def _sorted_once(numbers, axis):
+    """Axes as a sorted tuple; ``ValueError`` if one is named twice."""
+    if len(set(numbers)) < len(numbers):
+        raise ValueError(f"duplicate value in 'axis': {axis} names a dimension twice")
+    return tuple(sorted(numbers))
 
 
 def positive_axes(x, axis):
-    """A tuple of axes of ``x``, all of them for None; ``ValueError`` for one that ``x`` does not have."""
+    """A tuple of axes of ``x``, all of them for None; ``ValueError`` for one that ``x`` does not have or named twice."""
     rank = x.type.ndim
     if axis is None:
         return tuple(range(rank))
     for number in axis:
         if not -rank <= number < rank:
             raise ValueError(f"Not enough dimensions on {x} to reduce on axis {number}: it has {rank}")
-    return tuple(sorted({number % rank for number in axis}))
+    return _sorted_once([number % rank for number in axis], axis)
 
 
 def pad_reduced(x, reduced, axes):

@@ -1,9 +1,9 @@
 """The reductions users call: ``sum``, ``prod``, ``mean``, ``var``, ``max``, ``argmax`` ... with Theano's signatures.
 
 ``axis`` is None (everything), an int, or a sequence of ints; negative axes count from the end, an axis that does not
-exist is a ``ValueError``. ``keepdims`` keeps the reduced dimensions with length 1. The names shadow Python's builtins
-in this file only. The ops stand in ``careduce.py``, ``mean.py``, ``fused_reduction.py`` and ``argmax.py`` and can be
-imported from here.
+exist or is named twice is a ``ValueError``. ``keepdims`` keeps the reduced dimensions with length 1. The names shadow
+Python's builtins in this file only. The ops are in ``careduce.py``, ``mean.py``, ``fused_reduction.py`` and
+``argmax.py`` and can be imported from here.
 """
 from phintys.graph.view_op import disconnected_grad
 from phintys.ops import scalar
@@ -56,7 +56,7 @@ def sum(input, axis=None, dtype=None, keepdims=False, acc_dtype=None):
     Raises
     ------
     ValueError
-        For an axis that does not exist.
+        For an axis that does not exist or is named twice.
     TypeError
         For an ``acc_dtype`` that would lose precision.
     """
@@ -93,7 +93,8 @@ def mean(input, axis=None, dtype=None, op=False, keepdims=False, acc_dtype=None)
     input, axis, keepdims, acc_dtype
         As for `sum`.
     dtype : str, optional
-        In which the sum is taken; the result is float in any case (float64 for discrete dtypes).
+        In which the sum is taken; the result is float in any case (float64 for discrete dtypes). By default that of
+        `sum`, whose 64 bits hold the sum of any 2**32 smaller integers exactly, and float64 for 64-bit integers.
     op : bool
         Make one op, `Mean`, which computes in float64 and answers it.
 
@@ -109,6 +110,8 @@ def mean(input, axis=None, dtype=None, op=False, keepdims=False, acc_dtype=None)
                 raise NotImplementedError(f"mean(op=True) always computes in float64, got {name}={value!r}")
         return _reduce(Mean, x, axis, keepdims)
     half = dtype == "float16" or (dtype is None and x.type.dtype == "float16")
+    if dtype is None and x.type.dtype in ("int64", "uint64"):
+        dtype, acc_dtype = "float64", acc_dtype or "float64"
     total = sum(x, axis, dtype="float32" if half else dtype, keepdims=keepdims, acc_dtype=acc_dtype)
     result = scalar.true_div(total, _count(x, positive_axes(x, axis_tuple(axis)), total.type.dtype))
     if half:

@@ -109,6 +109,41 @@ def test_accumulators_may_not_lose_precision():
         reduction.sum(TensorType("float64", (False,))(), acc_dtype="float32")
 
 
+def extremes(dtype):
+    """Arrays of the largest and smallest values of an integer dtype, and what was drawn between them."""
+    lowest, highest = (0, 1) if dtype == "bool" else (numpy.iinfo(dtype).min, numpy.iinfo(dtype).max)
+    random = numpy.random.default_rng(0)
+    drawn = random.integers(lowest, highest, 300, dtype=dtype, endpoint=True)
+    return [numpy.full(300, highest, dtype), numpy.full(300, lowest, dtype), drawn, drawn[::-7]]
+
+
+@pytest.mark.parametrize("dtype", ("bool",) + INTEGERS)
+def test_integers_do_not_overflow_in_their_accumulators(dtype):
+    """Means against exact arithmetic of Python's integers; sums too, where 64 bits hold them, else as in NumPy."""
+    x = TensorType(dtype, (False,))()
+    functions = {name: phintys.function([x], getattr(reduction, name)(x))
+                 for name in ("sum", "mean", "var", "std", "max", "min")}
+    for array in extremes(dtype):
+        whole = [int(value) for value in array]
+        mean = sum(whole) / len(whole)
+        assert functions["sum"](array) == array.sum(dtype=functions["sum"](array).dtype)
+        if "64" not in dtype:
+            assert functions["sum"](array) == sum(whole)
+        numpy.testing.assert_allclose(functions["mean"](array), mean, rtol=1e-14)
+        variance = sum([(value - mean) ** 2 for value in whole]) / len(whole)
+        numpy.testing.assert_allclose(functions["var"](array), variance, rtol=1e-12, atol=1e-30)
+        numpy.testing.assert_allclose(functions["std"](array), variance ** 0.5, rtol=1e-12, atol=1e-30)
+        assert (functions["max"](array), functions["min"](array)) == (max(whole), min(whole))
+
+
+def test_the_accumulator_of_a_mean_is_what_was_asked_for():
+    x = TensorType("int64", (False,))()
+    large = numpy.full(4, 2 ** 62)
+    for options, wanted in (({}, 2.0 ** 62), ({"dtype": "int64"}, 0.0), ({"acc_dtype": "int64"}, 0.0),
+                            ({"acc_dtype": "float64"}, 2.0 ** 62), ({"op": True}, 2.0 ** 62)):
+        assert phintys.function([x], reduction.mean(x, **options))(large) == wanted
+
+
 def test_small_floats_are_accumulated_precisely():
     array = numpy.full(70000, 0.1, "float16")
     check_values(lambda x: x.mean(), lambda a: a.mean(dtype="float64").astype("float16"), [array])
@@ -317,6 +352,13 @@ BAD_GRAPHS = {
     "mean": (lambda x: reduction.mean(x, axis=5), ValueError),
     "dtype": (lambda x: reduction.sum(x, dtype="object"), TypeError),
 }
+
+
+@pytest.mark.parametrize("name", [*FUNCTIONS, "max_and_argmax", "logsumexp", "ptp"])
+def test_an_axis_that_is_named_twice(name):
+    for axis in ((0, 0), (1, -1), [-2, 0, 1]):
+        with pytest.raises(ValueError, match="duplicate value in 'axis'"):
+            getattr(reduction, name)(variable_for(values((2, 3))), axis=axis)
 
 
 @pytest.mark.parametrize("name", BAD_GRAPHS)
