@@ -85,7 +85,6 @@ FUNCTIONS = {
     "outer": ("outer", "a b"),
     "inner": ("inner", "a b"),
     "vdot": ("vdot", "a b"),
-    "kron": ("kron", "a b"),
     "tensordot": ("tensordot", "a b | axes"),
     "einsum": ("einsum", "*operands | optimize"),
     # linear algebra

@@ -9,6 +9,7 @@ from importlib import import_module
 
 from phintys import numpy_names
 from phintys.numpy_names import UFUNCS
+from phintys.ops.products import kron_of_any_ranks
 
 FUNCTIONS = dict(numpy_names.FUNCTIONS)
 
@@ -50,6 +51,11 @@ def split(ary, indices_or_sections, axis=0):
     before = (slice(None),) * (axis % ary.ndim)
     edges = [None, *indices_or_sections, None]
     return [ary[before + (slice(first, last),)] for first, last in zip(edges, edges[1:])]
+
+
+@own("kron", "a b")
+def kron(a, b):
+    return kron_of_any_ranks(a, b)
 
 
 # ---- calls -----------------------------------------------------------------------------------------------------------

@@ -46,6 +46,11 @@ def _lengths(lengths):
 class Alloc(Op):
     """A new array filled with a value: inputs are the value, then the lengths. The value is repeated where it must be.
 
+    Parameters
+    ----------
+    repeats : str, optional
+        The function whose numbers of repetitions are among the lengths, for errors. It makes no other difference.
+
     Raises
     ------
     TypeError
@@ -54,6 +59,9 @@ class Alloc(Op):
 
     __props__ = ()
     linear_in = (0,)
+
+    def __init__(self, repeats=None):
+        self.repeats = repeats
 
     def make_node(self, value, *shape):
         value = as_tensor_variable(value)
@@ -65,7 +73,7 @@ class Alloc(Op):
         return Apply(self, [value, *lengths], [output()])
 
     def make_kernel(self, node):
-        return AllocKernel(len(node.inputs) - 1)
+        return AllocKernel(len(node.inputs) - 1, self.repeats)
 
     def infer_shape(self, node, input_shapes):
         return [tuple(node.inputs[1:])]

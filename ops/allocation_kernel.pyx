@@ -29,17 +29,32 @@ cdef inline void read_shape(Cell** lengths, int rank, npy_intp* shape) noexcept 
 
 
 cdef class AllocKernel(Kernel):
-    """A new array filled by broadcasting: ``(value, length, ..., length, out)``."""
-    cdef int rank
+    """A new array filled by broadcasting: ``(value, length, ..., length, out)``.
 
-    def __init__(self, int rank):
+    Parameters
+    ----------
+    rank : int
+    repeats : str, optional
+        The function whose numbers of repetitions are among the lengths, for errors.
+    """
+    cdef int rank
+    cdef bint names_function
+    cdef object repeats
+
+    def __init__(self, int rank, repeats=None):
         self.rank = rank
+        self.repeats, self.names_function = repeats, repeats is not None
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef Cell* value = operands[0]
         cdef npy_intp shape[MAX_RANK]
         cdef int axis, lead = self.rank - value.ndim
         read_shape(operands + 1, self.rank, shape)
+        if self.names_function:
+            for axis in range(self.rank):
+                if shape[axis] < 0:
+                    with gil:
+                        raise ValueError(f"{self.repeats}: a number of repetitions is negative: {shape[axis]}")
         for axis in range(value.ndim):
             if value.shape[axis] != 1 and value.shape[axis] != shape[axis + lead]:
                 with gil:

@@ -247,24 +247,31 @@ def kron(a, b):
     Parameters
     ----------
     a, b : tensor-like
-        Of at least three dimensions together.
 
     Returns
     -------
     TensorVariable
-        For matrices as ``numpy.kron``; for other ranks as ``scipy.linalg.kron`` did.
-
-    Raises
-    ------
-    TypeError
-        If the ranks sum to less than 3.
+        For two matrices, and for vectors and scalars, as ``numpy.kron``; for other ranks as ``scipy.linalg.kron`` did,
+        and Theano.
     """
     a, b = as_tensor_variable(a), as_tensor_variable(b)
     if a.type.ndim + b.type.ndim <= 2:
-        raise TypeError(f"kron: inputs dimensions must sum to 3 or more. You passed {a.type.ndim} and {b.type.ndim}.")
+        return kron_of_any_ranks(a, b)
     lengths = [shape_i(a, axis) for axis in range(a.type.ndim)] + [shape_i(b, axis) for axis in range(b.type.ndim)]
     products = reshape(outer(a, b), lengths)
     if len(lengths) == 3:
         return flatten(dimshuffle(products, 1, 0, 2))
     shuffled = dimshuffle(products, 0, 2, 1, *range(3, len(lengths)))
     return reshape(shuffled, [lengths[0] * lengths[2], lengths[1] * lengths[3], *lengths[4:]])
+
+
+def kron_of_any_ranks(a, b):
+    """The Kronecker product as ``numpy.kron``: the operand of lower rank gets dimensions of length 1 on the left."""
+    a, b = as_tensor_variable(a), as_tensor_variable(b)
+    rank = max(a.type.ndim, b.type.ndim)
+    a, b = [shape_padleft(value, rank - value.type.ndim) if value.type.ndim < rank else value for value in (a, b)]
+    outside = [place for axis in range(rank) for place in (axis, "x")]
+    inside = [place for axis in range(rank) for place in ("x", axis)]
+    lengths = [shape_i(a, axis) * shape_i(b, axis) for axis in range(rank)]
+    product = dimshuffle(a, outside) * dimshuffle(b, inside)
+    return reshape(product, lengths) if rank else product

@@ -10,9 +10,9 @@ import numpy
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.graph.valueless_types import disconnected_type
-from phintys.graph.variable import Variable
+from phintys.graph.variable import Constant, Variable
 from phintys.ops import scalar
-from phintys.ops.allocation import alloc
+from phintys.ops.allocation import Alloc
 from phintys.ops.allocation_kernel import TileKernel
 from phintys.ops.assertion import Assert
 from phintys.ops.careduce import Prod, Sum
@@ -28,7 +28,12 @@ from phintys.ops.take import take
 from phintys.ops.tensor_type import TensorType
 
 
+_repeating, _tiling = Alloc("repeat"), Alloc("tile")
+
+
 def _checked_repeats(repeats):
+    if isinstance(repeats, (list, tuple)) and not repeats:
+        repeats = numpy.zeros(0, "int64")               # an empty list of no dtype
     repeats = as_tensor_variable(repeats)
     if repeats.type.dtype not in integer_dtypes:
         raise TypeError(f"repeats must be integers, got {repeats} of type {repeats.type}")
@@ -36,6 +41,8 @@ def _checked_repeats(repeats):
         raise TypeError(f"repeats of dtype uint64 are not supported: {repeats}")
     if repeats.type.ndim > 1:
         raise ValueError(f"The dimension of repeats should not exceed 1, got {repeats} of type {repeats.type}")
+    if isinstance(repeats, Constant) and (repeats.data < 0).any():
+        raise ValueError(f"repeat: a number of repetitions is negative: {repeats.data.min()}")
     return repeats
 
 
@@ -157,7 +164,7 @@ def repeat(x, repeats, axis=None):
     ----------
     x : tensor-like
     repeats : int, symbolic integer, or vector of integers
-        How often; a vector has a number for each slice.
+        How often; a vector has a number for each slice. An empty list is for no slices.
     axis : int, optional
         Whose slices are repeated; by default the elements of the flattened tensor.
 
@@ -171,7 +178,8 @@ def repeat(x, repeats, axis=None):
     TypeError
         For repeats that are no integers.
     ValueError
-        For an axis that does not exist or repeats with several dimensions; when it runs, for negative repeats.
+        For an axis that does not exist, repeats with several dimensions or negative constants; when it runs, for
+        negative repeats.
     """
     x, repeats = as_tensor_variable(x), _checked_repeats(repeats)
     if axis is not None and not -x.type.ndim <= axis < x.type.ndim:
@@ -185,8 +193,8 @@ def repeat(x, repeats, axis=None):
     axis %= x.type.ndim
     lengths = [shape_i(x, dimension) for dimension in range(x.type.ndim)]
     order = list(range(x.type.ndim))
-    copies = alloc(dimshuffle(x, order[:axis + 1] + ["x"] + order[axis + 1:]),
-                   *lengths[:axis + 1], repeats, *lengths[axis + 1:])
+    copies = _repeating(dimshuffle(x, order[:axis + 1] + ["x"] + order[axis + 1:]),
+                        *lengths[:axis + 1], repeats, *lengths[axis + 1:])
     lengths[axis] = lengths[axis] * repeats
     return reshape(copies, lengths)
 
@@ -259,7 +267,7 @@ def tile(x, reps, ndim=None):
     Raises
     ------
     ValueError
-        For an ``ndim`` that is too small, or ``reps`` that are no integers.
+        For an ``ndim`` that is too small, or ``reps`` that are no integers or negative.
     """
     x = as_tensor_variable(x)
     if ndim is not None and ndim < x.type.ndim:
@@ -267,6 +275,9 @@ def tile(x, reps, ndim=None):
     reps = _repetition_list(reps, ndim)
     ndim = max(len(reps), x.type.ndim) if ndim is None else ndim
     reps = [1] * (ndim - len(reps)) + reps
+    negative = [count for count in map(known_integer, reps) if count is not None and count < 0]
+    if negative:
+        raise ValueError(f"tile: a number of repetitions is negative: {negative[0]}")
     missing = ndim - x.type.ndim
     lengths = [1] * missing + [shape_i(x, axis) for axis in range(x.type.ndim)]
     order, whole, tiled = [], [], []
@@ -274,7 +285,7 @@ def tile(x, reps, ndim=None):
         order.extend(["x", "x" if axis < missing else axis - missing])
         whole.extend([count, length])
         tiled.append(length * count)
-    return reshape(alloc(dimshuffle(x, order), *whole), tiled)
+    return reshape(_tiling(dimshuffle(x, order), *whole), tiled)
 
 
 class Tile(Op):

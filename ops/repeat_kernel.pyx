@@ -64,7 +64,7 @@ cdef npy_intp total_repetitions(const Cell* repeats, npy_intp length) except -1 
             total += integer_at(repeats, position)
     if count < 0:
         with gil:
-            raise ValueError("Repeat: repeats may not contain negative values")
+            raise ValueError("repeat: a number of repetitions is negative")
     return total
 
 

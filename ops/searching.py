@@ -1,4 +1,4 @@
-"""Places in sorted vectors, distinct values, and counts: SearchsortedOp, Unique, ``bincount``, ``to_one_hot``.
+"""Places in sorted vectors, distinct values, and places as rows: SearchsortedOp, Unique, ``to_one_hot``.
 
 What the two ops find has no gradient, or a gradient of zero. Unique runs NumPy's function under the GIL.
 """
@@ -10,12 +10,9 @@ from phintys.graph.op import Op
 from phintys.graph.valueless_types import disconnected_type
 from phintys.ops import scalar
 from phintys.ops.allocation import arange, zeros
-from phintys.ops.assertion import Assert
-from phintys.ops.constant import as_tensor_variable, constant
+from phintys.ops.constant import as_tensor_variable
 from phintys.ops.dtypes import continuous_dtypes, integer_dtypes
-from phintys.ops.inc_subtensor import inc_subtensor, set_subtensor
-from phintys.ops.reduction import all as all_true
-from phintys.ops.reduction import max as maximum_of
+from phintys.ops.inc_subtensor import set_subtensor
 from phintys.ops.searching_kernel import SearchsortedKernel
 from phintys.ops.shape import shape_i
 from phintys.ops.tensor_type import TensorType
@@ -154,42 +151,6 @@ class Unique(Op):
             whole = scalar.mul(*lengths) if len(lengths) > 1 else lengths[0] if lengths else 1
             shapes[2 if self.return_index else 1] = (whole if self.axis is None else lengths[self.axis],)
         return shapes
-
-
-def bincount(x, weights=None, minlength=None, assert_nonneg=False):
-    """How often each integer occurs.
-
-    Parameters
-    ----------
-    x : vector of non-negative integers
-    weights : vector, optional
-        What each occurrence counts.
-    minlength : int, optional
-        The result has at least this length, and as many elements as the largest integer plus 1 needs.
-    assert_nonneg : bool
-        Check when it runs that no integer is negative (``AssertionError``).
-
-    Returns
-    -------
-    TensorVariable
-        Of the dtype of ``weights``, or of ``x`` without them.
-
-    Raises
-    ------
-    TypeError
-        If ``x`` is no vector.
-    """
-    x = as_tensor_variable(x)
-    if x.type.ndim != 1:
-        raise TypeError(f"bincount: the input must be a vector, got {x} of type {x.type}")
-    if assert_nonneg:
-        x = Assert("Input to bincount has negative values!")(x, all_true(scalar.ge(x, 0)))
-    length = (maximum_of(x) + 1).astype("int64")
-    if minlength is not None:
-        length = scalar.maximum(length, minlength)
-    weights = None if weights is None else as_tensor_variable(weights)
-    counts = zeros([length], dtype=x.type.dtype if weights is None else weights.type.dtype)
-    return inc_subtensor(counts[x], constant(1, dtype=x.type.dtype) if weights is None else weights)
 
 
 def to_one_hot(y, nb_class, dtype=None):

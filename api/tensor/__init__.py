@@ -14,6 +14,7 @@ from phintys.numpy_names import FUNCTIONS as _NUMPY
 from phintys.ops.allocation import (
     ARange, Alloc, AllocEmpty, Bartlett, Eye, Tri, alloc, arange, bartlett, empty, eye, full, full_like, identity_like,
     ones, tri, zeros)
+from phintys.ops.bincount import bincount
 from phintys.ops.blas import Dot
 from phintys.ops.choose import Choose, choose
 from phintys.ops.constant import AsTensorError, as_tensor_variable, constant
@@ -58,7 +59,7 @@ from phintys.ops.reduction import (
     any, argmax, argmin, logsumexp, max, max_and_argmax, mean, min, prod, ptp, std, sum, var)
 from phintys.ops.repeat import RepeatOp, Tile, compress, repeat, tile
 from phintys.ops.reshape import Reshape, flatten, is_flat, reshape
-from phintys.ops.searching import bincount, searchsorted, to_one_hot
+from phintys.ops.searching import searchsorted, to_one_hot
 from phintys.ops.shape import (
     DimShuffle, Rebroadcast, Shape, Shape_i, SpecifyShape, addbroadcast, dimshuffle, patternbroadcast, shape, shape_i,
     shape_padaxis, shape_padleft, shape_padright, specify_shape, swapaxes, transpose, unbroadcast)

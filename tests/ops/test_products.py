@@ -7,7 +7,7 @@ import phintys.tensor as T
 from family_cases import (
     COMPLEX, FLOATS, INTEGERS, LAYOUTS, check_equal, check_gradient, check_shape, check_values, values, variable_for)
 from phintys.ops.batched_product import BatchedDot
-from phintys.ops.products import batched_dot, batched_tensordot, dot, kron, matmul, outer, tensordot
+from phintys.ops.products import batched_dot, batched_tensordot, dot, kron, kron_of_any_ranks, matmul, outer, tensordot
 
 
 def batched_reference(x, y):
@@ -53,7 +53,11 @@ CASES = {
     "batched tensordot 2": (batched_tensordot, lambda a, b: numpy.einsum("baij,bij->ba", a, b),
                             [(2, 5, 3, 4), (2, 3, 4)]),
     "outer": (outer, numpy.outer, [(2, 3), (4,)]),
-    "kron 2 2": (kron, numpy.kron, [(2, 3), (4, 2)]),
+    "kron 2 2": (kron, numpy.kron, [(2, 3), (4, 2)]), "kron 1 1": (kron, numpy.kron, [(3,), (2,)]),
+    "kron 0 0": (kron, numpy.kron, [(), ()]), "kron 0 1": (kron, numpy.kron, [(), (3,)]),
+    "kron 2 0": (kron, numpy.kron, [(2, 3), ()]),
+    **{f"kron as NumPy {left} {right}": (kron_of_any_ranks, numpy.kron, [(2, 3, 4)[3 - left:], (3, 2, 2)[3 - right:]])
+       for left in range(4) for right in range(4)},
     "kron 1 2": (kron, lambda a, b: numpy.einsum("i,jk->jik", a, b).reshape(-1), [(3,), (2, 4)]),
 }
 
@@ -159,8 +163,6 @@ def test_refusals_while_building():
         BatchedDot()(T.dvector(), T.dmatrix())
     with pytest.raises(ValueError, match="at least one dimension"):
         matmul(T.dscalar(), T.dmatrix())
-    with pytest.raises(TypeError, match="must sum to 3 or more"):
-        kron(T.dvector(), T.dvector())
 
 
 WRONG_SHAPES = [(batched_dot, (3, 2, 4), (2, 4, 5), "batch sizes unequal"),

@@ -5,6 +5,7 @@ from family_cases import (DTYPES, INTEGERS, LAYOUTS, MODES, check_equal, check_g
                           values, variable_for, zero_strides)
 
 import phintys
+import phintys.tensor as T
 from phintys.ops.contiguous import CpuContiguous, cpu_contiguous
 from phintys.ops.grids import mgrid, ogrid
 from phintys.ops.permutation import inverse_permutation, permute_row_elements
@@ -97,6 +98,8 @@ def test_empty_arrays():
     check_values(lambda x: repeat(x, 2, 1), lambda a: numpy.repeat(a, 2, 1), [empty])
     check_values(lambda x: repeat(x, COUNTS, 1), lambda a: numpy.repeat(a, COUNTS, 1), [empty])
     check_values(lambda x: tile(x, (2, 2)), lambda a: numpy.tile(a, (2, 2)), [empty])
+    check_values(lambda x: repeat(x, [], 0), lambda a: numpy.repeat(a, [], 0), [empty])
+    check_values(lambda x: repeat(x, []), lambda a: numpy.repeat(a, []), [empty])
     check_values(lambda x: compress([1, 0, 1], x, 1), lambda a: a[:, [0, 2]], [empty])
 
 
@@ -259,6 +262,20 @@ def test_bad_graphs(name):
     build, error = BAD_GRAPHS[name]
     with pytest.raises(error):
         build()
+
+
+@pytest.mark.parametrize("name, function", [("repeat", repeat), ("tile", tile)])
+def test_negative_numbers_of_repetitions(name, function):
+    """The function that was called is named, at the latest when it runs."""
+    for number in (-1, numpy.int8(-2), T.constant(-1)):
+        with pytest.raises(ValueError, match=f"^{name}: a number of repetitions is negative: -[12]"):
+            function(matrix(), number)
+    times = T.lscalar()
+    for reps in (times, [1, times]) if function is tile else (times, T.stack([times, 1, 1, 1, 1, 1])):
+        x = matrix()
+        f = phintys.function([x, times], function(x, reps))
+        with pytest.raises(ValueError, match=f"^{name}: a number of repetitions is negative"):
+            f(values((2, 3)), -1)
 
 
 BAD_RUNS = {

@@ -5,9 +5,10 @@ from family_cases import (COMPLEX, DTYPES, FLOATS, INTEGERS, LAYOUTS, MODES, che
                           values, variable_for)
 
 import phintys
+from phintys.ops.bincount import bincount
 from phintys.ops.covariance import cov
 from phintys.ops.flat_index import RavelMultiIndex, UnravelIndex, ravel_multi_index, unravel_index
-from phintys.ops.searching import SearchsortedOp, Unique, bincount, searchsorted, to_one_hot
+from phintys.ops.searching import SearchsortedOp, Unique, searchsorted, to_one_hot
 from phintys.ops.tensor_type import TensorType
 
 SORTED = numpy.sort(values(20))
@@ -108,11 +109,29 @@ def test_distinct_values(axis):
 
 def test_counts():
     for dtype in INTEGERS:
-        check_values(bincount, lambda a: numpy.bincount(a), [COUNTED.astype(dtype)], dtype, modes=MODES[:1])
+        check_values(bincount, lambda a: numpy.bincount(a), [COUNTED.astype(dtype)], "int64", modes=MODES[:1])
+        for layout in LAYOUTS.values():
+            many = layout(numpy.repeat(numpy.array([0, 3], dtype), 300))
+            check_values(bincount, lambda a: numpy.array([300, 0, 0, 300]), [many], modes=MODES[:1])
+        check_values(bincount, lambda a: numpy.zeros(0, "int64"), [numpy.zeros(0, dtype)], modes=MODES[:1])
+        check_values(lambda x: bincount(x, minlength=3), lambda a: numpy.zeros(3, "int64"), [numpy.zeros(0, dtype)],
+                     modes=MODES[:1])
+        ones = numpy.ones(300, dtype)
+        check_values(lambda x: bincount(x, x), lambda a: numpy.array([0, 300], f"{dtype.rstrip('123468')}64"), [ones],
+                     modes=MODES[:1])
+    check_values(bincount, lambda a: numpy.array([2, 300]), [numpy.array([True] * 300 + [False] * 2)], modes=MODES[:1])
     check_values(lambda x, w: bincount(x, w, minlength=9), lambda a, w: numpy.bincount(a, w, 9), [COUNTED, values(5)])
     x = variable_for(COUNTED)
     with pytest.raises(AssertionError, match="negative values"):
         phintys.function([x], bincount(x, assert_nonneg=True))(COUNTED - 1)
+    for array, message in ((COUNTED - 1, "an element is negative"), (numpy.array([2 ** 63 - 1]), "63 bits"),
+                           (numpy.array([1, 2 ** 63], "uint64"), "63 bits")):
+        x = variable_for(array)
+        for build in (lambda: phintys.function([x], bincount(x))(array), lambda: bincount(array).eval()):
+            with pytest.raises(ValueError, match=f"bincount: .*{message}"):
+                build()
+    with pytest.raises(ValueError, match="minlength must not be negative, got -1"):
+        phintys.function([x], bincount(x, minlength=-1))(numpy.array([1], "uint64"))
 
 
 def test_one_hot_rows():
