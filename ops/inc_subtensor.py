@@ -20,7 +20,8 @@ def set_subtensor(x, y, inplace=False, tolerate_inplace_aliasing=False):
     x : TensorVariable
         The result of indexing.
     y : tensor-like
-        Broadcast over the part; of a dtype that fits. Where an element is named several times the last value counts.
+        Broadcast over the part; of a dtype that fits, or a constant that does. Where an element is named several times
+        the last value counts, and only this value has a gradient.
     inplace : bool
         Whether the original may be overwritten. Not needed: that is found out when a function is compiled.
     tolerate_inplace_aliasing : bool

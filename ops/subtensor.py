@@ -114,20 +114,50 @@ def index_text(idx_list):
 def fitting_value(x, y, sets=True):
     """``y`` with the dtype of ``x``, whose part is to be set to it or increased by it.
 
-    As in NumPy, a value that is set is converted whatever is lost, and one that is added must be of the same kind.
+    What is added must be of the same kind, as in NumPy. What is set may be of any kind that keeps fractions and
+    imaginary parts; a constant may be of any dtype if ``x`` can hold its value.
 
     Raises
     ------
     TypeError
-        If floats are to be added to integers, or complex numbers put into real ones.
+        If floats are to be put into integers, complex numbers into real ones, or a constant that does not fit.
     """
     if y.type.dtype == x.type.dtype:
         return y
-    if not numpy.can_cast(y.type.dtype, x.type.dtype, "same_kind") and (
-            not sets or (y.type.dtype in complex_dtypes and x.type.dtype not in complex_dtypes)):
-        raise TypeError(f"Trying to {'set' if sets else 'increment'} a subtensor of dtype {x.type.dtype} with a value "
-                        f"of dtype {y.type.dtype}, which would lose precision; cast the value")
+    verb = "set" if sets else "increment"
+    if isinstance(y, Constant) and x.type.dtype in integer_dtypes:
+        if not _holds(x.type.dtype, y.data):
+            shown = numpy.array2string(y.data, threshold=5)
+            raise TypeError(f"Trying to {verb} a subtensor of dtype {x.type.dtype} with {shown}, which does not fit; "
+                            f"cast the tensor or the value")
+    elif not (_keeps_parts if sets else _same_kind)(y.type.dtype, x.type.dtype):
+        raise TypeError(f"Trying to {verb} a subtensor of dtype {x.type.dtype} with a value of dtype {y.type.dtype}, "
+                        "which would lose precision; cast the tensor or the value")
     return cast_op(x.type.dtype)(y)
+
+
+def _same_kind(source, target):
+    return numpy.can_cast(source, target, "same_kind")
+
+
+def _keeps_parts(source, target):
+    """Whether neither fractions nor imaginary parts are lost; bools are made of any real number."""
+    if source in complex_dtypes:
+        return target in complex_dtypes
+    return source in discrete_dtypes or target not in integer_dtypes
+
+
+def _holds(dtype, values):
+    """Whether numbers are the same in an integer dtype."""
+    if numpy.can_cast(values.dtype, dtype):
+        return True
+    limits = numpy.iinfo(dtype)
+    if values.dtype.kind in "fc":
+        parts = values.real.astype("float64")
+        within = (parts >= limits.min) & (parts < float(limits.max) + 1) & (values.imag == 0)
+    else:
+        parts, within = values, (values >= limits.min) & (values <= limits.max)
+    return bool(within.all()) and bool((parts.astype(dtype) == parts).all())
 
 
 def zero_gradients(x, y):

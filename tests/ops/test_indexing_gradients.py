@@ -166,3 +166,39 @@ def test_new_dimensions_are_set_in_place():
     address = state.get_value(borrow=True).ctypes.data
     step()
     assert state.get_value(borrow=True).ctypes.data == address and state.get_value().sum() == 2
+
+
+# ---- what fits into a part ------------------------------------------------------------------------------------------
+PARTS = {"element": lambda x: x[0], "slice": lambda x: x[1:], "rows": lambda x: x[[0, 1]],
+         "elements": lambda x: x.reshape((1, 3))[[0], [2]], "mask": lambda x: x[x > 0]}
+# (dtype of the tensor, value, whether it may be set)
+VALUES = [("int64", 1.5, False), ("int64", 1.0, True), ("int64", numpy.nan, False), ("int64", 2.0 ** 63, False),
+          ("int64", -2.0 ** 63, True), ("int8", 300, False), ("int8", -128, True), ("uint8", -1, False),
+          ("uint64", 2 ** 63, True), ("uint64", 2.0 ** 64, False), ("int8", numpy.float16(2), True),
+          ("int64", 1j, False), ("int64", 1 + 0j, True), ("float32", 0.1, True), ("float32", 1j, False),
+          ("complex64", 0.1, True), ("bool", 1, True)]
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("dtype, value, fits", VALUES, ids=str)
+def test_constants_that_fit(dtype, value, fits, part):
+    """Nothing is truncated in silence, in any kind of index."""
+    x = TensorType(dtype, (False,))("x")
+    taken = PARTS[part](x) if dtype[0] != "c" or part != "mask" else x[numpy.array([True, False, True])]
+    if not fits:
+        with pytest.raises(TypeError, match=f"set a subtensor of dtype {dtype} with .*; cast the tensor or the value"):
+            T.set_subtensor(taken, value)
+        return
+    f = phintys.function([x], T.set_subtensor(taken, value), mode="FAST_COMPILE")
+    assert numpy.asarray(value.real).astype(dtype) in f(numpy.ones(3, dtype))
+
+
+def test_variables_that_fit():
+    whole, fraction, imaginary = T.lvector("whole"), T.dscalar("fraction"), T.zscalar("imaginary")
+    for value in (fraction, imaginary):
+        for change in (T.set_subtensor, T.inc_subtensor):
+            with pytest.raises(TypeError, match=f"value of dtype {value.dtype}, which would lose precision"):
+                change(whole[0], value)
+    assert T.set_subtensor(whole[0], fraction.astype("int64")).type.dtype == "int64"
+    assert T.set_subtensor(T.bvector()[0], whole[0]).type.dtype == "int8"           # as in NumPy and Theano
+    assert T.set_subtensor(T.fvector()[0], fraction).type.dtype == "float32"
