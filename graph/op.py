@@ -39,6 +39,9 @@ class Op(Properties):
     runs_alone : bool
         The kernel's ``prepare`` can answer ``RUNS_ALONE``, and its ``run`` cannot fail: nodes that do not depend on
         each other may run side by side.
+    gives_memory : sequence of int
+        Positions of outputs for which ``perform`` stores arrays whose memory is nothing else's, though NumPy did not
+        allocate it (a file mapped into memory). They are used as they are; other arrays with a base are copied.
     linear_in : sequence of int, or slice
         Positions of inputs in which, taken together, the outputs are linear while the others stay as they are.
         ``R_op`` follows from it; empty: the op has none, or its own.
@@ -66,7 +69,7 @@ class Op(Properties):
     inplace_property = "inplace"
     writes_by_strides = False
     cannot_fail = reads_before_writing = explains_errors = runs_alone = False
-    linear_in = ()
+    linear_in = gives_memory = ()
     first_examined = None
     destroyhandler_tolerate_same = destroyhandler_tolerate_aliased = ()
     default_output = None

@@ -21,7 +21,8 @@ class LoadFromDisk(Op):
     dtype : str
     broadcastable : tuple of bool
     mmap_mode : {None, 'c'}
-        'c' maps the file into memory, so that only what is needed is read.
+        'c' maps the file into memory, so that only what is needed is read; a result of a function is a
+        ``numpy.memmap`` then. What is written to the array does not come into the file.
 
     Raises
     ------
@@ -32,6 +33,7 @@ class LoadFromDisk(Op):
     """
 
     __props__ = ("dtype", "broadcastable", "mmap_mode")
+    gives_memory = (0,)
 
     def __init__(self, dtype, broadcastable, mmap_mode=None):
         if mmap_mode not in (None, "c"):
@@ -52,7 +54,8 @@ class LoadFromDisk(Op):
         value = numpy.load(path, mmap_mode=self.mmap_mode)
         if value.dtype != self.dtype:
             raise TypeError(f"{path}: Expected an array of type {self.dtype}, got {value.dtype} instead")
-        output_storage[0][0] = node.outputs[0].type.filter(value, strict=True)
+        node.outputs[0].type.filter(value, strict=True)
+        output_storage[0][0] = value
 
     def do_constant_folding(self, node):
         return False

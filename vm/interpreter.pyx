@@ -16,7 +16,7 @@ from numpy cimport npy_intp
 
 from phintys.vm.abi cimport (
     CELL_ANY_LAYOUT, CELL_LENT, CELL_OBJECT, CELL_READONLY, RESULT_COPY_BYTES, Cell, Context, Kernel, Span, allocate,
-    cell_borrow_array, cell_hold_array, cell_init, cell_is_contiguous, cell_is_whole, cell_size, cell_to_array,
+    cell_borrow_array, cell_give_array, cell_hold_array, cell_init, cell_is_contiguous, cell_is_whole, cell_size, cell_to_array,
     cell_to_result, cell_to_view, context_clear, context_init, drop, overlap, owner_is_alone, share, span_of_cell)
 from phintys.vm.claims cimport Claim, begin_change, end_change
 from phintys.vm.group cimport Group, leave_group, prepare_member, run_group
@@ -1026,7 +1026,13 @@ cdef void refuse_late_change(Machine* machine) noexcept with gil:
             return
 
 
-cdef int take_output(Machine* machine, Cell* cell, list storage, variable, bint may_alias) except -1:
+cdef inline bint is_of_cell(value, const Cell* cell) noexcept:
+    """Whether an array, perhaps of a subclass, has the cell's dtype and rank and can be worked on as it is."""
+    return (isinstance(value, cnp.ndarray) and cnp.PyArray_TYPE(value) == cell.typenum
+            and cnp.PyArray_NDIM(value) == cell.ndim and cnp.PyArray_ISBEHAVED(value))
+
+
+cdef int take_output(Machine* machine, Cell* cell, list storage, variable, bint may_alias, bint is_given) except -1:
     """Move what ``perform`` stored into the cell, checked against the declared type."""
     cdef cnp.ndarray array
     value = storage[0] if storage else None
@@ -1036,6 +1042,10 @@ cdef int take_output(Machine* machine, Cell* cell, list storage, variable, bint 
         Py_INCREF(value)
         drop(&machine.context, cell)
         cell.object, cell.data = <PyObject*>value, <char*>cell.value
+        return 0
+    if is_given and is_of_cell(value, cell):
+        check_broadcastable(value, variable)
+        cell_give_array(&machine.context, cell, value)
         return 0
     if type(value) is not cnp.ndarray:
         value = cnp.PyArray_FROM_O(value)
@@ -1084,5 +1094,5 @@ cdef int call_perform(Machine* machine, const Instruction* at) except -1 with gi
         raise ValueError(f"perform took away some of the {n_outputs} cells for its outputs")
     for index in range(n_outputs):
         take_output(machine, operands[n_inputs + index], storage[index], node.outputs[index],
-                    index in op.view_map or index in op.destroy_map)
+                    index in op.view_map or index in op.destroy_map, index in op.gives_memory)
     return 0
