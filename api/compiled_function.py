@@ -43,7 +43,7 @@ class Function(Callable):
         self._finder = self._fn = None
         arguments = maker.arguments
         own = [container for container in input_storage if isinstance(container, ArgumentContainer)]
-        super().__init__(program, [spec.variable.type for spec in arguments], [spec.name for spec in arguments],
+        super().__init__(program, maker.argument_types, [spec.name for spec in arguments],
                          [bool(spec.strict) for spec in arguments], [spec.allow_downcast for spec in arguments],
                          single=maker.unpack_single, output_keys=maker.output_keys, return_none=maker.return_none,
                          defaults=[None if container.required else container for container in own])

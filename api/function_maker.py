@@ -19,6 +19,7 @@ from phintys.graph.variable import Constant, Variable
 from phintys.io import In, SymbolicInput, SymbolicOutput
 from phintys.modes import get_mode
 from phintys.optimizer.pipeline import optimize
+from phintys.optional_argument import argument_types
 from phintys.rebuild import pairs, rebuild
 from phintys.shared import SharedVariable
 from phintys.shown_graph import shown_graph
@@ -58,6 +59,8 @@ class FunctionMaker:
     outputs : list of Out
     arguments : list of In
         The inputs that the virtual machine takes from the caller, in order.
+    argument_types : list of Type
+        What converts each of them.
     positions : list of int
         For each argument, its place among the inputs that a caller may give.
     graph_order : list of int
@@ -100,6 +103,7 @@ class FunctionMaker:
         self._check_inplace()
         with change_flags(compute_test_value="off"), self.mode.observed(self._compiled) as self._history:
             optimize(self._compiled, self.mode.query)
+        self.argument_types = argument_types(self._compiled, len(self.arguments))
         self._shown = None
 
     # ---- stages ------------------------------------------------------------------------------------------------------

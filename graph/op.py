@@ -55,6 +55,8 @@ class Op(Properties):
         Pairs (overwritten input, other input) that may be the same variable, or share memory in any way.
     explains_errors : bool
         What ``perform`` raises says which node failed, of the graph that the op runs; nothing need be added.
+    takes_none : sequence of int
+        Positions of integer inputs for which a function may be called with None; see ``ops/absent.py``.
     default_output : int or None
         Which output ``__call__`` answers. None: all of them, as a list when there is more than one.
     params_type : Type or None
@@ -69,7 +71,7 @@ class Op(Properties):
     inplace_property = "inplace"
     writes_by_strides = False
     cannot_fail = reads_before_writing = explains_errors = runs_alone = False
-    linear_in = gives_memory = ()
+    linear_in = gives_memory = takes_none = ()
     first_examined = None
     destroyhandler_tolerate_same = destroyhandler_tolerate_aliased = ()
     default_output = None

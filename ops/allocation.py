@@ -211,6 +211,8 @@ class ARange(Op):
 class Eye(Op):
     """Ones on a diagonal, zeros elsewhere: inputs are rows, columns, and the diagonal (0: the main one).
 
+    A function may be called with None for the columns: as many as rows, as in Theano.
+
     Parameters
     ----------
     dtype : str, optional
@@ -218,6 +220,7 @@ class Eye(Op):
     """
 
     runs_alone = True
+    takes_none = (1,)
     __props__ = ("dtype",)
 
     def __init__(self, dtype=None):

@@ -10,6 +10,8 @@ from phintys.ops.integers cimport integer_at, shape_of
 from phintys.ops.strided_copy cimport copy_strided
 from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size
 
+from phintys.ops.absent import ABSENT
+
 cnp.import_array()
 
 cdef enum:
@@ -94,16 +96,20 @@ cdef class AllocEmptyKernel(Kernel):
 
 
 cdef class EyeKernel(Kernel):
-    """Ones on a diagonal, zeros elsewhere: ``(rows, columns, diagonal, out)``."""
+    """Ones on a diagonal, zeros elsewhere: ``(rows, columns, diagonal, out)``; no columns: as many as rows."""
     cdef char one[16]
+    cdef char* absent               # where None lies, see ``absent.py``
 
     def __init__(self, one):
         cdef bytes value = one.tobytes()
         memcpy(self.one, <char*>value, len(value))
+        self.absent = <char*>cnp.PyArray_DATA(ABSENT)
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef npy_intp shape[2]
         read_shape(operands, 2, shape)
+        if operands[1].data == self.absent:
+            shape[1] = shape[0]
         allocate(context, operands[3], shape)
         return RUNS_ALONE if is_long(operands[3]) else 0
 

@@ -4,6 +4,7 @@ import pytest
 from family_cases import DTYPES, LAYOUTS, check_equal, check_gradient, check_shape, check_values, values, variable_for
 
 import phintys
+import phintys.tensor as T
 from phintys.ops.allocation import (Alloc, AllocEmpty, ARange, alloc, arange, bartlett, empty, eye, full, full_like,
                                     identity_like, ones, tri, zeros)
 from phintys.ops.tensor_type import TensorType
@@ -138,3 +139,25 @@ def test_bad_runs():
         phintys.function([n], zeros((n, n)))(2 ** 40)
     with pytest.raises(ZeroDivisionError):
         phintys.function([n], arange(0, 5, n))(0)
+
+
+# ---- None at run time ------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("make, reference", [(eye, numpy.eye), (tri, numpy.tri)])
+@pytest.mark.parametrize("letter", "bwil")
+def test_none_for_the_columns_means_as_many_as_rows(make, reference, letter):
+    n, m, k = [getattr(T, letter + "scalar")(name) for name in "nmk"]
+    f = phintys.function([n, m, k], make(n, m, k))
+    for arguments in ((3, None, 0), (4, 2, 1), (3, None, -1), (0, None, 0)):
+        numpy.testing.assert_array_equal(f(*arguments), reference(*arguments))
+    with pytest.raises(ValueError, match="negative"):
+        f(3, -1, 0)
+    for wrong in ((None, 3, 0), (3, 3, None)):
+        with pytest.raises(TypeError, match="name|None"):
+            f(*wrong)
+
+
+def test_none_is_refused_where_something_else_reads_the_argument():
+    n, m = T.iscalars("n", "m")
+    for outputs in ([eye(n, m), m], eye(n, m) + m, eye(n, m).shape, eye(m, n), eye(n, m * 1 + 1)):
+        with pytest.raises(TypeError, match="index 1"):
+            phintys.function([n, m], outputs)(3, None)
