@@ -126,15 +126,25 @@ class SharedVariable(Variable):
         return twin
 
     def __getitem__(self, *indices):
+        raise TypeError(f"The generic 'SharedVariable' object is not subscriptable. {self._content()}")
+
+    def __getattr__(self, name):
+        """Only for what is missing: what tensors have is missing because the value is none of a tensor."""
+        found = getattr(type(self), name, None)
+        if isinstance(found, property):             # it is there and has raised an AttributeError
+            return found.fget(self)
+        is_tensors = not name.startswith("_") and hasattr(TensorOperators, name)
+        hint = f". {self._content()}" if is_tensors and self.type == generic else ""
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}", name=name, obj=self)
+
+    def _content(self):
+        """What the value is, and what it should have been."""
         value = self.get_value(borrow=True)
         if isinstance(value, numpy.ndarray):
-            content = (f"a NumPy array with dtype: '{value.dtype}', which is no dtype of tensors: please cast your "
-                       "data to a numeric type")
-        else:
-            content = (f"an object of type: {type(value)}. Did you forget to cast it into a NumPy array before calling "
-                       "phintys.shared()?")
-        raise TypeError("The generic 'SharedVariable' object is not subscriptable. "
-                        f"This shared variable contains {content}")
+            return (f"This shared variable contains a NumPy array with dtype: '{value.dtype}', which is no dtype of "
+                    "tensors: please cast your data to a numeric type")
+        return (f"This shared variable contains an object of type: {type(value)}. Did you forget to cast it into a "
+                "NumPy array before calling phintys.shared(), as in phintys.shared(numpy.array(value))?")
 
     @property
     def value(self):
@@ -143,6 +153,22 @@ class SharedVariable(Variable):
     @value.setter
     def value(self, new_value):
         raise AttributeError("shared variables have no attribute 'value': use get_value() and set_value()")
+
+
+def _refusing(name):
+    """The method of an operator that generic shared variables do not have."""
+    def method(self, *others):
+        if self.type != generic:
+            if others:
+                return NotImplemented
+            raise TypeError(f"bad operand type for {name}: {self} of type {self.type}")
+        raise TypeError(f"The generic 'SharedVariable' object has no operator {name}. {self._content()}")
+    return method
+
+
+_OPERATORS = "add sub mul truediv floordiv mod pow matmul and or xor".split()
+for _operator in [*_OPERATORS, *[f"r{name}" for name in _OPERATORS], "neg", "abs", "invert"]:
+    setattr(SharedVariable, f"__{_operator}__", _refusing(_operator))
 
 
 class TensorSharedVariable(TensorOperators, SharedVariable):
@@ -172,7 +198,8 @@ def shared(value, name=None, strict=False, allow_downcast=None, **kwargs):
     Parameters
     ----------
     value : object
-        An array or number makes a tensor; anything else a generic variable, which only ops of the user can read.
+        An array or number makes a tensor; anything else, lists of numbers included, a generic variable, which only ops
+        of the user can read, as in Theano.
     name : str, optional
     strict : bool
         Later values must have exactly the type.

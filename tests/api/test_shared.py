@@ -8,6 +8,7 @@ import pytest
 import phintys
 import phintys.tensor as T
 from phintys import function, shared
+from phintys.graph.type import generic
 from phintys.shared import ScalarSharedVariable, SharedVariable, TensorSharedVariable, shared_constructor
 
 
@@ -236,3 +237,25 @@ def test_ordered_updates():
         both[T.dscalar()] = a
     with pytest.raises(KeyError):
         both.update({a: a + 2})
+
+
+# ---- lists are no tensors --------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("use, error", [
+    (lambda s: s * 2, TypeError), (lambda s: 2.0 - s, TypeError), (lambda s: -s, TypeError), (abs, TypeError),
+    (lambda s: s[0], TypeError), (lambda s: s @ s, TypeError), (lambda s: s.sum(), AttributeError),
+    (lambda s: s.T, AttributeError), (lambda s: s.dtype, AttributeError)])
+def test_a_shared_list_is_generic_and_says_so_where_a_tensor_was_meant(use, error):
+    assert shared([1.0, 2.0]).type == shared([]).type == generic            # as in Theano
+    with pytest.raises(error, match=r"object of type: <class 'list'>.*phintys.shared\(numpy.array\(value\)\)"):
+        use(shared([1.0, 2.0]))
+    with pytest.raises(error, match="dtype: '<U1', which is no dtype of tensors"):
+        use(shared(numpy.array(["a"])))
+
+
+def test_other_attributes_are_missing_as_usual():
+    s = shared([1.0])
+    assert not hasattr(s, "default_update") and not hasattr(s, "dtype")
+    with pytest.raises(AttributeError, match="object has no attribute 'no_such_name'$"):
+        s.no_such_name
+    copied = pickle.loads(pickle.dumps(copy.copy(s)))
+    assert copied.get_value() == [1.0]
