@@ -36,7 +36,12 @@ class AdvancedSubtensor1(Op):
     Parameters
     ----------
     sparse_grad : bool
-        Accepted as in Theano; the gradient is dense.
+        Whether the gradient is to be a sparse matrix: there are none yet, so it is an error to take it then.
+
+    Raises
+    ------
+    NotImplementedError
+        From ``grad``, if ``sparse_grad``.
     """
 
     __props__ = ()
@@ -62,6 +67,9 @@ class AdvancedSubtensor1(Op):
 
     def grad(self, inputs, output_grads):
         x, ilist = inputs
+        if self.sparse_grad:
+            raise NotImplementedError(f"sparse_grad: the gradient of rows of {x} was to be sparse, and phintys has no "
+                                      "sparse matrices yet; leave sparse_grad out to get a dense one")
         if x.type.dtype in discrete_dtypes:
             return [x.zeros_like(dtype=config.floatX), disconnected_type()]
         return [advanced_inc_subtensor1(x.zeros_like(), output_grads[0], ilist), disconnected_type()]
@@ -131,7 +139,7 @@ def _flags(op):
 
 
 def sparse_grad(var):
-    """``var``, rows of a tensor, marked as having a sparse gradient; here the gradient is dense all the same.
+    """``var``, rows of a tensor, whose gradient is to be a sparse matrix; there are none yet: taking it is an error.
 
     Raises
     ------
