@@ -3,6 +3,7 @@
 A node owns its outputs from the moment it is made, for ever. Its inputs change only through
 ``FunctionGraph.change_input``.
 """
+from phintys.graph.membership import InGraph
 from phintys.graph.scratchpad import LazyTag, copy_tag, position_of
 from phintys.graph.serialization import GraphNode
 from phintys.graph.trace import resolve, where_of
@@ -29,6 +30,7 @@ class Apply(GraphNode):
 
     _position = None
     tag = LazyTag()
+    fgraph = InGraph(lambda fgraph: fgraph.apply_nodes, lambda fgraph, node: fgraph, "The FunctionGraph it is in.")
 
     def __init__(self, op, inputs, outputs):
         if not isinstance(inputs, (list, tuple)):

@@ -10,6 +10,7 @@ from itertools import islice
 from phintys.graph.config import config
 from phintys.graph.errors import AlreadyThere, InconsistencyError, MissingInputError, made_at
 from phintys.graph.formula import as_string
+from phintys.graph.membership import enrol
 from phintys.graph.scratchpad import made
 from phintys.graph.toposort import io_toposort
 from phintys.graph.trace import is_in_parts, joined
@@ -88,6 +89,7 @@ class FunctionGraph:
         self.inputs, self.outputs = inputs, outputs
         self.apply_nodes = set()
         self.clients = ClientsOf()
+        enrol(self)
         self._forget_order()
         for variable in inputs:
             if variable.owner is not None:

@@ -1,14 +1,15 @@
 """Variables and constants: the values of a graph.
 
 A variable knows its type, the Apply node that computes it (``owner`` and ``index``; None for leaves) and where the user
-made it. It does not know who reads it: that is known to a FunctionGraph only. Equality is identity. How variables are
-pickled and copied, however long the chain behind them, is in ``serialization.py``.
+made it. Who reads it is known to a FunctionGraph only, which ``clients`` asks (``membership.py``). Equality is identity.
+How variables are pickled and copied, however long the chain behind them, is in ``serialization.py``.
 """
 import sys
 from itertools import count
 
 from phintys.graph.config import config
 from phintys.graph.errors import made_at
+from phintys.graph.membership import InGraph
 from phintys.graph.scratchpad import LazyTag, copy_tag, made, position_of
 from phintys.graph.serialization import GraphVariable
 from phintys.graph.trace import resolve, where_of
@@ -41,6 +42,9 @@ class Variable(GraphVariable):
     __count__ = count(0)
     _position = _number = None
     tag = LazyTag()
+    fgraph = InGraph(lambda fgraph: fgraph.clients, lambda fgraph, variable: fgraph, "The FunctionGraph it is in.")
+    clients = InGraph(lambda fgraph: fgraph.clients, lambda fgraph, variable: fgraph.clients[variable],
+                      "Its readers in the FunctionGraph it is in: pairs (node, input position).")
 
     def __init__(self, type, owner=None, index=None, name=None):
         if name is not None and not isinstance(name, str):

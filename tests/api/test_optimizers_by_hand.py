@@ -396,3 +396,22 @@ def test_chains_and_traces():
     made = Symbol("k").make_node(y).out
     made.owner._position = None
     assert opt.copy_stack_trace(output, made) is made and made.where == output.where
+
+
+def test_rewrites_see_readers_and_the_graph():
+    seen = []
+
+    @opt.local_optimizer([f])
+    def one_reader(node):
+        seen.append(node.fgraph)
+        inner = node.inputs[0]
+        if inner.owner is not None and inner.owner.op == g and len(inner.clients) == 1:
+            assert inner.clients[0] == (node, 0) and inner.owner.fgraph is node.fgraph is inner.fgraph
+            return [h(*inner.owner.inputs)]
+
+    first, second = g(x), g(y)
+    assert after(everywhere(one_reader), f(first), f(second), second) == "[h(x), f(*1 -> g(y)), *1]"
+    assert len(set(map(id, seen))) == 1
+    function = phintys.function([x], f(g(x)), mode=phintys.Mode(optimizer="fast_run").register(one_reader))
+    assert [str(node.op) for node in function.maker.fgraph.toposort()] == ["h"]
+    assert function.maker.fgraph.outputs[0].clients[0] == ("output", 0)

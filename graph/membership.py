@@ -1,0 +1,67 @@
+"""Which FunctionGraph a node or variable is in: ``node.fgraph``, ``variable.fgraph``, ``variable.clients``, as in Theano.
+
+Nodes and variables do not know their graph: that would cost memory in each, and be one more thing to keep true. Asked
+for it, they look for themselves in the graphs that are alive, those first that were made or found last. A rewrite that
+asks for every node so finds the graph at the first try. Constants may be in several graphs; the one found first counts.
+"""
+from weakref import ref
+
+_graphs = {}                    # id of a living graph → weak reference to it, in the order in which they were made
+_found = [lambda: None]         # weak reference to the graph found last
+
+
+def enrol(fgraph):
+    """Let what is in a graph find it for as long as the graph lives."""
+    key = id(fgraph)
+    _graphs[key] = ref(fgraph, lambda reference: _graphs.pop(key, None) if _graphs.get(key) is reference else None)
+
+
+def graph_of(thing, held_by):
+    """The graph that holds a thing.
+
+    Parameters
+    ----------
+    thing : Apply or Variable
+    held_by : callable
+        From a graph to the collection in which it would hold the thing.
+
+    Returns
+    -------
+    FunctionGraph or None
+    """
+    fgraph = _found[0]()
+    if fgraph is not None and thing in held_by(fgraph):
+        return fgraph
+    for reference in reversed(tuple(_graphs.values())):
+        fgraph = reference()
+        if fgraph is not None and thing in held_by(fgraph):
+            _found[0] = reference
+            return fgraph
+    return None
+
+
+class InGraph:
+    """An attribute that is there while its owner is in a graph.
+
+    Parameters
+    ----------
+    held_by : callable
+        See ``graph_of``.
+    value : callable
+        From the graph and the owner to the attribute's value.
+    doc : str
+    """
+
+    def __init__(self, held_by, value, doc):
+        self.held_by, self.value, self.__doc__ = held_by, value, doc
+
+    def __set_name__(self, owner, name):
+        self.name = name
+
+    def __get__(self, thing, kind):
+        if thing is None:
+            return self
+        fgraph = graph_of(thing, self.held_by)
+        if fgraph is None:
+            raise AttributeError(f"{thing} has no attribute {self.name!r}: it is in no FunctionGraph")
+        return self.value(fgraph, thing)
