@@ -100,6 +100,23 @@ def test_pickles_with_persistent_arrays():
 
 
 # ---- copy ------------------------------------------------------------------------------------------------------------
+COPIES = [copy.copy, copy.deepcopy, by_pickle(-1), lambda f: f.copy(), lambda f: f.copy().copy(),
+          lambda f: f.copy(share_memory=True), lambda f: f.copy(delete_updates=True),
+          lambda f: f.copy(swap={old: shared(old.get_value()) for old in f.get_shared()})]
+
+
+@pytest.mark.parametrize("duplicate", COPIES)
+@pytest.mark.parametrize("with_update", [False, True])
+@pytest.mark.parametrize("outputs", [x * 2, [x * 2], (x * 2, x), [x * 2, x], [], None, {"a": x * 2}, Out(x * 2),
+                                     {"a": x, "b": x * 2}, [Out(x, borrow=True)]])
+def test_copies_return_results_in_the_same_form(duplicate, with_update, outputs):
+    """Theano's copies return a list, whatever the original returns."""
+    w = shared(1.0)
+    f = function([x], outputs, updates=[(w, w + 1)] if with_update else [], on_unused_input="ignore")
+    expected, found = f(3.0), duplicate(f)(3.0)
+    assert found == expected and type(found) is type(expected)
+
+
 @pytest.mark.parametrize("duplicate", [copy.copy, lambda f: f.copy(), lambda f: f.copy(share_memory=True)])
 def test_copies_keep_shared_variables_and_copy_states(duplicate):
     w = shared(0.0, "w")
