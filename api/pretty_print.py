@@ -13,6 +13,7 @@ from phintys.ops.careduce import CAReduce
 from phintys.ops.dimshuffle import DimShuffle
 from phintys.ops.dot import Dot
 from phintys.ops.elementwise import Elemwise
+from phintys.ops.scalar_protocol import ScalarOp
 from phintys.ops.subtensor import Subtensor, filled
 
 LENGTH_LIMIT = 10_000_000
@@ -92,10 +93,11 @@ class IgnorePrinter:
 
 
 class ElementwisePrinter:
-    """An elementwise node: the symbol of its scalar op between the operands, else ``name(inputs)``."""
+    """A node of numbers, or an elementwise one: with the symbol of its scalar op, else as ``name(inputs)``."""
 
     def pieces(self, variable):
-        scalar_op = variable.owner.op.scalar_op
+        op = variable.owner.op
+        scalar_op = op if isinstance(op, ScalarOp) else op.scalar_op
         if scalar_op.name in SPECIAL:
             return SPECIAL[scalar_op.name].pieces(variable)
         if scalar_op.symbol is not None:
@@ -252,6 +254,7 @@ class PPrinter:
 
 pprint = PPrinter()
 pprint.assign(Elemwise, ElementwisePrinter())
+pprint.assign(ScalarOp, ElementwisePrinter())
 pprint.assign(DimShuffle, DimShufflePrinter())
 pprint.assign(Dot, OperatorPrinter("\\dot", -1))
 pprint.assign(Alloc, FunctionPrinter("alloc"))

@@ -20,12 +20,15 @@ class Type(Properties):
         Given when the values are arrays that native kernels can read.
     shape : tuple or None
         Lengths that are known before anything runs; not part of equality.
+    is_number : bool
+        Values are single NumPy numbers; programs hold them as arrays of rank 0, so ``layout`` has the rank 0.
     """
 
     Variable = Variable
     Constant = Constant
     layout = None
     shape = None
+    is_number = False
 
     # ---- values ------------------------------------------------------------------------------------------------------
     def filter(self, value, strict=False, allow_downcast=None):

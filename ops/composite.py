@@ -10,11 +10,11 @@ from phintys.graph.config import change_flags
 from phintys.graph.errors import made_at
 from phintys.graph.function_graph import FunctionGraph
 from phintys.graph.toposort import io_toposort
+from phintys.ops.as_scalar import as_scalar, scalar_constant
 from phintys.ops.composite_assembly import Assembly
-from phintys.ops.constant import as_tensor_variable, constant
 from phintys.ops.scalar import cast_op
 from phintys.ops.scalar_op import LoopedScalarOp
-from phintys.ops.tensor_type import TensorType
+from phintys.ops.scalar_type import get_scalar_type
 
 LONGEST_INLINE_TEXT = 120       # characters; longer parts of a printed Composite get a name of their own
 
@@ -25,7 +25,8 @@ class Composite(LoopedScalarOp):
     Parameters
     ----------
     inputs, outputs : list of Variable
-        A graph of elementwise ops on single numbers, tensors of rank 0. Composites in it are taken apart.
+        A graph of scalar ops that have loops, on single numbers; tensors of rank 0 and elementwise ops on them will do,
+        too. Composites in it are taken apart.
 
     Attributes
     ----------
@@ -41,7 +42,7 @@ class Composite(LoopedScalarOp):
     TypeError
         If an input is no single number, or an op refuses the dtypes of its operands.
     ValueError
-        If the graph holds other ops than elementwise ones, or needs more than ``inputs`` and constants.
+        If the graph holds other ops, or needs more than ``inputs`` and constants.
     """
 
     def __init__(self, inputs, outputs):
@@ -119,10 +120,10 @@ class Composite(LoopedScalarOp):
     # ---- the graph -------------------------------------------------------------------------------------------
     @property
     def fgraph(self):
-        """What it computes, as a FunctionGraph on variables of rank 0."""
+        """What it computes, as a FunctionGraph on single numbers."""
         if self._graph is None:
-            inputs = [TensorType(dtype, ())() for dtype in self.input_dtypes]
-            slots = inputs + [constant(value, dtype=value.dtype.name) for value in self.constants]
+            inputs = [type_.make_variable() for type_ in self.inputs_type]
+            slots = inputs + [scalar_constant(value) for value in self.constants]
             with change_flags(compute_test_value="off"):
                 for scalar_op, operands in self.steps:
                     slots.append(scalar_op(*[slots[operand] for operand in operands]))
@@ -142,27 +143,26 @@ class Composite(LoopedScalarOp):
     @property
     def inputs_type(self):
         """The types of ``inputs``."""
-        return tuple([TensorType(dtype, ()) for dtype in self.input_dtypes])
+        return tuple([get_scalar_type(dtype) for dtype in self.input_dtypes])
 
     @property
     def outputs_type(self):
         """The types of ``outputs``."""
-        return tuple([TensorType(self.slot_dtypes[slot], ()) for slot in self.output_slots])
+        return tuple([get_scalar_type(self.slot_dtypes[slot]) for slot in self.output_slots])
 
     def make_node(self, *inputs):
-        """A node that prints as this Composite; for operands of other dtypes, of the Composite made for these.
+        """A node on single numbers; for operands of other dtypes, of the Composite made for these.
 
         Raises
         ------
         TypeError
             If the number of inputs is wrong, or an op refuses the dtypes.
         """
-        inputs = [as_tensor_variable(x) for x in inputs]
+        inputs = [as_scalar(x) for x in inputs]
         dtypes = tuple([x.type.dtype for x in inputs])
-        fitting = self
-        if dtypes != self.input_dtypes and len(dtypes) == self.nin:
-            fitting = Composite.of_steps(dtypes, self.steps, self.output_slots, self.constants)
-        return self.elementwise_class(fitting, name=str(fitting)).make_node(*inputs)
+        if dtypes == self.input_dtypes or len(dtypes) != self.nin:
+            return super().make_node(*inputs)
+        return Composite.of_steps(dtypes, self.steps, self.output_slots, self.constants).make_node(*inputs)
 
     def clone_float32(self):
         """The same computation with float32 wherever this one has float16."""
@@ -222,7 +222,7 @@ def _assembled(inputs, outputs):
     for variable in inputs:
         assembly.slot(variable)
     for node in io_toposort(inputs, outputs):
-        if type(node.op) is not LoopedScalarOp.elementwise_class:
+        if type(node.op) is not LoopedScalarOp.elementwise_class and not isinstance(node.op, LoopedScalarOp):
             raise ValueError(f"The graph of a Composite must be exclusively composed of ScalarOp instances that have "
                              f"loops, not of {node.op}{made_at(node)}.")
         assembly.add(node)

@@ -58,8 +58,8 @@ class Assembly:
         return ("s", len(self.steps) - 1)
 
     def add(self, node):
-        """Append the computation of an elementwise node."""
-        scalar_op = node.op.scalar_op
+        """Append the computation of a node of numbers, or of an elementwise one."""
+        scalar_op = getattr(node.op, "scalar_op", node.op)
         slots = [self.slot(variable) for variable in node.inputs]
         if scalar_op.steps is None:
             self.positions.append(node._position)

@@ -197,7 +197,7 @@ def constant_number(x):
     if not isinstance(x, Variable):
         x = numpy.asarray(x)
         return x.item() if x.size == 1 else None
-    if not isinstance(x, Constant) or not isinstance(x.type, TensorType) or not x.data.size:
+    if not isinstance(x, Constant) or not (isinstance(x.type, TensorType) and x.data.size or x.type.is_number):
         return None
     first = x.data.item(0)
     return first if x.data.size == 1 or (x.data == first).all() else None

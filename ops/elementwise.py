@@ -124,7 +124,8 @@ class Elemwise(Op):
             for position in narrow:
                 x = inputs[position]
                 # A number written here can stand in the graph with its rank; a variable must stay what others refer to.
-                inputs[position] = padded_left(x, rank) if x is given[position] else padded_constant(x, rank)
+                own = x is not given[position] and isinstance(x, Constant)
+                inputs[position] = padded_constant(x, rank) if own else padded_left(x, rank)
         return Apply(self, inputs, [output_type.make_variable() for output_type in output_types])
 
     def _make_signature(self, types):

@@ -5,6 +5,7 @@ Elemwise; rewrites that take elementwise nodes apart, such as fusion, ask for th
 """
 import numpy
 
+import phintys.ops.scalar_variable  # noqa: F401  gives numbers their operators
 from phintys.graph.config import change_flags
 from phintys.graph.errors import made_at
 from phintys.graph.toposort import io_toposort
@@ -13,8 +14,10 @@ from phintys.graph.variable import Variable
 from phintys.ops.constant import as_tensor_variable, constant
 from phintys.ops.dtypes import discrete_dtypes
 from phintys.ops.elementwise import Elemwise, sum_broadcast
+from phintys.ops.number_views import NumberView
 from phintys.ops.scalar import add, mul, second, zero_by
 from phintys.ops.scalar_protocol import ScalarOp
+from phintys.ops.scalar_type import get_scalar_type
 from phintys.ops.tensor_type import TensorType
 
 
@@ -50,9 +53,8 @@ class ImplElemwise(Elemwise):
 
     # ---- gradients ---------------------------------------------------------------------------------------
     def connection_pattern(self, node):
-        """What the scalar op says, if it does; else everything is connected."""
-        own = getattr(self.scalar_op, "connection_pattern", None)
-        return own(node) if own is not None else super().connection_pattern(node)
+        """What the scalar op says."""
+        return self.scalar_op.connection_pattern(node)
 
     def L_op(self, inputs, outputs, output_gradients):
         """Gradients by the inputs: the scalar op's graph on numbers, applied to tensors and summed where needed."""
@@ -97,9 +99,9 @@ class ImplElemwise(Elemwise):
     def _terms(self, inputs, outputs, output_gradients):
         """The scalar op's gradients in the shape of the outputs; None where it has none."""
         with change_flags(compute_test_value="off"):
-            numbers = [TensorType(x.type.dtype, ())() for x in inputs]
+            numbers = [get_scalar_type(x.type.dtype).make_variable() for x in inputs]
             results = self.scalar_op(*numbers, return_list=True)
-            by_results = [TensorType(g.type.dtype, ())() if isinstance(g.type, TensorType) else g
+            by_results = [get_scalar_type(g.type.dtype).make_variable() if isinstance(g.type, TensorType) else g
                           for g in output_gradients]
             terms = self.scalar_op.L_op(numbers, results, by_results)
         if not isinstance(terms, (list, tuple)) or len(terms) != len(inputs):
@@ -141,16 +143,26 @@ def _lifted(terms, lifted, like):
         If an op of the graph is no elementwise one.
     """
     for node in io_toposort(list(lifted), [term for term in terms if term is not None]):
-        if not isinstance(node.op, Elemwise):
-            raise NotImplementedError(f"The gradient of a ScalarOp consists of operations on single numbers, not of "
-                                      f"{node.op}{made_at(node)}.")
-        results = node.op(*[lifted.get(x, x) for x in node.inputs], return_list=True)
-        lifted.update(zip(node.outputs, results))
+        operands = [lifted.get(x, x) for x in node.inputs]
+        lifted.update(zip(node.outputs, operands if isinstance(node.op, NumberView)
+                          else _elementwise(node)(*operands, return_list=True)))
     return [None if term is None else _filled(lifted.get(term, term), like) for term in terms]
+
+
+def _elementwise(node):
+    """The elementwise op that does to tensors what a node does to numbers."""
+    if isinstance(node.op, ScalarOp):
+        return node.op.elementwise
+    if isinstance(node.op, Elemwise):
+        return node.op
+    raise NotImplementedError(f"The gradient of a ScalarOp consists of operations on single numbers, not of "
+                              f"{node.op}{made_at(node)}.")
 
 
 def _filled(term, like):
     """``term`` in the shape of ``like``."""
+    if term.type.is_number:                         # a constant
+        term = as_tensor_variable(term)
     if not isinstance(term.type, TensorType) or term.type.broadcastable == like.type.broadcastable:
         return term
     return second(like, term)

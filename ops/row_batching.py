@@ -19,6 +19,7 @@ from phintys.ops.known_length import known_integer
 from phintys.ops.number_views import ScalarFromTensor, TensorFromScalar
 from phintys.ops.products import tensordot
 from phintys.ops.reshape import Reshape, reshape
+from phintys.ops.scalar_protocol import ScalarOp
 from phintys.ops.shape import Rebroadcast, shape_i, shape_padleft
 from phintys.ops.softmax import LogSoftmax, Softmax, SoftmaxGrad
 from phintys.ops.split import Split
@@ -48,7 +49,7 @@ def batched(outputs, rows):
         flags = [variable in found for variable in node.inputs]
         if True not in flags:
             continue
-        rule = RULES.get(type(node.op))
+        rule = RULES.get(type(node.op)) or (numbers if isinstance(node.op, ScalarOp) else None)
         results = rule and rule(node, [found.get(variable, variable) for variable in node.inputs], flags, count)
         if results is None:
             return None
@@ -213,8 +214,13 @@ def softmax_gradients(node, inputs, flags, count):
 
 
 @rule_for(TensorFromScalar, ScalarFromTensor)
-def numbers(node, inputs, flags, count):
+def number_views(node, inputs, flags, count):
     return list(inputs)
+
+
+def numbers(node, inputs, flags, count):
+    """The rule of all scalar ops on numbers: what has rows is a vector, and all else is the same for each row."""
+    return node.op.elementwise(*inputs, return_list=True)
 
 
 @rule_for(ViewOp)

@@ -2,15 +2,16 @@
 
 A row names the class (for ``isinstance`` checks, as in Theano), the op, its number of inputs, the rule for the dtype
 of the result, the inner loop (a NumPy ufunc, ``"scipy.special:name"``, or a function that emits several loops), and
-the gradient as a formula over tensor variables: inputs, then the output, then the gradient by the output. Gradients
-have the full shape of the output; ``Elemwise`` sums over broadcast dimensions and deals with discrete dtypes. Names
-are Theano's; those that Python uses, too (``pow``, ``complex``), shadow the builtins inside this file only.
+the gradient as a formula over variables, tensors or numbers: inputs, then the output, then the gradient by the output.
+Gradients have the full shape of the output; ``Elemwise`` sums over broadcast dimensions and deals with discrete dtypes.
+Names are Theano's; those that Python uses, too (``pow``, ``complex``), shadow the builtins inside this file only.
 """
 import math
 from itertools import accumulate
 
 from phintys.graph.config import config
 from phintys.ops import scalar_op as rules
+from phintys.ops.as_scalar import scalar_constant
 from phintys.ops.constant import constant, constant_number, is_padded_constant, padded_constant
 from phintys.ops.dtypes import (ALL_DTYPES, canonical_dtype, complex_dtypes, continuous_dtypes, discrete_dtypes,
                                 upcast)
@@ -32,6 +33,8 @@ class IntegerDivisionError(Exception):
 # ---- words for gradients ---------------------------------------------------------------------------------------
 def number(value, like):
     """A constant with dtype and rank of the variable ``like``, so that it does not change the dtype of a gradient."""
+    if like.type.is_number:
+        return scalar_constant(value, dtype=like.type.dtype)
     made = constant(value, dtype=like.type.dtype)
     return padded_constant(made, like.type.ndim) if like.type.ndim else made
 

@@ -10,7 +10,7 @@ import numpy
 from phintys.graph.config import config
 from phintys.ops.dtypes import REAL_PART, complex_dtypes, discrete_dtypes, float_dtypes, integer_dtypes, upcast
 from phintys.ops.scalar_protocol import BinaryScalarOp, ScalarOp, UnaryScalarOp
-from phintys.ops.tensor_type import TensorType
+from phintys.ops.scalar_type import get_scalar_type
 
 SCALAR_OPS = {}      # name → LoopedScalarOp
 
@@ -207,6 +207,8 @@ class LoopedScalarOp(ScalarOp):
         self.__doc__ = doc
         self._elementwise = None
 
+    cannot_fail = reads_before_writing = True       # of its kernel
+
     __eq__, __hash__ = object.__eq__, object.__hash__
 
     def __reduce__(self):
@@ -228,6 +230,21 @@ class LoopedScalarOp(ScalarOp):
     def _elementwise_name(self):
         return f"Elemwise{{{self.name},no_inplace}}"
 
+    # ---- a node on numbers: what an Elemwise does with tensors of rank 0 --------------------------------------
+    def make_kernel(self, node):
+        """The kernel of the Elemwise."""
+        return self.elementwise.make_kernel(node)
+
+    def lower(self, emitter, node):
+        """As the Elemwise."""
+        self.elementwise.lower(emitter, node)
+
+    def perform(self, node, inputs, output_storage, params=None):
+        """Run the kernel; results are NumPy numbers."""
+        self.elementwise.perform(node, inputs, output_storage)
+        for storage in output_storage:
+            storage[0] = storage[0][()]
+
     def impl(self, *values):
         """The result for numbers, each in the dtype NumPy gives it; a tuple of several results.
 
@@ -245,13 +262,17 @@ class LoopedScalarOp(ScalarOp):
             If their number or one of their dtypes does not fit.
         """
         arrays = [numpy.asarray(value) for value in values]
-        node = self.make_node(*[TensorType(array.dtype.name, ())() for array in arrays])
+        node = self.make_node(*[get_scalar_type(array.dtype.name).make_variable() for array in arrays])
         storage = [[None] for _ in node.outputs]
         self.perform(node, arrays, storage)
-        results = tuple([result[()] for result, in storage])
+        results = tuple([result for result, in storage])
         return results if len(results) > 1 else results[0]
 
     # ---- what Elemwise needs -----------------------------------------------------------------------------------
+
+    def output_types(self, types):
+        """The types of the results for operands of ``types``."""
+        return tuple([get_scalar_type(dtype) for dtype in self.output_dtypes(tuple([type_.dtype for type_ in types]))])
 
     def output_dtypes(self, dtypes):
         """The dtypes of the results for operands of ``dtypes``.
@@ -293,12 +314,12 @@ class LoopedScalarOp(ScalarOp):
         return list(gradients) if isinstance(gradients, (tuple, list)) else [gradients]
 
     def grad(self, inputs, output_gradients):
-        """The gradients by the inputs, as formulas that users' ops can use in their own."""
-        return self.gradients(inputs, self(*inputs, return_list=True), output_gradients)
+        """The gradients by the inputs, which users' ops can use in their own."""
+        return self.L_op(inputs, self(*inputs, return_list=True), output_gradients)
 
     def L_op(self, inputs, outputs, output_gradients):
         """As ``grad``, with the outputs."""
-        return self.gradients(inputs, outputs, output_gradients)
+        return self.elementwise.L_op(inputs, outputs, output_gradients)
 
     def expression(self, operands):
         """The text of this op applied to the texts of its operands."""

@@ -1,13 +1,13 @@
 """Preferences for output types: what users' ScalarOps give as ``output_types_preference``.
 
-Each takes the types of the inputs, 0-d tensor types, and answers a tuple with the types of the outputs, or raises
+Each takes the types of the inputs, ``Scalar`` types, and returns a tuple with the types of the outputs, or raises
 ``TypeError`` for types that it refuses. They are the dtype rules of the table of ops (``scalar_op.py``), on types.
 Those made with parameters are equal when their parameters are, and all can be pickled.
 """
 from phintys.graph.properties import Properties
 from phintys.ops import scalar_op as rules
 from phintys.ops.dtypes import complex_dtypes
-from phintys.ops.tensor_type import TensorType
+from phintys.ops.scalar_type import get_scalar_type
 
 __all__ = ["float_out", "float_out_nocomplex", "int_out", "int_out_nocomplex", "real_out", "same_out",
            "same_out_float_only", "same_out_min8", "same_out_nobool", "same_out_nocomplex", "specific_out",
@@ -18,7 +18,7 @@ __all__ = ["float_out", "float_out_nocomplex", "int_out", "int_out_nocomplex", "
 def _preference(name, rule):
     """The preference that answers one type, of the dtype that ``rule`` finds."""
     def preference(*types):
-        return (TensorType(rule(*[type_.dtype for type_ in types]), ()),)
+        return (get_scalar_type(rule(*[type_.dtype for type_ in types])),)
 
     preference.__name__ = preference.__qualname__ = name
     preference.__doc__ = rule.__doc__
@@ -81,7 +81,7 @@ class transfer_type(Properties):
         self.transfer = transfer
 
     def __call__(self, *types):
-        return tuple([upcast_out(*types)[0] if where is None else TensorType(where, ()) if isinstance(where, str)
+        return tuple([upcast_out(*types)[0] if where is None else get_scalar_type(where) if isinstance(where, str)
                       else types[where] for where in self.transfer])
 
 
@@ -90,7 +90,7 @@ class specific_out(Properties):
 
     Parameters
     ----------
-    *spec : TensorType
+    *spec : Scalar
     """
 
     __props__ = ("spec",)

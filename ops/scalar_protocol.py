@@ -1,7 +1,7 @@
 """ScalarOp: one operation on single numbers, as Theano's users write it: a class with ``impl``, types and a gradient.
 
-It is no ``Op`` and never a node of a graph: ``Elemwise(scalar_op)`` is, and calling a ScalarOp on variables applies
-that Elemwise. What a user writes here runs as Python, once per element (``impl_elementwise.py``); the operations that
+Called on variables of ``Scalar`` types it makes a node of a graph of numbers; called on tensors it applies its
+``Elemwise``. What a user writes here runs as Python, once per element (``impl_elementwise.py``); the operations that
 phintys brings along are ScalarOps that have loops (``scalar_op.py``).
 
 Two ScalarOps are equal when Theano says so: same class, and same ``__props__`` if there are any, else the same
@@ -9,12 +9,31 @@ preference for output types.
 """
 from importlib import import_module
 
+import numpy
+
+from phintys.graph.apply import Apply
 from phintys.graph.errors import MethodNotDefined
-from phintys.graph.properties import Properties
-from phintys.ops.tensor_type import TensorType
+from phintys.graph.op import Op
+from phintys.graph.variable import Variable
+from phintys.ops.as_scalar import as_scalar
+from phintys.ops.constant import as_tensor_variable
+from phintys.ops.scalar_type import Scalar, get_scalar_type
 
 
-class ScalarOp(Properties):
+def _means_tensors(inputs):
+    """Whether operands are tensors: there are variables or arrays among them, but no variable of a ``Scalar`` type."""
+    found = False
+    for x in inputs:
+        if isinstance(x, Variable):
+            if x.type.is_number:
+                return False
+            found = True
+        elif isinstance(x, (list, tuple)) or getattr(x, "ndim", 0):
+            found = True
+    return found
+
+
+class ScalarOp(Op):
     """One operation on single numbers.
 
     Subclasses define ``impl``, and ``grad`` or ``L_op`` if it has a gradient. C code that they bring is ignored.
@@ -22,7 +41,7 @@ class ScalarOp(Properties):
     Parameters
     ----------
     output_types_preference : callable, optional
-        From the types of the inputs, one by one, to a tuple of the types of the outputs: 0-d tensor types, such as
+        From the types of the inputs, one by one, to a tuple of the types of the outputs: types of numbers, such as
         ``phintys.scalar.float64``. Without it the class has a method of that name, or ``output_types``.
     name : str, optional
         For printing.
@@ -82,16 +101,50 @@ class ScalarOp(Properties):
         """The Elemwise of this op."""
         return self.elementwise_class(self)
 
-    def __call__(self, *variables, **options):
-        return self.elementwise(*variables, **options)
+    def __call__(self, *inputs, **options):
+        """A node on numbers, and its outputs; for tensors, one of the Elemwise of this op."""
+        if _means_tensors(inputs):
+            return self.elementwise(*inputs, **options)
+        return super().__call__(*inputs, **options)
 
     def make_node(self, *inputs):
-        """A node of the Elemwise of this op."""
-        return self.elementwise.make_node(*inputs)
+        """A node on single numbers.
 
-    def perform(self, node, inputs, output_storage):
-        """Compute a node of the Elemwise of this op on values."""
-        self.elementwise.perform(node, inputs, output_storage)
+        Parameters
+        ----------
+        *inputs : Variable or number
+            See ``as_scalar``.
+
+        Raises
+        ------
+        TypeError
+            If an input is not a single number, or the op refuses their number or dtypes.
+        """
+        self.check_count(inputs)
+        inputs = [as_scalar(x) for x in inputs]
+        dtypes = self.output_dtypes(tuple([x.type.dtype for x in inputs]))
+        return Apply(self, inputs, [get_scalar_type(dtype).make_variable() for dtype in dtypes])
+
+    # ---- a node on numbers -------------------------------------------------------------------------------------
+    def perform(self, node, inputs, output_storage, params=None):
+        """Call ``impl`` with NumPy numbers; results are cast to the dtypes of the outputs."""
+        results = self.impl(*inputs)
+        for storage, result, variable in zip(output_storage, results if self.nout > 1 else [results], node.outputs):
+            storage[0] = numpy.asarray(result, dtype=variable.type.dtype)[()]
+
+    def infer_shape(self, node, input_shapes):
+        """Numbers have no lengths."""
+        return [()] * len(node.outputs)
+
+    def connection_pattern(self, node):
+        connected = self.connected or (True,) * len(node.inputs)
+        return [[flag] * len(node.outputs) for flag in connected]
+
+    def R_op(self, inputs, eval_points):
+        """Derivatives along ``eval_points``: those of the Elemwise, on tensors of rank 0."""
+        tensors = [as_tensor_variable(x) for x in inputs]
+        points = [None if point is None else as_tensor_variable(point) for point in eval_points]
+        return [None if moved is None else as_scalar(moved) for moved in self.elementwise.R_op(tensors, points)]
 
     # ---- what subclasses define --------------------------------------------------------------------------------
     def output_types(self, types):
@@ -102,15 +155,15 @@ class ScalarOp(Properties):
         NotImplementedError
             If there is no preference.
         TypeError
-            If it answers anything but ``nout`` types.
+            If it returns anything but Scalar types.
         """
         preference = getattr(self, "output_types_preference", None)
         if preference is None:
             raise NotImplementedError(f"Cannot calculate the output types for {self}")
         found = preference(*types)
-        if not isinstance(found, (list, tuple)) or not all([isinstance(type_, TensorType) for type_ in found]):
-            raise TypeError(f"output_types_preference should return a list or a tuple of types: {preference} answered "
-                            f"{found}")
+        if not isinstance(found, (list, tuple)) or not all([isinstance(type_, Scalar) for type_ in found]):
+            raise TypeError(f"output_types_preference should return a list or a tuple of types, Scalar ones "
+                            f"such as phintys.scalar.float64: {preference} returned {found}")
         return found
 
     def impl(self, *values):
@@ -121,7 +174,7 @@ class ScalarOp(Properties):
         return getattr(import_module(module or "numpy"), function)(*values)
 
     def grad(self, inputs, output_gradients):
-        """The gradients by the inputs; inputs and gradients are variables of rank 0."""
+        """The gradients by the inputs; inputs and gradients are variables of Scalar types."""
         raise MethodNotDefined("grad", type(self), type(self).__name__)
 
     def L_op(self, inputs, outputs, output_gradients):
@@ -129,11 +182,11 @@ class ScalarOp(Properties):
         return self.grad(inputs, output_gradients)
 
     # ---- what Elemwise needs -----------------------------------------------------------------------------------
-    def check_count(self, dtypes):
+    def check_count(self, operands):
         """Raise TypeError if the number of operands does not fit."""
-        if len(dtypes) != self.nin and (self.nin >= 0 or not dtypes):
+        if len(operands) != self.nin and (self.nin >= 0 or not operands):
             expected = self.nin if self.nin >= 0 else "at least 1"
-            raise TypeError(f"Wrong number of inputs for {self}: got {len(dtypes)}, expected {expected}.")
+            raise TypeError(f"Wrong number of inputs for {self}: got {len(operands)}, expected {expected}.")
 
     def output_dtypes(self, dtypes):
         """The dtypes of the results for operands of ``dtypes``.
@@ -144,7 +197,7 @@ class ScalarOp(Properties):
             If the number of operands or of results, or one of their dtypes does not fit.
         """
         self.check_count(dtypes)
-        types = self.output_types([TensorType(dtype, ()) for dtype in dtypes])
+        types = self.output_types([get_scalar_type(dtype) for dtype in dtypes])
         if len(types) != self.nout:
             raise TypeError(f"Not the right number of output types produced for {self}({', '.join(dtypes)}): expected "
                             f"{self.nout}, got {len(types)}.")

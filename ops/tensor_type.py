@@ -262,8 +262,9 @@ class TensorType(Type):
         return math.prod(shape_info) * self.numpy_dtype.itemsize
 
     def to_scalar_type(self):
-        """The type of one element."""
-        return TensorType(self.dtype, ())
+        """The type of one element, a ``Scalar`` type."""
+        from phintys.ops.scalar_type import get_scalar_type
+        return get_scalar_type(self.dtype)
 
     def value_zeros(self, shape):
         """An array of zeros of this dtype."""

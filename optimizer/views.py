@@ -77,6 +77,12 @@ def view_op(fgraph, node):
     return node.inputs[0]
 
 
+def number_there_and_back(fgraph, node):
+    """``tensor_from_scalar(scalar_from_tensor(x)) -> x``, and the other way round."""
+    inner = node.inputs[0].owner
+    return inner.inputs[0] if inner is not None and inner.op == node.op.inverse else None
+
+
 def useless_assert(fgraph, node):
     """``Assert`` without the conditions that are constant and true, or that stand there twice."""
     value, *conditions = node.inputs
@@ -121,7 +127,9 @@ REWRITES = [
     Rewrite("local_reshape_to_own_shape", ("Reshape",), reshape_to_own_shape, (FAST_RUN, "local_useless_reshape")),
     Rewrite("local_useless_rebroadcast", ("Rebroadcast",), rebroadcast, (FAST_RUN,)),
     Rewrite("local_view_op", ("ViewOp", "ZeroGrad", "ConsiderConstant", "DisconnectedGrad", "UndefinedGrad", "GradClip",
-                              "GradScale", "TensorFromScalar", "ScalarFromTensor"), view_op, (FAST_RUN, FAST_COMPILE)),
+                              "GradScale"), view_op, (FAST_RUN, FAST_COMPILE)),
+    Rewrite("local_tensor_scalar_tensor", ("TensorFromScalar",), number_there_and_back, (FAST_RUN, FAST_COMPILE)),
+    Rewrite("local_scalar_tensor_scalar", ("ScalarFromTensor",), number_there_and_back, (FAST_RUN, FAST_COMPILE)),
     Rewrite("local_remove_useless_assert", ("Assert",), useless_assert, (FAST_RUN,)),
     Rewrite("local_remove_all_assert", ("Assert",), asserted, ("unsafe",)),
     Rewrite("local_cast_cast", ["convert_to_" + dtype for dtype in ALL_DTYPES], cast, (FAST_RUN,)),

@@ -28,6 +28,7 @@ cdef enum CellFlag:
     CELL_DEVICE = 4            # room for the GPU: `data` is a device address
     CELL_LENT = 8              # a borrowed result: its buffer stays, and is reused although the user sees it
     CELL_ANY_LAYOUT = 128      # of a kernel that writes by strides: it takes a caller's memory in any layout
+    CELL_NUMBER = 256          # of rank 0, and Python sees a NumPy number instead of an array
 
 cdef struct Cell:
     char* data
@@ -170,3 +171,5 @@ cdef object cell_to_result(Cell* cell)
 cdef object cell_to_view(Cell* cell)
 # An array over the cell's memory, or a copy of an inline value; safe to keep.
 cdef object cell_to_array(Cell* cell)
+# The value of a cell of rank 0 as a NumPy number.
+cdef object cell_to_number(Cell* cell)

@@ -23,6 +23,7 @@ from phintys.vm.workers cimport workers_run
 cnp.import_array()
 
 cdef extern from "numpy/arrayobject.h":
+    object PyArray_Scalar(void* data, cnp.dtype descr, object base)
     # Steals a reference to the descriptor, hence not an object here.
     object PyArray_NewFromDescr(PyTypeObject* subtype, void* descr, int nd, const npy_intp* dims,
                                 const npy_intp* strides, void* data, int flags, PyObject* obj)
@@ -495,6 +496,10 @@ cdef object cell_to_result(Cell* cell):
 
 cdef object cell_to_array(Cell* cell):
     return copy_of_cell(cell) if cell.buffer == NULL or cell.buffer.size_class == PLANNED else cell_to_view(cell)
+
+
+cdef object cell_to_number(Cell* cell):
+    return PyArray_Scalar(cell.data, cnp.PyArray_DescrFromType(cell.typenum), None)
 
 
 # ---- kernels ---------------------------------------------------------------------------------------------------------

@@ -324,6 +324,8 @@ cdef class Callable:
         type_ = self.argument_types[index]
         try:
             converted = type_.filter(value, strict=self.strict_flags[index], allow_downcast=self.downcast_flags[index])
+            if type_.is_number:
+                converted = cnp.PyArray_FROM_O(converted)
             return converted if argument.target.typenum < 0 else filtered_array(argument, type_, converted)
         except Exception as error:
             raise argument_error(error, self, index, value) from None

@@ -21,8 +21,9 @@ from libc.string cimport memcpy
 from numpy cimport npy_intp
 
 from phintys.vm.abi cimport (
-    CELL_OBJECT, INLINE_BYTES, Cell, Context, Span, allocate, cell_hold_array, cell_init, cell_is_contiguous,
-    cell_is_whole, cell_to_array, context_clear, context_init, drop, overlap, owner_is_alone, span_of, span_of_cell)
+    CELL_NUMBER, CELL_OBJECT, INLINE_BYTES, Cell, Context, Span, allocate, cell_hold_array, cell_init,
+    cell_is_contiguous, cell_is_whole, cell_to_array, cell_to_number, context_clear, context_init, drop, overlap,
+    owner_is_alone, span_of, span_of_cell)
 from phintys.vm.claims cimport (
     Claim, begin_change, changes_in_progress, claim, end_change, give_up, wait_until_whole)
 from phintys.vm.pool cimport FOREIGN, GIVEN, Buffer, buffer_references, buffer_release, buffer_retain
@@ -89,6 +90,8 @@ cdef class Container:
             self.cell.flags = CELL_OBJECT
         else:
             enlist(self)
+        if type.is_number:
+            self.cell.flags = CELL_NUMBER
 
     def __init__(self, type, value=None, name=None, readonly=False, strict=False, allow_downcast=None):
         self.set(type.filter(value, strict=strict, allow_downcast=allow_downcast))
@@ -109,6 +112,8 @@ cdef class Container:
             if self.cell.object == NULL:
                 return None
             return <object>self.cell.object if borrow else self._copied(<object>self.cell.object)
+        if self.cell.flags & CELL_NUMBER:
+            return cell_to_number(&self.cell)
         owner = self._lent_array()
         if owner is None:
             owner = cell_to_array(&self.cell)
@@ -148,6 +153,8 @@ cdef class Container:
         cdef npy_intp dimensions[2 * 64]
         if self.cell.flags & CELL_OBJECT:
             value = value if borrow else self._copied(value)
+        elif self.cell.flags & CELL_NUMBER:
+            value = cnp.PyArray_FROM_O(self.type.filter(value))
         elif not fits(&self.cell, value):
             raise TypeError(f"a container of type {self.type} cannot hold {type(value)} as it is: {value!r}")
         cell_init(&fresh, self.cell.typenum, self.cell.ndim, dimensions)

@@ -15,9 +15,10 @@ from libc.string cimport memcpy
 from numpy cimport npy_intp
 
 from phintys.vm.abi cimport (
-    CELL_ANY_LAYOUT, CELL_LENT, CELL_OBJECT, CELL_READONLY, RESULT_COPY_BYTES, Cell, Context, Kernel, Span, allocate,
-    cell_borrow_array, cell_give_array, cell_hold_array, cell_init, cell_is_contiguous, cell_is_whole, cell_size, cell_to_array,
-    cell_to_result, cell_to_view, context_clear, context_init, drop, overlap, owner_is_alone, share, span_of_cell)
+    CELL_ANY_LAYOUT, CELL_LENT, CELL_NUMBER, CELL_OBJECT, CELL_READONLY, RESULT_COPY_BYTES, Cell, Context, Kernel, Span,
+    allocate, cell_borrow_array, cell_give_array, cell_hold_array, cell_init, cell_is_contiguous, cell_is_whole,
+    cell_size, cell_to_array, cell_to_number, cell_to_result, cell_to_view, context_clear, context_init, drop, overlap,
+    owner_is_alone, share, span_of_cell)
 from phintys.vm.claims cimport Claim, begin_change, end_change
 from phintys.vm.group cimport Group, leave_group, prepare_member, run_group
 from phintys.vm.container cimport Container, copy_object, is_held_by_another
@@ -310,6 +311,8 @@ cdef class Frame:
         if layout.donor is not None and node is not None and node.op.writes_by_strides:
             cell.flags |= CELL_ANY_LAYOUT
         cell.flags |= {"lent": CELL_LENT, "shown": CELL_SHOWN, "late": CELL_LATE}.get(layout.access, 0)
+        if layout.variable.type.is_number:
+            cell.flags |= CELL_NUMBER
         return 0
 
     def __dealloc__(self):
@@ -954,7 +957,11 @@ cdef int take_results(Machine* machine, const Instruction* at) except -1 with gi
     for index in range(at.c):
         cell = operands[index]
         size = RESULT_COPY_BYTES + 1 if cell.flags & CELL_OBJECT else cell_size(cell) * cell.itemsize
-        if size <= RESULT_COPY_BYTES and not cell.flags & CELL_SHOWN and (
+        if cell.flags & CELL_NUMBER:
+            result = cell_to_number(cell)
+            if cell.flags & CELL_LENT and cell.buffer != NULL:
+                drop(&machine.context, cell)
+        elif size <= RESULT_COPY_BYTES and not cell.flags & CELL_SHOWN and (
                 cell.buffer == NULL or cell.buffer.size_class != GIVEN):
             result = small_result(frame, index, cell)
             if cell.flags & CELL_LENT and cell.buffer != NULL:
@@ -976,6 +983,8 @@ cdef object argument_of(Cell* cell, bint writeable):
     cdef object array
     if cell.flags & CELL_OBJECT:
         return <object>cell.object if cell.object != NULL else None
+    if cell.flags & CELL_NUMBER:
+        return cell_to_number(cell)
     if cell.object == NULL:
         array = cell_to_array(cell)
     elif writeable or not cnp.PyArray_ISWRITEABLE(<cnp.ndarray>cell.object):
@@ -1055,7 +1064,7 @@ cdef int take_output(Machine* machine, Cell* cell, list storage, variable, bint 
                         f"declared as {variable.type}")
     if (type(value) is not cnp.ndarray or cnp.PyArray_TYPE(array) != cell.typenum
             or cnp.PyArray_NDIM(array) != cell.ndim or not cnp.PyArray_ISBEHAVED_RO(array)):
-        array = variable.type.filter(value, strict=False, allow_downcast=False)
+        array = cnp.PyArray_FROM_O(variable.type.filter(value, strict=False, allow_downcast=False))
     else:
         check_broadcastable(array, variable)
     storage[0] = None

@@ -8,6 +8,8 @@ that nobody begins to read what is about to be overwritten.
 """
 from array import array
 
+from numpy import asarray
+
 from phintys.graph.lazy_regions import known_regions
 from phintys.graph.variable import Constant
 from phintys.vm.emitter import Emitter
@@ -100,7 +102,7 @@ def assign_cells(fgraph, nodes, n_arguments, owners):
         if variable not in cell_of:                 # everything else has a cell by now, or the graph is broken
             if not isinstance(variable, Constant):
                 raise ValueError(f"the linker met {variable}, which is neither an input, a constant nor computed")
-            add(variable, "constant", variable.data)
+            add(variable, "constant", asarray(variable.data) if variable.type.is_number else variable.data)
 
     for position, variable in enumerate(fgraph.inputs):
         add(variable, "argument" if position < n_arguments else "shared")

@@ -1,41 +1,35 @@
-"""The scalar namespace: one op for each elementwise operation, and the types of single numbers.
+"""The scalar namespace: single numbers as a level of their own, below tensors, as in Theano.
 
-``phintys.scalar.add`` is what ``Elemwise`` applies to every element; called on variables it applies that ``Elemwise``.
-A single number is a 0-d tensor here, so ``phintys.scalar.float64`` is the ``TensorType`` of rank 0.
+``phintys.scalar.float64`` is a type, ``float64("x")`` a variable of it, and ``add(x, 1)`` or ``x + 1`` a node of the op
+that ``Elemwise`` applies to every element of a tensor. Graphs of numbers are compiled like all others; their results
+are NumPy numbers. Called on tensors, the ops here apply their ``Elemwise``. ``tensor_from_scalar`` and
+``scalar_from_tensor`` of ``phintys.tensor`` lead from one level to the other.
 """
 import numpy
 
 import phintys.ops.impl_elementwise  # noqa: F401  gives users' scalar ops their Elemwise
+from phintys.graph.variable import Variable
 from phintys.ops import scalar as _table
 from phintys.ops import scalar_preferences as _preferences
+from phintys.ops.as_scalar import as_scalar
+from phintys.ops.as_scalar import scalar_constant as constant
 from phintys.ops.composite import Composite
-from phintys.ops.constant import as_tensor_variable as as_scalar
-from phintys.ops.constant import autocast_float, autocast_float_as, constant
+from phintys.ops.constant import autocast_float, autocast_float_as
 from phintys.ops.dtypes import (
     ALL_DTYPES, complex_dtypes, continuous_dtypes, discrete_dtypes, float_dtypes, int_dtypes, integer_dtypes,
     uint_dtypes)
-from phintys.ops.elementwise_functions import cast, div_proxy, mod_check
-from phintys.ops.operators import TensorConstant, TensorVariable
 from phintys.ops.scalar import *  # noqa: F403
 from phintys.ops.scalar import BinaryBitOp, FixedLogicalComparison, LogicalComparison, UnaryBitOp
 from phintys.ops.scalar_preferences import *  # noqa: F403
-from phintys.ops.tensor_type import TensorType
+from phintys.ops.scalar_type import Scalar, get_scalar_type
+from phintys.ops.scalar_variable import (
+    ScalarConstant, ScalarVariable, cast, div_proxy, int_or_true_div, mod_check)
 from phintys.submodules import submodules
 from phintys.tensor.constructors import plural_of
 
 globals().update(submodules(__name__, {"basic": "phintys.scalar"}))
 
-
-def Scalar(dtype):
-    """The type of single numbers of one dtype: a ``TensorType`` of rank 0."""
-    return TensorType(dtype, ())
-
-
-get_scalar_type = Scalar
-ScalarVariable, ScalarConstant = TensorVariable, TensorConstant     # a number's variable is a tensor's of rank 0
-int_or_true_div = div_proxy
-
-_TYPES = {dtype: Scalar(dtype) for dtype in ALL_DTYPES}
+_TYPES = {dtype: get_scalar_type(dtype) for dtype in ALL_DTYPES}
 globals().update(_TYPES)
 
 
@@ -46,8 +40,8 @@ int_types, uint_types, float_types, complex_types, integer_types, discrete_types
 
 
 def as_common_dtype(*variables):
-    """Numbers and variables, all cast to their common dtype."""
-    variables = [as_scalar(variable) for variable in variables]
+    """Numbers and variables, tensors too, all cast to their common dtype."""
+    variables = [variable if isinstance(variable, Variable) else as_scalar(variable) for variable in variables]
     dtype = upcast(*[variable.type.dtype for variable in variables])  # noqa: F405
     return tuple([cast(variable, dtype) for variable in variables])
 

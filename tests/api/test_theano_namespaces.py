@@ -441,7 +441,7 @@ def test_values_that_are_equal_whatever_is_not_finite():
 def test_sizes_of_types():
     type_ = T.fmatrix
     assert type_.get_size(type_.get_shape_info(numpy.zeros((2, 3), "float32"))) == 24
-    assert type_.to_scalar_type() == T.fscalar
+    assert type_.to_scalar_type() == phintys.scalar.float32
 
 
 def test_common_dtype_of_numbers():

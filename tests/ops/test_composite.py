@@ -129,14 +129,14 @@ def test_operands_of_other_dtypes_get_their_own_composite():
     x, y, k = numbers()
     op = Composite([k, y], [k / y])
     assert op.make_node(k * y, y).out.dtype == "float32" and op.make_node(x, y).out.dtype == "float64"
-    with pytest.raises(TypeError, match="dtypes"):
+    with pytest.raises(TypeError, match="expected 2"):
         op.make_node(x)
 
 
 def test_without_half_precision():
     h = phintys.scalar.float16("h")
-    inner = phintys.tensor.cast(h + numpy.float16(0.5), "float32")
-    op = Composite([h], [phintys.tensor.cast(inner * 2, "float16")])
+    inner = phintys.scalar.cast(h + numpy.float16(0.5), "float32")
+    op = Composite([h], [phintys.scalar.cast(inner * 2, "float16")])
     wide = op.clone_float32()
     assert wide.input_dtypes == ("float32",) and "float16" not in wide.slot_dtypes
     assert wide.impl(numpy.float32(1.5)) == 4 and wide.impl(numpy.float32(1.5)).dtype == "float32"
@@ -146,8 +146,8 @@ def test_graphs_that_are_refused():
     x, y, k = numbers()
     with pytest.raises(ValueError, match="leaves.*y"):
         Composite([x], [x + y])
-    with pytest.raises(ValueError, match="ScalarOp.*DimShuffle"):
-        Composite([x], [x.dimshuffle("x").dimshuffle()])
+    with pytest.raises(ValueError, match="ScalarOp.*TensorFromScalar"):
+        Composite([x], [phintys.tensor.tensor_from_scalar(x)])
     with pytest.raises(TypeError, match="single number"):
         Composite([phintys.tensor.dvector()], [x])
     with pytest.raises(TypeError, match="Input 1.*of its own"):
