@@ -2,7 +2,8 @@
 
 It is a flat list of steps over slots: inputs, then constants, then the result of each step. dtypes are fixed when it is
 made. It is no expression tree, so it may be thousands of steps long and share results freely; two Composites are equal
-when their lists are. The graph that it stands for is built when somebody asks for it.
+when their lists are. The graph that it stands for is built when it is asked for. Fusion makes Composites of ops that
+have loops; in one written by hand, users' ops may take part, and then all of it runs as Python (`impl`).
 """
 import numpy
 
@@ -14,6 +15,7 @@ from phintys.ops.as_scalar import as_scalar, scalar_constant
 from phintys.ops.composite_assembly import Assembly
 from phintys.ops.scalar import cast_op
 from phintys.ops.scalar_op import LoopedScalarOp
+from phintys.ops.scalar_protocol import ScalarOp
 from phintys.ops.scalar_type import get_scalar_type
 
 LONGEST_INLINE_TEXT = 120       # characters; longer parts of a printed Composite get a name of their own
@@ -25,7 +27,7 @@ class Composite(LoopedScalarOp):
     Parameters
     ----------
     inputs, outputs : list of Variable
-        A graph of scalar ops that have loops, on single numbers; tensors of rank 0 and elementwise ops on them will do,
+        A graph of scalar ops of one output, on single numbers; tensors of rank 0 and elementwise ops on them will do,
         too. Composites in it are taken apart.
 
     Attributes
@@ -33,7 +35,7 @@ class Composite(LoopedScalarOp):
     input_dtypes : tuple of str
     constants : tuple of numpy.ndarray
         0-d arrays; their slots follow the inputs' slots.
-    steps : tuple of (LoopedScalarOp, tuple of int)
+    steps : tuple of (ScalarOp, tuple of int)
         See `of_steps`.
     output_slots : tuple of int
 
@@ -55,7 +57,7 @@ class Composite(LoopedScalarOp):
         Parameters
         ----------
         input_dtypes : sequence of str
-        steps : sequence of (LoopedScalarOp, sequence of int)
+        steps : sequence of (ScalarOp, sequence of int)
             The op and the slots of its operands; a step's result is the next slot. Ops have one output.
         outputs : sequence of int
             Slots of the results.
@@ -89,6 +91,8 @@ class Composite(LoopedScalarOp):
                      tuple([(constant.dtype.name, constant.tobytes()) for constant in self.constants]),
                      self.slot_dtypes)
         self._hash = hash(self._key)
+        if not all([isinstance(scalar_op, LoopedScalarOp) for scalar_op, _ in self.steps]):
+            self.elementwise_class, self.cannot_fail = ScalarOp.elementwise_class, False
         self._text = self._graph = None
 
     def _slot_dtypes(self):
@@ -172,6 +176,18 @@ class Composite(LoopedScalarOp):
         return Composite.of_steps([wide.get(dtype, dtype) for dtype in self.input_dtypes], steps, self.output_slots,
                                   [value.astype(wide.get(value.dtype.name, value.dtype)) for value in self.constants])
 
+    def impl(self, *values):
+        """The result for numbers; a tuple of several results."""
+        if self.elementwise_class is LoopedScalarOp.elementwise_class:
+            return super().impl(*values)
+        self.check_count(values)
+        slots = list(map(_number, self.slot_dtypes, values)) + [value[()] for value in self.constants]
+        for scalar_op, operands in self.steps:
+            result = scalar_op.impl(*[slots[operand] for operand in operands])
+            slots.append(_number(self.slot_dtypes[len(slots)], result))
+        results = tuple([slots[slot] for slot in self.output_slots])
+        return results if len(results) > 1 else results[0]
+
     # ---- what Elemwise needs -----------------------------------------------------------------------------------
     def output_dtypes(self, dtypes):
         if tuple(dtypes) != self.input_dtypes:
@@ -183,6 +199,9 @@ class Composite(LoopedScalarOp):
         for scalar_op, operands in self.steps:
             slots += scalar_op.emit(steps, (self.slot_dtypes[len(slots)],), [slots[operand] for operand in operands])
         return [slots[output] for output in self.output_slots]
+
+    def L_op(self, inputs, outputs, output_gradients):
+        return self.gradients(inputs, outputs, output_gradients)
 
     def gradients(self, inputs, outputs, output_gradients):
         raise NotImplementedError("Composites are made after gradients; take the gradient of the original graph.")
@@ -212,6 +231,11 @@ class Composite(LoopedScalarOp):
         return [texts[slot] for slot in self.output_slots] + named
 
 
+def _number(dtype, value):
+    """A NumPy number of a dtype."""
+    return numpy.asarray(value, dtype=dtype)[()]
+
+
 def _assembled(inputs, outputs):
     """The flat list of a graph on single numbers, as `Composite.of_steps` takes it."""
     for position, variable in enumerate(inputs):
@@ -222,9 +246,10 @@ def _assembled(inputs, outputs):
     for variable in inputs:
         assembly.slot(variable)
     for node in io_toposort(inputs, outputs):
-        if type(node.op) is not LoopedScalarOp.elementwise_class and not isinstance(node.op, LoopedScalarOp):
-            raise ValueError(f"The graph of a Composite must be exclusively composed of ScalarOp instances that have "
-                             f"loops, not of {node.op}{made_at(node)}.")
+        scalar_op = node.op.scalar_op if isinstance(node.op, LoopedScalarOp.elementwise_class) else node.op
+        if not isinstance(scalar_op, ScalarOp) or scalar_op.nout > 1 and scalar_op.steps is None:
+            raise ValueError(f"The graph of a Composite must be exclusively composed of ScalarOp instances of one "
+                             f"output, not of {node.op}{made_at(node)}.")
         assembly.add(node)
     flat = assembly.finish(outputs)
     if len(assembly.inputs) > len(inputs):

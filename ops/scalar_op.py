@@ -321,14 +321,6 @@ class LoopedScalarOp(ScalarOp):
         """As ``grad``, with the outputs."""
         return self.elementwise.L_op(inputs, outputs, output_gradients)
 
-    def expression(self, operands):
-        """The text of this op applied to the texts of its operands."""
-        if self.symbol is not None and len(operands) > 1:
-            return f"({f' {self.symbol} '.join(operands)})"
-        if self.symbol is not None:
-            return f"({self.symbol}{operands[0]})"
-        return f"{self.name}({', '.join(operands)})"
-
 
 BASES = {1: UnaryScalarOp, 2: BinaryScalarOp}
 

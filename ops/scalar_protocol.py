@@ -203,6 +203,14 @@ class ScalarOp(Op):
                             f"{self.nout}, got {len(types)}.")
         return tuple([type_.dtype for type_ in types])
 
+    def expression(self, operands):
+        """The text of this op applied to the texts of its operands."""
+        if self.symbol is not None and len(operands) > 1:
+            return f"({f' {self.symbol} '.join(operands)})"
+        if self.symbol is not None:
+            return f"({self.symbol}{operands[0]})"
+        return f"{self}({', '.join(operands)})"
+
 
 class UnaryScalarOp(ScalarOp):
     """A ScalarOp of one input."""

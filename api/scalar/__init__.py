@@ -24,6 +24,7 @@ from phintys.ops.scalar_preferences import *  # noqa: F403
 from phintys.ops.scalar_type import Scalar, get_scalar_type
 from phintys.ops.scalar_variable import (
     ScalarConstant, ScalarVariable, cast, div_proxy, int_or_true_div, mod_check)
+from phintys.scalar.sharedvar import shared
 from phintys.submodules import submodules
 from phintys.tensor.constructors import plural_of
 
@@ -62,5 +63,5 @@ __all__ = ["BinaryBitOp", "Composite", "FixedLogicalComparison", "LogicalCompari
            "constant", "continuous_dtypes", "continuous_types", "discrete_dtypes", "discrete_types", "div_proxy",
            "float_dtypes", "float_types", "floats", "get_scalar_type", "int_dtypes", "int_or_true_div", "int_types",
            "integer_dtypes", "integer_types", "ints", "mod_check",
-           "round_half_away_from_zero_vec", "uint_dtypes", "uint_types", *_TYPES,
+           "round_half_away_from_zero_vec", "shared", "uint_dtypes", "uint_types", *_TYPES,
            *_table.__all__, *_preferences.__all__]

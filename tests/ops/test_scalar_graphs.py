@@ -351,6 +351,28 @@ def test_states_that_are_numbers(mode):
     assert f["y"] == 10
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_shared_numbers(mode):
+    state, step = scalar.shared(1.5, "state"), scalar.shared(numpy.int8(2), "step")
+    assert state.type == scalar.float64 and step.type == scalar.int8 and str(state) == "state"
+    f = function([x], [state * step, x], updates={state: state + x, step: step + 1}, mode=mode)
+    assert [f(1.0), f(2.0)] == [[3, 1], [7.5, 2]]
+    assert state.get_value() == 4.5 and type(step.get_value()) is numpy.int8 and step.get_value() == 4
+    state.set_value(7)
+    assert type(state.get_value()) is numpy.float64 and state.get_value(borrow=True) == 7 and f(0.0) == [28, 0]
+    twin = pickle.loads(pickle.dumps(state))
+    twin.set_value(1)
+    assert state.get_value() == 7 and twin.get_value() == 1 and state.clone().get_value() == 7
+    for strange in ([1.0], None, "text"):
+        with pytest.raises(TypeError):
+            state.set_value(strange)
+        with pytest.raises(TypeError, match="number"):
+            scalar.shared(strange)
+    assert state.get_value() == 7
+    state.zero()
+    assert state.get_value() == 0
+
+
 class Recorded(gof.Op):
     """Hands its numbers on and notes what it got."""
 
@@ -417,6 +439,19 @@ def test_composites_are_graphs_of_numbers():
         results = function([v, w], T.Elemwise(op)(v, w), mode=mode)([1, 2], [3, 4])
         numpy.testing.assert_array_equal(results, [[5, 10], [-2, -2]])
     assert op(i, x)[0].type == scalar.float64 and op(i, j)[1].type == scalar.int64
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_composites_of_ops_of_users(mode):
+    inner = scalar.Composite([x, i], [digits(scalar.exp(x), i) - 1, i * 3])
+    op = scalar.Composite([x, i], [inner(x * 2, i + 1)[0], digits(i, i)])
+    assert str(op) == "Composite{(digits(exp((i0 * 2)), t0) - 1), digits(i1, i1), t0=(i1 + 1)}"
+    assert op == pickle.loads(pickle.dumps(op)) and op.impl(0.0, 4) == (14, 44)
+    results = function([x, i], op(x, i), mode=mode)(0.0, 4)
+    assert results == [14, 44] and [type(result) for result in results] == [numpy.float64, numpy.int64]
+    v, w = T.dvector(), T.lvector()
+    results = function([v, w], [T.exp(result) for result in T.Elemwise(op)(v, w)], mode=mode)([0.0, 0.0], [1, 2])
+    numpy.testing.assert_allclose(results, numpy.exp([[11, 12], [11, 22]]))
 
 
 # ---- text, copies ----------------------------------------------------------------------------------------------------

@@ -1,0 +1,41 @@
+"""Shared variables of a ``Scalar`` type. ``phintys.shared`` makes a number a tensor of rank 0; these are made here only."""
+import numpy
+
+from phintys.ops.scalar_type import get_scalar_type
+from phintys.ops.scalar_variable import ScalarOperators
+from phintys.shared import SharedVariable
+
+
+class ScalarSharedVariable(ScalarOperators, SharedVariable):
+    """A shared number."""
+
+
+def shared(value, name=None, strict=False, allow_downcast=None):
+    """A shared variable of a ``Scalar`` type.
+
+    Parameters
+    ----------
+    value : number
+        Its dtype is that of the variable; for Python numbers int64, float64 or complex128.
+    name : str, optional
+    strict : bool
+        Later values must have exactly the type.
+    allow_downcast : bool or None
+        Convert later values even where that loses precision.
+
+    Returns
+    -------
+    ScalarSharedVariable
+
+    Raises
+    ------
+    TypeError
+        If the value is not a number.
+    """
+    if not isinstance(value, (numpy.number, numpy.bool_, float, int, complex)):
+        raise TypeError(f"Expected a number, got {value!r} of {type(value)}.")
+    value = numpy.asarray(value)[()]
+    return ScalarSharedVariable(name, get_scalar_type(value.dtype.name), value, strict, allow_downcast)
+
+
+__all__ = ["ScalarSharedVariable", "shared"]
