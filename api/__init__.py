@@ -73,7 +73,7 @@ def dot(l, r):
             continue
         if product is not NotImplemented:
             return product
-    raise NotImplementedError("Dot failed for the following reasons:", tuple(reasons))
+    raise NotImplementedError(f"Dot failed for the following reasons: {'; '.join(map(str, reasons))}")
 
 
 def _asarray(a, dtype, order=None):

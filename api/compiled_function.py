@@ -303,7 +303,7 @@ class Function(Callable):
         ------
         ValueError
             If the function does not use a variable that is to be swapped.
-        AssertionError
+        TypeError
             If what is swapped is no shared variable or has another type.
         """
         recipe = Recipe(self).without_sharing()

@@ -111,7 +111,7 @@ def _check_update_pairs(updates):
 
 def _as_in(spec, allow_downcast):
     if isinstance(spec, Constant):
-        raise TypeError(f"Constants not allowed in param list: {spec}", spec)
+        raise TypeError(f"Constants not allowed in param list: {spec} is always the same, so it is no input")
     if isinstance(spec, Variable):
         return In(spec, allow_downcast=allow_downcast)
     return convert_function_input(spec)

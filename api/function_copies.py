@@ -47,10 +47,10 @@ class Recipe:
             for role, variable in (("Key", old), ("Value", new)):
                 if not isinstance(variable, SharedVariable):
                     where = made_at(variable) if isinstance(variable, Variable) else ""
-                    raise AssertionError(f"{role} of swap should be SharedVariable, given: {variable!r}{where}")
+                    raise TypeError(f"{role} of swap should be SharedVariable, given: {variable!r}{where}")
             if old.type != new.type:
-                raise AssertionError(f"{old}{made_at(old)} of type {old.type} cannot be swapped for {new}{made_at(new)}"
-                                     f" of type {new.type}: expected a shared variable of the same type")
+                raise TypeError(f"{old}{made_at(old)} of type {old.type} cannot be swapped for {new}{made_at(new)}"
+                                f" of type {new.type}: expected a shared variable of the same type")
         earlier = self.arguments["swap"]
         self.arguments["swap"] = ({old: swap.get(new, new) for old, new in earlier.items()}
                                   | {old: new for old, new in swap.items() if old not in earlier})

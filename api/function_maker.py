@@ -157,11 +157,12 @@ class FunctionMaker:
                 continue
             message = ("phintys.function was asked to create a function computing outputs given certain inputs, but "
                        f"the provided input variable at index {position} is not part of the "
-                       f"computational graph needed to compute the outputs: {spec.variable}{made_at(spec.variable)}.\n")
+                       f"computational graph needed to compute the outputs: {spec.variable}{made_at(spec.variable)}.\n"
+                       + _about_expression(spec.variable))
             if reaction == "raise":
                 raise UnusedInputError(message + "To make this error into a warning, you can pass the parameter "
                                        "on_unused_input='warn' to phintys.function. To disable it completely, use "
-                                       "on_unused_input='ignore'.")
+                                       "on_unused_input='ignore'.") from None
             warnings.warn(message + "To make this warning into an error, you can pass the parameter "
                           "on_unused_input='raise' to phintys.function. To disable it completely, use "
                           "on_unused_input='ignore'.", stacklevel=4)
@@ -171,7 +172,8 @@ class FunctionMaker:
             return
         for node in self._compiled.apply_nodes:
             if node.op.destroy_map:
-                raise TypeError("Graph must not contain inplace operations", node)
+                raise TypeError(f"Graph must not contain inplace operations: {node}{made_at(node)} overwrites an input. Use "
+                                "the op that does not, or pass accept_inplace=True.")
 
     # ---- results -----------------------------------------------------------------------------------------------------
     def create(self, input_storage=None, trustme=False, storage_map=None):
@@ -254,11 +256,19 @@ def _refused_profile(profile):
                                   "f.explain() lists a function's program")
 
 
+def _about_expression(variable):
+    """What to say of an input that is no leaf of the user's graph."""
+    if variable.owner is None:
+        return ""
+    return (f"It is an expression, computed by {variable.owner.op}, and not a variable of its own: only outputs that "
+            "are computed from this expression would need it. Inputs are usually made by T.vector() and its like.\n")
+
+
 def wrap_in(spec):
     """An input as `In`: a variable, or a specification as it is."""
     variable = spec.variable if isinstance(spec, SymbolicInput) else spec
     if isinstance(variable, Constant):
-        raise TypeError(f"A Constant instance is not a legal function input: {variable}", spec)
+        raise TypeError(f"A Constant instance is not a legal function input: {variable}")
     if not isinstance(variable, Variable):
         raise TypeError(f"Unknown input type: {type(spec)} ({spec!r}), expected a Variable or In instance")
     if isinstance(spec, In):

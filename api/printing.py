@@ -129,7 +129,7 @@ def _variables_of(thing):
         return [thing], {}, {}
     if isinstance(thing, Apply):
         return thing.outputs, {}, {}
-    raise TypeError("debugprint cannot print an object of this type", thing)
+    raise TypeError(f"debugprint cannot print an object of this type: {thing!r}, a {type(thing).__name__}")
 
 
 def debugprint(obj, depth=-1, print_type=False, file=None, ids="CHAR", stop_on_name=False, done=None,

@@ -18,6 +18,8 @@ Rebuilt = namedtuple("Rebuilt", "inputs outputs new_values updates shared")
 
 def pairs(mapping):
     """The pairs of a dictionary, or of an iterable of pairs."""
+    if isinstance(mapping, Variable):
+        raise TypeError(f"Updates and givens are dictionaries or lists of pairs, not a variable: got {_placed(mapping)}")
     return list(mapping.items()) if hasattr(mapping, "items") else list(mapping or ())
 
 
@@ -111,7 +113,7 @@ def rebuild(outputs, inputs=(), replace=None, updates=None, rebuild_strict=True,
 def _replace(copier, replace):
     for old, new in pairs(replace):
         if not isinstance(old, Variable):
-            raise TypeError(f"given keys must be Variable, got {old!r}", old)
+            raise TypeError(f"given keys must be Variable, got {old!r}")
         if not isinstance(new, Variable):
             new = shared(new)
         if old in copier.copies:
@@ -119,7 +121,16 @@ def _replace(copier, replace):
                                  "can not have a new_v variable depend on an old_v one. For instance, givens = "
                                  f"{{a:b, b:(a+1)}} is not allowed. Here, the old_v {old}{made_at(old)} is used to "
                                  f"compute other new_v's, but it is scheduled to be replaced by {new}{made_at(new)}.")
-        copier.copies[old] = copier.copy(old.type.filter_variable(new) if copier.strict else new)
+        copier.copies[old] = copier.copy(_replacement(old, new) if copier.strict else new)
+
+
+def _replacement(old, new):
+    """``new`` with the type of what it replaces."""
+    try:
+        return old.type.filter_variable(new)
+    except TypeError as error:
+        raise TypeError(f"{_placed(old)} of type {old.type} cannot be replaced by {_placed(new)} of type {new.type}. "
+                        f"{error}") from None
 
 
 def _checked_updates(updates):
@@ -128,11 +139,11 @@ def _checked_updates(updates):
     for target, value in pairs(updates):
         if not isinstance(target, SharedVariable):
             where = made_at(target) if isinstance(target, Variable) else ""
-            raise TypeError(f"update target must be a SharedVariable, got {target!r}{where}", target)
+            raise TypeError(f"update target must be a SharedVariable, got {target!r}{where}. Only shared variables keep "
+                            "a value between calls.")
         if target in checked:
             raise ValueError(f"the shared variable {target}{made_at(target)} already has an update expression: "
-                             f"{_placed(checked[target])}; it cannot have {_placed(value)} too",
-                             (target, checked[target]))
+                             f"{_placed(checked[target])}; it cannot have {_placed(value)} too")
         checked[target] = _of_type(target, value)
     return checked
 
@@ -146,10 +157,13 @@ def _of_type(target, value):
     try:
         return target.type.filter_variable(value, allow_convert=False)
     except TypeError as error:
-        where = made_at(value) if isinstance(value, Variable) else ""
+        if not isinstance(value, Variable):
+            raise TypeError(f"The update of {_placed(target)} must be a variable or a value of type {target.type}, got "
+                            f"{value!r}. {error}") from None
+        where = made_at(value)
         raise TypeError(f"An update must have the same type as the original shared variable (shared_var={target}"
                         f"{made_at(target)}, shared_var.type={target.type}, update_val={value}{where}, "
-                        f"update_val.type={getattr(value, 'type', type(value))}). If the difference is related to the "
+                        f"update_val.type={value.type}). If the difference is related to the "
                         "broadcast pattern, you can call the tensor.unbroadcast(var, axis_to_unbroadcast[, ...]) "
                         f"function to remove broadcastable dimensions. {error}") from None
 

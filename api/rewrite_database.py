@@ -62,7 +62,7 @@ class RegisteredFamily:
         """
         from phintys.gof.local_optimizers import as_rewrite
         if not hasattr(local_opt, "transform"):
-            raise TypeError("Object cannot be registered in OptDB", local_opt)
+            raise TypeError(f"Object cannot be registered in OptDB: {local_opt!r} is no rewrite")
         _check_name(name)
         registered.register_rewrite(self.name, as_rewrite(local_opt, name, tags))
 
@@ -96,7 +96,7 @@ class RewriteDatabase:
             def apply(fgraph, query):
                 obj(fgraph)
         else:
-            raise TypeError("Object cannot be registered in OptDB", obj)
+            raise TypeError(f"Object cannot be registered in OptDB: {obj!r} is no optimizer")
         _check_name(name)
         obj.name = name
         registered.register_whole(registered.WholeRewrite(name, position, tags, apply))

@@ -36,6 +36,6 @@ class Supervisor:
                     continue
                 if any(position in destroyed for destroyed in (node.op.destroy_map or {}).values()):
                     raise InconsistencyError(f"Trying to destroy a protected Variable: {node.op}{made_at(node)} "
-                                             f"overwrites {variable}{made_at(variable)}", variable)
+                                             f"overwrites {variable}{made_at(variable)}")
                 waiting.extend(node.outputs[output] for output, viewed in (node.op.view_map or {}).items()
                                if position in viewed)

@@ -23,7 +23,7 @@ class OrderedUpdates(OrderedDict):
     @staticmethod
     def _check_key(key):
         if not isinstance(key, SharedVariable):
-            raise TypeError("OrderedUpdates keys must inherit from SharedVariable", key)
+            raise TypeError(f"OrderedUpdates keys must inherit from SharedVariable, got {key!r}")
 
     def __setitem__(self, key, value):
         self._check_key(key)
@@ -33,7 +33,7 @@ class OrderedUpdates(OrderedDict):
         """Add the pairs of ``other``; a key that is there already must have the same value."""
         for key, value in OrderedDict(other or ()).items():
             if key in self and self[key] is not value:
-                raise KeyError("Collision", key)
+                raise KeyError(f"Collision: {key} would have two new values")
             self[key] = value
 
     def __add__(self, other):

@@ -11,6 +11,9 @@ from functools import wraps
 TRUE_WORDS, FALSE_WORDS = ("True", "true", "1"), ("False", "false", "0")
 
 
+LARGEST = 2 ** 31 - 1           # what the C code takes for numbers of threads, nodes, mebibytes, ...
+
+
 def boolean(value):
     """True or False, also as Theano's words for them."""
     if isinstance(value, str):
@@ -26,15 +29,15 @@ def integer(value):
     try:
         if int(value) == float(value):
             return int(value)
-    except (TypeError, OverflowError):
+    except (TypeError, ValueError, OverflowError):
         pass
-    raise ValueError("expected a whole number")
+    raise ValueError("expected a whole number, in digits")
 
 
-def count(value):
+def count(value, least=0):
     """A whole number that is not negative."""
-    if integer(value) < 0:
-        raise ValueError("expected a whole number, at least 0")
+    if not least <= integer(value) <= LARGEST:
+        raise ValueError(f"expected a whole number, at least {least} and at most {LARGEST}")
     return integer(value)
 
 
@@ -47,9 +50,7 @@ def ratio(value):
 
 def positive(value):
     """A whole number above 0."""
-    if integer(value) < 1:
-        raise ValueError("expected a whole number, at least 1")
-    return integer(value)
+    return count(value, 1)
 
 
 def text(value):
@@ -252,7 +253,8 @@ class Config(Section):
 
     def _row(self, name):
         if name not in self._options:
-            raise AttributeError(f"config has no option {name!r}")
+            alike = {option.lower(): option for option in self._options}.get(str(name).lower())
+            raise AttributeError(f"config has no option {name!r}" + (f"; did you mean {alike!r}?" if alike else ""))
         return self._options[name]
 
     def get(self, name):

@@ -6,7 +6,12 @@ expected, and where the user made it; ``made_at`` writes that last part.
 
 
 class MethodNotDefined(Exception):
-    """An op or type lacks a method that was needed."""
+    """An op or type lacks a method that was needed; ``args`` are the method's name, the class, and its name."""
+
+    def __str__(self):
+        if len(self.args) == 3:
+            return f"{self.args[2]} has no method {self.args[0]}, which is needed here"
+        return super().__str__()
 
 
 class InconsistencyError(Exception):

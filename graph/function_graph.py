@@ -212,7 +212,7 @@ class FunctionGraph:
             return
         if old.type is not new.type and old.type != new.type:
             raise TypeError(f"The type of the replacement must be the same as the type of the original Variable: "
-                            f"{old} has type {old.type}, {new} has type {new.type}.", old, new)
+                            f"{old} has type {old.type}, {new} has type {new.type}.")
         self._put(node, position, new, reason, joined([made(old)._position]))
 
     def _put(self, node, position, new, reason, origin):
@@ -395,8 +395,8 @@ class FunctionGraph:
         """
         nodes = io_toposort(self.inputs, self.outputs)
         if set(nodes) != self.apply_nodes:
-            raise InconsistencyError("The nodes are inappropriately cached. missing, in excess: ",
-                                     set(nodes) - self.apply_nodes, self.apply_nodes - set(nodes))
+            raise InconsistencyError("The nodes are inappropriately cached. Missing, in excess: "
+                                     f"{set(nodes) - self.apply_nodes}, {self.apply_nodes - set(nodes)}")
         expected = {variable: set() for variable in self.inputs}
         for node in nodes:
             expected.update({output: expected.get(output, set()) for output in node.outputs})
@@ -406,13 +406,14 @@ class FunctionGraph:
         for position, variable in enumerate(self.outputs):
             expected.setdefault(variable, set()).add(("output", position))
         if expected.keys() != self.variables:
-            raise InconsistencyError("The variables are inappropriately cached. missing, in excess: ",
-                                     expected.keys() - self.variables, self.variables - expected.keys())
+            raise InconsistencyError("The variables are inappropriately cached. Missing, in excess: "
+                                     f"{expected.keys() - self.variables}, {self.variables - expected.keys()}")
         for variable, readers in expected.items():
             if set(self.clients[variable]) != readers:
-                raise InconsistencyError("Inconsistent clients list.", variable, self.clients[variable], readers)
+                raise InconsistencyError(f"Inconsistent clients list of {variable}: {self.clients[variable]}, but "
+                                         f"it is read by {readers}")
             if variable.owner is None and variable not in self.inputs and not isinstance(variable, Constant):
-                raise InconsistencyError("Undeclared input.", variable)
+                raise InconsistencyError(f"Undeclared input: {variable}")
 
     # ---- copies ------------------------------------------------------------------------------------------------------
     def clone(self, check_integrity=True):

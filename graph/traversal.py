@@ -220,7 +220,7 @@ def clone_replace(output, replace=None, strict=True, share_inputs=True):
     replaced = {}
     for old, new in dict(replace or {}).items():
         if not isinstance(old, Variable):
-            raise TypeError("given keys must be Variable", old)
+            raise TypeError(f"given keys must be Variable, got {old!r}")
         replaced[old] = old.type.filter_variable(new) if strict or not isinstance(new, Variable) else new
     equiv = dict(replaced) if share_inputs else _with_own_leaves(replaced)
     keys = list(output) if isinstance(output, dict) else None

@@ -5,6 +5,7 @@ made it. Who reads it is known to a FunctionGraph only, which ``clients`` asks (
 How variables are pickled and copied, however long the chain behind them, is in ``serialization.py``.
 """
 import sys
+from collections.abc import Mapping
 from itertools import count
 
 from phintys.graph.config import config
@@ -48,7 +49,8 @@ class Variable(GraphVariable):
 
     def __init__(self, type, owner=None, index=None, name=None):
         if name is not None and not isinstance(name, str):
-            raise TypeError("name must be a string", name)
+            raise TypeError(f"The name of a variable must be a string, got {name!r}. (Types have no lengths: vectors and "
+                            "matrices get theirs when a function is called.)")
         self.type = type
         self.owner = owner
         self.index = index
@@ -92,6 +94,8 @@ class Variable(GraphVariable):
         numpy.ndarray or another value of the type
         """
         values = {} if inputs_to_values is None else inputs_to_values
+        if not isinstance(values, Mapping) or not all([isinstance(variable, Variable) for variable in values]):
+            raise TypeError(f"eval takes a dictionary from variables to values, such as {{x: 1.0}}, got {values!r}")
         inputs = tuple(sorted(values, key=id))
         functions = self.__dict__.setdefault("_fn_cache", {})
         if inputs not in functions:
@@ -135,16 +139,16 @@ class Variable(GraphVariable):
 
     # ---- order is for subclasses: a value is neither above nor below another before it is computed -------------------
     def __lt__(self, other):
-        raise NotImplementedError("Subclasses of Variable must provide __lt__", type(self).__name__)
+        raise NotImplementedError(f"Subclasses of Variable must provide __lt__: {type(self).__name__}")
 
     def __le__(self, other):
-        raise NotImplementedError("Subclasses of Variable must provide __le__", type(self).__name__)
+        raise NotImplementedError(f"Subclasses of Variable must provide __le__: {type(self).__name__}")
 
     def __gt__(self, other):
-        raise NotImplementedError("Subclasses of Variable must provide __gt__", type(self).__name__)
+        raise NotImplementedError(f"Subclasses of Variable must provide __gt__: {type(self).__name__}")
 
     def __ge__(self, other):
-        raise NotImplementedError("Subclasses of Variable must provide __ge__", type(self).__name__)
+        raise NotImplementedError(f"Subclasses of Variable must provide __ge__: {type(self).__name__}")
 
     # ---- state -------------------------------------------------------------------------------------------------------
     def __getstate__(self):

@@ -77,7 +77,7 @@ class numeric_grad:
             If their number or a shape is wrong.
         """
         if len(g_pt) != len(self.gf):
-            raise ValueError("argument has wrong number of elements", len(g_pt))
+            raise ValueError(f"argument has wrong number of elements: {len(g_pt)}, not {len(self.gf)}")
         for position, (given, own) in enumerate(zip(g_pt, self.gf)):
             if given.shape != own.shape:
                 raise ValueError(f"argument element {position} has wrong shape {(given.shape, own.shape)}")
@@ -99,9 +99,9 @@ class numeric_grad:
         worst = []
         for argument, (absolute, relative) in enumerate(self.abs_rel_errors(g_pt)):
             if not numpy.all(numpy.isfinite(absolute)):
-                raise ValueError("abs_err not finite", repr(absolute))
+                raise ValueError(f"abs_err not finite: {absolute!r}")
             if not numpy.all(numpy.isfinite(relative)):
-                raise ValueError("rel_err not finite", repr(relative))
+                raise ValueError(f"rel_err not finite: {relative!r}")
             if absolute.size:
                 scaled = numpy.minimum(absolute / abs_tol, relative / rel_tol).reshape(-1)
                 position = int(scaled.argmax())

@@ -67,8 +67,8 @@ class Alloc(Op):
         value = as_tensor_variable(value)
         lengths, known = _lengths(shape)
         if value.type.ndim > len(lengths):
-            raise TypeError("The Alloc value to use has more dimensions than the specified dimensions", value.type.ndim,
-                            len(lengths))
+            raise TypeError("The Alloc value to use has more dimensions than the specified dimensions: "
+                            f"{value.type.ndim}, not at most {len(lengths)}")
         output = TensorType(value.type.dtype, [length == 1 for length in known], shape=known)
         return Apply(self, [value, *lengths], [output()])
 

@@ -245,6 +245,16 @@ cdef tuple assign_registers(list order, dict loops, dtypes, dict written):
 
 
 # ---- shapes and places -----------------------------------------------------------------------------------------------
+cdef str about_ones(Cell** operands, int first, int second, int rank, int axis):
+    """What to do where NumPy would repeat a length of 1."""
+    cdef int short = first if operands[first].shape[axis] == 1 else second
+    if operands[short].shape[axis] != 1:
+        return ""
+    declared = f"declare input[{short}] as T.{'row' if axis == 0 else 'col'}, or " if rank == 2 else ""
+    return (f". A length of 1 is repeated only where the type says that it is always 1: {declared}use "
+            f"T.addbroadcast(x, {axis})")
+
+
 cdef int fail_shapes(Program* program, Cell** operands, int rank, int axis) except -1 with gil:
     """Raise Theano's error for the first pair of inputs that disagree along the axis."""
     cdef int index, first = -1
@@ -258,7 +268,7 @@ cdef int fail_shapes(Program* program, Cell** operands, int rank, int axis) exce
         elif operands[index].shape[axis] != operands[first].shape[axis]:
             raise ValueError(f"Input dimension mis-match. (input[{first}].shape[{axis}] = "
                              f"{operands[first].shape[axis]}, input[{index}].shape[{axis}] = "
-                             f"{operands[index].shape[axis]})")
+                             f"{operands[index].shape[axis]}){about_ones(operands, first, index, rank, axis)}")
     return 0
 
 

@@ -55,6 +55,8 @@ def autocast_int(value):
         limits = numpy.iinfo(dtype)
         if limits.min <= value <= limits.max:
             return numpy.array(value, dtype)
+    if not 0 <= value < 1 << 64:
+        raise OverflowError("it does not fit in 64 bits (a whole number from -2**63 to 2**64 - 1)")
     return numpy.array(value, "uint64")
 
 
@@ -117,8 +119,24 @@ def _array(value):
     except ValueError as error:                 # nested lists of different lengths
         raise TypeError(str(error)) from None
     if array.dtype.name not in NUMPY_DTYPES and array.dtype.newbyteorder("=").name not in NUMPY_DTYPES:
-        raise TypeError(f"elements of dtype {array.dtype} are not numeric")
+        raise TypeError(_why_not_numeric(value, array))
     return array
+
+
+def _why_not_numeric(value, array):
+    """What is wrong with a value whose elements are no numbers."""
+    elements = f"its elements, of dtype {array.dtype}, are" if array.ndim else "it is"
+    if array.dtype.kind in "US":
+        return f"{elements} text, not numeric"
+    if value is None:
+        return "None is not numeric (was an argument left out, or a return statement forgotten?)"
+    if array.dtype == object:
+        classes = dict.fromkeys([type(item) for item in array.flat if not isinstance(item, (int, float, complex))])
+        if not classes:
+            return "a whole number in it does not fit in 64 bits"
+        names = ["None" if kind is type(None) else f"of class {kind.__name__}" for kind in classes]
+        return f"{elements} not numeric, but {', '.join(names[:3])}"
+    return f"{elements} not numeric, but of dtype {array.dtype}"
 
 
 def constant(x, name=None, ndim=None, dtype=None):
@@ -152,7 +170,7 @@ def constant(x, name=None, ndim=None, dtype=None):
     try:
         return _make_constant(convert(x, dtype), name, ndim)
     except (TypeError, OverflowError) as error:
-        raise TypeError(f"Could not convert {_shortened(x)} to TensorType: {error}", type(x)) from error
+        raise TypeError(f"Could not convert {_shortened(x)} to TensorType: {error}") from None
 
 
 def _shared_number(x, kind, dtype):
@@ -230,7 +248,7 @@ def as_tensor_variable(x, name=None, ndim=None):
     if not isinstance(x.type, TensorType):
         converted = getattr(x, "_as_TensorVariable", None)
         if converted is None:
-            raise AsTensorError(f"Variable type field must be a TensorType: {x} has type {x.type}.", x, x.type)
+            raise AsTensorError(f"Variable type field must be a TensorType: {x} has type {x.type}.")
         x = converted()
     return x if ndim is None or ndim == x.type.ndim else _with_rank(x, ndim)
 
@@ -247,7 +265,7 @@ def _from_value(x, name, ndim):
     try:
         return constant(x, name=name, ndim=ndim)
     except TypeError as error:
-        raise AsTensorError(f"Cannot convert {_shortened(x)} to TensorType: {error.args[0]}", type(x)) from error
+        raise AsTensorError(str(error).replace("Could not", "Cannot", 1)) from None
 
 
 def _contains_variables(sequence):
@@ -274,7 +292,7 @@ def _with_rank(x, ndim):
 
 def _shortened(value):
     try:
-        text = str(value)
+        text = repr(value) if isinstance(value, (str, bytes)) else str(value)
     except Exception:                           # a broken __str__ must not hide the real error
         text = object.__repr__(value)
     return text if len(text) <= 80 else text[:75] + "(...)"

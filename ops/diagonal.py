@@ -39,7 +39,7 @@ class Diagonal(Op):
 
     def _check_rank(self, rank, x):
         if rank < 2:
-            raise ValueError(f"{type(self).__name__} needs an input with 2 or more dimensions", x)
+            raise ValueError(f"{type(self).__name__} needs an input with 2 or more dimensions, {x} has {rank}")
         if max(self.axis1, self.axis2) >= rank:
             raise ValueError(f"{type(self).__name__}: axes {self.axis1} and {self.axis2} are out of bounds for {rank} "
                              "dimensions")
@@ -159,7 +159,7 @@ class AllocDiag(Diagonal):
     def make_node(self, diag):
         diag = as_tensor_variable(diag)
         if diag.type.ndim < 1:
-            raise ValueError("AllocDiag needs an input with 1 or more dimensions", diag.type)
+            raise ValueError(f"AllocDiag needs an input with 1 or more dimensions, {diag} has none")
         self._check_rank(diag.type.ndim + 1, diag)
         length = diag.type.shape[-1]
         length = None if length is None else length + abs(self.offset)

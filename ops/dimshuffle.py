@@ -16,6 +16,10 @@ _output_types = {}      # (key of the input's type, new order) → type: making 
 _ops = {}               # (broadcastable, new order) → DimShuffle
 
 
+def _dimensions(axes):
+    return f"dimension {axes[0]}" if len(axes) == 1 else f"dimensions {', '.join(map(str, axes))}"
+
+
 class DimShuffle(Op):
     """Permute, drop and add dimensions.
 
@@ -56,13 +60,16 @@ class DimShuffle(Op):
         self.new_order = tuple([self._checked(position, value) for position, value in enumerate(new_order)])
         self.shuffle = [value for value in self.new_order if value != "x"]
         if len(set(self.shuffle)) != len(self.shuffle):
-            raise ValueError("The same input dimension may not appear twice in the list of output dimensions",
-                             self.new_order)
+            raise ValueError("The same input dimension may not appear twice in the list of output dimensions: "
+                             f"{self.new_order}")
         self.augment = [position for position, value in enumerate(self.new_order) if value == "x"]
         self.drop = [axis for axis in range(len(self.input_broadcastable)) if axis not in self.shuffle]
         if not all([self.input_broadcastable[axis] for axis in self.drop]):
-            raise ValueError("You cannot drop a non-broadcastable dimension.",
-                             (self.input_broadcastable, self.new_order))
+            lost = [axis for axis in self.drop if not self.input_broadcastable[axis]]
+            raise ValueError("You cannot drop a non-broadcastable dimension: the new order "
+                             f"{self.new_order} leaves out {_dimensions(lost)} of {len(self.input_broadcastable)}, "
+                             "whose length may be other than 1. Sum over it, index it, or declare it by "
+                             "T.addbroadcast(x, axis).")
 
     def _checked(self, position, value):
         if isinstance(value, str) and value == "x":

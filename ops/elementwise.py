@@ -10,7 +10,7 @@ from phintys.graph.op import Op
 from phintys.graph.valueless_types import NullType, disconnected_type, grad_not_implemented
 from phintys.graph.variable import Constant, Variable
 from phintys.ops.complex_derivatives import directions, gradients
-from phintys.ops.constant import as_tensor_variable, is_padded_constant, padded_constant
+from phintys.ops.constant import AsTensorError, as_tensor_variable, is_padded_constant, padded_constant
 from phintys.ops.dtypes import complex_dtypes, discrete_dtypes
 from phintys.ops.elementwise_kernel import ElementwiseKernel
 from phintys.ops.elementwise_steps import Steps
@@ -108,7 +108,10 @@ class Elemwise(Op):
             If an output would overwrite an input that is broadcast.
         """
         given = inputs
-        inputs = [x if isinstance(x, Variable) else as_tensor_variable(x) for x in inputs]
+        try:
+            inputs = [x if isinstance(x, Variable) else as_tensor_variable(x) for x in inputs]
+        except AsTensorError as error:
+            raise AsTensorError(f"{self.scalar_op}: {error}") from None
         try:
             key = (config.floatX, config.cast_policy, *[x.type.key for x in inputs])
         except AttributeError:                          # a variable of another type

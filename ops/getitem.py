@@ -11,6 +11,7 @@ import numpy
 from phintys.graph.variable import Variable
 from phintys.ops.advanced_index import as_index_array, split_index
 from phintys.ops.advanced_subtensor import AdvancedBooleanSubtensor, AdvancedSubtensor, advanced_subtensor1
+from phintys.ops.constant import AsTensorError
 from phintys.ops.dimshuffle import DimShuffle, dimshuffle
 from phintys.ops.dtypes import integer_dtypes
 from phintys.ops.shape import shape_i
@@ -63,16 +64,26 @@ def _entries(x, index):
             place = len(entries)
             continue
         if not (type(entry) is int or entry is None or isinstance(entry, slice)):
-            entry = _as_entry(entry)
+            try:
+                entry = _as_entry(entry)
+            except AsTensorError as error:
+                raise AsTensorError(f"{x} cannot be indexed with {entry!r}: {error}") from None
             is_advanced = is_advanced or _is_array(entry)
         used += entry.type.ndim if _is_mask(entry) else entry is not None
         entries.append(entry)
     if used > x.type.ndim:
-        raise IndexError(f"too many indices for array: {x} has {x.type.ndim} dimensions, but {used} were indexed")
+        raise IndexError(f"too many indices for array: {x} has {x.type.ndim} dimensions, but {used} were indexed"
+                         f"{_about_masks(entries)}")
     if place is not None:
         entries[place:place] = [WHOLE] * (x.type.ndim - used) or (
             _separator(entries[:place], entries[place:]) if is_advanced else [])
     return _without_slice_variables(x, entries), is_advanced
+
+
+def _about_masks(entries):
+    """What masks have to do with an index that is too long."""
+    masks = [f"the mask {entry} takes {entry.type.ndim}" for entry in entries if _is_mask(entry)]
+    return "".join([f"; {text}" for text in masks]) + (", as many as it has itself" if masks else "")
 
 
 def _separator(before, behind):

@@ -35,15 +35,15 @@ def jacobian(expression, wrt, consider_constant=None, disconnected_inputs="raise
 
     Raises
     ------
-    AssertionError
+    TypeError
         If the expression is no variable or has more than one dimension.
     DisconnectedInputError
         See ``disconnected_inputs``.
     """
     if not isinstance(expression, Variable):
-        raise AssertionError(f"tensor.jacobian expects a Variable as `expression`, got {expression!r}")
+        raise TypeError(f"tensor.jacobian expects a Variable as `expression`, got {expression!r}")
     if expression.type.ndim > 1:
-        raise AssertionError("tensor.jacobian expects a 1 dimensional variable as `expression`. If not use flatten to "
+        raise TypeError("tensor.jacobian expects a 1 dimensional variable as `expression`. If not use flatten to "
                              f"make it a vector; {expression} has {expression.type.ndim} dimensions")
     wanted = list(wrt) if isinstance(wrt, (list, tuple)) else [wrt]
     options = dict(consider_constant=consider_constant, disconnected_inputs=disconnected_inputs)
@@ -81,19 +81,19 @@ def hessian(cost, wrt, consider_constant=None, disconnected_inputs="raise"):
 
     Raises
     ------
-    AssertionError
+    TypeError
         If the cost is no scalar, or an element of ``wrt`` no vector.
     """
     if not isinstance(cost, Variable):
-        raise AssertionError(f"tensor.hessian expects a Variable as `cost`, got {cost!r}")
+        raise TypeError(f"tensor.hessian expects a Variable as `cost`, got {cost!r}")
     if cost.type.ndim != 0:
-        raise AssertionError(f"tensor.hessian expects a 0 dimensional variable as `cost`, {cost} has {cost.type.ndim}")
+        raise TypeError(f"tensor.hessian expects a 0 dimensional variable as `cost`, {cost} has {cost.type.ndim}")
     wanted = list(wrt) if isinstance(wrt, (list, tuple)) else [wrt]
     for variable in wanted:
         if not isinstance(variable, Variable):
-            raise AssertionError(f"tensor.hessian expects a (list of) Variable as `wrt`, got {variable!r}")
+            raise TypeError(f"tensor.hessian expects a (list of) Variable as `wrt`, got {variable!r}")
         if variable.type.ndim != 1:
-            raise AssertionError("tensor.hessian expects a (list of) 1 dimensional variable as `wrt`, "
+            raise TypeError("tensor.hessian expects a (list of) 1 dimensional variable as `wrt`, "
                                  f"{variable} has {variable.type.ndim}")
     results = []
     for variable in wanted:

@@ -103,9 +103,9 @@ class Join(Op):
             raise TypeError("Join cannot handle arguments of dimension 0. For joining scalar values, see stack")
         if len({type_.ndim for type_ in types}) > 1:
             raise TypeError(f"Join() can only join tensors with the same number of dimensions, got {types}")
-        axis = as_tensor_variable(axis)
+        axis = _axis_variable(axis)
         if axis.type.ndim or axis.type.dtype not in integer_dtypes:
-            raise TypeError("Axis could not be cast to an integer type", axis, axis.type)
+            raise TypeError(f"Join: the axis could not be cast to an integer type: {axis} has type {axis.type}")
         dtype = upcast(*[type_.dtype for type_ in types])
         return Apply(self, [axis, *tensors], [_joined_type(dtype, _known_axis(axis, types[0].ndim), types)()])
 
@@ -186,6 +186,14 @@ def _common_length(node, shapes, dimension):
 join_ = Join()
 
 
+def _axis_variable(axis):
+    """The axis of a join as a variable."""
+    if isinstance(axis, (str, list, tuple)):
+        raise TypeError(f"Join: the axis must be an integer, got {axis!r}; it comes before the tensors: "
+                        "T.join(axis, x, y), but T.concatenate([x, y], axis).")
+    return as_tensor_variable(axis)
+
+
 def join(axis, *tensors_list):
     """Tensors one behind the other along an axis.
 
@@ -208,14 +216,17 @@ def join(axis, *tensors_list):
     ValueError, IndexError
         For a bad axis; ValueError when it runs if shapes do not fit.
     """
-    return tensors_list[0] if len(tensors_list) == 1 else join_(axis, *tensors_list)
+    if len(tensors_list) != 1:
+        return join_(axis, *tensors_list)
+    _axis_variable(axis)
+    return tensors_list[0]
 
 
 def concatenate(tensor_list, axis=0):
     """`join` with NumPy's signature; ``TypeError`` when ``tensor_list`` is no list or tuple."""
     if not isinstance(tensor_list, (tuple, list)):
         raise TypeError("The 'tensors' argument must be either a tuple or a list, make sure you did not forget () or "
-                        "[] around arguments of concatenate.", tensor_list)
+                        f"[] around arguments of concatenate: got {tensor_list!r}.")
     return join(axis, *tensor_list)
 
 

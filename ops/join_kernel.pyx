@@ -22,8 +22,14 @@ cdef int fail_axis(str op, npy_intp axis, Cell* array) except -1 with gil:
 
 
 cdef int fail_shapes(npy_intp axis, int count, Cell** arrays) except -1 with gil:
-    shapes = ", ".join([str(shape_of(arrays[index])) for index in range(count)])
-    raise ValueError(f"Join: all lengths must be equal but those along axis {axis}; the shapes are {shapes}")
+    cdef list shapes = [shape_of(arrays[index]) for index in range(count)]
+    for index in range(1, count):
+        for other in range(len(shapes[0])):
+            if other != axis and shapes[index][other] != shapes[0][other]:
+                raise ValueError(f"Join: all lengths must be equal but those along axis {axis}; the shapes are "
+                                 f"{', '.join(map(str, shapes))}: tensor {index} has length {shapes[index][other]} along "
+                                 f"axis {other}, where tensor 0 has {shapes[0][other]}")
+    return 0
 
 
 cdef class JoinKernel(Kernel):

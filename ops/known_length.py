@@ -11,6 +11,8 @@ def known_integer(variable):
     """
     while variable is not None:
         if not hasattr(variable, "type"):
+            if isinstance(variable, str):
+                return None
             return int(variable) if int(variable) == variable else None
         if isinstance(variable, Constant):
             if variable.data.size != 1 or variable.data.dtype.kind not in "iub":

@@ -41,6 +41,8 @@ from phintys.ops.transfer import transfer
 UFUNCS = {row.loop: row.elementwise for row in SCALAR_OPS.values() if type(row.loop) is str and ":" not in row.loop}
 UFUNCS.update(degrees=elementwise.rad2deg, radians=elementwise.deg2rad, exp2=elementwise.exp2, matmul=matmul)
 
+BUILT_IN = frozenset([bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset, type(None)])
+
 SMALL_CONSTANT = 64        # bytes up to which a constant's signature holds the data themselves
 
 
@@ -50,12 +52,15 @@ def _protocol():
 
 
 def deferring(function):
-    """The method of a binary operator: what cannot become a tensor gets its own chance (``NotImplemented``)."""
+    """The method of a binary operator: what cannot become a tensor gets its own chance (``NotImplemented``).
+
+    Python's own classes know nothing of tensors: of those, the error says more than Python would.
+    """
     def method(self, other):
         try:
             return function(self, other)
         except (AsTensorError, NotImplementedError) as error:
-            if isinstance(error, elementwise.ComplexError):
+            if isinstance(error, elementwise.ComplexError) or type(other) in BUILT_IN:
                 raise
             return NotImplemented
     return method
@@ -72,6 +77,14 @@ def comparison(function):
         result = function(self, other)
         result._is_nonzero = False
         return result
+    return method
+
+
+def valueless(purpose, instead):
+    """The method of a conversion to a Python number: there is no number before a function has run."""
+    def method(self, *arguments):
+        raise TypeError(f"{self} is symbolic and has no value yet, so it cannot become {purpose}. Compute it first, by "
+                        f"{instead}")
     return method
 
 
@@ -135,7 +148,24 @@ class TensorOperators:
         if self._is_nonzero:
             return True
         raise TypeError(f"Variables do not support boolean operations: {self} has no truth value before it is "
-                        "computed. Use switch, or & and | with parentheses.")
+                        "computed. Use switch, or & and | with parentheses; instead of max and min, T.maximum and "
+                        "T.minimum.")
+
+    # ---- Python's numbers --------------------------------------------------------------------------------
+    __int__ = valueless("an int", "eval() or a function; or use T.cast(x, 'int64')")
+    __float__ = valueless("a float", "eval() or a function; or use the symbolic function: T.exp, not math.exp")
+    __complex__ = valueless("a complex number", "eval() or a function; or use T.cast(x, 'complex128')")
+    __index__ = valueless("an integer (for range(), an index of a list, or a shape of NumPy)",
+                          "eval() or a function; or use the symbolic function: T.arange, not range")
+    __round__ = valueless("a rounded number", "eval() or a function; or use x.round()")
+
+    def __format__(self, spec):
+        """As text; not as a number, which is not known yet."""
+        try:
+            return format(str(self), spec)
+        except ValueError:
+            raise TypeError(f"{self} is symbolic and has no value yet, so it cannot be formatted as {spec!r}. Compute "
+                            "it first, by eval() or a function.") from None
 
     # ---- NumPy -------------------------------------------------------------------------------------------
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
@@ -339,6 +369,18 @@ class TensorOperators:
     # ---- indexing and iteration --------------------------------------------------------------------------
     def __getitem__(self, index):
         return getitem(self, index)
+
+    def __setitem__(self, index, value):
+        raise TypeError(f"{self} is symbolic and does not change: x[index] = value is "
+                        "x = T.set_subtensor(x[index], value), and x[index] += value is "
+                        "x = T.inc_subtensor(x[index], value).")
+
+    def __delitem__(self, index):
+        raise TypeError(f"{self} is symbolic and does not change: join the parts that stay, by T.concatenate.")
+
+    def __contains__(self, value):
+        raise TypeError(f"{self} is symbolic and has no value yet, so what it contains is not known; use "
+                        "T.any(T.eq(x, value)).")
 
     def take(self, indices, axis=None, mode="raise"):
         """Elements, or slices along a dimension, at the given positions; see ``take``."""

@@ -42,10 +42,10 @@ def as_shape_vector(lengths):
         entries = [entry if isinstance(entry, Variable) else constant(entry, dtype="int64") for entry in entries]
         for entry in entries:
             if entry.type.dtype not in integer_dtypes:
-                raise TypeError("Shape must be integers", entry, entry.type.dtype)
+                raise TypeError(f"Shape must be integers, got {entry} of dtype {entry.type.dtype}")
         return stack(entries), known
     if entries and None in known:
-        raise TypeError(f"Shape must be integers, got {lengths}")
+        raise TypeError(f"Shape must be integers, got {lengths!r}")
     return constant(numpy.array(known, dtype="int64")), known
 
 
@@ -81,7 +81,7 @@ class Reshape(Op):
         x = as_tensor_variable(x)
         vector, known = as_shape_vector(shp)
         if vector.type.ndim != 1 or (vector.type.dtype not in integer_dtypes and known != []):
-            raise TypeError("Shape must be integers", vector, vector.type.dtype)
+            raise TypeError(f"Shape must be integers, got {vector} of type {vector.type}")
         if known is not None and len(known) != self.ndim:
             raise ValueError(f"shape argument to Reshape has length {len(known)}, should be {self.ndim}")
         lengths = _static_lengths(x.type.shape, [None] * self.ndim if known is None else known)

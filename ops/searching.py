@@ -49,7 +49,7 @@ class SearchsortedOp(Op):
         if sorter is not None:
             sorter = as_tensor_variable(sorter, ndim=1)
             if sorter.type.dtype not in integer_dtypes:
-                raise TypeError("sorter must be an integer vector", sorter.type)
+                raise TypeError(f"sorter must be an integer vector, got {sorter} of type {sorter.type}")
             inputs.append(scalar.as_dtype(sorter, "int64"))
         return Apply(self, inputs, [TensorType("int64", v.type.broadcastable, shape=v.type.shape)()])
 

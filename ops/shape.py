@@ -78,9 +78,10 @@ class Shape_i(Op):
 
     def make_node(self, x):
         if not isinstance(x, Variable):
-            raise TypeError("x must be Variable with ndim attribute", x)
+            raise TypeError(f"Shape_i: x must be Variable with ndim attribute, got {x!r}")
         if not 0 <= self.i < x.type.ndim:
-            raise TypeError("x has too few dimensions for Shape_i", (x, self.i))
+            raise TypeError(f"x has too few dimensions for Shape_i: {x} has {x.type.ndim}, but dimension {self.i} is asked "
+                            "for")
         return Apply(self, [x], [_length_type()])
 
     def make_kernel(self, node):
@@ -145,7 +146,8 @@ class Rebroadcast(Op):
     def make_node(self, x):
         x = as_tensor_variable(x)
         if self.changes and not (0 <= self.changes[0][0] and self.changes[-1][0] < x.type.ndim):
-            raise ValueError("Trying to rebroadcast non-existent dimension")
+            raise ValueError(f"Trying to rebroadcast non-existent dimension: {x} has {x.type.ndim}, the dimensions named "
+                             f"are {[dimension for dimension, _ in self.changes]}")
         pattern = [self.axis.get(axis, flag) for axis, flag in enumerate(x.type.broadcastable)]
         lengths = [None if self.axis.get(axis) is False else length for axis, length in enumerate(x.type.shape)]
         for axis, flag in enumerate(pattern):

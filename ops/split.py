@@ -26,23 +26,32 @@ class Split(Op):
     TypeError
         From ``make_node``, for an axis that is no integer or lengths that are no vector of integers.
     ValueError
-        When it runs: if there is no such axis, or the lengths are negative or do not sum to the tensor's.
+        From ``make_node``, if it is known that the number of lengths is not that of parts. When it runs: if there is no
+        such axis, or the lengths are negative or do not sum to the tensor's.
     """
 
     __props__ = ("len_splits",)
     linear_in = (0,)
 
     def __init__(self, len_splits):
-        self.len_splits = int(len_splits)
+        try:
+            self.len_splits = int(len_splits)
+        except (TypeError, ValueError):
+            raise TypeError(f"Split: the number of parts must be an int, got {len_splits!r}") from None
         self.view_map = {part: [0] for part in range(self.len_splits)}
 
     def make_node(self, x, axis, splits):
         x, axis, splits = as_tensor_variable(x), as_tensor_variable(axis), as_tensor_variable(splits)
         if splits.type.ndim != 1 or splits.type.dtype not in integer_dtypes:
             if not (isinstance(splits, Constant) and splits.data.size == 0):
-                raise TypeError("splits must be a vector of integers", splits.type)
+                raise TypeError(f"Split: the lengths of the parts must be a vector of integers, got {splits} of type "
+                                f"{splits.type}")
         if axis.type.ndim or axis.type.dtype not in integer_dtypes:
-            raise TypeError("axis must be an integer scalar", axis.type)
+            raise TypeError(f"Split: the axis must be an integer scalar, got {axis} of type {axis.type}")
+        count = splits.type.shape[0]
+        if count is not None and count != self.len_splits:
+            raise ValueError(f"Split: there are {count} lengths of parts, {splits}, but {self.len_splits} parts are "
+                             "wanted")
         return Apply(self, [x, axis, splits], [self._part_type(x.type, known_integer(axis), length)()
                                                for length in self._known_lengths(splits)])
 

@@ -33,6 +33,16 @@ class TextError(TypeError, ValueError):
     """Text instead of numbers: a ``ValueError`` as in Theano, and a ``TypeError`` as all that ``filter`` refuses."""
 
 
+def _checked_pattern(broadcastable):
+    """A broadcastable pattern as a tuple of bools, or ``TypeError``."""
+    if isinstance(broadcastable, (str, bytes)) or not hasattr(broadcastable, "__iter__"):
+        ranks = range(9)
+        example = f"; for {broadcastable} dimensions: {(False,) * broadcastable}" if broadcastable in ranks else ""
+        raise TypeError("broadcastable must be a sequence of bools, one for each dimension, got "
+                        f"{broadcastable!r}{example}")
+    return tuple([bool(flag) for flag in broadcastable])
+
+
 class TensorType(Type):
     """The type of arrays of one dtype and rank.
 
@@ -61,7 +71,7 @@ class TensorType(Type):
 
     def __init__(self, dtype, broadcastable, name=None, shape=None):
         self.dtype = canonical_dtype(dtype)
-        self.broadcastable = tuple([bool(flag) for flag in broadcastable])
+        self.broadcastable = _checked_pattern(broadcastable)
         self.ndim = len(self.broadcastable)
         self.name = name
         self.numpy_dtype = NUMPY_DTYPES[self.dtype]
@@ -241,8 +251,8 @@ class TensorType(Type):
         if True in self.broadcastable:
             for length, flag in zip(array.shape, self.broadcastable):
                 if flag and length != 1:
-                    raise TypeError("Non-unit value on shape on a broadcastable dimension.",
-                                    array.shape, self.broadcastable)
+                    raise TypeError("Non-unit value on shape on a broadcastable dimension. The shape is "
+                                    f"{array.shape}, the broadcastable pattern {self.broadcastable}.")
 
     def is_valid_value(self, value):
         """Whether ``value`` is an array of this type as it is."""

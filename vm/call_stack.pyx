@@ -47,10 +47,10 @@ LIBRARY_FOLDERS = tuple({os.path.join(sysconfig.get_paths()[name], "") for name 
 INSTALLED = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-packages"))
 
 
-def set_limit(int frames):
+def set_limit(frames):
     """Keep at most so many frames of a trace; -1: as many as are looked at. Follows ``config.traceback.limit``."""
     global limit
-    limit = frames if frames >= 0 else FARTHEST
+    limit = min(frames, <int>FARTHEST) if frames >= 0 else FARTHEST
 
 
 def is_library(str file):

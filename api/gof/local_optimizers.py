@@ -88,10 +88,10 @@ def local_optimizer(tracks, inplace=False, requirements=()):
     """
     def decorator(f):
         if tracks is not None and not len(tracks):
-            raise ValueError("Use None instead of an empty list to apply to all nodes.", f.__module__, f.__name__)
+            raise ValueError(f"Use None instead of an empty list to apply to all nodes: {f.__module__}.{f.__name__}")
         for tracked in tracks or ():
             if not (isinstance(tracked, Op) or (isinstance(tracked, type) and issubclass(tracked, Op))):
-                raise ValueError(f"Tracks are op classes or instances, not {tracked!r}", f.__module__, f.__name__)
+                raise ValueError(f"Tracks are op classes or instances, not {tracked!r}: {f.__module__}.{f.__name__}")
         required = tuple(requirements) + ((attach_destroy_handler,) if inplace else ())
         return FromFunctionLocalOptimizer(f, tracks, required)
     return decorator

@@ -87,10 +87,10 @@ class DB:
             If the name is a name or tag already, or a tag is a name.
         """
         if not isinstance(obj, (DB, Optimizer, LocalOptimizer)):
-            raise TypeError("Object cannot be registered in OptDB", obj)
+            raise TypeError(f"Object cannot be registered in OptDB: {obj!r} is no optimizer")
         if name in self:
-            raise ValueError("The name of the object cannot be an existing tag or the name of another existing object.",
-                             obj, name)
+            raise ValueError("The name of the object cannot be an existing tag or the name of another existing object: "
+                             f"{name!r} of {obj}")
         if any([obj is other for other in self.objects.values()]):
             raise ValueError(f"{obj} is registered already; a ProxyDB can stand for a database in a second place.")
         obj.name = name
@@ -111,7 +111,7 @@ class DB:
     def _check_tags(self, name, tags):
         for tag in tags:
             if tag in self.objects:
-                raise ValueError("The tag of the object collides with a name.", self.objects[name], tag)
+                raise ValueError(f"The tag of the object collides with a name: {tag!r} of {self.objects[name]}")
 
     def query(self, *tags, **subqueries):
         """What a query chooses, in the order of registration; databases inside are asked in turn.
@@ -172,13 +172,13 @@ def as_query(tags, subqueries=None):
     """The query that the arguments of ``DB.query`` stand for."""
     if tags and isinstance(tags[0], database.Query):
         if len(tags) > 1 or subqueries:
-            raise TypeError("If the first argument to query is a Query, there should be no other arguments.",
-                            tags, subqueries)
+            raise TypeError("If the first argument to query is a Query, there should be no other arguments: got "
+                            f"{tags[1:]} and {subqueries}")
         return tags[0]
     groups = {"+": [], "&": [], "-": []}
     for tag in tags:
         if tag[:1] not in groups:
-            raise ValueError(f"'query' syntax error: all tags must start with one of +, & or -, not {tag!r}", tags)
+            raise ValueError(f"'query' syntax error: all tags must start with one of +, & or -, not {tag!r}")
         groups[tag[0]].append(tag[1:])
     return Query(groups["+"], groups["&"], groups["-"], subqueries)
 

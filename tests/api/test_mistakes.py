@@ -1,0 +1,240 @@
+"""What people do wrong when they begin, and what they are told: one table of (mistake, exception, words of the message).
+
+Messages are plain sentences: no printed tuples, and no chain of tracebacks for one mistake.
+"""
+import ast
+import math
+import operator
+import re
+from pathlib import Path
+
+import numpy
+import pytest
+
+import phintys
+from phintys import tensor as T
+from phintys.gradient import Rop
+from phintys.ifelse import ifelse
+
+ROOT = Path(__file__).resolve().parents[2]
+
+x, i, v, w, lv = T.dscalar("x"), T.lscalar("i"), T.dvector("v"), T.dvector("w"), T.lvector("lv")
+m, n, t = T.dmatrix("m"), T.dmatrix("n"), T.dtensor3("t")
+s, sv = phintys.shared(1.0, "s"), phintys.shared(numpy.zeros(3), "sv")
+function, shared = phintys.function, phintys.shared
+NO_VALUE = "has no value yet"
+
+
+def call(inputs, output, *values):
+    return function(inputs, output)(*values)
+
+
+def statement(text):
+    """A mistake that is no expression."""
+    return lambda: exec(text, dict(globals()))
+
+
+MISTAKES = {
+    # ---- numbers that are not known yet
+    "int(x)": (lambda: int(x), TypeError, f"^x is symbolic and {NO_VALUE}.*eval\\(\\)"),
+    "float(x)": (lambda: float(x), TypeError, f"^x .*{NO_VALUE}.*eval\\(\\)"),
+    "complex(x)": (lambda: complex(x), TypeError, f"^x .*{NO_VALUE}.*eval\\(\\)"),
+    "round(x)": (lambda: round(x), TypeError, f"^x .*{NO_VALUE}.*x.round\\(\\)"),
+    "round(x, 2)": (lambda: round(x, 2), TypeError, f"{NO_VALUE}.*x.round\\(\\)"),
+    "range(i)": (lambda: range(i), TypeError, f"^i .*{NO_VALUE}.*eval\\(\\).*T.arange, not range"),
+    "range(x)": (lambda: range(x), TypeError, f"^x .*{NO_VALUE}.*T.arange"),
+    "operator.index(i)": (lambda: operator.index(i), TypeError, f"{NO_VALUE}.*integer"),
+    "list[i]": (lambda: [1, 2, 3][i], TypeError, f"{NO_VALUE}.*index of a list"),
+    "math.exp(x)": (lambda: math.exp(x), TypeError, f"{NO_VALUE}.*T.exp, not math.exp"),
+    "math.sqrt(expression)": (lambda: math.sqrt(x + 1), TypeError, f"add.*{NO_VALUE}.*T.exp"),
+    "format": (lambda: f"{x:.3f}", TypeError, f"{NO_VALUE}.*'.3f'.*eval\\(\\)"),
+    "numpy.array(v)": (lambda: numpy.array(v), TypeError, "v is symbolic and has no value.*eval\\(\\)"),
+    "numpy.float64(x)": (lambda: numpy.float64(x), TypeError, "x is symbolic and has no value.*eval\\(\\)"),
+    "if x > 0": (lambda: 1 if x > 0 else 2, TypeError, "no truth value.*switch"),
+    "0 < x < 1": (lambda: 0 < x < 1, TypeError, "no truth value.*&"),
+    "max(x, s)": (lambda: max(x, s), TypeError, "no truth value.*T.maximum"),
+    "for e in v": (lambda: list(v), TypeError, "does not support iteration"),
+    "a, b = v": (statement("a, b = v"), TypeError, "does not support iteration"),
+    "1 in v": (lambda: 1 in v, TypeError, f"v .*{NO_VALUE}.*T.any\\(T.eq"),
+    "len(v)": (lambda: len(v), TypeError, "no len.*shape\\[0\\]"),
+
+    # ---- no numbers
+    "T.exp(None)": (lambda: T.exp(None), TypeError, "^exp: Cannot convert None.*None is not numeric.*left out"),
+    "T.exp('a')": (lambda: T.exp("a"), TypeError, "^exp: Cannot convert 'a'.*text, not numeric"),
+    "T.exp({})": (lambda: T.exp({"a": 1}), TypeError, "exp: .*of class dict"),
+    "T.constant('a')": (lambda: T.constant("a"), TypeError, "^Could not convert 'a'.*text, not numeric"),
+    "T.constant(None)": (lambda: T.constant(None), TypeError, "^Could not convert None.*not numeric"),
+    "T.constant([1, 'a'])": (lambda: T.constant([1, "a"]), TypeError, "its elements.*are text"),
+    "T.constant([1, None])": (lambda: T.constant([1, None]), TypeError, "its elements.*not numeric, but None"),
+    "ragged": (lambda: T.constant([[1], [1, 2]]), TypeError, "inhomogeneous shape"),
+    "T.constant(2**70)": (lambda: T.constant(2**70), TypeError, "does not fit in 64 bits"),
+    "lv + 2**70": (lambda: lv + 2**70, TypeError, "^add: .*1180591620717411303424.*does not fit in 64 bits"),
+    "-2**70 * lv": (lambda: -2**70 * lv, TypeError, "^mul: .*does not fit in 64 bits"),
+    "v + 'a'": (lambda: v + "a", TypeError, "^add: Cannot convert 'a'"),
+    "None * v": (lambda: None * v, TypeError, "^mul: Cannot convert None"),
+    "v ** []": (lambda: v ** ["a"], TypeError, "^pow: .*text"),
+    "v + True": (lambda: v + True, TypeError, "Cannot cast True or False.*numpy.array\\(True\\)"),
+    "clip(w, 0, None)": (lambda: T.clip(w, 0, None), TypeError, "^clip: Cannot convert None"),
+    "clip(w, 0)": (lambda: T.clip(w, 0), TypeError, "clip.*got 2, expected 3"),
+    "T.dot(m, 'a')": (lambda: T.dot(m, "a"), TypeError, "Cannot convert 'a'"),
+    "T.zeros('a')": (lambda: T.zeros("a"), TypeError, "Cannot convert 'a'"),
+    "as_tensor_variable(generic)": (lambda: T.as_tensor_variable(phintys.gof.generic()), TypeError, "has type Generic"),
+    "v & w": (lambda: v & w, TypeError, "float64"),
+
+    # ---- indices
+    "v['a']": (lambda: v["a"], TypeError, "^v cannot be indexed with 'a': .*text"),
+    "m[:, {}]": (lambda: m[:, {}], TypeError, "^m cannot be indexed with {}"),
+    "v[1.5]": (lambda: v[1.5], TypeError, "index must be integers.*1.5"),
+    "v[x]": (lambda: v[x], TypeError, "index must be integers.*x of dtype float64"),
+    "v[:2.5]": (lambda: v[:2.5], TypeError, "integer or a slice.*2.5"),
+    "v[0, 0]": (lambda: v[0, 0], IndexError, "v has 1 dimensions, but 2 were indexed$"),
+    "v[m > 0]": (lambda: v[m > 0], IndexError, "v has 1 dimensions.*the mask .* takes 2, as many as it has"),
+    "m[:, m > 0]": (lambda: m[:, m > 0], IndexError, "m has 2 dimensions, but 3.*mask .* takes 2"),
+    "m[array]": (lambda: m[numpy.ones((2, 2, 2), bool)], IndexError, "mask .* takes 3"),
+    "v[0] = 1": (statement("v[0] = 1"), TypeError, "v is symbolic.*T.set_subtensor"),
+    "v[0] += 1": (statement("v[0] += 1"), TypeError, "T.inc_subtensor"),
+    "del v[0]": (statement("del v[0]"), TypeError, "v is symbolic and does not change"),
+    "set_subtensor(v, 1)": (lambda: T.set_subtensor(v, 1), TypeError, "must be the result of a subtensor.*not v"),
+    "v[5] of one": (lambda: call([v], v[5], [1.0]), IndexError, "5 is out of bounds for axis 0 with size 1"),
+
+    # ---- types and shapes
+    "TensorType('float64', 3)": (lambda: T.TensorType("float64", 3), TypeError,
+                                 "sequence of bools.*got 3.*\\(False, False, False\\)$"),
+    "TensorType('float64', 'ff')": (lambda: T.TensorType("float64", "ff"), TypeError, "sequence of bools.*'ff'"),
+    "TensorType('float65')": (lambda: T.TensorType("float65", (False,)), TypeError, "Unsupported dtype.*float65"),
+    "T.dvector(3)": (lambda: T.dvector(3), TypeError, "name of a variable must be a string, got 3"),
+    "T.dmatrix((2, 3))": (lambda: T.dmatrix((2, 3)), TypeError, "must be a string, got \\(2, 3\\)"),
+    "astype('foo')": (lambda: v.astype("foo"), TypeError, "Unsupported dtype.*foo"),
+    "dimshuffle(0)": (lambda: m.dimshuffle(0), ValueError,
+                      "cannot drop a non-broadcastable dimension: .*\\(0,\\) leaves out dimension 1 of 2.*addbroadcast"),
+    "t.dimshuffle(1)": (lambda: t.dimshuffle(1), ValueError, "leaves out dimensions 0, 2 of 3"),
+    "dimshuffle(0, 0)": (lambda: m.dimshuffle(0, 0), ValueError, "may not appear twice.*: \\(0, 0\\)"),
+    "dimshuffle(0, 5)": (lambda: m.dimshuffle(0, 5), ValueError, "is 5, but the input only has 2"),
+    "transpose(0)": (lambda: m.transpose(0), ValueError, "leaves out dimension 1 of 2"),
+    "sum(axis=1)": (lambda: v.sum(axis=1), ValueError, "v to reduce on axis 1: it has 1"),
+    "sum(axis=i)": (lambda: v.sum(axis=i), TypeError, "Axis must be an integer"),
+    "reshape('a')": (lambda: v.reshape("a"), TypeError, "Shape must be integers, got 'a'"),
+    "reshape(lv)": (lambda: v.reshape(lv), ValueError, "'ndim' keyword"),
+    "reshape at run": (lambda: call([v], v.reshape((2, 2)), [1.0, 2.0, 3.0]), ValueError, "\\(3,\\) to shape \\(2, 2\\)"),
+    "alloc": (lambda: T.alloc(v, 2, 2.5), TypeError, "must be integers.*2.5"),
+    "alloc rank": (lambda: T.alloc(m, 2), TypeError, "more dimensions than the specified dimensions: 2, not at most 1"),
+    "addbroadcast": (lambda: T.addbroadcast(m, 5), ValueError, "m has 2.*\\[5\\]"),
+    "matrix + column": (lambda: call([m, n], m + n, numpy.ones((2, 1)), numpy.ones((2, 3))), ValueError,
+                        "input\\[0\\].shape\\[1\\] = 1.*declare input\\[0\\] as T.col, or use T.addbroadcast\\(x, 1\\)"),
+    "row + matrix": (lambda: call([m, n], m * n, numpy.ones((2, 3)), numpy.ones((1, 3))), ValueError,
+                     "declare input\\[1\\] as T.row"),
+    "fused column": (lambda: call([m, n], (m * n).sum(), numpy.ones((2, 1)), numpy.ones((2, 3))), ValueError, "T.col"),
+    "vector of one": (lambda: call([v, w], v + w, [1.0], [1.0, 2.0]), ValueError, "T.addbroadcast\\(x, 0\\)"),
+    "other lengths": (lambda: call([v, w], v + w, [1.0] * 3, [1.0, 2.0]), ValueError, "shape\\[0\\] = 2\\)$"),
+    "ones_like(T.ones(v))": (lambda: T.ones(v), TypeError, "number of lengths in v is not known"),
+
+    # ---- joins and splits
+    "join along the wrong axis": (lambda: call([m, n], T.concatenate([m, m, n], 1), numpy.ones((2, 3)),
+                                               numpy.ones((3, 5))), ValueError,
+                                  "along axis 1.*tensor 2 has length 3 along axis 0, where tensor 0 has 2"),
+    "join(m, v)": (lambda: T.concatenate([m, v]), TypeError, "same number of dimensions"),
+    "join axis 2": (lambda: T.concatenate([m, m], axis=2), ValueError, "out of range.*2"),
+    "join axis 'a'": (lambda: T.concatenate([m, m], axis="a"), TypeError, "axis must be an integer, got 'a'"),
+    "join axis x": (lambda: T.concatenate([m, m], axis=x), TypeError, "axis.*integer.*x has type"),
+    "join([m, n], 0)": (lambda: T.join([m, n], 0), TypeError, "axis must be an integer.*T.join\\(axis, x, y\\)"),
+    "concatenate(v)": (lambda: T.concatenate(v), TypeError, "tuple or a list.*got v"),
+    "concatenate([])": (lambda: T.concatenate([]), ValueError, "empty list"),
+    "concatenate scalars": (lambda: T.concatenate([x, x]), TypeError, "see stack"),
+    "split in 3": (lambda: T.split(v, [1, 1], 3), ValueError, "2 lengths.*3 parts are wanted"),
+    "split symbolic": (lambda: T.split(v, [i, i], 3), ValueError, "2 lengths.*3 parts"),
+    "split 1.5": (lambda: T.split(v, [1.5, 1], 2), TypeError, "vector of integers.*1.5"),
+    "split in 'a'": (lambda: T.split(v, [1, 1], "a"), TypeError, "must be an int, got 'a'"),
+    "split axis": (lambda: T.split(v, [1, 1], 2, axis=x), TypeError, "axis must be an integer scalar, got x"),
+
+    # ---- functions
+    "an expression as input": (lambda: function([v + 1], v), phintys.compile.UnusedInputError,
+                               "index 0.*add.*It is an expression, computed by .*add"),
+    "a constant as input": (lambda: function([T.constant(1.0)], x), TypeError, "Constants not allowed.*no input$"),
+    "a number as input": (lambda: function([1.0], x), TypeError, "1.0.*expected a Variable"),
+    "a type as input": (lambda: function([T.dvector], v), TypeError, "expected a Variable"),
+    "a shared variable as input": (lambda: function([s], s), TypeError, "s .*explicit input.*givens"),
+    "no list of inputs": (lambda: function(x, x), TypeError, "contained in a list.*got x"),
+    "an input left out": (lambda: function([v], v + w), phintys.gof.MissingInputError, "w of type.*left out"),
+    "an input twice": (lambda: function([x, x], x), phintys.compile.UnusedInputError, "x .*used twice.*0 and 1"),
+    "output None": (lambda: function([x], [x, None]), TypeError, "Outputs must be.*None"),
+    "updated twice": (lambda: function([], updates=[(s, s + 1), (s, s + 2)]), ValueError,
+                      "^the shared variable s .*already has an update.* too$"),
+    "an update of no shared variable": (lambda: function([x], updates=[(x, x + 1)]), TypeError,
+                                        "^update target must be a SharedVariable, got x .*between calls.$"),
+    "an update of a name": (lambda: function([], updates={"s": s + 1}), TypeError, "SharedVariable, got 's'"),
+    "an update of another type": (lambda: function([v], updates=[(s, v)]), TypeError, "same type.*s .*v "),
+    "an update by text": (lambda: function([], updates=[(s, "a")]), TypeError, "update of s .*float64.*got 'a'"),
+    "an update by None": (lambda: function([], updates=[(s, None)]), TypeError, "update of s .*got None"),
+    "updates=s": (lambda: function([], updates=s), TypeError, "lists of pairs, not a variable: got s"),
+    "updates=(s, e)": (lambda: function([], updates=(s, s + 1)), ValueError, "2 elements"),
+    "givens of another type": (lambda: function([v], x * s, givens={s: v}), TypeError,
+                               "^s .*scalar.*cannot be replaced by v .*vector"),
+    "givens of a name": (lambda: function([x], x * s, givens={"s": x}), TypeError, "must be Variable, got 's'$"),
+    "clone with another type": (lambda: phintys.clone(x * 2, replace={x: v}), TypeError, "v.*vector.*scalar"),
+    "clone of a name": (lambda: phintys.clone(x * 2, replace={"x": v}), TypeError, "must be Variable, got 'x'$"),
+    "swap of another type": (lambda: function([x], x * s).copy(swap={s: sv}), TypeError,
+                             "s .*scalar.*cannot be swapped for sv .*vector.*same type"),
+    "mode": (lambda: function([x], x, mode="FAST"), ValueError, "FAST; there are 'FAST_RUN'"),
+
+    # ---- gradients
+    "hessian of a vector": (lambda: T.hessian(v, v), TypeError, "0 dimensional variable.*v has 1"),
+    "hessian by a matrix": (lambda: T.hessian(m.sum(), m), TypeError, "1 dimensional variable.*m has 2"),
+    "jacobian of a matrix": (lambda: T.jacobian(m, m), TypeError, "1 dimensional variable.*m has 2"),
+    "grad of a vector": (lambda: T.grad(v, v), TypeError, "cost must be a scalar. v .*has 1"),
+    "grad by a stranger": (lambda: T.grad(x, w), phintys.gradient.DisconnectedInputError, "not part of.*: w "),
+    "grad by a name": (lambda: T.grad(x, "x"), TypeError, "Expected Variable, got x"),
+    "grad of a number": (lambda: T.grad(3.0, x), TypeError, "cost must be a scalar Variable, got 3.0"),
+    "Rop of another rank": (lambda: Rop(v * 2, v, m), ValueError, "1 versus 2"),
+
+    # ---- values
+    "eval without inputs": (lambda: (v + 1).eval(), phintys.gof.MissingInputError, "v of type"),
+    "eval by name": (lambda: (v + 1).eval({"v": [1.0]}), TypeError, "dictionary from variables.*'v'"),
+    "eval of a list": (lambda: (v + 1).eval([1.0]), TypeError, "dictionary from variables.*\\[1.0\\]"),
+    "too few arguments": (lambda: call([v, w], v + w, [1.0]), TypeError, "Missing required input: 1: w"),
+    "symbolic argument": (lambda: call([v], v + 1, v), TypeError, "found a Variable: v"),
+    "rank of an argument": (lambda: call([v], v + 1, 1.0), TypeError, "\"v\".*index 0.*expected 1, got 0"),
+    "set_value": (lambda: s.set_value([1.0, 2.0]), TypeError, "expected 0, got 1.*shared variable s"),
+    "ifelse by a vector": (lambda: ifelse(v, v, w), TypeError, "scalar.*v of type"),
+
+    # ---- the configuration
+    "workers=10**20": (lambda: phintys.config.read_flags("workers=1" + "0" * 20), ValueError,
+                       "^PHINTYS_FLAGS: config.workers cannot be '1(0){20}': .*at most 2147483647$"),
+    "workers='10**20'": (lambda: phintys.config.read_flags("workers=10**20"), ValueError,
+                         "'10\\*\\*20': expected a whole number, in digits"),
+    "workers=-3": (lambda: setattr(phintys.config, "workers", -3), ValueError, "cannot be -3.*at least 0"),
+    "floatx": (lambda: setattr(phintys.config, "floatx", "float32"), AttributeError, "'floatx'; did you mean 'floatX'"),
+    "floatX": (lambda: setattr(phintys.config, "floatX", "float65"), ValueError, "'float65'.*'float32'"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_explained(mistake):
+    make, exception, words = MISTAKES[mistake]
+    with pytest.raises(exception) as caught:
+        make()
+    error = caught.value
+    message = str(error).partition("\nApply node that caused the error")[0]
+    assert re.search(words, message, re.DOTALL), message
+    assert len(error.args) == 1 and error.__cause__ is None, "a printed tuple, or a chain of tracebacks"
+    assert error.__context__ is None or error.__suppress_context__
+
+
+# Errors whose arguments mean something to those who catch them, as in Theano.
+WITH_ARGUMENTS = re.compile(r"MethodNotDefined|BlasOp|InvalidValueError|Bad\w+|NondeterministicOp|UnwrittenOutput|"
+                            r"GradientError")
+
+
+def raised_with_several_arguments(path):
+    """Sentences with something behind them, which ``str`` would print as a tuple."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and len(node.exc.args) > 1:
+            name = ast.unparse(node.exc.func)
+            if name[:1].isupper() and not WITH_ARGUMENTS.match(name):
+                yield f"{path.relative_to(ROOT)}:{node.lineno}: {name}"
+
+
+def test_messages_are_no_tuples():
+    paths = [path for folder in ("api", "graph", "ops", "optimizer", "vm") for path in (ROOT / folder).rglob("*.py")]
+    found = [line for path in paths if path.name != "blas.py" for line in raised_with_several_arguments(path)]
+    assert found == []
+    assert list(raised_with_several_arguments(ROOT / "ops" / "blas.py"))      # Theano's tests compare their arguments
