@@ -7,7 +7,9 @@ pass through Python code here (``call``). Invariant: a call that fails leaves st
 from phintys.argument_container import ArgumentContainer
 from phintys.failed_node import at_length
 from phintys.function_copies import Recipe, remake
+from phintys.optimizer.not_in_place import reasons_against
 from phintys.vm.callable import Callable, enable_vectorcall
+from phintys.vm.listing import listing
 from phintys.vm.runtime_error import bad_argument
 
 DUPLICATE = ["DUPLICATE"]           # what ``finder`` has for a name that several inputs bear
@@ -60,6 +62,10 @@ class Function(Callable):
         n_arguments = len(self.maker.arguments)
         return (self.maker.positions != list(range(n_arguments))
                 or any([spec.required for spec, _ in self._explicit[n_arguments:]]))
+
+    def explain(self):
+        """The program as a text: instructions, whose memory is whose, and why what could be in place is not."""
+        return listing(self.program, reasons=reasons_against(self.maker.compiled, self.maker.mode.query))
 
     def memory_report(self, shapes=None):
         """How much memory calls need, for each way of collecting garbage.

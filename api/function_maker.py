@@ -224,6 +224,7 @@ class FunctionMaker:
             self._shown = shown_graph(self._compiled, lent, borrowed, {number for _, number in self.update_positions})
         return self._shown
 
+    compiled = property(lambda self: self._compiled)        # the optimised graph as the linker got it
     linker = property(lambda self: self.mode.linker)
     indices = property(lambda self: [(spec, None, [spec]) for spec in self.inputs])
     expanded_inputs = property(lambda self: self.inputs)

@@ -4,9 +4,9 @@ The *root* of a variable is the variable whose memory it looks at, through ``vie
 new value, with itself as root, although it lies in old memory. A value may be destroyed once, by a node that reads it
 through one variable, after everybody else who reads one of its aliases; never when it is a constant, an input that is
 not mutable, or what an output of the graph needs. A shared value with an update may be destroyed by the node that
-computes this very update, if it is a *commit node*: one that cannot fail and whose outputs only updates and other
-commit nodes read, which need no more than its shape to be prepared. Commit nodes run last, when results have been
-handed out.
+computes this very update, or by a chain of nodes, of which each destroys what the one before it has made and the last
+computes the update, if they are *commit nodes*: nodes that cannot fail and whose outputs only updates and other commit
+nodes read, which need no more than its shape to be prepared. Commit nodes run last, when results have been handed out.
 
 ``DestroyHandler`` is the FunctionGraph feature that keeps to these rules and orders the nodes; it changes no graph and
 holds no state of one, so that copies of a graph share it. Everything is linear in the size of the graph.
@@ -67,10 +67,17 @@ class DestroyHandler:
         ``order`` is what the graph's ``toposort`` answers, for those who have it.
         """
         shared = {fgraph.inputs[position] for position in self.updates}
-        found = {node for variable in shared for node, position in fgraph.clients[variable]
-                 if node != "output" and [position] in node.op.destroy_map.values()}
-        if not found:
+        first = [node for variable in shared for node, position in fgraph.clients[variable]
+                 if node != "output" and [position] in node.op.destroy_map.values()]
+        if not first:
             return []
+        found = set()
+        while first:                                    # whoever reads what a commit node has made is one, too
+            node = first.pop()
+            if node not in found:
+                found.add(node)
+                first.extend([reader for out in node.outputs for reader, _ in fgraph.clients[out]
+                              if reader != "output"])
         return [node for node in order or fgraph.kept_order or fgraph.toposort() if node in found]
 
     def validate(self, fgraph):
@@ -303,27 +310,53 @@ class Destruction:
 
     # ---- commits -----------------------------------------------------------------------------------------------------
     def _marked_commits(self):
-        """Node to ``{output: input position}`` for nodes that overwrite shared values by their updates."""
-        found = {}
-        for node, output, position in self.destroyers:
-            shared = node.inputs[position]
-            place = self.updates.get(shared)
-            if place is None or self.fgraph.outputs[place] is not node.outputs[output]:
-                continue
-            if not self.reads_twice(node, position) and not self._written_twice(node, output, position, shared):
-                found.setdefault(node, {})[output] = position
+        """Node to ``{output: input position}`` for the nodes that, one after the other, turn a shared value into its
+        update in its own memory."""
+        writer = {node.outputs[output]: (node, output, position) for node, output, position in self.destroyers}
+        found, seen = {}, set()
+        for shared, place in self.updates.items():
+            chain, value = [], self.fgraph.outputs[place]
+            while value in writer and value not in seen:
+                seen.add(value)
+                chain.append(writer[value])
+                node, output, position = writer[value]
+                value = node.inputs[position]
+                if not self.is_link(node, position) or self._written_twice(node, output, position,
+                                                                           self.memory.root(value)):
+                    break
+            else:
+                if value is shared:
+                    for node, output, position in chain:
+                        found.setdefault(node, {})[output] = position
         return found
 
-    def deferrable(self, wanted):
-        """Those of the nodes ``wanted`` that may run behind COMMIT; a dict, readers before what they read."""
-        if not wanted:
-            return {}
-        clients, found = self.fgraph.clients, {}
+    def is_link(self, node, position):
+        """Whether a commit node could overwrite an input: its old value is not needed, except that of a container."""
+        variable = node.inputs[position]
+        return not self.reads_twice(node, position) and (variable.owner is None or variable not in self._kept)
+
+    def can_wait(self, wanted):
+        """Those of the nodes ``wanted`` that cannot fail, and whose outputs only these nodes and updates read."""
+        clients, found = self.fgraph.clients, set()
         for node in reversed(self.memory.order):
             if node in wanted and node.op.cannot_fail and all([self._is_free(clients[out], found)
                                                                for out in node.outputs]):
-                found[node] = wanted[node]
+                found.add(node)
         return found
+
+    def deferrable(self, wanted):
+        """Those of the nodes ``wanted`` that may run behind COMMIT; a dict, readers before what they read.
+
+        ``wanted`` is a dict from nodes to ``{output: input position}``.
+        """
+        if not wanted:
+            return {}
+        found = self.can_wait(wanted)
+        commits = {node: wanted[node] for node in reversed(self.memory.order) if node in found}
+        early = [node for node, pairs in commits.items()
+                 if any([owner is not None and owner not in found
+                         for owner in [node.inputs[position].owner for position in pairs.values()]])]
+        return without(commits, early)
 
     def _is_free(self, readers, deferred):
         """Whether a value is read by deferred nodes and at most one update only."""
@@ -359,6 +392,32 @@ class Destruction:
             for _, relation in self._relations(node, position, root):
                 if relation is not None and relation is not EXCLUSIVE:
                     yield relation[1], relation[0], destroyer
+
+
+def bound_to(commits):
+    """Commit node → those that cannot run behind COMMIT without it: whose values it reads; its followers in a chain.
+
+    ``commits`` is a dict from nodes to ``{output: input position}``.
+    """
+    bound = {node: [variable.owner for variable in node.inputs if variable.owner in commits] for node in commits}
+    for node, pairs in commits.items():
+        for position in pairs.values():
+            if node.inputs[position].owner in bound:
+                bound[node.inputs[position].owner].append(node)
+    return bound
+
+
+def without(commits, early):
+    """The commit nodes that are left when the nodes ``early`` of them run before COMMIT."""
+    if not early:
+        return commits
+    bound, pending, dropped = bound_to(commits), list(early), set()
+    while pending:
+        node = pending.pop()
+        if node not in dropped:
+            dropped.add(node)
+            pending.extend(bound[node])
+    return {node: pairs for node, pairs in commits.items() if node not in dropped}
 
 
 def ordered(nodes, before, give_up):

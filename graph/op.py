@@ -36,6 +36,8 @@ class Op(Properties):
         The one of ``__props__`` that is True for that variant.
     cannot_fail : bool
         One native kernel does all the work, and once its ``prepare`` has succeeded nothing can go wrong.
+    changes_part : bool
+        Outputs that overwrite an input change a part of it; only those that do not must copy the rest.
     runs_alone : bool
         The kernel's ``prepare`` can answer ``RUNS_ALONE``, and its ``run`` cannot fail: nodes that do not depend on
         each other may run side by side.
@@ -70,7 +72,7 @@ class Op(Properties):
     can_overwrite = {}
     inplace_property = "inplace"
     writes_by_strides = False
-    cannot_fail = reads_before_writing = explains_errors = runs_alone = False
+    cannot_fail = changes_part = reads_before_writing = explains_errors = runs_alone = False
     linear_in = gives_memory = takes_none = ()
     first_examined = None
     destroyhandler_tolerate_same = destroyhandler_tolerate_aliased = ()

@@ -89,7 +89,7 @@ class AdvancedIncSubtensor1(Op):
     __props__ = ("inplace", "set_instead_of_inc")
     linear_in = (0, 1)
     can_overwrite = {0: (0,)}
-    cannot_fail = runs_alone = writes_by_strides = True
+    cannot_fail = changes_part = runs_alone = writes_by_strides = True
     first_examined = 2
 
     def __init__(self, inplace=False, set_instead_of_inc=False):
@@ -235,7 +235,7 @@ class AdvancedIncSubtensor(AdvancedIndexing):
     __props__ = ("indices", "inplace", "set_instead_of_inc")
     linear_in = (0, 1)
     can_overwrite = {0: (0,)}
-    cannot_fail = runs_alone = writes_by_strides = True
+    cannot_fail = changes_part = runs_alone = writes_by_strides = True
     first_examined = 2
     taking = AdvancedSubtensor
 

@@ -111,7 +111,7 @@ class SetDiagonal(Diagonal):
     __props__ = ("offset", "axis1", "axis2", "inplace")
     linear_in = (0, 1)
     can_overwrite = {0: (0,)}
-    cannot_fail = True
+    cannot_fail = changes_part = True
 
     def __init__(self, offset=0, axis1=0, axis2=1, inplace=False):
         Diagonal.__init__(self, offset, axis1, axis2)
@@ -261,7 +261,7 @@ class FillDiagonal(Op):
     __props__ = ("inplace",)
     linear_in = (0, 1)
     can_overwrite = {0: (0,)}
-    cannot_fail = True
+    cannot_fail = changes_part = True
 
     def __init__(self, inplace=False):
         self.inplace = bool(inplace)

@@ -318,7 +318,7 @@ class IncSubtensor(Indexing):
     __props__ = ("indices", "inplace", "set_instead_of_inc")
     linear_in = (0, 1)
     can_overwrite = {0: (0,)}
-    cannot_fail = runs_alone = writes_by_strides = True
+    cannot_fail = changes_part = runs_alone = writes_by_strides = True
     first_examined = 2
 
     def __init__(self, idx_list, inplace=False, set_instead_of_inc=False, destroyhandler_tolerate_aliased=None):

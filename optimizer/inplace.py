@@ -6,16 +6,15 @@ harm: first shared values by their own updates, behind COMMIT, then temporaries 
 which the nodes run is fixed in between, so that one walk along it knows the last reader of every value; nothing is
 tried and taken back. A mark is ``node.op`` replaced by a variant with a ``destroy_map``; values never change by it.
 """
-from heapq import heapify, heappop
-
 from phintys.graph.destroy_handler import (DestroyHandler, Destruction, destroyed_by, handler_of, has_destroyers,
                                            ordered)
 from phintys.graph.op import Op
 from phintys.ops.blas import BlasOp
 from phintys.ops.deep_copy import deep_copy_op
 from phintys.ops.elementwise import Elemwise
+from phintys.optimizer.commits import has_memory, mark_commits, without_cycles
 from phintys.optimizer.database import FAST_COMPILE, FAST_RUN
-from phintys.vm.schedule import schedule, weight_of
+from phintys.vm.schedule import schedule
 
 # Kind of op → the tags of its marks; the first row that fits holds.
 TAGS = (
@@ -106,10 +105,9 @@ def mark_inplace(fgraph, query):
     int
         How many nodes were marked.
     """
-    wanted = [(kind, query.wants(tags)) for kind, tags in TAGS]
-    if not any([is_wanted for _, is_wanted in wanted]):
+    if not any([query.wants(tags) for _, tags in TAGS]):
         return 0
-    handler, marks = handled(fgraph), _Marks(fgraph, wanted)
+    handler, marks = handled(fgraph), _Marks(fgraph, query)
     mark_commits(fgraph, handler, marks)
     order = schedule(fgraph)
     mark_temporaries(order, Destruction(fgraph, handler), marks)
@@ -117,13 +115,18 @@ def mark_inplace(fgraph, query):
     return marks.count
 
 
+def is_wanted(op, query):
+    """Whether the query wants nodes of this op to be marked."""
+    return query.wants(next(tags for kind, tags in TAGS if isinstance(op, kind)))
+
+
 class _Marks:
     """Offers what ops can overwrite, where the query wants it, and puts the marks into the graph."""
 
-    def __init__(self, fgraph, wanted):
+    def __init__(self, fgraph, query):
         self.fgraph = fgraph
         self.count = 0
-        self._wanted = wanted
+        self._query = query
         self._permitted = {}                    # class of op → whether its nodes may be marked
 
     def candidates(self, node):
@@ -131,8 +134,7 @@ class _Marks:
         op = node.op
         permitted = self._permitted.get(type(op))
         if permitted is None:
-            permitted = self._permitted[type(op)] = next(is_wanted for kind, is_wanted in self._wanted
-                                                         if isinstance(op, kind))
+            permitted = self._permitted[type(op)] = is_wanted(op, self._query)
         if not permitted:
             return []
         return [(output, position) for output, position in op.inplace_candidates(node)
@@ -144,100 +146,6 @@ class _Marks:
         if variant is not None:
             self.fgraph.change_op(node, variant)
             self.count += 1
-
-
-def has_memory(variable):
-    """Whether a value is more than a number, which lives in its cell."""
-    layout = variable.type.layout
-    return layout is None or layout[1] > 0
-
-
-def mark_commits(fgraph, handler, marks):
-    """Shared values that the last step of their own updates can overwrite behind COMMIT."""
-    destruction = Destruction(fgraph, handler)
-    wanted = {node: dict(pairs) for node, pairs in destruction.commits.items()}
-    for shared, place in destruction.updates.items():
-        value = fgraph.outputs[place]
-        node = value.owner
-        if node is None or not has_memory(shared) or destruction.is_overwritten_by_another(
-                node, 0, destruction.memory.root(shared)):
-            continue
-        for output, position in marks.candidates(node):
-            if node.outputs[output] is value and node.inputs[position] is shared \
-                    and not destruction.reads_twice(node, position):
-                wanted.setdefault(node, {})[output] = position
-                break
-    marked = destruction.commits
-    for node, pairs in without_cycles(destruction, destruction.deferrable(wanted), marked).items():
-        if pairs != marked.get(node):
-            marks.mark(node, pairs)
-
-
-def without_cycles(destruction, commits, marked=()):
-    """Those of the nodes that can run behind COMMIT in some order: readers before whoever overwrites what they read.
-
-    Where they read each other's old values in a circle, the one that overwrites least computes its new value earlier,
-    into fresh memory, and so do those whose results it reads.
-
-    Parameters
-    ----------
-    destruction : Destruction
-    commits : dict
-        Node to ``{output: input position}``.
-    marked : collection of Apply
-        Of these, any other is preferred.
-
-    Returns
-    -------
-    dict
-    """
-    before, after = _commit_edges(destruction, commits)
-    weights = [(node in marked, sum([weight_of(node.inputs[position]) for position in pairs.values()]),
-                sum([variable.owner in commits for variable in node.inputs]), number, node)
-               for number, (node, pairs) in enumerate(commits.items())]
-    heapify(weights)
-    left, dropped = dict.fromkeys(commits), set()
-    free = [node for node in commits if not before[node] or not after[node]]
-
-    def take(node):
-        del left[node]
-        for these, those in ((before, after), (after, before)):
-            for other in those[node]:
-                del these[other][node]
-                if not these[other]:
-                    free.append(other)
-
-    while left:
-        if free:
-            node = free.pop()
-            if node in left:
-                take(node)
-            continue
-        node = heappop(weights)[-1]
-        pending = [node] if node in left else []
-        while pending:
-            node = pending.pop()
-            if node in dropped:
-                continue
-            dropped.add(node)
-            if node in left:
-                take(node)
-            pending.extend([variable.owner for variable in node.inputs if variable.owner in commits])
-    return {node: pairs for node, pairs in commits.items() if node not in dropped}
-
-
-def _commit_edges(destruction, commits):
-    """(node to those of ``commits`` that come before it, node to those that come after it), dicts as ordered sets."""
-    before, after = {node: {} for node in commits}, {node: {} for node in commits}
-    for node, pairs in commits.items():
-        earlier = [variable.owner for variable in node.inputs]
-        for position in pairs.values():
-            earlier.extend(destruction.memory.readers[destruction.memory.root(node.inputs[position])])
-        for other in earlier:
-            if other in commits and other is not node:
-                before[node][other] = None
-                after[other][node] = None
-    return before, after
 
 
 def mark_temporaries(order, destruction, marks):

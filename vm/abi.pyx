@@ -105,6 +105,10 @@ cdef int cell_init(Cell* cell, int typenum, int ndim, npy_intp* dimensions) exce
     return 0
 
 
+cdef enum:
+    CELL_PASSED = 512           # the cell's memory is a loaded value's, and its container's: both refer to it still
+
+
 cdef inline Buffer* take_small(Context* context, size_t size) noexcept nogil:
     """A block from the frame's own lists, else from the pool."""
     cdef int size_class = <int>((size + 63) >> 6)
@@ -221,7 +225,8 @@ cdef bint adopt(Context* context, Cell* cell) noexcept nogil:
     """Let the cell take its donor's memory, if it fits and nobody else looks at it.
 
     A temporary loses its buffer to the cell, and takes the cell's old one for its next value. A loaded shared value
-    keeps it while the container still holds the same buffer, as the cell does once it has been written.
+    keeps it while the container still holds the same buffer, as the cell does once it has been written; then cells pass
+    it on along a chain, and three refer to it.
     """
     cdef Cell* donor = cell.donor
     cdef Cell* home = donor.donor                   # the container's cell
@@ -229,9 +234,11 @@ cdef bint adopt(Context* context, Cell* cell) noexcept nogil:
     cdef Buffer* old = cell.buffer
     cdef int axis, lent = donor.flags & CELL_LENT   # it holds the memory of a lent result, see `take_from_heir`
     cdef bint same_strides
-    cdef bint stored = home != NULL and home.buffer == buffer
-    donor.flags &= ~CELL_LENT
-    if donor.data == NULL or buffer_references(buffer) != (2 if stored or lent else 1):
+    cdef bint passed = donor.flags & CELL_PASSED != 0
+    cdef bint stored = not passed and home != NULL and home.buffer == buffer
+    donor.flags &= ~(CELL_LENT | CELL_PASSED)
+    cell.flags &= ~CELL_PASSED
+    if donor.data == NULL or buffer_references(buffer) != (3 if passed else 2 if stored or lent else 1):
         return False
     for axis in range(cell.ndim):
         if donor.shape[axis] != cell.shape[axis]:
@@ -247,6 +254,8 @@ cdef bint adopt(Context* context, Cell* cell) noexcept nogil:
     cell.flags |= lent
     cell.buffer = buffer
     cell.data = donor.data
+    if passed or stored:
+        cell.flags |= CELL_PASSED
     if not stored:
         donor.buffer = old
         return True

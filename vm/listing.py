@@ -2,7 +2,8 @@
 
 First the cells that exist before the code runs (arguments, shared values, constants), then one line an instruction with
 the operation, the cells it reads and writes, the variables' names, what is overwritten or looked at, and the user's
-line; then whose memory is whose (``memory_notes.py``). What the opcodes mean is printed from their table.
+line; then whose memory is whose (``memory_notes.py``), and why what could be in place is not. What the opcodes mean is
+printed from their table.
 """
 import os
 
@@ -14,7 +15,7 @@ from phintys.vm.program import cells_of_inputs
 CONSTANT_WIDTH = 40
 
 
-def listing(program, manual=False):
+def listing(program, manual=False, reasons=()):
     """The listing of a program.
 
     Parameters
@@ -22,6 +23,8 @@ def listing(program, manual=False):
     program : Program
     manual : bool
         Append the table of the opcodes.
+    reasons : sequence of (Variable, Variable, str)
+        A value, another whose memory it could take, and why it does not.
 
     Returns
     -------
@@ -38,6 +41,7 @@ def listing(program, manual=False):
     lines += _leaf_lines(program)
     lines += [_code_line(program, position, instruction) for position, instruction in enumerate(instructions)]
     lines += memory_lines(program)
+    lines += _reason_lines(program, reasons)
     if manual:
         lines += manual_lines()
     return "\n".join(lines) + "\n"
@@ -61,6 +65,16 @@ def _leaf_lines(program):
             yield f"  C{number:<4} constant  {_type_name(layout):<18} {_shortened(layout.value)}"
         elif layout.kind != "value":
             yield f"  C{number:<4} {layout.kind:<9} {_type_name(layout):<18} {layout.variable}"
+
+
+def _reason_lines(program, reasons):
+    """What is not in place, and why."""
+    number = {}
+    for cell, layout in enumerate(program.cells):
+        number.setdefault(layout.variable, cell)            # those behind it are copies
+    lines = [f"  C{number[value]:<4} not over C{number[source]}: {why}" for value, source, why in reasons
+             if value in number and source in number]
+    return ["not in place", *lines] if lines else []
 
 
 def _type_name(layout):

@@ -41,6 +41,7 @@ class _Check:
         self.prepared = {}                          # operands → the instruction that prepared them
         self.promised = set()                       # cells that are computed behind COMMIT
         self.stored_cells = {}                      # container → the cell that STORE moves into it
+        self.becomes = {}                           # cell → the one that takes its memory behind COMMIT
         self.owned = {}                             # cell → the container that OWN has made it fit for
         self.loaded = {}                            # shared value's cell → the container it was loaded from
         self.committed = False
@@ -52,9 +53,12 @@ class _Check:
     def run(self):
         code = self.instructions
         self._check_cells()
-        for number, _, _, a, b, _ in code:
-            if number < len(OPCODES) and OPCODES[number].name == "STORE":
+        for self.position, (number, _, n, a, b, c) in enumerate(code):
+            if number == NUMBER["STORE"]:
                 self.stored_cells[a] = b
+            elif number == NUMBER["RUN"] and n < 65535 and b + c <= len(self.pool):
+                self.becomes.update([(source, output) for output, source in self._of_node(
+                    self.pool[b:b + n], self.pool[b + n:b + c], "destroy_map")])
         halt = next((position for position, fields in enumerate(code) if fields[0] == NUMBER["HALT"]), None)
         if halt is None or (halt + 1 < len(code) and code[-1][0] != NUMBER["BACK"]):
             raise ProgramError("the program does not end with HALT, or with blocks behind it")
@@ -189,7 +193,11 @@ class _Check:
             self.state.set("overwritten", memory, writer)
 
     def _is_stored_over(self, shared, output):
-        """Whether ``output`` becomes the value of the container that the cell ``shared`` was loaded from."""
+        """Whether ``output``, or what overwrites it in turn, becomes the value that the cell ``shared`` had."""
+        seen = set()
+        while output in self.becomes and output not in seen:
+            seen.add(output)
+            output = self.becomes[output]
         return self.stored_cells.get(self.loaded.get(shared)) == output
 
     def _compute(self, n, b, c):

@@ -73,7 +73,7 @@ def check(compiled):
         if leaf.owner is None and leaf not in compiled.mutable:
             read(leaf)                                                 # whatever fails, fails before this moment
     for node in commits:
-        assert node.op.cannot_fail and any([variable in compiled.updates for variable in node.inputs])
+        assert node.op.cannot_fail and any([memory[variable] in compiled.updates for variable in node.inputs])
         for out in node.outputs:
             assert all([reader in commits or (reader == "output" and place >= compiled.n_results)
                         for reader, place in fgraph.clients[out]])

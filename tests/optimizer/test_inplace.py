@@ -22,8 +22,8 @@ from phintys.vm.schedule import schedule
 NOTHING = Query()
 w, v, m, g, x, d = [variable("d2", name) for name in ("w", "v", "m", "g", "x", "d")]
 b, y = variable("d1", "b"), variable("d1", "y")
-f, n, rate = variable("f2", "f"), variable("d0", "n"), variable("d0", "rate")
-SHARED, ARGUMENTS = (w, v, m, b, n), (g, x, d, y, f, rate)
+f, n, rate, i = variable("f2", "f"), variable("d0", "n"), variable("d0", "rate"), variable("i1", "i")
+SHARED, ARGUMENTS = (w, v, m, b, n), (g, x, d, y, f, rate, i)
 BY_DOT = T.dot(x.T, d)
 
 
@@ -93,7 +93,7 @@ GRAPHS = {
     "sgd by a product": ([], {w: w - 0.1 * BY_DOT}, ["Gemm(w)"], 1),
     "sgd by a scaled product": ([], {w: w + rate * BY_DOT}, ["Gemm(w)"], 1),
     "weight decay": ([], {w: w - rate * (BY_DOT + 0.01 * w)}, ["Gemm(w)"], 1),
-    "tied weights": ([], {w: w - 0.1 * (T.dot(x.T, d) + T.dot(g.T, x).T)}, ["Gemm(Gemm)"], 0),
+    "tied weights": ([], {w: w - 0.1 * (T.dot(x.T, d) + T.dot(g.T, x).T)}, ["Gemm(w)", "Gemm(Gemm)"], 2),
     "matrix times vector": ([], {b: b - 0.1 * T.dot(x.T, y)}, ["Gemv(b)"], 1),
     "outer product": ([], {w: w + 0.1 * T.outer(y, y)}, ["Ger(w)"], 1),
     "sgd with its cost": ([(w ** 2).sum()], {w: w - 0.2 * w}, ["Composite(w)"], 1),
@@ -119,10 +119,37 @@ GRAPHS = {
     "too small": ([], {b: T.tanh(T.dot(g, g) + b).diagonal()}, ["Composite(Dot22)"], 0),
     "another dtype": ([], {w: w - f}, ["sub(w)"], 1),
     "numbers stay in their cells": ([], {n: n + 1}, [], 0),
+    "parts": ([], {w: T.inc_subtensor(T.set_subtensor(w[1:], x[1:])[:1], d[:1])},
+              ["IncSubtensor(w)", "IncSubtensor(IncSubtensor)"], 2),
+    "decay and parts": ([], {w: T.inc_subtensor((0.9 * w)[i], x)}, ["mul(w)", "AdvancedIncSubtensor1(mul)"], 2),
+    "parts and decay": ([], {w: 0.9 * T.inc_subtensor(w[i], x)},
+                        ["AdvancedIncSubtensor1(w)", "mul(AdvancedIncSubtensor1)"], 2),
+    "parts that another update reads": ((lambda t: ([], {w: T.inc_subtensor(t[:1], 1.0), v: v + t}))(
+        T.inc_subtensor(w[i], x)) + (["AdvancedIncSubtensor1(w)", "add(v)", "IncSubtensor(AdvancedIncSubtensor1)"], 3)),
+    "parts that another update is": ((lambda t: ([], {w: T.inc_subtensor(t[:1], 1.0), v: t}))(
+        T.inc_subtensor(w[i], x)) + ([], 0)),
+    "parts that a result reads": ((lambda t: ([T.dot(t, x)], {w: T.inc_subtensor(t[:1], 1.0)}))(
+        T.inc_subtensor(w[i], x)) + (["IncSubtensor(AdvancedIncSubtensor1)"], 0)),
+    "parts, with the old value as result": ([T.dot(w, x)], {w: T.inc_subtensor(T.inc_subtensor(w[i], x)[:1], w[i][0])},
+                                            ["AdvancedIncSubtensor1(w)", "IncSubtensor(AdvancedIncSubtensor1)"], 2),
+    "parts, from a view of the old value": ([], {w: T.inc_subtensor(T.inc_subtensor(w[i], x)[:1], w[1:2])},
+                                            ["IncSubtensor(AdvancedIncSubtensor1)"], 0),
+    "places that the chain itself says": ((lambda t: ([], {w: T.inc_subtensor(t[T.argmax(t, axis=0)], x)}))(
+        T.inc_subtensor(w[i], x)) + (["AdvancedIncSubtensor1(AdvancedIncSubtensor1)"], 0)),
+    "two chains that read each other": ([], {w: T.inc_subtensor(T.inc_subtensor(w[i], x)[:1], v.sum()),
+                                             v: T.inc_subtensor(T.inc_subtensor(v[i], x)[:1], w.sum())},
+                                        ["AdvancedIncSubtensor1(w)", "IncSubtensor(AdvancedIncSubtensor1)",
+                                         "AdvancedIncSubtensor1(v)", "IncSubtensor(AdvancedIncSubtensor1)"], 4),
+    "two chains in a circle": ([], {w: T.inc_subtensor(T.inc_subtensor(w[i], x)[:1], v[:1]),
+                                    v: T.inc_subtensor(T.inc_subtensor(v[i], x)[:1], w[:1])},
+                               ["IncSubtensor(AdvancedIncSubtensor1)", "AdvancedIncSubtensor1(w)",
+                                "IncSubtensor(AdvancedIncSubtensor1)"], 2),
+    "sum of products that would be held": ([], {w: sum([T.dot(T.tanh(x + k).T, T.exp(d + k)) for k in range(3)], w)},
+                                           ["Gemm(Gemm)", "Gemm(Gemm)"], 0),
     "chain of values": ([], {w: w + g, v: v * (w + g), m: m - v * (w + g)}, ["Composite(w, v, m)"], 1),
 }
 UNFUSED_GRAPHS = {
-    "momentum": (momentum(g), ["sub(mul)", "add(w)"], 1),
+    "momentum": (momentum(g), ["mul(v)", "sub(mul)", "add(w)"], 3),
     "rotation": ({w: w + v, v: w - v}, ["add(w)"], 1),
     "rotation of three": ({w: w + v, v: v + m, m: m + w}, ["add(w)", "add(v)"], 2),
     "chain": ({w: w + v, v: v + m, m: m + g}, ["add(w)", "add(v)", "add(m)"], 3),
@@ -180,6 +207,7 @@ PROTECTED = {
     "mutable argument that is a result": ([user(g), g], {}, (g,), ["User(DeepCopyOp)"], 1),
     "mutable argument with an earlier reader": ([user(g), T.dot(g, x)], {}, (g,), ["User(g)"], 0),
     "mutable argument with a later reader": ([T.dot(user(g), g)], {}, (g,), ["User(DeepCopyOp)"], 1),
+    "mutable argument that an update reads": ([user(g)], {w: w + g}, (g,), ["User(g)"], 0),
     "shared value": ([user(w)], {}, (), ["User(DeepCopyOp)"], 1),
     "shared value with another update": ([user(w)], {w: w + 1}, (), ["User(DeepCopyOp)"], 1),
     "shared value by its update": ([], {w: user(w)}, (), ["User(DeepCopyOp)"], 1),      # it may fail
@@ -290,6 +318,20 @@ def test_long_chains():
     fgraph = FunctionGraph([g], [value], clone=False)
     fgraph.attach_feature(DestroyHandler([g]))
     assert mark_inplace(fgraph, FAST_COMPILE) == LONG
+    assert protect(fgraph) == 0
+
+
+def test_a_long_chain_of_updates():
+    """And many shared values that flow into it."""
+    inputs, value = [], w
+    for number in range(1000):
+        inputs.append(variable("d2", f"s{number}"))
+        value = T.inc_subtensor((value + inputs[-1])[:1], x[:1])
+    fgraph = FunctionGraph([w, x, *inputs], [value, *[T.inc_subtensor((s + x)[:1], 1.0) for s in inputs]], clone=False)
+    handler = DestroyHandler([], {shared: place for place, shared in enumerate([w, *inputs])})
+    fgraph.attach_feature(handler)
+    assert mark_inplace(fgraph, FAST_COMPILE) == 4000
+    assert len(handler.commit_nodes(fgraph)) == 4000
     assert protect(fgraph) == 0
 
 

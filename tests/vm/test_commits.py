@@ -1,5 +1,6 @@
 """Updates in place: they use no memory of the parameter's size, and a call that fails changes nothing."""
 import gc
+import threading
 
 import numpy as np
 import pytest
@@ -58,6 +59,34 @@ def rotation():
     return [a, b], [(a, a + b + x), (b, b - a)], lambda a, b, x: [a + b + x, b - a]
 
 
+def parts():
+    w = parameter("w")
+    rows, others = T.constant([0, 3, 3, 7]), T.constant([7, 1, 3, 0])
+    new = T.inc_subtensor(T.inc_subtensor(w[rows], x[:4])[others], x[4:8])
+
+    def expected(w, x):
+        np.add.at(w, [0, 3, 3, 7], x[:4])
+        np.add.at(w, [7, 1, 3, 0], x[4:8])
+        return [w]
+    return [w], [(w, new)], expected
+
+
+def parts_of_all_kinds():
+    """A chain of five steps whose middle the update of another parameter reads."""
+    w, v = parameter("w"), parameter("v", 2.0)
+    middle = T.set_subtensor((0.5 * w)[1:3], x[5:7])
+    new = T.tanh(T.inc_subtensor(T.set_subtensor(middle[:, 2], x[3])[T.constant([1, 1])], x[0]))
+
+    def expected(w, v, x):
+        w = 0.5 * w
+        w[1:3] = x[5:7]
+        v = v - w
+        w[:, 2] = x[3]
+        np.add.at(w, [1, 1], x[0])
+        return [np.tanh(w), v]
+    return [w, v], [(w, new), (v, v - middle)], expected
+
+
 def swapped():
     a, b = parameter("a"), parameter("b", 2.0)
     return [a, b], [(a, b), (b, a + 0 * x)], lambda a, b, x: [b, a]
@@ -68,7 +97,7 @@ def own_transpose():
     return [w], [(w, w.T + x)], lambda w, x: [w.T + x]
 
 
-UPDATES = [gradient_descent, product, weight_decay, momentum, adam, rotation]
+UPDATES = [gradient_descent, product, weight_decay, momentum, adam, rotation, parts, parts_of_all_kinds]
 VALUE = np.random.default_rng(0).uniform(size=(SIZE, SIZE))
 
 
@@ -108,6 +137,37 @@ def test_a_value_that_somebody_holds_stays():
     function(VALUE)                                      # nobody holds the second one
     assert address(w) == here
     np.testing.assert_allclose(w.get_value(), 1 + 2 * VALUE)
+
+
+def test_a_value_that_somebody_holds_stays_under_a_chain():
+    variables, updates, expected = parts_of_all_kinds()
+    function = phintys.function([x], updates=updates)
+    for _ in range(2):                                   # somebody holds the value; nobody does
+        values, addresses = [variable.get_value() for variable in variables], [address(v) for v in variables]
+        held = [variable.get_value(borrow=True) for variable in variables[:1]]
+        function(VALUE)
+        assert np.array_equal(held[0], values[0])
+        del held
+        assert [address(v) == before for v, before in zip(variables, addresses)] == [False, True]
+        function(VALUE)
+        addresses = [address(v) for v in variables]
+        function(VALUE)
+        assert [address(v) for v in variables] == addresses
+        for _ in range(3):
+            values = expected(*values, VALUE)
+        for variable, value in zip(variables, values):
+            np.testing.assert_allclose(variable.get_value(), value, rtol=1e-12)
+
+
+def test_two_calls_of_a_chain_at_once_lose_nothing():
+    total, k = phintys.shared(np.zeros(50_000), "total"), T.lvector("k")
+    function = phintys.function([k], updates=[(total, T.inc_subtensor(T.inc_subtensor(total[k], 1.0)[:], 1.0))])
+    threads = [threading.Thread(target=lambda: [function(np.arange(50_000)) for _ in range(20)]) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (total.get_value() == 120).all()
 
 
 def test_an_array_that_was_lent_is_overwritten_only_when_nobody_else_has_it():
@@ -161,7 +221,24 @@ def failing_op():
     return [w, v], function, (VALUE, -VALUE), ArithmeticError
 
 
-@pytest.mark.parametrize("case", [other_shape, product_of_other_shape, failing_op])
+def bad_position():
+    """The last step of a chain names a row that is not there, behind two steps and another update."""
+    w, v = parameter("w"), parameter("v")
+    n = T.lvector("n")
+    new = T.inc_subtensor(T.set_subtensor((0.5 * w)[:1], x[:1])[n], 1.0)
+    function = phintys.function([x, y, n], updates=[(v, v + x), (w, new)], on_unused_input="ignore")
+    return [w, v], lambda x, y: function(x, y, [0, SIZE if (y < 0).any() else 1]), (
+        VALUE, -VALUE), IndexError
+
+
+def bad_place():
+    """The same with an index that is a number."""
+    w, k = parameter("w"), T.lscalar("k")
+    function = phintys.function([x, k], updates=[(w, T.set_subtensor(T.inc_subtensor(w[0], x[0])[k], 0.0))])
+    return [w], lambda x, y: function(x, SIZE if (y < 0).any() else 1), (VALUE, -VALUE), IndexError
+
+
+@pytest.mark.parametrize("case", [other_shape, product_of_other_shape, failing_op, bad_position, bad_place])
 def test_a_call_that_fails_changes_nothing(case):
     variables, function, arguments, error = case()
     before = [(address(variable), variable.get_value()) for variable in variables]

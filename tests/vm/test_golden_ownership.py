@@ -60,6 +60,17 @@ def rotation():
     return dict(inputs=[], updates=[(w, w + v), (v, v - w)])
 
 
+def chain_of_parts():
+    w, rows, others = phintys.shared(np.ones((3, 3)), "w"), T.lvector("rows"), T.lvector("others")
+    return dict(inputs=[m, rows, others], updates=[(w, T.inc_subtensor(T.inc_subtensor(w[rows], m)[others], m))])
+
+
+def chain_that_another_update_reads():
+    w, v = shared("w"), shared("v")
+    new = T.set_subtensor((0.5 * w)[:1], 0.0)
+    return dict(inputs=[], outputs=w, updates=[(w, T.inc_subtensor(new[1:], 1.0)), (v, v + new)])
+
+
 def old_value():
     w = shared("w")
     return dict(inputs=[x], outputs=w, updates=[(w, w - x)])
@@ -125,6 +136,37 @@ GOLDEN = {
         STORE   S0 := C2
         STORE   S1 := C3
         HALT    C2, C3, C0, C1""",
+    chain_of_parts: """
+        LOAD    C3 := S0
+        PREPARE C4 := AdvancedIncSubtensor1{inplace,inc}(C3, C0, C1)
+        PREPARE C5 := AdvancedIncSubtensor1{inplace,inc}(C4, C0, C2)
+        COMMIT
+        RUN     C4 := AdvancedIncSubtensor1{inplace,inc}(C3, C0, C1)
+        DROP    C3
+        RUN     C5 := AdvancedIncSubtensor1{inplace,inc}(C4, C0, C2)
+        DROP    C4
+        STORE   S0 := C5
+        HALT""",
+    chain_that_another_update_reads: """
+        LOAD    C0 := S0
+        LOAD    C1 := S1
+        RESULT  C0
+        PREPARE C3 := Elemwise{mul}[(0, 1)](0.5, C0)
+        PREPARE C5 := IncSubtensor{InplaceSet;:1}(C3, C4)
+        PREPARE C6 := Elemwise{add}[(0, 0)](C1, C5)
+        PREPARE C8 := IncSubtensor{InplaceInc;1:}(C5, C7)
+        COMMIT
+        RUN     C3 := Elemwise{mul}[(0, 1)](0.5, C0)
+        DROP    C0
+        RUN     C5 := IncSubtensor{InplaceSet;:1}(C3, C4)
+        DROP    C3
+        RUN     C6 := Elemwise{add}[(0, 0)](C1, C5)
+        DROP    C1
+        RUN     C8 := IncSubtensor{InplaceInc;1:}(C5, C7)
+        DROP    C5
+        STORE   S0 := C8
+        STORE   S1 := C6
+        HALT""",
     old_value: """
         LOAD    C1 := S0
         RESULT  C1
@@ -226,7 +268,8 @@ def test_an_argument_that_the_users_own_op_overwrites():
 def memory(inputs, outputs=None, **options):
     """What a listing says about memory: cell → note."""
     text = phintys.function(inputs, outputs, **options).explain()
-    return dict(line.split(maxsplit=1) for line in text.partition("\nmemory\n")[2].splitlines())
+    lines = text.partition("\nmemory\n")[2].partition("\nnot in place\n")[0].splitlines()
+    return dict(line.split(maxsplit=1) for line in lines)
 
 
 def test_the_listing_says_who_owns_what():
@@ -260,3 +303,30 @@ def test_the_listing_says_what_is_copied_and_why():
     assert any("Increment overwrites it" in reason for reason in reasons([], Increment()(w), accept_inplace=True))
     assert any("C3 is copied while C2 is in the same memory" in reason
                for reason in reasons([x], [(x * 2)[::-1], x * 2]))
+
+
+def not_in_place(inputs, outputs=None, **options):
+    """What a listing says about what is not in place, without numbers of cells."""
+    text = phintys.function(inputs, outputs, **options).explain()
+    return [line.partition(": ")[2] for line in text.partition("\nnot in place\n")[2].splitlines()]
+
+
+def test_the_listing_says_why_something_is_not_in_place():
+    w, v = phintys.shared(np.ones((3, 3)), "w"), phintys.shared(np.ones((3, 3)), "v")
+    rows = T.lvector("rows")
+    part = T.inc_subtensor(w[rows], m)
+    assert not_in_place([m], T.exp(m)) == ["it is an input that is not mutable"]
+    assert not_in_place([In(m, mutable=True)], T.exp(m)) == []
+    assert not_in_place([], T.exp(T.constant(np.ones(2))), mode="FAST_COMPILE") == []
+    assert not_in_place([m], [T.exp(T.dot(m, m)), T.dot(m, m).sum(), T.dot(m, m)])[0].startswith("an output")
+    assert not_in_place([m], [T.dot(T.exp(T.dot(m, m)), T.dot(m, m))], mode="FAST_COMPILE") == ["dot reads it later"]
+    assert not_in_place([], updates=[(w, w + w.T)])[0].startswith("the node reads the same memory")
+    assert not_in_place([], w * 2, updates=[(w, w * 3)]) == ["its own update overwrites it, last of all"]
+    assert not_in_place([m], w - m, updates=[(w, w - m)])[0] == "what this makes is a result, too"
+    assert not_in_place([m], updates=[(w, w - m), (v, w - m)])[0] == "what this makes is another update, too"
+    assert not_in_place([m, rows], part.sum(), updates=[(w, T.inc_subtensor(part[0], 1.0))]) == [
+        "Sum{axis=None, dtype='float64', acc_dtype='float64'} reads what this makes, and it cannot wait until nothing "
+        "can fail any more"]
+    assert "what is read of old values forms a circle" in not_in_place(
+        [m], updates=[(w, w + T.dot(v, m)), (v, v + T.dot(w, m))])
+    assert not_in_place([m], updates=[(w, w + m)], mode=phintys.Mode(optimizer="None"))[0].startswith("the mode has")

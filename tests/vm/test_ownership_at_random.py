@@ -76,6 +76,13 @@ def add_at(a, b):
     return a
 
 
+def twice(a, b):
+    a = a.copy()
+    a[::2] += b[::2]
+    a[::2] += b[::2]
+    return a
+
+
 def positions(a):
     return np.arange(len(a)) // 2
 
@@ -129,6 +136,10 @@ STEPS = [
     (lambda a, b: T.set_subtensor(a[:1], b[:1]), lambda a, b: set_row(a, b[:1]), same(1, 2, operands=2)),
     (lambda a, b: T.inc_subtensor(a[:, ::2], b[:, ::2]), set_columns, same(2, operands=2, dtypes=FLOAT)),
     (lambda a, b: T.inc_subtensor(a[T.arange(a.shape[0]) // 2], b), add_at, same(1, 2, operands=2)),
+    (lambda a, b: T.inc_subtensor(T.set_subtensor(a[:1], b[:1])[T.arange(a.shape[0]) // 2], 0.5 * b),
+     lambda a, b: add_at(set_row(a, b[:1]), 0.5 * b), same(1, 2, operands=2, dtypes=FLOAT)),
+    (lambda a, b: T.inc_subtensor(T.inc_subtensor((0.5 * a)[::2], b[::2])[::2], b[::2]) - b,
+     lambda a, b: twice(0.5 * a, b) - b, same(1, 2, operands=2, dtypes=FLOAT)),
     (lambda a: T.cast(a, "float64"), lambda a: a.astype("float64"), [([("int64", 1)], ("float64", 1))]),
     (lambda c, a, b: ifelse(c > 0, a, b), lambda c, a, b: a if c > 0 else b,
      [([("float64", 0), (d, r), (d, r)], (d, r)) for d in ("float64", "int64") for r in (1, 2)]),
