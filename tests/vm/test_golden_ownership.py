@@ -142,11 +142,9 @@ GOLDEN = {
         PREPARE C5 := AdvancedIncSubtensor1{inplace,inc}(C4, C0, C2)
         COMMIT
         RUN     C4 := AdvancedIncSubtensor1{inplace,inc}(C3, C0, C1)
-        DROP    C3
         RUN     C5 := AdvancedIncSubtensor1{inplace,inc}(C4, C0, C2)
-        DROP    C4
         STORE   S0 := C5
-        HALT""",
+        HALT    C5, C3, C4""",
     chain_that_another_update_reads: """
         LOAD    C0 := S0
         LOAD    C1 := S1
@@ -157,16 +155,12 @@ GOLDEN = {
         PREPARE C8 := IncSubtensor{InplaceInc;1:}(C5, C7)
         COMMIT
         RUN     C3 := Elemwise{mul}[(0, 1)](0.5, C0)
-        DROP    C0
         RUN     C5 := IncSubtensor{InplaceSet;:1}(C3, C4)
-        DROP    C3
         RUN     C6 := Elemwise{add}[(0, 0)](C1, C5)
-        DROP    C1
         RUN     C8 := IncSubtensor{InplaceInc;1:}(C5, C7)
-        DROP    C5
         STORE   S0 := C8
         STORE   S1 := C6
-        HALT""",
+        HALT    C8, C6, C0, C1, C3, C5""",
     old_value: """
         LOAD    C1 := S0
         RESULT  C1
