@@ -3,9 +3,9 @@
 A container is a cell with an owner. LOAD makes a frame's cell look at its buffer and pins it by a reference, so whoever
 replaces the value meanwhile cannot free it; STORE moves a buffer in and cannot fail. Both run under the GIL.
 
-Letting go of an old value can run any Python code: weak references and ``__del__`` of memory that was lent. That code
-may read and set the same container. So a value is let go of last, when the container has the new one, the other updates
-of the same call are visible and the claims have been given up.
+Dropping an old value can run any Python code: callbacks of weak references and ``__del__`` of memory that was lent.
+That code may read and set the same container. So an old value is dropped last: when the container has the new one, the
+other updates of the same call are visible, and the claims have been given up.
 
 * No two containers ever hold memory that overlaps: what would alias another container is copied.
 * A value is overwritten where it stands only when nobody else refers to its memory. An array that ``get(borrow=True)``
@@ -157,7 +157,7 @@ cdef class Container:
             value = cnp.PyArray_FROM_O(self.type.filter(value))
         elif not fits(&self.cell, value):
             raise TypeError(f"a container of type {self.type} cannot hold {type(value)} as it is: {value!r}")
-        cell_init(&fresh, self.cell.typenum, self.cell.ndim, dimensions)
+        fresh.buffer, fresh.object, fresh.shape = NULL, NULL, dimensions
         claim(&mine, 1)
         try:
             self._replace(value, borrow, &fresh)
@@ -166,18 +166,22 @@ cdef class Container:
             let_go(&fresh)
 
     cdef int _replace(self, value, bint borrow, Cell* fresh) except -1:
-        """Put the value in; what the container had is in ``fresh`` then."""
+        """Put the value in; what the container had is in ``fresh`` then, unless it was overwritten."""
+        cdef bint lent
         if self.cell.flags & CELL_OBJECT:
             Py_INCREF(value)
             fresh.object = <PyObject*>value
-        elif borrow and cnp.PyArray_ISBEHAVED(value) and not is_held_by_another(self, value):
-            cell_hold_array(&self.context, fresh, value)
-            if fresh.buffer.size_class == GIVEN:
-                fresh.buffer.size_class = FOREIGN   # it was given to one call only
-        elif self._overwrite(value):
-            return 0
         else:
-            self._copy_in(value, fresh)
+            lent = borrow and cnp.PyArray_ISBEHAVED(value) and not is_held_by_another(self, value)
+            if not lent and self._overwrite(value):
+                return 0
+            cell_init(fresh, self.cell.typenum, self.cell.ndim, fresh.shape)
+            if not lent:
+                self._copy_in(value, fresh)
+            else:
+                cell_hold_array(&self.context, fresh, value)
+                if fresh.buffer.size_class == GIVEN:
+                    fresh.buffer.size_class = FOREIGN       # it was given to one call only
         self.store(&self.context, fresh)
         return 0
 

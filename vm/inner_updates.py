@@ -9,7 +9,7 @@ nothing, and the inner update stays.
 from phintys.vm.lifetimes import touched_cells
 from phintys.vm.opcodes import OPCODES
 
-ENDS = "RESULT", "PREPARE", "COMMIT"            # the first of these stands behind all that is computed
+ENDS = "RESULT", "PREPARE", "COMMIT"            # the first of these comes after all that is computed
 
 
 def may_have_read(program, cell, position):

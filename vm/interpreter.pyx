@@ -364,7 +364,7 @@ cdef int reset(Frame frame) except -1:
 
 
 cdef void empty_after(Frame frame) noexcept:
-    """Let go of old values, and of all else that HALT names; the call has given up its claims."""
+    """Drop old values, and all else that HALT names; the call has given up its claims."""
     cdef const Instruction* halt = frame.code.instructions + frame.code.halt
     cdef int index
     for index in range(halt.c):

@@ -46,7 +46,7 @@ NOTES = (
     "(6) An array takes its cell's memory when nobody else holds it or both sides borrow, and is a copy otherwise.",
     "(7) Blocks stand behind HALT, after those that they need themselves.",
     "(8) From the second call with the same shapes on; a value that is larger this time gets memory of its own.",
-    "(9) Old values, and what is used last behind COMMIT: letting go of them can run Python code, which may read them.",
+    "(9) Old values, and what is used last after COMMIT: letting go of them can run Python code, which may read them.",
     "(10) Fails itself if a value that was loaded, and is to be replaced, has been replaced inside this very call.",
 )
 
