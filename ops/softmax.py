@@ -191,6 +191,6 @@ def logsoftmax(c):
 
 
 def softmax_graph(c):
-    """The softmax over the last dimension of a tensor of any rank, written out; it overflows where ``exp(c)`` does."""
+    """The softmax over the last dimension of a tensor of any rank, written out: only the optimizer keeps it in range."""
     exponential = exp(as_tensor_variable(c))
     return exponential / exponential.sum(axis=-1, keepdims=True)

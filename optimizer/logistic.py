@@ -19,8 +19,8 @@ from phintys.optimizer.products import Product, product_of
 from phintys.optimizer.sums import linear_form, negated, opposite, sum_of
 from phintys.optimizer.values import apply_op, constant_value, is_inexact, is_inside, key, only_reader, readers_in
 
-LARGEST_SUM = 16               # a product is distributed over at most so many terms
-NEARBY = 32                    # of what others read, too, or a larger tree holds, so many nodes are looked into
+LARGEST_SUM = 16               # terms that a product is distributed over; nested sums of any width would be quadratic
+NEARBY = 32                    # nodes that others read, too, are looked into so far, or the work would not be linear
 
 
 def logistic_powers(factor):

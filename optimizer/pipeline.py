@@ -29,7 +29,7 @@ APPROXIMATIONS = [Family("uncanonicalize", approximations.REWRITES)]
 BATCH_NORMALIZATION = [Family("batchnorm_opts", batch_normalization.REWRITES, ("specialize",))]
 BLAS = [Family("blas", blas_rewrites.REWRITES, ("BlasOpt",))]
 
-LARGEST_NUMBER_OF_TURNS = 5
+LARGEST_NUMBER_OF_TURNS = 5        # the graphs of tests/optimizer/test_linear_time.py need 1 or 2, whatever their size
 
 _drivers = {}                  # (name of the stage, query, version of what is registered) -> Driver
 

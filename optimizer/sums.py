@@ -9,7 +9,7 @@ from phintys.optimizer.values import (apply_op, apply_wide, as_type, constant_li
                                       is_unsigned, keeps_value, key)
 
 KEYS = frozenset(["add", "sub", "neg"])
-LARGEST_FORM = 32              # nodes that `linear_form` looks at
+LARGEST_FORM = 32              # nodes that `linear_form` looks at: t and -t are cut off alike, and so found if larger
 
 
 class Sum:

@@ -12,9 +12,9 @@ from phintys.ops.elementwise import Elemwise
 from phintys.ops.scalar_op import SCALAR_OPS
 from phintys.ops.tensor_type import TensorType
 
-WIDEST = 16                    # inputs of one n-ary add or mul
+WIDEST = 16                    # inputs of one n-ary add or mul: two such nodes fit into a fused kernel (30 operands)
 LARGEST_EXPONENT = 2 ** 10     # of a factor of a product: float16 holds all whole numbers up to 2**11, others more
-LOOK_THROUGH = 8               # nodes that `constant_value` looks through
+LOOK_THROUGH = 8               # nodes that `constant_value` looks through; rewrites join those that follow each other
 _types = {}                    # (dtype, ndim) -> the type of constants that broadcast everywhere
 _names = {}                    # class of an op of ours -> its name
 

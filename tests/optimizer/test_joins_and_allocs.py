@@ -58,3 +58,18 @@ def test_lengths_that_contradict_each_other_still_fail():
 def test_two_allocs_become_one():
     fgraph = optimized([M, I, J], [alloc(alloc(M[0, 0], I, 1), J, I, 3)])
     assert operations(fgraph).count("Alloc") == 1
+
+
+@pytest.mark.parametrize("count", [17, 1000])
+def test_the_sum_of_many_is_a_tree_of_additions(count):
+    terms = [variable("f1") for _ in range(count)]
+    fgraph = optimized(terms, [reduction.sum(stack(terms), axis=0)], UNFUSED)
+    assert set(operations(fgraph)) == {"add"}
+    values = numpy.random.RandomState(0).rand(count, 5).astype("float32")
+    numpy.testing.assert_allclose(evaluate(fgraph, values)[0], values.astype(float).sum(0), rtol=2e-6)
+
+
+def test_the_sum_of_many_float16_stays_a_reduction():
+    terms = [variable("f1").astype("float16") for _ in range(17)]
+    assert "Sum" in operations(optimized([term.owner.inputs[0] for term in terms],
+                                         [reduction.sum(stack(terms), axis=0)], UNFUSED))
