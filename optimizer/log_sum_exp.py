@@ -16,7 +16,7 @@ from phintys.ops.careduce import MaxOrLowest, pad_reduced, positive_axes
 from phintys.optimizer import products, sums
 from phintys.optimizer.products import product_of
 from phintys.optimizer.sums import sum_of
-from phintys.optimizer.values import apply_op, apply_wide, as_type, constant_like, is_inside, key, readers_in
+from phintys.optimizer.values import apply_op, apply_wide, as_type, constant_like, is_inside, key, key_of, readers_in
 
 NEARBY = 32                    # nodes that others read, too, are looked into so far, or the work would not be linear
 
@@ -41,22 +41,24 @@ def finite_or_zero(largest):
 
 
 class Reduced:
-    """``sum(exp(x), axes)``.
+    """``sum(exp(x), axes)``, where the exponential may be without some dimensions of length 1.
 
-    ``scaled`` is exp(x - s), ``shift`` and ``total`` are s and the sum of ``scaled``, without the axes.
+    ``shift`` and ``total`` are s and the sum of ``scaled``, which is exp(x - s), without the axes; ``order`` is how the
+    sum has to be shuffled to broadcast against the exponential.
     """
 
     def __init__(self, variable):
         node = variable.owner
-        self.terms = node.inputs
-        x = argument_of(node.inputs[0])
+        exponential, shuffle = unshuffled(node.inputs[0])
+        self.terms = [exponential]
+        x = shuffled(argument_of(exponential), shuffle)
         axes = positive_axes(x, node.op.axis)
         kept = iter(range(x.type.ndim))
-        self.order = tuple(["x" if axis in axes else next(kept) for axis in range(x.type.ndim)])
+        self._back = inverse(shuffle, exponential.type.ndim)
+        self.order = joined(tuple(["x" if axis in axes else next(kept) for axis in range(x.type.ndim)]), self._back)
         self.shift = finite_or_zero(MaxOrLowest(node.op.axis)(x))
         self.scaled = apply_op("exp", apply_op("sub", x, pad_reduced(x, self.shift, axes)))
         self.total = node.op(self.scaled)
-        self._padded = pad_reduced(x, self.total, axes)
 
     def logarithm(self):
         """log(S)."""
@@ -64,7 +66,7 @@ class Reduced:
 
     def quotient(self, exponential):
         """``exponential / S`` as ``[(factor, exponent)]``."""
-        return [(self.scaled, 1), (self._padded, -1)]
+        return [(shuffled(self.scaled, self._back), 1), (shuffled(self.total, self.order), -1)]
 
 
 class Added:
@@ -110,6 +112,10 @@ class Sums:
         self.found = {}                # sum -> (constant, reduced variable or list of terms, order of its dimensions)
         self.terms = set()             # exponentials that some sum is made of
         self._made = {}
+        if any([key_of(node.op) == "exp" for node in fgraph.apply_nodes]):
+            self._find(fgraph)
+
+    def _find(self, fgraph):
         for node in list(fgraph.apply_nodes):
             out = node.outputs[0]
             name = key(out) if getattr(out.type, "dtype", "").startswith("float") else None
@@ -132,7 +138,7 @@ class Sums:
                 self._note(out, total.constant, reduced, order)
 
     def _note(self, out, constant, inner, order):
-        terms = inner if type(inner) is list else inner.owner.inputs
+        terms = inner if type(inner) is list else [unshuffled(inner.owner.inputs[0])[0]]
         if all([is_exponential(term) for term in terms]):
             self.found[out] = constant, inner, order
             self.terms.update(terms)
@@ -178,6 +184,11 @@ def joined(inner, outer):
     if inner is None or outer is None:
         return inner or outer
     return tuple(["x" if axis == "x" else inner[axis] for axis in outer])
+
+
+def inverse(order, rank):
+    """The order that undoes ``order`` on a variable of this rank; dimensions that it dropped have length 1."""
+    return None if order is None else tuple([order.index(axis) if axis in order else "x" for axis in range(rank)])
 
 
 def shuffled(variable, order):

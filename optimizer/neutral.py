@@ -3,13 +3,14 @@
 Most rows are patterns. Sums and products have normal forms (`sums`, `products`): constants are collected in them,
 what cancels is gone, signs are pulled together, and a tree of binary nodes becomes one node of many inputs.
 """
+from phintys.ops.dtypes import float_dtypes
 from phintys.optimizer import products, sums
 from phintys.optimizer.database import FAST_RUN, Rewrite
 from phintys.optimizer.pattern import rule
 from phintys.optimizer.products import product_of
 from phintys.optimizer.sums import sum_of
-from phintys.optimizer.terms import (absolute, arccosh, arcsinh, arctanh, conj, cosh, deg2rad, int_div, inv, invert,
-                                     maximum, minimum, neg, rad2deg, sinh, tanh, x)
+from phintys.optimizer.terms import (absolute, arccosh, arcsinh, arctanh, conj, cosh, deg2rad, floor, int_div, inv,
+                                     invert, maximum, minimum, neg, rad2deg, sinh, tanh, x)
 from phintys.optimizer.values import (WIDEST, apply_op, apply_wide, constant_like, constant_value, is_inexact,
                                       is_inside, is_unsigned, key, readers_in)
 
@@ -25,8 +26,13 @@ def signed(found, out):
 
 
 def integers(found, out):
-    """As `keeps_dtype`, for integers and bools: a floating point number divided by 1 is still rounded down."""
+    """As `keeps_dtype`, for integers and bools."""
     return keeps_dtype(found, out) and not is_inexact(out)
+
+
+def real_numbers(found, out):
+    """As `keeps_dtype`, for floating point numbers, which divided by 1 are still rounded down."""
+    return keeps_dtype(found, out) and out.type.dtype in float_dtypes
 
 
 def canonical_sum(fgraph, node):
@@ -182,6 +188,7 @@ REWRITES = [
     rule("local_maximum_same", maximum(x, x), x),
     rule("local_minimum_same", minimum(x, x), x),
     rule("local_intdiv_by_one", int_div(x, 1), x, integers),
+    rule("local_intdiv_by_one", int_div(x, 1), floor(x), real_numbers),
     rule("local_deg2rad_rad2deg", deg2rad(rad2deg(x)), x, keeps_dtype),
     rule("local_rad2deg_deg2rad", rad2deg(deg2rad(x)), x, keeps_dtype),
     rule("local_arcsinh_sinh", sinh(arcsinh(x)), x, keeps_dtype),

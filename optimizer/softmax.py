@@ -24,7 +24,7 @@ from phintys.optimizer.values import apply_op, constant_value, key
 
 SOFTMAXES = ("Softmax", "SoftmaxWithBias")
 INCREASING = ("exp", "tanh", "sigmoid", "softplus")        # not log, which makes NaN of numbers
-NEARBY = 32                    # nodes of a product, which others may read, that are looked into, or the work would not be linear
+NEARBY = 32                    # nodes of a product that are looked into, as others may read them, too
 
 
 # ---- recognizing ----------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@
 Gradients of a switch are products with zeros where the other branch was taken; where y is NaN or infinite there, 0 * y
 is NaN. Quotients go the same way. The branches are simplified on their own afterwards, ``0 * log(x)`` to 0.
 """
+from phintys.ops.scalar_op import SCALAR_OPS
 from phintys.optimizer.database import FAST_RUN, Rewrite
 from phintys.optimizer.values import apply_op, constant_like, constant_value, is_inexact, key
 
@@ -56,9 +57,10 @@ def switches_of_one_condition(fgraph, node):
                                            for number in (1, 2)])
 
 
+BINARY = sorted([name for name, op in SCALAR_OPS.items() if op.nin == 2 and op.nout == 1 and name != "second"])
+
 REWRITES = [
-    Rewrite("local_merge_switch_same_cond", ("add", "sub", "mul", "true_div", "int_div"), switches_of_one_condition,
-            (FAST_RUN,)),
+    Rewrite("local_merge_switch_same_cond", ("add", "mul", *BINARY), switches_of_one_condition, (FAST_RUN,)),
     Rewrite("local_mul_switch_sink", ("mul",), product_of_switch, (FAST_RUN,)),
     Rewrite("local_div_switch_sink", ("true_div", "int_div"), quotient_of_switch, (FAST_RUN,)),
 ]

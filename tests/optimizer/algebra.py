@@ -28,7 +28,7 @@ BINARY = ("add", "sub", "mul", "true_div", "int_div", "mod", "pow", "maximum", "
 UNARY = ("neg", "abs_", "sqr", "inv", "sgn", "floor", "ceil", "trunc", "round_half_to_even", "identity", "invert",
          "conj", "exp", "expm1", "log", "log1p", "sqrt", "tanh", "sigmoid", "softplus")
 EXACT = {"neg", "abs_", "sqr", "inv", "sgn", "floor", "ceil", "trunc", "switch",
-         *BINARY} - {"pow"}                             # x ** 0.5 is a square root, which is NaN at -inf
+         *BINARY} - {"pow", "int_div"}                  # at -inf x ** 0.5 becomes NaN, and at inf x // 1 becomes inf
 BRANCH_CUTS = {"log", "log1p", "sqrt", "pow"}           # of complex numbers: the sign of a zero decides
 AS_WRITTEN = phintys.Mode(optimizer=None)
 

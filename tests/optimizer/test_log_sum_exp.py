@@ -8,6 +8,7 @@ import phintys
 from phintys import tensor as T
 from phintys.graph.gradient import grad
 from phintys.ops.scalar import exp, log, log1p
+from phintys.ops.tensor_type import TensorType
 
 m, v, w, k, f = variable("d2", "m"), variable("d1", "v"), variable("d1", "w"), variable("l2", "k"), variable("f2", "f")
 LARGE = numpy.array([[1000.0, 1001, -3], [-1000, -1001, -1002], [0, 1e300, 5], [1e-300, -1e-300, 1]])
@@ -110,3 +111,12 @@ def test_sums_of_other_things_are_left_alone():
 
 def test_names_exclude_it():
     assert "MaxOrLowest" not in operations(optimized([v], [log(exp(v).sum())], FAST_RUN.excluding("local_log_sum_exp")))
+
+
+def test_dimensions_of_length_one():
+    """A reduction over them is one of the exponential without them."""
+    t = TensorType("float64", (False, True, False))()
+    output = log(exp(t).sum(axis=(0, 1)))
+    found = values_of([t], [output, grad(output.sum(), t)], [LARGE[:, None, :]])
+    numpy.testing.assert_allclose(found[0], scipy.special.logsumexp(LARGE, 0), rtol=1e-14)
+    numpy.testing.assert_allclose(found[1], scipy.special.softmax(LARGE, 0)[:, None, :], rtol=1e-13)

@@ -48,8 +48,8 @@ OPERATIONS = {
     "x / abs(x)": (x / abs_(x), ["sgn"]),
     "a product of switches": (switch(gt(c, 0), x, y) * switch(gt(c, 0), y, x), ["gt", "mul", "mul", "switch"]),
     "other conditions stay": (switch(gt(c, 0), x, y) * switch(gt(c, 1), y, x), ["gt", "gt", "mul", "switch", "switch"]),
-    "a maximum of switches stays": (maximum(switch(gt(c, 0), x, y), switch(gt(c, 0), y, x)),
-                                    ["gt", "maximum", "switch", "switch"]),
+    "a maximum of switches": (maximum(switch(gt(c, 0), x, y), switch(gt(c, 0), y, x)),
+                              ["gt", "maximum", "maximum", "switch"]),
     "a branch that is not zero stays": (switch(gt(c, 0), x, 1) * y, ["gt", "mul", "switch"]),
 }
 
