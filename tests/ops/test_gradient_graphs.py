@@ -110,3 +110,30 @@ def test_a_slice_spreads_over_the_model_of_a_fill_and_the_value():
     model, value = T.dvector("model"), T.dmatrix("value")
     f = function([model, value], T.fill(T.exp(model).dimshuffle("x", 0), value))
     numpy.testing.assert_array_equal(f([1.0, 2.0], [[1.0, 2.0], [3.0, 4.0]]), [[1.0, 2.0], [3.0, 4.0]])
+
+
+# Points without a derivative: what Theano 1.0.5 returns there, in every mode.
+KINKS = {
+    "max": (lambda x: T.max(x), [1.0, 1.0, 0.0], [1, 1, 0]), "min": (lambda x: T.min(x), [1.0, 0.0, 0.0], [0, 1, 1]),
+    "max over an axis": (lambda x: T.max(x.reshape((3, 1)), axis=0).sum(), [2.0, 2.0, 2.0], [1, 1, 1]),
+    "max_and_argmax": (lambda x: T.max_and_argmax(x)[0], [1.0, 1.0, 0.0], [1, 1, 0]),
+    "maximum, left": (lambda x: T.maximum(x, numpy.ones(3)).sum(), [1.0, 2.0, 0.0], [1, 1, 0]),
+    "maximum, right": (lambda x: T.maximum(numpy.ones(3), x).sum(), [1.0, 2.0, 0.0], [0, 1, 0]),
+    "minimum, left": (lambda x: T.minimum(x, numpy.ones(3)).sum(), [1.0, 2.0, 0.0], [1, 0, 1]),
+    "std": (lambda x: T.std(x), [3.0, 3.0, 3.0], [numpy.nan] * 3),
+    "var": (lambda x: T.var(x), [3.0, 3.0, 3.0], [0, 0, 0]),
+    "norm": (lambda x: x.norm(2), [0.0, 0.0, 0.0], [numpy.nan] * 3),
+    "abs": (lambda x: abs(x).sum(), [0.0, 2.0, -2.0], [0, 1, -1]),
+    "sqrt": (lambda x: T.sqrt(x).sum(), [0.0, 4.0, 1.0], [numpy.inf, 0.25, 0.5]),
+    "relu": (lambda x: T.nnet.relu(x).sum(), [0.0, 2.0, -2.0], [0.5, 1, 0]),
+    "clip": (lambda x: T.clip(x, 0, 1).sum(), [0.0, 1.0, 2.0], [1, 1, 0]),
+    "prod": (lambda x: T.prod(x), [0.0, 0.0, 2.0], [0, 0, 0]),
+}
+
+
+@pytest.mark.parametrize("mode", ["FAST_RUN", "FAST_COMPILE"])
+@pytest.mark.parametrize("name", KINKS)
+def test_where_there_is_no_derivative(name, mode):
+    build, point, expected = KINKS[name]
+    x = T.dvector("x")
+    numpy.testing.assert_array_equal(function([x], T.grad(build(x), x), mode=mode)(point), expected)
