@@ -54,7 +54,7 @@ FAMILIES = [
     ("Joins, parts and repetitions", "", "ops.join ops.split ops.repeat"),
     ("Reductions", "`axis` is an integer, a sequence of them, or None for all. Empty tensors give the identity, or an "
      "error where there is none.", "ops.reduction ops.careduce ops.mean ops.argmax ops.covariance"),
-    ("Cumulative, sorting and searching", "", "ops.cumulative ops.sorting ops.searching"),
+    ("Cumulative, sorting and searching", "", "ops.bincount ops.cumulative ops.sorting ops.searching"),
     ("Products", "By BLAS, whatever the strides are.", "ops.products ops.dot ops.blas ops.batched_product "
      "ops.einsum"),
     ("More of NumPy's functions", "Short expressions of the functions above.", "ops.numpy_functions"),
