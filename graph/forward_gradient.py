@@ -78,7 +78,7 @@ def _arguments(node, derivatives):
 
     An ``R_op`` of a user's may have been written for Theano, where such inputs move by zeros.
     """
-    fill = not type(node.op).R_op.__module__.startswith(OWN_OPS)
+    fill = not str(getattr(type(node.op).R_op, "__module__", "")).startswith(OWN_OPS)
     return [_typed(variable, _zeros(variable) if fill and variable not in derivatives else derivatives.get(variable))
             for variable in node.inputs]
 

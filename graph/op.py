@@ -246,7 +246,7 @@ class Op(Properties):
         return self.grad(inputs, output_grads)
 
     def R_op(self, inputs, eval_points):
-        """Derivatives of the outputs along ``eval_points``, which has a Variable per input, or None if it does not move.
+        """Derivatives of the outputs along ``eval_points``: for each input a Variable, or None if it does not move.
 
         A result that is None does not move either; one of a NullType is undefined, and `Rop` raises. By default, for an
         op that is ``linear_in`` some inputs: the op itself, applied to the points.

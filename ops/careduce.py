@@ -55,7 +55,7 @@ def _sorted_once(numbers, axis):
 
 
 def positive_axes(x, axis):
-    """A tuple of axes of ``x``, all of them for None; ``ValueError`` for one that ``x`` does not have or named twice."""
+    """A tuple of axes of ``x``, all of them for None; ``ValueError`` for one that does not exist or is named twice."""
     rank = x.type.ndim
     if axis is None:
         return tuple(range(rank))

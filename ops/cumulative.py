@@ -81,6 +81,8 @@ class CumOp(Op):
             return [None]
         if self.mode == "add":
             return [self(point)]
+        if x.type.dtype in discrete_dtypes:
+            return [None]
         axis = 0 if self.axis is None else self.axis % x.type.ndim
         values, point = [_as_continuous(part if self.axis is not None else flatten(part)) for part in (x, point)]
         return [LinearRecurrence(axis)(values, point * product_before(values, axis)).astype(x.type.dtype)]
