@@ -172,8 +172,8 @@ class FunctionMaker:
             return
         for node in self._compiled.apply_nodes:
             if node.op.destroy_map:
-                raise TypeError(f"Graph must not contain inplace operations: {node}{made_at(node)} overwrites an input. Use "
-                                "the op that does not, or pass accept_inplace=True.")
+                raise TypeError(f"Graph must not contain inplace operations: {node}{made_at(node)} overwrites an "
+                                "input. Use the op that does not, or pass accept_inplace=True.")
 
     # ---- results -----------------------------------------------------------------------------------------------------
     def create(self, input_storage=None, trustme=False, storage_map=None):

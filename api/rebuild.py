@@ -19,7 +19,8 @@ Rebuilt = namedtuple("Rebuilt", "inputs outputs new_values updates shared")
 def pairs(mapping):
     """The pairs of a dictionary, or of an iterable of pairs."""
     if isinstance(mapping, Variable):
-        raise TypeError(f"Updates and givens are dictionaries or lists of pairs, not a variable: got {_placed(mapping)}")
+        raise TypeError("Updates and givens are dictionaries or lists of pairs, not a variable: got "
+                        f"{_placed(mapping)}")
     return list(mapping.items()) if hasattr(mapping, "items") else list(mapping or ())
 
 
@@ -139,8 +140,8 @@ def _checked_updates(updates):
     for target, value in pairs(updates):
         if not isinstance(target, SharedVariable):
             where = made_at(target) if isinstance(target, Variable) else ""
-            raise TypeError(f"update target must be a SharedVariable, got {target!r}{where}. Only shared variables keep "
-                            "a value between calls.")
+            raise TypeError(f"update target must be a SharedVariable, got {target!r}{where}. Only shared variables "
+                            "keep a value between calls.")
         if target in checked:
             raise ValueError(f"the shared variable {target}{made_at(target)} already has an update expression: "
                              f"{_placed(checked[target])}; it cannot have {_placed(value)} too")

@@ -10,11 +10,11 @@ import numpy
 
 from phintys.graph.errors import made_at
 from phintys.graph.scratchpad import copy_tag
-from phintys.vm.call_stack import user_trace
 from phintys.graph.type import generic
 from phintys.graph.variable import Variable
 from phintys.ops.operators import TensorOperators
 from phintys.ops.tensor_type import TensorType
+from phintys.vm.call_stack import user_trace
 from phintys.vm.container import Container
 from phintys.vm.runtime_error import filtered
 

@@ -1,6 +1,6 @@
 """Where the user made something: a *trace*, the calls outside phintys that led to it, as `vm.call_stack` takes them.
 
-What a variable or node keeps as its ``_position`` is one of these; `frames_of` reads them all:
+What a variable or node keeps as its ``_position`` is one of these; `traces_of` reads them all:
 
 * None: not known;
 * a raw trace ``(code, offset, code, offset, …)``, innermost frame first, cheap to take;
@@ -58,10 +58,14 @@ def joined(positions):
 
 
 def _flat(position):
-    """The traces in a position, which are not all different; Traces are at most two deep."""
+    """The traces in a position, which are not all different; Traces are at most two deep.
+
+    The last part of a fused node, which computes its result, comes first.
+    """
     if type(position) is not Traces:
         return [position]
-    return [trace for part in position.parts for trace in (part.parts if type(part) is Traces else (part,))]
+    parts = reversed(position.parts) if position.in_parts else position.parts
+    return [trace for part in parts for trace in (part.parts if type(part) is Traces else (part,))]
 
 
 def resolve(position):

@@ -49,8 +49,8 @@ class Variable(GraphVariable):
 
     def __init__(self, type, owner=None, index=None, name=None):
         if name is not None and not isinstance(name, str):
-            raise TypeError(f"The name of a variable must be a string, got {name!r}. (Types have no lengths: vectors and "
-                            "matrices get theirs when a function is called.)")
+            raise TypeError(f"The name of a variable must be a string, got {name!r}. (Types have no lengths: vectors "
+                            "and matrices get theirs when a function is called.)")
         self.type = type
         self.owner = owner
         self.index = index

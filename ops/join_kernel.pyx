@@ -27,8 +27,8 @@ cdef int fail_shapes(npy_intp axis, int count, Cell** arrays) except -1 with gil
         for other in range(len(shapes[0])):
             if other != axis and shapes[index][other] != shapes[0][other]:
                 raise ValueError(f"Join: all lengths must be equal but those along axis {axis}; the shapes are "
-                                 f"{', '.join(map(str, shapes))}: tensor {index} has length {shapes[index][other]} along "
-                                 f"axis {other}, where tensor 0 has {shapes[0][other]}")
+                                 f"{', '.join(map(str, shapes))}: tensor {index} has length {shapes[index][other]} "
+                                 f"along axis {other}, where tensor 0 has {shapes[0][other]}")
     return 0
 
 

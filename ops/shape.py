@@ -80,8 +80,8 @@ class Shape_i(Op):
         if not isinstance(x, Variable):
             raise TypeError(f"Shape_i: x must be Variable with ndim attribute, got {x!r}")
         if not 0 <= self.i < x.type.ndim:
-            raise TypeError(f"x has too few dimensions for Shape_i: {x} has {x.type.ndim}, but dimension {self.i} is asked "
-                            "for")
+            raise TypeError(f"x has too few dimensions for Shape_i: {x} has {x.type.ndim}, but dimension {self.i} is "
+                            "asked for")
         return Apply(self, [x], [_length_type()])
 
     def make_kernel(self, node):
@@ -146,8 +146,8 @@ class Rebroadcast(Op):
     def make_node(self, x):
         x = as_tensor_variable(x)
         if self.changes and not (0 <= self.changes[0][0] and self.changes[-1][0] < x.type.ndim):
-            raise ValueError(f"Trying to rebroadcast non-existent dimension: {x} has {x.type.ndim}, the dimensions named "
-                             f"are {[dimension for dimension, _ in self.changes]}")
+            raise ValueError(f"Trying to rebroadcast non-existent dimension: {x} has {x.type.ndim}, the dimensions "
+                             f"named are {[dimension for dimension, _ in self.changes]}")
         pattern = [self.axis.get(axis, flag) for axis, flag in enumerate(x.type.broadcastable)]
         lengths = [None if self.axis.get(axis) is False else length for axis, length in enumerate(x.type.shape)]
         for axis, flag in enumerate(pattern):

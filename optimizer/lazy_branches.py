@@ -10,6 +10,7 @@ from collections import deque
 import numpy
 
 from phintys.graph.lazy_regions import Region, known_regions
+from phintys.graph.trace import Traces
 from phintys.graph.variable import Constant
 from phintys.ops.ifelse import IfElse
 from phintys.optimizer.database import FAST_RUN, Rewrite
@@ -173,7 +174,7 @@ def _merged(fgraph, members):
     names = [node.op.name for node in members if node.op.name]
     op = IfElse(len(branches[0]), members[0].op.as_view, members[0].op.gpu, "&".join(dict.fromkeys(names)) or None)
     merged = op.make_node(members[0].inputs[0], *branches[0], *branches[1])
-    merged._position = members[0]._position
+    merged._position = Traces([member._position for member in members], in_parts=True)
     fgraph.replace_all(list(zip([output for node in members for output in node.outputs], merged.outputs)),
                        reason="cond_merge")
     return 1

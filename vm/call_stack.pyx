@@ -66,7 +66,8 @@ cdef int kind_of(PyFrameObject* frame, str file) except? -1:
     cdef int kind = USER
     if is_library(file):
         kind = LIBRARY
-    if (module == "phintys" or module.startswith("phintys.")) and not file.startswith("<"):   # <string> may be anybody's
+    # A file <string> may be anybody's.
+    if (module == "phintys" or module.startswith("phintys.")) and not file.startswith("<"):
         kind = OWN
     kinds[file] = kind
     return kind

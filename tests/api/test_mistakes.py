@@ -1,4 +1,4 @@
-"""What people do wrong when they begin, and what they are told: one table of (mistake, exception, words of the message).
+"""What people do wrong when they begin, and what they are told: one table of (mistake, exception, words).
 
 Messages are plain sentences: no printed tuples, and no chain of tracebacks for one mistake.
 """
@@ -106,7 +106,7 @@ MISTAKES = {
     "T.dmatrix((2, 3))": (lambda: T.dmatrix((2, 3)), TypeError, "must be a string, got \\(2, 3\\)"),
     "astype('foo')": (lambda: v.astype("foo"), TypeError, "Unsupported dtype.*foo"),
     "dimshuffle(0)": (lambda: m.dimshuffle(0), ValueError,
-                      "cannot drop a non-broadcastable dimension: .*\\(0,\\) leaves out dimension 1 of 2.*addbroadcast"),
+                      "cannot drop a non-broadcastable dimension.*\\(0,\\) leaves out dimension 1 of 2.*addbroadcast"),
     "t.dimshuffle(1)": (lambda: t.dimshuffle(1), ValueError, "leaves out dimensions 0, 2 of 3"),
     "dimshuffle(0, 0)": (lambda: m.dimshuffle(0, 0), ValueError, "may not appear twice.*: \\(0, 0\\)"),
     "dimshuffle(0, 5)": (lambda: m.dimshuffle(0, 5), ValueError, "is 5, but the input only has 2"),
@@ -115,12 +115,13 @@ MISTAKES = {
     "sum(axis=i)": (lambda: v.sum(axis=i), TypeError, "Axis must be an integer"),
     "reshape('a')": (lambda: v.reshape("a"), TypeError, "Shape must be integers, got 'a'"),
     "reshape(lv)": (lambda: v.reshape(lv), ValueError, "'ndim' keyword"),
-    "reshape at run": (lambda: call([v], v.reshape((2, 2)), [1.0, 2.0, 3.0]), ValueError, "\\(3,\\) to shape \\(2, 2\\)"),
+    "reshape at run": (lambda: call([v], v.reshape((2, 2)), [1.0, 2.0, 3.0]), ValueError,
+                       "\\(3,\\) to shape \\(2, 2\\)"),
     "alloc": (lambda: T.alloc(v, 2, 2.5), TypeError, "must be integers.*2.5"),
     "alloc rank": (lambda: T.alloc(m, 2), TypeError, "more dimensions than the specified dimensions: 2, not at most 1"),
     "addbroadcast": (lambda: T.addbroadcast(m, 5), ValueError, "m has 2.*\\[5\\]"),
     "matrix + column": (lambda: call([m, n], m + n, numpy.ones((2, 1)), numpy.ones((2, 3))), ValueError,
-                        "input\\[0\\].shape\\[1\\] = 1.*declare input\\[0\\] as T.col, or use T.addbroadcast\\(x, 1\\)"),
+                        "shape\\[1\\] = 1.*declare input\\[0\\] as T.col, or use T.addbroadcast\\(x, 1\\)"),
     "row + matrix": (lambda: call([m, n], m * n, numpy.ones((2, 3)), numpy.ones((1, 3))), ValueError,
                      "declare input\\[1\\] as T.row"),
     "fused column": (lambda: call([m, n], (m * n).sum(), numpy.ones((2, 1)), numpy.ones((2, 3))), ValueError, "T.col"),

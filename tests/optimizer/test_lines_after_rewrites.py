@@ -10,9 +10,11 @@ import pytest
 
 import phintys
 from phintys import tensor as T
+from phintys.graph.trace import traces_of
+from phintys.ifelse import IfElse, ifelse
 
 LENGTH = 3
-STATEMENTS = [                  # of two vectors {x} and {y}; one of those that read both gets an operand that is too long
+STATEMENTS = [                  # of two vectors {x} and {y}; one of these statements gets a {y} that is too long
     "{x} * {y}", "{x} + {y}", "{x} - {y}", "{x} / {y}", "T.maximum({x}, {y})", "T.switch({x} > 0, {y}, {x})",
     "{x} * 2 + {y}", "M.dot({x}) + {y}", "{y} - 0.5 * T.dot(M, {x})", "T.exp({x}) * {y}", "T.log(T.exp({x}) + {y})",
 ]
@@ -69,3 +71,13 @@ def test_one_line_is_named_where_the_shapes_tell_which():
         with pytest.raises(ValueError, match="Made at:") as caught:
             function(numpy.ones(LENGTH), numpy.ones(LENGTH), numpy.ones(LENGTH + 1), square, wide)
         assert lines_named(caught.value) == {wrong}, f"{source}\n{caught.value}"
+
+
+def test_merged_branches_know_all_their_lines():
+    c, a, b = T.iscalar(), T.dvector(), T.dvector()
+    source = "v = ifelse(c, a, b)\nw = ifelse(c, b, a)"
+    names = dict(c=c, a=a, b=b, ifelse=ifelse)
+    exec(compile(source, "<program>", "exec"), names)
+    function = phintys.function([c, a, b], [names["v"], names["w"]])
+    node, = [node for node in function.maker.fgraph.apply_nodes if isinstance(node.op, IfElse)]
+    assert {trace[0][:2] for trace in traces_of(node._position)} == {("<program>", 1), ("<program>", 2)}
