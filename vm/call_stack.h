@@ -3,6 +3,7 @@
 #define PHINTYS_CALL_STACK_H
 
 #include <Python.h>
+#include <frameobject.h>
 
 /* The code object of a frame, a new reference. */
 static inline PyObject* phintys_code_of(PyFrameObject* frame) {

@@ -8,8 +8,6 @@ Frames of phintys are left out. At most ``limit`` others are kept; if these all 
 libraries is added, because that is the user's line. Which kind of code a frame runs is found out once for each file.
 """
 import os
-import sys
-import sysconfig
 
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_XDECREF
@@ -43,7 +41,7 @@ cdef struct Entry:
 cdef dict kinds = {}            # file name -> Kind
 cdef int limit = 8
 
-LIBRARY_FOLDERS = tuple({os.path.join(sysconfig.get_paths()[name], "") for name in ("stdlib", "platstdlib")})
+STANDARD_LIBRARY = os.path.join(os.path.dirname(os.__file__), "")
 INSTALLED = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-packages"))
 
 
@@ -57,7 +55,7 @@ def is_library(str file):
     """Whether a file belongs to Python or to an installed package, and not to the user's program."""
     if any([part in file for part in INSTALLED]) or file.startswith("<frozen "):
         return True
-    return file.startswith(LIBRARY_FOLDERS)
+    return file.startswith(STANDARD_LIBRARY)
 
 
 cdef int kind_of(PyFrameObject* frame, str file) except? -1:
