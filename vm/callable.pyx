@@ -663,7 +663,7 @@ cdef int run(Callable self, Frame frame) except -1:
     return 0
 
 
-# What raises in these answers -1, so that a call that succeeds pays nothing for the frame of one that fails.
+# What raises in these returns -1, so that a call that succeeds pays nothing for the frame of one that fails.
 cdef BindStep bind_step = <BindStep>bind
 cdef RunStep run_step = <RunStep>run
 

@@ -169,7 +169,7 @@ def test_python_code_is_not_asked(dtype, options, values, access, monkeypatch):
             for found in (function(value), function(value)):
                 assert found.dtype == expected.dtype
                 np.testing.assert_array_equal(found, expected)
-                found[...] = 0                      # it is nobody else's memory
+                found[...] = 0                      # no other call uses this memory
 
 
 def test_finite_values_can_be_demanded(monkeypatch):
