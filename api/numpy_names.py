@@ -1,10 +1,10 @@
-"""Which functions of NumPy's exist on symbolic tensors: the one table behind NumPy's protocol and names of ``tensor``.
+"""Which functions of NumPy exist on symbolic tensors: the one table behind NumPy's protocol and names of ``tensor``.
 
 ``numpy.flip(x)`` works on a variable, and ``phintys.tensor.flip(x)`` is the same function; ``numpy_protocol.py`` reads
 the table for the first, ``tensor/__init__.py`` for the second.
 """
 
-# NumPy's function → (ours, NumPy's names of the arguments it takes: positional ones, then behind a bar those that are
+# NumPy's function → (ours, NumPy's names of the arguments it takes: positional ones, then after a bar those that are
 # passed on by keyword when they are given).
 FUNCTIONS = {
     # reductions

@@ -18,7 +18,7 @@ def einsum(subscripts, *operands, optimize=False):
     ----------
     subscripts : str
         Labels of the dimensions of each operand, separated by commas, then perhaps "->" and those of the result;
-        without, the labels that are there once, in alphabetical order. "..." stands for dimensions that are broadcast.
+        without, the labels that are there once, in alphabetical order. "..." means dimensions that are broadcast.
     *operands : tensor-like
     optimize : object
         Accepted for NumPy's sake: the operands are multiplied in the order in which they are given.

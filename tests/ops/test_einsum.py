@@ -11,7 +11,7 @@ LENGTHS = {"i": 2, "j": 3, "k": 4, "l": 5, "m": 2}
 
 
 def operands(subscripts, lengths=LENGTHS):
-    """Arrays that fit the labels; "..." stands for two dimensions."""
+    """Arrays that fit the labels; "..." means two dimensions."""
     parts = subscripts.replace(" ", "").partition("->")[0].split(",")
     return [numpy.random.RandomState(number).normal(size=[lengths[label] for label in part.replace("...", "lm")])
             for number, part in enumerate(parts)]
