@@ -119,8 +119,9 @@ FAMILIES = {
 }
 # What has no gradient, one that is not the derivative, nothing of its own, or nothing that moves smoothly.
 WITHOUT = {"ConsiderConstant", "DisconnectedGrad", "GradClip", "GradScale", "UndefinedGrad", "ZeroGrad", "AllocEmpty",
-           "Bartlett", "Eye", "Tri", "Argmax", "Argmin", "BatchNormalizationOp", "Accumulation", "Extremum", "Nonzero",
-           "ScalarFromTensor", "TensorFromScalar", "Print", "Tile", "SearchsortedOp", "Shape", "Shape_i", "Elemwise"}
+           "Bartlett", "Counters", "Eye", "Tri", "Argmax", "Argmin", "BatchNormalizationOp", "Accumulation", "Extremum",
+           "Nonzero", "ScalarFromTensor", "TensorFromScalar", "Print", "Tile", "SearchsortedOp", "Shape", "Shape_i",
+           "Elemwise"}
 
 
 class Halfway(phintys.scalar.BinaryScalarOp):
