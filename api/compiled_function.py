@@ -286,7 +286,8 @@ class Function(Callable):
     def copy(self, share_memory=False, swap=None, delete_updates=False, name=None, profile=None):
         """A function of its own with the same graph, the same defaults and shared variables.
 
-        States of the function's own are copied with their present values.
+        States of the function's own are copied with their present values. As in Theano, a copy returns a list of its
+        results, whatever the original returns.
 
         Parameters
         ----------
@@ -312,7 +313,7 @@ class Function(Callable):
         TypeError
             If what is swapped is no shared variable or has another type.
         """
-        recipe = Recipe(self).without_sharing()
+        recipe = Recipe(self).without_sharing().returning_lists()
         if swap:
             recipe.swap(swap)
         if delete_updates:
