@@ -3,7 +3,7 @@
 Rows are patterns; products that hide a logistic function are in `logistic`. Conditions keep the rows to real floating
 point operands: the identities hold for real numbers, and integers neither overflow in exp nor lose digits.
 """
-from phintys.optimizer import complements, exponential_quotients, logistic
+from phintys.optimizer import complements, distribution, exponential_quotients, logistic
 from phintys.optimizer.database import FAST_RUN, Rewrite
 from phintys.optimizer.log_sum_exp import argument_of, log_add
 from phintys.optimizer.pattern import rule
@@ -72,4 +72,5 @@ REWRITES = [
     *exponential_quotients.REWRITES,
     *complements.REWRITES,
     *logistic.REWRITES,
+    *distribution.REWRITES,
 ]

@@ -9,6 +9,7 @@ from phintys.ops import reduction, scalar
 from phintys.ops.allocation import alloc
 from phintys.ops.scalar import (abs_, cast_op, conj, exp, inv, log, maximum, mul, neg, pow, second, sqr, sqrt, sub,
                                 switch, tanh, true_div)
+from phintys.rewrite_database import OPT_NONE
 
 x, y, z = variable("d1", "x"), variable("d1", "y"), variable("d1", "z")
 m, n = variable("d2", "m"), variable("d2", "n")
@@ -170,3 +171,26 @@ def test_powers_of_powers_stay_in_range(kind):
 def test_products_of_numbers_do_not_overflow(output, point, wanted):
     found, = evaluate(optimized([x], [output], UNFUSED), [numpy.array([point])])
     numpy.testing.assert_allclose(found, [wanted])
+
+
+DISTRIBUTED = {
+    "(x / y + y) * y": ((x / y + y) * y, ["add", "sqr"]),
+    "x * (1 / x + y)": (x * (1 / x + y), ["add", "mul"]),
+    "(x / y / 3 + z / y) * y * 3": ((x / y / 3 + z / y) * y * 3, ["add", "mul", "mul"]),
+    "(x - y) * z": ((x - y) * z, ["mul", "sub"]),
+    "(x / y + z + tanh(z)) * z": ((x / y + z + tanh(z)) * z, ["add", "mul", "tanh", "true_div"]),
+}
+
+
+@pytest.mark.parametrize("name", DISTRIBUTED)
+def test_factors_that_cancel_divisions_move_into_sums(name):
+    output, wanted = DISTRIBUTED[name]
+    fgraph = optimized([x, y, z], [output], UNFUSED)
+    assert sorted(operations(fgraph)) == wanted
+    points = [numpy.array([2.0, 3]), numpy.array([3.0, 7]), numpy.array([5.0, 11])]
+    numpy.testing.assert_allclose(evaluate(fgraph, points), evaluate(optimized([x, y, z], [output], OPT_NONE), points))
+
+
+def test_a_division_by_zero_that_cancels_is_gone():
+    found, = evaluate(optimized([x, y], [(x / y + y) * y], UNFUSED), [numpy.array([0.5]), numpy.array([0.0])])
+    assert found == [0.5]
