@@ -36,7 +36,7 @@ def stack_search(start, expand, mode="bfs", build_inv=False):
         If ``mode`` is another.
     """
     if mode not in ("bfs", "dfs"):
-        raise ValueError("mode should be bfs or dfs", mode)
+        raise ValueError(f"mode should be bfs or dfs, got {mode!r}")
     take = start.popleft if mode == "bfs" else start.pop
     found, inverse = {}, {}                         # a dict is a set with an order
     while start:

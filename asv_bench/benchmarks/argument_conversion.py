@@ -22,7 +22,7 @@ VALUES = {
 class Conversion:
     """A call of a function that does nothing, with an array of exactly its type and another value; and NumPy alone."""
 
-    params = list(VALUES)
+    params = [list(VALUES)]
     param_names = ["value"]
 
     def setup(self, name):
