@@ -4,3 +4,4 @@ from phintys.vm.abi cimport Kernel
 
 cdef class ElementwiseKernel(Kernel):
     cdef readonly BlockProgram program
+    cdef int leader                      # an input without broadcastable dimensions, whose order the results take; or -1

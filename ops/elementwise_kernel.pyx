@@ -1,7 +1,8 @@
 """Elementwise work of any rank: one pass over memory for a whole list of steps.
 
-Results are in C order, so the work is one flat range of elements, cut into blocks that stay in the L1 cache. Dimensions
-that all operands traverse alike are joined first. If one dimension is left, every operand is a pointer and a stride. If
+Results have no gaps, and all the same order: that of the inputs, if they agree on one, as NumPy's have, else C order. So
+the work is one flat range of elements, cut into blocks that stay in the L1 cache. Dimensions that all operands traverse
+alike are joined first. If one dimension is left, every operand is a pointer and a stride. If
 more are left and rows are long, a block ends where its row ends; if rows are short, operands that do not run along with
 the range are gathered into a register at the start of each block, so that steps never see short rows.
 
@@ -13,7 +14,8 @@ from numpy cimport npy_intp
 from phintys.ops.block_program cimport (
     MAXIMUM_RANK, SMALL_PLACES, SMALL_REGISTERS, BlockProgram, Program, broadcast_shape, run_steps, set_places)
 from phintys.ops.loops cimport LoopFunction, copy_function
-from phintys.vm.abi cimport Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, parallel
+from phintys.vm.abi cimport (
+    Cell, Context, Kernel, allocate, allocate_in_order, cell_is_contiguous, cell_size, parallel)
 
 cdef extern from "alloca.h" nogil:
     void* alloca(size_t)
@@ -51,7 +53,7 @@ cdef class ElementwiseKernel(Kernel):
         The loop, the slots of its operands, and the dtypes of the operands and the result. The result of step ``k`` is
         slot ``len(inputs) + len(constants) + k``.
     outputs : list of int
-        The slots written to the output operands, which get the full shape in C order.
+        The slots written to the output operands, which get the full shape in the order of the inputs.
 
     Raises
     ------
@@ -66,6 +68,8 @@ cdef class ElementwiseKernel(Kernel):
         if not outputs:
             raise ValueError("an elementwise kernel needs at least one output")
         self.program = BlockProgram(list(inputs), list(constants), list(steps), list(outputs))
+        full = [index for index, (_, pattern) in enumerate(inputs) if len(pattern) > 1 and not any(pattern)]
+        self.leader = full[0] if full else -1
 
     def __reduce__(self):
         return ElementwiseKernel, self.program.arguments
@@ -77,8 +81,10 @@ cdef class ElementwiseKernel(Kernel):
         cdef int index, axis, rank = self.program.rank
         if rank:
             broadcast_shape(program, operands, rank, shape)
-        for index in range(program.results):
-            allocate(context, operands[program.inputs + index], shape)
+        if (self.leader < 0 or operands[self.leader].strides[rank - 1] == program.input_sizes[self.leader]
+                or not allocate_alike(program, context, operands, self.leader, shape)):
+            for index in range(program.results):
+                allocate(context, operands[program.inputs + index], shape)
         for axis in range(rank):
             size *= shape[axis]
         return size * program.cost > RELEASE_NANOSECONDS
@@ -103,6 +109,62 @@ cdef class ElementwiseKernel(Kernel):
         elif layout.size:
             run_range(&layout, 0, 0, layout.size)
         return 0
+
+
+# ---- the order of the results ----------------------------------------------------------------------------------------
+cdef inline npy_intp distance(const Cell* cell, int axis) noexcept nogil:
+    """How far apart neighbours along an axis are."""
+    return cell.strides[axis] if cell.strides[axis] >= 0 else -cell.strides[axis]
+
+
+cdef bint sort_axes(const Cell* cell, int* order) noexcept nogil:
+    """Dimensions by distance, the largest first, and those of length 1 in front; answers whether it is not C order."""
+    cdef bint changed = False
+    cdef int axis, place
+    for axis in range(cell.ndim):
+        place = axis
+        while place > 0 and cell.shape[order[place - 1]] != 1 and (
+                cell.shape[axis] == 1 or distance(cell, order[place - 1]) < distance(cell, axis)):
+            order[place] = order[place - 1]
+            place -= 1
+        order[place] = axis
+        changed |= place != axis
+    return changed
+
+
+cdef bint choose_order(Program* program, Cell** operands, int leader, int* order) noexcept nogil:
+    """The leader's order, if that is not C order and no other input has another."""
+    cdef const Cell* cell
+    cdef int index, place, rank = operands[leader].ndim, outer
+    if not sort_axes(operands[leader], order):
+        return False
+    for index in range(program.inputs):
+        cell = operands[index]
+        outer = -1
+        for place in range(rank):
+            if cell.shape[order[place]] == 1:
+                continue
+            if outer >= 0 and distance(cell, outer) < distance(cell, order[place]):
+                return False
+            outer = order[place]
+    return True
+
+
+cdef int allocate_in_chosen_order(Program* program, Context* context, Cell** operands, int leader,
+                                  const npy_intp* shape) except -1 nogil:
+    """Allocate the results in the order that the inputs agree on; answers 0 if that is C order."""
+    cdef int order[MAXIMUM_RANK]
+    cdef int index
+    if not choose_order(program, operands, leader, order):
+        return 0
+    for index in range(program.results):
+        allocate_in_order(context, operands[program.inputs + index], shape, order)
+    return 1
+
+
+# Called through a pointer, so that the compiler leaves it out of what runs for C order.
+cdef int (*allocate_alike)(Program*, Context*, Cell**, int, const npy_intp*) except -1 nogil
+allocate_alike = allocate_in_chosen_order
 
 
 cdef inline bint run_small(Program* program, Cell** operands, int workers) noexcept nogil:
@@ -159,15 +221,17 @@ cdef void lay_out(Layout* layout, Cell** operands, int rank) noexcept nogil:
     cdef const npy_intp* shape = operands[inputs].shape     # of the first result
     cdef npy_intp* strides
     cdef npy_intp stride
-    cdef int axis, index, dimension = -1
-    cdef bint joins
+    cdef int order[MAXIMUM_RANK]
+    cdef int place, axis, index, dimension = -1
+    cdef bint joins, reordered = not cell_is_contiguous(operands[inputs]) and sort_axes(operands[inputs], order)
     layout.size = 1
     layout.shape[0] = 1
     layout.loaded_size = 0
     for index in range(inputs):
         layout.loaded[index] = False
         layout.strides[index] = 0
-    for axis in range(rank - 1, -1, -1):
+    for place in range(rank - 1, -1, -1):
+        axis = order[place] if reordered else place
         if shape[axis] == 1:
             continue
         layout.size *= shape[axis]

@@ -79,6 +79,9 @@ cdef class Kernel:
 # is undefined, or that of the donor when the cell takes its memory: the donor's `data` stays readable until `run` ends.
 # Raises MemoryError, or ValueError for a negative or overflowing shape.
 cdef int allocate(Context* context, Cell* cell, const npy_intp* shape) except -1 nogil
+# The same for elements in another order without gaps: `axes` names the dimensions, the outermost first. A donor in this
+# order is taken.
+cdef int allocate_in_order(Context* context, Cell* cell, const npy_intp* shape, const int* axes) except -1 nogil
 # Make `view` look at memory of `source` from address `data` on; the caller sets view.shape and view.strides. A view of
 # an inline value becomes a copy of it inside `view`.
 cdef void share(Context* context, Cell* view, Cell* source, char* data) noexcept nogil
@@ -110,6 +113,20 @@ cdef inline bint cell_is_contiguous(const Cell* cell) noexcept nogil:
                 return False
             expected *= cell.shape[axis]
     return True
+
+cdef inline bint cell_is_packed(const Cell* cell) noexcept nogil:
+    """Whether the elements stand without gaps in the order of some permutation of the dimensions, none reversed."""
+    cdef npy_intp expected = cell.itemsize
+    cdef unsigned long long seen = 0
+    cdef int axis = 0
+    while axis < cell.ndim:                     # from the innermost dimension outwards
+        if cell.shape[axis] > 1 and not seen >> axis & 1 and cell.strides[axis] == expected:
+            seen |= <unsigned long long>1 << axis
+            expected *= cell.shape[axis]
+            axis = 0
+        else:
+            axis += 1
+    return expected == cell_size(cell) * cell.itemsize
 
 cdef struct Span:
     char* low                  # the address of the first byte,

@@ -300,7 +300,25 @@ cdef inline Buffer* take_slot(Cell* cell, size_t size) noexcept nogil:
     return slot
 
 
+cdef inline void set_packed_strides(Cell* cell, const int* axes) noexcept nogil:
+    """Strides of an array without gaps, its dimensions in this order."""
+    cdef npy_intp stride = cell.itemsize
+    cdef int place
+    for place in range(cell.ndim - 1, -1, -1):
+        cell.strides[axes[place]] = stride
+        stride *= cell.shape[axes[place]]
+
+
 cdef int allocate(Context* context, Cell* cell, const npy_intp* shape) except -1 nogil:
+    return allocate_packed(context, cell, shape, NULL)
+
+
+cdef int allocate_in_order(Context* context, Cell* cell, const npy_intp* shape, const int* axes) except -1 nogil:
+    return allocate_packed(context, cell, shape, axes)
+
+
+cdef inline int allocate_packed(Context* context, Cell* cell, const npy_intp* shape, const int* axes) except -1 nogil:
+    """``axes``: the dimensions, the outermost first; NULL: C order."""
     cdef size_t size = cell.itemsize
     cdef bint empty = False
     cdef int axis
@@ -319,7 +337,10 @@ cdef int allocate(Context* context, Cell* cell, const npy_intp* shape) except -1
     if shape != cell.shape:
         for axis in range(cell.ndim):
             cell.shape[axis] = shape[axis]
-    set_contiguous_strides(cell)
+    if axes == NULL:
+        set_contiguous_strides(cell)
+    else:
+        set_packed_strides(cell, axes)
     if cell.donor != NULL and cell.donor.buffer != NULL and adopt(context, cell):
         return 0
     buffer = cell.buffer

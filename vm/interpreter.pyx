@@ -16,9 +16,9 @@ from numpy cimport npy_intp
 
 from phintys.vm.abi cimport (
     CELL_ANY_LAYOUT, CELL_LENT, CELL_NUMBER, CELL_OBJECT, CELL_READONLY, RESULT_COPY_BYTES, Cell, Context, Kernel, Span,
-    allocate, cell_borrow_array, cell_give_array, cell_hold_array, cell_init, cell_is_contiguous, cell_is_whole,
-    cell_size, cell_to_array, cell_to_number, cell_to_result, cell_to_view, context_clear, context_init, drop, overlap,
-    owner_is_alone, share, span_of_cell)
+    allocate, cell_borrow_array, cell_give_array, cell_hold_array, cell_init, cell_is_contiguous, cell_is_packed,
+    cell_is_whole, cell_size, cell_to_array, cell_to_number, cell_to_result, cell_to_view, context_clear, context_init,
+    drop, overlap, owner_is_alone, share, span_of_cell)
 from phintys.vm.claims cimport Claim, begin_change, end_change
 from phintys.vm.group cimport Group, leave_group, prepare_member, run_group
 from phintys.vm.container cimport Container, copy_object, is_held_by_another
@@ -61,17 +61,20 @@ cdef double SIGNAL_SECONDS = 0.1    # a call that works without the GIL looks at
 
 cdef extern from *:
     """
-    /* Whether the array has the flags and shape, the strides of C order, which the flag does not say where lengths are
-     * 0 or 1, and the very dtype that NumPy gives a new array: another one may carry metadata. */
-    static inline int phintys_is_plain(PyArrayObject* array, int flags, int typenum, int ndim, const npy_intp* shape) {
+    /* Whether the array has the flags, the shape, the strides (NULL: those of C order, exactly, which the flag does not
+     * say where lengths are 0 or 1) and the very dtype that NumPy gives a new array: another one may carry metadata. */
+    static inline int phintys_is_plain(PyArrayObject* array, int flags, int typenum, int ndim, const npy_intp* shape,
+                                       const npy_intp* strides) {
+        const int order = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS;
         PyArray_Descr* const plain = PyArray_DescrFromType(typenum);
         npy_intp stride;
         int axis, same = PyArray_DESCR(array) == plain && PyArray_NDIM(array) == ndim
-            && (PyArray_FLAGS(array) & ~NPY_ARRAY_F_CONTIGUOUS) == flags;
+            && (PyArray_FLAGS(array) & ~order) == flags;
         Py_DECREF(plain);
         stride = PyArray_ITEMSIZE(array);
         for (axis = ndim - 1; same && axis >= 0; axis--) {
-            same = PyArray_DIM(array, axis) == shape[axis] && PyArray_STRIDE(array, axis) == stride;
+            same = PyArray_DIM(array, axis) == shape[axis]
+                && PyArray_STRIDE(array, axis) == (strides == NULL ? stride : strides[axis]);
             stride *= shape[axis] ? shape[axis] : 1;
         }
         return same;
@@ -79,21 +82,22 @@ cdef extern from *:
     /* Nobody gave the array another type, shape, stride, base, flag or weak reference before dropping it. */
     static inline int phintys_is_untouched(PyObject* object, int typenum, int ndim, const npy_intp* shape) {
         PyArrayObject* array = (PyArrayObject*)object;
-        const int flags = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_OWNDATA | NPY_ARRAY_ALIGNED | NPY_ARRAY_WRITEABLE;
-        return phintys_is_plain(array, flags, typenum, ndim, shape) && PyArray_BASE(array) == NULL
+        const int flags = NPY_ARRAY_OWNDATA | NPY_ARRAY_ALIGNED | NPY_ARRAY_WRITEABLE;
+        return phintys_is_plain(array, flags, typenum, ndim, shape, NULL) && PyArray_BASE(array) == NULL
             && ((PyArrayObject_fields*)array)->weakreflist == NULL;
     }
     /* An array over pool memory, as it was made. */
-    static inline int phintys_is_view_of(PyObject* object, char* data, int typenum, int ndim, const npy_intp* shape) {
+    static inline int phintys_is_view_of(PyObject* object, char* data, int typenum, int ndim, const npy_intp* shape,
+                                         const npy_intp* strides) {
         PyArrayObject* array = (PyArrayObject*)object;
-        const int flags = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED | NPY_ARRAY_WRITEABLE;
-        return phintys_is_plain(array, flags, typenum, ndim, shape) && PyArray_BYTES(array) == data;
+        const int flags = NPY_ARRAY_ALIGNED | NPY_ARRAY_WRITEABLE;
+        return phintys_is_plain(array, flags, typenum, ndim, shape, strides) && PyArray_BYTES(array) == data;
     }
     static inline void* phintys_data(PyObject* object) { return PyArray_DATA((PyArrayObject*)object); }
     """
     object PyArray_View(cnp.ndarray, void*, void*)
     bint phintys_is_untouched(PyObject*, int, int, const npy_intp*) noexcept
-    bint phintys_is_view_of(PyObject*, char*, int, int, const npy_intp*) noexcept
+    bint phintys_is_view_of(PyObject*, char*, int, int, const npy_intp*, const npy_intp*) noexcept
     void* phintys_data(PyObject*) noexcept
     int Py_REFCNT(void*)
 
@@ -832,7 +836,7 @@ cdef inline bint is_own(const Cell* cell, const Cell* home) noexcept nogil:
 
 
 cdef int own_cell(Machine* machine, const Instruction* at) except -1 nogil:
-    """Copy the cell unless its memory is its own and holds only its value, in C order."""
+    """Copy the cell unless its memory is its own and holds only its value, without gaps."""
     cdef Cell* cell = &machine.cells[at.a]
     cdef const Cell* home = &(<Container>machine.containers[at.b]).cell
     cdef Cell fresh
@@ -840,7 +844,7 @@ cdef int own_cell(Machine* machine, const Instruction* at) except -1 nogil:
     cdef int axis
     if cell.flags & CELL_OBJECT or cell.data == <char*>cell.value:
         return 0
-    if cell.buffer != NULL and is_own(cell, home) and cell_is_contiguous(cell) and not is_wasteful(cell):
+    if cell.buffer != NULL and is_own(cell, home) and cell_is_packed(cell) and not is_wasteful(cell):
         return 0
     fresh = cell[0]
     fresh.buffer, fresh.data = NULL, NULL
@@ -878,7 +882,8 @@ cdef object lent_result(Frame frame, int index, Cell* cell):
     """A result whose memory the next call may use again: the same array, if the memory is the same."""
     cdef PyObject* array = frame.recycled[index]
     cdef object fresh
-    if array != NULL and phintys_is_view_of(array, cell.data, cell.typenum, cell.ndim, cell.shape):
+    if array != NULL and phintys_is_view_of(array, cell.data, cell.typenum, cell.ndim, cell.shape,
+                                             cell.strides):
         return <object>array
     fresh = cell_to_view(cell)
     Py_INCREF(fresh)
@@ -918,7 +923,7 @@ cdef bint overlaps_argument(Frame frame, PyObject* lent) noexcept:
     cdef Span span
     cdef int index
     span.low = <char*>phintys_data(lent)
-    span.high = span.low + cnp.PyArray_NBYTES(<cnp.ndarray>lent)        # it is in C order
+    span.high = span.low + cnp.PyArray_NBYTES(<cnp.ndarray>lent)        # it has no gaps
     for index in range(frame.code.n_arguments):
         cell = &frame.cells[index]
         if not cell.flags & CELL_OBJECT and overlap(span, span_of_cell(cell)):

@@ -56,7 +56,54 @@ def test_layouts(shape, workers):
         got = run([a, b], [3.0], steps, [10, 8], workers=workers)
         numpy.testing.assert_allclose(got[1], total, rtol=1e-15)
         numpy.testing.assert_allclose(got[0], numpy.where(total > numpy.tanh(y), total, x), rtol=1e-15)
-        assert all(result.flags.c_contiguous and result.shape == x.shape for result in got)
+        assert all(result.shape == x.shape and (result.flags.c_contiguous or result.flags.f_contiguous)
+                   for result in got)
+
+
+# The order of the axes in memory of two operands, and of the sum; None: the operand has one element along this axis.
+ORDERS = {
+    "C": ((0, 1, 2), (0, 1, 2), (0, 1, 2)),
+    "Fortran": ((2, 1, 0), (2, 1, 0), (2, 1, 0)),
+    "turned": ((1, 2, 0), (1, 2, 0), (1, 2, 0)),
+    "innermost axis in its place": ((1, 0, 2), (1, 0, 2), (0, 1, 2)),
+    "no common order": ((2, 1, 0), (0, 1, 2), (0, 1, 2)),
+    "no common order, C first": ((0, 1, 2), (2, 1, 0), (0, 1, 2)),
+    "broadcast along one axis": ((2, 1, 0), (None, 2, 1), (2, 1, 0)),
+    "broadcast, in another order": ((2, 1, 0), (None, 1, 2), (0, 1, 2)),
+    "broadcast along two axes": ((1, 2, 0), (None, None, 2), (1, 2, 0)),
+}
+
+
+def ordered(axes, shape, random):
+    """An array whose axes stand in memory in this order, the outermost first."""
+    shape = [1 if axes[place] is None else length for place, length in enumerate(shape)]
+    axes = [axis for axis in axes if axis is not None]
+    axes = [axis for axis in range(len(shape)) if axis not in axes] + axes
+    return random.random([shape[axis] for axis in axes]).transpose(numpy.argsort(axes))
+
+
+@pytest.mark.parametrize("name", ORDERS)
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("shape", [(8, 9, 10), (60, 70, 50), (3, 400, 5)], ids=str)
+def test_results_have_the_order_that_the_operands_agree_on(name, workers, shape):
+    first, second, result = ORDERS[name]
+    random = numpy.random.default_rng(2)
+    a, b = ordered(first, shape, random), ordered(second, shape, random)
+    (got,) = run([a, b], [], [(numpy.add, [0, 1])], [2], workers=workers)
+    numpy.testing.assert_array_equal(got, a + b)
+    assert got.strides == ordered(result, shape, random).strides
+
+
+def test_reversed_operands_agree_on_an_order():
+    a = numpy.random.default_rng(3).random((40, 50)).T[::-1, ::-1]
+    for got in run([a, a.copy(order="F")], [], [(numpy.exp, [0]), (numpy.add, [1, 2])], [3, 2]):
+        assert got.flags.f_contiguous
+    numpy.testing.assert_array_equal(got, numpy.exp(a))
+
+
+def test_lengths_that_differ_are_found_in_any_order():
+    with pytest.raises(ValueError, match="mis-match"):
+        run([numpy.ones((3, 40)).T, numpy.ones((40, 2))], [], [(numpy.add, [0, 1])], [2])
 
 
 @pytest.mark.parametrize("shape", [(64,) * 3, (1,) * 64, (2,) + (1,) * 62 + (3,)], ids=["3", "64 ones", "64"])

@@ -319,6 +319,36 @@ def test_an_argument_is_overwritten_only_where_that_was_allowed():
         assert (mine == 1).all() and not np.shares_memory(result, mine)
 
 
+def test_a_mutable_argument_in_fortran_order_becomes_the_result():
+    a = T.matrix("a")
+    exponential = phintys.function([In(a, mutable=True)], T.exp(a))
+    mine = np.zeros((40, 30), order="F")
+    assert exponential(mine) is mine and (mine == 1).all()
+    product = phintys.function([In(a, mutable=True)], T.set_subtensor(a[0], 2.0))     # its results are in C order
+    result = product(mine)
+    assert (result[0] == 2).all() and (result[1:] == 1).all()
+
+
+def test_updates_keep_the_order_of_what_they_are_computed_from():
+    w = phintys.shared(np.zeros((2, 2)), "w")
+    store, grow = phintys.function([x], updates=[(w, x * 2)]), phintys.function([x], updates=[(w, w + x)])
+    doubled = phintys.function([], w * 2)
+    turned = np.asfortranarray(VALUE[:300])
+    store(turned)
+    assert w.get_value(borrow=True).flags.f_contiguous
+    here = address(w)
+    grow(turned)
+    np.testing.assert_array_equal(w.get_value(), turned * 3)
+    assert address(w) == here
+    grow(VALUE[:300])                                    # in another order: into fresh memory
+    np.testing.assert_array_equal(w.get_value(), turned * 4)
+    np.testing.assert_array_equal(doubled(), turned * 8)
+    w.set_value(turned)
+    np.testing.assert_array_equal(doubled(), turned * 2)
+    phintys.function([], updates=[(w, w[::2])])()
+    np.testing.assert_array_equal(w.get_value(), turned[::2])
+
+
 # ---- results that are lent -------------------------------------------------------------------------------------------
 @phintys.config.change_flags(stress=False)         # which reuses nothing
 def test_a_borrowed_result_is_written_again_and_any_other_is_not():
@@ -330,6 +360,12 @@ def test_a_borrowed_result_is_written_again_and_any_other_is_not():
     first = kept(big)
     kept(big * 2)
     assert (first == 2).all()
+
+
+def test_a_borrowed_result_follows_the_order_of_its_argument():
+    lent = phintys.function([x], phintys.Out(x * 2, borrow=True))
+    for value in (VALUE, np.asfortranarray(VALUE), VALUE, VALUE.T):
+        np.testing.assert_array_equal(lent(value), value * 2)
 
 
 def test_a_borrowed_result_as_argument_of_the_same_function():
