@@ -38,7 +38,9 @@ cdef enum:
     COLUMNS = 2048                 # accumulators worked on at a time, so that they stay in the L1 cache
     ROWS = 8                       # short rows summed one behind the other, before partial sums are combined pairwise
     SHORT_ROW = 512                # elements
-    SHORT = 16                     # an innermost dimension below this gives way to a longer one
+    SHORT_REDUCED = 28             # an innermost dimension below these gives way to a longer one: lines of accumulators
+    SHORT_KEPT = 10                # cost about 40 ns each, and lines that are reduced about 50
+    ENOUGH = 64                    # of this length the next one is taken, and no longer one that stands further apart
     RELEASE_NANOSECONDS = 20000
     PIECE_NANOSECONDS = 25000
     PARTS = 64                     # lines folded apart, whose results are then combined
@@ -393,11 +395,22 @@ cdef void lay_out(Layout* layout, Cell** operands, int rank, unsigned long long 
         for index in range(inputs):
             strides[dimension * inputs + index] = stride_along(operands[index], axis)
     if layout.fold == NULL or layout.program.step_count:
-        for index in range(1, dimension + 1):
-            if lengths[inner] < SHORT and lengths[index] > lengths[inner]:
-                inner = index
+        inner = innermost(dimension + 1, lengths, reduced)
     split(layout, dimension + 1, inner, lengths, reduced, strides)
     order_results(layout, operands, mask, count, inner, axes, dimension_of, before)
+
+
+cdef int innermost(int count, const npy_intp* lengths, const bint* reduced) noexcept nogil:
+    """The dimension that lines run along; ``count`` of them, those whose elements stand closest first."""
+    cdef int inner = 0, dimension
+    if count == 0 or lengths[0] >= (SHORT_REDUCED if reduced[0] else SHORT_KEPT):
+        return 0
+    for dimension in range(1, count):
+        if reduced[dimension] and lengths[0] >= SHORT_KEPT:
+            continue
+        if lengths[inner] < ENOUGH and lengths[dimension] > lengths[inner]:
+            inner = dimension
+    return inner
 
 
 cdef void order_results(Layout* layout, Cell** operands, unsigned long long mask, int count, int inner, const int* axes,

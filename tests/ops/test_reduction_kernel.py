@@ -179,3 +179,19 @@ def test_position_in_nothing():
 def test_positions_of_complex_numbers_are_refused():
     with pytest.raises(TypeError, match="real dtype"):
         ArgKernel("complex64", 1, (0,), "argmax")
+
+
+@pytest.mark.parametrize("ufunc", [numpy.add, numpy.maximum], ids=lambda ufunc: ufunc.__name__)
+@pytest.mark.parametrize("lengths", [(300, 16, 8), (300, 100, 8), (70, 3, 27), (70, 3, 28), (5, 9, 10), (5, 100, 9)],
+                         ids=str)
+def test_short_rows_that_are_broadcast(lengths, ufunc):
+    """Distances between all pairs of rows: lines run along whatever dimension is long enough."""
+    n, k, d = lengths
+    random = numpy.random.default_rng(4)
+    x, c = random.random((n, 1, d)), random.random((1, k, d))
+    steps = [(numpy.subtract, [0, 1], [D] * 3), (numpy.multiply, [2, 2], [D] * 3)]
+    for axes in subsets(3):
+        kernel = ReductionKernel([(D, (False, True, False)), (D, (True, False, False))], [], steps, 3, ufunc, axes, D, D)
+        for workers in (1, 2):
+            (got,) = run_kernel(kernel, [x, c], [(number(D), 3 - len(axes))], workers)
+            numpy.testing.assert_allclose(got, ufunc.reduce((x - c) ** 2, axis=axes), rtol=1e-12)
