@@ -1,8 +1,8 @@
 """Elementwise work of any rank: one pass over memory for a whole list of steps.
 
-Results have no gaps, and all the same order: that of the inputs, if they agree on one, as NumPy's have, else C order. So
-the work is one flat range of elements, cut into blocks that stay in the L1 cache. Dimensions that all operands traverse
-alike are joined first. If one dimension is left, every operand is a pointer and a stride. If
+Results have no gaps, and all the same order: that of the inputs, if they agree on one, as NumPy's have, else C order.
+So the work is one flat range of elements, cut into blocks that stay in the L1 cache. Dimensions that all operands
+traverse alike are joined first. If one dimension is left, every operand is a pointer and a stride. If
 more are left and rows are long, a block ends where its row ends; if rows are short, operands that do not run along with
 the range are gathered into a register at the start of each block, so that steps never see short rows.
 

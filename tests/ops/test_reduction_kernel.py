@@ -191,7 +191,8 @@ def test_short_rows_that_are_broadcast(lengths, ufunc):
     x, c = random.random((n, 1, d)), random.random((1, k, d))
     steps = [(numpy.subtract, [0, 1], [D] * 3), (numpy.multiply, [2, 2], [D] * 3)]
     for axes in subsets(3):
-        kernel = ReductionKernel([(D, (False, True, False)), (D, (True, False, False))], [], steps, 3, ufunc, axes, D, D)
+        inputs = [(D, (False, True, False)), (D, (True, False, False))]
+        kernel = ReductionKernel(inputs, [], steps, 3, ufunc, axes, D, D)
         for workers in (1, 2):
             (got,) = run_kernel(kernel, [x, c], [(number(D), 3 - len(axes))], workers)
             numpy.testing.assert_allclose(got, ufunc.reduce((x - c) ** 2, axis=axes), rtol=1e-12)
