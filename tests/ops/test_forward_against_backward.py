@@ -71,6 +71,7 @@ FAMILIES = {
     "Alloc": (lambda x: T.alloc(x, 2, 3), [V]), "ARange": (lambda x, y: T.arange(x, x + 20.5 * y, y), [S, S]),
     "MaxAndArgmax": (lambda x: T.max_and_argmax(x, axis=1)[0], [M]),
     "Max": (lambda x: T.max(x, axis=1), [M]), "Min": (lambda x: T.min(x), [M]),
+    "MaxOrLowest": (careduce.MaxOrLowest((1,)), [M]), "SortOp": (lambda x: T.sort(x, axis=0), [M]),
     "Sum": (lambda x: x.sum(axis=0), [M]), "Prod": (lambda x: x.prod(axis=1), [M]),
     "Prod, no zeros": (lambda x: careduce.Prod(no_zeros_in_input=True)(x), [M]), "Mean": (reduction.Mean(0), [M]),
     "Assert": (lambda x: T.opt.Assert()(x, T.ge(x.shape[0], 1)), [V]),
@@ -120,9 +121,9 @@ FAMILIES = {
 }
 # What has no gradient, one that is not the derivative, nothing of its own, or nothing that moves smoothly.
 WITHOUT = {"ConsiderConstant", "DisconnectedGrad", "GradClip", "GradScale", "UndefinedGrad", "ZeroGrad", "AllocEmpty",
-           "Bartlett", "Counters", "Eye", "Tri", "Argmax", "Argmin", "BatchNormalizationOp", "Accumulation", "Extremum",
-           "Nonzero", "ScalarFromTensor", "TensorFromScalar", "Print", "Tile", "SearchsortedOp", "Shape", "Shape_i",
-           "Elemwise"}
+           "Bartlett", "Counters", "Eye", "Tri", "Argmax", "Argmin", "ArgSortOp", "BatchNormalizationOp",
+           "Accumulation", "Extremum", "Nonzero", "ScalarFromTensor", "TensorFromScalar", "Print", "Tile",
+           "SearchsortedOp", "Shape", "Shape_i", "Elemwise"}
 
 
 class Halfway(phintys.scalar.BinaryScalarOp):
