@@ -55,7 +55,7 @@ bench: $(VENV)/bench.stamp
 clean:
 	rm -rf .venv build dist phintys.egg-info .pytest_cache .hypothesis examples/output asv_bench/.asv/env
 	rm -rf examples/out_of_tree_op/build examples/out_of_tree_op/*.c examples/out_of_tree_op/*.so
-	rm -f vm/*.c ops/*.c vm/*.so ops/*.so
+	find vm ops '(' -name '*.c' -o -name '*.so' ')' -delete
 	find $(FOLDERS) tests examples asv_bench -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/created.stamp:

@@ -2,7 +2,7 @@
 
 The folders of the repository are mapped to one import name (``vm/`` is ``phintys.vm``, ``api/`` is ``phintys``), so
 nothing but ``phintys`` is installed. Cython resolves ``cimport phintys.vm.abi`` by folder names, hence the links under
-``build/cimport``. ``PHINTYS_ONLY=ops.blas_kernel`` builds just the named modules (comma separated) while developing;
+``build/cimport``. ``PHINTYS_ONLY=ops.products.blas_kernel`` builds just the named modules (comma separated) while developing;
 ``PHINTYS_SANITIZE=address`` builds with a sanitizer of the C compiler (``make stress``).
 What a wheel holds besides modules is listed in ``pyproject.toml``, what a source distribution holds in ``MANIFEST.in``.
 """
@@ -15,7 +15,11 @@ from setuptools import Extension, setup
 from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
+FOLDERS = ("api", "graph", "vm", "ops", "optimizer", "gpu")
 NATIVE_FOLDERS = ("vm", "ops")
+# Folders whose import name does not follow from where they are. All others are ``phintys.`` and their path.
+RENAMED_FOLDERS = {"api": "phintys", "api/theano/compile": "phintys.compile", "api/theano/gof": "phintys.gof",
+                   "api/theano/misc": "phintys.misc"}
 COMPILE_ARGS = ["-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-Wno-unused-function",
                 "-Wno-psabi"]
 LINK_ARGS = ["-pthread"]
@@ -50,13 +54,28 @@ def write_opcodes(root):
         target.write_text(text)
 
 
+def import_name(path):
+    """``ops/shape/join.py`` → ``phintys.ops.shape.join``; the folders of ``FOLDERS`` are renamed as the table says."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    for depth in range(len(parts), 0, -1):
+        if "/".join(parts[:depth]) in RENAMED_FOLDERS:
+            return ".".join([RENAMED_FOLDERS["/".join(parts[:depth])], *parts[depth:]])
+    return ".".join(["phintys", *parts])
+
+
+def package_folders():
+    """Import name → folder of every package, which is every folder with an ``__init__.py``."""
+    folders = [path.parent for folder in FOLDERS for path in sorted((ROOT / folder).rglob("__init__.py"))]
+    return {import_name(folder): str(folder.relative_to(ROOT)) for folder in folders}
+
+
 def extensions():
-    """One extension module per ``.pyx`` file; C headers beside it are its dependencies."""
+    """One extension module per ``.pyx`` file; all C headers of its folder are its dependencies."""
     chosen = [name for name in os.environ.get("PHINTYS_ONLY", "").split(",") if name]
     for folder in NATIVE_FOLDERS:
-        headers = [str(path.relative_to(ROOT)) for path in sorted((ROOT / folder).glob("*.h"))]
-        for source in sorted((ROOT / folder).glob("*.pyx")):
-            name = f"{folder}.{source.stem}"
+        headers = [str(path.relative_to(ROOT)) for path in sorted((ROOT / folder).rglob("*.h"))]
+        for source in sorted((ROOT / folder).rglob("*.pyx")):
+            name = import_name(source).removeprefix("phintys.")
             if chosen and name not in chosen:
                 continue
             yield Extension("phintys." + name, [str(source.relative_to(ROOT))], depends=headers,
@@ -83,6 +102,9 @@ class BuildWithoutLeftovers(build_py):
 os.chdir(ROOT)
 CIMPORT_ROOT = link_cimport_root()
 write_opcodes(CIMPORT_ROOT)
-setup(ext_modules=cythonize(list(extensions()), include_path=[str(CIMPORT_ROOT)], compiler_directives=DIRECTIVES),
+PACKAGES = package_folders()
+setup(packages=list(PACKAGES), package_dir=PACKAGES, include_package_data=False,
+      package_data={"": ["*.pxd", "*.h", "py.typed"]},
+      ext_modules=cythonize(list(extensions()), include_path=[str(CIMPORT_ROOT)], compiler_directives=DIRECTIVES),
       cmdclass={"build_py": BuildWithoutLeftovers},
       options={"build_ext": {"parallel": len(os.sched_getaffinity(0))}})

@@ -13,14 +13,14 @@ from importlib import import_module
 import numpy
 
 from phintys.function import function
-from phintys.function_dump import function_dump
-from phintys.function_maker import Function, FunctionMaker
+from phintys.making.function_dump import function_dump
+from phintys.making.function_maker import Function, FunctionMaker
 from phintys.graph.apply import Apply
 from phintys.graph.config import change_flags, config
 from phintys.graph.errors import InconsistencyError
-from phintys.graph.forward_gradient import Rop
+from phintys.graph.gradients.forward_gradient import Rop
 from phintys.graph.function_graph import FunctionGraph
-from phintys.graph.gradient import Lop, grad, subgraph_grad
+from phintys.graph.gradients.gradient import Lop, grad, subgraph_grad
 from phintys.graph.op import Op
 from phintys.graph.traversal import clone_replace as clone
 from phintys.graph.type import Generic, Type, generic
@@ -29,7 +29,7 @@ from phintys.io import In, Out, Param, SymbolicInput, SymbolicOutput
 from phintys.modes import FAST_COMPILE, FAST_RUN, Mode, predefined_modes
 from phintys.shared import SharedVariable, shared
 from phintys.updates import OrderedUpdates
-from phintys.vm.container import Container
+from phintys.vm.machine.container import Container
 
 __version__ = "0.1.0"
 

@@ -6,11 +6,11 @@ import gc
 import sys
 from contextlib import contextmanager
 
-from phintys.function_maker import FunctionMaker, wrap_in
+from phintys.making.function_maker import FunctionMaker, wrap_in
 from phintys.graph.errors import UnusedInputError, made_at
 from phintys.graph.variable import Constant, Variable
 from phintys.io import In
-from phintys.rebuild import pairs
+from phintys.making.rebuild import pairs
 
 
 def function(inputs, outputs=None, mode=None, updates=None, givens=None, no_default_updates=False, accept_inplace=False,

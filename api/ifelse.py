@@ -1,4 +1,4 @@
-"""Theano's name ``ifelse`` for lazy branches: names only, everything is defined in ``phintys.ops.ifelse``."""
-from phintys.ops.ifelse import IfElse, ifelse
+"""Theano's name ``ifelse`` for lazy branches: names only, everything is defined in ``phintys.ops.graphs.ifelse``."""
+from phintys.ops.graphs.ifelse import IfElse, ifelse
 
 __all__ = ["IfElse", "ifelse"]

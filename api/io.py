@@ -5,10 +5,10 @@ leaves it. They hold no values of a call and do nothing by themselves; ``functio
 """
 import warnings
 
-from phintys.argument_container import ArgumentContainer
+from phintys.making.argument_container import ArgumentContainer
 from phintys.graph.variable import Variable
 from phintys.shared import SharedVariable
-from phintys.vm.container import Container
+from phintys.vm.machine.container import Container
 
 STORED = (Container, ArgumentContainer, SharedVariable)     # values that an input shares with other functions
 

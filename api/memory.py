@@ -5,7 +5,7 @@ Freed memory goes to a pool, ``config.pool_limit`` bounds how much of it stays t
 """
 import gc
 
-from phintys.vm.callable import free_all
+from phintys.vm.machine.callable import free_all
 from phintys.vm.pool import pool_statistics, reset_peak, trim_pool
 from phintys.vm.pool import set_pool_limit as set_limit
 

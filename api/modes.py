@@ -9,11 +9,11 @@ from importlib import import_module
 
 from phintys.gof.link import CLinker, Linker, OpWiseCLinker, PerformLinker, VM_Linker
 from phintys.graph.config import config
-from phintys.optimizer.database import Query
+from phintys.optimizer.engine.database import Query
 from phintys.rewrite_database import optdb  # noqa: F401  Theano has it here
 from phintys.rewrite_database import (
     OPT_FAST_COMPILE, OPT_FAST_RUN, OPT_FAST_RUN_STABLE, OPT_MERGE, OPT_NONE, OPT_O2, OPT_O3, OPT_STABILIZE, OPT_UNSAFE)
-from phintys.vm.linker import link
+from phintys.vm.linking.linker import link
 
 # Theano's name of a linker → whether functions drop intermediate results; None: as config.allow_gc says.
 LINKERS = {None: None, "vm": None, "cvm": None, "py": None, "c": None, "c|py": None,
@@ -31,9 +31,9 @@ OPTIMIZERS = {
 }
 
 # Name → module and class of modes that look at every node. They are loaded, and made, when somebody names them.
-WATCHING_MODES = {"DebugMode": ("phintys.debug_mode", "DebugMode"), "DEBUG_MODE": ("phintys.debug_mode", "DebugMode"),
-                  "NanGuardMode": ("phintys.nan_guard_mode", "NanGuardMode"),
-                  "MonitorMode": ("phintys.monitor_mode", "MonitorMode")}
+WATCHING_MODES = {"DebugMode": ("phintys.debugging.debug_mode", "DebugMode"), "DEBUG_MODE": ("phintys.debugging.debug_mode", "DebugMode"),
+                  "NanGuardMode": ("phintys.debugging.nan_guard_mode", "NanGuardMode"),
+                  "MonitorMode": ("phintys.debugging.monitor_mode", "MonitorMode")}
 LATER_MODES = ("ProfileMode", "PROFILE_MODE")
 
 

@@ -9,7 +9,7 @@ from importlib import import_module
 
 from phintys import numpy_names
 from phintys.numpy_names import UFUNCS
-from phintys.ops.products import kron_of_any_ranks
+from phintys.ops.products.products import kron_of_any_ranks
 
 FUNCTIONS = dict(numpy_names.FUNCTIONS)
 

@@ -11,13 +11,13 @@ from io import StringIO
 
 import numpy
 
-from phintys.function_maker import Function
+from phintys.making.function_maker import Function
 from phintys.graph.apply import Apply
 from phintys.graph.function_graph import FunctionGraph
 from phintys.graph.variable import Variable
 from phintys.io import SymbolicInput, SymbolicOutput
-from phintys.ops.print_op import Print
-from phintys.pretty_print import (
+from phintys.ops.identity.print_op import Print
+from phintys.reports.pretty_print import (
     DefaultPrinter, FunctionPrinter, IgnorePrinter, LeafPrinter, OperatorPrinter, PatternPrinter, PPrinter,
     default_printer, leaf_printer, pp, pprint)
 

@@ -3,8 +3,8 @@
 ``optdb.register(name, optimizer, position, *tags)`` adds an optimizer by hand (``phintys.gof``) to every compilation
 whose mode wants one of the tags; ``optdb["specialize"].register(name, local_optimizer, *tags)`` adds a rewrite.
 """
-from phintys.optimizer import registered
-from phintys.optimizer.database import Query
+from phintys.optimizer.engine import registered
+from phintys.optimizer.engine.database import Query
 from phintys.optimizer.pipeline import optimize
 
 OPT_NONE, OPT_MERGE = Query(), Query(["merge"])
@@ -78,7 +78,7 @@ class RewriteDatabase:
         name : str
         obj : Optimizer or DB
         position : number
-            See ``optimizer/registered.py``.
+            See ``optimizer/engine/registered.py``.
         *tags : str
             Modes want ``"fast_run"`` and ``"fast_compile"``.
 

@@ -13,10 +13,10 @@ from phintys.graph.scratchpad import copy_tag
 from phintys.graph.type import generic
 from phintys.graph.variable import Variable
 from phintys.ops.operators import TensorOperators
-from phintys.ops.tensor_type import TensorType
+from phintys.ops.types.tensor_type import TensorType
 from phintys.vm.call_stack import user_trace
-from phintys.vm.container import Container
-from phintys.vm.runtime_error import filtered
+from phintys.vm.machine.container import Container
+from phintys.vm.explaining.runtime_error import filtered
 
 
 class SharedVariable(Variable):

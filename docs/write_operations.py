@@ -25,9 +25,9 @@ from phintys.graph.op import Op
 from phintys.graph.type import Type
 from phintys.numpy_protocol import FUNCTIONS
 from phintys.numpy_protocol import UFUNCS as OTHER_UFUNCS
-from phintys.ops.elementwise import Elemwise
+from phintys.ops.elementwise.elementwise.elementwise import Elemwise
 from phintys.ops.operators import UFUNCS, TensorOperators
-from phintys.ops.scalar_op import SCALAR_OPS
+from phintys.ops.elementwise.elementwise.scalar_op import SCALAR_OPS
 from phintys.tensor.constructors import LETTERS, LETTERS_WITH_PLURAL, RANKS
 
 PAGE = Path(__file__).with_name("operations.md")
@@ -42,43 +42,43 @@ NAMESPACES = {"T.": T, "T.nnet.": T.nnet, "T.linalg.": T.linalg, "T.nlinalg.": T
 FAMILIES = [
     ("Making tensors", "From values, or with values that are computed when the function runs. `T.mgrid[0:2, 0:3]` and "
      "`T.ogrid` answer coordinates of a grid.",
-     "ops.constant ops.constant_value ops.allocation ops.grids ops.load_from_disk tensor.constructors"),
+     "ops.types.constant ops.indexing.constant_value ops.creation.allocation ops.creation.grids ops.creation.load_from_disk tensor.constructors"),
     ("Elementwise functions", "Operands broadcast. Each of these is an `Elemwise` around a scalar op of the table in "
-     "`ops/scalar.py`, or a function that chooses one. `T.inplace` has most of them once more with the ending "
-     "`_inplace`, as ops that may overwrite their first argument.", "ops.elementwise ops.elementwise_functions"),
+     "`ops/elementwise/scalar.py`, or a function that chooses one. `T.inplace` has most of them once more with the ending "
+     "`_inplace`, as ops that may overwrite their first argument.", "ops.elementwise.elementwise ops.elementwise.elementwise_functions"),
     ("Indexing", "`x[...]` takes what NumPy takes: integers, slices, `None`, `...`, arrays of integers, masks, and any "
-     "mixture, each symbolic or not.", "ops.subtensor ops.advanced_subtensor ops.inc_subtensor ops.take ops.choose "
-     "ops.nonzero ops.slices ops.slice_type ops.flat_index ops.diagonal ops.triangle ops.permutation"),
+     "mixture, each symbolic or not.", "ops.indexing.subtensor ops.indexing.advanced_subtensor ops.indexing.inc_subtensor ops.indexing.take ops.indexing.choose "
+     "ops.indexing.nonzero ops.indexing.slices ops.types.slice_type ops.indexing.flat_index ops.linalg.diagonal ops.linalg.triangle ops.indexing.permutation"),
     ("Shapes", "Asking for a shape never computes the value.",
-     "ops.shape ops.dimshuffle ops.reshape ops.rearranging"),
-    ("Joins, parts and repetitions", "", "ops.join ops.split ops.repeat"),
+     "ops.shape.shape ops.shape.dimshuffle ops.shape.reshape ops.rearranging.rearranging"),
+    ("Joins, parts and repetitions", "", "ops.shape.join ops.shape.split ops.rearranging.repeat"),
     ("Reductions", "`axis` is an integer, a sequence of them, or None for all. Empty tensors give the identity, or an "
-     "error where there is none.", "ops.reduction ops.careduce ops.mean ops.argmax ops.covariance"),
-    ("Cumulative, sorting and searching", "", "ops.bincount ops.cumulative ops.sorting ops.searching"),
-    ("Products", "By BLAS, whatever the strides are.", "ops.products ops.dot ops.blas ops.batched_product "
-     "ops.einsum"),
+     "error where there is none.", "ops.reduction.reduction ops.reduction.careduce ops.reduction.mean ops.reduction.argmax ops.linalg.covariance"),
+    ("Cumulative, sorting and searching", "", "ops.sorting.bincount ops.cumulative.cumulative ops.sorting.sorting ops.sorting.searching"),
+    ("Products", "By BLAS, whatever the strides are.", "ops.products.products ops.products.dot ops.products.blas ops.products.batched_product "
+     "ops.linalg.einsum"),
     ("More of NumPy's functions", "Short expressions of the functions above.", "ops.numpy_functions"),
-    ("Neural networks", "", "ops.softmax ops.crossentropy ops.activations ops.classification ops.batch_normalization "
-     "ops.prepend"),
+    ("Neural networks", "", "ops.nnet.softmax ops.nnet.crossentropy ops.nnet.activations ops.nnet.classification ops.nnet.batch_normalization "
+     "ops.nnet.prepend"),
     ("Gradients", "Whatever is in `T` is in `gradient`, too.",
-     "graph.gradient graph.forward_gradient graph.verify_gradient graph.view_op graph.valueless_types ops.jacobian"),
-    ("Lazy branches", "`T.switch` computes both of its branches, `ifelse` only one.", "ops.ifelse"),
+     "graph.gradients.gradient graph.gradients.forward_gradient graph.gradients.verify_gradient graph.gradients.view_op graph.valueless_types ops.graphs.jacobian"),
+    ("Lazy branches", "`T.switch` computes both of its branches, `ifelse` only one.", "ops.graphs.ifelse"),
     ("Functions, shared variables and modes", "",
      "function function_dump function_maker compiled_function compile.function_module compile.pfunc io shared updates "
-     "rebuild modes debug_mode monitor_mode nan_guard_mode supervisor vm.container graph.config include_path "
-     "ops.deep_copy"),
-    ("Memory", "", "memory vm.pool vm.callable"),
-    ("Ops of one's own", "", "ops.as_op ops.op_from_graph graph.op tensor.opt gof.navigators "
+     "rebuild modes debug_mode monitor_mode nan_guard_mode supervisor vm.machine.container graph.config include_path "
+     "ops.identity.deep_copy"),
+    ("Memory", "", "memory vm.pool vm.machine.callable"),
+    ("Ops of one's own", "", "ops.graphs.as_op ops.graphs.op_from_graph graph.op tensor.opt gof.navigators "
      "gof.local_optimizers gof.opt"),
-    ("Printing and checking", "", "printing pretty_print ops.print_op ops.assertion"),
+    ("Printing and checking", "", "printing pretty_print ops.identity.print_op ops.identity.assertion"),
     ("Graphs and types", "",
-     "phintys graph.apply graph.variable graph.function_graph graph.traversal graph.type ops.operators ops.tensor_type "
-     "ops.dtypes ops.number_views ops.transfer"),
+     "phintys graph.apply graph.variable graph.function_graph graph.traversal graph.type ops.operators ops.types.tensor_type "
+     "ops.types.dtypes ops.types.number_views ops.identity.transfer"),
     ("Exceptions", "", "graph.errors"),
 ]
 SHORT_NAMES = {1: ["x"], 2: ["a", "b"], 3: ["a", "b", "c"]}
 # What modules import for themselves is no part of a namespace.
-NOT_LISTED = ("submodules", "not_yet", "ops.scalar")
+NOT_LISTED = ("submodules", "not_yet", "ops.elementwise.scalar")
 
 HEAD = """# Operations
 

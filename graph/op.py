@@ -58,7 +58,7 @@ class Op(Properties):
     explains_errors : bool
         What ``perform`` raises says which node failed, of the graph that the op runs; nothing need be added.
     takes_none : sequence of int
-        Positions of integer inputs for which a function may be called with None; see ``ops/absent.py``.
+        Positions of integer inputs for which a function may be called with None; see ``ops/creation/absent.py``.
     default_output : int or None
         Which output ``__call__`` answers. None: all of them, as a list when there is more than one.
     params_type : Type or None

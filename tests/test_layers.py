@@ -30,7 +30,7 @@ CYTHON_IMPORT = re.compile(r"^\s*(?:from\s+(phintys[\w.]*)\s+c?import\s+(.+)|c?i
 
 
 def module_name(path):
-    """``ops/dtypes.py`` → ``ops.dtypes``; a package's ``__init__`` is the package."""
+    """``ops/types/dtypes.py`` → ``ops.dtypes``; a package's ``__init__`` is the package."""
     parts = list(path.relative_to(ROOT).with_suffix("").parts)
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 

@@ -11,25 +11,25 @@ from phintys.graph.errors import EmptyConstantError, NotScalarConstantError
 from phintys.graph.variable import Constant, Variable
 from phintys.not_yet import unknown
 from phintys.numpy_names import FUNCTIONS as _NUMPY
-from phintys.ops.allocation import (
+from phintys.ops.creation.allocation import (
     ARange, Alloc, AllocEmpty, Bartlett, Eye, Tri, alloc, arange, bartlett, empty, eye, full, full_like, identity_like,
     ones, tri, zeros)
-from phintys.ops.bincount import bincount
-from phintys.ops.blas import Dot
-from phintys.ops.choose import Choose, choose
-from phintys.ops.constant import AsTensorError, as_tensor_variable, constant
-from phintys.ops.constant_value import extract_constant, get_scalar_constant_value, get_vector_length
-from phintys.ops.covariance import cov
-from phintys.ops.cumulative import CumOp, DiffOp, cumprod, cumsum, diff
-from phintys.ops.diagonal import (
+from phintys.ops.sorting.bincount import bincount
+from phintys.ops.products.blas import Dot
+from phintys.ops.indexing.choose import Choose, choose
+from phintys.ops.types.constant import AsTensorError, as_tensor_variable, constant
+from phintys.ops.indexing.constant_value import extract_constant, get_scalar_constant_value, get_vector_length
+from phintys.ops.linalg.covariance import cov
+from phintys.ops.cumulative.cumulative import CumOp, DiffOp, cumprod, cumsum, diff
+from phintys.ops.linalg.diagonal import (
     AllocDiag, ExtractDiag, FillDiagonal, FillDiagonalOffset, diag, diagonal, fill_diagonal, fill_diagonal_offset,
     trace)
-from phintys.ops.dot import dot_op as _dot
-from phintys.ops.dtypes import (
+from phintys.ops.products.dot import dot_op as _dot
+from phintys.ops.types.dtypes import (
     complex_dtypes, continuous_dtypes, discrete_dtypes, float_dtypes, int_dtypes, integer_dtypes, uint_dtypes)
-from phintys.ops.einsum import einsum
-from phintys.ops.elementwise import Elemwise
-from phintys.ops.elementwise_functions import (
+from phintys.ops.linalg.einsum import einsum
+from phintys.ops.elementwise.elementwise import Elemwise
+from phintys.ops.elementwise.elementwise_functions import (
     CASTS, abs, abs_, add, allclose, and_, angle, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh,
     bitwise_and, bitwise_not, bitwise_or, bitwise_xor, cast, ceil, ceil_intdiv, chi2sf, clip, complex,
     complex_from_polar, conj, cos, cosh, deg2rad, div_proxy, divmod, eq, erf, erfc, erfcinv, erfcx, erfinv, exp, exp2,
@@ -39,36 +39,36 @@ from phintys.ops.elementwise_functions import (
     pow, power, psi, rad2deg, real, reciprocal, rint, round, round_half_away_from_zero, round_half_to_even, second, sgn,
     sigmoid, sign, sin, sinh, smallest, softplus, sqr, sqrt, square, sub, switch, tan, tanh, tensor_copy, tri_gamma,
     true_div, trunc, where, xor, zeros_like)
-from phintys.ops.flat_index import ravel_multi_index, unravel_index
-from phintys.ops.grids import mgrid, ogrid
-from phintys.ops.join import (
+from phintys.ops.indexing.flat_index import ravel_multi_index, unravel_index
+from phintys.ops.creation.grids import mgrid, ogrid
+from phintys.ops.shape.join import (
     Join, MakeVector, concatenate, horizontal_stack, join, join_, stack, stacklists, vertical_stack)
-from phintys.ops.load_from_disk import LoadFromDisk, load
-from phintys.ops.nonzero import Nonzero, flatnonzero, nonzero, nonzero_values
-from phintys.ops.number_views import ScalarFromTensor, TensorFromScalar, scalar_from_tensor, tensor_from_scalar
+from phintys.ops.creation.load_from_disk import LoadFromDisk, load
+from phintys.ops.indexing.nonzero import Nonzero, flatnonzero, nonzero, nonzero_values
+from phintys.ops.types.number_views import ScalarFromTensor, TensorFromScalar, scalar_from_tensor, tensor_from_scalar
 from phintys.ops.numpy_functions import (
     append, average, count_nonzero, expand_dims, fabs, flip, float_power, hstack, inner, linspace, logical_and,
     logical_not, logical_or, logical_xor, ndim, positive, size, vdot, vstack)
 from phintys.ops.operators import UFUNCS, TensorConstant, TensorVariable
-from phintys.ops.permutation import PermuteRowElements, inverse_permutation, permute_row_elements
-from phintys.ops.products import batched_dot, batched_tensordot, dot, kron, matmul, outer, tensordot
-from phintys.ops.rearranging import (
+from phintys.ops.indexing.permutation import PermuteRowElements, inverse_permutation, permute_row_elements
+from phintys.ops.products.products import batched_dot, batched_tensordot, dot, kron, matmul, outer, tensordot
+from phintys.ops.rearranging.rearranging import (
     atleast_1d, atleast_2d, atleast_3d, broadcast_arrays, broadcast_to, moveaxis, roll, squeeze)
-from phintys.ops.reduction import (
+from phintys.ops.reduction.reduction import (
     All, Any, Argmax, Argmin, CAReduce, CAReduceDtype, Max, MaxAndArgmax, Mean, Min, Prod, ProdWithoutZeros, Sum, all,
     any, argmax, argmin, logsumexp, max, max_and_argmax, mean, min, prod, ptp, std, sum, var)
-from phintys.ops.repeat import RepeatOp, Tile, compress, repeat, tile
-from phintys.ops.reshape import Reshape, flatten, is_flat, reshape
-from phintys.ops.searching import searchsorted, to_one_hot
-from phintys.ops.shape import (
+from phintys.ops.rearranging.repeat import RepeatOp, Tile, compress, repeat, tile
+from phintys.ops.shape.reshape import Reshape, flatten, is_flat, reshape
+from phintys.ops.sorting.searching import searchsorted, to_one_hot
+from phintys.ops.shape.shape import (
     DimShuffle, Rebroadcast, Shape, Shape_i, SpecifyShape, addbroadcast, dimshuffle, patternbroadcast, shape, shape_i,
     shape_padaxis, shape_padleft, shape_padright, specify_shape, swapaxes, transpose, unbroadcast)
-from phintys.ops.split import Split, split
-from phintys.ops.take import take
-from phintys.ops.tensor_type import (
+from phintys.ops.shape.split import Split, split
+from phintys.ops.indexing.take import take
+from phintys.ops.types.tensor_type import (
     DEFAULT_TOLERANCE, TOLERANCES, TensorType, _allclose, _get_atol_rtol, values_eq_approx_always_true)
-from phintys.ops.transfer import register_transfer, transfer
-from phintys.ops.triangle import tril, triu
+from phintys.ops.identity.transfer import register_transfer, transfer
+from phintys.ops.linalg.triangle import tril, triu
 from phintys.scalar import upcast
 from phintys.shared import ScalarSharedVariable, TensorSharedVariable
 from phintys.shared import tensor_constructor as _shared
@@ -91,7 +91,7 @@ for _name, _target in {**UFUNCS, **{name: target for name, (target, _) in _NUMPY
 
 # Theano's submodules; `var` is also a function, and that is what T.var means.
 _modules = submodules(__name__, {"basic": "phintys.tensor", "scal": "phintys.scalar", "sharedvar": "phintys.shared",
-                                 "type": "phintys.ops.tensor_type", "var": "phintys.ops.operators"})
+                                 "type": "phintys.ops.types.tensor_type", "var": "phintys.ops.operators"})
 globals().update({name: module for name, module in _modules.items() if name != "var"})
 
 _ON_DEMAND = ("blas", "extra_ops", "inplace", "io", "nlinalg", "opt", "slinalg", "utils", "xlogx")

@@ -1,11 +1,11 @@
-"""Theano's name ``tensor.blas`` for the matrix products of BLAS: names only, see ``phintys.ops.blas``.
+"""Theano's name ``tensor.blas`` for the matrix products of BLAS: names only, see ``phintys.ops.products.blas``.
 
 The ops called ``inplace`` and ``destructive`` permit a function to overwrite their first input.
 """
 from phintys.graph.errors import InconsistencyError
-from phintys.ops.batched_product import BatchedDot
-from phintys.ops.batched_product import batched_dot_op as batched_dot
-from phintys.ops.blas import (
+from phintys.ops.products.batched_product import BatchedDot
+from phintys.ops.products.batched_product import batched_dot_op as batched_dot
+from phintys.ops.products.blas import (
     Dot, Dot22, Dot22Scalar, Gemm, Gemv, Ger, dot, dot22, dot22scalar, gemm, gemv, ger, outer, tensordot)
 
 _dot22, _dot22scalar = dot22, dot22scalar

@@ -5,7 +5,7 @@ and ``dmatrices(2)`` make several. All names come from two small tables: ranks a
 and for f, d, i, l.
 """
 from phintys.graph.config import config
-from phintys.ops.tensor_type import TensorType
+from phintys.ops.types.tensor_type import TensorType
 
 # Name of a rank → (broadcastable, plural)
 RANKS = {

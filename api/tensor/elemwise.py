@@ -1,6 +1,6 @@
 """Theano's name ``tensor.elemwise`` for ``Elemwise``, ``DimShuffle`` and the reductions: names only."""
-from phintys.ops.dimshuffle import DimShuffle
-from phintys.ops.elementwise import Elemwise
-from phintys.ops.reduction import All, Any, CAReduce, CAReduceDtype, Prod, ProdWithoutZeros, Sum
+from phintys.ops.shape.dimshuffle import DimShuffle
+from phintys.ops.elementwise.elementwise import Elemwise
+from phintys.ops.reduction.reduction import All, Any, CAReduce, CAReduceDtype, Prod, ProdWithoutZeros, Sum
 
 __all__ = ["All", "Any", "CAReduce", "CAReduceDtype", "DimShuffle", "Elemwise", "Prod", "ProdWithoutZeros", "Sum"]

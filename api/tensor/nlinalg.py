@@ -1,6 +1,6 @@
 """Theano's name ``tensor.nlinalg`` for linear algebra on matrices: names only."""
 from phintys.not_yet import lookup
-from phintys.ops.diagonal import AllocDiag, ExtractDiag, diag, trace
+from phintys.ops.linalg.diagonal import AllocDiag, ExtractDiag, diag, trace
 from phintys.ops.numpy_functions import norm
 
 alloc_diag, extract_diag = AllocDiag(), ExtractDiag()

@@ -8,10 +8,10 @@ from phintys.gof.local_optimizers import local_optimizer
 from phintys.gof.navigators import in2out, out2in
 from phintys.gof.opt import copy_stack_trace
 from phintys.graph.errors import NotScalarConstantError
-from phintys.ops.assertion import Assert, assert_, assert_op
-from phintys.ops.constant_value import get_scalar_constant_value
-from phintys.ops.join import MakeVector, make_vector
-from phintys.ops.shape import Rebroadcast, Shape, Shape_i, shape_i
+from phintys.ops.identity.assertion import Assert, assert_, assert_op
+from phintys.ops.indexing.constant_value import get_scalar_constant_value
+from phintys.ops.shape.join import MakeVector, make_vector
+from phintys.ops.shape.shape import Rebroadcast, Shape, Shape_i, shape_i
 from phintys.rewrite_database import optdb
 
 __all__ = ["Assert", "MakeVector", "NotScalarConstantError", "Rebroadcast", "Shape", "Shape_i", "assert_", "assert_op",

@@ -1,5 +1,5 @@
 """Theano's name ``tensor.type_other``: slices and None as variables; names only."""
-from phintys.ops.slice_type import (
+from phintys.ops.types.slice_type import (
     MakeSlice, NoneConst, NoneTypeT, SliceConstant, SliceType, make_slice, none_type_t, slicetype)
 
 __all__ = ["MakeSlice", "NoneConst", "NoneTypeT", "SliceConstant", "SliceType", "make_slice", "none_type_t",

@@ -3,7 +3,7 @@ import hashlib
 
 import numpy
 
-from phintys.predicted_shapes import shapes_in_graph
+from phintys.reports.predicted_shapes import shapes_in_graph
 
 __all__ = ["hash_from_ndarray", "shape_of_variables"]
 

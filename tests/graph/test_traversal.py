@@ -5,7 +5,7 @@ from toy_graph import LENGTH, Cast, Overwrite, ToyConstant, ToyType, add, chain,
 from phintys.graph import traversal
 from phintys.graph.errors import InconsistencyError
 from phintys.graph.toposort import io_toposort
-from phintys.graph.view_op import ViewOp
+from phintys.graph.gradients.view_op import ViewOp
 
 
 @pytest.fixture

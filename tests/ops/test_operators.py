@@ -10,10 +10,10 @@ from test_elementwise_table import compute
 import phintys.ops.operators  # noqa: F401  tensor variables
 from phintys.graph.config import change_flags
 from phintys.graph.type import generic
-from phintys.ops import elementwise_functions as functions
-from phintys.ops.elementwise import Elemwise
-from phintys.ops.scalar import ComplexError, IntegerDivisionError
-from phintys.ops.tensor_type import TensorType
+from phintys.ops.elementwise import elementwise_functions as functions
+from phintys.ops.elementwise.elementwise import Elemwise
+from phintys.ops.elementwise.scalar import ComplexError, IntegerDivisionError
+from phintys.ops.types.tensor_type import TensorType
 
 VECTOR = TensorType("float64", (False,))
 INTEGERS = TensorType("int64", (False,))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import phintys
 import phintys.tensor as T
-from phintys.ops.tensor_type import TensorType
+from phintys.ops.types.tensor_type import TensorType
 
 RANDOM = settings(derandomize=True, deadline=None, database=None, max_examples=400,
                   suppress_health_check=list(HealthCheck))

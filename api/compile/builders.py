@@ -1,4 +1,0 @@
-"""Theano's ``compile.builders``: the op from a graph."""
-from phintys.ops.op_from_graph import OpFromGraph
-
-__all__ = ["OpFromGraph"]

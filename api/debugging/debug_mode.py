@@ -1,0 +1,166 @@
+"""DebugMode: functions that check themselves at every call.
+
+A function in this mode is used as any other; a call runs the graph node by node and compares whatever can be computed
+in two ways. It is some hundred times slower. What is checked, and by what exception a failure is known:
+
+* a kernel against the op's own ``perform``, odd layouts of the inputs, and the inputs' memory (`BadThunkOutput`);
+* that an output is written completely (`UnwrittenOutput`) and the same each time (`NondeterministicOp`);
+* ``view_map``, ``destroy_map``, types and shapes (`BadViewMap`, `BadDestroyMap`, `InvalidValueError`, `BadShape`);
+* each rewrite, by the values before and after (`BadOptimization`), and the order of rewrites (`StochasticOrder`);
+* the linked program against its nodes (`BadProgram`).
+"""
+from contextlib import contextmanager
+
+from phintys.debugging.debug_errors import (
+    BadDestroyMap, BadOptimization, BadProgram, BadShape, BadThunkOutput, BadViewMap, DebugModeError, InvalidValueError,
+    NondeterministicOp, StochasticOrder, UnwrittenOutput)
+from phintys.debugging.debug_layouts import EMPTY
+from phintys.debugging.debug_record import ReplacementRecord, first_difference
+from phintys.debugging.debug_run import DebugRun
+from phintys.gof.link import StepwiseLinker
+from phintys.graph.config import change_flags, config
+from phintys.graph.function_graph import FunctionGraph
+from phintys.modes import Mode, register_mode
+from phintys.optimizer.pipeline import optimize
+from phintys.debugging.stepwise import link_stepwise
+
+__all__ = ["BadDestroyMap", "BadOptimization", "BadProgram", "BadShape", "BadThunkOutput", "BadViewMap", "DebugMode",
+           "DebugModeError", "InvalidValueError", "NondeterministicOp", "StochasticOrder", "UnwrittenOutput"]
+
+# Theano's names for memory that `perform` may find in its storage → our layouts.
+PREALLOCATED = {name: (name,) for name in EMPTY} | {
+    "initial": (), "previous": ("c_contiguous",), "wrong_size": (), "": (), "ALL": tuple(EMPTY)}
+OPTIONS = ("stability_patience", "check_c_code", "check_py_code", "check_isfinite", "check_preallocated_output",
+           "require_matching_strides")
+
+
+class DebugMode(Mode):
+    """A mode whose functions check themselves.
+
+    Parameters
+    ----------
+    optimizer : str, None or Query
+        Which rewrites to apply, and to check.
+    stability_patience : int, optional
+        How often the graph is optimised, to see whether the same happens each time; 1: once.
+    check_c_code, check_py_code : bool, optional
+        Whether to run the kernels, and ``perform`` where there is a kernel. What is the only way to compute a node is
+        run in any case.
+    check_isfinite : bool, optional
+        Whether NaN and infinities among the inputs and values of the graph are errors.
+    check_preallocated_output : list of str, optional
+        Layouts of memory that ``perform`` may find in its storage: ``c_contiguous``, ``f_contiguous``, ``strided``,
+        ``reversed``, ``previous``, ``ALL``.
+    require_matching_strides : int, optional
+        Whether kernel and ``perform`` must give equal strides: 0 no, 1 warn, 2 raise.
+    linker : None
+        There is no choice.
+
+    All that are None are as ``config.DebugMode`` says.
+
+    Raises
+    ------
+    ValueError
+        If neither kernels nor ``perform`` are to be run, or a layout is not known.
+    """
+
+    linker_class = StepwiseLinker
+
+    def __init__(self, optimizer="fast_run", stability_patience=None, check_c_code=None, check_py_code=None,
+                 check_isfinite=None, check_preallocated_output=None, require_matching_strides=None, linker=None):
+        if linker is not None:
+            raise ValueError(f"DebugMode can only use its own linker, got linker={linker!r}")
+        super().__init__("vm", optimizer)
+        flags = config.DebugMode
+        self.stability_patience = _first(stability_patience, flags.patience)
+        self.check_c_code = _first(check_c_code, flags.check_c)
+        self.check_py_code = _first(check_py_code, flags.check_py)
+        self.check_isfinite = _first(check_isfinite, flags.check_finite)
+        self.check_preallocated_output = list(_first(check_preallocated_output,
+                                                     flags.check_preallocated_output.split(":")))
+        self.require_matching_strides = _first(require_matching_strides, flags.check_strides)
+        if not self.check_c_code and not self.check_py_code:
+            raise ValueError("DebugMode has to check at least one of c and py code")
+        unknown = [name for name in self.check_preallocated_output if name not in PREALLOCATED]
+        if unknown:
+            raise ValueError(f"check_preallocated_output={unknown}: expected names among {sorted(PREALLOCATED)}")
+
+    @property
+    def preallocated_layouts(self):
+        """The layouts that ``check_preallocated_output`` stands for."""
+        return list(dict.fromkeys([layout for name in self.check_preallocated_output
+                                   for layout in PREALLOCATED[name]]))
+
+    def _options(self):
+        return {name: getattr(self, name) for name in OPTIONS}
+
+    def clone(self, link_kwargs=None, optimizer="", **kwargs):
+        """A copy with another optimizer or other options."""
+        if isinstance(optimizer, str) and not optimizer:
+            optimizer = self.provided_optimizer
+        return type(self)(optimizer=optimizer, **self._options() | kwargs)
+
+    def __reduce__(self):
+        return _remade, (type(self), self.provided_optimizer, self._options())
+
+    def __str__(self):
+        return f"{type(self).__name__}(optimizer = {self.provided_optimizer})"
+
+    @contextmanager
+    def observed(self, fgraph):
+        """Note what the rewrites do to ``fgraph`` inside the block; answers what ``link`` wants to know."""
+        history = _History(_copy(fgraph), ReplacementRecord())
+        copies = [_copy(fgraph) for _ in range(self.stability_patience - 1)]
+        fgraph.attach_feature(history.record)
+        try:
+            yield history
+        finally:
+            fgraph.remove_feature(history.record)
+        for copied in copies:
+            self._check_order(copied, history.record)
+
+    def _check_order(self, fgraph, record):
+        """Optimise a copy of the graph and compare histories."""
+        other = ReplacementRecord()
+        fgraph.attach_feature(other)
+        with change_flags(compute_test_value="off"):
+            optimize(fgraph, self.query)
+        position = first_difference(record.events, other.events)
+        if position is not None:
+            raise StochasticOrder("StochasticOrder: optimising a graph twice does not do the same. Event number "
+                                  f"{position} was {_event(record.events[position])}, and then "
+                                  f"{_event(other.events[position])}")
+
+    def link(self, fgraph, history, **arguments):
+        """A program that checks itself."""
+        run = DebugRun(fgraph, history.record, history.pristine, self, arguments)
+        return link_stepwise(fgraph, run, arguments)
+
+
+class _History:
+    """What is known of a graph from before it was optimised."""
+
+    def __init__(self, pristine, record):
+        self.pristine, self.record = pristine, record
+
+
+def _first(value, default):
+    return default if value is None else value
+
+
+def _remade(cls, optimizer, options):
+    return cls(optimizer=optimizer, **options)
+
+
+def _copy(fgraph):
+    """A copy with the same constants: rewrites may go by the identity of those that are cached."""
+    return FunctionGraph(fgraph.inputs, fgraph.outputs, fgraph.features)
+
+
+def _event(event):
+    kind, reason, op, position = event
+    where = "" if position is None else f", input {position}"
+    return f"{kind} of {op}{where} by {reason}"
+
+
+register_mode("DEBUG_MODE", DebugMode())

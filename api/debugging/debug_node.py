@@ -1,0 +1,265 @@
+"""The checks of one node: its kernel, its ``perform``, and what its op says about memory and shapes.
+
+A `CheckedNode` is built once per node and run at every call. Everything runs on copies, so no value that it is given
+changes. The kernel's first run gives the value that the others are compared with; the memory it gets is filled with
+NaN, or the largest number, and that of the second run with something else, so that what was not written shows.
+"""
+import numpy
+
+from phintys.debugging.debug_differences import agree, copied, identical, is_finite
+from phintys.debugging.debug_errors import (
+    BadDestroyMap, BadThunkOutput, BadViewMap, InvalidValueError, NondeterministicOp, UnwrittenOutput)
+from phintys.debugging.debug_layouts import blank, laid_out, repeated
+from phintys.debugging.debug_shapes import ShapeRule
+from phintys.graph.config import config
+from phintys.graph.errors import made_at
+from phintys.graph.op import Op
+from phintys.vm.abi import run_kernel
+
+POISONS = 0xFF, 0x7F           # NaN, -1 and 255; a huge number: no sum, product or maximum is the same over both
+KERNEL, PERFORM = "the kernel", "perform"
+EFFORT = 10000                 # steps to find out whether interleaved views have an element in common
+MUTABLE = list, dict, set, numpy.random.RandomState, numpy.random.Generator
+
+
+class CheckedNode:
+    """A node and everything that checking it needs.
+
+    Parameters
+    ----------
+    node : Apply
+    mode : DebugMode
+        Which checks are wanted.
+    around : collection of Apply
+        The nodes of the graph that the node stands in.
+    readers : dict or None
+        Variable → its readers, when outputs that are both read may not share memory.
+
+    Raises
+    ------
+    NotImplementedError
+        If the op has neither a kernel nor a ``perform``.
+    """
+
+    def __init__(self, node, mode, around=(), readers=None):
+        op = node.op
+        self.node, self.mode, self.readers = node, mode, readers or {}
+        self.kernel = op.make_kernel(node)
+        self.performs = getattr(op.perform, "__func__", op.perform) is not Op.perform
+        if self.kernel is None and not self.performs:
+            raise NotImplementedError(f"DebugMode cannot run {node}{made_at(node)}: its op {op} of class "
+                                      f"{type(op).__name__} has neither make_kernel nor perform")
+        if self.kernel is not None and self.performs:
+            self.performs = mode.check_py_code
+            if not mode.check_c_code:
+                self.kernel = None
+        self.layouts = [variable.type.layout for variable in node.outputs]
+        self.destroyed = {position for positions in op.destroy_map.values() for position in positions}
+        self.shapes = ShapeRule(node, around)
+
+    def run(self, inputs, known, finite=True):
+        """Check the node on values.
+
+        Parameters
+        ----------
+        inputs : list
+            Values; they do not change.
+        known : dict
+            Variable → value, for what was computed before in the graph around.
+        finite : bool
+            Whether outputs have to be finite, if the mode wants that.
+
+        Returns
+        -------
+        list
+            The values of the outputs, which share no memory with the inputs.
+
+        Raises
+        ------
+        DebugModeError
+            The kind says what is wrong.
+        """
+        outputs = None
+        if self.kernel is not None:
+            outputs = self._check_kernel(inputs)
+        if self.performs:
+            outputs = self._check_perform(inputs, outputs)
+        if finite and self.mode.check_isfinite:
+            for variable, value in zip(self.node.outputs, outputs):
+                if not is_finite(value) and getattr(variable.tag, "nan_guard_mode_check", True):
+                    raise InvalidValueError(variable, value, hint="not finite", specific_hint="it holds NaN or "
+                                            "infinities; DebugMode(check_isfinite=False) lets them pass")
+        self.shapes.check(inputs, outputs, known)
+        return outputs
+
+    # ---- kernels -----------------------------------------------------------------------------------------------------
+    def _check_kernel(self, inputs):
+        given = self._copies(inputs)
+        outputs = self._accepted(self._run_kernel(given, views=True), KERNEL)
+        self._check_inputs(inputs, given, KERNEL)
+        self._check_views(given, outputs)
+        self._check_writing(given, outputs)
+        for name in ("strided", "reversed", "f_contiguous"):
+            if name != "f_contiguous" or any([value.ndim > 1 for value in inputs]):
+                self._check_layout(name, inputs, outputs)
+        self._check_zero_strides(inputs)
+        for output, positions in self.node.op.destroy_map.items():
+            self._check_in_place(output, positions[0], inputs, outputs)
+        return outputs
+
+    def _run_kernel(self, inputs, poison=POISONS[0], **options):
+        return run_kernel(self.kernel, inputs, self.layouts, poison=poison, **options)
+
+    def _check_writing(self, given, outputs):
+        """Over other garbage the kernel writes the same."""
+        others = self._run_kernel(given, POISONS[1])
+        for position, (value, other) in enumerate(zip(outputs, others)):
+            variable = self.node.outputs[position]
+            if not _same(value, other) and not (hasattr(variable.tag, "values_eq_approx")
+                                                and agree(variable, value, other)):
+                again = self._run_kernel(given)[position]
+                if not _same(value, again):
+                    raise NondeterministicOp(variable, KERNEL, value, f"{KERNEL}, again", again, given)
+                raise UnwrittenOutput(self.node, position, value, other)
+
+    def _check_layout(self, name, inputs, outputs):
+        given = [laid_out(name, value) for value in inputs]
+        self._compare(outputs, KERNEL, self._run_kernel(given), f"{KERNEL}, inputs {name}", given)
+        self._check_inputs(inputs, given, f"{KERNEL}, inputs {name},")
+
+    def _check_zero_strides(self, inputs):
+        """Inputs whose elements are all one place in memory are read as if they were many."""
+        floats = any([value.dtype.kind in "fc" for value in inputs])
+        given = [repeated(value) if value.dtype.kind in "fc" or not floats else value for value in inputs]
+        if not any([value.size > 1 for value in given]):
+            return
+        try:
+            expected = self._run_kernel([value.copy(order="C") for value in given])
+        except Exception:
+            return                                  # these values are not for this op
+        self._compare(expected, KERNEL, self._run_kernel(given), f"{KERNEL}, inputs with strides of 0", given)
+
+    def _check_in_place(self, output, position, inputs, outputs):
+        """The output may take the input's memory, as the linker will have it."""
+        results = self._run_kernel(inputs, donors={output: position})
+        self._compare(outputs, KERNEL, results, f"{KERNEL}, output {output} in the memory of input {position}", inputs)
+
+    # ---- perform -----------------------------------------------------------------------------------------------------
+    def _check_perform(self, inputs, expected):
+        given = self._copies(inputs)
+        outputs = self._accepted(self._perform(given), PERFORM)
+        self._check_inputs(inputs, given, PERFORM)
+        self._check_views(given, outputs)
+        again = self._copies(inputs)
+        others = self._accepted(self._perform(again), f"{PERFORM}, again")
+        self._compare(outputs, PERFORM, others, f"{PERFORM}, again", inputs, NondeterministicOp)
+        self._check_keeping(given, outputs, others)
+        if expected is not None:
+            self._compare(expected, KERNEL, outputs, PERFORM, inputs)
+            self._check_strides(expected, outputs)
+        for name in self.mode.preallocated_layouts:
+            self._check_preallocated(name, inputs, outputs)
+        return outputs if expected is None else expected
+
+    def _perform(self, inputs, storage=None):
+        storage = [[None] for _ in self.node.outputs] if storage is None else storage
+        with numpy.errstate(all="ignore"):
+            self.node.op.perform(self.node, inputs, storage)
+        if len(storage) < len(self.node.outputs) or not all(storage):
+            raise ValueError(f"perform took away some of the {len(self.node.outputs)} cells for its outputs")
+        return [cell[0] for cell in storage]
+
+    def _check_keeping(self, given, outputs, others):
+        """Memory that two calls return, although no input is in it, is memory that the op keeps."""
+        for position, (value, other) in enumerate(zip(outputs, others)):
+            if _overlap(value, other) and not any([_overlap(value, argument) for argument in given]):
+                raise BadViewMap(self.node, position, value)
+
+    def _check_preallocated(self, name, inputs, outputs):
+        """``perform`` may write to the memory it is given, or not."""
+        largest = config.DebugMode.check_preallocated_output_ndim
+        storage = [[blank(name, value) if isinstance(value, numpy.ndarray) and value.ndim <= largest
+                    else None] for value in outputs]
+        title = f"{PERFORM}, storage {name}"
+        results = self._accepted(self._perform(self._copies(inputs), storage), title)
+        self._compare(outputs, PERFORM, results, title, inputs)
+
+    def _check_strides(self, expected, outputs):
+        """What ``require_matching_strides`` wants: 1 warns, 2 raises."""
+        if not self.mode.require_matching_strides:
+            return
+        for variable, value, other in zip(self.node.outputs, expected, outputs):
+            if getattr(value, "strides", None) != getattr(other, "strides", None):
+                message = (f"the strides of {variable} are {value.strides} by the kernel and {other.strides} by "
+                           f"perform of {self.node.op}{made_at(self.node)}")
+                if self.mode.require_matching_strides == 2:
+                    raise TypeError(f"Stride mismatch: {message}")
+                import warnings
+                warnings.warn(message, stacklevel=2)
+
+    # ---- what both share ---------------------------------------------------------------------------------------------
+    def _copies(self, inputs):
+        """Copies of the values; inputs that are one variable get one copy."""
+        made = {}
+        for variable, value in zip(self.node.inputs, inputs):
+            if variable not in made:
+                made[variable] = copied(value)
+        return [made[variable] for variable in self.node.inputs]
+
+    def _accepted(self, values, title):
+        """The values, each as its type has it."""
+        found = []
+        for variable, value in zip(self.node.outputs, values):
+            type_ = variable.type
+            if not type_.is_valid_value(value):
+                raise InvalidValueError(variable, value, hint=f"output of {title}",
+                                        specific_hint=type_.value_validity_msg(value))
+            found.append(type_.filter(value, strict=True) if type_.layout is not None else value)
+        return found
+
+    def _check_inputs(self, inputs, given, title):
+        """Nothing has changed but what the op declares."""
+        destroyed = {self.node.inputs[position] for position in self.destroyed}
+        for position, (value, now) in enumerate(zip(inputs, given)):
+            if self.node.inputs[position] not in destroyed and not identical(value, now):
+                raise BadDestroyMap(self.node, position, value, now, title)
+
+    def _check_views(self, given, outputs):
+        """Each output shares memory with no input but the declared ones, and with no other output that is read."""
+        op, variables = self.node.op, self.node.inputs
+        for position, value in enumerate(outputs):
+            declared = {variables[source] for source in [*op.view_map.get(position, ()),
+                                                         *op.destroy_map.get(position, ())]}
+            touched = [source for source, argument in enumerate(given) if _overlap(value, argument)]
+            undeclared = [source for source in touched if variables[source] not in declared]
+            if undeclared:
+                raise BadViewMap(self.node, position, value, in_alias_idx=undeclared)
+            if not touched:
+                self._check_other_outputs(position, outputs)
+
+    def _check_other_outputs(self, position, outputs):
+        for other in range(position):
+            if (self._is_read(position) and self._is_read(other) and _overlap(outputs[position], outputs[other])):
+                raise BadViewMap(self.node, position, outputs[position], out_alias_idx=other)
+
+    def _is_read(self, position):
+        readers = self.readers.get(self.node.outputs[position], ())
+        return any([not isinstance(node, str) for node, _ in readers])
+
+    def _compare(self, expected, title, results, other_title, inputs, kind=BadThunkOutput):
+        for variable, value, other in zip(self.node.outputs, expected, results):
+            if not agree(variable, value, other):
+                raise kind(variable, title, value, other_title, other, inputs)
+
+
+def _same(a, b):
+    """Whether two runs of one kernel over the same values are equal, but for rounding of what was summed elsewhere."""
+    return identical(a, b) or (a.dtype.kind in "fc" and a.shape == b.shape
+                               and bool(numpy.isclose(a, b, rtol=1e-6, atol=0, equal_nan=True).all()))
+
+
+def _overlap(a, b):
+    """Whether two values share memory, or are one object that can change."""
+    if isinstance(a, numpy.ndarray) and isinstance(b, numpy.ndarray):
+        return numpy.may_share_memory(a, b, max_work=EFFORT)
+    return a is b and isinstance(a, MUTABLE)

@@ -1,0 +1,76 @@
+"""In which order DebugMode computes nodes when branches are lazy: only what is needed, as in a call.
+
+First the nodes of the optimised graph that a call runs. Then, for each value that was computed, what stood in its place
+before: these nodes are gone from the graph, so their branches are followed as their conditions come out.
+"""
+from phintys.graph.lazy_regions import lazy_regions
+from phintys.debugging.stepwise import nodes_in_turn, value_of
+
+
+class Turns:
+    """The order of one function.
+
+    Parameters
+    ----------
+    fgraph : FunctionGraph
+    order : list of Apply
+        All nodes that ever were in the graph.
+    makers : dict
+        New variable → pairs (rewrite, old variable).
+    """
+
+    def __init__(self, fgraph, order, makers):
+        self.order, self.makers = order, makers
+        self.active = fgraph.toposort()
+        self.regions = lazy_regions(fgraph, self.active)
+        self.is_lazy = any([node.op.lazy_branches(node) is not None for node in order])
+
+    def nodes(self, values):
+        """The nodes to be computed, one by one.
+
+        Parameters
+        ----------
+        values : dict
+            Variable → value; whoever takes the next node has added those of the last, or none if it failed.
+
+        Yields
+        ------
+        tuple (Apply, bool)
+            Whether a call runs the node.
+        """
+        if not self.is_lazy:
+            for node in self.order:
+                yield node, True
+            return
+        seen = set()
+        waiting = list(values)
+        for node in nodes_in_turn(self.active, self.regions, values):
+            seen.add(node)
+            waiting.extend(node.outputs)
+            yield node, True
+        while waiting:
+            pending = [old.owner for _, old in self.makers.get(waiting.pop(), ()) if old.owner is not None]
+            while pending:
+                node = pending[-1]
+                missing = [] if node in seen else [variable.owner for variable in _needed(node, seen, values)
+                                                   if variable.owner is not None and variable.owner not in seen]
+                if missing:
+                    pending.extend(missing)
+                    continue
+                pending.pop()
+                if node not in seen:
+                    seen.add(node)
+                    waiting.extend(node.outputs)
+                    yield node, False
+
+
+def _needed(node, seen, values):
+    """The inputs that a node needs, as far as its condition is known."""
+    positions = node.op.lazy_branches(node)
+    if positions is None:
+        return node.inputs
+    condition = node.inputs[positions[0]]
+    value = value_of(condition, values)
+    if value is None:
+        return [condition] if condition.owner not in seen else []
+    return [node.inputs[position] for position in positions[1 if value else 2]]

@@ -1,0 +1,79 @@
+"""MonitorMode: functions that call the user's functions before and after each node.
+
+Nodes run one by one by their ``perform``, in the order in which a program would run them. The user's functions get the
+node's number, the node, and a `Thunk` with the storage of its inputs and outputs, as in Theano.
+"""
+import numpy
+
+from phintys.modes import Mode
+from phintys.printing import debugprint
+from phintys.debugging.watching import link_watching
+
+
+class WatchingMode(Mode):
+    """Base of modes that look at every node as it runs: override ``run_node`` and, if need be, ``look_at_input``."""
+
+    def look_at_input(self, variable, value):
+        """Called for each argument and shared value before the first node runs."""
+
+    def run_node(self, position, thunk):
+        """Run one node; ``position`` counts the nodes."""
+        thunk()
+
+    def link(self, fgraph, history, **arguments):
+        """A program that runs node by node."""
+        return link_watching(fgraph, lambda position, node, thunk: self.run_node(position, thunk), arguments,
+                             self.look_at_input)
+
+
+class MonitorMode(WatchingMode):
+    """A mode whose functions call back.
+
+    Parameters
+    ----------
+    pre_func, post_func : callable, optional
+        Called with (number of the node, node, `Thunk`) before and after each node.
+    optimizer : str, None or Query
+        Which rewrites to apply.
+    linker : None
+        There is no choice.
+
+    Raises
+    ------
+    ValueError
+        If a linker is given.
+    """
+
+    def __init__(self, pre_func=None, post_func=None, optimizer="default", linker=None):
+        if linker is not None:
+            raise ValueError(f"MonitorMode can only use its own linker, got linker={linker!r}")
+        super().__init__("vm", optimizer)
+        self.pre_func, self.post_func = pre_func, post_func
+
+    def run_node(self, position, thunk):
+        if self.pre_func is not None:
+            self.pre_func(position, thunk.node, thunk)
+        thunk()
+        if self.post_func is not None:
+            self.post_func(position, thunk.node, thunk)
+
+    def clone(self, link_kwargs=None, optimizer="", **kwargs):
+        """A copy with another optimizer."""
+        if isinstance(optimizer, str) and not optimizer:
+            optimizer = self.provided_optimizer
+        return type(self)(self.pre_func, self.post_func, optimizer)
+
+    def __reduce__(self):
+        return type(self), (self.pre_func, self.post_func, self.provided_optimizer)
+
+
+def detect_nan(i, node, fn):
+    """A ``post_func`` that prints the node, its inputs and outputs when an output holds NaN."""
+    for output in fn.outputs:
+        value = output[0]
+        if isinstance(value, numpy.ndarray) and value.dtype.kind in "fc" and numpy.isnan(value).any():
+            print("*** NaN detected ***")
+            debugprint(node)
+            print(f"Inputs : {[cell[0] for cell in fn.inputs]}")
+            print(f"Outputs: {[cell[0] for cell in fn.outputs]}")
+            return

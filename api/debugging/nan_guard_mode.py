@@ -1,0 +1,108 @@
+"""NanGuardMode: functions that look for NaN, infinities and very large values, among their inputs and in every node.
+
+What is found is an ``AssertionError`` that names the node and where the user made it, or whatever
+``config.NanGuardMode.action`` says. Variables with ``tag.nan_guard_mode_check = False`` are left alone.
+"""
+import numpy
+
+from phintys.graph.config import config
+from phintys.graph.errors import made_at
+from phintys.debugging.monitor_mode import WatchingMode
+from phintys.printing import debugprint
+
+BIG = 1e10
+DEPTH = 6                      # levels of a graph that a message prints
+
+
+def contains_nan(arr, node=None, var=None):
+    """Whether a value holds NaN; what is no array of floats does not. ``node`` and ``var`` are there for Theano's
+    sake."""
+    return _is_inexact(arr) and bool(numpy.isnan(arr).any())
+
+
+def contains_inf(arr, node=None, var=None):
+    """Whether a value holds an infinity; what is no array of floats does not. ``node`` and ``var`` are there for
+    Theano's sake."""
+    return _is_inexact(arr) and bool(numpy.isinf(arr).any())
+
+
+def contains_big(arr):
+    """Whether a number in a value is larger than 1e10, disregarding its sign."""
+    if not isinstance(arr, numpy.ndarray) or arr.dtype.kind not in "iufc" or not arr.size:
+        return False
+    with numpy.errstate(all="ignore"):
+        return bool((numpy.abs(arr.astype("float64") if arr.dtype.kind in "iu" else arr) > BIG).any())
+
+
+def _is_inexact(value):
+    return isinstance(value, numpy.ndarray) and value.dtype.kind in "fc"
+
+
+class NanGuardMode(WatchingMode):
+    """A mode whose functions look for NaN, infinities and large values.
+
+    Parameters
+    ----------
+    nan_is_error, inf_is_error, big_is_error : bool, optional
+        What to look for; by default as ``config.NanGuardMode`` says.
+    optimizer : str, None or Query
+        Which rewrites to apply.
+    linker : None
+        There is no choice.
+
+    Raises
+    ------
+    AssertionError
+        If there is nothing to look for.
+    """
+
+    def __init__(self, nan_is_error=None, inf_is_error=None, big_is_error=None, optimizer="default", linker=None):
+        super().__init__("vm", optimizer)
+        flags = config.NanGuardMode
+        self.nan_is_error = flags.nan_is_error if nan_is_error is None else nan_is_error
+        self.inf_is_error = flags.inf_is_error if inf_is_error is None else inf_is_error
+        self.big_is_error = flags.big_is_error if big_is_error is None else big_is_error
+        if not (self.nan_is_error or self.inf_is_error or self.big_is_error):
+            raise AssertionError("NanGuardMode has nothing to look for: nan_is_error, inf_is_error and big_is_error "
+                                 "are all false")
+
+    def look_at_input(self, variable, value):
+        self._look_at(variable, value, "an input of the graph")
+
+    def run_node(self, position, thunk):
+        thunk()
+        for variable, cell in zip(thunk.node.outputs, thunk.outputs):
+            self._look_at(variable, cell[0], f"output {variable.index} of a node")
+
+    def _look_at(self, variable, value, place):
+        if not getattr(variable.tag, "nan_guard_mode_check", True):
+            return
+        found = [words for wanted, test, words in (
+            (self.nan_is_error, contains_nan, "NaN detected"), (self.inf_is_error, contains_inf, "Inf detected"),
+            (self.big_is_error, contains_big, "Big value detected")) if wanted and test(value)]
+        if found:
+            graph = debugprint(variable, depth=DEPTH, file="str")
+            _react("\n".join([*found, f"NanGuardMode found an error in {place}: {variable}{made_at(variable)}", graph]))
+
+    def clone(self, link_kwargs=None, optimizer="", **kwargs):
+        """A copy with another optimizer."""
+        if isinstance(optimizer, str) and not optimizer:
+            optimizer = self.provided_optimizer
+        return type(self)(self.nan_is_error, self.inf_is_error, self.big_is_error, optimizer)
+
+    def __reduce__(self):
+        return type(self), (self.nan_is_error, self.inf_is_error, self.big_is_error, self.provided_optimizer)
+
+
+def _react(message):
+    """Do about it what ``config.NanGuardMode.action`` says."""
+    action = config.NanGuardMode.action
+    if action == "raise":
+        raise AssertionError(message)
+    if action == "warn":
+        import logging                              # costs 3 ms
+        logging.getLogger("phintys.debugging.nan_guard_mode").error(message)
+        return
+    print(message)
+    from pdb import Pdb
+    Pdb().set_trace()

@@ -1,0 +1,123 @@
+"""Functions whose graph is run node by node in Python, for modes that look at every node.
+
+The linked program of such a function is one CALL of the op `Stepwise`, whose ``perform`` runs the graph. So arguments,
+shared variables, updates, results and errors are dealt with where they always are, and a run that raises changes
+nothing. The op is made while linking and appears in no graph of the user's.
+"""
+from copy import deepcopy
+
+from phintys.debugging.failed_node import at_length
+from phintys.graph.apply import Apply
+from phintys.graph.function_graph import FunctionGraph
+from phintys.graph.lazy_regions import in_turn
+from phintys.graph.op import Op
+from phintys.graph.read_only import inputs_for
+from phintys.graph.variable import Constant
+from phintys.vm.linking.linker import link
+from phintys.vm.explaining.runtime_error import SHOWN_SIZE, advice, describe_node, with_details
+
+# What remains of the arguments of `link`: the op overwrites nothing, and gives no view of anything.
+NEEDED = ("n_arguments", "containers", "updates", "n_outputs", "allow_gc", "name")
+
+
+class Stepwise(Op):
+    """A whole graph as one op.
+
+    Parameters
+    ----------
+    fgraph : FunctionGraph
+    run : callable
+        From the list of the values of ``fgraph.inputs`` to the values of ``fgraph.outputs``. It names the failing node
+        in its errors, and changes no input.
+    """
+
+    explains_errors = True
+
+    def __init__(self, fgraph, run):
+        self.fgraph = fgraph
+        self.run = run
+
+    def make_node(self, *inputs):
+        return Apply(self, list(inputs), [variable.type.make_variable(variable.name)
+                                          for variable in self.fgraph.outputs])
+
+    def perform(self, node, inputs, output_storage, params=None):
+        for storage, value in zip(output_storage, self.run(inputs)):
+            storage[0] = value
+
+    def __str__(self):
+        return f"Stepwise{{{len(self.fgraph.apply_nodes)} nodes}}"
+
+
+def link_stepwise(fgraph, run, arguments):
+    """A program that computes the outputs of ``fgraph`` by ``run``.
+
+    Parameters
+    ----------
+    fgraph : FunctionGraph
+    run : callable
+        See `Stepwise`.
+    arguments : dict
+        The keyword arguments of ``linker.link``.
+
+    Returns
+    -------
+    Program
+    """
+    inputs = [variable.clone() for variable in fgraph.inputs]
+    outputs = Stepwise(fgraph, run).make_node(*inputs).outputs
+    return link(FunctionGraph(inputs, outputs, clone=False), **{name: arguments[name] for name in NEEDED})
+
+
+def value_of(variable, values):
+    """The value of a variable that was computed, given, or is constant; None if a branch was not taken."""
+    return variable.data if isinstance(variable, Constant) else values.get(variable)
+
+
+def nodes_in_turn(order, regions, values):
+    """The nodes of a graph that a call runs; whoever takes the next one has added the values of the last.
+
+    Parameters
+    ----------
+    order : list of Apply
+    regions : LazyRegions or None
+        Of this order.
+    values : dict
+
+    Returns
+    -------
+    iterator of Apply
+    """
+    return in_turn(order, regions, lambda node: bool(value_of(node.inputs[regions.conditions[node]], values)))
+
+
+def compute(node, values, spared=False):
+    """Run the ``perform`` of a node on values, to which those of its outputs are added.
+
+    With ``spared``, the node overwrites copies of the values that it would overwrite.
+    """
+    storage, inputs = [[None] for _ in node.outputs], [value_of(variable, values) for variable in node.inputs]
+    if spared:
+        for position in {position for positions in node.op.destroy_map.values() for position in positions}:
+            inputs[position] = deepcopy(inputs[position])
+    node.op.perform(node, inputs_for(node.op, inputs), storage)
+    for variable, cell in zip(node.outputs, storage):
+        values[variable] = cell[0]
+
+
+def explained(error, node, position, inputs):
+    """The error with the node that failed, the shapes it met and where the user made it.
+
+    Parameters
+    ----------
+    error : Exception
+    node : Apply
+    position : int
+        Of the node in the order of computation.
+    inputs : list
+        Values.
+    """
+    operands = [(value.shape, value.strides, value if value.size <= SHOWN_SIZE else None)
+                if hasattr(value, "strides") else None for value in inputs]
+    described = with_details(error, describe_node(node, position, operands, [*advice(error, node), *at_length(node)]))
+    return described.with_traceback(error.__traceback__)

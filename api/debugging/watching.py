@@ -1,0 +1,72 @@
+"""Programs that run node by node while somebody looks: what MonitorMode, NanGuardMode and WrapLinker share.
+
+A `Thunk` is one node with storage for its operands. `link_watching` makes a program whose nodes are run by a function
+of the user's or of a mode, in the order in which any program would run them.
+"""
+import numpy
+
+from phintys.debugging.debug_differences import copied
+from phintys.graph.lazy_regions import lazy_regions
+from phintys.graph.read_only import inputs_for
+from phintys.debugging.stepwise import explained, link_stepwise, nodes_in_turn, value_of
+
+
+class Thunk:
+    """One node, ready to run, with the storage of its operands.
+
+    Attributes
+    ----------
+    inputs, outputs : list of list
+        For each operand a list with its value as the only element; None before it is computed.
+    """
+
+    def __init__(self, node, inputs):
+        self.node = node
+        self.inputs = [[value] for value in inputs]
+        self.outputs = [[None] for _ in node.outputs]
+
+    def __call__(self):
+        with numpy.errstate(all="ignore"):
+            op = self.node.op
+            op.perform(self.node, inputs_for(op, [cell[0] for cell in self.inputs]), self.outputs)
+
+
+def link_watching(fgraph, run_node, arguments, look_at_input=None, programs=1):
+    """A program that runs node by node.
+
+    Parameters
+    ----------
+    fgraph : FunctionGraph
+    run_node : callable
+        Called as ``run_node(position, node, *thunks)`` for each node; it runs the thunks. ``position`` counts nodes.
+    arguments : dict
+        The keyword arguments of ``linker.link``.
+    look_at_input : callable, optional
+        Called with each argument or shared variable and its value before the first node runs.
+    programs : int
+        How many thunks there are of each node. They have values of their own; results are those of the first.
+
+    Returns
+    -------
+    Program
+    """
+    order = fgraph.toposort()
+    regions, number = lazy_regions(fgraph, order), {node: position for position, node in enumerate(order)}
+
+    def run(inputs):
+        stores = [dict(zip(fgraph.inputs, map(copied, inputs))) for _ in range(programs)]
+        if look_at_input is not None:
+            for variable, value in stores[0].items():
+                look_at_input(variable, value)
+        for node in nodes_in_turn(order, regions, stores[0]):
+            thunks = [Thunk(node, [value_of(variable, values) for variable in node.inputs]) for values in stores]
+            try:
+                run_node(number[node], node, *thunks)
+            except Exception as error:
+                shown = [cell[0] for cell in thunks[0].inputs]
+                raise explained(error, node, number[node], shown) from error.__cause__
+            for values, thunk in zip(stores, thunks):
+                values.update(zip(node.outputs, [cell[0] for cell in thunk.outputs]))
+        return [value_of(variable, stores[0]) for variable in fgraph.outputs]
+
+    return link_stepwise(fgraph, run, arguments)

@@ -1,0 +1,334 @@
+"""``Function``: what a user calls.
+
+A ``Callable`` of the virtual machine with Theano's attributes. It adds nothing to a plain call, which goes straight to
+the machine; only functions with states the caller may set (``In`` with ``update``), and calls after a default was set,
+pass through Python code here (``call``). Invariant: a call that fails leaves states and defaults as they were.
+"""
+from phintys.making.argument_container import ArgumentContainer
+from phintys.debugging.failed_node import at_length
+from phintys.making.function_copies import Recipe, remake
+from phintys.optimizer.passes.not_in_place import reasons_against
+from phintys.vm.machine.callable import Callable, enable_vectorcall
+from phintys.vm.explaining.listing import listing
+from phintys.vm.explaining.runtime_error import bad_argument
+
+DUPLICATE = ["DUPLICATE"]           # what ``finder`` has for a name that several inputs bear
+
+
+class Function(Callable):
+    """A compiled function; made by ``phintys.function``.
+
+    Parameters
+    ----------
+    maker : FunctionMaker
+    program : Program
+    input_storage : list of Container or ArgumentContainer
+        One for each of ``maker.inputs``.
+
+    Attributes
+    ----------
+    maker : FunctionMaker
+        With ``maker.fgraph``, the compiled graph, and ``maker.inputs``, ``maker.outputs``, ``maker.mode``.
+    name : str
+    profile : None
+    trust_input : bool
+        Refuse arguments that are not arrays of exactly the declared type instead of converting them.
+    input_storage : list of Container or ArgumentContainer
+        The storage of each input: of states and shared variables, and of the defaults of arguments.
+    """
+
+    profile = None
+
+    def __init__(self, maker, program, input_storage):
+        self.maker = maker
+        self.input_storage = input_storage
+        self._finder = self._fn = None
+        arguments = maker.arguments
+        own = [container for container in input_storage if isinstance(container, ArgumentContainer)]
+        super().__init__(program, maker.argument_types, [spec.name for spec in arguments],
+                         [bool(spec.strict) for spec in arguments], [spec.allow_downcast for spec in arguments],
+                         single=maker.unpack_single, output_keys=maker.output_keys, return_none=maker.return_none,
+                         defaults=[None if container.required else container for container in own])
+        self._explicit = [(spec, container) for spec, container in zip(maker.inputs, input_storage)
+                          if not spec.implicit]
+        self._set = []                              # containers whose defaults were set since the last call
+        self.has_states = len(self._explicit) > len(own)
+        self.indirect = self._always_indirect = self._states_are_in_the_way()
+        for container in own:
+            container.belong_to(self)
+
+    def _states_are_in_the_way(self):
+        """Whether as many positional values as there are arguments need not be these arguments."""
+        n_arguments = len(self.maker.arguments)
+        return (self.maker.positions != list(range(n_arguments))
+                or any([spec.required for spec, _ in self._explicit[n_arguments:]]))
+
+    def explain(self):
+        """The program as a text: instructions, whose memory is whose, and why what could be in place is not."""
+        return listing(self.program, reasons=reasons_against(self.maker.compiled, self.maker.mode.query))
+
+    def memory_report(self, shapes=None):
+        """How much memory calls need, for each way of collecting garbage.
+
+        Parameters
+        ----------
+        shapes : sequence or dict, optional
+            For each argument, in order or by name or variable, its shape (a tuple), or its value where sizes depend on
+            it. None: the shapes of the last call.
+
+        Returns
+        -------
+        MemoryReport
+            Print it, look at its figures, or ``plot`` it.
+
+        Raises
+        ------
+        ValueError
+            If nothing is given and the function has not been called, or a shape does not fit its argument.
+        """
+        from phintys.reports.memory_report import report_of
+
+        return report_of(self, shapes)
+
+    # ---- calls -------------------------------------------------------------------------------------------------------
+    def at_length(self, node):
+        """More lines for the error of a node that failed; see `failed_node`."""
+        return at_length(node)
+
+    def call(self, positional, named):
+        """A call that is not plain: ``f(*positional, **named)`` where there are states, or defaults that were set."""
+        try:
+            return (self._call_with_states if self.has_states else self.evaluate)(positional, named)
+        finally:
+            self._restore_defaults()
+
+    def _restore_defaults(self):
+        for container in self._set:
+            container.restore()
+        self._set = []
+        self.indirect = self._always_indirect
+
+    def default_was_set(self, container):
+        """A default counts for one call: the next one must put the declared one back."""
+        self._set.append(container)
+        self.indirect = True
+
+    def _call_with_states(self, positional, named):
+        arguments, states = self._sorted(positional, dict(named))
+        old = [(container, container.get(borrow=True)) for _, container, _ in states]
+        try:
+            for position, container, value in states:
+                self._set_state(position, container, value)
+            return self.evaluate(*arguments)
+        except BaseException:
+            for container, value in old:            # a call that fails changes nothing
+                container.set(value, borrow=True)
+            raise
+
+    def _sorted(self, positional, named):
+        """What goes to the machine, (positional, named), and the states: [(position, container, value)]."""
+        explicit = self._explicit
+        if len(positional) > len(explicit):
+            raise TypeError(f"Too many parameter passed to phintys function with name {self.name!r}: it takes "
+                            f"{len(explicit)}, {len(positional)} were given")
+        arguments, states = [], []
+        for position, (spec, container) in enumerate(explicit):
+            is_argument = isinstance(container, ArgumentContainer)
+            if position < len(positional):
+                if spec.name is not None and spec.name in named and not self._is_ambiguous(spec.name):
+                    raise TypeError(f"Multiple values for input: {spec.variable}")
+                if is_argument:
+                    arguments.append(positional[position])
+                else:
+                    states.append((position, container, positional[position]))
+            elif not is_argument and spec.name in named:
+                self._refuse_ambiguous(spec.name)
+                states.append((position, container, named.pop(spec.name)))
+            elif not is_argument and spec.required:
+                raise TypeError(f"Missing required input: {spec.variable}")
+        return (tuple(arguments), named), states
+
+    def _set_state(self, position, container, value):
+        spec, _ = self._explicit[position]
+        try:
+            container.value = value
+        except Exception as error:
+            raise bad_argument(error, self.name, spec.name, position, spec.variable, value) from None
+
+    def _is_ambiguous(self, name):
+        return [spec.name for spec, _ in self._explicit].count(name) > 1
+
+    def _refuse_ambiguous(self, name):
+        if self._is_ambiguous(name):
+            raise TypeError(f"Ambiguous name: {name} - please check the names of the inputs of your function "
+                            f"{self.name!r} for duplicates.")
+
+    def refuse_keyword(self, name):
+        """Say why no argument can be given by this name."""
+        self._refuse_ambiguous(name)
+        if name in self.finder:
+            raise TypeError(f"Tried to provide value for implicit input: {name} of phintys function with name "
+                            f"{self.name!r}")
+        raise TypeError(f"Unknown input or state: {name!r}. {self._described_inputs()}")
+
+    def position_of(self, index):
+        """Where among the inputs the caller finds the machine's argument ``index``."""
+        return self.maker.positions[index]
+
+    # ---- values between calls ----------------------------------------------------------------------------------------
+    @property
+    def finder(self):
+        """Input (variable, name or position) → its container; ``DUPLICATE`` for a name that several inputs bear."""
+        if self._finder is None:
+            self._finder = finder = {}
+            for position, (spec, container) in enumerate(zip(self.maker.inputs, self.input_storage)):
+                finder[position] = finder[spec.variable] = container
+                if spec.name is not None:
+                    finder[spec.name] = DUPLICATE if spec.name in finder else container
+        return self._finder
+
+    @property
+    def inv_finder(self):
+        """Container → the input whose value it has."""
+        return dict(zip(self.input_storage, self.maker.inputs))
+
+    @property
+    def container(self):
+        """Input (variable, name or position) → its container: ``f.container[x]``."""
+        return self.finder
+
+    @property
+    def value(self):
+        """Theano's name for the function seen as a dictionary: ``f.value[x]`` is ``f[x]``."""
+        return self
+
+    def __contains__(self, item):
+        return item in self.finder
+
+    def __getitem__(self, item):
+        """The value of a state or shared variable, or the default of an argument."""
+        return self._container_of(item).value
+
+    def __setitem__(self, item, value):
+        """Set the value of a state or shared variable, or, for the next call, the default of an argument."""
+        self._container_of(item).value = value
+
+    def _container_of(self, item):
+        try:
+            container = self.finder[item]
+        except (KeyError, TypeError):
+            raise TypeError(f"Unknown input or state: {item}. {self._described_inputs()}") from None
+        if container is DUPLICATE:
+            raise TypeError(f"Ambiguous name: {item} - please check the names of the inputs of your function "
+                            f"{self.name!r} for duplicates.")
+        return container
+
+    def _described_inputs(self):
+        named = [spec.name for spec in self.maker.inputs if spec.name is not None]
+        return (f"The phintys function with name {self.name!r} has {len(named)} named inputs ({', '.join(named)}) and "
+                f"{len(self.maker.inputs) - len(named)} unnamed")
+
+    def containers_of_graph(self):
+        """The storage of each input of ``maker.fgraph``, in the graph's order."""
+        return [self.input_storage[position] for position in self.maker.graph_order]
+
+    def stored_values(self):
+        """Variable of ``maker.fgraph`` → its value between calls, for states and shared variables."""
+        return {variable: container.data
+                for variable, container in zip(self.maker.fgraph.inputs, self.containers_of_graph())
+                if not isinstance(container, ArgumentContainer)}
+
+    # ---- Theano's attributes -----------------------------------------------------------------------------------------
+    @property
+    def fn(self):
+        """The compiled program, with the names of Theano's linked functions; see ``program_view.py``."""
+        if self._fn is None:
+            from phintys.making.program_view import ProgramView
+            self._fn = ProgramView(self)
+        return self._fn
+
+    @property
+    def output_storage(self):
+        """One-element lists that ``f.fn()`` fills."""
+        return self.fn.output_storage
+
+    @property
+    def defaults(self):
+        """For each input: whether each call must give it, whether it is put back after calls, and its value."""
+        return [(spec.required, not spec.required and isinstance(container, ArgumentContainer),
+                 None if spec.required or spec.shared else container.value)
+                for spec, container in zip(self.maker.inputs, self.input_storage)]
+
+    indices = property(lambda self: self.maker.indices)
+    outputs = property(lambda self: self.maker.outputs)
+    unpack_single = property(lambda self: self.maker.unpack_single)
+    return_none = property(lambda self: self.maker.return_none)
+    output_keys = property(lambda self: self.maker.output_keys)
+    n_returned_outputs = property(lambda self: len(self.maker.outputs))
+
+    @property
+    def _check_for_aliased_inputs(self):
+        """Theano's flag: whether an argument's memory may be seen or overwritten. Overlaps are looked for anyway."""
+        return any([bool(spec.borrow or spec.mutable) for spec in self.maker.inputs if not spec.shared])
+
+    def output_keys_of(self, positions):
+        """Positions of outputs as ``output_subset`` takes them: the keys, if outputs have keys."""
+        return positions if self.output_keys is None else [self.output_keys[position] for position in positions]
+
+    def get_shared(self):
+        """The shared variables that the function reads or updates."""
+        return [spec.variable for spec in self.maker.inputs if spec.implicit]
+
+    def sync_shared(self):
+        """Wait until all updates are done; they are when a call returns."""
+
+    # ---- copies ------------------------------------------------------------------------------------------------------
+    def copy(self, share_memory=False, swap=None, delete_updates=False, name=None, profile=None):
+        """A function of its own with the same graph, the same defaults and shared variables.
+
+        States of the function's own are copied with their present values. As in Theano, a copy returns a list of its
+        results, whatever the original returns.
+
+        Parameters
+        ----------
+        share_memory : bool
+            Accepted for Theano's sake; intermediate results come from one pool anyway.
+        swap : dict, optional
+            Shared variable → the one to use in its place; must have the same type.
+        delete_updates : bool
+            Leave the updates out; what were states are arguments with defaults then.
+        name : str, optional
+            Default: this function's name with " copy".
+        profile : None or False
+            As in ``function``.
+
+        Returns
+        -------
+        Function
+
+        Raises
+        ------
+        ValueError
+            If the function does not use a variable that is to be swapped.
+        TypeError
+            If what is swapped is no shared variable or has another type.
+        """
+        recipe = Recipe(self).without_sharing().returning_lists()
+        if swap:
+            recipe.swap(swap)
+        if delete_updates:
+            recipe.delete_updates()
+        return recipe.make(name or (f"{self.name} copy" if self.name else None), profile)
+
+    def __copy__(self):
+        return self.copy()
+
+    def __reduce__(self):
+        recipe = Recipe(self)
+        return remake, (type(self.maker), recipe.arguments, recipe.input_storage, {"trust_input": self.trust_input})
+
+    def __repr__(self):
+        return f"<phintys function {self.name!r}>"
+
+
+enable_vectorcall(Function)

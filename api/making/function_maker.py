@@ -1,0 +1,314 @@
+"""``FunctionMaker`` compiles: from inputs, outputs and updates to a private, optimised graph, and to functions of it.
+
+The maker's graph has the arguments of the call first, then the states and shared variables, whose values are in
+containers; its outputs are the results, then the new values of states and shared variables. Values belong to the
+functions: ``create`` gives each of them storage of its own, except where the user shares it.
+"""
+import warnings
+
+import numpy
+
+from phintys.making.argument_container import ArgumentContainer
+from phintys.making.compiled_function import Function
+from phintys.graph.config import change_flags, config
+from phintys.graph.destroy_handler import DestroyHandler, destroyed_inputs
+from phintys.graph.errors import MissingInputError, UnusedInputError, made_at
+from phintys.graph.function_graph import FunctionGraph
+from phintys.graph.traversal import ancestors
+from phintys.graph.variable import Constant, Variable
+from phintys.io import In, SymbolicInput, SymbolicOutput
+from phintys.modes import get_mode
+from phintys.optimizer.pipeline import optimize
+from phintys.making.optional_argument import argument_types
+from phintys.making.rebuild import pairs, rebuild
+from phintys.shared import SharedVariable
+from phintys.making.shown_graph import shown_graph
+from phintys.vm.machine.container import Container
+
+
+class FunctionMaker:
+    """Compiles functions: from inputs, outputs and updates to a program, and from that to any number of functions.
+
+    Parameters
+    ----------
+    inputs : list of SymbolicInput or Variable
+        The user's inputs; shared variables are found in the graph.
+    outputs : None, Variable, Out, or list of them
+        None makes functions that return None.
+    mode : str or Mode, optional
+    accept_inplace : bool
+        Whether the user's graph may hold ops that overwrite their inputs.
+    function_builder : type
+        `Function` or a subclass.
+    profile : None or False
+    on_unused_input : {'raise', 'warn', 'ignore', None}
+    output_keys : list of str, optional
+        Results come in a dictionary with these keys.
+    name : str, optional
+    updates, givens, rebuild_strict, no_default_updates
+        As in ``function``.
+    swap : dict, optional
+        Shared variable → the one that takes its place wherever it is read.
+
+    Attributes
+    ----------
+    fgraph : FunctionGraph
+        The optimised graph, as `shown_graph` shows it.
+    inputs : list of In
+        The user's inputs, then one implicit input for each shared variable.
+    outputs : list of Out
+    arguments : list of In
+        The inputs that the virtual machine takes from the caller, in order.
+    argument_types : list of Type
+        What converts each of them.
+    positions : list of int
+        For each argument, its place among the inputs that a caller may give.
+    graph_order : list of int
+        For each input of ``fgraph``, its position in ``inputs``.
+    update_positions : list of (int, int)
+        Position of a new value in the outputs of ``fgraph``, and of what it replaces in its inputs.
+    """
+
+    def __init__(self, inputs, outputs=None, mode=None, accept_inplace=False, function_builder=Function, profile=None,
+                 on_unused_input=None, output_keys=None, name=None, updates=None, givens=None, rebuild_strict=True,
+                 no_default_updates=False, swap=None):
+        self.mode = get_mode(mode)
+        self.profile = _refused_profile(profile)
+        self.name = name
+        self.output_keys = output_keys
+        self.accept_inplace = accept_inplace
+        self.function_builder = function_builder
+        self.on_unused_input = config.on_unused_input if on_unused_input is None else on_unused_input
+        self.return_none = outputs is None
+        self.unpack_single = outputs is not None and not isinstance(outputs, (list, tuple))
+        self.outputs = [wrap_out(output) for output in _as_list(outputs)]
+        self._given = [wrap_in(spec) for spec in _as_list(inputs)]
+        self._givens = pairs(givens)
+        self._rebuild_strict = rebuild_strict
+        self._swap = dict(swap or {})
+        changing = [spec for spec in self._given if spec.update is not None]
+        rebuilt = rebuild([output.variable for output in self.outputs] + [spec.update for spec in changing],
+                          [spec.variable for spec in self._given], givens, updates, rebuild_strict, no_default_updates,
+                          self._swap)
+        self._new_values = rebuilt.new_values
+        self._describe_inputs(rebuilt)
+        try:
+            self._make_graph(rebuilt, [spec.variable for spec in changing])
+        except MissingInputError:
+            if self.on_unused_input == "raise":     # one input for another: the one that was given tells more
+                self._check_unused(rebuilt.inputs, set(ancestors([*rebuilt.outputs, *rebuilt.updates.values()])))
+            raise
+        self._check_unused(rebuilt.inputs,
+                           {variable for variable in self._compiled.inputs if self._compiled.clients[variable]})
+        self._check_inplace()
+        with change_flags(compute_test_value="off"), self.mode.observed(self._compiled) as self._history:
+            optimize(self._compiled, self.mode.query)
+        self.argument_types = argument_types(self._compiled, len(self.arguments))
+        self._shown = None
+
+    # ---- stages ------------------------------------------------------------------------------------------------------
+    def _describe_inputs(self, rebuilt):
+        """All inputs: arguments of the call, and what is stored between calls."""
+        self.inputs = self._given + [_shared_spec(variable, rebuilt.new_values.get(variable))
+                                     for variable in rebuilt.shared]
+        stored = [position for position, spec in enumerate(self.inputs) if spec.is_state]
+        arguments = [position for position, spec in enumerate(self.inputs) if not spec.is_state]
+        self.graph_order = arguments + stored
+        self.arguments = [self.inputs[position] for position in arguments]
+        explicit = {position: place for place, position in enumerate(
+            position for position, spec in enumerate(self.inputs) if not spec.implicit)}
+        self.positions = [explicit[position] for position in arguments]
+
+    def _make_graph(self, rebuilt, changing):
+        """The private graph, and which of its outputs replace which of its inputs."""
+        copies = dict(zip([spec.variable for spec in self._given], rebuilt.inputs)) | rebuilt.shared
+        results, state_values = rebuilt.outputs[:len(self.outputs)], rebuilt.outputs[len(self.outputs):]
+        new_values = dict(zip(changing, state_values)) | rebuilt.updates
+        for variable, value in new_values.items():
+            if value.type != variable.type:
+                raise TypeError(f"the new value of {variable}{made_at(variable)}, of type {variable.type}, became "
+                                f"{value}{made_at(value)}, of type {value.type}: look at what givens replace")
+        ordered = [self.inputs[position].variable for position in self.graph_order]
+        self._compiled = FunctionGraph([copies[variable] for variable in ordered],
+                                    results + list(new_values.values()), clone=False)
+        self._compiled.name = self.name
+        place = {variable: number for number, variable in enumerate(ordered)}
+        self.update_positions = [(len(results) + position, place[variable])
+                                 for position, variable in enumerate(new_values)]
+        # What the user's own nodes overwrite may be overwritten: that is what accept_inplace accepts.
+        written = destroyed_inputs(self._compiled) if self.accept_inplace else set()
+        self._mutable = _where(spec.mutable or variable in written
+                               for spec, variable in zip(self.arguments, self._compiled.inputs))
+        self._handler = DestroyHandler(
+            mutable=[self._compiled.inputs[position] for position in self._mutable],
+            updates={self._compiled.inputs[number]: position for position, number in self.update_positions})
+        self._compiled.attach_feature(self._handler)
+
+    def _check_unused(self, copies, needed):
+        """Complain about given inputs whose copies are not among the ``needed`` variables."""
+        reaction = self.on_unused_input
+        if reaction == "ignore":
+            return
+        if reaction not in ("raise", "warn"):
+            raise ValueError(f"Invalid value for keyword on_unused_input of phintys.function: '{reaction}'.\n"
+                             "Valid values are 'raise', 'warn', and 'ignore'.")
+        for position, (spec, copied) in enumerate(zip(self._given, copies)):
+            if spec.update is not None or copied in needed:
+                continue
+            message = ("phintys.function was asked to create a function computing outputs given certain inputs, but "
+                       f"the provided input variable at index {position} is not part of the "
+                       f"computational graph needed to compute the outputs: {spec.variable}{made_at(spec.variable)}.\n"
+                       + _about_expression(spec.variable))
+            if reaction == "raise":
+                raise UnusedInputError(message + "To make this error into a warning, you can pass the parameter "
+                                       "on_unused_input='warn' to phintys.function. To disable it completely, use "
+                                       "on_unused_input='ignore'.") from None
+            warnings.warn(message + "To make this warning into an error, you can pass the parameter "
+                          "on_unused_input='raise' to phintys.function. To disable it completely, use "
+                          "on_unused_input='ignore'.", stacklevel=4)
+
+    def _check_inplace(self):
+        if self.accept_inplace:
+            return
+        for node in self._compiled.apply_nodes:
+            if node.op.destroy_map:
+                raise TypeError(f"Graph must not contain inplace operations: {node}{made_at(node)} overwrites an "
+                                "input. Use the op that does not, or pass accept_inplace=True.")
+
+    # ---- results -----------------------------------------------------------------------------------------------------
+    def create(self, input_storage=None, trustme=False, storage_map=None):
+        """Link the graph and make a function.
+
+        Parameters
+        ----------
+        input_storage : list, optional
+            For each input, or the first of them, its default or first value, or the container to use; None: as the
+            input says.
+        trustme, storage_map
+            Accepted for Theano's sake.
+
+        Returns
+        -------
+        Function
+        """
+        given = list(input_storage or ())
+        given += [None] * (len(self.inputs) - len(given))
+        storage = [_container(spec, value) for spec, value in zip(self.inputs, given)]
+        stored = [storage[position] for position in self.graph_order[len(self.arguments):]]
+        updates = [(position, storage[self.graph_order[number]]) for position, number in self.update_positions]
+        self._check_targets(updates)
+        program = self.mode.link(self._compiled, self._history, n_arguments=len(self.arguments), containers=stored,
+                                 updates=updates, n_outputs=len(self.outputs), allow_gc=self.mode.allow_gc,
+                                 name=self.name, mutable=self._mutable,
+                                 borrowed=_where(spec.borrow for spec in self.arguments),
+                                 lent=_where(spec.borrow for spec in self.outputs),
+                                 commit=self._handler.commit_nodes(self._compiled))
+        return self.function_builder(self, program, storage)
+
+    def _check_targets(self, updates):
+        """Each container gets one new value at most."""
+        targets = set()
+        for _, container in updates:
+            if container in targets:
+                raise ValueError(f"{container.name or container.type}: two inputs of phintys function with name "
+                                 f"{self.name!r} share this container, and both have an update")
+            targets.add(container)
+
+    @property
+    def fgraph(self):
+        """The optimised graph, with a DeepCopyOp where a result is copied so that it shares no memory."""
+        if self._shown is None:
+            lent = {position for position, spec in enumerate(self.outputs) if spec.borrow}
+            lent.update(position for position, _ in self.update_positions)
+            borrowed = {number for number, position in enumerate(self.graph_order) if self.inputs[position].borrow}
+            self._shown = shown_graph(self._compiled, lent, borrowed, {number for _, number in self.update_positions})
+        return self._shown
+
+    compiled = property(lambda self: self._compiled)        # the optimised graph as the linker got it
+    linker = property(lambda self: self.mode.linker)
+    indices = property(lambda self: [(spec, None, [spec]) for spec in self.inputs])
+    expanded_inputs = property(lambda self: self.inputs)
+    required = property(lambda self: [spec.required for spec in self.inputs])
+    refeed = property(lambda self: [not spec.required and not spec.is_state for spec in self.inputs])
+
+    def given_arguments(self):
+        """The keyword arguments that make this maker again."""
+        outputs = None if self.return_none else self.outputs[0] if self.unpack_single else self.outputs
+        return {"inputs": self._given, "outputs": outputs, "mode": self.mode, "accept_inplace": self.accept_inplace,
+                "function_builder": self.function_builder, "on_unused_input": "ignore", "name": self.name,
+                "output_keys": self.output_keys, "updates": pairs(self._new_values), "givens": self._givens,
+                "rebuild_strict": self._rebuild_strict, "no_default_updates": True, "swap": self._swap}
+
+
+def _as_list(things):
+    if things is None:
+        return []
+    return list(things) if isinstance(things, (list, tuple)) else [things]
+
+
+def _where(flags):
+    return [position for position, flag in enumerate(flags) if flag]
+
+
+def _refused_profile(profile):
+    profile = config.profile if profile is None else profile
+    if profile:
+        raise NotImplementedError(f"profile={profile!r}: profiling is not available in this version of phintys; "
+                                  "f.explain() lists a function's program")
+
+
+def _about_expression(variable):
+    """What to say of an input that is no leaf of the user's graph."""
+    if variable.owner is None:
+        return ""
+    return (f"It is an expression, computed by {variable.owner.op}, and not a variable of its own: only outputs that "
+            "are computed from this expression would need it. Inputs are usually made by T.vector() and its like.\n")
+
+
+def wrap_in(spec):
+    """An input as `In`: a variable, or a specification as it is."""
+    variable = spec.variable if isinstance(spec, SymbolicInput) else spec
+    if isinstance(variable, Constant):
+        raise TypeError(f"A Constant instance is not a legal function input: {variable}")
+    if not isinstance(variable, Variable):
+        raise TypeError(f"Unknown input type: {type(spec)} ({spec!r}), expected a Variable or In instance")
+    if isinstance(spec, In):
+        return spec
+    return In(**vars(spec)) if isinstance(spec, SymbolicInput) else In(spec)
+
+
+def wrap_out(output):
+    """An output as `Out`."""
+    if isinstance(output, SymbolicOutput):
+        return output
+    if isinstance(output, Variable):
+        return SymbolicOutput(output)
+    raise TypeError(f"Outputs must be phintys Variable or Out instances. Received {output} of type {type(output)}")
+
+
+def _shared_spec(variable, update):
+    return In(variable, value=variable.container, mutable=update is not None, borrow=True, update=update, shared=True)
+
+
+def _container(spec, given):
+    """Where the input's value is between calls."""
+    value = spec.value if given is None else given
+    if isinstance(value, SharedVariable):
+        value = value.container
+    if isinstance(value, ArgumentContainer):
+        return value.stored() if spec.is_state else value
+    if isinstance(value, Container):
+        return value
+    if not spec.is_state:
+        return ArgumentContainer(spec, value)
+    if value is None:
+        value = _placeholder(spec.variable.type)
+    return Container(spec.variable.type, value, name=spec.name, strict=bool(spec.strict),
+                     allow_downcast=spec.allow_downcast)
+
+
+def _placeholder(type_):
+    """Something that a state holds before its first call, if each call must give it."""
+    if type_.layout is None:
+        return None
+    return numpy.zeros([int(broadcastable) for broadcastable in type_.broadcastable], type_.numpy_dtype)

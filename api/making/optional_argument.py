@@ -1,0 +1,36 @@
+"""Arguments that may be None, because all ops that read them know what that means (``Op.takes_none``).
+
+``T.eye(n, m)`` is an example: with None for ``m`` it is square, as in Theano. Where anything else reads the argument,
+for instance because a shape was inferred from it, None is refused like any other value that is no number.
+"""
+from phintys.ops.creation.absent import absent
+from phintys.ops.types.dtypes import int_dtypes
+
+
+class OptionalType:
+    """The type of an argument, which also takes None."""
+
+    def __init__(self, type):
+        self._type = type
+
+    def __getattr__(self, name):
+        return getattr(self._type, name)
+
+    def filter(self, value, strict=False, allow_downcast=None):
+        """As the type does; None becomes what ops recognise as such."""
+        return absent(self._type.dtype) if value is None else self._type.filter(value, strict, allow_downcast)
+
+    def __str__(self):
+        return str(self._type)
+
+
+def argument_types(fgraph, count):
+    """The types of the first ``count`` inputs of an optimised graph, as a call converts its arguments."""
+    return [OptionalType(variable.type) if _may_be_none(fgraph, variable) else variable.type
+            for variable in fgraph.inputs[:count]]
+
+
+def _may_be_none(fgraph, variable):
+    readers = fgraph.clients[variable]
+    return (getattr(variable.type, "dtype", None) in int_dtypes and len(readers) > 0
+            and all([node != "output" and position in node.op.takes_none for node, position in readers]))

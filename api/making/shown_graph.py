@@ -1,0 +1,55 @@
+"""The graph that ``f.maker.fgraph`` shows: the compiled one, and the copies that keep results apart from other values.
+
+The linker is given no node for these copies: whether a result needs one is decided when the program runs, by who else
+refers to its memory. Theano has them in its graphs, so they are shown as ``DeepCopyOp`` where a result may be the
+value of an argument, of a shared variable without an update, of a constant or of another output. Nodes and variables
+are those of the compiled graph; only what stands in ``outputs`` may be new.
+"""
+from collections import Counter
+
+from phintys.graph.function_graph import FunctionGraph
+from phintys.graph.variable import Constant
+from phintys.ops.identity.deep_copy import deep_copy_op
+from phintys.vm.linking.ownership import view_roots_of
+
+
+def shown_graph(fgraph, lent, borrowed, updated):
+    """``fgraph``, or a graph of the same nodes with a DeepCopyOp behind each output that is copied.
+
+    Parameters
+    ----------
+    fgraph : FunctionGraph
+    lent : set of int
+        Outputs that may look at the memory of others: results that the caller borrows, and new values.
+    borrowed : set of int
+        Inputs that borrowed outputs may look at.
+    updated : set of int
+        Inputs whose values are replaced in a call.
+
+    Returns
+    -------
+    FunctionGraph
+    """
+    roots, _ = view_roots_of(fgraph.data_order())
+    sources = [roots.get(variable, variable) for variable in fgraph.outputs]
+    place = {variable: number for number, variable in enumerate(fgraph.inputs)}
+    later, borrowed_later = Counter(sources), Counter(source for number, source in enumerate(sources) if number in lent)
+
+    outputs = list(fgraph.outputs)
+    for number, source in enumerate(sources):
+        later[source] -= 1
+        borrowed_later[source] -= number in lent
+        # One that borrows may share memory with another that does, not with one that is the caller's own.
+        shares_output = later[source] > (borrowed_later[source] if number in lent else 0)
+        if source in place:
+            shares_value = place[source] not in updated and not (number in lent and place[source] in borrowed)
+        else:
+            shares_value = isinstance(source, Constant) and number not in lent
+        if shares_output or shares_value:
+            outputs[number] = deep_copy_op(outputs[number])
+    if all([shown is compiled for shown, compiled in zip(outputs, fgraph.outputs)]):
+        return fgraph
+    shown = FunctionGraph(fgraph.inputs, outputs, clone=False)
+    shown.features = list(fgraph.features)          # they know the order of the nodes that overwrite
+    shown.name = fgraph.name
+    return shown

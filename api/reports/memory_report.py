@@ -1,0 +1,308 @@
+"""``f.memory_report()``: how much memory a call needs and what stays behind it, for each way of collecting garbage.
+
+From the shapes of all cells, as the last call left them or as they follow from given shapes, and from the lifetimes of
+the program's values. Counted are arrays that the program computes; arguments, shared values that are only read,
+constants, numbers that live in their cells, scratch memory and the rounding of the pool are not. It is arithmetic on
+the program: nothing is run.
+"""
+from bisect import bisect_left, insort
+from collections import namedtuple
+
+from phintys.reports.predicted_shapes import predicted_shapes
+from phintys.vm.linking.lifetimes import Lifetimes
+from phintys.vm.opcodes import OPCODES
+from phintys.vm.linking.plan import INLINE_BYTES, planned, sizes_of, values_of
+
+# Memory that one or several values have in turn. first, last: instructions; cells: whose values; use: "temporary", or
+# why it is the value's own: "result", "update", "other".
+Piece = namedtuple("Piece", "cell bytes first last cells use")
+
+# peak: bytes while a call runs; kept: what the function keeps between calls.
+Figures = namedtuple("Figures", "peak kept")
+
+MODES = (True, False, "plan")
+COLOURS = {"temporary": "tab:blue", "result": "tab:orange", "update": "tab:green", "other": "tab:gray"}
+REPEATED = 3                    # calls until a frame keeps the same blocks after each
+LISTED = 20                     # pieces in the table
+LABELLED = 60                   # pieces that have room for a name in a picture
+
+
+def report_of(function, shapes=None):
+    """The report for given shapes of arguments, or for those of the last call; see ``Function.memory_report``.
+
+    Returns
+    -------
+    MemoryReport
+    """
+    if shapes is not None:
+        return MemoryReport(function, predicted_shapes(function.program, _arranged(function, shapes)), False)
+    measured = function.last_shapes()
+    arrays = [cell for cell, layout in enumerate(function.program.cells) if layout.kind == "value" and layout.ndim]
+    if arrays and not any([measured[cell] is not None for cell in arrays]):
+        raise ValueError(f"{function.name or 'the function'} was not called yet: give shapes=, one for each of its "
+                         f"{len(function.argument_types)} arguments")
+    return MemoryReport(function, measured, True)
+
+
+def _arranged(function, shapes):
+    """What is given for each argument: a shape as a tuple, or an array of the argument's type."""
+    names, types = function.argument_names, function.argument_types
+    if isinstance(shapes, dict):
+        shapes = {getattr(key, "name", key): given for key, given in shapes.items()}
+        unknown = [name for name in shapes if name not in names]
+        missing = [name for name in names if name not in shapes]
+        if unknown or missing:
+            raise ValueError(f"shapes: there are the arguments {names}; unknown {unknown}, missing {missing}")
+        shapes = [shapes[name] for name in names]
+    if len(shapes) != len(types):
+        raise ValueError(f"shapes: {len(types)} arguments, {len(shapes)} were given; expected a list with one shape "
+                         f"for each of {names}, got {shapes!r}")
+    return [_checked(given, type_, name) for given, type_, name in zip(shapes, types, names)]
+
+
+def _checked(given, type_, name):
+    """A shape or a value that fits a type."""
+    if type_.layout is None:
+        return given
+    if not isinstance(given, tuple):
+        try:
+            return type_.filter(given, strict=False, allow_downcast=True)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"shapes: {given!r} is neither a shape (a tuple) nor a value of the argument {name}: "
+                             f"{error}") from error
+    fits = len(given) == type_.ndim and all([
+        length >= 0 and (static is None or length == static) for length, static in zip(given, type_.shape)])
+    if not fits:
+        raise ValueError(f"shapes: {given} is no shape of the argument {name} of type {type_}")
+    return given
+
+
+class MemoryReport:
+    """The memory of one program for certain shapes. ``print`` it, or look at the figures.
+
+    Attributes
+    ----------
+    modes : dict
+        ``allow_gc`` → Figures: bytes at the peak of a call and kept by the function between calls. With ``False`` and
+        ``"plan"`` once calls repeat; where results are handed over and dropped, the pool keeps more.
+    lower_bound : int
+        The largest number of bytes alive at one instruction.
+    unshared : int
+        The bytes of all values if none shared memory with another, nor took its place.
+    saved_in_place : int
+        The bytes that are not needed because values take the memory of their operands.
+    arena, arena_bound : int
+        The size of the block in which the plan places temporaries, and the largest number of bytes of them alive at one
+        instruction.
+    pieces : list of Piece
+        Each piece of memory, the largest first.
+    unknown : list of int
+        Cells whose sizes depend on values nobody gave; they count as nothing.
+    measured : bool
+        Whether the shapes are those of the last call.
+    kept_now : int
+        What the function keeps at this moment, rounded as the pool rounds.
+    """
+
+    def __init__(self, function, shapes, measured):
+        program = function.program
+        self.name, self.measured, self.kept_now = program.name, measured, function.kept_bytes()
+        self._program = program
+        lifetimes = Lifetimes(program)
+        computed = [cell for cell in lifetimes.order if program.cells[cell].kind == "value"
+                    and program.cells[cell].typenum >= 0]
+        self.unknown = [] if measured else [cell for cell in computed if shapes[cell] is None]
+        sizes = {cell: size for cell, size in sizes_of(program, shapes).items() if size > INLINE_BYTES}
+        holder = lifetimes.holders(shapes)
+        self.unshared = sum([sizes.get(cell, 0) for cell in computed])
+        self.saved_in_place = sum([sizes.get(cell, 0) for cell in computed if holder[cell] != cell])
+        self.pieces = _pieces(lifetimes, holder, shapes)
+        self._find_figures(lifetimes, holder, shapes)
+
+    def _find_figures(self, lifetimes, holder, shapes):
+        cells = list(lifetimes.temporaries())
+        layout = planned(lifetimes, cells, shapes)
+        placed = {cell for cell, size in zip(cells, layout.sizes) if size}
+        self.arena = layout.total
+        self.arena_bound = max(_alive([piece for piece in self.pieces if piece.cell in placed], self._length()))
+        self.lower_bound = max(self.alive())
+        others = max(_alive([piece for piece in self.pieces if piece.cell not in placed], self._length()))
+        self.modes = {True: Figures(self.lower_bound, 0), False: kept_by_frame(self.pieces),
+                      "plan": Figures(self.arena + others, self.arena)}
+
+    def _length(self):
+        return len(self._program.instructions())
+
+    def alive(self):
+        """The bytes alive at each instruction.
+
+        Returns
+        -------
+        list of int
+        """
+        return _alive(self.pieces, self._length())
+
+    def __str__(self):
+        rows = [("", "peak", "kept"), *[(f"allow_gc={mode}", _text(figures.peak), _text(figures.kept))
+                                        for mode, figures in self.modes.items()]]
+        source = "as the last call left them" if self.measured else "predicted"
+        lines = [f"memory of {self.name or 'a function'}, {source}",
+                 f"  {len(self.pieces)} pieces of memory; {_text(self.unshared)} without sharing, "
+                 f"{_text(self.saved_in_place)} saved in place",
+                 f"  {_text(self.lower_bound)} alive at once; {_text(self.arena)} planned for temporaries, of which "
+                 f"{_text(self.arena_bound)} are alive at once",
+                 *[f"  {mode:<16} {peak:>11} {kept:>11}" for mode, peak, kept in rows]]
+        if self.unknown:
+            lines.append("  sizes that depend on values: " + ", ".join([f"C{cell}" for cell in self.unknown]))
+        lines.append("  piece          bytes  instructions  use        values")
+        lines += [f"  C{piece.cell:<6} {_text(piece.bytes):>12}  {f'{piece.first}-{piece.last}':<12}  {piece.use:<9}  "
+                  + ", ".join([self._name(cell) for cell in piece.cells]) for piece in self.pieces[:LISTED]]
+        if len(self.pieces) > LISTED:
+            lines.append(f"  ... {len(self.pieces) - LISTED} more")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _name(self, cell):
+        variable = self._program.cells[cell].variable
+        return f"C{cell}" + (f" {variable.name}" if variable.name else "")
+
+    def plot(self, target):
+        """Draw which piece of memory is in use when, and how much is alive, with matplotlib.
+
+        Parameters
+        ----------
+        target : path or matplotlib.axes.Axes
+            A file to write, or where to draw.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        if not hasattr(target, "barh"):
+            from matplotlib.figure import Figure
+
+            figure = Figure(figsize=(9, 6), layout="constrained")
+            axes = self.plot(figure.subplots())
+            figure.savefig(target)
+            return axes
+        shown = sorted(self.pieces, key=lambda piece: piece.first)
+        for use, colour in COLOURS.items():
+            places = [(place, piece) for place, piece in enumerate(shown) if piece.use == use]
+            if places:
+                target.barh([place for place, _ in places], [piece.last - piece.first + 1 for _, piece in places],
+                            left=[piece.first - 0.5 for _, piece in places], color=colour, label=use)
+        target.set_xlabel("instruction")
+        target.set_ylabel("piece of memory")
+        if len(shown) <= LABELLED:
+            target.set_yticks(range(len(shown)), [f"C{piece.cell}" for piece in shown])
+        target.invert_yaxis()
+        curve = target.twinx()
+        curve.plot([bytes_ / 2 ** 20 for bytes_ in self.alive()], color="black", label="alive")
+        curve.set_ylabel("MiB alive")
+        curve.set_ylim(bottom=0)
+        if shown:
+            target.legend(loc="lower left")
+        target.set_title(f"{self.name or 'a function'}: {_text(self.lower_bound)} at once")
+        return target
+
+
+def _pieces(lifetimes, holder, shapes):
+    """The memory that the program makes itself."""
+    cells = {}
+    for cell, holding in holder.items():
+        if shapes[cell] is not None:
+            cells.setdefault(holding, []).append(cell)
+    uses = _uses(lifetimes)
+
+    def use(members):
+        told = [uses[member] for member in members if member in uses]
+        return told[0] if told else "temporary" if all(map(lifetimes.is_temporary, members)) else "other"
+
+    pieces = [Piece(cell, value.size, value.first, value.last, cells[cell], use(cells[cell]))
+              for cell, value in values_of(lifetimes, holder, shapes).items()]
+    return sorted(pieces, key=lambda piece: (-piece.bytes, piece.first))
+
+
+def _uses(lifetimes):
+    """Cell → "result" or "update"; by root."""
+    uses = {}
+    for instruction in lifetimes.program.instructions():
+        name = OPCODES[instruction.op].name
+        if name == "RESULT":
+            for cell in lifetimes.program.pool[instruction.b:instruction.b + instruction.c]:
+                uses[lifetimes.roots.get(cell, cell)] = "result"
+        elif name == "STORE":
+            uses[lifetimes.roots.get(instruction.b, instruction.b)] = "update"
+    return uses
+
+
+def _alive(pieces, length):
+    """The bytes of pieces alive at each of ``length`` instructions."""
+    changes = [0] * (length + 1)
+    for piece in pieces:
+        changes[piece.first] += piece.bytes
+        changes[piece.last + 1] -= piece.bytes
+    alive, total = [], 0
+    for change in changes[:length]:
+        total += change
+        alive.append(total)
+    return alive
+
+
+def kept_by_frame(pieces):
+    """The figures of a frame that keeps what is dropped, once calls repeat.
+
+    Parameters
+    ----------
+    pieces : iterable of Piece
+
+    Returns
+    -------
+    Figures
+    """
+    free, owned = [], 0                             # sizes of blocks, sorted; bytes of all blocks
+    for _ in range(REPEATED):
+        owned, peak, handed_over = _one_call(pieces, free, owned)
+        owned -= handed_over
+    return Figures(peak, owned)
+
+
+def _one_call(pieces, free, owned):
+    """(bytes of the frame's blocks, the same with results at the peak, bytes of the results)."""
+    peak = handed_over = 0
+    blocks, taken = {}, []                  # piece → the size of its block; replaced values come back at the end
+    ending = sorted([piece for piece in pieces if piece.use in ("temporary", "other")], key=lambda piece: piece.last)
+    ended = 0
+    for piece in sorted(pieces, key=lambda piece: piece.first):
+        while ended < len(ending) and ending[ended].last < piece.first:
+            insort(free, blocks[ending[ended].cell])
+            ended += 1
+        blocks[piece.cell] = block = _fitting(free, piece.bytes)
+        if block is None:
+            blocks[piece.cell] = block = piece.bytes
+            owned += block
+        if piece.use == "result":
+            handed_over += block
+        elif piece.use == "update":
+            taken.append(block)
+        peak = max(peak, owned)
+    for block in [*taken, *[blocks[piece.cell] for piece in ending[ended:]]]:
+        insort(free, block)
+    return owned, peak, handed_over
+
+
+def _fitting(free, size):
+    """Take the smallest free block that is large enough and at most an eighth too large; None: there is none."""
+    position = bisect_left(free, size)
+    if position < len(free) and free[position] <= size + size // 8:
+        return free.pop(position)
+    return None
+
+
+def _text(count):
+    """Bytes as a reader likes them."""
+    for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if count >= size:
+            return f"{count / size:.1f} {unit}"
+    return f"{count} B"

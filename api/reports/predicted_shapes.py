@@ -1,0 +1,161 @@
+"""The shapes of a program's cells for given shapes of its arguments, without a call: nothing of their size is computed.
+
+Each op's ``infer_shape`` says how lengths follow from lengths; the small graphs of integers that this gives are worked
+out node by node. A length that depends on values of arguments is known when the value is given instead of the shape.
+"""
+import numpy
+
+from phintys.graph.variable import Constant
+from phintys.ops.shape.shape import Shape, Shape_i
+from phintys.optimizer.passes.shapes import ShapeFeature
+from phintys.vm.opcodes import OPCODES
+from phintys.vm.program import cells_of_inputs
+
+
+def predicted_shapes(program, given):
+    """The shape of each cell of a program.
+
+    Parameters
+    ----------
+    program : Program
+    given : list of tuple or numpy.ndarray
+        The shape of each argument, or its value.
+
+    Returns
+    -------
+    list of tuple or None
+        None: an object, not computed, or a shape that depends on values nobody has given.
+    """
+    known = _Known()
+    for layout, leaf in zip(program.cells, given):
+        known.add_leaf(layout.variable, leaf)
+    variable_of = _variables(program, known)
+    feature = ShapeFeature()
+    shapes = []
+    for cell, layout in enumerate(program.cells):
+        variable = variable_of.get(cell)
+        shapes.append(None if layout.typenum < 0 or variable is None else known.shape(variable, feature))
+    return shapes
+
+
+def shapes_in_graph(fgraph, given):
+    """The shape of each variable of a graph.
+
+    Parameters
+    ----------
+    fgraph : FunctionGraph
+    given : dict
+        Input of the graph → its shape, or its value.
+
+    Returns
+    -------
+    dict
+        Variable of a tensor type → its shape; None where it depends on values nobody has given.
+    """
+    known, feature = _Known(), ShapeFeature()
+    for variable in fgraph.inputs:
+        known.add_leaf(variable, given[variable])
+    return {variable: known.shape(variable, feature) for variable in fgraph.variables
+            if variable.type.layout is not None}
+
+
+def _variables(program, known):
+    """Cell → a variable with its value in terms of arguments, shared values and constants.
+
+    Code of a graph inside a node has variables of its own; their nodes are made again over the outer ones.
+    """
+    variable_of = {cell: layout.variable for cell, layout in enumerate(program.cells)
+                   if layout.kind in ("argument", "constant")}
+    for position, instruction in _as_it_runs(program):
+        name = OPCODES[instruction.op].name
+        if name == "LOAD":
+            variable_of[instruction.a] = program.cells[instruction.a].variable
+            known.add_leaf(variable_of[instruction.a], program.containers[instruction.b].get(borrow=True))
+        elif name in ("COPY", "ALIAS", "MOVE"):
+            variable_of[instruction.a] = variable_of.get(instruction.b)
+        elif name in ("KERNEL", "CALL", "PREPARE"):
+            node = program.nodes[position]
+            cells = program.pool[instruction.b:instruction.b + instruction.c]
+            inputs, outputs = cells[:-len(node.outputs)], cells[-len(node.outputs):]
+            variable_of.update(zip(outputs, _outputs(node, cells_of_inputs(node, inputs, program.cells), variable_of)))
+    return variable_of
+
+
+def _outputs(node, cell_of, variable_of):
+    inputs = [variable_of.get(cell_of[variable]) if variable in cell_of else variable for variable in node.inputs]
+    if None in inputs:
+        return [None] * len(node.outputs)
+    return (node if inputs == node.inputs else node.clone_with_new_inputs(inputs)).outputs
+
+
+def _as_it_runs(program):
+    """(position, instruction): both parts of branches, and blocks where they are first needed."""
+    code = program.instructions()
+    waiting, entered = [iter(range(len(code)))], set()
+    while waiting:
+        position = next(waiting[-1], None)
+        name = None if position is None else OPCODES[code[position].op].name
+        if name is None or name in ("HALT", "BACK"):
+            waiting.pop()
+        elif name == "NEED" and code[position].a not in entered:
+            entered.add(code[position].a)
+            waiting.append(iter(range(code[position].a, len(code))))
+        else:
+            yield position, code[position]
+
+
+class _Known:
+    """What is known: shapes of leaves, and values of some variables (None: nobody can say)."""
+
+    def __init__(self):
+        self.shapes, self.values = {}, {}
+
+    def add_leaf(self, variable, given):
+        """A shape, or a value."""
+        if variable.type.layout is None:
+            return
+        if isinstance(given, numpy.ndarray):
+            self.values[variable] = given
+        self.shapes[variable] = given.shape if isinstance(given, numpy.ndarray) else tuple(given)
+
+    def shape(self, variable, feature):
+        """The shape of a variable, or None."""
+        if variable in self.shapes:
+            return self.shapes[variable]
+        lengths = [self.value(length) for length in feature.shape(variable)]
+        return None if any([length is None for length in lengths]) else tuple([int(length) for length in lengths])
+
+    def value(self, wanted):
+        """The value of a variable that is small, or None."""
+        values, waiting = self.values, [wanted]
+        while waiting:
+            variable = waiting[-1]
+            if variable in values or self._is_leaf(variable):
+                waiting.pop()
+                continue
+            missing = [] if self._reads_known_shape(variable.owner) else [
+                source for source in variable.owner.inputs if source not in values and not self._is_leaf(source)]
+            waiting.extend(missing)
+            if not missing:
+                self._compute(waiting.pop().owner)
+        return values[wanted]
+
+    def _reads_known_shape(self, node):
+        return isinstance(node.op, (Shape, Shape_i)) and node.inputs[0] in self.shapes
+
+    def _is_leaf(self, variable):
+        """Whether nothing is to be computed for the variable; then its value is noted."""
+        if variable.owner is None and variable not in self.values:
+            self.values[variable] = numpy.asarray(variable.data) if isinstance(variable, Constant) else None
+        return variable.owner is None
+
+    def _compute(self, node):
+        if self._reads_known_shape(node):
+            shape = numpy.array(self.shapes[node.inputs[0]], "int64")
+            self.values[node.outputs[0]] = shape if isinstance(node.op, Shape) else shape[node.op.i]
+            return
+        inputs = [self.values[variable] for variable in node.inputs]
+        storage = [[None] for _ in node.outputs]
+        if all([value is not None for value in inputs]):
+            node.op.perform(node, inputs, storage)
+        self.values.update(zip(node.outputs, [stored[0] for stored in storage]))

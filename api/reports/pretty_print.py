@@ -1,0 +1,263 @@
+"""``pp``: a variable as a formula.
+
+A printer turns one node into text and into the inputs that stand in it. ``PPrinter`` finds the printer of each node,
+by the op, then by the op's classes, then by conditions, and joins the pieces without recursion, so that a chain of
+100,000 nodes prints. A formula is a tree: what is used twice is printed twice, and after ``LENGTH_LIMIT`` characters
+the text ends in ``...``. Printers in Theano's style, with ``process(variable, state)``, work too; they may recurse.
+"""
+from copy import copy
+
+from phintys.graph.variable import Variable
+from phintys.ops.creation.allocation import Alloc
+from phintys.ops.reduction.careduce import CAReduce
+from phintys.ops.shape.dimshuffle import DimShuffle
+from phintys.ops.products.dot import Dot
+from phintys.ops.elementwise.elementwise import Elemwise
+from phintys.ops.elementwise.scalar_protocol import ScalarOp
+from phintys.ops.indexing.subtensor import Subtensor, filled
+
+LENGTH_LIMIT = 10_000_000
+
+GREEK = {name: "\\" + name for name in ("alpha", "beta", "gamma", "delta", "epsilon")}
+
+
+class LeafPrinter:
+    """A variable by its name or type."""
+
+    def pieces(self, variable):
+        return [GREEK.get(variable.name) or str(variable)]
+
+
+class DefaultPrinter:
+    """``op(inputs)``."""
+
+    def pieces(self, variable):
+        node = variable.owner
+        if node is None:
+            return leaf_printer.pieces(variable)
+        return _call(str(node.op), node.inputs)
+
+
+class FunctionPrinter:
+    """``name(inputs)``; one name for each output of the op."""
+
+    def __init__(self, *names):
+        self.names = names
+
+    def pieces(self, variable):
+        return _call(self.names[variable.index], variable.owner.inputs)
+
+
+class OperatorPrinter:
+    """``(a + b)``, ``(-a)``: an operator between its operands, always in parentheses.
+
+    ``precedence`` and ``assoc`` are kept for those who build on them; the parentheses make them needless here.
+    """
+
+    def __init__(self, operator, precedence, assoc="left"):
+        if assoc not in ("left", "right", "either"):
+            raise ValueError(f"assoc must be 'left', 'right' or 'either', got {assoc!r}")
+        self.operator = operator
+        self.precedence = precedence
+        self.assoc = assoc
+
+    def pieces(self, variable):
+        inputs = variable.owner.inputs
+        if len(inputs) == 1:
+            return ["(", self.operator, inputs[0], ")"]
+        return ["(", *_joined(inputs, f" {self.operator} "), ")"]
+
+
+class PatternPrinter:
+    """A text with ``%(0)s`` for the first input, and so on; one pattern for each output of the op."""
+
+    def __init__(self, *patterns):
+        self.patterns = [pattern if isinstance(pattern, str) else pattern[0] for pattern in patterns]
+
+    def pieces(self, variable):
+        pieces = []
+        for position, text in enumerate(self.patterns[variable.index].split("%(")):
+            number, closed, rest = text.partition(")s")
+            if position and closed:
+                pieces += [variable.owner.inputs[int(number)], rest]
+            else:
+                pieces.append(text)
+        return pieces
+
+
+class IgnorePrinter:
+    """The first input, as if the node were not there."""
+
+    def pieces(self, variable):
+        return [variable.owner.inputs[0]]
+
+
+class ElementwisePrinter:
+    """A node of numbers, or an elementwise one: with the symbol of its scalar op, else as ``name(inputs)``."""
+
+    def pieces(self, variable):
+        op = variable.owner.op
+        scalar_op = op if isinstance(op, ScalarOp) else op.scalar_op
+        if scalar_op.name in SPECIAL:
+            return SPECIAL[scalar_op.name].pieces(variable)
+        if scalar_op.symbol is not None:
+            return OperatorPrinter(scalar_op.symbol, 0).pieces(variable)
+        return _call(str(scalar_op), variable.owner.inputs)
+
+
+class DimShufflePrinter:
+    """New leading dimensions are left out; a reversed order of all dimensions is ``.T``."""
+
+    def pieces(self, variable):
+        op, value = variable.owner.op, variable.owner.inputs[0]
+        order = list(op.new_order)
+        while order and order[0] == "x":
+            del order[0]
+        axes = list(range(value.ndim))
+        if order == axes:
+            return [value]
+        if order == axes[::-1]:
+            return [value, ".T"]
+        return [f"DimShuffle{{{', '.join(map(str, order))}}}(", value, ")"]
+
+
+class ReductionPrinter:
+    """``sum(x)``, ``sum(x, axis=(0,))``."""
+
+    def pieces(self, variable):
+        op = variable.owner.op
+        axes = "" if op.axis is None else f", axis={op.axis}"
+        return [type(op).__name__.lower(), "(", variable.owner.inputs[0], axes, ")"]
+
+
+class SubtensorPrinter:
+    """``x[Constant{1}:n, Constant{0}]``, as Theano writes it."""
+
+    def pieces(self, variable):
+        x, *integers = variable.owner.inputs
+        pieces = [x, "["]
+        for entry in filled(variable.owner.op.idx_list, integers):
+            pieces += _index_pieces(entry) + [", "]
+        return pieces[:-1] + ["]"]
+
+
+def _index_pieces(entry):
+    """The pieces of one entry of an index."""
+    if not isinstance(entry, slice):
+        return [_number(entry)]
+    pieces = []
+    for part in (entry.start, entry.stop, entry.step):
+        pieces += ["" if part is None else _number(part), ":"]
+    return pieces[:-3] if entry.step is None else pieces[:-1]
+
+
+def _number(part):
+    """One number of an index: a variable, or the text of a constant."""
+    return part if isinstance(part, Variable) else f"Constant{{{part}}}"
+
+
+def _joined(variables, separator):
+    pieces = []
+    for variable in variables:
+        pieces += [separator, variable] if pieces else [variable]
+    return pieces
+
+
+def _call(name, inputs):
+    return [name, "(", *_joined(inputs, ", "), ")"]
+
+
+leaf_printer = LeafPrinter()
+default_printer = DefaultPrinter()
+
+# Name of a scalar op → how it looks, where that is neither its symbol between the operands nor name(inputs).
+SPECIAL = {
+    "abs_": PatternPrinter("|%(0)s|"),
+    "second": FunctionPrinter("fill"),
+    "identity": IgnorePrinter(),
+}
+
+
+class _State:
+    """What a printer in Theano's style is given: where to send the inputs back to."""
+
+    def __init__(self, pprinter):
+        self.pprinter = pprinter
+        self.memo = {}
+
+
+class PPrinter:
+    """Prints formulae with the printers assigned to it."""
+
+    def __init__(self):
+        self.printers = []
+        self.printers_dict = {}
+
+    def assign(self, condition, printer):
+        """Print with ``printer`` the nodes of an op, of a class of ops, or those for which ``condition(state, r)``."""
+        if isinstance(condition, type) or not callable(condition) or hasattr(condition, "make_node"):
+            self.printers_dict[condition] = printer
+        else:
+            self.printers.insert(0, (condition, printer))
+
+    def clone(self):
+        """A printer with the same assignments, which can be changed apart."""
+        twin = copy(self)
+        twin.printers = list(self.printers)
+        twin.printers_dict = dict(self.printers_dict)
+        return twin
+
+    def clone_assign(self, condition, printer):
+        """A clone with one more assignment."""
+        twin = self.clone()
+        twin.assign(condition, printer)
+        return twin
+
+    def _pieces(self, variable, state):
+        printer = self._printer_of(variable, state)
+        if hasattr(printer, "pieces"):
+            return printer.pieces(variable)
+        return [printer.process(variable, state)]
+
+    def _printer_of(self, variable, state):
+        if getattr(variable, "owner", None) is not None:
+            op = variable.owner.op
+            for key in (op, *type(op).__mro__[:-1]):
+                if key in self.printers_dict:
+                    return self.printers_dict[key]
+        for condition, printer in self.printers:
+            if condition(state, variable):
+                return printer
+        return default_printer
+
+    def process(self, variable, state=None):
+        """The formula of ``variable``, as text."""
+        state = state if isinstance(state, _State) else _State(self)
+        texts, length = [], 0
+        waiting = [variable]
+        while waiting:
+            piece = waiting.pop()
+            if not isinstance(piece, str):
+                waiting.extend(reversed(self._pieces(piece, state)))
+                continue
+            texts.append(piece)
+            length += len(piece)
+            if length > LENGTH_LIMIT:
+                texts.append(" ...")
+                break
+        return "".join(texts)
+
+    def __call__(self, variable, state=None):
+        """A variable as a formula, printed by the printers that are assigned to the ops it was made by."""
+        return self.process(variable, state)
+
+
+pprint = PPrinter()
+pprint.assign(Elemwise, ElementwisePrinter())
+pprint.assign(ScalarOp, ElementwisePrinter())
+pprint.assign(DimShuffle, DimShufflePrinter())
+pprint.assign(Dot, OperatorPrinter("\\dot", -1))
+pprint.assign(Alloc, FunctionPrinter("alloc"))
+pprint.assign(CAReduce, ReductionPrinter())
+pprint.assign(Subtensor, SubtensorPrinter())
+pp = pprint

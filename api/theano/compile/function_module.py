@@ -1,0 +1,35 @@
+"""Theano's name ``compile.function_module`` for what makes functions: names, and ``orig_function``."""
+from phintys.making.argument_container import ArgumentContainer
+from phintys.making.compiled_function import DUPLICATE, Function
+from phintys.function import convert_function_input
+from phintys.making.function_maker import FunctionMaker
+from phintys.graph.errors import AliasedMemoryError, UnusedInputError
+from phintys.io import In, SymbolicInput, SymbolicOutput
+from phintys.making.supervisor import Supervisor
+
+__all__ = ["AliasedMemoryError", "ArgumentContainer", "DUPLICATE", "Function", "FunctionMaker", "In", "Supervisor",
+           "SymbolicInput", "SymbolicOutput", "UnusedInputError", "convert_function_input", "orig_function"]
+
+
+def orig_function(inputs, outputs, mode=None, accept_inplace=False, name=None, profile=None, on_unused_input=None,
+                  output_keys=None):
+    """Compile a function from specifications of its inputs; ``function`` without its conveniences.
+
+    Parameters
+    ----------
+    inputs : list of In, Variable or tuple
+        See ``convert_function_input``.
+    outputs : None, Variable, Out, or list of them
+        None makes a function that returns None.
+    mode, accept_inplace, name, profile, on_unused_input
+        As in ``function``.
+    output_keys : list of str, optional
+        Results come in a dictionary with these keys.
+
+    Returns
+    -------
+    Function
+    """
+    return FunctionMaker([convert_function_input(spec) for spec in inputs], outputs, mode,
+                         accept_inplace=accept_inplace, profile=profile, on_unused_input=on_unused_input,
+                         output_keys=output_keys, name=name).create()

@@ -1,0 +1,249 @@
+"""Local optimizers by hand: objects that look at one node and answer what may stand in its place.
+
+``transform(node)`` answers False or None (nothing to do), a list with a replacement for each output (None: nobody needs
+it), or a dict from variables to their replacements. While it runs, ``node.fgraph`` is the graph that the node is in.
+Navigators (``navigators.py``) and the tables of this project (``as_rewrite``) take local optimizers through a graph.
+"""
+import sys
+from contextlib import contextmanager
+
+from phintys.gof.whole_optimizers import attach_destroy_handler, print_summary
+from phintys.graph.op import Op
+from phintys.graph.scratchpad import copy_tag
+from phintys.optimizer.engine.database import FAST_RUN, Rewrite
+
+
+class LocalOptimizer:
+    """Looks at one node: subclasses define ``transform``, and ``tracks`` to be asked less often."""
+
+    name = None
+
+    def tracks(self):
+        """The ops, or classes of ops, whose nodes it wants to see; None: all."""
+        return None
+
+    def transform(self, node):
+        """What may stand in the place of a node's outputs; see above."""
+        raise NotImplementedError(f"{type(self).__name__} does not define transform")
+
+    def add_requirements(self, fgraph):
+        """Attach the features that ``transform`` needs."""
+
+    def parts(self):
+        """The local optimizers it consists of."""
+        return []
+
+    def print_summary(self, stream=None, level=0, depth=-1):
+        """Print its class and name, and those of its parts down to ``depth``; -1: all."""
+        print_summary(self, sys.stdout if stream is None else stream, level, depth)
+
+
+class FromFunctionLocalOptimizer(LocalOptimizer):
+    """A local optimizer made of a function.
+
+    Parameters
+    ----------
+    fn : callable
+        ``fn(node)``; see ``LocalOptimizer.transform``.
+    tracks : sequence of Op or of classes, optional
+    requirements : sequence of callable
+        Each is called with the graph first.
+    """
+
+    def __init__(self, fn, tracks=None, requirements=()):
+        self.fn = self.transform = fn
+        self._tracks = tracks
+        self.requirements = tuple(requirements)
+        self.__name__ = fn.__name__
+
+    def tracks(self):
+        return self._tracks
+
+    def add_requirements(self, fgraph):
+        for require in self.requirements:
+            require(fgraph)
+
+    def __str__(self):
+        return self.__name__
+
+    __repr__ = __str__
+
+
+def local_optimizer(tracks, inplace=False, requirements=()):
+    """Decorator: a function of a node as a `LocalOptimizer`.
+
+    Parameters
+    ----------
+    tracks : sequence of Op or of classes of ops, or None
+        The nodes it wants to see; None: all.
+    inplace : bool
+        It brings in ops that overwrite their inputs.
+    requirements : sequence of callable
+        Each is called with the graph first.
+
+    Raises
+    ------
+    ValueError
+        If ``tracks`` is empty or holds something else.
+    """
+    def decorator(f):
+        if tracks is not None and not len(tracks):
+            raise ValueError(f"Use None instead of an empty list to apply to all nodes: {f.__module__}.{f.__name__}")
+        for tracked in tracks or ():
+            if not (isinstance(tracked, Op) or (isinstance(tracked, type) and issubclass(tracked, Op))):
+                raise ValueError(f"Tracks are op classes or instances, not {tracked!r}: {f.__module__}.{f.__name__}")
+        required = tuple(requirements) + ((attach_destroy_handler,) if inplace else ())
+        return FromFunctionLocalOptimizer(f, tracks, required)
+    return decorator
+
+
+class LocalOptGroup(LocalOptimizer):
+    """Local optimizers, of which the first that applies wins.
+
+    Parameters
+    ----------
+    *optimizers : LocalOptimizer, or one list of them
+    apply_all_opts : bool
+        Go on with the node of the replacement until none applies.
+    profile : bool
+        Accepted for Theano's sake.
+    """
+
+    def __init__(self, *optimizers, apply_all_opts=False, profile=False):
+        self.opts = tuple(optimizers[0]) if len(optimizers) == 1 and isinstance(optimizers[0], list) else optimizers
+        self.apply_all_opts = apply_all_opts
+        self.profile = profile
+        self.reentrant = any([getattr(part, "reentrant", True) for part in self.opts])
+        self.retains_inputs = all([getattr(part, "retains_inputs", False) for part in self.opts])
+
+    def tracks(self):
+        found = [part.tracks() for part in self.opts]
+        return None if None in found else [tracked for tracks in found for tracked in tracks]
+
+    def add_requirements(self, fgraph):
+        for part in self.opts:
+            part.add_requirements(fgraph)
+
+    def transform(self, node):
+        result, fgraph = None, getattr(node, "fgraph", None)
+        while True:
+            with inside(fgraph, node):
+                found = next(filter(None, (part.transform(node) for part in self.opts if is_tracked(part, node))), None)
+            if not found:
+                return result
+            result = found
+            first = list(found.values() if isinstance(found, dict) else found)[0]
+            if not self.apply_all_opts or first.owner is None:
+                return result
+            node = first.owner
+
+    def parts(self):
+        return list(self.opts)
+
+    def __str__(self):
+        return getattr(self, "__name__", f"LocalOptGroup({','.join(map(str, self.opts))})")
+
+
+class OpSub(LocalOptimizer):
+    """Puts another op in the place of an op.
+
+    Parameters
+    ----------
+    op1, op2 : Op
+        The op, and the one in its place; it takes the same inputs and has as many outputs.
+    transfer_tags : bool
+        Let new outputs have the tags of the old ones.
+    """
+
+    reentrant = False
+    retains_inputs = True
+
+    def __init__(self, op1, op2, transfer_tags=True):
+        self.op1, self.op2, self.transfer_tags = op1, op2, transfer_tags
+
+    def op_key(self):
+        """The op it replaces."""
+        return self.op1
+
+    def tracks(self):
+        return [self.op1]
+
+    def transform(self, node):
+        if node.op != self.op1:
+            return False
+        made = self.op2.make_node(*node.inputs)
+        if self.transfer_tags:
+            for old, new in zip([node, *node.outputs], [made, *made.outputs]):
+                copy_tag(old, new)
+        return made.outputs
+
+    def __str__(self):
+        return f"{self.op1} -> {self.op2}"
+
+
+class OpRemove(LocalOptimizer):
+    """Takes an op out: its outputs become its inputs."""
+
+    reentrant = False
+
+    def __init__(self, op):
+        self.op = op
+
+    def op_key(self):
+        """The op it removes."""
+        return self.op
+
+    def tracks(self):
+        return [self.op]
+
+    def transform(self, node):
+        return list(node.inputs) if node.op == self.op else False
+
+    def __str__(self):
+        return f"{self.op}(x) -> x"
+
+
+# ---- taking them to nodes --------------------------------------------------------------------------------------------
+def is_tracked(local_opt, node):
+    """Whether a local optimizer wants to see a node."""
+    tracks = local_opt.tracks()
+    if tracks is None:
+        return True
+    return any([isinstance(node.op, tracked) if isinstance(tracked, type) else node.op == tracked
+                for tracked in tracks])
+
+
+@contextmanager
+def inside(fgraph, node):
+    """While the block runs, ``node.fgraph`` is the graph."""
+    if fgraph is None or "fgraph" in node.__dict__:
+        yield
+        return
+    node.fgraph = fgraph
+    try:
+        yield
+    finally:
+        del node.fgraph
+
+
+def as_rewrite(local_opt, name=None, tags=(FAST_RUN,)):
+    """A row for the tables of this project, which tries a local optimizer.
+
+    Parameters
+    ----------
+    local_opt : LocalOptimizer
+        One whose ``transform`` answers lists.
+    name : str, optional
+    tags : sequence of str
+
+    Returns
+    -------
+    Rewrite
+    """
+    def apply(fgraph, node):
+        if not is_tracked(local_opt, node):
+            return None
+        with inside(fgraph, node):
+            return local_opt.transform(node) or None
+
+    return Rewrite(name or local_opt.name or getattr(local_opt, "__name__", str(local_opt)), (), apply, tags)

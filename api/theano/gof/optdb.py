@@ -1,0 +1,310 @@
+"""Databases of optimizers by hand: what was registered under names and tags, to be asked for by a `Query`.
+
+``SequenceDB`` answers an optimizer that applies its members in the order of their positions, ``EquilibriumDB`` one that
+applies them until nothing changes; members may be databases themselves. The rewrites of this project stand in tables,
+which ``optdb`` of ``rewrite_database.py`` opens for what users register.
+"""
+import sys
+
+from phintys.gof.equilibrium import EquilibriumOptimizer
+from phintys.gof.local_optimizers import LocalOptGroup, LocalOptimizer
+from phintys.gof.navigators import NavigatorOptimizer, TopoOptimizer
+from phintys.gof.whole_optimizers import Optimizer, SeqOptimizer
+from phintys.graph.config import config
+from phintys.optimizer.engine import database
+
+
+class Query(database.Query):
+    """Wanted and unwanted tags.
+
+    Parameters
+    ----------
+    include, require, exclude : iterable of str, optional
+        What is chosen has one of ``include``, all of ``require`` and none of ``exclude``.
+    subquery : dict, optional
+        Name of a database inside to the query for it; by default this one.
+    position_cutoff : number
+        A `SequenceDB` leaves out what stands there or behind.
+    extra_optimizations : list of (Optimizer, number), optional
+        Applied at these positions as well.
+    """
+
+    __slots__ = ("subquery", "position_cutoff")
+
+    def __init__(self, include, require=None, exclude=None, subquery=None, position_cutoff=float("inf"),
+                 extra_optimizations=None):
+        super().__init__(include, require, exclude, extra_optimizations or ())
+        self.subquery = dict(subquery or {})
+        self.position_cutoff = position_cutoff
+
+    @property
+    def extra_optimizations(self):
+        """The optimizers to be applied as well, with their positions."""
+        return list(self.extra)
+
+    def _with(self, include=None, require=None, exclude=None, extra=None):
+        return Query(include or self.include, require or self.require, exclude or self.exclude, self.subquery,
+                     self.position_cutoff, self.extra if extra is None else extra)
+
+    def including(self, *tags):
+        return self._with(include=self.include.union(tags))
+
+    def excluding(self, *tags):
+        return self._with(exclude=self.exclude.union(tags))
+
+    def requiring(self, *tags):
+        return self._with(require=self.require.union(tags))
+
+    def register(self, *rewrites):
+        return self._with(extra=self.extra + rewrites)
+
+
+class DB:
+    """Optimizers, local optimizers and databases under names and tags."""
+
+    name = None                                     # set where it is registered
+
+    def __init__(self):
+        self.objects = {}                           # name → what was registered
+        self.tags = {}                              # name → its tags
+
+    def register(self, name, obj, *tags, use_db_name_as_tag=True):
+        """Put something in.
+
+        Parameters
+        ----------
+        name : str
+        obj : Optimizer, LocalOptimizer or DB
+        *tags : str
+        use_db_name_as_tag : bool
+            Whether this database's own name is a tag of it.
+
+        Raises
+        ------
+        TypeError
+            If it is something else.
+        ValueError
+            If the name is a name or tag already, or a tag is a name.
+        """
+        if not isinstance(obj, (DB, Optimizer, LocalOptimizer)):
+            raise TypeError(f"Object cannot be registered in OptDB: {obj!r} is no optimizer")
+        if name in self:
+            raise ValueError("The name of the object cannot be an existing tag or the name of another existing object: "
+                             f"{name!r} of {obj}")
+        if any([obj is other for other in self.objects.values()]):
+            raise ValueError(f"{obj} is registered already; a ProxyDB can stand for a database in a second place.")
+        obj.name = name
+        self.objects[name] = obj
+        self.tags[name] = {name, type(obj).__name__}
+        self.add_tags(name, *tags, *([self.name] if use_db_name_as_tag and self.name is not None else []))
+
+    def add_tags(self, name, *tags):
+        """Give something more tags; a name is no tag."""
+        self._check_tags(name, tags)
+        self.tags[name].update(tags)
+
+    def remove_tags(self, name, *tags):
+        """Take tags away."""
+        self._check_tags(name, tags)
+        self.tags[name].difference_update(tags)
+
+    def _check_tags(self, name, tags):
+        for tag in tags:
+            if tag in self.objects:
+                raise ValueError(f"The tag of the object collides with a name: {tag!r} of {self.objects[name]}")
+
+    def query(self, *tags, **subqueries):
+        """What a query chooses, in the order of registration; databases inside are asked in turn.
+
+        Parameters
+        ----------
+        *tags : Query, or str
+            ``"+tag"`` is wanted, ``"-tag"`` is not, ``"&tag"`` all must have.
+        **subqueries : Query
+            For databases inside, by name.
+
+        Returns
+        -------
+        list
+
+        Raises
+        ------
+        TypeError
+            If there is more than one Query.
+        ValueError
+            For a tag that starts otherwise.
+        """
+        return self.chosen(as_query(tags, subqueries))
+
+    def chosen(self, query):
+        """See ``query``."""
+        found = []
+        for name, obj in self.objects.items():
+            if query.wants(self.tags[name]):
+                if isinstance(obj, DB):
+                    inner = getattr(query, "subquery", {}).get(name, query)
+                    obj = obj.query(Query(inner.include, inner.require, inner.exclude,
+                                          getattr(inner, "subquery", None)))
+                    obj.name = name
+                found.append(obj)
+        return found
+
+    def __getitem__(self, name):
+        found = [obj for other, obj in self.objects.items() if name in self.tags[other]]
+        if not found:
+            raise KeyError(f"Nothing registered for '{name}'")
+        if len(found) > 1:
+            raise ValueError(f"More than one match for {name} (please use query)")
+        return found[0]
+
+    def __contains__(self, name):
+        return any([name in tags for tags in self.tags.values()])
+
+    def print_summary(self, stream=None):
+        """Print the names and tags."""
+        stream = sys.stdout if stream is None else stream
+        print(f"{type(self).__name__} (id {id(self)})", file=stream)
+        for name, tags in self.tags.items():
+            print(f"  {name}: {', '.join(sorted(tags - {name}))}", file=stream)
+
+
+def as_query(tags, subqueries=None):
+    """The query that the arguments of ``DB.query`` stand for."""
+    if tags and isinstance(tags[0], database.Query):
+        if len(tags) > 1 or subqueries:
+            raise TypeError("If the first argument to query is a Query, there should be no other arguments: got "
+                            f"{tags[1:]} and {subqueries}")
+        return tags[0]
+    groups = {"+": [], "&": [], "-": []}
+    for tag in tags:
+        if tag[:1] not in groups:
+            raise ValueError(f"'query' syntax error: all tags must start with one of +, & or -, not {tag!r}")
+        groups[tag[0]].append(tag[1:])
+    return Query(groups["+"], groups["&"], groups["-"], subqueries)
+
+
+class EquilibriumDB(DB):
+    """A database that answers an `EquilibriumOptimizer`.
+
+    Parameters
+    ----------
+    ignore_newtrees, tracks_on_change_inputs : bool
+        For the optimizer.
+    """
+
+    def __init__(self, ignore_newtrees=True, tracks_on_change_inputs=False):
+        super().__init__()
+        self.ignore_newtrees, self.tracks_on_change_inputs = ignore_newtrees, tracks_on_change_inputs
+        self.kinds = {}                             # name → "final" or "cleanup"
+
+    def register(self, name, obj, *tags, final_opt=False, cleanup=False, **options):
+        """As ``DB.register``; the optimizer may be applied at the end of each turn, or after each change."""
+        if final_opt and cleanup:
+            raise AssertionError(f"{name} cannot be both final and cleanup")
+        super().register(name, obj, *tags, **options)
+        self.kinds[name] = "final" if final_opt else "cleanup" if cleanup else None
+
+    def query(self, *tags, **subqueries):
+        kinds = {"final": [], "cleanup": [], None: []}
+        for obj in super().query(*tags, **subqueries):
+            kinds[self.kinds[obj.name]].append(obj)
+        return EquilibriumOptimizer(kinds[None], max_use_ratio=config.optdb.max_use_ratio,
+                                    ignore_newtrees=self.ignore_newtrees,
+                                    tracks_on_change_inputs=self.tracks_on_change_inputs,
+                                    failure_callback=NavigatorOptimizer.warn_inplace,
+                                    final_optimizers=kinds["final"], cleanup_optimizers=kinds["cleanup"])
+
+
+def next_position(positions, position):
+    """A position as a number: ``"last"`` is behind all others."""
+    if position == "last":
+        return max(positions.values()) + 1 if positions else 0
+    if not isinstance(position, (int, float)):
+        raise AssertionError(f"a position is a number or 'last', not {position!r}")
+    return position
+
+
+class SequenceDB(DB):
+    """A database that answers a `SeqOptimizer`, in the order of the positions of its members.
+
+    Parameters
+    ----------
+    failure_callback : callable, optional
+        For the optimizer.
+    """
+
+    seq_opt = SeqOptimizer
+
+    def __init__(self, failure_callback=SeqOptimizer.warn):
+        super().__init__()
+        self.positions = {}
+        self.failure_callback = failure_callback
+
+    def register(self, name, obj, position, *tags, **options):
+        """As ``DB.register``, at a position: a number, or ``"last"``."""
+        position = next_position(self.positions, position)
+        super().register(name, obj, *tags, **options)
+        self.positions[name] = position
+
+    def query(self, *tags, position_cutoff=None, **subqueries):
+        query = as_query(tags, subqueries)
+        if position_cutoff is None:
+            position_cutoff = min(getattr(query, "position_cutoff", float("inf")), config.optdb.position_cutoff)
+        placed = [(self.positions[obj.name], obj.name, obj) for obj in self.chosen(query)]
+        placed += [(position, f"{type(obj).__name__}_{id(obj)}", obj) for obj, position in query.extra]
+        chosen = [obj for position, _, obj in sorted(placed, key=lambda row: row[:2]) if position < position_cutoff]
+        return self.seq_opt(chosen, failure_callback=self.failure_callback)
+
+    def print_summary(self, stream=None):
+        super().print_summary(stream)
+        for name, position in sorted(self.positions.items(), key=lambda row: row[1]):
+            print(f"  {position}: {name}", file=sys.stdout if stream is None else stream)
+
+
+class LocalGroupDB(DB):
+    """A database that answers a group of local optimizers, in the order of their positions.
+
+    Parameters
+    ----------
+    apply_all_opts, profile : bool
+        For the group.
+    local_opt : class
+        Of the group.
+    """
+
+    def __init__(self, apply_all_opts=False, profile=False, local_opt=LocalOptGroup):
+        super().__init__()
+        self.apply_all_opts, self.profile, self.local_opt = apply_all_opts, profile, local_opt
+        self.positions = {}
+
+    def register(self, name, obj, *tags, position="last", **options):
+        """As ``DB.register``, at a position: a number, or ``"last"``."""
+        position = next_position(self.positions, position)
+        super().register(name, obj, *tags, **options)
+        self.positions[name] = position
+
+    def query(self, *tags, **subqueries):
+        chosen = sorted(super().query(*tags, **subqueries), key=lambda obj: (self.positions[obj.name], obj.name))
+        return self.local_opt(*chosen, apply_all_opts=self.apply_all_opts, profile=self.profile)
+
+
+class TopoDB(DB):
+    """A database that answers a `TopoOptimizer` of what another one answers."""
+
+    def __init__(self, db, order="in_to_out", ignore_newtrees=False, failure_callback=None):
+        super().__init__()
+        self.db, self.options = db, (order, ignore_newtrees, failure_callback)
+
+    def query(self, *tags, **subqueries):
+        return TopoOptimizer(self.db.query(*tags, **subqueries), *self.options)
+
+
+class ProxyDB(DB):
+    """Stands for another database in a second place."""
+
+    def __init__(self, db):
+        super().__init__()
+        self.db = db
+
+    def query(self, *tags, **subqueries):
+        return self.db.query(*tags, **subqueries)

@@ -1,0 +1,162 @@
+"""Optimizers by hand: objects that change a whole FunctionGraph, as Theano's programs write and combine them.
+
+The rewrites of this project stand in tables and need none of these classes. An optimizer of the user's own is applied
+to a graph at hand (``opt.optimize(fgraph)``), given to ``Mode(optimizer=...)``, or registered in ``optdb``. What looks
+at one node at a time is a local optimizer; see ``local_optimizers.py``.
+"""
+import sys
+
+from phintys.graph.config import config
+from phintys.graph.destroy_handler import DestroyHandler
+from phintys.optimizer.passes.merge import merge
+
+
+class Optimizer:
+    """Changes a FunctionGraph: subclasses define ``apply``, and ``add_requirements`` if they need features."""
+
+    name = None
+
+    def apply(self, fgraph):
+        """Change the graph in place."""
+
+    def add_requirements(self, fgraph):
+        """Attach the features that ``apply`` needs."""
+
+    def optimize(self, fgraph, *arguments, **options):
+        """Attach what is required, and apply."""
+        self.add_requirements(fgraph)
+        return self.apply(fgraph, *arguments, **options)
+
+    def __call__(self, fgraph):
+        return self.optimize(fgraph)
+
+    def __eq__(self, other):
+        return self is other
+
+    def __ne__(self, other):
+        return self is not other
+
+    def __hash__(self):
+        return id(self)
+
+    def parts(self):
+        """The optimizers it consists of."""
+        return []
+
+    def print_summary(self, stream=None, level=0, depth=-1):
+        """Print its class and name, and those of its parts down to ``depth``; -1: all."""
+        print_summary(self, sys.stdout if stream is None else stream, level, depth)
+
+
+def print_summary(optimizer, stream, level, depth):
+    """Print an optimizer, whole or local, and its parts indented below."""
+    named = getattr(optimizer, "name", None) or getattr(optimizer, "__name__", None)
+    print(f"{' ' * level}{type(optimizer).__name__} {named} id={id(optimizer)}", file=stream)
+    if depth:
+        for part in optimizer.parts():
+            part.print_summary(stream, level + 2, depth - 1)
+
+
+def report_failure(error, what, where):
+    """Do about a failed optimization what ``config.on_opt_error`` says; failed assertions are raised always.
+
+    Parameters
+    ----------
+    error : Exception
+    what, where : object
+        The optimizer, and the node or graph it failed on.
+    """
+    if isinstance(error, AssertionError) or config.on_opt_error in ("raise", "pdb"):
+        raise error
+    if config.on_opt_error == "warn":
+        import logging                                  # costs 3 ms, which no start should pay
+        logging.getLogger("phintys.gof").error("Optimization failure due to: %s\nnode: %s", what, where,
+                                               exc_info=error)
+
+
+class FromFunctionOptimizer(Optimizer):
+    """An optimizer made of a function.
+
+    Parameters
+    ----------
+    fn : callable
+        ``fn(fgraph)``.
+    requirements : sequence of callable
+        Each is called with the graph before ``fn``.
+    """
+
+    def __init__(self, fn, requirements=()):
+        self.fn = self.apply = fn
+        self.requirements = tuple(requirements)
+        self.__name__ = fn.__name__
+
+    def add_requirements(self, fgraph):
+        for require in self.requirements:
+            require(fgraph)
+
+    def __str__(self):
+        return self.__name__
+
+
+def optimizer(f):
+    """Decorator: the function of a graph as an `Optimizer`."""
+    return FromFunctionOptimizer(f)
+
+
+def attach_destroy_handler(fgraph):
+    """Make the graph keep to the rules for ops that overwrite their inputs."""
+    fgraph.attach_feature(DestroyHandler())
+
+
+def inplace_optimizer(f):
+    """Decorator: as ``optimizer``, for one that brings in ops that overwrite their inputs."""
+    return FromFunctionOptimizer(f, (attach_destroy_handler,))
+
+
+class SeqOptimizer(Optimizer, list):
+    """Optimizers one after the other; a list of them.
+
+    Parameters
+    ----------
+    *opts : Optimizer, or one list of them
+    failure_callback : callable, optional
+        ``(error, self, optimizer)``, called instead of raising what is no failed assertion.
+    """
+
+    def __init__(self, *opts, failure_callback=None):
+        super().__init__(opts[0] if len(opts) == 1 and isinstance(opts[0], (list, tuple)) else opts)
+        self.failure_callback = failure_callback
+
+    @staticmethod
+    def warn(exc, self, optimizer):
+        """A failure callback: see ``report_failure``."""
+        report_failure(exc, optimizer, self)
+
+    def apply(self, fgraph):
+        for part in self:
+            try:
+                part.optimize(fgraph)
+            except AssertionError:
+                raise
+            except Exception as error:
+                if self.failure_callback is None:
+                    raise
+                self.failure_callback(error, self, part)
+
+    def parts(self):
+        return list(self)
+
+    def __str__(self):
+        return f"SeqOpt({list.__str__(self)})"
+
+    __repr__ = list.__repr__
+
+
+class MergeOptimizer(Optimizer):
+    """Makes equal computations on equal inputs one, and equal constants too."""
+
+    def apply(self, fgraph):
+        merge(fgraph)
+
+    def __str__(self):
+        return type(self).__name__

@@ -1,0 +1,47 @@
+"""WrapLinker: a linker whose programs call a function of the user's for every node, which runs the node."""
+from phintys.gof.link import Linker
+from phintys.debugging.watching import link_watching
+
+
+class WrapLinker(Linker):
+    """Runs the programs of several linkers side by side, node by node, by a function of the user's.
+
+    Parameters
+    ----------
+    linkers : list of Linker
+        One thunk of each node for each of them. Here all link alike; each has values of its own.
+    wrapper : callable
+        Called as ``wrapper(i, node, thunk, ...)`` for the ``i``-th node. It runs the thunks: a node whose thunk it does
+        not call has no value. Thunks have ``inputs`` and ``outputs``, lists of one-element lists. The results of a
+        function are those of the first linker.
+    """
+
+    def __init__(self, linkers, wrapper):
+        super().__init__()
+        self.linkers, self.wrapper = list(linkers), wrapper
+
+    def clone(self, allow_gc=None):
+        """A linker of the same kind, without a graph."""
+        return type(self)([linker.clone(allow_gc) for linker in self.linkers], self.wrapper)
+
+    def link(self, fgraph, **arguments):
+        """The program for a graph."""
+        return link_watching(fgraph, self.wrapper, arguments, programs=len(self.linkers))
+
+
+def WrapLinkerMany(linkers, wrappers):
+    """A `WrapLinker` that calls several functions for each node, one after the other.
+
+    Parameters
+    ----------
+    linkers : list of Linker
+    wrappers : list of callable
+
+    Returns
+    -------
+    WrapLinker
+    """
+    def wrapper(*arguments):
+        for one in wrappers:
+            one(*arguments)
+    return WrapLinker(linkers, wrapper)

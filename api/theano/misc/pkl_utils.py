@@ -1,0 +1,196 @@
+"""Pickles of graphs and models: without notes (`StripPickler`), and as zip files of arrays (``dump`` and ``load``).
+
+A zip file that ``dump`` writes holds each array as a ``.npy`` file, under the name of the shared variable whose value
+it is, and the rest of the pickle under the name ``pkl``; so ``numpy.load`` reads the values without this package.
+"""
+import pickle
+import zipfile
+from collections import Counter
+from io import BytesIO
+
+import numpy
+
+from phintys.graph.scratchpad import Scratchpad
+from phintys.shared import SharedVariable
+from phintys.vm.machine.container import Container
+
+__all__ = ["CompatUnpickler", "PersistentNdarrayID", "PersistentNdarrayLoad", "PersistentSharedVariableID",
+           "StripPickler", "dump", "load"]
+
+
+class StripPickler(pickle.Pickler):
+    """Pickles graphs without their test values.
+
+    Parameters
+    ----------
+    file : file
+    protocol : int
+    extra_tag_to_remove : list of str, optional
+        More attributes of ``tag`` to leave out.
+    """
+
+    def __init__(self, file, protocol=0, extra_tag_to_remove=None):
+        super().__init__(file, protocol)
+        self.tag_to_remove = ["trace", "test_value", *(extra_tag_to_remove or ())]
+
+    def reducer_override(self, thing):
+        """A tag, reduced to what stays."""
+        if not isinstance(thing, Scratchpad):
+            return NotImplemented
+        return type(thing), (), {name: value for name, value in vars(thing).items() if name not in self.tag_to_remove}
+
+
+class CompatUnpickler(pickle.Unpickler):
+    """Reads pickles of arrays that Python 2 wrote.
+
+    Parameters
+    ----------
+    file : file
+    encoding : str
+        Of the strings in it, as for ``pickle.Unpickler``.
+    """
+
+    def __init__(self, file, *, encoding="latin1", **options):
+        super().__init__(file, encoding=encoding, **options)
+
+
+class PersistentNdarrayID:
+    """Puts each array into a zip file; what is pickled in its place is its name there.
+
+    Parameters
+    ----------
+    zip_file : zipfile.ZipFile
+    """
+
+    def __init__(self, zip_file):
+        self.zip_file = zip_file
+        self._names = {}                            # id of an array → name and the array, which so keeps its id
+        self._count = 0
+
+    def __call__(self, thing):
+        """``"ndarray.name"`` for an array that is now in the file, None for what is pickled as usual."""
+        if type(thing) is not numpy.ndarray or thing.dtype.hasobject:
+            return None
+        if id(thing) not in self._names:
+            name = self._new_name()
+            with self.zip_file.open(name, "w", force_zip64=True) as file:
+                numpy.lib.format.write_array(file, thing, allow_pickle=False)
+            self._names[id(thing)] = name, thing
+        return f"ndarray.{self._names[id(thing)][0]}"
+
+    def _new_name(self):
+        self._count += 1
+        return f"array_{self._count - 1}"
+
+
+class PersistentSharedVariableID(PersistentNdarrayID):
+    """The same; values of shared variables bear their names.
+
+    Parameters
+    ----------
+    zip_file : zipfile.ZipFile
+    allow_unnamed, allow_duplicates : bool
+        Whether shared variables may be without name, or have the same name (the second ``x`` is ``x_2`` in the file).
+
+    Raises
+    ------
+    ValueError
+        When called, for shared variables that are not allowed, and for one called ``pkl``.
+    """
+
+    def __init__(self, zip_file, allow_unnamed=True, allow_duplicates=True):
+        super().__init__(zip_file)
+        self.allow_unnamed, self.allow_duplicates = allow_unnamed, allow_duplicates
+        self._names_of_containers, self._seen = {}, {}
+        self._used = Counter()
+        self._container = None                      # the one whose value is pickled next
+
+    def __call__(self, thing):
+        if isinstance(thing, SharedVariable):
+            self._check(thing)
+            self._names_of_containers[id(thing.container)] = thing.name
+        elif isinstance(thing, Container) and id(thing) not in self._seen:
+            self._seen[id(thing)] = thing           # later it is in the pickler's memo, and no value follows
+            self._container = id(thing)
+        return super().__call__(thing)
+
+    def _check(self, variable):
+        if variable.name == "pkl":
+            raise ValueError(f"a shared variable called 'pkl' cannot be in a zip file: {variable.type}")
+        if not variable.name and not self.allow_unnamed:
+            raise ValueError(f"unnamed shared variable of type {variable.type}")
+
+    def _new_name(self):
+        name, self._container = self._names_of_containers.get(self._container), None
+        if not name:
+            return super()._new_name()
+        self._used[name] += 1
+        if self._used[name] > 1 and not self.allow_duplicates:
+            raise ValueError(f"multiple shared variables with the name {name!r} found")
+        return name if self._used[name] == 1 else f"{name}_{self._used[name]}"
+
+
+class PersistentNdarrayLoad:
+    """Finds the arrays that `PersistentNdarrayID` put into a zip file.
+
+    Parameters
+    ----------
+    zip_file : zipfile.ZipFile
+    """
+
+    def __init__(self, zip_file):
+        self.zip_file = zip_file
+        self._arrays = {}
+
+    def __call__(self, persistent_id):
+        """The array of that name; the same one each time."""
+        _, name = persistent_id.split(".", 1)
+        if name not in self._arrays:
+            with self.zip_file.open(name) as file:
+                self._arrays[name] = numpy.lib.format.read_array(file, allow_pickle=False)
+        return self._arrays[name]
+
+
+def dump(obj, file_handler, protocol=pickle.DEFAULT_PROTOCOL, persistent_id=PersistentSharedVariableID):
+    """Write a zip file with an object: its arrays, and a pickle of the rest.
+
+    Parameters
+    ----------
+    obj : object
+    file_handler : file
+        Open for writing bytes.
+    protocol : int
+    persistent_id : callable
+        From the zip file to what ``pickle.Pickler.persistent_id`` is.
+
+    Raises
+    ------
+    ValueError
+        See `PersistentSharedVariableID`.
+    """
+    with zipfile.ZipFile(file_handler, "w", zipfile.ZIP_DEFLATED, allowZip64=True) as zip_file:
+        text = BytesIO()
+        pickler = pickle.Pickler(text, protocol)
+        pickler.persistent_id = persistent_id(zip_file)
+        pickler.dump(obj)
+        zip_file.writestr("pkl", text.getvalue())
+
+
+def load(f, persistent_load=PersistentNdarrayLoad):
+    """Read what ``dump`` wrote. As with every pickle, it can run any code: read only files that you trust.
+
+    Parameters
+    ----------
+    f : file
+        Open for reading bytes.
+    persistent_load : callable
+        From the zip file to what ``pickle.Unpickler.persistent_load`` is.
+
+    Returns
+    -------
+    object
+    """
+    with zipfile.ZipFile(f) as zip_file:
+        unpickler = pickle.Unpickler(BytesIO(zip_file.read("pkl")))
+        unpickler.persistent_load = persistent_load(zip_file)
+        return unpickler.load()

@@ -1,0 +1,130 @@
+"""Derivatives by forward accumulation: ``Rop``, the Jacobian times a vector.
+
+The nodes that depend on ``wrt`` are visited once each, inputs first; every op's ``R_op`` turns the directional
+derivatives of its inputs into those of its outputs. It gets None for an input that does not move: a constant, another
+leaf, what is computed of those alone, or what is reached by steps only. A derivative that is undefined is an error.
+"""
+import warnings
+
+from phintys.graph.errors import DisconnectedInputError, NullTypeGradError, made_at
+from phintys.graph.gradients.gradient import format_as
+from phintys.graph.toposort import io_toposort
+from phintys.graph.valueless_types import NullType, disconnected_type
+from phintys.graph.variable import Variable
+
+OWN_OPS = __name__.partition(".")[0] + "."
+
+
+def Rop(f, wrt, eval_points, disconnected_outputs="raise", return_disconnected="zero"):
+    """The Jacobian of ``f`` with respect to ``wrt``, multiplied from the right by ``eval_points``.
+
+    Parameters
+    ----------
+    f : Variable, or list or tuple of Variable
+    wrt : Variable or list of Variable
+    eval_points : Variable or list of Variable
+        One for each element of ``wrt``, of its rank.
+    disconnected_outputs : {'raise', 'warn', 'ignore'}
+        What to do about elements of ``f`` that do not depend on ``wrt`` by differentiable ops.
+    return_disconnected : {'zero', 'None', 'Disconnected'}
+        What is answered for them.
+
+    Returns
+    -------
+    Variable, or list or tuple of Variable, as ``f``
+
+    Raises
+    ------
+    ValueError
+        If the ranks of ``wrt`` and ``eval_points`` differ.
+    DisconnectedInputError
+        See ``disconnected_outputs``.
+    NullTypeGradError
+        If a derivative is needed that is undefined or not implemented, as from ``grad``.
+    """
+    wanted = list(wrt) if isinstance(wrt, (list, tuple)) else [wrt]
+    points = list(eval_points) if isinstance(eval_points, (list, tuple)) else [eval_points]
+    outputs = list(f) if isinstance(f, (list, tuple)) else [f]
+    if len(wanted) != len(points):
+        raise AssertionError(f"Rop: {len(wanted)} variables in wrt but {len(points)} eval_points")
+    derivatives = {variable: _checked_point(position, variable, point)
+                   for position, (variable, point) in enumerate(zip(wanted, points))}
+    for node in io_toposort(wanted, outputs):
+        moved = [derivatives[variable] for variable in node.inputs if variable in derivatives]
+        if not moved:
+            continue
+        found = [None] * len(node.outputs)
+        if any([derivative is not None for derivative in moved]):
+            found = node.op.R_op(node.inputs, _arguments(node, derivatives))
+        for output, derivative in zip(node.outputs, found):
+            derivatives.setdefault(output, _defined(derivative))
+    results = [_presented(output, _result(output, derivatives), disconnected_outputs, return_disconnected)
+               for output in outputs]
+    return format_as(isinstance(f, list), isinstance(f, tuple), results)
+
+
+def _checked_point(position, variable, point):
+    if not isinstance(point, Variable):
+        point = variable.type.filter_variable(point)
+    wanted, given = getattr(variable.type, "ndim", None), getattr(point.type, "ndim", None)
+    if wanted != given:
+        raise ValueError(f"Element {position} of wrt/eval_point have mismatched dimensionality: "
+                         f"{wanted} versus {given}")
+    return point
+
+
+def _arguments(node, derivatives):
+    """The derivatives of a node's inputs, of the inputs' types; None for those that do not move.
+
+    An ``R_op`` of a user's may have been written for Theano, where such inputs move by zeros.
+    """
+    fill = not str(getattr(type(node.op).R_op, "__module__", "")).startswith(OWN_OPS)
+    return [_typed(variable, _zeros(variable) if fill and variable not in derivatives else derivatives.get(variable))
+            for variable in node.inputs]
+
+
+def _zeros(variable):
+    """Zeros like a variable; None if its values have none."""
+    zeros_like = getattr(variable, "zeros_like", None)
+    return None if zeros_like is None else zeros_like()
+
+
+def _typed(variable, derivative):
+    if derivative is None:
+        return None
+    if getattr(variable.type, "dtype", None) != getattr(derivative.type, "dtype", None):
+        derivative = derivative.astype(variable.type.dtype)
+    return variable.type.filter_variable(derivative)
+
+
+def _defined(derivative):
+    if derivative is not None and isinstance(derivative.type, NullType):
+        raise NullTypeGradError(f"Rop needs a derivative that has no value. {derivative.type.why_null}")
+    return derivative
+
+
+def _result(output, derivatives):
+    """The derivative of an element of ``f``; zeros if it is computed, but not of ``wrt``, as in Theano."""
+    if output not in derivatives and output.owner is not None:
+        return _zeros(output)
+    return derivatives.get(output)
+
+
+def _presented(output, derivative, disconnected_outputs, return_disconnected):
+    if derivative is not None:
+        return derivative
+    message = (f"Rop method was asked to compute the gradient with respect to a variable that is not part of the "
+               f"computational graph of variables in wrt, or is used only by a non-differentiable operator: {output}"
+               f"{made_at(output)}")
+    if disconnected_outputs == "raise":
+        raise DisconnectedInputError(message)
+    if disconnected_outputs == "warn":
+        warnings.warn(message, stacklevel=3)
+    elif disconnected_outputs != "ignore":
+        raise ValueError("Invalid value for keyword 'disconnected_outputs', valid values are 'ignore', 'warn' and "
+                         "'raise'.")
+    answers = {"zero": lambda: output.zeros_like(), "none": lambda: None, "disconnected": disconnected_type}
+    if return_disconnected.lower() not in answers:
+        raise ValueError("Invalid value for keyword 'return_disconnected', valid values are 'zero', 'None' and "
+                         "'Disconnected'.")
+    return answers[return_disconnected.lower()]()

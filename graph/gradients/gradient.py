@@ -1,0 +1,304 @@
+"""Symbolic gradients by reverse accumulation (``grad``, ``Lop``).
+
+The nodes between the cost and ``wrt`` are visited once each, from the cost backwards, so that every variable has all
+terms of its gradient before its owner's ``L_op`` is asked. Nothing here knows an op: needed are the Op protocol, and of
+variables ``zeros_like``, ``ones_like``, ``astype`` and ``+``.
+
+Rules that hold everywhere: a gradient is never of an integer dtype; the gradient of a float variable has its dtype;
+what the cost does not depend on has a gradient of ``DisconnectedType``; what has no derivative, one of ``NullType``.
+"""
+import warnings
+
+from phintys.graph.config import config
+from phintys.graph.errors import DisconnectedInputError, NullTypeGradError, made_at
+from phintys.graph.gradients.gradient_paths import Paths
+from phintys.graph.gradients.gradient_terms import (CONTINUOUS_DTYPES, FLOAT_DTYPES, check_rank, dtype_of, is_valueless,
+                                          terms_of)
+from phintys.graph.valueless_types import DisconnectedType, NullType, disconnected_type
+from phintys.graph.variable import Variable
+
+
+def grad(cost, wrt, consider_constant=None, disconnected_inputs="raise", add_names=True, known_grads=None,
+         return_disconnected="zero", null_gradients="raise"):
+    """Gradients of a cost with respect to variables.
+
+    Parameters
+    ----------
+    cost : Variable or None
+        A scalar. None when ``known_grads`` says where the gradient comes from.
+    wrt : Variable, or list or tuple of Variable
+    consider_constant : iterable of Variable, optional
+        Through these, nothing flows back.
+    disconnected_inputs : {'raise', 'warn', 'ignore'}
+        What to do about elements of ``wrt`` on which the cost does not depend.
+    add_names : bool
+        Name gradients ``(dcost/dx)`` where both have names.
+    known_grads : dict, optional
+        Variable to its gradient, where that is known already.
+    return_disconnected : {'zero', 'None', 'Disconnected'}
+        What stands for the gradient there: zeros, None, or a variable of ``DisconnectedType``.
+    null_gradients : {'raise', 'return'}
+        What to do about undefined gradients.
+
+    Returns
+    -------
+    Variable, or list or tuple of Variable, as ``wrt``
+
+    Raises
+    ------
+    TypeError
+        If the cost is no scalar, ``wrt`` holds something else than variables, or an op answers what is no gradient.
+    ValueError
+        If an op answers a wrong number of gradients, or gradients of a wrong rank.
+    DisconnectedInputError
+        See ``disconnected_inputs``.
+    NullTypeGradError
+        See ``null_gradients``.
+    """
+    _check_cost(cost, known_grads)
+    wanted = _variables_of(wrt)
+    blockers = _blockers(consider_constant)
+    gradients = _starting_gradients(cost, known_grads)
+    paths = Paths(list(gradients), wanted, blockers)
+    react = _reaction_to_disconnected(disconnected_inputs)
+    for variable in wanted:
+        if variable not in paths.active and variable not in gradients:
+            react(variable)
+            gradients[variable] = disconnected_type()
+    accumulation = _Accumulation(paths, gradients, cost.name if add_names and cost is not None else None)
+    results = [_presented(variable, accumulation.finished(variable), react, return_disconnected, null_gradients)
+               for variable in wanted]
+    return format_as(isinstance(wrt, list), isinstance(wrt, tuple), results)
+
+
+# ---- checking arguments ----------------------------------------------------------------------------------------------
+def _check_cost(cost, known_grads):
+    if cost is None:
+        if known_grads is None:
+            raise AssertionError("cost and known_grads can't both be None.")
+        return
+    if not isinstance(cost, Variable):
+        raise TypeError(f"cost must be a scalar Variable, got {cost!r} of type {type(cost)}")
+    if isinstance(cost.type, NullType):
+        raise ValueError(f"Can't differentiate a NaN cost. cost is NaN because {cost.type.why_null}")
+    if getattr(cost.type, "ndim", 0) != 0:
+        raise TypeError(f"cost must be a scalar. {cost}{made_at(cost)} has {cost.type.ndim} dimensions.")
+
+
+def _variables_of(wrt):
+    if isinstance(wrt, (set, frozenset)):
+        raise TypeError("wrt must not be a set. Sets have no defined iteration order, so we can't return gradients in "
+                        "a matching order.")
+    wanted = list(wrt) if isinstance(wrt, (list, tuple)) else [wrt]
+    for variable in wanted:
+        if not isinstance(variable, Variable):
+            raise TypeError(f"Expected Variable, got {variable} of type {type(variable)}")
+    return wanted
+
+
+def _blockers(consider_constant):
+    if consider_constant is None:
+        return set()
+    try:
+        blockers = list(consider_constant)
+    except TypeError:
+        raise TypeError(f"consider_constant must be an iterable collection, got {type(consider_constant)}") from None
+    for variable in blockers:
+        if not isinstance(variable, Variable):
+            raise TypeError(f"Elements of consider_constant must be variables, but got {type(variable)}")
+    return set(blockers)
+
+
+def _starting_gradients(cost, known_grads):
+    """Variable to gradient, for the cost and where the user knows it."""
+    gradients = {}
+    known_grads = {} if known_grads is None else known_grads
+    if cost is not None:
+        gradient = known_grads[cost] if cost in known_grads else _float_ones_like(cost)
+        given, wanted = dtype_of(gradient), dtype_of(cost)
+        if given is not None and given != wanted and wanted in CONTINUOUS_DTYPES:
+            gradient = gradient.astype(wanted)
+        gradients[cost] = gradient
+    for variable, gradient in known_grads.items():
+        if not hasattr(gradient, "type"):
+            raise TypeError(f"output grads must be variables. Ambiguous whether {type(gradient)} should be made into a "
+                            f"tensor or sparse variable")
+        gradients.setdefault(variable, gradient)
+    for variable, gradient in gradients.items():
+        if not is_valueless(gradient) and dtype_of(gradient) not in CONTINUOUS_DTYPES:
+            raise TypeError(f"Gradients must always be NullType, DisconnectedType, or continuous, but the gradient of "
+                            f"{variable} was given as {gradient.type}")
+    return gradients
+
+
+def _reaction_to_disconnected(disconnected_inputs):
+    """A function to be called with a disconnected element of ``wrt``."""
+    if disconnected_inputs not in ("ignore", "warn", "raise"):
+        raise ValueError("Invalid value for keyword 'disconnected_inputs', valid values are 'ignore', 'warn' and "
+                         "'raise'.")
+
+    def react(variable):
+        message = (f"grad method was asked to compute the gradient with respect to a variable that is not part of the "
+                   f"computational graph of the cost, or is used only by a non-differentiable operator: {variable}"
+                   f"{made_at(variable)}")
+        if disconnected_inputs == "raise":
+            raise DisconnectedInputError(message)
+        if disconnected_inputs == "warn":
+            warnings.warn(message, stacklevel=3)
+    return react
+
+
+def _presented(variable, gradient, react, return_disconnected, null_gradients):
+    """A gradient as the caller wants it."""
+    if isinstance(gradient.type, NullType):
+        if null_gradients == "raise":
+            raise NullTypeGradError(f"tensor.grad encountered a NaN. {gradient.type.why_null}")
+        if null_gradients != "return":
+            raise ValueError(f"null_gradients must be 'raise' or 'return', not {null_gradients!r}")
+    if isinstance(gradient.type, DisconnectedType):
+        react(variable)
+        if return_disconnected == "zero":
+            return float_zeros_like(variable)
+        if return_disconnected == "None":
+            return None
+        if return_disconnected != "Disconnected":
+            raise ValueError(f"return_disconnected must be 'zero', 'None' or 'Disconnected', not "
+                             f"{return_disconnected!r}")
+    return gradient
+
+
+def format_as(use_list, use_tuple, outputs):
+    """A list of results as a list, a tuple, or, when neither is wanted, its only element."""
+    if use_list and use_tuple:
+        raise AssertionError("Both flags cannot be simultaneously True")
+    if use_list or use_tuple:
+        outputs = outputs if isinstance(outputs, (list, tuple)) else [outputs]
+        return list(outputs) if use_list else tuple(outputs)
+    if isinstance(outputs, (list, tuple)):
+        if len(outputs) != 1:
+            raise AssertionError("Wrong arguments. Expected a one element list")
+        return outputs[0]
+    return outputs
+
+
+# ---- accumulation ----------------------------------------------------------------------------------------------------
+class _Accumulation:
+    """Gradients while they are being collected, from the cost backwards.
+
+    Attributes
+    ----------
+    gradients : dict
+        Variable to its gradient, once all terms of it are known.
+    terms : dict
+        Node to what it contributes to the gradients of its inputs.
+    """
+
+    def __init__(self, paths, gradients, cost_name):
+        self.paths, self.gradients, self.cost_name = paths, gradients, cost_name
+        self.terms = {}
+        for node in paths.nodes:
+            self.terms[node] = terms_of(node, [self.finished(output) for output in node.outputs],
+                                        paths.patterns.get(node))
+
+    def finished(self, variable):
+        """The gradient of a variable; all nodes that read it have been asked for their terms."""
+        if variable in self.gradients:
+            return self.gradients[variable]
+        if variable not in self.paths.active:
+            return disconnected_type()
+        gradient = self.gradients[variable] = self._collected(variable)
+        if self.cost_name is not None and variable.name is not None and gradient.name is None:
+            gradient.name = f"(d{self.cost_name}/d{variable.name})"
+        return gradient
+
+    def _collected(self, variable):
+        """The sum of the terms; undefined when one of them is."""
+        found = []
+        for node, position in self.paths.active[variable]:
+            term = self.terms[node][position]
+            if isinstance(term.type, NullType):
+                return term
+            if not isinstance(term.type, DisconnectedType):
+                check_rank(term, variable, node)
+                found.append(term)
+        return _sum(found) if found else disconnected_type()
+
+
+def _sum(terms):
+    """The sum of variables, as a balanced tree: a chain of many terms would be as deep as it is long."""
+    while len(terms) > 1:
+        paired = [left + right for left, right in zip(terms[::2], terms[1::2])]
+        terms = paired + terms[len(terms) - len(terms) % 2:]
+    return terms[0]
+
+
+def float_zeros_like(variable):
+    """Zeros in the shape of a variable, of its dtype if that is a float, else of floatX."""
+    zeros = variable.zeros_like()
+    return zeros if dtype_of(zeros) in CONTINUOUS_DTYPES else zeros.astype(config.floatX)
+
+
+def _float_ones_like(variable):
+    """Ones in the shape of a variable, of its dtype if that is a float, else of floatX."""
+    dtype = dtype_of(variable)
+    return variable.ones_like(dtype=dtype if dtype in FLOAT_DTYPES else config.floatX)
+
+
+# ---- on top of grad --------------------------------------------------------------------------------------------------
+def Lop(f, wrt, eval_points, consider_constant=None, disconnected_inputs="raise"):
+    """The Jacobian of ``f`` with respect to ``wrt``, multiplied from the left by ``eval_points``.
+
+    Parameters
+    ----------
+    f : Variable or list of Variable
+    wrt : Variable, or list or tuple of Variable
+    eval_points : Variable or list of Variable
+        One for each element of ``f``.
+    consider_constant, disconnected_inputs
+        As for ``grad``.
+
+    Returns
+    -------
+    Variable, or list or tuple of Variable, as ``wrt``
+    """
+    outputs = list(f) if isinstance(f, (list, tuple)) else [f]
+    points = list(eval_points) if isinstance(eval_points, (list, tuple)) else [eval_points]
+    if len(outputs) != len(points):
+        raise AssertionError(f"Lop: {len(outputs)} outputs but {len(points)} eval_points")
+    return grad(None, wrt, consider_constant=consider_constant, disconnected_inputs=disconnected_inputs,
+                known_grads=dict(zip(outputs, points)))
+
+
+def subgraph_grad(wrt, end, start=None, cost=None, details=False):
+    """Gradients through a part of a graph: from ``cost`` or known gradients down to the variables in ``end``.
+
+    Parameters
+    ----------
+    wrt : list of Variable
+    end : list of Variable
+        Where the gradient stops.
+    start : dict, optional
+        Variable to its known gradient.
+    cost : Variable, optional
+        A scalar cost, whose gradients are added.
+    details : bool
+        Also answer the gradients from ``start`` and those from ``cost``.
+
+    Returns
+    -------
+    tuple of list of Variable
+        Gradients with respect to ``wrt``, and to ``end``; with ``details``, also the two parts of their concatenation
+        (None for a part that was not asked for).
+    """
+    if cost is None and start is None:
+        raise AssertionError("subgraph_grad: cost and start cannot both be None")
+    if not isinstance(wrt, list) or not isinstance(end, list):
+        raise AssertionError("subgraph_grad: wrt and end must be lists")
+    parameters = list(dict.fromkeys(wrt + end))
+    options = dict(consider_constant=end, disconnected_inputs="ignore")
+    start_grads = None if start is None else grad(None, parameters, known_grads=start, **options)
+    cost_grads = None if cost is None else grad(cost, parameters, **options)
+    parts = [part for part in (start_grads, cost_grads) if part is not None]
+    total = dict(zip(parameters, [_sum(list(terms)) for terms in zip(*parts)]))
+    results = [total[variable] for variable in wrt], [total[variable] for variable in end]
+    return results + (start_grads, cost_grads) if details else results

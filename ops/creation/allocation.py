@@ -1,0 +1,416 @@
+"""New arrays: Alloc, AllocEmpty, ARange, Eye, Tri, Bartlett, and the functions that make them.
+
+Lengths are 0-d integer inputs, constant or computed; a length that is known to be 1 makes a broadcastable dimension.
+What has the shape of another tensor (``zeros_like``, ``fill``) is elementwise and stands in
+``elementwise_functions.py``.
+"""
+import numpy
+
+from phintys.graph.apply import Apply
+from phintys.graph.config import config
+from phintys.graph.op import Op
+from phintys.graph.valueless_types import disconnected_type, grad_undefined
+from phintys.graph.variable import Variable
+from phintys.ops.elementwise import scalar
+from phintys.ops.creation.allocation_kernel import (AllocEmptyKernel, AllocKernel, ARangeKernel, BartlettKernel, EyeKernel,
+                                           TriKernel)
+from phintys.ops.reduction.careduce import Sum
+from phintys.ops.types.constant import as_tensor_variable, constant
+from phintys.ops.shape.dimshuffle import dimshuffle
+from phintys.ops.types.dtypes import (canonical_dtype, complex_dtypes, discrete_dtypes, int_dtypes, integer_dtypes,
+                                uint_dtypes, upcast)
+from phintys.ops.types.known_length import known_integer
+from phintys.ops.shape.shape import shape_i
+from phintys.ops.types.tensor_type import TensorType, values_eq_approx_always_true
+
+__all__ = ["ARange", "Alloc", "AllocEmpty", "Bartlett", "Eye", "Tri", "alloc", "arange", "bartlett", "empty", "eye",
+           "full", "full_like", "identity_like", "ones", "tri", "zeros"]
+
+WITHOUT_RANGE_LOOP = complex_dtypes | {"float16"}     # ranges of these are left to NumPy
+
+
+def _lengths(lengths):
+    """Lengths as 0-d integer variables, and their values where known."""
+    variables, known = [], []
+    for position, length in enumerate(lengths):
+        variable = constant(length, dtype="int64") if type(length) is int else as_tensor_variable(length, ndim=0)
+        if variable.type.dtype not in integer_dtypes:
+            raise TypeError(f"Shape arguments to Alloc must be integers, but argument {position} is not: {length} of "
+                            f"dtype {variable.type.dtype}")
+        value = known_integer(variable)
+        known.append(value if value is None or value >= 0 else None)     # a negative length is an error when it runs
+        variables.append(variable)
+    return variables, known
+
+
+class Alloc(Op):
+    """A new array filled with a value: inputs are the value, then the lengths. The value is repeated where it must be.
+
+    Parameters
+    ----------
+    repeats : str, optional
+        The function whose numbers of repetitions are among the lengths, for errors. It makes no other difference.
+
+    Raises
+    ------
+    TypeError
+        If the value has more dimensions than there are lengths, or a length is no integer.
+    """
+
+    __props__ = ()
+    linear_in = (0,)
+
+    def __init__(self, repeats=None):
+        self.repeats = repeats
+
+    def make_node(self, value, *shape):
+        value = as_tensor_variable(value)
+        lengths, known = _lengths(shape)
+        if value.type.ndim > len(lengths):
+            raise TypeError("The Alloc value to use has more dimensions than the specified dimensions: "
+                            f"{value.type.ndim}, not at most {len(lengths)}")
+        output = TensorType(value.type.dtype, [length == 1 for length in known], shape=known)
+        return Apply(self, [value, *lengths], [output()])
+
+    def make_kernel(self, node):
+        return AllocKernel(len(node.inputs) - 1, self.repeats)
+
+    def infer_shape(self, node, input_shapes):
+        return [tuple(node.inputs[1:])]
+
+    def connection_pattern(self, node):
+        return [[True]] + [[False]] * (len(node.inputs) - 1)
+
+    def grad(self, inputs, output_grads):
+        value, *lengths = inputs
+        gz, = output_grads
+        lead = gz.type.ndim - value.type.ndim
+        repeated = [axis for axis, flag in enumerate(value.type.broadcastable)
+                    if flag and not gz.type.broadcastable[axis + lead]]
+        summed = [*range(lead), *[axis + lead for axis in repeated]]
+        gradient = Sum(summed, dtype=gz.type.dtype)(gz) if summed else gz
+        if repeated:
+            kept = iter(range(gradient.type.ndim))
+            order = ["x" if axis in repeated else next(kept) for axis in range(value.type.ndim)]
+            gradient = dimshuffle(gradient, order)
+        return [gradient] + [disconnected_type() for _ in lengths]
+
+
+class AllocEmpty(Op):
+    """A new array with unspecified content: inputs are the lengths.
+
+    Parameters
+    ----------
+    dtype : str
+    """
+
+    __props__ = ("dtype",)
+
+    def __init__(self, dtype):
+        self.dtype = canonical_dtype(dtype)
+
+    def make_node(self, *shape):
+        lengths, known = _lengths(shape)
+        output = TensorType(self.dtype, [length == 1 for length in known], shape=known)()
+        output.tag.values_eq_approx = values_eq_approx_always_true
+        output.tag.nan_guard_mode_check = False
+        return Apply(self, lengths, [output])
+
+    def make_kernel(self, node):
+        return AllocEmptyKernel(len(node.inputs))
+
+    def infer_shape(self, node, input_shapes):
+        return [tuple(node.inputs)]
+
+    def do_constant_folding(self, node):
+        return False
+
+    def connection_pattern(self, node):
+        return [[False]] * len(node.inputs)
+
+    def grad(self, inputs, output_grads):
+        return [disconnected_type() for _ in inputs]
+
+    def R_op(self, inputs, eval_points):
+        return [zeros(inputs, self.dtype)]
+
+
+class ARange(Op):
+    """``start + i * step`` below ``stop``: three 0-d inputs.
+
+    Parameters
+    ----------
+    dtype : str
+    """
+
+    __props__ = ("dtype",)
+
+    def __init__(self, dtype):
+        self.dtype = canonical_dtype(dtype)
+
+    def make_node(self, start, stop, step):
+        inputs = [as_tensor_variable(value) for value in (start, stop, step)]
+        for value in inputs:
+            if value.type.ndim:
+                raise TypeError(f"ARange takes scalars, got {value} of type {value.type}")
+        return Apply(self, inputs, [TensorType(self.dtype, (False,), shape=(self._static_length(inputs),))()])
+
+    def _static_length(self, inputs):
+        known = [known_integer(value) for value in inputs]
+        return None if None in known or known[2] == 0 else len(range(*known))
+
+    def make_kernel(self, node):
+        dtypes = [value.type.dtype for value in node.inputs]
+        if WITHOUT_RANGE_LOOP.intersection([*dtypes, self.dtype]) or self.dtype == "bool":
+            return None
+        return ARangeKernel(all([dtype in discrete_dtypes for dtype in dtypes]))
+
+    def perform(self, node, inputs, output_storage):
+        if self.make_kernel(node) is not None:
+            return Op.perform(self, node, inputs, output_storage)
+        output_storage[0][0] = numpy.arange(*[value.item() for value in inputs], dtype=self.dtype)
+
+    def infer_shape(self, node, input_shapes):
+        start, stop, step = node.inputs
+        if not all([value.type.dtype in discrete_dtypes for value in node.inputs]):
+            if complex_dtypes.intersection([value.type.dtype for value in node.inputs]):
+                return [(shape_i(node.outputs[0], 0),)]
+            start, stop, step = [value.astype("float64") for value in node.inputs]
+            steps = scalar.ceil(scalar.true_div(stop - start, step)).astype("int64")
+            return [(scalar.maximum(steps, 0),)]
+        start, stop = [value if value.type.dtype == "int64" else value.astype("int64") for value in (start, stop)]
+        distance = stop if known_integer(start) == 0 else stop - start
+        if known_integer(step) == 1:
+            return [(scalar.maximum(distance, 0),)]
+        steps = scalar.ceil(distance.astype("float64") / step).astype("int64")
+        return [(scalar.maximum(steps, 0),)]
+
+    def connection_pattern(self, node):
+        return [[True], [False], [True]]
+
+    def L_op(self, inputs, outputs, output_grads):
+        start, _, step = inputs
+        gz, = output_grads
+        if self.dtype in discrete_dtypes:
+            return [start.zeros_like(dtype=config.floatX), disconnected_type(), step.zeros_like(dtype=config.floatX)]
+        positions = arange(shape_i(outputs[0], 0)).astype(gz.type.dtype)
+        total = Sum(None, dtype=gz.type.dtype)
+        return [total(gz), disconnected_type(), total(gz * positions)]
+
+    def R_op(self, inputs, eval_points):
+        by_start, _, by_step = eval_points
+        output = self(*inputs)
+        if self.dtype in discrete_dtypes or by_start is None and by_step is None:
+            return [None]
+        moved = output.zeros_like() if by_start is None else scalar.second(output, by_start.astype(self.dtype))
+        if by_step is not None:
+            moved = moved + arange(shape_i(output, 0)).astype(self.dtype) * by_step.astype(self.dtype)
+        return [moved]
+
+
+class Eye(Op):
+    """Ones on a diagonal, zeros elsewhere: inputs are rows, columns, and the diagonal (0: the main one).
+
+    A function may be called with None for the columns: as many as rows, as in Theano.
+
+    Parameters
+    ----------
+    dtype : str, optional
+        By default floatX.
+    """
+
+    runs_alone = True
+    takes_none = (1,)
+    __props__ = ("dtype",)
+
+    def __init__(self, dtype=None):
+        self.dtype = canonical_dtype(dtype or config.floatX)
+
+    def make_node(self, n, m, k):
+        lengths, _ = _lengths((n, m, k))
+        return Apply(self, lengths, [TensorType(self.dtype, (False, False))()])
+
+    def make_kernel(self, node):
+        return EyeKernel(numpy.ones((), self.dtype))
+
+    def infer_shape(self, node, input_shapes):
+        return [tuple(node.inputs[:2])]
+
+    def connection_pattern(self, node):
+        return [[False]] * 3
+
+    def grad(self, inputs, output_grads):
+        return [grad_undefined(self, position, value) for position, value in enumerate(inputs)]
+
+    def R_op(self, inputs, eval_points):
+        return [None]
+
+
+class Tri(Eye):
+    """Ones on and below a diagonal, zeros above: inputs are rows, columns, and the diagonal (0: the main one).
+
+    Parameters
+    ----------
+    dtype : str, optional
+        By default floatX.
+    """
+
+    def make_kernel(self, node):
+        return TriKernel(numpy.ones((), self.dtype))
+
+
+class Bartlett(Op):
+    """The triangular window: the input is the number of points, the result a vector of float64.
+
+    Raises
+    ------
+    TypeError
+        From ``make_node``, for a number that is no integer scalar.
+    """
+
+    __props__ = ()
+
+    def make_node(self, M):
+        M = as_tensor_variable(M)
+        if M.type.ndim:
+            raise TypeError(f"Bartlett only works on scalar input, got {M} of type {M.type}")
+        if M.type.dtype not in integer_dtypes:
+            raise TypeError(f"Bartlett only works on integer input, got {M} of type {M.type}")
+        return Apply(self, [M], [TensorType("float64", (False,))()])
+
+    def make_kernel(self, node):
+        return BartlettKernel()
+
+    def infer_shape(self, node, input_shapes):
+        return [(scalar.maximum(node.inputs[0].astype("int64"), 0),)]
+
+    def grad(self, inputs, output_grads):
+        return [grad_undefined(self, 0, inputs[0])]
+
+    def R_op(self, inputs, eval_points):
+        return [None]
+
+
+_alloc = Alloc()
+_ranges = {}                # dtype → ARange
+_bartlett = Bartlett()
+
+
+def alloc(value, *shape):
+    """A new array filled with ``value``.
+
+    Parameters
+    ----------
+    value : tensor-like
+        Repeated where the shape asks for more.
+    *shape : int or symbolic integer
+
+    Returns
+    -------
+    TensorVariable
+        Of the dtype of ``value``; broadcastable where a length is known to be 1.
+    """
+    return _alloc(value, *shape)
+
+
+def as_lengths(shape):
+    """The lengths in a shape as users write it: a length, a sequence, or a vector whose length is known."""
+    if isinstance(shape, (list, tuple)):
+        return list(shape)
+    if isinstance(shape, numpy.ndarray) and shape.ndim == 1:
+        return [int(length) for length in shape]
+    if isinstance(shape, Variable) and shape.type.ndim == 1:
+        if shape.type.shape[0] is None:
+            raise TypeError(f"the number of lengths in {shape} is not known; give a list of lengths")
+        return [shape[position] for position in range(shape.type.shape[0])]
+    return [shape]
+
+
+def full(shape, value, dtype=None):
+    """A new array of ``shape`` filled with ``value``, by default of its dtype."""
+    value = as_tensor_variable(value)
+    if dtype is not None and value.type.dtype != dtype:
+        value = value.astype(dtype)
+    return _alloc(value, *as_lengths(shape))
+
+
+def full_like(model, value, dtype=None):
+    """An array of the shape of ``model`` filled with ``value``, by default of the dtype of ``model``."""
+    model = as_tensor_variable(model)
+    return scalar.second(model, as_tensor_variable(value).astype(dtype or model.type.dtype))
+
+
+def zeros(shape, dtype=None):
+    """A new array of zeros.
+
+    Parameters
+    ----------
+    shape : int, symbolic integer, sequence of them, or vector of integers of known length
+    dtype : str, optional
+        By default floatX.
+    """
+    return _alloc(constant(0, dtype=dtype or config.floatX), *as_lengths(shape))
+
+
+def ones(shape, dtype=None):
+    """A new array of ones; parameters as for `zeros`."""
+    return _alloc(constant(1, dtype=dtype or config.floatX), *as_lengths(shape))
+
+
+def empty(shape, dtype=None):
+    """A new array of unspecified content; parameters as for `zeros`."""
+    return AllocEmpty(dtype or config.floatX)(*as_lengths(shape))
+
+
+def arange(start, stop=None, step=1, dtype=None):
+    """Numbers from ``start`` up to, but without, ``stop``.
+
+    Parameters
+    ----------
+    start, stop, step : scalar
+        With one argument, that is ``stop``, and ``start`` is 0.
+    dtype : str, optional
+        By default the common dtype of the three, but int64 or uint64 for integers.
+
+    Raises
+    ------
+    ZeroDivisionError
+        When it runs, for a step of zero.
+    """
+    if stop is None:
+        start, stop = 0, start
+    start, stop, step = [as_tensor_variable(value) for value in (start, stop, step)]
+    if dtype is None:
+        dtype = upcast(start.type.dtype, stop.type.dtype, step.type.dtype)
+        dtype = "int64" if dtype in int_dtypes or dtype == "bool" else "uint64" if dtype in uint_dtypes else dtype
+    dtype = canonical_dtype(dtype)
+    if dtype not in _ranges:
+        _ranges[dtype] = ARange(dtype)
+    return _ranges[dtype](start, stop, step)
+
+
+def eye(n, m=None, k=0, dtype=None):
+    """A matrix of ``n`` rows and ``m`` columns (default ``n``) with ones on diagonal ``k``, of floatX by default."""
+    return Eye(dtype)(n, n if m is None else m, k)
+
+
+def tri(N, M=None, k=0, dtype=None):
+    """A matrix of ``N`` rows and ``M`` columns (default ``N``), ones on and below diagonal ``k``; floatX by default."""
+    return Tri(dtype)(N, N if M is None else M, k)
+
+
+def bartlett(M):
+    """The triangular window of ``M`` points, from 0 up to 1 and back to 0: a vector of float64, empty for ``M < 1``.
+
+    Raises
+    ------
+    TypeError
+        If ``M`` is no integer scalar.
+    """
+    return _bartlett(M)
+
+
+def identity_like(x):
+    """A matrix of the shape and dtype of ``x`` with ones on its main diagonal."""
+    x = as_tensor_variable(x)
+    return eye(shape_i(x, 0), shape_i(x, 1), dtype=x.type.dtype)

@@ -1,0 +1,313 @@
+"""Kernels that make new arrays: fills, uninitialised memory, diagonals, ranges, and vectors of scalars.
+
+Lengths are 0-d integer operands. Nothing here reads more of its operands than the value that fills.
+"""
+cimport numpy as cnp
+from libc.string cimport memcpy, memset
+from numpy cimport npy_intp
+
+from phintys.ops.native.integers cimport integer_at, shape_of
+from phintys.ops.native.strided_copy cimport copy_strided
+from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size
+
+from phintys.ops.creation.absent import ABSENT
+
+cnp.import_array()
+
+cdef enum:
+    MAX_RANK = 64
+    LONG_BYTES = 131072             # writing as much takes about 20 microseconds from memory
+
+
+cdef inline int is_long(const Cell* cell) noexcept nogil:
+    return cell_size(cell) * cell.itemsize >= LONG_BYTES
+
+
+cdef inline void read_shape(Cell** lengths, int rank, npy_intp* shape) noexcept nogil:
+    """The shape that 0-d operands give."""
+    cdef int axis
+    for axis in range(rank):
+        shape[axis] = integer_at(lengths[axis], 0)
+
+
+cdef class AllocKernel(Kernel):
+    """A new array filled by broadcasting: ``(value, length, ..., length, out)``.
+
+    Parameters
+    ----------
+    rank : int
+    repeats : str, optional
+        The function whose numbers of repetitions are among the lengths, for errors.
+    """
+    cdef int rank
+    cdef bint names_function
+    cdef object repeats
+
+    def __init__(self, int rank, repeats=None):
+        self.rank = rank
+        self.repeats, self.names_function = repeats, repeats is not None
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Cell* value = operands[0]
+        cdef npy_intp shape[MAX_RANK]
+        cdef int axis, lead = self.rank - value.ndim
+        read_shape(operands + 1, self.rank, shape)
+        if self.names_function:
+            for axis in range(self.rank):
+                if shape[axis] < 0:
+                    with gil:
+                        raise ValueError(f"{self.repeats}: a number of repetitions is negative: {shape[axis]}")
+        for axis in range(value.ndim):
+            if value.shape[axis] != 1 and value.shape[axis] != shape[axis + lead]:
+                with gil:
+                    wanted = tuple([shape[other] for other in range(self.rank)])
+                    raise ValueError(f"Alloc: could not broadcast a value of shape {shape_of(value)} into {wanted}")
+        allocate(context, operands[1 + self.rank], shape)
+        return is_long(operands[1 + self.rank])
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Cell* value = operands[0]
+        cdef Cell* result = operands[1 + self.rank]
+        cdef npy_intp strides[MAX_RANK]
+        broadcast_strides(value, result, strides)
+        copy_strided(result.ndim, result.shape, result.data, result.strides, value.data, strides, value.itemsize)
+        return 0
+
+
+cdef inline void broadcast_strides(const Cell* value, const Cell* target, npy_intp* strides) noexcept nogil:
+    """The strides that make ``value`` as large as ``target``."""
+    cdef int axis, lead = target.ndim - value.ndim
+    for axis in range(target.ndim):
+        strides[axis] = 0 if axis < lead or value.shape[axis - lead] == 1 else value.strides[axis - lead]
+
+
+cdef class AllocEmptyKernel(Kernel):
+    """A new array of unspecified content: ``(length, ..., length, out)``."""
+    cdef int rank
+
+    def __init__(self, int rank):
+        self.rank = rank
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef npy_intp shape[MAX_RANK]
+        read_shape(operands, self.rank, shape)
+        allocate(context, operands[self.rank], shape)
+        return 0
+
+
+cdef class EyeKernel(Kernel):
+    """Ones on a diagonal, zeros elsewhere: ``(rows, columns, diagonal, out)``; no columns: as many as rows."""
+    cdef char one[16]
+    cdef char* absent               # where None lies, see ``absent.py``
+
+    def __init__(self, one):
+        cdef bytes value = one.tobytes()
+        memcpy(self.one, <char*>value, len(value))
+        self.absent = <char*>cnp.PyArray_DATA(ABSENT)
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef npy_intp shape[2]
+        read_shape(operands, 2, shape)
+        if operands[1].data == self.absent:
+            shape[1] = shape[0]
+        allocate(context, operands[3], shape)
+        return RUNS_ALONE if is_long(operands[3]) else 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Cell* result = operands[3]
+        cdef npy_intp diagonal = integer_at(operands[2], 0)
+        cdef npy_intp row
+        memset(result.data, 0, cell_size(result) * result.itemsize)
+        for row in range(max(0, -diagonal), min(result.shape[0], result.shape[1] - diagonal)):
+            memcpy(result.data + row * result.strides[0] + (row + diagonal) * result.itemsize, self.one,
+                   result.itemsize)
+        return 0
+
+
+cdef class TriKernel(EyeKernel):
+    """Ones on and below a diagonal, zeros above: ``(rows, columns, diagonal, out)``."""
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Cell* result = operands[3]
+        cdef npy_intp columns = result.shape[1]
+        cdef npy_intp diagonal = integer_at(operands[2], 0)
+        cdef npy_intp row, ones, itemsize = result.itemsize, repeated = 0
+        cdef char* target = result.data
+        for row in range(result.shape[0]):
+            ones = min(max(row + diagonal + 1, 0), columns)
+            copy_strided(1, &ones, target, &itemsize, self.one, &repeated, result.itemsize)
+            memset(target + ones * result.itemsize, 0, (columns - ones) * result.itemsize)
+            target += columns * result.itemsize
+        return 0
+
+
+cdef class BartlettKernel(Kernel):
+    """The triangular window: ``(points, out)``; float64."""
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef npy_intp points = max(integer_at(operands[0], 0), <npy_intp>0)
+        allocate(context, operands[1], &points)
+        return is_long(operands[1])
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef double* window = <double*>operands[1].data
+        cdef npy_intp points = operands[1].shape[0], place, distance
+        if points == 1:
+            window[0] = 1
+            return 0
+        for place in range(points):
+            distance = 2 * place - (points - 1)          # from the middle, in halves
+            window[place] = 1 - <double>(distance if distance > 0 else -distance) / <double>(points - 1)
+        return 0
+
+
+cdef class TileKernel(Kernel):
+    """An array put next to itself: ``(x, repetitions, out)``, with a repetition for each dimension of the result."""
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Cell* source = operands[0]
+        cdef Cell* repetitions = operands[1]
+        cdef npy_intp shape[MAX_RANK]
+        cdef npy_intp count
+        cdef int axis, lead = operands[2].ndim - source.ndim
+        if repetitions.shape[0] > operands[2].ndim:
+            with gil:
+                raise ValueError(f"Tile: the result has {repetitions.shape[0]} dimensions, expected {operands[2].ndim}")
+        for axis in range(operands[2].ndim):
+            count = repetition(repetitions, operands[2].ndim, axis)
+            if count < 0:
+                with gil:
+                    raise ValueError(f"Tile: the number of repetitions along axis {axis} is negative: {count}")
+            shape[axis] = count if axis < lead else count * source.shape[axis - lead]
+        allocate(context, operands[2], shape)
+        return RUNS_ALONE if is_long(operands[2]) else 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Cell* source = operands[0]
+        cdef Cell* result = operands[2]
+        cdef npy_intp shape[MAX_RANK]
+        cdef npy_intp target_strides[MAX_RANK]
+        cdef npy_intp source_strides[MAX_RANK]
+        cdef int axis, own, lead = result.ndim - source.ndim
+        for axis in range(result.ndim):                  # a dimension of repetitions in front of each one
+            own = axis - lead
+            shape[2 * axis] = repetition(operands[1], result.ndim, axis)
+            shape[2 * axis + 1] = source.shape[own] if own >= 0 else 1
+            target_strides[2 * axis] = result.strides[axis] * shape[2 * axis + 1]
+            target_strides[2 * axis + 1] = result.strides[axis]
+            source_strides[2 * axis] = 0
+            source_strides[2 * axis + 1] = source.strides[own] if own >= 0 else 0
+        copy_strided(2 * result.ndim, shape, result.data, target_strides, source.data, source_strides, source.itemsize)
+        return 0
+
+
+cdef inline npy_intp repetition(const Cell* repetitions, int rank, int axis) noexcept nogil:
+    """How often along a dimension; 1 for those in front that none is given for."""
+    cdef npy_intp place = axis - (rank - repetitions.shape[0])
+    return integer_at(repetitions, place) if place >= 0 else 1
+
+
+cdef class MakeVectorKernel(Kernel):
+    """0-d operands of one dtype side by side: ``(x, ..., x, out)``."""
+    cdef npy_intp count
+
+    def __init__(self, npy_intp count):
+        self.count = count
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        allocate(context, operands[self.count], &self.count)
+        return 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Cell* result = operands[self.count]
+        cdef npy_intp index
+        for index in range(self.count):
+            memcpy(result.data + index * result.itemsize, operands[index].data, result.itemsize)
+        return 0
+
+
+# ---- ranges ----------------------------------------------------------------------------------------------------------
+cdef inline double real_at(const Cell* cell) noexcept nogil:
+    if cell.typenum == cnp.NPY_FLOAT64:
+        return (<double*>cell.data)[0]
+    if cell.typenum == cnp.NPY_FLOAT32:
+        return (<float*>cell.data)[0]
+    return <double>integer_at(cell, 0)
+
+
+cdef class ARangeKernel(Kernel):
+    """``start + i * step`` below ``stop``: ``(start, stop, step, out)``; NumPy's length and NumPy's rounding.
+
+    ``exact``: all three operands are integers; otherwise the length is computed in double precision.
+    """
+    cdef bint exact
+
+    def __init__(self, bint exact):
+        self.exact = exact
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef npy_intp start, stop, step
+        cdef npy_intp length = 0
+        cdef double real
+        if self.exact:
+            start, stop, step = integer_at(operands[0], 0), integer_at(operands[1], 0), integer_at(operands[2], 0)
+            if step > 0 and stop > start:
+                length = (stop - start - 1) // step + 1
+            elif step < 0 and stop < start:
+                length = (start - stop - 1) // -step + 1
+        else:
+            step = real_at(operands[2]) != 0
+            real = (real_at(operands[1]) - real_at(operands[0])) / real_at(operands[2])
+            if not real < 1e18:
+                with gil:
+                    raise ValueError("ARange: the length of the range cannot be computed: start, stop and step are "
+                                     f"{real_at(operands[0])}, {real_at(operands[1])}, {real_at(operands[2])}")
+            length = <npy_intp>real + (<double><npy_intp>real < real) if real > 0 else 0
+        if step == 0:
+            with gil:
+                raise ZeroDivisionError("ARange: the step is zero")
+        allocate(context, operands[3], &length)
+        return is_long(operands[3])
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Cell* result = operands[3]
+        cdef npy_intp length = result.shape[0]
+        cdef double first = real_at(operands[0]), second = first + real_at(operands[2])
+        if result.typenum == cnp.NPY_FLOAT64:
+            fill_range(<double*>result.data, first, second, length)
+        elif result.typenum == cnp.NPY_FLOAT32:
+            fill_range(<float*>result.data, <float>first, <float>second, length)
+        else:
+            fill_integers(result, operands, length, self.exact)
+        return 0
+
+
+ctypedef fused RangeValue:
+    double
+    float
+    cnp.npy_int8
+    cnp.npy_int16
+    cnp.npy_int32
+    cnp.npy_int64
+
+
+cdef inline void fill_range(RangeValue* target, RangeValue first, RangeValue second, npy_intp length) noexcept nogil:
+    cdef RangeValue step = second - first
+    cdef npy_intp index
+    for index in range(length):
+        target[index] = first + <RangeValue>index * step
+
+
+cdef void fill_integers(Cell* result, Cell** operands, npy_intp length, bint exact) noexcept nogil:
+    """Unsigned types share the loops of the signed ones of their size: both wrap alike."""
+    cdef npy_intp first = integer_at(operands[0], 0) if exact else <npy_intp>real_at(operands[0])
+    cdef npy_intp second = (first + integer_at(operands[2], 0) if exact
+                            else <npy_intp>(real_at(operands[0]) + real_at(operands[2])))
+    if result.itemsize == 8:
+        fill_range(<cnp.npy_int64*>result.data, <cnp.npy_int64>first, <cnp.npy_int64>second, length)
+    elif result.itemsize == 4:
+        fill_range(<cnp.npy_int32*>result.data, <cnp.npy_int32>first, <cnp.npy_int32>second, length)
+    elif result.itemsize == 2:
+        fill_range(<cnp.npy_int16*>result.data, <cnp.npy_int16>first, <cnp.npy_int16>second, length)
+    else:
+        fill_range(<cnp.npy_int8*>result.data, <cnp.npy_int8>first, <cnp.npy_int8>second, length)

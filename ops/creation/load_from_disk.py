@@ -1,0 +1,94 @@
+"""LoadFromDisk: an array that is read from a ``.npy`` file each time the graph runs.
+
+The path is an input of the node. The file has to hold what the type says; it is not converted. The optimizer never
+reads it in advance, because it may change between calls.
+"""
+import numpy
+
+from phintys.graph.apply import Apply
+from phintys.graph.op import Op
+from phintys.graph.type import generic
+from phintys.graph.valueless_types import disconnected_type
+from phintys.graph.variable import Constant
+from phintys.ops.types.tensor_type import TensorType
+
+
+class LoadFromDisk(Op):
+    """Read an array of a known dtype and broadcastable pattern.
+
+    Parameters
+    ----------
+    dtype : str
+    broadcastable : tuple of bool
+    mmap_mode : {None, 'c'}
+        'c' maps the file into memory, so that only what is needed is read; a result of a function is a
+        ``numpy.memmap`` then. What is written to the array does not come into the file.
+
+    Raises
+    ------
+    ValueError
+        For another ``mmap_mode``; when it runs, for a path of an ``.npz`` file.
+    TypeError
+        When it runs, if the file holds an array of another dtype, rank, or length in a broadcastable dimension.
+    """
+
+    __props__ = ("dtype", "broadcastable", "mmap_mode")
+    gives_memory = (0,)
+
+    def __init__(self, dtype, broadcastable, mmap_mode=None):
+        if mmap_mode not in (None, "c"):
+            raise ValueError(f"The only supported values for mmap_mode are None and 'c', got {mmap_mode!r}")
+        self.dtype = numpy.dtype(dtype)
+        self.broadcastable = tuple(broadcastable)
+        self.mmap_mode = mmap_mode
+
+    def make_node(self, path):
+        if isinstance(path, str):
+            path = Constant(generic, path)
+        return Apply(self, [path], [TensorType(self.dtype.name, self.broadcastable)()])
+
+    def perform(self, node, inputs, output_storage):
+        path, = inputs
+        if path.endswith(".npz"):
+            raise ValueError(f"Expected a .npy file, got {path} instead")
+        value = numpy.load(path, mmap_mode=self.mmap_mode)
+        if value.dtype != self.dtype:
+            raise TypeError(f"{path}: Expected an array of type {self.dtype}, got {value.dtype} instead")
+        node.outputs[0].type.filter(value, strict=True)
+        output_storage[0][0] = value
+
+    def do_constant_folding(self, node):
+        return False
+
+    def connection_pattern(self, node):
+        return [[False]]
+
+    def grad(self, inputs, output_grads):
+        return [disconnected_type()]
+
+    def __str__(self):
+        return f"Load{{dtype: {self.dtype}, broadcastable: {self.broadcastable}, mmap_mode: {self.mmap_mode}}}"
+
+
+def load(path, dtype, broadcastable, mmap_mode=None):
+    """The array in a ``.npy`` file, read when a function is called.
+
+    Parameters
+    ----------
+    path : Variable of type ``generic``, or str
+    dtype : str
+        Of the array in the file.
+    broadcastable : tuple of bool
+    mmap_mode : {None, 'c'}
+        'c' maps the file into memory instead of reading all of it.
+
+    Returns
+    -------
+    TensorVariable
+
+    Raises
+    ------
+    ValueError
+        For another ``mmap_mode``.
+    """
+    return LoadFromDisk(dtype, broadcastable, mmap_mode)(path)

@@ -1,0 +1,240 @@
+"""Sums and products up to each element, and differences of neighbours: CumOp, DiffOp and their functions.
+
+The result has the input's dtype, as in Theano (NumPy would make small integers larger).
+"""
+from phintys.graph.apply import Apply
+from phintys.graph.config import config
+from phintys.graph.op import Op
+from phintys.ops.elementwise import scalar
+from phintys.ops.creation.allocation import zeros
+from phintys.ops.elementwise.complex_derivatives import conjugated
+from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.cumulative.cumulative_kernel import CumulativeKernel, DifferenceKernel
+from phintys.ops.types.dtypes import discrete_dtypes
+from phintys.ops.shape.join import join
+from phintys.ops.cumulative.recurrence import LinearRecurrence, product_before
+from phintys.ops.shape.reshape import flatten, reshape
+from phintys.ops.shape.shape import shape, shape_i
+from phintys.ops.types.tensor_type import TensorType
+
+
+class CumOp(Op):
+    """The sum or product of all elements up to each one, along an axis.
+
+    Parameters
+    ----------
+    axis : int, optional
+        By default the flattened tensor's.
+    mode : {"add", "mul"}
+
+    Raises
+    ------
+    ValueError
+        For another mode; from ``make_node``, for an axis that does not exist.
+    """
+
+    runs_alone = True
+    __props__ = ("axis", "mode")
+
+    def __init__(self, axis=None, mode="add"):
+        if mode not in ("add", "mul"):
+            raise ValueError(f'{type(self).__name__}: Unknown mode "{mode}"')
+        self.axis = axis
+        self.mode = mode
+
+    def make_node(self, x):
+        x = as_tensor_variable(x)
+        rank = x.type.ndim
+        if self.axis is None:
+            size = None if None in x.type.shape else _product(x.type.shape)
+            return Apply(self, [x], [TensorType(x.type.dtype, (False,), shape=(size,))()])
+        if not -rank <= self.axis < rank:
+            raise ValueError(f"axis(={self.axis}) out of bounds for {x} with {rank} dimensions")
+        return Apply(self, [x], [x.type()])
+
+    def make_kernel(self, node):
+        x = node.inputs[0].type
+        return CumulativeKernel(x.dtype, -1 if self.axis is None else self.axis % x.ndim, self.mode)
+
+    def infer_shape(self, node, input_shapes):
+        lengths, = input_shapes
+        return [tuple(lengths) if self.axis is not None else (_product(lengths),)]
+
+    def grad(self, inputs, output_grads):
+        x, = inputs
+        gz, = output_grads
+        if x.type.dtype in discrete_dtypes:
+            return [x.zeros_like(dtype=config.floatX)]
+        axis = 0 if self.axis is None else self.axis % x.type.ndim
+        if self.mode == "add":
+            gradient = _backwards(cumsum(_backwards(gz, axis), axis), axis)
+        else:
+            values = conjugated(_as_continuous(x if self.axis is not None else flatten(x)))
+            gradient = product_before(values, axis) * LinearRecurrence(axis, backwards=True, own=False)(
+                values, gz.astype(values.type.dtype))
+        return [reshape(gradient, shape(x), ndim=x.type.ndim) if self.axis is None else gradient]
+
+    def R_op(self, inputs, eval_points):
+        x, = inputs
+        point, = eval_points
+        if point is None:
+            return [None]
+        if self.mode == "add":
+            return [self(point)]
+        if x.type.dtype in discrete_dtypes:
+            return [None]
+        axis = 0 if self.axis is None else self.axis % x.type.ndim
+        values, point = [_as_continuous(part if self.axis is not None else flatten(part)) for part in (x, point)]
+        return [LinearRecurrence(axis)(values, point * product_before(values, axis)).astype(x.type.dtype)]
+
+    def __str__(self):
+        return f"CumOp{{{self.axis}, {self.mode}}}"
+
+
+def CumsumOp(axis=None):
+    """The `CumOp` of sums."""
+    return CumOp(axis, "add")
+
+
+def CumprodOp(axis=None):
+    """The `CumOp` of products."""
+    return CumOp(axis, "mul")
+
+
+def _product(lengths):
+    """The product of ints and symbolic integers."""
+    result = 1
+    for length in lengths:
+        result = result * length
+    return result
+
+
+def _as_continuous(x):
+    """``x`` in a dtype that recurrences have."""
+    return x.astype("float32") if x.type.dtype == "float16" else x
+
+
+def _backwards(x, axis):
+    """``x`` in reverse order along an axis."""
+    return x[(slice(None),) * (axis % x.type.ndim) + (slice(None, None, -1),)]
+
+
+def cumsum(x, axis=None):
+    """The sum of all elements up to each one.
+
+    Parameters
+    ----------
+    x : tensor-like
+    axis : int, optional
+        By default the flattened tensor's, and the result is a vector.
+
+    Returns
+    -------
+    TensorVariable
+        Of the dtype of ``x``.
+
+    Raises
+    ------
+    ValueError
+        For an axis that does not exist.
+    """
+    return CumOp(axis=axis, mode="add")(x)
+
+
+def cumprod(x, axis=None):
+    """The product of all elements up to each one; parameters as for `cumsum`.
+
+    The gradient is right where elements are zero, too.
+    """
+    return CumOp(axis=axis, mode="mul")(x)
+
+
+class DiffOp(Op):
+    """The differences of neighbours along an axis, taken ``n`` times.
+
+    Parameters
+    ----------
+    n : int
+    axis : int
+
+    Raises
+    ------
+    ValueError
+        For a negative ``n``; from ``make_node``, for an axis that does not exist.
+    """
+
+    runs_alone = True
+    __props__ = ("n", "axis")
+    linear_in = (0,)
+
+    def __init__(self, n=1, axis=-1):
+        if n < 0:
+            raise ValueError(f"DiffOp: n must not be negative, got {n}")
+        self.n = n
+        self.axis = axis
+        if n == 0:
+            self.view_map = {0: [0]}
+
+    def make_node(self, x):
+        x = as_tensor_variable(x)
+        rank = x.type.ndim
+        if not -rank <= self.axis < rank:
+            raise ValueError(f"DiffOp: axis {self.axis} is out of bounds for {x} with {rank} dimensions")
+        if not self.n:
+            return Apply(self, [x], [x.type()])
+        axis = self.axis % rank
+        flags = [flag and number != axis for number, flag in enumerate(x.type.broadcastable)]
+        lengths = [max(length - self.n, 0) if number == axis and length is not None else length
+                   for number, length in enumerate(x.type.shape)]
+        return Apply(self, [x], [TensorType(x.type.dtype, flags, shape=lengths)()])
+
+    def make_kernel(self, node):
+        x = node.inputs[0].type
+        return DifferenceKernel(x.dtype, self.axis % x.ndim, self.n)
+
+    def infer_shape(self, node, input_shapes):
+        lengths = list(input_shapes[0])
+        lengths[self.axis] = scalar.maximum(lengths[self.axis] - self.n, 0)
+        return [tuple(lengths)]
+
+    def grad(self, inputs, output_grads):
+        x, = inputs
+        if x.type.dtype in discrete_dtypes:
+            return [x.zeros_like(dtype=config.floatX)]
+        gz, = output_grads
+        axis = self.axis % x.type.ndim
+        for _ in range(self.n):
+            gz = _next_to_zeros(gz, axis, True) - _next_to_zeros(gz, axis, False)
+        if self.n and (x.type.shape[axis] is None or x.type.shape[axis] < self.n):
+            gz = gz[(slice(None),) * axis + (slice(0, shape_i(x, axis)),)]     # of what was too short to begin with
+        return [gz]
+
+
+def _next_to_zeros(x, axis, behind):
+    """``x`` with a slice of zeros in front of it, or behind."""
+    lengths = [shape_i(x, number) for number in range(x.type.ndim)]
+    lengths[axis] = 1
+    zero = zeros(lengths, dtype=x.type.dtype)
+    return join(axis, zero, x) if behind else join(axis, x, zero)
+
+
+def diff(x, n=1, axis=-1):
+    """The differences of neighbours along an axis: ``x[1:] - x[:-1]``, taken ``n`` times.
+
+    Parameters
+    ----------
+    x : tensor-like
+    n : int
+    axis : int
+
+    Returns
+    -------
+    TensorVariable
+        Of the dtype of ``x``, shorter by ``n`` (at most empty); of booleans: whether neighbours differ.
+
+    Raises
+    ------
+    ValueError
+        For a negative ``n`` or an axis that does not exist.
+    """
+    return DiffOp(n=n, axis=axis)(x)

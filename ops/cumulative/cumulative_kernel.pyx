@@ -1,0 +1,208 @@
+"""Running sums and products along an axis (each element of the result is the one before it, plus or times an input),
+and their inverse, differences of neighbours.
+
+An array is seen as ``outer`` x ``length`` x ``chunk``: where chunks are long, a slice is added to the one before it, a
+piece of its columns at a time, by NumPy's loop; where they are short, totals run along the lines in registers. What is
+not contiguous is copied first.
+"""
+from libc.string cimport memcpy
+from numpy cimport npy_intp
+
+import numpy
+
+from phintys.ops.native.loops import TYPES
+from phintys.ops.native.loops cimport Loop, find_loop
+from phintys.ops.native.strided_copy cimport copy_strided, next_part
+from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, scratch, share
+
+cdef extern from "cumulative/cumulative_loops.h" nogil:
+    ctypedef void (*phintys_running)(const char* source, npy_intp stride, npy_intp next_source, char* target,
+                                     npy_intp target_stride, npy_intp next_target, npy_intp count,
+                                     npy_intp lines) noexcept nogil
+    const phintys_running phintys_cumulative[2][12]
+
+cdef enum:
+    LONG_ELEMENTS = 20000           # take about 20 microseconds
+    COLUMNS = 1024                  # added at a time, so that the slice before is still in the L1 cache
+    LONG_CHUNK = 16                 # from here on slices are added, below lines are run along
+
+
+cdef class CumulativeKernel(Kernel):
+    """Cumulative sums or products: ``(x, out)``; the accumulator has the dtype of both.
+
+    Parameters
+    ----------
+    dtype : str
+    axis : int
+        Not negative; or -1: of the flattened array.
+    mode : {"add", "mul"}
+    """
+    cdef Loop loop
+    cdef phintys_running running    # NULL for dtypes without a loop of our own
+    cdef int axis
+
+    def __init__(self, dtype, int axis, mode):
+        cdef bint multiplies = mode == "mul"
+        cdef int number = TYPES.index(dtype)
+        self.loop = find_loop(numpy.multiply if multiplies else numpy.add, (dtype,) * 3)
+        self.running = NULL
+        if number < 12:
+            self.running = phintys_cumulative[<int>multiplies][number]
+        self.axis = axis
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef npy_intp size = cell_size(operands[0])
+        allocate(context, operands[1], &size if self.axis < 0 else operands[0].shape)
+        return RUNS_ALONE if size >= LONG_ELEMENTS else 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Cell* source = operands[0]
+        cdef Cell* result = operands[1]
+        cdef npy_intp outer = 1, length = 1, chunk = 1
+        cdef npy_intp stride = source.itemsize
+        cdef npy_intp strides[64]
+        cdef const char* values = source.data
+        cdef int dimension
+        for dimension in range(source.ndim):
+            if self.axis < 0 or dimension == self.axis:
+                length *= source.shape[dimension]
+            elif dimension < self.axis:
+                outer *= source.shape[dimension]
+            else:
+                chunk *= source.shape[dimension]
+        if outer == 0 or length == 0 or chunk == 0:
+            return 0
+        if not cell_is_contiguous(source):
+            for dimension in range(source.ndim - 1, -1, -1):
+                strides[dimension] = stride
+                stride *= source.shape[dimension]
+            copy_strided(source.ndim, source.shape, result.data, strides, source.data, source.strides, source.itemsize)
+            values = result.data
+        self.accumulate(values, result.data, outer, length, chunk, source.itemsize)
+        return 0
+
+    cdef void accumulate(self, const char* values, char* totals, npy_intp outer, npy_intp length, npy_intp chunk,
+                         npy_intp itemsize) noexcept nogil:
+        """Both arrays are contiguous; they may be the same."""
+        cdef npy_intp block = length * chunk * itemsize, row = chunk * itemsize
+        cdef npy_intp slab, column
+        if chunk == 1 and self.running != NULL:
+            self.running(values, itemsize, block, totals, itemsize, block, length, outer)
+            return
+        for slab in range(outer):
+            if chunk < LONG_CHUNK and self.running != NULL:
+                self.running(values, row, itemsize, totals, row, itemsize, length, chunk)
+            elif chunk == 1:
+                self.add_along(values, totals, length, itemsize)
+            else:
+                column = 0
+                while column < chunk:
+                    self.add_slices(values + column * itemsize, totals + column * itemsize, length, row,
+                                    min(<npy_intp>COLUMNS, chunk - column), itemsize)
+                    column += COLUMNS
+            values += block
+            totals += block
+
+    cdef inline void add_along(self, const char* values, char* totals, npy_intp length,
+                               npy_intp itemsize) noexcept nogil:
+        """One line by NumPy's loop, which then reads what it has just written, as in ``ufunc.accumulate``."""
+        cdef char* arguments[3]
+        cdef npy_intp steps[3]
+        cdef npy_intp count = length - 1
+        if totals != values:
+            memcpy(totals, values, itemsize)
+        arguments[0], arguments[1], arguments[2] = totals, <char*>values + itemsize, totals + itemsize
+        steps[0] = steps[1] = steps[2] = itemsize
+        if count:
+            self.loop.function(arguments, &count, steps, self.loop.data)
+
+    cdef inline void add_slices(self, const char* values, char* totals, npy_intp length, npy_intp row, npy_intp columns,
+                                npy_intp itemsize) noexcept nogil:
+        """Each slice is the one before it, plus or times the values of its own."""
+        cdef char* arguments[3]
+        cdef npy_intp steps[3]
+        cdef npy_intp position
+        if totals != values:
+            memcpy(totals, values, columns * itemsize)
+        steps[0] = steps[1] = steps[2] = itemsize
+        for position in range(1, length):
+            arguments[0], arguments[1] = totals + (position - 1) * row, <char*>values + position * row
+            arguments[2] = totals + position * row
+            self.loop.function(arguments, &columns, steps, self.loop.data)
+
+
+cdef class DifferenceKernel(Kernel):
+    """Differences of neighbours along an axis, taken ``times`` times: ``(x, out)``; of booleans, whether they differ.
+
+    Parameters
+    ----------
+    dtype : str
+    axis : int
+        Not negative.
+    times : int
+    """
+    cdef Loop loop
+    cdef int axis
+    cdef npy_intp times
+
+    def __init__(self, dtype, int axis, npy_intp times):
+        self.loop = find_loop(numpy.not_equal if dtype == "bool" else numpy.subtract, (dtype, dtype, dtype))
+        self.axis, self.times = axis, times
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Cell* source = operands[0]
+        cdef Cell* result = operands[1]
+        cdef npy_intp shape[64]
+        cdef npy_intp slab = source.itemsize
+        cdef int axis
+        if self.times == 0:
+            memcpy(result.shape, source.shape, source.ndim * sizeof(npy_intp))
+            memcpy(result.strides, source.strides, source.ndim * sizeof(npy_intp))
+            return 0
+        for axis in range(source.ndim):
+            shape[axis] = source.shape[axis]
+            if axis >= self.axis:
+                slab *= shape[axis]
+        shape[self.axis] = max(shape[self.axis] - self.times, 0)
+        allocate(context, result, shape)
+        scratch(context, slab)
+        return RUNS_ALONE if cell_size(source) >= LONG_ELEMENTS else 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Cell* source = operands[0]
+        cdef Cell* result = operands[1]
+        cdef npy_intp strides[64]
+        cdef npy_intp index[64]
+        cdef npy_intp stride = source.itemsize, step, row, length
+        cdef char* values = source.data
+        cdef char* differences = result.data
+        cdef int axis
+        if self.times == 0:
+            share(context, result, source, source.data)
+            return 0
+        if cell_size(result) == 0:
+            return 0
+        for axis in range(source.ndim - 1, self.axis - 1, -1):
+            strides[axis] = stride
+            stride *= source.shape[axis]
+        for axis in range(self.axis):
+            index[axis] = 0
+        row, length = strides[self.axis], source.shape[self.axis]
+        while True:                                      # over the dimensions in front of the axis
+            copy_strided(source.ndim - self.axis, source.shape + self.axis, context.scratch, strides + self.axis,
+                         values, source.strides + self.axis, source.itemsize)
+            for step in range(1, self.times + 1):
+                self.subtract(context.scratch, differences if step == self.times else context.scratch, row,
+                              (length - step) * row // source.itemsize, source.itemsize)
+            differences += (length - self.times) * row
+            if not next_part(source, self.axis, index, &values):
+                return 0
+
+    cdef inline void subtract(self, char* values, char* differences, npy_intp row, npy_intp count,
+                              npy_intp itemsize) noexcept nogil:
+        """``count`` contiguous differences of elements ``row`` bytes apart; they may take the place of the values."""
+        cdef char* arguments[3]
+        cdef npy_intp steps[3]
+        arguments[0], arguments[1], arguments[2] = values + row, values, differences
+        steps[0] = steps[1] = steps[2] = itemsize
+        self.loop.function(arguments, &count, steps, self.loop.data)

@@ -1,0 +1,155 @@
+/* Arithmetic trees: additions, multiplications, divisions and powers of float32 or float64 in one loop.
+ *
+ * A tree is a short list of instructions over chunks that stay in the L1 cache. An instruction does a few of the user's
+ * operations at once, each rounded as NumPy rounds it (no fused multiply-add; multiplying by 1 or -1 is exact), so
+ * the results are NumPy's, bit by bit, except for powers above 2. Included by arithmetic_tree.pyx only.
+ */
+#include <alloca.h>
+#include <stdint.h>
+
+#include "native/clones.h"
+
+#if defined(__clang__)
+#define PHINTYS_VECTORIZE _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define PHINTYS_VECTORIZE _Pragma("GCC ivdep")
+#endif
+
+/* Operand numbers: inputs, then locals; the result is operand `result` of the tree. */
+typedef struct {
+    void (*function)(void* out, void* const* in, const double* c, intptr_t n);
+    int operands[4];
+    int out;
+    double constants[2];
+} phintys_instruction;
+
+typedef struct {
+    int inputs, locals, instructions;
+    phintys_instruction* instruction;
+} phintys_tree;
+
+enum { PHINTYS_CHUNK_BYTES = 2048, PHINTYS_TREE_OPERANDS = 64 };
+
+/* name, operands used (as arrays x, y, z, w), value; a and b are constants */
+#define PHINTYS_OPERATIONS(X) \
+    X(copy, x[i]) \
+    X(add, x[i] + y[i]) \
+    X(subtract, x[i] - y[i]) \
+    X(multiply, x[i] * y[i]) \
+    X(divide, x[i] / y[i]) \
+    X(square, x[i] * x[i]) \
+    X(shift, x[i] + a) \
+    X(scale, a * x[i]) \
+    X(divide_by, x[i] / a) \
+    X(divide_into, a / x[i]) \
+    X(scale_shift, a * x[i] + b) \
+    X(scale_add, a * x[i] + y[i]) \
+    X(scale_scale_add, a * x[i] + b * y[i]) \
+    X(scale_multiply, a * x[i] * y[i]) \
+    X(multiply_shift, a * x[i] * y[i] + b) \
+    X(multiply_add, x[i] * y[i] + z[i]) \
+    X(multiply_scale_add, a * x[i] * y[i] + b * z[i]) \
+    X(square_square_add, a * (x[i] * x[i]) + b * (z[i] * z[i])) \
+    X(multiply_multiply_add, a * x[i] * y[i] + b * z[i] * w[i])
+
+#define PHINTYS_OPERATION(NAME, TYPE, VALUE) \
+PHINTYS_CLONES static void NAME##_##TYPE(void* result, void* const* in, const double* c, intptr_t n) { \
+    const TYPE* x = (const TYPE*)in[0]; const TYPE* y = (const TYPE*)in[1]; \
+    const TYPE* z = (const TYPE*)in[2]; const TYPE* w = (const TYPE*)in[3]; \
+    TYPE* out = (TYPE*)result; \
+    const TYPE a = (TYPE)c[0], b = (TYPE)c[1]; \
+    (void)x; (void)y; (void)z; (void)w; (void)a; (void)b; \
+    PHINTYS_VECTORIZE \
+    for (intptr_t i = 0; i < n; i++) out[i] = VALUE; \
+}
+#define PHINTYS_BOTH(NAME, VALUE) PHINTYS_OPERATION(NAME, double, VALUE) PHINTYS_OPERATION(NAME, float, VALUE)
+PHINTYS_OPERATIONS(PHINTYS_BOTH)
+
+/* x to the power c[0], an integer above 1, by squaring: four vectors at a time, which stay in registers. */
+typedef double phintys_vector_double __attribute__((vector_size(64), aligned(8), may_alias));
+typedef float phintys_vector_float __attribute__((vector_size(64), aligned(4), may_alias));
+#define PHINTYS_POWER(TYPE) \
+PHINTYS_CLONES static void power_##TYPE(void* result, void* const* in, const double* c, intptr_t n) { \
+    enum { WIDTH = 64 / sizeof(TYPE) }; \
+    typedef phintys_vector_##TYPE vector; \
+    const TYPE* x = (const TYPE*)in[0]; \
+    TYPE* out = (TYPE*)result; \
+    const int exponent = (int)c[0]; \
+    intptr_t i = 0; \
+    for (; i + 4 * WIDTH <= n; i += 4 * WIDTH) { \
+        const vector* at = (const vector*)(x + i); \
+        vector* to = (vector*)(out + i); \
+        vector s0 = at[0], s1 = at[1], s2 = at[2], s3 = at[3], p0 = s0, p1 = s1, p2 = s2, p3 = s3; \
+        int left = exponent, started = left & 1; \
+        for (left >>= 1; left; left >>= 1) { \
+            s0 *= s0; s1 *= s1; s2 *= s2; s3 *= s3; \
+            if (!(left & 1)) continue; \
+            if (started) { p0 *= s0; p1 *= s1; p2 *= s2; p3 *= s3; } \
+            else { p0 = s0; p1 = s1; p2 = s2; p3 = s3; started = 1; } \
+        } \
+        to[0] = p0; to[1] = p1; to[2] = p2; to[3] = p3; \
+    } \
+    for (; i < n; i++) { \
+        int left = exponent; \
+        TYPE square = x[i], power = left & 1 ? square : 1; \
+        for (left >>= 1; left; left >>= 1) { square *= square; if (left & 1) power *= square; } \
+        out[i] = power; \
+    } \
+}
+PHINTYS_POWER(double)
+PHINTYS_POWER(float)
+
+typedef void (*phintys_operation)(void*, void* const*, const double*, intptr_t);
+typedef struct { const char* name; phintys_operation of_double, of_float; } phintys_operation_row;
+#define PHINTYS_ROW(NAME, VALUE) {#NAME, NAME##_double, NAME##_float},
+static const phintys_operation_row phintys_operation_table[] = {
+    PHINTYS_OPERATIONS(PHINTYS_ROW) {"power", power_double, power_float}, {NULL, NULL, NULL}};
+
+/* The inner loop, in NumPy's form; the result's stride is its size. */
+#define PHINTYS_TREE_LOOP(TYPE) \
+static void phintys_tree_##TYPE(char** args, const intptr_t* dims, const intptr_t* steps, void* data) { \
+    enum { CHUNK = PHINTYS_CHUNK_BYTES / sizeof(TYPE) }; \
+    const phintys_tree* tree = (const phintys_tree*)data; \
+    const phintys_instruction* end = tree->instruction + tree->instructions; \
+    void* operands[PHINTYS_TREE_OPERANDS]; \
+    intptr_t n = dims[0], start = 0, chunk = n; \
+    int inputs = tree->inputs, result = inputs + tree->locals, strided = 0, k; \
+    for (k = 0; k < inputs; k++) { \
+        operands[k] = args[k]; \
+        if (n > 1 && steps[k] != (intptr_t)sizeof(TYPE)) strided++; \
+    } \
+    operands[result] = args[inputs]; \
+    if (tree->locals + strided) { \
+        intptr_t longest = tree->locals + strided > 8 ? (CHUNK * 8 / (tree->locals + strided)) & ~7 : CHUNK; \
+        if (chunk > longest) chunk = longest; \
+        intptr_t padded = (chunk + 7) & ~(intptr_t)7; \
+        uintptr_t raw = (uintptr_t)alloca((tree->locals + strided) * padded * sizeof(TYPE) + 64); \
+        TYPE* memory = (TYPE*)((raw + 63) & ~(uintptr_t)63); \
+        for (k = inputs; k < result; k++, memory += padded) operands[k] = memory; \
+        for (k = 0; strided && k < inputs; k++) { \
+            if (steps[k] == (intptr_t)sizeof(TYPE)) continue; \
+            operands[k] = memory; memory += padded; \
+            if (steps[k] == 0) for (intptr_t i = 0; i < chunk; i++) ((TYPE*)operands[k])[i] = *(TYPE*)args[k]; \
+        } \
+    } \
+    for (;;) { \
+        intptr_t count = n - start < chunk ? n - start : chunk; \
+        for (k = 0; strided && k < inputs; k++) { \
+            if (steps[k] == (intptr_t)sizeof(TYPE) || steps[k] == 0) continue; \
+            const char* in = args[k] + start * steps[k]; \
+            for (intptr_t i = 0; i < count; i++, in += steps[k]) ((TYPE*)operands[k])[i] = *(const TYPE*)in; \
+        } \
+        for (const phintys_instruction* at = tree->instruction; at != end; at++) { \
+            void* in[4] = {operands[at->operands[0]], operands[at->operands[1]], \
+                           operands[at->operands[2]], operands[at->operands[3]]}; \
+            at->function(operands[at->out], in, at->constants, count); \
+        } \
+        start += count; \
+        if (start >= n) return; \
+        for (k = 0; k < inputs; k++) \
+            if (steps[k] == (intptr_t)sizeof(TYPE)) operands[k] = (TYPE*)operands[k] + count; \
+        operands[result] = (TYPE*)operands[result] + count; \
+    } \
+}
+PHINTYS_TREE_LOOP(double)
+PHINTYS_TREE_LOOP(float)

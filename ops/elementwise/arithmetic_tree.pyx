@@ -1,0 +1,380 @@
+"""Arithmetic trees: chains of float arithmetic that nobody else reads, merged into one loop.
+
+``merge_arithmetic`` looks at a list of steps, takes additions, subtractions, multiplications, divisions, negations,
+squares and small integer powers of float32 or float64, and replaces each tree of them by one step whose loop
+(arithmetic_tree.h) does a few operations per pass over a chunk: ``2*a + 3*b`` is one instruction, ``a**2 + b**2 +
+2*a*b`` two. Every operation is rounded as NumPy rounds it, in the user's order; only powers above 2 (by squaring) may
+differ from NumPy's in the last bits.
+
+A form is a value that has not been computed yet, so that who reads it can take it along:
+
+* ``("value", operand)``
+* ``("scaled", factor, operand)``: factor * operand
+* ``("product", factor, operand, operand)``: factor * operand * operand
+"""
+cimport cython
+cimport numpy as cnp
+from libc.stdlib cimport calloc, free
+
+import numpy
+
+from phintys.ops.native.loops cimport Loop, LoopFunction
+
+cnp.import_array()
+
+cdef extern from "elementwise/arithmetic_tree.h" nogil:
+    ctypedef void (*phintys_operation)(void*, void* const*, const double*, Py_ssize_t)
+    ctypedef struct phintys_operation_row:
+        const char* name
+        phintys_operation of_double
+        phintys_operation of_float
+    const phintys_operation_row phintys_operation_table[]
+    ctypedef struct phintys_instruction:
+        phintys_operation function
+        int operands[4]
+        int out
+        double constants[2]
+    ctypedef struct phintys_tree:
+        int inputs
+        int locals
+        int instructions
+        phintys_instruction* instruction
+    void phintys_tree_double(char**, const Py_ssize_t*, const Py_ssize_t*, void*)
+    void phintys_tree_float(char**, const Py_ssize_t*, const Py_ssize_t*, void*)
+
+cdef enum:
+    MOST_LEAVES = 24               # bounds a step's operands (block_program.pxd) and a tree's (arithmetic_tree.h)
+    MOST_INSTRUCTIONS = 256
+    LARGEST_POWER = 32             # beyond, squaring loses too many bits
+
+cdef dict operation_rows = {}
+cdef int _row = 0
+while phintys_operation_table[_row].name != NULL:
+    operation_rows[phintys_operation_table[_row].name.decode()] = _row
+    _row += 1
+
+
+@cython.final
+cdef class Tree:
+    """The C form of one tree: the ``data`` of its loop."""
+    cdef phintys_tree tree
+    cdef readonly list listing
+
+    def __cinit__(self, str dtype, int inputs, int locals_, list instructions):
+        cdef int index, operand
+        cdef phintys_instruction* target
+        self.tree.inputs, self.tree.locals, self.tree.instructions = inputs, locals_, len(instructions)
+        self.tree.instruction = <phintys_instruction*>calloc(max(1, len(instructions)), sizeof(phintys_instruction))
+        if self.tree.instruction == NULL:
+            raise MemoryError()
+        self.listing = instructions
+        for index in range(len(instructions)):
+            name, out, operands, constants = instructions[index]
+            target = &self.tree.instruction[index]
+            row = operation_rows[name]
+            target.function = (phintys_operation_table[<int>row].of_double if dtype == "float64"
+                               else phintys_operation_table[<int>row].of_float)
+            target.out = out
+            for operand in range(len(operands)):
+                target.operands[operand] = operands[operand]
+            for operand in range(len(constants)):
+                target.constants[operand] = constants[operand]
+
+    def __dealloc__(self):
+        free(self.tree.instruction)
+
+
+@cython.final
+cdef class Branch:
+    """What is known of one value inside a tree: its form, and the instructions that make the form's operands."""
+    cdef tuple form
+    cdef list code                 # (name, virtual result, operands, constants); virtual numbers are negative
+    cdef int leaves                # an upper bound
+
+    def __cinit__(self, tuple form, list code, int leaves):
+        self.form, self.code, self.leaves = form, code, leaves
+
+
+cdef class Merger:
+    """Turns single-use arithmetic values of one dtype into branches, and finished branches into steps."""
+    cdef str dtype
+    cdef int next_virtual
+
+    def __cinit__(self, str dtype):
+        self.dtype = dtype
+        self.next_virtual = -1
+
+    cdef object compute(self, list code, str name, tuple operands, tuple constants=()):
+        """Append an instruction; answer its virtual result."""
+        cdef int virtual = self.next_virtual
+        self.next_virtual -= 1
+        code.append((name, virtual, operands, constants))
+        return virtual
+
+    cdef object operand(self, Branch branch):
+        """The branch's value as an operand."""
+        kind = branch.form[0]
+        if kind == "value":
+            return branch.form[1]
+        if kind == "scaled":
+            return self.compute(branch.code, "scale", branch.form[2:], branch.form[1:2])
+        factor, x, y = branch.form[1:]
+        if factor != 1:
+            return self.compute(branch.code, "scale_multiply", (x, y), (factor,))
+        if x == y:
+            return self.compute(branch.code, "square", (x,))
+        return self.compute(branch.code, "multiply", (x, y))
+
+    cdef Branch add(self, Branch left, Branch right, double sign):
+        """left + sign * right"""
+        cdef list code = joined(left, right)
+        cdef int leaves = left.leaves + right.leaves
+        first, second = left.form, scaled(right.form, sign)
+        if first[0] == "value" and right.form[0] == "value":
+            name = "add" if sign > 0 else "subtract"
+            return Branch(("value", self.compute(code, name, (first[1], right.form[1]))), code, leaves)
+        if first[0] != "product" and second[0] == "product":
+            first, second = second, first
+        a, b = factor_of(first), factor_of(second)
+        if first[0] != "product":
+            if b == 1 or a == 1:
+                if a == 1:
+                    first, second, a = second, first, b
+                result = self.compute(code, "scale_add", (first[len(first) - 1], second[len(second) - 1]), (a,))
+            else:
+                result = self.compute(code, "scale_scale_add", (first[2], second[2]), (a, b))
+        elif second[0] != "product":
+            operands = (first[2], first[3], second[len(second) - 1])
+            if a == 1 and b == 1:
+                result = self.compute(code, "multiply_add", operands)
+            else:
+                result = self.compute(code, "multiply_scale_add", operands, (a, b))
+        elif first[2] == first[3] and second[2] == second[3] and abs(a) == 1 and abs(b) == 1:
+            result = self.compute(code, "square_square_add", (first[2], first[2], second[2]), (a, b))
+        else:
+            result = self.compute(code, "multiply_multiply_add", first[2:] + second[2:], (a, b))
+        return Branch(("value", result), code, leaves)
+
+    cdef Branch shift(self, Branch branch, double amount):
+        """branch + amount"""
+        form, code = branch.form, branch.code
+        if form[0] == "value":
+            result = self.compute(code, "shift", form[1:], (amount,))
+        elif form[0] == "scaled":
+            result = self.compute(code, "scale_shift", form[2:], (form[1], amount))
+        else:
+            result = self.compute(code, "multiply_shift", form[2:], (form[1], amount))
+        return Branch(("value", result), code, branch.leaves)
+
+    cdef Branch scale(self, Branch branch, double factor):
+        """factor * branch; only a factor of 1 or -1 may be moved inside without another rounding."""
+        if abs(factor) != 1 and branch.form[0] != "value" and (branch.form[0] == "product" or abs(branch.form[1]) != 1):
+            branch = Branch(("value", self.operand(branch)), branch.code, branch.leaves)
+        return Branch(scaled(branch.form, factor), branch.code, branch.leaves)
+
+    cdef Branch multiply(self, Branch left, Branch right):
+        cdef list code = joined(left, right)
+        cdef int leaves = left.leaves + right.leaves
+        first, second = left.form, right.form
+        if first[0] == "value" and second[0] == "scaled":
+            first, second = second, first
+        if first[0] == "scaled" and second[0] == "value":
+            return Branch(("product", first[1], first[2], second[1]), code, leaves)
+        x = first[1] if first[0] == "value" else self.operand(Branch(first, code, 0))
+        y = second[1] if second[0] == "value" else self.operand(Branch(second, code, 0))
+        return Branch(("product", 1.0, x, y), code, leaves)
+
+    cdef Branch apply(self, str name, list operands):
+        """The branch of one operation; operands are branches, and floats where they are constant."""
+        cdef Branch x = operands[0] if isinstance(operands[0], Branch) else None
+        cdef Branch y = operands[1] if len(operands) == 2 and isinstance(operands[1], Branch) else None
+        if name == "negative":
+            return self.scale(x, -1.0)
+        if name == "square":
+            return self.power(x, 2.0)
+        if name == "power":
+            return self.power(x, operands[1])
+        if name == "reciprocal":
+            return self.divide(None, x, 1.0)
+        if x is not None and y is not None:
+            return (self.add(x, y, 1.0) if name == "add" else self.add(x, y, -1.0) if name == "subtract"
+                    else self.multiply(x, y) if name == "multiply" else self.divide(x, y, 1.0))
+        constant = operands[0] if x is None else operands[1]
+        if name == "add":
+            return self.shift(y if x is None else x, constant)
+        if name == "subtract":
+            return self.shift(self.scale(y, -1.0), constant) if x is None else self.shift(x, -constant)
+        if name == "multiply":
+            return self.scale(y if x is None else x, constant)
+        return self.divide(x, y, constant)
+
+    cdef Branch power(self, Branch branch, double exponent):
+        x = self.operand(branch)
+        if exponent == 2:
+            return Branch(("product", 1.0, x, x), branch.code, branch.leaves)
+        return Branch(("value", self.compute(branch.code, "power", (x,), (exponent,))), branch.code, branch.leaves)
+
+    cdef Branch divide(self, Branch left, Branch right, double constant):
+        """left / right, where None stands for the constant."""
+        if left is None:
+            result = self.compute(right.code, "divide_into", (self.operand(right),), (constant,))
+            return Branch(("value", result), right.code, right.leaves)
+        if right is None:
+            result = self.compute(left.code, "divide_by", (self.operand(left),), (constant,))
+            return Branch(("value", result), left.code, left.leaves)
+        operands = self.operand(left), self.operand(right)
+        code = joined(left, right)
+        return Branch(("value", self.compute(code, "divide", operands)), code, left.leaves + right.leaves)
+
+    cdef tuple finish(self, Branch branch):
+        """(Loop, operand slots) of a whole tree."""
+        cdef Loop loop
+        cdef Tree tree
+        if branch.form[0] == "value" and branch.form[1] >= 0:
+            self.compute(branch.code, "copy", branch.form[1:])
+        else:
+            self.operand(branch)
+        leaves, locals_, code = numbered(branch.code)
+        tree = Tree(self.dtype, len(leaves), locals_, code)
+        loop = Loop("arithmetic", (self.dtype,) * (len(leaves) + 1))
+        loop.function = <LoopFunction>(phintys_tree_double if self.dtype == "float64" else phintys_tree_float)
+        loop.data, loop.owner = <void*>&tree.tree, tree
+        loop.cost = 0.25 * len(code)
+        return loop, leaves
+
+
+cdef inline double factor_of(tuple form):
+    return 1.0 if form[0] == "value" else form[1]
+
+
+cdef tuple scaled(tuple form, double factor):
+    """The form times a factor."""
+    if factor == 1:
+        return form
+    if form[0] == "value":
+        return ("scaled", factor, form[1])
+    return (form[0], factor * form[1]) + form[2:]
+
+
+cdef list joined(Branch left, Branch right):
+    """The code of both; the longer list is extended, so that long chains stay linear."""
+    if left.code is right.code:
+        return left.code
+    if len(left.code) >= len(right.code):
+        left.code.extend(right.code)
+        return left.code
+    right.code.extend(left.code)
+    return right.code
+
+
+cdef tuple numbered(list code):
+    """(leaf slots, number of locals, code with final operand numbers): locals are reused after their last reader."""
+    cdef list leaves = [], free_locals = [], final = []
+    cdef dict number = {}, last = {}
+    cdef int count = 0
+    for position, (name, virtual, operands, constants) in enumerate(code):
+        for operand in operands:
+            last[operand] = position
+            if operand >= 0 and operand not in number:
+                number[operand] = len(leaves)
+                leaves.append(operand)
+    cdef int inputs = len(leaves), final_position = len(code) - 1
+    for position, (name, virtual, operands, constants) in enumerate(code):
+        placed = tuple([number[operand] for operand in operands])
+        # Exact overlap of a result with an operand is safe: an instruction reads each place before it writes it.
+        free_locals += [number[operand] for operand in set(operands) if operand < 0 and last[operand] == position]
+        if position == final_position:
+            number[virtual] = -1
+        elif free_locals:
+            number[virtual] = free_locals.pop()
+        else:
+            number[virtual] = inputs + count
+            count += 1
+        final.append((name, number[virtual], placed, constants))
+    name, _, placed, constants = final[final_position]
+    final[final_position] = (name, inputs + count, placed, constants)
+    return leaves, count, final
+
+
+OPERATIONS = {"add", "subtract", "multiply", "divide", "true_divide", "negative", "square", "reciprocal", "power"}
+
+
+cdef bint is_arithmetic(Loop loop, list operands, list values):
+    """Whether the step is one of ours: a ufunc of the table over float32 or float64."""
+    if loop.name not in OPERATIONS or loop.dtypes[0] not in ("float32", "float64") or len(set(loop.dtypes)) != 1:
+        return False
+    if loop.name == "power":
+        exponent = values[operands[1]]
+        return exponent is not None and 2 <= exponent <= LARGEST_POWER and exponent == int(exponent)
+    return True
+
+
+def merge_arithmetic(list order, dict loops, list values, set wanted):
+    """Merge arithmetic steps into trees.
+
+    Parameters
+    ----------
+    order : list of int
+        The slots of the steps, in order.
+    loops : dict
+        {slot: (Loop, operand slots)}.
+    values : list
+        By slot: the 0-d array if it is constant, else None.
+    wanted : set of int
+        Slots that must be computed as they are: the results.
+
+    Returns
+    -------
+    (order, loops)
+    """
+    cdef dict branches = {}, mergers = {}, readers = {}, merged = {}
+    cdef list kept = []
+    cdef Merger merger
+    cdef Branch branch
+    cdef Loop loop
+    for slot in order:
+        for operand in set(loops[slot][1]):
+            readers[operand] = None if operand in readers else slot
+    ours = {slot for slot in order if is_arithmetic(loops[slot][0], loops[slot][1], values)}
+    for slot in order:
+        loop, operands = loops[slot]
+        if slot not in ours:
+            merged[slot] = loop, operands
+            kept.append(slot)
+            continue
+        dtype = loop.dtypes[0]
+        if dtype not in mergers:
+            mergers[dtype] = Merger(dtype)
+        merger = mergers[dtype]
+        parts = branch_operands(merger, operands, values, branches, kept, merged)
+        branch = merger.apply(loop.name, parts)
+        reader = readers.get(slot)
+        if slot in wanted or reader is None or reader not in ours or len(branch.code) > MOST_INSTRUCTIONS:
+            merged[slot] = merger.finish(branch)
+            kept.append(slot)
+        else:
+            branches[slot] = branch
+    return kept, merged
+
+
+cdef list branch_operands(Merger merger, list operands, list values, dict branches, list kept, dict merged):
+    """Branches or floats for a step's operands; what would make the tree too wide is finished as a step of its own."""
+    cdef Branch branch
+    cdef int leaves = 0
+    cdef dict parts = {}
+    for slot in operands:
+        if values[slot] is not None:
+            parts[slot] = float(values[slot])
+        elif slot not in parts:
+            branch = branches.get(slot)
+            if branch is not None and leaves + branch.leaves > MOST_LEAVES:
+                merged[slot] = merger.finish(branch)
+                kept.append(slot)
+                branch = None
+            parts[slot] = branch if branch is not None else Branch(("value", slot), [], 1)
+            leaves += (<Branch>parts[slot]).leaves
+    # An operand that stands twice has one branch; a product or sum of it with itself needs its value once.
+    if len(operands) == 2 and operands[0] == operands[1] and values[operands[0]] is None:
+        branch = parts[operands[0]]
+        branch.form = ("value", merger.operand(branch))
+    return [parts[slot] for slot in operands]

@@ -1,0 +1,87 @@
+"""Elementwise steps over blocks: see ``block_program.pyx``."""
+from numpy cimport npy_intp
+
+from phintys.ops.native.loops cimport LoopFunction
+from phintys.vm.abi cimport Cell
+
+cdef enum:
+    MAXIMUM_RANK = 64
+    CONSTANT_BYTES = 16        # one complex128
+    SMALL_PLACES = 48          # a program with at most so many places, and SMALL_REGISTERS bytes of registers, needs no
+    SMALL_REGISTERS = 4096     # memory but what stands on the stack anyhow
+
+cdef struct Step:
+    LoopFunction function
+    void* data
+    int first                  # its operands' places, the result last: places[first : first + count]
+    int count
+
+# The steps after register assignment. Places are numbered inputs, constants, register places, results.
+cdef struct Program:
+    int inputs
+    int constants
+    int registers
+    int register_places        # a register is one place for each element size it is used with
+    int results
+    int place_count
+    int step_count
+    Step* steps
+    int* places
+    int* input_sizes           # bytes an element
+    int* result_sizes
+    char* constant_values      # 16 bytes each
+    unsigned long long* broadcastable    # bit d: the input's dimension d is declared to have length 1
+    unsigned long long* read_later       # bit r: the input is read after result r has been written
+    int* register_numbers      # by register place
+    int* register_strides
+    int register_size          # bytes an element takes in a register
+    int operand_size           # bytes an element takes in all inputs, results and registers together
+    double cost                # nanoseconds an element
+    npy_intp small             # up to so many elements, the registers of one block take SMALL_REGISTERS bytes
+
+cdef class BlockProgram:
+    cdef Program program
+    cdef readonly list steps             # (Loop, places of its operands and result), for reading
+    cdef readonly list value_dtypes      # the dtype of every result
+    cdef readonly tuple arguments        # as given, to pickle and to copy
+    cdef int rank
+    cdef list memory
+    cdef dict parse(self, list dtypes, list values, list steps)
+    cdef int build(self, list inputs, list dtypes, list values, dict loops, list results) except -1
+    cdef list later_reads(self, int input_count)
+    cdef int write_tables(self, list inputs, list constants) except -1
+
+cdef int broadcast_shape(Program* program, Cell** operands, int rank, npy_intp* shape) except -1 nogil
+
+cdef inline void set_places(Program* program, char** pointers, npy_intp* strides, char* registers,
+                            npy_intp block) noexcept nogil:
+    """Pointers and strides of constants and registers; ``registers`` has room for blocks of ``block`` elements."""
+    cdef int index, place = program.inputs
+    for index in range(program.constants):
+        pointers[place], strides[place] = program.constant_values + index * CONSTANT_BYTES, 0
+        place += 1
+    for index in range(program.register_places):
+        pointers[place] = registers + program.register_numbers[index] * block * program.register_size
+        strides[place] = program.register_strides[index]
+        place += 1
+
+
+cdef unsigned long long axes_mask(axes, int rank) except? 0
+cdef int kept_dimensions(int rank, unsigned long long mask, bint keepdims, const npy_intp* shape, npy_intp* kept_shape,
+                         npy_intp* kept, npy_intp* reduced) noexcept nogil
+
+cdef inline void run_steps(Program* program, char** pointers, npy_intp* strides, npy_intp n) noexcept nogil:
+    """Do all steps for ``n`` elements; pointers and strides are by place."""
+    cdef char* arguments[32]
+    cdef npy_intp steps[32]
+    cdef Step* step = program.steps
+    cdef Step* end = step + program.step_count
+    cdef int* places
+    cdef int operand
+    while step != end:
+        places = program.places + step.first
+        for operand in range(step.count):
+            arguments[operand] = pointers[places[operand]]
+            steps[operand] = strides[places[operand]]
+        step.function(arguments, &n, steps, step.data)
+        step += 1

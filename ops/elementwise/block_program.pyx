@@ -1,0 +1,317 @@
+"""A list of elementwise steps made ready to run over blocks that stay in the L1 cache.
+
+``BlockProgram`` computes what is constant, drops what nobody reads, and assigns each intermediate to a register (a
+block of scratch memory) by liveness: a register is free again after its last reader. A result's step writes straight
+into the result's memory. It knows neither shapes nor loops over dimensions: whoever runs it sets a pointer and a stride
+for each place and calls ``run_steps`` block by block. A program never changes after construction, so threads may share
+it.
+"""
+cimport numpy as cnp
+from libc.string cimport memcpy
+from numpy cimport npy_intp
+
+import numpy
+
+from phintys.ops.elementwise.arithmetic_tree import merge_arithmetic
+from phintys.ops.native.loops cimport Loop, find_loop
+from phintys.vm.abi cimport Cell
+
+cnp.import_array()
+
+cdef enum:
+    MAXIMUM_OPERANDS = 32      # of one step, the result included; see run_steps
+
+
+cdef object evaluate(Loop loop, list operands):
+    """The 0-d result of one step on 0-d arrays."""
+    cdef char* arguments[MAXIMUM_OPERANDS]
+    cdef npy_intp strides[MAXIMUM_OPERANDS]
+    cdef npy_intp n = 1
+    cdef int operand, count = len(operands)
+    result = numpy.empty((), loop.dtypes[count])
+    for operand in range(count):
+        arguments[operand] = <char*>cnp.PyArray_DATA(<cnp.ndarray>operands[operand])
+        strides[operand] = 0
+    arguments[count] = <char*>cnp.PyArray_DATA(<cnp.ndarray>result)
+    strides[count] = (<cnp.ndarray>result).dtype.itemsize
+    loop.function(arguments, &n, strides, loop.data)
+    return result
+
+
+cdef void* table(list memory, list numbers, object dtype):
+    """A C array of the numbers, kept alive by ``memory``."""
+    cdef cnp.ndarray array = numpy.array(numbers, dtype=dtype)
+    memory.append(array)
+    return cnp.PyArray_DATA(array)
+
+
+cdef class BlockProgram:
+    """Steps over operands of one rank.
+
+    Parameters
+    ----------
+    inputs : list of (str, tuple of bool)
+        dtype and broadcastable pattern, all of one length.
+    constants : list of numpy.ndarray
+        0-d arrays.
+    steps : list of (loop, operands, dtypes)
+        As in ``ElementwiseKernel``.
+    results : list of int
+        Slots whose values are wanted.
+
+    Raises
+    ------
+    TypeError
+        For a loop that does not exist, or operands that do not have the dtypes a step names.
+    ValueError
+        For inputs of different ranks, or slots that do not exist.
+    """
+
+    def __cinit__(self, list inputs, list constants, list steps, list results):
+        self.arguments = (inputs, constants, steps, results)
+        self.memory = []
+        self.rank = len(inputs[0][1]) if inputs else 0
+        if self.rank > MAXIMUM_RANK:
+            raise ValueError(f"an operand has {self.rank} dimensions; at most {MAXIMUM_RANK} are possible")
+        for index, (dtype, broadcastable) in enumerate(inputs):
+            if len(broadcastable) != self.rank:
+                raise ValueError(f"input {index} has {len(broadcastable)} dimensions, input 0 has {self.rank}")
+        dtypes = [dtype for dtype, broadcastable in inputs]
+        values = [None] * len(inputs) + [numpy.array(constant, copy=True) for constant in constants]
+        dtypes += [value.dtype.name for value in values[len(inputs):]]
+        loops = self.parse(dtypes, values, steps)
+        for slot in results:
+            if not 0 <= slot < len(dtypes):
+                raise ValueError(f"slot {slot} does not exist; there are {len(dtypes)}")
+        self.value_dtypes = [dtypes[slot] for slot in results]
+        self.build(inputs, dtypes, values, loops, results)
+
+    cdef dict parse(self, list dtypes, list values, list steps):
+        """Append each step's dtype and (if constant) value; answer {slot: (Loop, operands)} of the others."""
+        cdef dict loops = {}
+        cdef Loop loop
+        for operation, operands, signature in steps:
+            signature = tuple(signature)
+            loop = find_loop(operation, signature)
+            if len(signature) != len(operands) + 1 or len(signature) > MAXIMUM_OPERANDS:
+                raise TypeError(f"{loop.name} takes {len(signature) - 1} operands, not {len(operands)}")
+            for operand, dtype in zip(operands, signature):
+                if not 0 <= operand < len(dtypes):
+                    raise ValueError(f"{loop.name} reads slot {operand}; there are {len(dtypes)} before it")
+                if dtypes[operand] != dtype:
+                    raise TypeError(f"{loop.name} wants {dtype} where slot {operand} is {dtypes[operand]}")
+            if all([values[operand] is not None for operand in operands]):
+                values.append(evaluate(loop, [values[operand] for operand in operands]))
+            else:
+                loops[len(values)] = (loop, list(operands))
+                values.append(None)
+            dtypes.append(signature[len(operands)])
+        return loops
+
+    cdef int build(self, list inputs, list dtypes, list values, dict loops, list results) except -1:
+        """Number the places and write the C tables."""
+        cdef Program* program = &self.program
+        cdef int input_count = len(inputs)
+        order, loops = merge_arithmetic(live_steps(loops, results), loops, values, set(results))
+        used = {operand for slot in order for operand in loops[slot][1]} | set(results)
+        constants = [slot for slot in range(input_count, len(values)) if values[slot] is not None and slot in used]
+        order, loops = with_copies(order, loops, dtypes, results)
+        placed = dict(zip(range(input_count), range(input_count)))
+        placed.update((slot, input_count + number) for number, slot in enumerate(constants))
+        written = {}
+        for number, slot in enumerate(results):
+            written[slot if slot in loops and slot not in written else ("copy", number)] = number
+        register_count, register_size, registers = assign_registers(order, loops, dtypes, written)
+        sized = {slot: (number, numpy.dtype(dtypes[slot]).itemsize) for slot, number in registers.items()}
+        register_places = sorted(set(sized.values()))
+        first_register = input_count + len(constants)
+        for slot in order:
+            placed[slot] = first_register + (len(register_places) + written[slot] if slot in written
+                                             else register_places.index(sized[slot]))
+        program.register_numbers = <int*>table(self.memory, [number for number, size in register_places], numpy.intc)
+        program.register_strides = <int*>table(self.memory, [size for number, size in register_places], numpy.intc)
+        program.register_places = len(register_places)
+        self.steps = [(loops[slot][0], [placed[operand] for operand in loops[slot][1]] + [placed[slot]])
+                      for slot in order]
+        program.inputs, program.constants = input_count, len(constants)
+        program.registers, program.results = register_count, len(results)
+        program.place_count = first_register + program.register_places + len(results)
+        program.register_size = register_size
+        program.small = -1 if program.place_count > SMALL_PLACES else (
+            (SMALL_REGISTERS // (register_count * register_size) if register_count else 1 << 20) & ~15)
+        self.write_tables(inputs, [values[slot] for slot in constants])
+
+    cdef int write_tables(self, list inputs, list constants) except -1:
+        cdef Program* program = &self.program
+        cdef int index, first = 0
+        cdef Loop loop
+        cdef cnp.ndarray constant
+        sizes = [numpy.dtype(dtype).itemsize for dtype, broadcastable in inputs]
+        result_sizes = [numpy.dtype(dtype).itemsize for dtype in self.value_dtypes]
+        program.input_sizes = <int*>table(self.memory, sizes, numpy.intc)
+        program.result_sizes = <int*>table(self.memory, result_sizes, numpy.intc)
+        program.operand_size = sum(sizes) + sum(result_sizes) + program.registers * program.register_size
+        program.broadcastable = <unsigned long long*>table(
+            self.memory, [sum([1 << axis for axis, flag in enumerate(broadcastable) if flag])
+                          for dtype, broadcastable in inputs], numpy.uint64)
+        program.read_later = <unsigned long long*>table(self.memory, self.later_reads(len(inputs)), numpy.uint64)
+        program.constant_values = <char*>table(self.memory, [0] * (2 * len(constants)), numpy.uint64)
+        for index in range(len(constants)):
+            constant = constants[index]
+            memcpy(program.constant_values + index * CONSTANT_BYTES, cnp.PyArray_DATA(constant),
+                   constant.dtype.itemsize)
+        flat_places = [place for loop, places in self.steps for place in places]
+        program.places = <int*>table(self.memory, flat_places, numpy.intc)
+        program.step_count = len(self.steps)
+        program.steps = <Step*>table(self.memory, [0] * <Py_ssize_t>(program.step_count * sizeof(Step)), numpy.uint8)
+        program.cost = 0
+        for index in range(program.step_count):
+            loop, places = self.steps[index]
+            program.steps[index].function = loop.function
+            program.steps[index].data = loop.data
+            program.steps[index].first = first
+            program.steps[index].count = len(places)
+            program.cost += loop.cost
+            first += len(places)
+
+
+    cdef list later_reads(self, int input_count):
+        """For each input the results that are written before its last reader runs, as bits."""
+        cdef Program* program = &self.program
+        first_result = program.place_count - program.results
+        last_read = [-1] * input_count
+        written = {}
+        for position, (loop, places) in enumerate(self.steps):
+            *operands, result = places
+            for place in operands:
+                if place < input_count:
+                    last_read[place] = position
+            if result >= first_result:
+                written[result - first_result] = position
+        return [sum([1 << number for number, position in written.items() if position < last and number < 64])
+                for last in last_read]
+
+
+cdef list live_steps(dict loops, list results):
+    """The steps that results depend on, in order."""
+    wanted = set(results)
+    live = []
+    for slot in reversed(loops):
+        if slot in wanted:
+            live.append(slot)
+            wanted.update(loops[slot][1])
+    live.reverse()
+    return live
+
+
+cdef tuple with_copies(list order, dict loops, list dtypes, list results):
+    """Add a copying step for each result that is an input, a constant, or a result twice."""
+    order, loops, seen = list(order), dict(loops), set()
+    for number, slot in enumerate(results):
+        if slot not in loops or slot in seen:
+            order.append(("copy", number))
+            loops["copy", number] = (find_loop("copy", (dtypes[slot], dtypes[slot])), [slot])
+        seen.add(slot)
+    return order, loops
+
+
+cdef tuple assign_registers(list order, dict loops, dtypes, dict written):
+    """(number of registers, bytes an element, {slot: register}) for the steps that are no result."""
+    cdef Loop loop
+    last_reader, registers, free = {}, {}, []
+    count, size = 0, 1
+    for position, slot in enumerate(order):
+        for operand in loops[slot][1]:
+            last_reader[operand] = position
+    for position, slot in enumerate(order):
+        loop, operands = loops[slot]
+        released = [registers[operand] for operand in set(operands)
+                    if operand in registers and last_reader[operand] == position]
+        # A ufunc's loop may write over an operand of its result's size, as NumPy's own in-place operators do.
+        in_place = (isinstance(loop.owner, numpy.ufunc)
+                    and len({numpy.dtype(dtype).itemsize for dtype in loop.dtypes}) == 1)
+        if in_place:
+            free += released
+        if slot not in written:
+            size = max(size, numpy.dtype(dtypes[slot]).itemsize)
+            if free:
+                registers[slot] = free.pop()
+            else:
+                registers[slot] = count
+                count += 1
+        if not in_place:
+            free += released
+    return count, size, registers
+
+
+# ---- shapes and places -----------------------------------------------------------------------------------------------
+cdef str about_ones(Cell** operands, int first, int second, int rank, int axis):
+    """What to do where NumPy would repeat a length of 1."""
+    cdef int short = first if operands[first].shape[axis] == 1 else second
+    if operands[short].shape[axis] != 1:
+        return ""
+    declared = f"declare input[{short}] as T.{'row' if axis == 0 else 'col'}, or " if rank == 2 else ""
+    return (f". A length of 1 is repeated only where the type says that it is always 1: {declared}use "
+            f"T.addbroadcast(x, {axis})")
+
+
+cdef int fail_shapes(Program* program, Cell** operands, int rank, int axis) except -1 with gil:
+    """Raise Theano's error for the first pair of inputs that disagree along the axis."""
+    cdef int index, first = -1
+    for index in range(program.inputs):
+        if program.broadcastable[index] >> axis & 1:
+            if operands[index].shape[axis] != 1:
+                raise ValueError(f"Input dimension mis-match. (input[{index}].shape[{axis}] = "
+                                 f"{operands[index].shape[axis]}, but it is declared broadcastable, of length 1)")
+        elif first < 0:
+            first = index
+        elif operands[index].shape[axis] != operands[first].shape[axis]:
+            raise ValueError(f"Input dimension mis-match. (input[{first}].shape[{axis}] = "
+                             f"{operands[first].shape[axis]}, input[{index}].shape[{axis}] = "
+                             f"{operands[index].shape[axis]}){about_ones(operands, first, index, rank, axis)}")
+    return 0
+
+
+cdef int broadcast_shape(Program* program, Cell** operands, int rank, npy_intp* shape) except -1 nogil:
+    """The common shape of the inputs. Raises ValueError."""
+    cdef int axis, index
+    cdef npy_intp length, found
+    for axis in range(rank):
+        found = -1
+        for index in range(program.inputs):
+            length = operands[index].shape[axis]
+            if program.broadcastable[index] >> axis & 1:
+                if length != 1:
+                    return fail_shapes(program, operands, rank, axis)
+            elif found < 0:
+                found = length
+            elif found != length:
+                return fail_shapes(program, operands, rank, axis)
+        shape[axis] = 1 if found < 0 else found
+    return 0
+
+
+cdef unsigned long long axes_mask(axes, int rank) except? 0:
+    cdef unsigned long long mask = 0
+    for axis in axes:
+        if not 0 <= axis < rank or mask >> <int>axis & 1:
+            raise ValueError(f"axes {tuple(axes)} are not distinct axes of {rank} dimensions")
+        mask |= <unsigned long long>1 << <int>axis
+    return mask
+
+
+cdef int kept_dimensions(int rank, unsigned long long mask, bint keepdims, const npy_intp* shape, npy_intp* kept_shape,
+                         npy_intp* kept, npy_intp* reduced) noexcept nogil:
+    """The output's shape and rank, and how many elements are kept and reduced."""
+    cdef int axis, count = 0
+    for axis in range(rank):
+        if mask >> axis & 1:
+            reduced[0] *= shape[axis]
+            if keepdims:
+                kept_shape[count] = 1
+                count += 1
+        else:
+            kept[0] *= shape[axis]
+            kept_shape[count] = shape[axis]
+            count += 1
+    return count

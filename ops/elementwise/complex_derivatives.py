@@ -1,0 +1,98 @@
+"""Gradients and directional derivatives of scalar ops, from the one formula that a row of the table has.
+
+The formula is written for real operands: the output's gradient times a slope. The gradient by a complex z is
+dcost/dz.real + i dcost/dz.imag, so what it means for complex operands depends on the row's ``complex_rule``:
+
+* ``holomorphic``: the slope is a complex derivative; a gradient is multiplied by its conjugate, a direction by itself;
+* ``real_slope``: the slope is real, or the output is a part of the operand's elements: conjugating changes nothing;
+* ``transposed``: the formula is the gradient as defined above, of a map that is linear over the reals only, such as a
+  modulus; a direction is found by the gradients of real and imaginary part;
+* None: there is no formula for complex operands.
+"""
+from phintys.ops.types.constant import constant
+from phintys.ops.types.dtypes import complex_dtypes
+from phintys.ops.elementwise.scalar import as_dtype, complex, conj, real, second
+
+
+def conjugated(variable):
+    """The complex conjugate; the variable itself when it is real."""
+    return conj(variable) if variable.type.dtype in complex_dtypes else variable
+
+
+def real_like(variable, gradient):
+    """The part of a gradient that a variable can follow: the real part if the variable is real."""
+    if gradient.type.dtype in complex_dtypes and variable.type.dtype not in complex_dtypes:
+        return real(gradient)
+    return gradient
+
+
+def gradients(row, inputs, outputs, output_gradients):
+    """The gradients by the inputs, in the shape of the output; None where there is no formula.
+
+    Raises
+    ------
+    NotImplementedError
+        If operands are complex and the row has no formula for them.
+    """
+    if not _is_complex(row, inputs, outputs):
+        return row.gradients(inputs, outputs, output_gradients)
+    if row.complex_rule == "holomorphic":
+        turned = row.gradients(inputs, outputs, [conjugated(gradient) for gradient in output_gradients])
+        found = [None if term is None else conjugated(term) for term in turned]
+    else:
+        found = row.gradients(inputs, outputs, output_gradients)
+    return [None if term is None else real_like(x, term) for x, term in zip(inputs, found)]
+
+
+def directions(row, inputs, outputs, points):
+    """How the output moves with each input alone.
+
+    Parameters
+    ----------
+    points : list of (int, Variable)
+        Positions of inputs, and directions in the shape of the output.
+
+    Returns
+    -------
+    list of Variable or None
+        One for each of ``points``; None where there is no formula.
+
+    Raises
+    ------
+    NotImplementedError
+        If operands are complex and the row has no formula for them.
+    """
+    output = outputs[0]
+    is_complex = _is_complex(row, inputs, outputs)
+    if is_complex and row.complex_rule == "transposed":
+        found = [_along(row, inputs, outputs, position, point) for position, point in points]
+    elif len(points) > 3:               # one formula for all inputs: many of them would be quadratic
+        slopes = row.gradients(inputs, outputs, [_constant_like(output, 1)])
+        found = [None if slopes[position] is None else slopes[position] * point for position, point in points]
+    else:
+        if is_complex:
+            points = [(position, as_dtype(point, output.type.dtype)) for position, point in points]
+        found = [row.gradients(inputs, outputs, [point])[position] for position, point in points]
+    return [as_dtype(term, output.type.dtype) if is_complex and term is not None else term for term in found]
+
+
+def _is_complex(row, inputs, outputs):
+    """Whether complex numbers take part, with a check that the row has a formula for them."""
+    if not any([variable.type.dtype in complex_dtypes for variable in (*inputs, *outputs)]):
+        return False
+    if row.gradient is not None and row.complex_rule is None:
+        raise NotImplementedError(f"{row.name} has no gradient for complex operands.")
+    return True
+
+
+def _along(row, inputs, outputs, position, point):
+    """A direction, by the transposed map: its parts are inner products with the gradients of the output's parts."""
+    def part(unit):
+        gradient = gradients(row, inputs, outputs, [_constant_like(outputs[0], unit)])[position]
+        return real(conjugated(gradient) * point)
+
+    return complex(part(1), part(1j)) if outputs[0].type.dtype in complex_dtypes else part(1)
+
+
+def _constant_like(variable, value):
+    return second(variable, constant(value, dtype=variable.type.dtype))

@@ -1,0 +1,301 @@
+"""Elemwise: a scalar op applied to tensors, element by element, with broadcasting.
+
+Operands of lower rank get broadcastable dimensions on the left. A dimension of the output is broadcastable when it is
+in all operands; lengths that differ where nothing is declared broadcastable are an error when the program runs. What
+the scalar op does to one element is said in ``scalar.py``; fusion replaces several Elemwise by one of a ``Composite``.
+"""
+from phintys.graph.apply import Apply
+from phintys.graph.config import config
+from phintys.graph.op import Op
+from phintys.graph.valueless_types import NullType, disconnected_type, grad_not_implemented
+from phintys.graph.variable import Constant, Variable
+from phintys.ops.elementwise.complex_derivatives import directions, gradients
+from phintys.ops.types.constant import AsTensorError, as_tensor_variable, is_padded_constant, padded_constant
+from phintys.ops.types.dtypes import complex_dtypes, discrete_dtypes
+from phintys.ops.elementwise.elementwise_kernel import ElementwiseKernel
+from phintys.ops.elementwise.elementwise_steps import Steps
+from phintys.ops.elementwise.scalar import add, as_dtype, second, zero_by
+from phintys.ops.elementwise.scalar_op import LoopedScalarOp
+from phintys.ops.elementwise.scalar_protocol import ScalarOp
+from phintys.ops.elementwise.step_at_fault import step_at_fault
+from phintys.ops.types.tensor_type import TensorType
+
+MOST_KERNELS = 4096             # kept for nodes alike; Composites with ever new constants must not fill the memory
+MOST_OVERWRITING = 64           # outputs that may overwrite an input: kernels have a bit for each, see read_later
+MOST_SIGNATURES = 4096          # operand types an op remembers
+
+# The gradient by a number that was written in an expression: nobody has a variable to ask for it with.
+NOBODY_ASKS = NullType("This variable is Null because it is the gradient by a number written in an expression.")
+
+_kernels = {}                   # (scalar op, operand dtypes and patterns) → kernel
+
+
+class Elemwise(Op):
+    """Apply a scalar op to tensors.
+
+    Parameters
+    ----------
+    scalar_op : ScalarOp
+    inplace_pattern : dict, optional
+        Output position to the position of the input whose memory it overwrites.
+    name : str, optional
+        For printing.
+    nfunc_spec, openmp : optional
+        Theano's; not used, because scalar ops know their loops and large arrays go to the workers by themselves.
+    doc : str, optional
+        For ``help``.
+
+    Raises
+    ------
+    TypeError
+        If ``scalar_op`` is none.
+    """
+
+    __props__ = ("scalar_op", "inplace_pattern")
+    cannot_fail = reads_before_writing = True
+
+    def __new__(cls, scalar_op=None, *arguments, **options):
+        # A ScalarOp without loops gets the subclass that calls its impl.
+        known = cls is Elemwise and isinstance(scalar_op, ScalarOp)
+        return super().__new__(scalar_op.elementwise_class if known else cls)
+
+    def __init__(self, scalar_op, inplace_pattern=None, name=None, nfunc_spec=None, openmp=None, doc=None):
+        if not isinstance(scalar_op, ScalarOp):
+            raise TypeError(f"Elemwise applies a ScalarOp, not {scalar_op!r}.")
+        self.scalar_op = scalar_op
+        self.inplace_pattern = dict(inplace_pattern or {})
+        self.name = name
+        self.nout = scalar_op.nout
+        if self.inplace_pattern:
+            self.destroy_map = {output: [position] for output, position in self.inplace_pattern.items()}
+        if doc is not None:
+            self.__doc__ = doc
+        self._signatures = {}
+        self._variants = {}                             # in-place pattern → this op with it
+        self._hash = hash((Elemwise, scalar_op, tuple(sorted(self.inplace_pattern.items()))))
+
+    def __eq__(self, other):
+        return self is other or (type(other) is type(self) and self._hash == other._hash
+                                 and self.scalar_op == other.scalar_op
+                                 and self.inplace_pattern == other.inplace_pattern)
+
+    def __ne__(self, other):
+        return not self == other
+
+    def __hash__(self):
+        return self._hash
+
+    def __reduce__(self):
+        return _rebuilt, (self.scalar_op, self.inplace_pattern, self.name)
+
+    def __str__(self):
+        if self.name is not None:
+            return self.name
+        where = str(sorted(self.inplace_pattern.items())) if self.inplace_pattern else ""
+        return f"Elemwise{{{self.scalar_op}}}{where}"
+
+    __repr__ = __str__
+
+    # ---- building ----------------------------------------------------------------------------------------
+    def make_node(self, *inputs):
+        """A node on tensors, numbers and arrays.
+
+        Raises
+        ------
+        TypeError
+            If an input cannot be made a tensor, or the scalar op refuses their number or dtypes.
+        ValueError
+            If an output would overwrite an input that is broadcast.
+        """
+        given = inputs
+        try:
+            inputs = [x if isinstance(x, Variable) else as_tensor_variable(x) for x in inputs]
+        except AsTensorError as error:
+            raise AsTensorError(f"{self.scalar_op}: {error}") from None
+        try:
+            key = (config.floatX, config.cast_policy, *[x.type.key for x in inputs])
+        except AttributeError:                          # a variable of another type
+            inputs = [as_tensor_variable(x) for x in inputs]
+            key = (config.floatX, config.cast_policy, *[x.type.key for x in inputs])
+        signature = self._signatures.get(key)
+        if signature is None:
+            if len(self._signatures) >= MOST_SIGNATURES:
+                self._signatures.clear()
+            signature = self._signatures[key] = self._make_signature([x.type for x in inputs])
+        narrow, rank, output_types = signature
+        if narrow:
+            for position in narrow:
+                x = inputs[position]
+                # A number written here can stand in the graph with its rank; a variable must stay what others refer to.
+                own = x is not given[position] and isinstance(x, Constant)
+                inputs[position] = padded_constant(x, rank) if own else padded_left(x, rank)
+        return Apply(self, inputs, [output_type.make_variable() for output_type in output_types])
+
+    def _make_signature(self, types):
+        """Which inputs have too low a rank, the common rank, and the types of the outputs."""
+        output_dtypes = self.scalar_op.output_dtypes(tuple([type_.dtype for type_ in types]))
+        rank = max([type_.ndim for type_ in types])
+        narrow = [position for position, type_ in enumerate(types) if type_.ndim < rank]
+        patterns = [(True,) * (rank - type_.ndim) + type_.broadcastable for type_ in types]
+        shapes = [(1,) * (rank - type_.ndim) + type_.shape for type_ in types]
+        pattern = tuple([all(flags) for flags in zip(*patterns)])
+        shape = [_common_length(flags, lengths) for flags, lengths in zip(zip(*patterns), zip(*shapes))]
+        self._check_inplace(types, patterns, pattern, output_dtypes)
+        return narrow, rank, [TensorType(dtype, pattern, shape=shape) for dtype in output_dtypes]
+
+    def _check_inplace(self, types, patterns, pattern, output_dtypes):
+        for output, position in self.inplace_pattern.items():
+            if output >= MOST_OVERWRITING:
+                raise ValueError(f"Only the first {MOST_OVERWRITING} outputs can overwrite an input: {self}.")
+            if patterns[position] != pattern:
+                raise ValueError(f"Operation cannot be done inplace on an input with broadcasted dimensions: {self}, "
+                                 f"input {position} of pattern {patterns[position]}.")
+            if types[position].dtype != output_dtypes[output]:
+                raise TypeError(f"Cannot do an inplace operation on incompatible data types: {self}, input {position} "
+                                f"is {types[position].dtype}, output {output} is {output_dtypes[output]}.")
+
+    # ---- overwriting -------------------------------------------------------------------------------------
+    def inplace_candidates(self, node):
+        """Every input of an output's exact type, for each output."""
+        for output, result in enumerate(node.outputs[:MOST_OVERWRITING]):
+            for position, variable in enumerate(node.inputs):
+                if variable.type == result.type and not isinstance(variable, Constant):
+                    yield output, position
+
+    def overwriting(self, pairs):
+        """The same scalar op with ``pairs`` as its in-place pattern."""
+        if not pairs:
+            return self.scalar_op.elementwise
+        key = tuple(pairs.items())
+        if key not in self._variants:
+            self._variants[key] = Elemwise(self.scalar_op, pairs)
+        return self._variants[key]
+
+    # ---- running -----------------------------------------------------------------------------------------
+    def make_kernel(self, node):
+        """The kernel of a node, reading all inputs; nodes alike share one."""
+        return self._kernel(node, [None] * len(node.inputs))
+
+    def part_at_fault(self, node, shapes):
+        return None if self.scalar_op.steps is None else step_at_fault(self.scalar_op, node, shapes)
+
+    def lower(self, emitter, node):
+        """Constants of one element go into the kernel: they are cast when it is built, not at each call."""
+        values = [inside_value(x) for x in node.inputs]
+        inputs = [x for x, value in zip(node.inputs, values) if value is None]
+        if inputs:
+            emitter.kernel(self._kernel(node, values), node, inputs)
+        else:
+            emitter.kernel(self.make_kernel(node), node)
+
+    def _kernel(self, node, values):
+        """A kernel that reads the inputs whose value is None."""
+        key = (self.scalar_op, *[x.type.dtype for x in node.outputs],
+               *[(x.type.dtype, x.type.broadcastable) if value is None else (x.type.dtype, value.tobytes())
+                 for x, value in zip(node.inputs, values)])
+        kernel = _kernels.get(key)
+        if kernel is None:
+            if len(_kernels) >= MOST_KERNELS:
+                _kernels.clear()
+            kernel = _kernels[key] = self._build_kernel(node, values)
+        return kernel
+
+    def _build_kernel(self, node, values):
+        inputs = [(x.type.dtype, x.type.broadcastable) for x, value in zip(node.inputs, values) if value is None]
+        steps = Steps([dtype for dtype, _ in inputs])
+        read = iter(range(len(inputs)))
+        slots = [next(read) if value is None else steps.constant(value, x.type.dtype)
+                 for x, value in zip(node.inputs, values)]
+        outputs = self.scalar_op.emit(steps, [x.type.dtype for x in node.outputs], slots)
+        return ElementwiseKernel(inputs, *steps.finish(outputs))
+
+    def infer_shape(self, node, input_shapes):
+        """Per dimension the length of the first input that is not broadcastable there, known ones first."""
+        shape = []
+        for axis, known in enumerate(node.outputs[0].type.shape):
+            wide = [position for position, x in enumerate(node.inputs) if not x.type.broadcastable[axis]]
+            fixed = [position for position in wide if node.inputs[position].type.shape[axis] is not None]
+            position = (fixed or wide or [0])[0]
+            shape.append(input_shapes[position][axis])
+        return [tuple(shape)] * len(node.outputs)
+
+    # ---- gradients ---------------------------------------------------------------------------------------
+    def connection_pattern(self, node):
+        connected = self.scalar_op.connected or (True,) * len(node.inputs)
+        return [[flag] * len(node.outputs) for flag in connected]
+
+    def L_op(self, inputs, outputs, output_gradients):
+        """Gradients by the inputs: the scalar op's formula, summed where an input was broadcast."""
+        connected = self.scalar_op.connected or (True,) * len(inputs)
+        if any([x.type.dtype in discrete_dtypes for x in outputs]):
+            return [zero_by(x) if flag else disconnected_type.make_variable() for x, flag in zip(inputs, connected)]
+        terms = gradients(self.scalar_op, inputs, outputs, output_gradients)
+        results = []
+        for position, (x, gradient, flag) in enumerate(zip(inputs, terms, connected)):
+            if not flag:
+                results.append(disconnected_type.make_variable())
+            elif is_padded_constant(x):
+                results.append(NOBODY_ASKS.make_variable())
+            elif gradient is None:
+                results.append(grad_not_implemented(self, position, x))
+            else:
+                results.append(sum_broadcast(gradient, x.type.broadcastable, outputs[0].type.broadcastable))
+        return results
+
+    def R_op(self, inputs, eval_points):
+        """Derivatives along ``eval_points``: elements do not mix, so the gradient's formula gives them.
+
+        Of a NullType if there is no formula for an input that moves.
+        """
+        outputs = self(*inputs, return_list=True)
+        output = outputs[0]
+        if output.type.dtype in discrete_dtypes:
+            return [None]
+        connected = self.scalar_op.connected or (True,) * len(inputs)
+        moved = [(position, second(output, _direction(point, output.type.dtype)))
+                 for position, point in enumerate(eval_points) if point is not None and connected[position]]
+        if not moved:
+            return [None if all([point is None for point in eval_points]) else zero_by(output)]
+        terms = directions(self.scalar_op, inputs, outputs, moved)
+        for (position, _), term in zip(moved, terms):
+            if term is None:
+                return [grad_not_implemented(self, position, inputs[position])]
+        return [terms[0] if len(terms) == 1 else add(*terms)]
+
+
+LoopedScalarOp.elementwise_class = Elemwise
+
+
+def _rebuilt(scalar_op, inplace_pattern, name):
+    """What pickles of Elemwise call: ops of the table without in-place are shared."""
+    shared = scalar_op.elementwise
+    return shared if not inplace_pattern and name == shared.name else Elemwise(scalar_op, inplace_pattern, name)
+
+
+def _direction(point, dtype):
+    """A direction in the dtype of the output, as gradients have it; complex numbers are dealt with elsewhere."""
+    return point if dtype in complex_dtypes or point.type.dtype in complex_dtypes else as_dtype(point, dtype)
+
+
+def _common_length(flags, lengths):
+    """The length that a dimension has in the output, or None if no input fixes it."""
+    known = {length for flag, length in zip(flags, lengths) if not flag and length is not None}
+    return known.pop() if len(known) == 1 else None
+
+
+def padded_left(variable, rank):
+    """``variable`` with broadcastable dimensions on the left up to ``rank``."""
+    return variable.dimshuffle(*["x"] * (rank - variable.type.ndim), *range(variable.type.ndim))
+
+
+def sum_broadcast(gradient, pattern, output_pattern):
+    """Sum a gradient of the output's shape over the dimensions along which an input of ``pattern`` was broadcast."""
+    axes = [axis for axis, (own, full) in enumerate(zip(pattern, output_pattern)) if own and not full]
+    return gradient.sum(axis=axes, keepdims=True) if axes else gradient
+
+
+def inside_value(variable):
+    """The value of a constant of one element, which does not take part in the shape of a result; else None."""
+    if isinstance(variable, Constant) and all(variable.type.broadcastable):
+        return variable.data.reshape(())
+    return None

@@ -1,0 +1,428 @@
+"""Elementwise work of any rank: one pass over memory for a whole list of steps.
+
+Results have no gaps, and all the same order: that of the inputs, if they agree on one, as NumPy's have, else C order.
+So the work is one flat range of elements, cut into blocks that stay in the L1 cache. Dimensions that all operands
+traverse alike are joined first. If one dimension is left, every operand is a pointer and a stride. If
+more are left and rows are long, a block ends where its row ends; if rows are short, operands that do not run along with
+the range are gathered into a register at the start of each block, so that steps never see short rows.
+
+The kernel holds no per-call state: layouts and registers stand on the stack of the thread that runs them.
+"""
+from libc.stdint cimport uintptr_t
+from numpy cimport npy_intp
+
+from phintys.ops.elementwise.block_program cimport (
+    MAXIMUM_RANK, SMALL_PLACES, SMALL_REGISTERS, BlockProgram, Program, broadcast_shape, run_steps, set_places)
+from phintys.ops.native.loops cimport LoopFunction, copy_function
+from phintys.vm.abi cimport (
+    Cell, Context, Kernel, allocate, allocate_in_order, cell_is_contiguous, cell_size, parallel)
+
+cdef extern from "alloca.h" nogil:
+    void* alloca(size_t)
+
+cdef enum:
+    BLOCK_BYTES = 24576        # of all operands of a block: three quarters of the smallest L1 cache
+    REGISTER_BYTES = 24576     # of all registers on a thread's stack
+    LONGEST_BLOCK = 2048
+    LONG_ROW = 48              # elements: shorter rows are gathered
+    RELEASE_NANOSECONDS = 20000    # worth leaving the GIL
+    PIECE_NANOSECONDS = 25000      # worth waking a worker
+
+# How the flat range maps to the inputs. Dimension 0 is the innermost.
+cdef struct Layout:
+    Program* program
+    int ndim
+    int loaded_size            # bytes an element takes in registers of loaded inputs
+    npy_intp size
+    npy_intp shape[MAXIMUM_RANK]
+    npy_intp* strides          # strides[dimension * inputs + input], in bytes
+    char* loaded               # per input: gathered into a register at the start of each block
+    char** data                # of the inputs, then of the results
+
+
+cdef class ElementwiseKernel(Kernel):
+    """Apply steps to operands with broadcasting.
+
+    Parameters
+    ----------
+    inputs : list of (str, tuple of bool)
+        dtype and broadcastable pattern of each input, all of the same rank.
+    constants : list of numpy.ndarray
+        0-d arrays; their slots follow the inputs' slots.
+    steps : list of (numpy.ufunc or str, sequence of int, sequence of str)
+        The loop, the slots of its operands, and the dtypes of the operands and the result. The result of step ``k`` is
+        slot ``len(inputs) + len(constants) + k``.
+    outputs : list of int
+        The slots written to the output operands, which get the full shape in the order of the inputs.
+
+    Raises
+    ------
+    TypeError
+        If a loop does not exist for the dtypes, or an operand does not have the dtype its step names.
+    ValueError
+        If ranks differ or a slot does not exist; from ``prepare``, if lengths differ along a dimension that is not
+        declared broadcastable.
+    """
+
+    def __init__(self, inputs, constants, steps, outputs):
+        if not outputs:
+            raise ValueError("an elementwise kernel needs at least one output")
+        self.program = BlockProgram(list(inputs), list(constants), list(steps), list(outputs))
+        full = [index for index, (_, pattern) in enumerate(inputs) if len(pattern) > 1 and not any(pattern)]
+        self.leader = full[0] if full else -1
+
+    def __reduce__(self):
+        return ElementwiseKernel, self.program.arguments
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Program* program = &self.program.program
+        cdef npy_intp shape[MAXIMUM_RANK]
+        cdef npy_intp size = 1
+        cdef int index, axis, rank = self.program.rank
+        if rank:
+            broadcast_shape(program, operands, rank, shape)
+        if (self.leader < 0 or operands[self.leader].strides[rank - 1] == program.input_sizes[self.leader]
+                or not allocate_alike(program, context, operands, self.leader, shape)):
+            for index in range(program.results):
+                allocate(context, operands[program.inputs + index], shape)
+        for axis in range(rank):
+            size *= shape[axis]
+        return size * program.cost > RELEASE_NANOSECONDS
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Program* program = &self.program.program
+        cdef int index, operand_count = program.inputs + program.results
+        cdef Layout layout
+        cdef npy_intp grain
+        if run_small(program, operands, context.workers):
+            return 0
+        layout.program = program
+        layout.strides = <npy_intp*>alloca((self.program.rank + 1) * (program.inputs + 1) * sizeof(npy_intp))
+        layout.loaded = <char*>alloca(program.inputs + 1)
+        layout.data = <char**>alloca(operand_count * sizeof(char*))
+        for index in range(operand_count):
+            layout.data[index] = operands[index].data
+        lay_out(&layout, operands, self.program.rank)
+        if context.workers > 1 and layout.size * program.cost > 2 * PIECE_NANOSECONDS:
+            grain = <npy_intp>(PIECE_NANOSECONDS / program.cost)
+            parallel(context, run_range, &layout, layout.size, (grain + 1023) & ~<npy_intp>1023)
+        elif layout.size:
+            run_range(&layout, 0, 0, layout.size)
+        return 0
+
+
+# ---- the order of the results ----------------------------------------------------------------------------------------
+cdef inline npy_intp distance(const Cell* cell, int axis) noexcept nogil:
+    """How far apart neighbours along an axis are."""
+    return cell.strides[axis] if cell.strides[axis] >= 0 else -cell.strides[axis]
+
+
+cdef bint sort_axes(const Cell* cell, int* order) noexcept nogil:
+    """Dimensions by distance, the largest first, and those of length 1 in front; answers whether it is not C order."""
+    cdef bint changed = False
+    cdef int axis, place
+    for axis in range(cell.ndim):
+        place = axis
+        while place > 0 and cell.shape[order[place - 1]] != 1 and (
+                cell.shape[axis] == 1 or distance(cell, order[place - 1]) < distance(cell, axis)):
+            order[place] = order[place - 1]
+            place -= 1
+        order[place] = axis
+        changed |= place != axis
+    return changed
+
+
+cdef bint choose_order(Program* program, Cell** operands, int leader, int* order) noexcept nogil:
+    """The leader's order, if that is not C order and no other input has another."""
+    cdef const Cell* cell
+    cdef int index, place, rank = operands[leader].ndim, outer
+    if not sort_axes(operands[leader], order):
+        return False
+    for index in range(program.inputs):
+        cell = operands[index]
+        outer = -1
+        for place in range(rank):
+            if cell.shape[order[place]] == 1:
+                continue
+            if outer >= 0 and distance(cell, outer) < distance(cell, order[place]):
+                return False
+            outer = order[place]
+    return True
+
+
+cdef int allocate_in_chosen_order(Program* program, Context* context, Cell** operands, int leader,
+                                  const npy_intp* shape) except -1 nogil:
+    """Allocate the results in the order that the inputs agree on; answers 0 if that is C order."""
+    cdef int order[MAXIMUM_RANK]
+    cdef int index
+    if not choose_order(program, operands, leader, order):
+        return 0
+    for index in range(program.results):
+        allocate_in_order(context, operands[program.inputs + index], shape, order)
+    return 1
+
+
+# Called through a pointer, so that the compiler leaves it out of what runs for C order.
+cdef int (*allocate_alike)(Program*, Context*, Cell**, int, const npy_intp*) except -1 nogil
+allocate_alike = allocate_in_chosen_order
+
+
+cdef inline bint run_small(Program* program, Cell** operands, int workers) noexcept nogil:
+    """Do it all in one block if that is possible: few elements, and inputs that are contiguous or of one element."""
+    cdef char* pointers[SMALL_PLACES]
+    cdef npy_intp strides[SMALL_PLACES]
+    cdef char registers[SMALL_REGISTERS + 64]
+    cdef npy_intp size = cell_size(operands[program.inputs])
+    cdef int index, place
+    if size > program.small or size == 0 or (workers > 1 and size * program.cost > 2 * PIECE_NANOSECONDS):
+        return False
+    for index in range(program.inputs):
+        pointers[index], strides[index] = operands[index].data, program.input_sizes[index]
+        if size == 1 or cell_size(operands[index]) == 1:
+            strides[index] = 0
+        elif cell_size(operands[index]) != size or not cell_is_contiguous(operands[index]):
+            return False
+    if overwrites_too_early(program, operands):
+        return False
+    set_places(program, pointers, strides, <char*>((<uintptr_t>registers + 63) & ~<uintptr_t>63),
+               (size + 15) & ~<npy_intp>15)
+    place = program.place_count - program.results
+    for index in range(program.results):
+        pointers[place + index] = operands[program.inputs + index].data
+        strides[place + index] = program.result_sizes[index]
+    run_steps(program, pointers, strides, size)
+    return True
+
+
+cdef inline bint is_lost(Program* program, Cell** operands, int index) noexcept nogil:
+    """Whether a result in an input's memory, as a donor's may be, is written before the input's last reader runs."""
+    cdef unsigned long long later = program.read_later[index]
+    cdef int result = 0
+    while later:
+        if later & 1 and operands[index].data == operands[program.inputs + result].data:
+            return True
+        later >>= 1
+        result += 1
+    return False
+
+
+cdef inline bint overwrites_too_early(Program* program, Cell** operands) noexcept nogil:
+    cdef int index
+    for index in range(program.inputs):
+        if is_lost(program, operands, index):
+            return True
+    return False
+
+
+cdef void lay_out(Layout* layout, Cell** operands, int rank) noexcept nogil:
+    """Join the dimensions and decide which inputs to load."""
+    cdef Program* program = layout.program
+    cdef int inputs = program.inputs
+    cdef const npy_intp* shape = operands[inputs].shape     # of the first result
+    cdef npy_intp* strides
+    cdef npy_intp stride
+    cdef int order[MAXIMUM_RANK]
+    cdef int place, axis, index, dimension = -1
+    cdef bint joins, reordered = not cell_is_contiguous(operands[inputs]) and sort_axes(operands[inputs], order)
+    layout.size = 1
+    layout.shape[0] = 1
+    layout.loaded_size = 0
+    for index in range(inputs):
+        layout.loaded[index] = False
+        layout.strides[index] = 0
+    for place in range(rank - 1, -1, -1):
+        axis = order[place] if reordered else place
+        if shape[axis] == 1:
+            continue
+        layout.size *= shape[axis]
+        joins = dimension >= 0
+        strides = layout.strides + dimension * inputs
+        if joins:
+            for index in range(inputs):
+                stride = operands[index].strides[axis] if operands[index].shape[axis] != 1 else 0
+                if stride != strides[index] * layout.shape[dimension]:
+                    joins = False
+                    break
+        if joins:
+            layout.shape[dimension] *= shape[axis]
+            continue
+        dimension += 1
+        layout.shape[dimension] = shape[axis]
+        strides = layout.strides + dimension * inputs
+        for index in range(inputs):
+            strides[index] = operands[index].strides[axis] if operands[index].shape[axis] != 1 else 0
+    layout.ndim = dimension + 1
+    choose_loads(layout, operands)
+
+
+cdef void choose_loads(Layout* layout, Cell** operands) noexcept nogil:
+    """Inputs that do not run along with short rows, and inputs that a result would overwrite too early."""
+    cdef Program* program = layout.program
+    cdef int index, dimension
+    cdef npy_intp stride
+    for index in range(program.inputs):
+        if layout.ndim > 1 and layout.shape[0] < LONG_ROW:
+            stride = layout.strides[index]
+            for dimension in range(1, layout.ndim):
+                stride *= layout.shape[dimension - 1]
+                if layout.strides[dimension * program.inputs + index] != stride:
+                    layout.loaded[index] = True
+                    break
+        if is_lost(program, operands, index):
+            layout.loaded[index] = True
+        if layout.loaded[index]:
+            layout.loaded_size += program.input_sizes[index]
+
+
+cdef inline npy_intp block_length(Layout* layout) noexcept nogil:
+    """Elements in a block: all operands together stay well inside L1, and registers inside the stack's share."""
+    cdef Program* program = layout.program
+    cdef npy_intp register_size = program.registers * program.register_size + layout.loaded_size
+    cdef npy_intp length
+    if register_size == 0 and program.step_count <= 1:
+        return layout.size
+    length = BLOCK_BYTES // (program.operand_size + layout.loaded_size)
+    if length > LONGEST_BLOCK:
+        length = LONGEST_BLOCK
+    if register_size * length > REGISTER_BYTES:
+        length = REGISTER_BYTES // register_size
+    length = length & ~<npy_intp>15
+    if length < 32:
+        length = 32
+    return length if length < layout.size else layout.size
+
+
+cdef void run_range(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+    """Elements [start, stop) of the flat range."""
+    cdef Layout* layout = <Layout*>argument
+    cdef Program* program = layout.program
+    cdef npy_intp block = block_length(layout)
+    cdef npy_intp padded = (block + 15) & ~<npy_intp>15
+    cdef npy_intp bytes = padded * (program.registers * program.register_size + layout.loaded_size)
+    cdef char* registers = <char*>alloca(bytes + 64)
+    cdef char** pointers = <char**>alloca((program.place_count + 1) * sizeof(char*))
+    cdef npy_intp* strides = <npy_intp*>alloca((program.place_count + 1) * sizeof(npy_intp))
+    cdef int index, place
+    registers = <char*>((<uintptr_t>registers + 63) & ~<uintptr_t>63)
+    set_places(program, pointers, strides, registers, padded)
+    place = program.place_count - program.results
+    for index in range(program.results):
+        strides[place + index] = program.result_sizes[index]
+        pointers[place + index] = layout.data[program.inputs + index] + start * program.result_sizes[index]
+    registers += padded * program.registers * program.register_size
+    for index in range(program.inputs):
+        strides[index] = layout.strides[index]
+        if layout.loaded[index]:
+            pointers[index], strides[index] = registers, program.input_sizes[index]
+            registers += padded * program.input_sizes[index]
+    if layout.ndim <= 1 and layout.loaded_size == 0:
+        run_line(layout, pointers, strides, start, stop, block)
+    else:
+        run_rows(layout, pointers, strides, start, stop, block)
+
+
+cdef inline void advance_results(Program* program, char** pointers, npy_intp* strides, npy_intp n) noexcept nogil:
+    cdef int place
+    for place in range(program.place_count - program.results, program.place_count):
+        pointers[place] += n * strides[place]
+
+
+cdef void run_line(Layout* layout, char** pointers, npy_intp* strides, npy_intp start, npy_intp stop,
+                   npy_intp block) noexcept nogil:
+    """All operands have one stride over the whole range."""
+    cdef Program* program = layout.program
+    cdef npy_intp n
+    cdef int index
+    for index in range(program.inputs):
+        pointers[index] = layout.data[index] + start * strides[index]
+    while True:
+        n = stop - start if stop - start < block else block
+        run_steps(program, pointers, strides, n)
+        start += n
+        if start >= stop:
+            return
+        for index in range(program.inputs):
+            pointers[index] += n * strides[index]
+        advance_results(program, pointers, strides, n)
+
+
+cdef inline npy_intp seek(Layout* layout, npy_intp start, npy_intp* position) noexcept nogil:
+    """Set the position of dimensions 1.. of flat element ``start``; answer that of dimension 0."""
+    cdef npy_intp rest = start // layout.shape[0]
+    cdef int dimension
+    for dimension in range(1, layout.ndim):
+        position[dimension] = rest % layout.shape[dimension]
+        rest //= layout.shape[dimension]
+    return start % layout.shape[0]
+
+
+cdef inline void next_row(Layout* layout, npy_intp* position) noexcept nogil:
+    cdef int dimension
+    for dimension in range(1, layout.ndim):
+        position[dimension] += 1
+        if position[dimension] < layout.shape[dimension]:
+            return
+        position[dimension] = 0
+
+
+cdef inline char* row_start(Layout* layout, int index, const npy_intp* position) noexcept nogil:
+    cdef char* data = layout.data[index]
+    cdef int dimension
+    for dimension in range(1, layout.ndim):
+        data += position[dimension] * layout.strides[dimension * layout.program.inputs + index]
+    return data
+
+
+cdef void load(Layout* layout, int index, char* target, npy_intp column, const npy_intp* position,
+               npy_intp n) noexcept nogil:
+    """Gather ``n`` elements of an input, from the given position on."""
+    cdef npy_intp itemsize = layout.program.input_sizes[index]
+    cdef LoopFunction copy = copy_function(<int>itemsize)
+    cdef npy_intp local[MAXIMUM_RANK]
+    cdef npy_intp steps[2]
+    cdef char* arguments[2]
+    cdef npy_intp count
+    cdef int dimension
+    for dimension in range(1, layout.ndim):
+        local[dimension] = position[dimension]
+    steps[0], steps[1] = layout.strides[index], itemsize
+    while n > 0:
+        count = layout.shape[0] - column if layout.shape[0] - column < n else n
+        arguments[0], arguments[1] = row_start(layout, index, local) + column * steps[0], target
+        copy(arguments, &count, steps, NULL)
+        target += count * itemsize
+        n -= count
+        column = 0
+        next_row(layout, local)
+
+
+cdef void run_rows(Layout* layout, char** pointers, npy_intp* strides, npy_intp start, npy_intp stop,
+                   npy_intp block) noexcept nogil:
+    """Several dimensions: blocks end with long rows, or run over short rows with loaded inputs."""
+    cdef Program* program = layout.program
+    cdef bint whole_rows = layout.ndim > 1 and layout.shape[0] >= LONG_ROW
+    cdef npy_intp position[MAXIMUM_RANK]
+    cdef npy_intp n, column = seek(layout, start, position)
+    cdef int index
+    while start < stop:
+        n = stop - start if stop - start < block else block
+        if whole_rows and n > layout.shape[0] - column:
+            n = layout.shape[0] - column
+        for index in range(program.inputs):
+            if layout.loaded[index]:
+                load(layout, index, pointers[index], column, position, n)
+            elif whole_rows:
+                pointers[index] = row_start(layout, index, position) + column * strides[index]
+            else:
+                pointers[index] = layout.data[index] + start * strides[index]
+        run_steps(program, pointers, strides, n)
+        advance_results(program, pointers, strides, n)
+        start += n
+        column += n
+        if column >= layout.shape[0]:
+            if column == layout.shape[0]:
+                column = 0
+                next_row(layout, position)
+            else:
+                column = seek(layout, start, position)
+    return

@@ -1,0 +1,168 @@
+"""ImplElemwise: the Elemwise of a ScalarOp without loops: its ``impl`` runs on one element after the other, as Python.
+
+``Elemwise(scalar_op)`` makes one by itself where it is needed. To everybody who asks with ``isinstance`` it is an
+Elemwise; rewrites that take elementwise nodes apart, such as fusion, ask for the exact class and leave it alone.
+"""
+import numpy
+
+import phintys.ops.elementwise.scalar_variable  # noqa: F401  gives numbers their operators
+from phintys.graph.config import change_flags
+from phintys.graph.errors import made_at
+from phintys.graph.toposort import io_toposort
+from phintys.graph.valueless_types import DisconnectedType, NullType, disconnected_type, grad_not_implemented
+from phintys.graph.variable import Variable
+from phintys.ops.types.constant import as_tensor_variable, constant
+from phintys.ops.types.dtypes import discrete_dtypes
+from phintys.ops.elementwise.elementwise import Elemwise, sum_broadcast
+from phintys.ops.types.number_views import NumberView
+from phintys.ops.elementwise.scalar import add, mul, second, zero_by
+from phintys.ops.elementwise.scalar_protocol import ScalarOp
+from phintys.ops.types.scalar_type import get_scalar_type
+from phintys.ops.types.tensor_type import TensorType
+
+
+class ImplElemwise(Elemwise):
+    """Apply the ``impl`` of a scalar op to each element of tensors; parameters as of ``Elemwise``."""
+
+    cannot_fail = False
+
+    def make_kernel(self, node):
+        """None: there is only ``perform``."""
+        return None
+
+    def lower(self, emitter, node):
+        """A call of ``perform``."""
+        emitter.call(node)
+
+    def inplace_candidates(self, node):
+        """None: results are objects before they are numbers, so that overwriting would save nothing."""
+        return ()
+
+    def perform(self, node, inputs, output_storage):
+        """Call ``impl`` with the elements as Python numbers; results are cast to the dtypes of the outputs."""
+        _check_lengths(node, inputs)
+        results = numpy.frompyfunc(self.scalar_op.impl, len(inputs), self.nout)(*inputs)
+        arrays = [numpy.asarray(result, dtype=variable.type.dtype)
+                  for result, variable in zip(results if self.nout > 1 else [results], node.outputs)]
+        for position, (storage, array) in enumerate(zip(output_storage, arrays)):
+            if position in self.inplace_pattern:
+                overwritten = inputs[self.inplace_pattern[position]]
+                overwritten[...] = array
+                array = overwritten
+            storage[0] = array
+
+    # ---- gradients ---------------------------------------------------------------------------------------
+    def connection_pattern(self, node):
+        """What the scalar op says."""
+        return self.scalar_op.connection_pattern(node)
+
+    def L_op(self, inputs, outputs, output_gradients):
+        """Gradients by the inputs: the scalar op's graph on numbers, applied to tensors and summed where needed."""
+        pattern = self.connection_pattern(outputs[0].owner)
+        if any([x.type.dtype in discrete_dtypes for x in outputs]):
+            return [zero_by(x) if any(flags) else disconnected_type.make_variable()
+                    for x, flags in zip(inputs, pattern)]
+        results = []
+        for position, (x, term) in enumerate(zip(inputs, self._terms(inputs, outputs, output_gradients))):
+            if term is None:
+                term = grad_not_implemented(self, position, x)
+            elif not isinstance(term.type, (DisconnectedType, NullType)):
+                term = sum_broadcast(term, x.type.broadcastable, outputs[0].type.broadcastable)
+            results.append(term)
+        return results
+
+    def R_op(self, inputs, eval_points):
+        """Derivatives along ``eval_points``: elements do not mix, so the gradient's formula gives the slopes.
+
+        Of a NullType if the scalar op has no derivative by an input that moves.
+        """
+        outputs = self(*inputs, return_list=True)
+        return [self._moved(inputs, eval_points, outputs, position) for position in range(len(outputs))]
+
+    def _moved(self, inputs, eval_points, outputs, position):
+        """How one output moves; None if it does not."""
+        if outputs[position].type.dtype in discrete_dtypes:
+            return None
+        units = [second(output, constant(int(number == position), dtype=output.type.dtype))
+                 for number, output in enumerate(outputs)]
+        moved = []
+        for number, (x, term, point) in enumerate(zip(inputs, self._terms(inputs, outputs, units), eval_points)):
+            if point is None or term is not None and isinstance(term.type, DisconnectedType):
+                continue
+            if term is None:
+                return grad_not_implemented(self, number, x)
+            if isinstance(term.type, NullType):
+                return term
+            moved.append(mul(term, point))
+        return add(*moved) if len(moved) > 1 else moved[0] if moved else None
+
+    def _terms(self, inputs, outputs, output_gradients):
+        """The scalar op's gradients in the shape of the outputs; None where it has none."""
+        with change_flags(compute_test_value="off"):
+            numbers = [get_scalar_type(x.type.dtype).make_variable() for x in inputs]
+            results = self.scalar_op(*numbers, return_list=True)
+            by_results = [get_scalar_type(g.type.dtype).make_variable() if isinstance(g.type, TensorType) else g
+                          for g in output_gradients]
+            terms = self.scalar_op.L_op(numbers, results, by_results)
+        if not isinstance(terms, (list, tuple)) or len(terms) != len(inputs):
+            raise TypeError(f"{self.scalar_op}.grad must return a list of {len(inputs)} gradients, one for each input, "
+                            f"but returned {terms!r}.")
+        terms = [term if term is None or isinstance(term, Variable) else as_tensor_variable(term) for term in terms]
+        return _lifted(terms, dict(zip([*numbers, *results, *by_results], [*inputs, *outputs, *output_gradients])),
+                       outputs[0])
+
+
+ScalarOp.elementwise_class = ImplElemwise
+
+
+def _check_lengths(node, inputs):
+    """Raise ValueError where lengths differ and nothing was declared broadcastable."""
+    for axis in range(node.outputs[0].type.ndim):
+        wide = [position for position, x in enumerate(node.inputs) if not x.type.broadcastable[axis]]
+        for position in wide[1:]:
+            expected, length = inputs[wide[0]].shape[axis], inputs[position].shape[axis]
+            if length != expected:
+                raise ValueError(f"Input dimension mis-match. (input[{wide[0]}].shape[{axis}] = {expected}, "
+                                 f"input[{position}].shape[{axis}] = {length})")
+
+
+def _lifted(terms, lifted, like):
+    """A graph on numbers as a graph on tensors of the shape of ``like``.
+
+    Parameters
+    ----------
+    terms : list of Variable or None
+        The outputs of the graph on numbers.
+    lifted : dict
+        Its inputs → the tensors that stand for them; grows.
+    like : Variable
+
+    Raises
+    ------
+    NotImplementedError
+        If an op of the graph is no elementwise one.
+    """
+    for node in io_toposort(list(lifted), [term for term in terms if term is not None]):
+        operands = [lifted.get(x, x) for x in node.inputs]
+        lifted.update(zip(node.outputs, operands if isinstance(node.op, NumberView)
+                          else _elementwise(node)(*operands, return_list=True)))
+    return [None if term is None else _filled(lifted.get(term, term), like) for term in terms]
+
+
+def _elementwise(node):
+    """The elementwise op that does to tensors what a node does to numbers."""
+    if isinstance(node.op, ScalarOp):
+        return node.op.elementwise
+    if isinstance(node.op, Elemwise):
+        return node.op
+    raise NotImplementedError(f"The gradient of a ScalarOp consists of operations on single numbers, not of "
+                              f"{node.op}{made_at(node)}.")
+
+
+def _filled(term, like):
+    """``term`` in the shape of ``like``."""
+    if term.type.is_number:                         # a constant
+        term = as_tensor_variable(term)
+    if not isinstance(term.type, TensorType) or term.type.broadcastable == like.type.broadcastable:
+        return term
+    return second(like, term)

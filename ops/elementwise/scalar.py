@@ -1,0 +1,691 @@
+"""The table of scalar ops: everything phintys can do to single elements. Adding an elementwise op is one row here.
+
+A row names the class (for ``isinstance`` checks, as in Theano), the op, its number of inputs, the rule for the dtype
+of the result, the inner loop (a NumPy ufunc, ``"scipy.special:name"``, or a function that emits several loops), and
+the gradient as a formula over variables, tensors or numbers: inputs, then the output, then the gradient by the output.
+Gradients have the full shape of the output; ``Elemwise`` sums over broadcast dimensions and deals with discrete dtypes.
+Names are Theano's; those that Python uses, too (``pow``, ``complex``), shadow the builtins inside this file only.
+"""
+import math
+from itertools import accumulate
+
+from phintys.graph.config import config
+from phintys.ops.elementwise import scalar_op as rules
+from phintys.ops.types.as_scalar import scalar_constant
+from phintys.ops.types.constant import constant, constant_number, is_padded_constant, padded_constant
+from phintys.ops.types.dtypes import (ALL_DTYPES, canonical_dtype, complex_dtypes, continuous_dtypes, discrete_dtypes,
+                                upcast)
+from phintys.ops.elementwise.scalar_op import SCALAR_OPS, LoopedScalarOp, define, scalar_op_named
+from phintys.ops.elementwise.scalar_protocol import BinaryScalarOp, ScalarOp, UnaryScalarOp
+
+__all__ = ["SCALAR_OPS", "ScalarOp", "UnaryScalarOp", "BinaryScalarOp", "scalar_op_named", "cast_op", "upcast",
+           "ComplexError", "IntegerDivisionError"]
+
+
+class ComplexError(NotImplementedError):
+    """An operation that complex numbers do not have."""
+
+
+class IntegerDivisionError(Exception):
+    """``/`` between integers while ``config.int_division`` is ``"raise"``."""
+
+
+# ---- words for gradients ---------------------------------------------------------------------------------------
+def number(value, like):
+    """A constant with dtype and rank of the variable ``like``, so that it does not change the dtype of a gradient."""
+    if like.type.is_number:
+        return scalar_constant(value, dtype=like.type.dtype)
+    made = constant(value, dtype=like.type.dtype)
+    return padded_constant(made, like.type.ndim) if like.type.ndim else made
+
+
+def zero_by(variable):
+    """The zero gradient by a variable on whose value nothing depends smoothly: in its dtype, or floatX if discrete."""
+    dtype = variable.type.dtype
+    return second(variable, constant(0, dtype=dtype if dtype in continuous_dtypes else config.floatX))
+
+
+def continuous(variable, gradient):
+    """An operand in whose dtype a formula can be evaluated: bools have no arithmetic, and squares of int8 overflow."""
+    return as_dtype(variable, gradient.type.dtype) if variable.type.dtype in discrete_dtypes else variable
+
+
+def zeros_by(*arguments):
+    """The gradient formula of steps and comparisons: zero by every input."""
+    return [zero_by(variable) for variable in arguments[:-2]]
+
+
+# ---- arithmetic ------------------------------------------------------------------------------------------------
+def add_gradient(*arguments):
+    *terms, _, gradient = arguments
+    return [gradient] * len(terms)
+
+
+def mul_gradient(*arguments):
+    """The gradient by each factor: the output's gradient times the other factors."""
+    *factors, _, gradient = arguments
+    if len(factors) <= 3:
+        return [mul(gradient, *factors[:position], *factors[position + 1:]) for position in range(len(factors))]
+    # Of what stands before a factor and behind it: linear in their number.
+    before = list(accumulate([gradient, *factors[:-1]], mul))
+    behind = list(accumulate(factors[:0:-1], mul))[::-1]
+    return [mul(*pair) for pair in zip(before, behind)] + before[-1:]
+
+
+add = define("Add", "add", -1, rules.upcast_out, "add", add_gradient, complex_rule="real_slope",
+             commutative=True, associative=True, identity=0, symbol="+",
+             doc="Elementwise sum of any number of tensors.")
+mul = define("Mul", "mul", -1, rules.upcast_out, "multiply", mul_gradient,
+             commutative=True, associative=True, identity=1, symbol="*",
+             doc="Elementwise product of any number of tensors.")
+sub = define("Sub", "sub", 2, rules.upcast_out_no_bool, "subtract",
+             lambda a, b, out, g: (g, -g), complex_rule="real_slope", symbol="-",
+             doc="Elementwise difference; not for two bools.")
+true_div = define("TrueDiv", "true_div", 2, rules.true_div_out, "divide",
+                  lambda a, b, out, g: (g / b, -(g * out) / b), operands="float", symbol="/",
+                  doc="Elementwise quotient; of discrete tensors it is in floatX.")
+int_div = define("IntDiv", "int_div", 2, rules.upcast_out_no_complex, "floor_divide", zeros_by, symbol="//",
+                 doc="Elementwise quotient, rounded towards minus infinity; integers divided by zero give 0.")
+mod = define("Mod", "mod", 2, rules.upcast_out_no_complex, "remainder",
+             lambda a, b, out, g: (g, -(a // b) * g), symbol="%",
+             doc="Elementwise remainder with the sign of the divisor; integers modulo zero give 0.")
+neg = define("Neg", "neg", 1, rules.same_out_no_bool, "negative", lambda x, out, g: -g, complex_rule="real_slope",
+             symbol="-", doc="Elementwise -x; not for bools.")
+inv = define("Inv", "inv", 1, rules.upgrade_to_float, "reciprocal", lambda x, out, g: -g * sqr(out),
+             doc="Elementwise 1 / x.")
+sqr = define("Sqr", "sqr", 1, rules.same_out, "square", lambda x, out, g: g * x * number(2, g),
+             doc="Elementwise square.")
+sqrt = define("Sqrt", "sqrt", 1, rules.upgrade_to_float, "sqrt", lambda x, out, g: g * number(0.5, g) / out,
+              doc="Elementwise square root.")
+
+
+def pow_gradient(base, exponent, out, g):
+    """y x^(y-1) and x^y log x, without nan where an exponent or a base is 0."""
+    value = constant_number(exponent)
+    if value is None:
+        by_base = switch(eq(exponent, 0), number(0, g), g * exponent * pow(base, exponent - 1))
+    elif value == 2:
+        by_base = g * base * number(2, g)
+    elif value == 0:
+        by_base = second(g, number(0, g))
+    else:
+        lower = constant(value - 1, dtype=exponent.type.dtype) if value >= 1 else exponent - 1
+        by_base = g * exponent * pow(base, lower)
+    if is_padded_constant(exponent):
+        return by_base, None
+    logarithm = log(as_dtype(base, g.type.dtype))
+    return by_base, switch(eq(base, 0), number(0, g), g * out * logarithm)
+
+
+pow = define("Pow", "pow", 2, rules.upcast_out_min8, "power", pow_gradient, symbol="**",
+             doc="Elementwise power; integers with negative exponents give 0 (1 and -1 for the bases 1 and -1).")
+
+
+def absolute_gradient(x, out, g):
+    if x.type.dtype in complex_dtypes:
+        return switch(eq(out, 0), number(0, out), g / out) * x
+    return g * sgn(x)
+
+
+abs_ = define("Abs", "abs_", 1, rules.real_out, "absolute", absolute_gradient, operands="as they are",
+              complex_rule="transposed", doc="Elementwise absolute value; of complex numbers the modulus.")
+
+
+def emit_sgn(steps, dtype, x):
+    return steps.apply_own("sign", dtype, x) if dtype in ("float32", "float64") else steps.apply("sign", x)
+
+
+sgn = define("Sgn", "sgn", 1, rules.sign_out, emit_sgn, zeros_by,
+             doc="Elementwise sign: -1, 0 or 1; neither bool nor complex.")
+
+
+# ---- rounding --------------------------------------------------------------------------------------------------
+def own(name):
+    """Emit one of our own loops that keeps the dtype."""
+    return lambda steps, dtype, x: steps.apply_own(name, dtype, x)
+
+
+ceil = define("Ceil", "ceil", 1, rules.upgrade_to_float_no_complex, "ceil", zeros_by,
+              doc="Elementwise least integer above.")
+floor = define("Floor", "floor", 1, rules.upgrade_to_float_no_complex, "floor", zeros_by,
+               doc="Elementwise greatest integer below.")
+trunc = define("Trunc", "trunc", 1, rules.upgrade_to_float_no_complex, "trunc", zeros_by,
+               doc="Elementwise rounding towards zero.")
+round_half_to_even = define("RoundHalfToEven", "round_half_to_even", 1, rules.same_out_float_only, "rint", zeros_by,
+                            doc="Elementwise rounding to the nearest integer, halves to the even one, as NumPy does.")
+round_half_away_from_zero = define(
+    "RoundHalfAwayFromZero", "round_half_away_from_zero", 1, rules.same_out_float_only,
+    own("round_half_away_from_zero"),
+    zeros_by, doc="Elementwise rounding to the nearest integer, halves away from zero, as C's round does.")
+
+
+# ---- exponentials and logarithms ---------------------------------------------------------------------------------
+def emit_sigmoid(steps, dtype, x):
+    """1 / (1 + exp(-x)): an overflowing exponential gives the right limit, 0."""
+    if dtype == "float16":                                  # whose exponentials overflow where results do not vanish
+        return steps.cast(emit_sigmoid(steps, "float32", steps.cast(x, "float32")), dtype)
+    exponential = steps.apply("exp", steps.apply("negative", x))
+    return steps.apply("reciprocal", steps.apply("add", exponential, steps.constant(1, steps.dtypes[exponential])))
+
+
+def emit_softplus(steps, dtype, x):
+    """log1p(exp(x)), which cancels nowhere; where exp overflows, softplus(x) is x to the last bit."""
+    return steps.apply_own("unless_overflow", dtype, steps.apply("log1p", steps.apply("exp", x)), x)
+
+
+def emit_log1mexp(steps, dtype, x):
+    """log1p(-exp(x)), and log(-expm1(x)) above -log(2), where 1 - exp(x) cancels."""
+    if dtype == "float16":
+        return steps.cast(emit_log1mexp(steps, "float32", steps.cast(x, "float32")), dtype)
+    far = steps.apply("log1p", steps.apply("negative", steps.apply("exp", x)))
+    near = steps.apply("log", steps.apply("negative", steps.apply("expm1", x)))
+    return emit_switch(steps, dtype, steps.apply("less", x, steps.constant(-math.log(2), dtype)), far, near)
+
+
+def emit_xlogy0(steps, dtype, x, y):
+    zero = steps.constant(0, dtype)
+    product = steps.apply("multiply", x, steps.apply("log", y))
+    return emit_switch(steps, dtype, steps.apply("equal", x, zero), zero, product)
+
+
+def emit_xlogx(steps, dtype, x):
+    return emit_xlogy0(steps, dtype, x, x)
+
+
+def emit_softsign(steps, dtype, x):
+    return steps.apply("divide", x, steps.apply("add", steps.constant(1, dtype), steps.apply("absolute", x)))
+
+
+def emit_relu(steps, dtype, x):
+    if dtype == "float16":
+        return steps.apply("maximum", x, steps.constant(0, dtype))
+    return steps.apply_own("clip", dtype, x, steps.constant(0, dtype), steps.constant(math.inf, dtype))
+
+
+def emit_leaky_relu(steps, dtype, x, alpha):
+    positive = steps.apply("greater", x, steps.constant(0, dtype))
+    return emit_switch(steps, dtype, positive, x, steps.apply("multiply", x, alpha))
+
+
+def leaky_relu_gradient(x, alpha, out, g):
+    half = number(0.5, g)
+    slope = half * (number(1, g) + alpha) + half * (number(1, g) - alpha) * sgn(continuous(x, g))
+    return g * slope, g * minimum(x, number(0, g))
+
+
+def emit_ultra_fast_sigmoid(steps, dtype, x):
+    if dtype == "float16":
+        return steps.cast(emit_ultra_fast_sigmoid(steps, "float32", steps.cast(x, "float32")), dtype)
+    return steps.apply_own("ultra_fast_sigmoid", dtype, x)
+
+
+def emit_sigmoid_binary_crossentropy(steps, dtype, x, target):
+    """softplus(-abs(x)) + x * ((x > 0) - target): no difference of large numbers."""
+    exponential = steps.apply("exp", steps.apply("negative", steps.apply("absolute", x)))
+    positive = steps.cast(steps.apply("greater", x, steps.constant(0, dtype)), dtype)
+    rest = steps.apply("multiply", x, steps.apply("subtract", positive, target))
+    return steps.apply("add", steps.apply("log1p", exponential), rest)
+
+
+def emit_exp2(steps, dtype, x):
+    """NumPy has the loop for floats only."""
+    if dtype not in complex_dtypes:
+        return steps.apply("exp2", x)
+    return steps.apply("exp", steps.apply("multiply", x, steps.constant(math.log(2), dtype)))
+
+
+exp = define("Exp", "exp", 1, rules.upgrade_to_float, "exp", lambda x, out, g: g * out, doc="Elementwise e**x.")
+exp2 = define("Exp2", "exp2", 1, rules.upgrade_to_float, emit_exp2,
+              lambda x, out, g: g * out * number(math.log(2), g), doc="Elementwise 2**x.")
+expm1 = define("Expm1", "expm1", 1, rules.upgrade_to_float, "expm1", lambda x, out, g: g * exp(x),
+               doc="Elementwise e**x - 1, exact for small x.")
+log = define("Log", "log", 1, rules.upgrade_to_float, "log", lambda x, out, g: g / x,
+             doc="Elementwise natural logarithm.")
+log2 = define("Log2", "log2", 1, rules.upgrade_to_float, "log2", lambda x, out, g: g / (x * number(math.log(2), g)),
+              doc="Elementwise logarithm to base 2.")
+log10 = define("Log10", "log10", 1, rules.upgrade_to_float, "log10", lambda x, out,
+               g: g / (x * number(math.log(10), g)),
+               doc="Elementwise logarithm to base 10.")
+log1p = define("Log1p", "log1p", 1, rules.upgrade_to_float, "log1p", lambda x, out, g: g / (x + number(1, g)),
+               doc="Elementwise log(1 + x), exact for small x.")
+logaddexp = define("LogAddExp", "logaddexp", 2, rules.upgrade_to_float_no_complex, "logaddexp",
+                   lambda a, b, out, g: (g * exp(a - out), g * exp(b - out)), commutative=True, associative=True,
+                   doc="Elementwise log(exp(a) + exp(b)) without overflow.")
+log1mexp = define("Log1mExp", "log1mexp", 1, rules.upgrade_to_float_no_complex, emit_log1mexp,
+                  lambda x, out, g: -g / expm1(-as_dtype(x, g.type.dtype)),
+                  doc="Elementwise log(1 - exp(x)), exact for x near 0 and for far negative ones.")
+xlogx = define("XlogX", "xlogx", 1, rules.upgrade_to_float, emit_xlogx, lambda x, out, g: g * (number(1, g) + log(x)),
+               doc="Elementwise x * log(x), 0 where x is 0.")
+xlogy0 = define("XlogY0", "xlogy0", 2, rules.upgrade_to_float, emit_xlogy0,
+                lambda x, y, out, g: (g * log(continuous(y, g)), g * x / y),
+                doc="Elementwise x * log(y), 0 where x is 0.")
+sigmoid = define("ScalarSigmoid", "sigmoid", 1, rules.upgrade_to_float_no_complex, emit_sigmoid,
+                 lambda x, out, g: g * out * (number(1, g) - out),
+                 doc="Elementwise logistic function 1 / (1 + exp(-x)).")
+softplus = define("ScalarSoftplus", "softplus", 1, rules.upgrade_to_float_no_complex, emit_softplus,
+                  lambda x, out, g: g * sigmoid(x), doc="Elementwise log(1 + exp(x)) without overflow.")
+scalar_softsign = define("ScalarSoftsign", "scalar_softsign", 1, rules.upgrade_to_float_no_complex, emit_softsign,
+                         lambda x, out, g: g / sqr(number(1, g) + abs_(x)), doc="Elementwise x / (1 + abs(x)).")
+relu = define("ScalarRelu", "relu", 1, rules.upgrade_to_float_no_complex, emit_relu,
+              lambda x, out, g: g * (number(0.5, g) + number(0.5, g) * sgn(continuous(x, g))),
+              doc="Elementwise max(x, 0); at 0 the slope is 1/2.")
+leaky_relu = define("LeakyRelu", "leaky_relu", 2, rules.upgrade_to_float_no_complex, emit_leaky_relu,
+                    leaky_relu_gradient,
+                    doc="Elementwise x, or alpha * x where x is negative; at 0 the slope is the mean of both.")
+
+
+def ultra_fast_sigmoid_gradient(x, out, g):
+    """The slopes of the fraction and of the line, then 0."""
+    half = number(0.5, g) * abs_(x)
+    line = switch(lt(half, number(3, g)), number(0.0458812946797165 / 4, g), number(0, g))
+    return g * switch(lt(half, number(1.7, g)), number(0.375, g) / sqr(number(1, g) + half), line)
+
+
+ultra_fast_sigmoid = define("UltraFastScalarSigmoid", "ultra_fast_sigmoid", 1, rules.upgrade_to_float_no_complex,
+                            emit_ultra_fast_sigmoid, ultra_fast_sigmoid_gradient,
+                            doc="Elementwise approximation of the sigmoid, within 0.03.")
+sigmoid_binary_crossentropy = define(
+    "SigmoidBinaryCrossentropy", "sigmoid_binary_crossentropy", 2, rules.upgrade_to_float_no_complex,
+    emit_sigmoid_binary_crossentropy, lambda x, target, out, g: (g * (sigmoid(x) - target), -g * x),
+    doc="Elementwise binary cross-entropy of sigmoid(x) and a target between 0 and 1, for any x.")
+
+# ---- angles ------------------------------------------------------------------------------------------------------
+deg2rad = define("Deg2Rad", "deg2rad", 1, rules.upgrade_to_float_no_complex, "deg2rad",
+                 lambda x, out, g: g * number(math.pi / 180, g), doc="Elementwise degrees to radians.")
+rad2deg = define("Rad2Deg", "rad2deg", 1, rules.upgrade_to_float_no_complex, "rad2deg",
+                 lambda x, out, g: g * number(180 / math.pi, g), doc="Elementwise radians to degrees.")
+cos = define("Cos", "cos", 1, rules.upgrade_to_float, "cos", lambda x, out, g: -g * sin(x), doc="Elementwise cosine.")
+sin = define("Sin", "sin", 1, rules.upgrade_to_float, "sin", lambda x, out, g: g * cos(x), doc="Elementwise sine.")
+tan = define("Tan", "tan", 1, rules.upgrade_to_float, "tan", lambda x, out, g: g * (number(1, g) + sqr(out)),
+             doc="Elementwise tangent.")
+arccos = define("ArcCos", "arccos", 1, rules.upgrade_to_float, "arccos",
+                lambda x, out, g: -g / sqrt((number(1, g) - x) * (number(1, g) + x)), doc="Elementwise inverse cosine.")
+arcsin = define("ArcSin", "arcsin", 1, rules.upgrade_to_float, "arcsin",
+                lambda x, out, g: g / sqrt((number(1, g) - x) * (number(1, g) + x)), doc="Elementwise inverse sine.")
+arctan = define("ArcTan", "arctan", 1, rules.upgrade_to_float, "arctan",
+                lambda x, out, g: g / (number(1, g) + sqr(continuous(x, g))),
+                doc="Elementwise inverse tangent.")
+
+
+def arctan2_gradient(y, x, out, g):
+    squares = sqr(continuous(x, g)) + sqr(continuous(y, g))
+    return g * x / squares, -g * y / squares
+
+
+arctan2 = define("ArcTan2", "arctan2", 2, rules.upgrade_to_float_no_complex, "arctan2", arctan2_gradient,
+                 doc="Elementwise angle of the point (x, y), given y first.")
+hypot = define("Hypot", "hypot", 2, rules.upgrade_to_float_no_complex, "hypot",
+               lambda x, y, out, g: (g * x / out, g * y / out), commutative=True,
+               doc="Elementwise sqrt(x ** 2 + y ** 2) without overflow.")
+cosh = define("Cosh", "cosh", 1, rules.upgrade_to_float, "cosh", lambda x, out, g: g * sinh(x),
+              doc="Elementwise hyperbolic cosine.")
+sinh = define("Sinh", "sinh", 1, rules.upgrade_to_float, "sinh", lambda x, out, g: g * cosh(x),
+              doc="Elementwise hyperbolic sine.")
+tanh = define("Tanh", "tanh", 1, rules.upgrade_to_float, "tanh", lambda x, out, g: g * (number(1, g) - sqr(out)),
+              doc="Elementwise hyperbolic tangent.")
+arccosh = define("ArcCosh", "arccosh", 1, rules.upgrade_to_float, "arccosh",
+                 lambda x, out, g: g / sqrt((x - number(1, g)) * (x + number(1, g))),
+                 doc="Elementwise inverse hyperbolic cosine.")
+arcsinh = define("ArcSinh", "arcsinh", 1, rules.upgrade_to_float, "arcsinh",
+                 lambda x, out, g: g / sqrt(sqr(continuous(x, g)) + number(1, g)),
+                 doc="Elementwise inverse hyperbolic sine.")
+arctanh = define("ArcTanh", "arctanh", 1, rules.upgrade_to_float, "arctanh",
+                 lambda x, out, g: g / ((number(1, g) - x) * (number(1, g) + x)),
+                 doc="Elementwise inverse hyperbolic tangent.")
+
+# ---- the error and gamma families, Bessel functions ----------------------------------------------------------------
+SLOPE_OF_ERF = 2 / math.sqrt(math.pi)
+
+
+def emit_log_erfc(steps, dtype, x):
+    """log1p(-erf(x)), and log(erfcx(x)) - x**2 above 1, where 1 - erf(x) would lose digits and underflow at 27."""
+    if dtype == "float16":                                  # squares overflow at 256
+        return steps.cast(emit_log_erfc(steps, "float32", steps.cast(x, "float32")), dtype)
+    near = steps.apply("log1p", steps.apply("negative", steps.apply("scipy.special:erf", x)))
+    tail = steps.apply("subtract", steps.apply("log", steps.apply("scipy.special:erfcx", x)), steps.apply("square", x))
+    return emit_switch(steps, dtype, steps.apply("greater", x, steps.constant(1, dtype)), tail, near)
+
+
+def emit_trigamma(steps, dtype, x):
+    """The Hurwitz zeta function at 2."""
+    return steps.apply("scipy.special._ufuncs:_zeta", steps.constant(2, dtype), x)
+
+
+def emit_chi2sf(steps, dtype, x, k):
+    return steps.apply("scipy.special:chdtrc", k, x)
+
+
+def emit_gammau(steps, dtype, k, x):
+    return steps.apply("multiply", steps.apply("scipy.special:gammaincc", k, x), steps.apply("scipy.special:gamma", k))
+
+
+def emit_gammal(steps, dtype, k, x):
+    return steps.apply("multiply", steps.apply("scipy.special:gammainc", k, x), steps.apply("scipy.special:gamma", k))
+
+
+def gamma_integrand(k, x, g):
+    """x^(k-1) e^-x: what the incomplete gamma functions integrate."""
+    k, x = continuous(k, g), continuous(x, g)
+    return exp((k - number(1, x)) * log(x) - x)
+
+
+def gamma_density(k, x, g):
+    """The slope of the regularized lower incomplete gamma function in x."""
+    k, x = continuous(k, g), continuous(x, g)
+    return exp((k - number(1, x)) * log(x) - x - gammaln(k))
+
+
+def chi2sf_gradient(x, k, out, g):
+    half = number(0.5, g)
+    return -g * half * gamma_density(k * half, x * half, g), None
+
+
+erf = define("Erf", "erf", 1, rules.upgrade_to_float, "scipy.special:erf",
+             lambda x, out, g: g * number(SLOPE_OF_ERF, g) * exp(-sqr(continuous(x, g))),
+             doc="Elementwise error function.")
+erfc = define("Erfc", "erfc", 1, rules.upgrade_to_float_no_complex, "scipy.special:erfc",
+              lambda x, out, g: g * number(-SLOPE_OF_ERF, g) * exp(-sqr(continuous(x, g))),
+              doc="Elementwise 1 - erf(x).")
+erfcx = define("Erfcx", "erfcx", 1, rules.upgrade_to_float_no_complex, "scipy.special:erfcx",
+               lambda x, out, g: g * (x * number(2, g) * out - number(SLOPE_OF_ERF, g)),
+               doc="Elementwise exp(x**2) * erfc(x).")
+log_erfc = define("LogErfc", "log_erfc", 1, rules.upgrade_to_float_no_complex, emit_log_erfc,
+                  lambda x, out, g: g * number(-SLOPE_OF_ERF, g) / erfcx(x),
+                  doc="Elementwise log(erfc(x)) without underflow.")
+erfinv = define("Erfinv", "erfinv", 1, rules.upgrade_to_float_no_complex, "scipy.special:erfinv",
+                lambda x, out, g: g * number(1 / SLOPE_OF_ERF, g) * exp(sqr(out)), doc="Elementwise inverse of erf.")
+erfcinv = define("Erfcinv", "erfcinv", 1, rules.upgrade_to_float_no_complex, "scipy.special:erfcinv",
+                 lambda x, out, g: g * number(-1 / SLOPE_OF_ERF, g) * exp(sqr(out)), doc="Elementwise inverse of erfc.")
+gamma = define("Gamma", "gamma", 1, rules.upgrade_to_float, "scipy.special:gamma", lambda x, out, g: g * out * psi(x),
+               doc="Elementwise gamma function.")
+gammaln = define("GammaLn", "gammaln", 1, rules.upgrade_to_float_no_complex, "scipy.special:gammaln",
+                 lambda x, out, g: g * psi(x), doc="Elementwise logarithm of the gamma function's modulus.")
+psi = define("Psi", "psi", 1, rules.upgrade_to_float, "scipy.special:psi", lambda x, out, g: g * tri_gamma(x),
+             doc="Elementwise derivative of the logarithm of gamma.")
+tri_gamma = define("TriGamma", "tri_gamma", 1, rules.upgrade_to_float_no_complex, emit_trigamma,
+                   doc="Elementwise second derivative of the logarithm of gamma.")
+chi2sf = define("Chi2SF", "chi2sf", 2, rules.float64_out, emit_chi2sf, chi2sf_gradient,
+                doc="Elementwise survival function of the chi-squared distribution: chi2sf(x, degrees of freedom).")
+gammainc = define("GammaInc", "gammainc", 2, rules.upgrade_to_float_no_complex, "scipy.special:gammainc",
+                  lambda k, x, out, g: (None, g * gamma_density(k, x, g)),
+                  doc="Elementwise regularized lower incomplete gamma function P(k, x).")
+gammaincc = define("GammaIncC", "gammaincc", 2, rules.upgrade_to_float_no_complex, "scipy.special:gammaincc",
+                   lambda k, x, out, g: (None, -g * gamma_density(k, x, g)),
+                   doc="Elementwise regularized upper incomplete gamma function Q(k, x).")
+gammau = define("GammaU", "gammau", 2, rules.upgrade_to_float_no_complex, emit_gammau,
+                lambda k, x, out, g: (None, -g * gamma_integrand(k, x, g)),
+                doc="Elementwise upper incomplete gamma function.")
+gammal = define("GammaL", "gammal", 2, rules.upgrade_to_float_no_complex, emit_gammal,
+                lambda k, x, out, g: (None, g * gamma_integrand(k, x, g)),
+                doc="Elementwise lower incomplete gamma function.")
+jv = define("Jv", "jv", 2, rules.upgrade_to_float_no_complex, "scipy.special:jv",
+            lambda v, x, out, g: (None, g * (jv(v - 1, x) - jv(v + 1, x)) * number(0.5, g)),
+            doc="Elementwise Bessel function of the first kind and order v: jv(v, x).")
+j1 = define("J1", "j1", 1, rules.upgrade_to_float_no_complex, "scipy.special:j1",
+            lambda x, out, g: g * (j0(x) - jv(number(2, g), x)) * number(0.5, g),
+            doc="Elementwise Bessel function of the first kind and order 1.")
+j0 = define("J0", "j0", 1, rules.upgrade_to_float_no_complex, "scipy.special:j0", lambda x, out, g: -g * j1(x),
+            doc="Elementwise Bessel function of the first kind and order 0.")
+iv = define("Iv", "iv", 2, rules.upgrade_to_float_no_complex, "scipy.special:iv",
+            lambda v, x, out, g: (None, g * (iv(v - 1, x) + iv(v + 1, x)) * number(0.5, g)),
+            doc="Elementwise modified Bessel function of the first kind and order v: iv(v, x).")
+i1 = define("I1", "i1", 1, rules.upgrade_to_float_no_complex, "scipy.special:i1",
+            lambda x, out, g: g * (i0(x) + iv(number(2, g), x)) * number(0.5, g),
+            doc="Elementwise modified Bessel function of the first kind and order 1.")
+i0 = define("I0", "i0", 1, rules.upgrade_to_float_no_complex, "scipy.special:i0", lambda x, out, g: g * i1(x),
+            doc="Elementwise modified Bessel function of the first kind and order 0.")
+
+
+# ---- comparison, logic, bits ---------------------------------------------------------------------------------------
+class LogicalComparison(BinaryScalarOp):
+    """A comparison of two operands."""
+
+
+class FixedLogicalComparison(UnaryScalarOp):
+    """A comparison with something fixed."""
+
+
+class UnaryBitOp(UnaryScalarOp):
+    """An operation on the bits of one operand."""
+
+
+class BinaryBitOp(BinaryScalarOp):
+    """An operation on the bits of two operands."""
+
+
+def compare(class_name, name, loop, symbol, **options):
+    """A row of the table: a comparison, which is never differentiable."""
+    return define(class_name, name, 2, rules.bool_out, loop, zeros_by, base=LogicalComparison,
+                  operands="as they are", symbol=symbol, doc=f"Elementwise a {symbol} b, as bool.", **options)
+
+
+def bits(class_name, name, loop, symbol, identity):
+    """A row of the table: an operation on the bits of two integers or bools."""
+    return define(class_name, name, 2, rules.bits_out, loop, zeros_by, base=BinaryBitOp, commutative=True,
+                  associative=True, identity=identity, symbol=symbol,
+                  doc=f"Elementwise a {symbol} b; integers or bools only.")
+
+
+lt = compare("LT", "lt", "less", "<")
+gt = compare("GT", "gt", "greater", ">")
+le = compare("LE", "le", "less_equal", "<=")
+ge = compare("GE", "ge", "greater_equal", ">=")
+eq = compare("EQ", "eq", "equal", "==", commutative=True)
+neq = compare("NEQ", "neq", "not_equal", "!=", commutative=True)
+isnan = define("IsNan", "isnan", 1, rules.bool_out, "isnan", zeros_by, base=FixedLogicalComparison,
+               operands="as they are", doc="Elementwise: is it not a number?")
+isinf = define("IsInf", "isinf", 1, rules.bool_out, "isinf", zeros_by, base=FixedLogicalComparison,
+               operands="as they are", doc="Elementwise: is it plus or minus infinity?")
+isfinite = define("IsFinite", "isfinite", 1, rules.bool_out, "isfinite", zeros_by, base=FixedLogicalComparison,
+                  operands="as they are", doc="Elementwise: is it neither infinite nor NaN?")
+or_ = bits("OR", "or_", "bitwise_or", "|", 0)
+xor = bits("XOR", "xor", "bitwise_xor", "^", 0)
+and_ = bits("AND", "and_", "bitwise_and", "&", -1)
+invert = define("Invert", "invert", 1, rules.bits_out, "invert", zeros_by, base=UnaryBitOp, symbol="~",
+                doc="Elementwise ~x; integers or bools only.")
+
+
+# ---- choice --------------------------------------------------------------------------------------------------------
+def emit_switch(steps, dtype, condition, if_true, if_false):
+    if steps.dtypes[condition] != "bool":
+        condition = steps.apply("not_equal", condition, steps.constant(0, steps.dtypes[condition]))
+    return steps.apply_own("switch", dtype, condition, steps.cast(if_true, dtype), steps.cast(if_false, dtype))
+
+
+def emit_clip(steps, dtype, x, lowest, highest):
+    """What is below ``lowest`` becomes that, also when ``highest`` is lower still; NaN stays."""
+    if dtype in ("bool", "float16"):
+        below = steps.apply("less", x, lowest)
+        return emit_switch(steps, dtype, below, lowest, steps.apply("minimum", x, highest))
+    return steps.apply_own("clip", dtype, x, lowest, highest)
+
+
+def extremum_gradient(a, b, out, g):
+    """All to ``a`` where it is the extremum, else to ``b``."""
+    first = eq(out, a)
+    return switch(first, g, number(0, g)), switch(first, number(0, g), g)
+
+
+def clip_gradient(x, lowest, highest, out, g):
+    zero = number(0, g)
+    return switch(and_(ge(x, lowest), le(x, highest)), g, zero), switch(lt(x, lowest), g, zero), \
+        switch(gt(x, highest), g, zero)
+
+
+def switch_gradient(condition, if_true, if_false, out, g):
+    zero = number(0, g)
+    return zero_by(condition), switch(condition, g, zero), switch(condition, zero, g)
+
+
+switch = define("Switch", "switch", 3, rules.switch_out, emit_switch, switch_gradient, operands="as they are",
+                complex_rule="real_slope", doc="Elementwise choice: switch(condition, value if true, value if false).")
+maximum = define("Maximum", "maximum", 2, rules.upcast_out, "maximum", extremum_gradient, commutative=True,
+                 associative=True, doc="Elementwise larger of two; NaN if one is NaN.")
+minimum = define("Minimum", "minimum", 2, rules.upcast_out, "minimum", extremum_gradient, commutative=True,
+                 associative=True, doc="Elementwise smaller of two; NaN if one is NaN.")
+
+
+class InRange(LoopedScalarOp):
+    """Whether a number lies between two others: ``InRange(openlow, openhi)`` is the row for open or closed ends."""
+
+    def __new__(cls, openlow, openhi):
+        return SCALAR_OPS.get(cls.name_of(openlow, openhi)) or super().__new__(cls)
+
+    def __init__(self, openlow, openhi):
+        if "name" in self.__dict__:                     # a row that exists already
+            return
+        self.openlow, self.openhi = openlow, openhi = bool(openlow), bool(openhi)
+        above, below = gt if openlow else ge, lt if openhi else le
+
+        def emit(steps, dtype, x, low, high):
+            return and_.emit(steps, ("bool",), [*above.emit(steps, ("bool",), [x, low]),
+                                                *below.emit(steps, ("bool",), [x, high])])[0]
+
+        signs = f"low {'<' if openlow else '<='} x {'<' if openhi else '<='} high"
+        super().__init__(self.name_of(openlow, openhi), 3, rules.in_range_out, emit, zeros_by,
+                         operands="as they are", doc=f"Elementwise {signs}, as bool; real operands.")
+
+    @staticmethod
+    def name_of(openlow, openhi):
+        """The name of a row."""
+        if bool(openlow) == bool(openhi):
+            return "inopenrange" if openlow else "inclosedrange"
+        return "inrange_open_low" if openlow else "inrange_open_high"
+
+
+inopenrange, inclosedrange, inrange_open_low, inrange_open_high = [
+    SCALAR_OPS.setdefault(InRange.name_of(*ends), InRange(*ends))
+    for ends in ((True, True), (False, False), (True, False), (False, True))]
+clip = define("Clip", "clip", 3, rules.upcast_out_no_complex, emit_clip, clip_gradient,
+              doc="Elementwise x limited to [low, high]: clip(x, low, high). At the limits the gradient goes to x.")
+
+
+# ---- passing on, casting -------------------------------------------------------------------------------------------
+def emit_copy(steps, dtype, x):
+    return x
+
+
+def emit_second(steps, dtype, first, value):
+    return value
+
+
+second = define("Second", "second", 2, rules.second_out, emit_second,
+                lambda a, b, out, g: (None, g), operands="as they are", complex_rule="real_slope",
+                connected=(False, True), doc="The second operand, broadcast to the common shape: fill(shape of a, b).")
+identity = define("Identity", "identity", 1, rules.same_out, emit_copy, lambda x, out, g: g, complex_rule="real_slope",
+                  doc="A copy.")
+
+
+class Cast(LoopedScalarOp, UnaryScalarOp):
+    """Conversion to one dtype, ``o_type``; from complex to real it keeps the real part."""
+
+    def __init__(self, dtype):
+        def emit(steps, output_dtype, x):
+            if steps.dtypes[x] in complex_dtypes and output_dtype not in complex_dtypes:
+                x = emit_real(steps, output_dtype, x)
+            return steps.cast(x, output_dtype)
+
+        self.o_type = dtype
+        super().__init__(f"convert_to_{dtype}", 1, lambda _: dtype, emit, lambda x, out, g: g,
+                         operands="as they are", complex_rule="real_slope", doc=f"Elementwise conversion to {dtype}.")
+
+    def __repr__(self):
+        return f"Cast{{{self.o_type}}}"
+
+    __str__ = __repr__
+
+    def _elementwise_name(self):
+        return f"Elemwise{{{self}}}"
+
+    def expression(self, operands):
+        return f"{self}({operands[0]})"
+
+
+def emit_real(steps, dtype, z):
+    source = steps.dtypes[z]
+    return steps.apply_own("real", rules.REAL_PART[source], z) if source in complex_dtypes else z
+
+
+for _dtype in ALL_DTYPES:
+    SCALAR_OPS[f"convert_to_{_dtype}"] = globals()[f"convert_to_{_dtype}"] = Cast(_dtype)
+
+
+def cast_op(dtype):
+    """The scalar op that converts to ``dtype``."""
+    return SCALAR_OPS[f"convert_to_{canonical_dtype(dtype)}"]
+
+
+def as_dtype(variable, dtype):
+    """``variable``, cast if need be."""
+    return variable if variable.type.dtype == dtype else cast_op(dtype)(variable)
+
+
+# ---- complex numbers -----------------------------------------------------------------------------------------------
+def emit_imag(steps, dtype, z):
+    source = steps.dtypes[z]
+    if source not in complex_dtypes:
+        return steps.constant(0, source)
+    return steps.apply_own("imag", rules.REAL_PART[source], z)
+
+
+def emit_angle(steps, dtype, z):
+    z = steps.cast(z, "complex128" if steps.dtypes[z] in complex_dtypes else dtype)
+    return steps.apply("arctan2", emit_imag(steps, dtype, z), emit_real(steps, dtype, z))
+
+
+def emit_complex(steps, dtype, real_part, imaginary_part):
+    part = "float64" if dtype == "complex128" else "float32"
+    return steps.apply_own("complex", dtype, steps.cast(real_part, part), steps.cast(imaginary_part, part))
+
+
+def emit_polar(steps, dtype, radius, angle):
+    part = "float64" if dtype == "complex128" else "float32"
+    radius, angle = steps.cast(radius, part), steps.cast(angle, part)
+    return emit_complex(steps, dtype, steps.apply("multiply", radius, steps.apply("cos", angle)),
+                        steps.apply("multiply", radius, steps.apply("sin", angle)))
+
+
+def angle_gradient(z, out, g):
+    """Perpendicular to z, with length 1 / abs(z)."""
+    if z.type.dtype not in complex_dtypes:
+        return zero_by(z)
+    x, y = real(z), imag(z)
+    squares = sqr(x) + sqr(y)
+    return cast_op(z.type.dtype)(complex(-g * y / squares, g * x / squares))
+
+
+def polar_gradient(radius, angle, out, g):
+    return (real(g) * cos(angle) + imag(g) * sin(angle)), radius * (imag(g) * cos(angle) - real(g) * sin(angle))
+
+
+real = define("Real", "real", 1, rules.real_out, emit_real,
+              lambda z, out, g: complex(g, number(0, g)) if z.type.dtype in complex_dtypes else g,
+              operands="as they are", complex_rule="transposed", doc="Elementwise real part.")
+imag = define("Imag", "imag", 1, rules.real_out, emit_imag,
+              lambda z, out, g: complex(number(0, g), g) if z.type.dtype in complex_dtypes else zero_by(z),
+              operands="as they are", complex_rule="transposed", doc="Elementwise imaginary part.")
+angle = define("Angle", "angle", 1, rules.angle_out, emit_angle, angle_gradient, operands="as they are",
+               complex_rule="transposed", doc="Elementwise angle of complex numbers, in radians, as float64.")
+conj = define("Conj", "conj", 1, rules.same_out_min8, "conjugate",
+              lambda z, out, g: conj(g) if z.type.dtype in complex_dtypes else g, complex_rule="transposed",
+              doc="Elementwise complex conjugate.")
+complex = define("Complex", "complex", 2, rules.complex_out, emit_complex, lambda x, y, out, g: (real(g), imag(g)),
+                 operands="as they are", complex_rule="transposed",
+                 doc="Elementwise complex number from real and imaginary part.")
+complex_from_polar = define("ComplexFromPolar", "complex_from_polar", 2, rules.complex_out, emit_polar, polar_gradient,
+                            operands="as they are", complex_rule="transposed",
+                            doc="Elementwise complex number from radius and angle.")
+
+# Rows whose formula multiplies by a slope that is a complex derivative, too; the others say in their row what it means.
+for _row in (mul, true_div, inv, sqr, sqrt, pow, exp, exp2, expm1, log, log2, log10, log1p, cos, sin, tan, arccos,
+             arcsin, arctan, cosh, sinh, tanh, arcsinh, arctanh, erf, gamma):
+    _row.complex_rule = "holomorphic"
+
+# Other names of rows.
+floor_div, reciprocal, scalar_maximum, scalar_minimum = int_div, inv, maximum, minimum
+
+# The generated classes (Add, Exp, ...), and all ops by name, as in Theano.
+for _row in SCALAR_OPS.values():
+    globals()[type(_row).__name__] = type(_row)
+__all__ += sorted({*SCALAR_OPS, *(type(row).__name__ for row in SCALAR_OPS.values())})
+del _row, _dtype

@@ -1,0 +1,345 @@
+"""LoopedScalarOp: a ScalarOp that has inner loops, so that it runs as part of elementwise kernels.
+
+It is a row of the table in ``scalar.py``: how many inputs, which dtype comes out of which dtypes, which inner loops
+compute it, and its gradient, a formula over scalar ops. What users write is in ``scalar_protocol.py``.
+
+Every row is the only instance of its class; equality is identity, and pickling goes by name.
+"""
+import numpy
+
+from phintys.graph.config import config
+from phintys.ops.types.dtypes import REAL_PART, complex_dtypes, discrete_dtypes, float_dtypes, integer_dtypes, upcast
+from phintys.ops.elementwise.scalar_protocol import BinaryScalarOp, ScalarOp, UnaryScalarOp
+from phintys.ops.types.scalar_type import get_scalar_type
+
+SCALAR_OPS = {}      # name → LoopedScalarOp
+
+
+# ---- dtype rules: from the dtypes of the inputs to the dtype of the result -------------------------------------
+def refuse(dtypes, families, message):
+    """Raise TypeError if one of ``dtypes`` is in ``families``."""
+    for dtype in dtypes:
+        if dtype in families:
+            raise TypeError(f"{message}, got {dtype}")
+
+
+def upcast_out(*dtypes):
+    """The common dtype."""
+    return upcast(*dtypes)
+
+
+def upcast_out_no_bool(*dtypes):
+    """The common dtype, which may not be bool."""
+    result = upcast(*dtypes)
+    if result == "bool":
+        raise TypeError("bool output not supported: cast to an integer dtype first, or use logical operations")
+    return result
+
+
+def upcast_out_min8(*dtypes):
+    """The common dtype, at least int8."""
+    result = upcast(*dtypes)
+    return "int8" if result == "bool" else result
+
+
+def upcast_out_no_complex(*dtypes):
+    """The common dtype of real operands."""
+    refuse(dtypes, complex_dtypes, "complex types are not supported")
+    return upcast(*dtypes)
+
+
+FLOAT_FOR_DISCRETE = dict.fromkeys(("bool", "int8", "int16", "uint8", "uint16"), "float32")
+FLOAT_FOR_DISCRETE.update(dict.fromkeys(("int32", "int64", "uint32", "uint64"), "float64"))
+
+
+def upgrade_to_float(*dtypes):
+    """The common dtype after discrete dtypes became the float dtype that holds their values."""
+    return upcast(*[FLOAT_FOR_DISCRETE.get(dtype, dtype) for dtype in dtypes])
+
+
+def upgrade_to_float_no_complex(*dtypes):
+    """As ``upgrade_to_float``, for real operands."""
+    refuse(dtypes, complex_dtypes, "complex arguments are not supported")
+    return upgrade_to_float(*dtypes)
+
+
+def float64_out(*dtypes):
+    """Always float64, from real operands."""
+    refuse(dtypes, complex_dtypes, "complex arguments are not supported")
+    return "float64"
+
+
+def angle_out(*dtypes):
+    """Always float64, from any operand."""
+    return "float64"
+
+
+def bool_out(*dtypes):
+    """Always bool."""
+    return "bool"
+
+
+def in_range_out(*dtypes):
+    """Always bool, from real operands."""
+    refuse(dtypes, complex_dtypes, "complex numbers have no order")
+    return "bool"
+
+
+def same_out_min8(dtype):
+    """The operand's dtype, at least int8."""
+    return "int8" if dtype == "bool" else dtype
+
+
+def same_out(dtype):
+    """The operand's dtype."""
+    return dtype
+
+
+def same_out_no_bool(dtype):
+    """The operand's dtype, which may not be bool."""
+    refuse((dtype,), ("bool",), "bool input not supported")
+    return dtype
+
+
+def sign_out(dtype):
+    """The operand's dtype; neither bool nor complex."""
+    refuse((dtype,), complex_dtypes, "complex numbers have no sign")
+    return same_out_no_bool(dtype)
+
+
+def same_out_float_only(dtype):
+    """The operand's dtype, which must be a real float."""
+    if dtype not in float_dtypes:
+        raise TypeError(f"only float types are supported, got {dtype}")
+    return dtype
+
+
+def real_out(dtype):
+    """The dtype of the operand's real part."""
+    return REAL_PART.get(dtype, dtype)
+
+
+def second_out(first, second):
+    """The second operand's dtype."""
+    return second
+
+
+def switch_out(condition, if_true, if_false):
+    """The common dtype of the two values."""
+    return upcast(if_true, if_false)
+
+
+def true_div_out(*dtypes):
+    """floatX for discrete operands, else the common dtype."""
+    if all(dtype in discrete_dtypes for dtype in dtypes):
+        return config.floatX
+    return upcast(*dtypes)
+
+
+def bits_out(*dtypes):
+    """The common dtype of integers, or bool for bools only."""
+    if all(dtype == "bool" for dtype in dtypes):
+        return "bool"
+    for dtype in dtypes:
+        if dtype not in integer_dtypes:
+            raise TypeError("input to a BitOp must have type (u)int8, (u)int16, (u)int32 or (u)int64 or be all bools "
+                            f"not {dtype}")
+    common = upcast(*dtypes)
+    if common not in integer_dtypes:
+        raise TypeError("no integer dtype holds the values of both: cast one operand first")
+    return common
+
+
+def complex_out(*dtypes):
+    """The complex dtype whose parts hold the real operands."""
+    refuse(dtypes, complex_dtypes, "complex numbers are made of real parts")
+    wide = upcast(*dtypes) in ("float64", "int64", "uint64", "int32", "uint32")
+    return "complex128" if wide else "complex64"
+
+
+# ---- the op ----------------------------------------------------------------------------------------------------
+class LoopedScalarOp(ScalarOp):
+    """One elementwise operation that has loops.
+
+    Attributes
+    ----------
+    name : str
+        Theano's name of the op.
+    nin : int
+        Number of inputs; -1: any number from one on.
+    nout : int
+    output_rule : callable
+        From dtypes of the inputs to the dtype of the result; raises ``TypeError``.
+    loop : str or callable
+        The name of an inner loop, or a function ``(steps, output_dtype, *slots) -> slot`` that emits several; see
+        ``elementwise_steps.py``.
+    operands : str
+        What operands are cast to before ``loop``: the ``"output"`` dtype, their ``"common"`` dtype, or ``"float"``: the
+        output dtype, but float64 when all of them are discrete.
+    gradient : callable or None
+        ``(*inputs, output, output_gradient)`` to the gradient, or tuple of gradients, one per input; None in the tuple
+        where there is no formula.
+    complex_rule : {None, 'holomorphic', 'real_slope', 'transposed'}
+        What the formula means for complex operands; see ``complex_derivatives.py``.
+    connected : tuple of bool or None
+        Which inputs the values of the output depend on; None: all.
+    commutative, associative : bool
+    identity : number or None
+        The neutral element.
+    symbol : str or None
+        How to print it between its operands.
+    """
+
+    def __init__(self, name, nin, output_rule, loop, gradient=None, *, operands="output", complex_rule=None,
+                 connected=None, commutative=False, associative=False, identity=None, symbol=None, doc=None):
+        self.name = name
+        self.nin = nin
+        self.output_rule = output_rule
+        self.loop = loop
+        self.gradient = gradient
+        self.operands = operands
+        self.complex_rule = complex_rule
+        self.connected = connected
+        self.commutative = commutative
+        self.associative = associative
+        self.identity = identity
+        self.symbol = symbol
+        self.__doc__ = doc
+        self._elementwise = None
+
+    cannot_fail = reads_before_writing = True       # of its kernel
+
+    __eq__, __hash__ = object.__eq__, object.__hash__
+
+    def __reduce__(self):
+        return scalar_op_named, (self.name,)
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    @property
+    def elementwise(self):
+        """The Elemwise of this op; always the same one."""
+        if self._elementwise is None:
+            self._elementwise = self.elementwise_class(self, name=self._elementwise_name(), doc=self.__doc__)
+        return self._elementwise
+
+    def _elementwise_name(self):
+        return f"Elemwise{{{self.name},no_inplace}}"
+
+    # ---- a node on numbers: what an Elemwise does with tensors of rank 0 --------------------------------------
+    def make_kernel(self, node):
+        """The kernel of the Elemwise."""
+        return self.elementwise.make_kernel(node)
+
+    def lower(self, emitter, node):
+        """As the Elemwise."""
+        self.elementwise.lower(emitter, node)
+
+    def perform(self, node, inputs, output_storage, params=None):
+        """Run the kernel; results are NumPy numbers."""
+        self.elementwise.perform(node, inputs, output_storage)
+        for storage in output_storage:
+            storage[0] = storage[0][()]
+
+    def impl(self, *values):
+        """The result for numbers, each in the dtype NumPy gives it; a tuple of several results.
+
+        Parameters
+        ----------
+        *values : number or 0-d array
+
+        Returns
+        -------
+        numpy scalar, or tuple of them
+
+        Raises
+        ------
+        TypeError
+            If their number or one of their dtypes does not fit.
+        """
+        arrays = [numpy.asarray(value) for value in values]
+        node = self.make_node(*[get_scalar_type(array.dtype.name).make_variable() for array in arrays])
+        storage = [[None] for _ in node.outputs]
+        self.perform(node, arrays, storage)
+        results = tuple([result for result, in storage])
+        return results if len(results) > 1 else results[0]
+
+    # ---- what Elemwise needs -----------------------------------------------------------------------------------
+
+    def output_types(self, types):
+        """The types of the results for operands of ``types``."""
+        return tuple([get_scalar_type(dtype) for dtype in self.output_dtypes(tuple([type_.dtype for type_ in types]))])
+
+    def output_dtypes(self, dtypes):
+        """The dtypes of the results for operands of ``dtypes``.
+
+        Raises
+        ------
+        TypeError
+            If the number of operands or one of their dtypes does not fit.
+        """
+        self.check_count(dtypes)
+        try:
+            return (self.output_rule(*dtypes),)
+        except TypeError as error:
+            raise TypeError(f"{self.name}({', '.join(dtypes)}): {error}") from None
+
+    def emit(self, steps, output_dtypes, slots):
+        """Append the loops of this op to ``steps``; answers the slots of the results."""
+        output_dtype = output_dtypes[0]
+        if self.operands == "output":
+            slots = [steps.cast(slot, output_dtype) for slot in slots]
+        elif self.operands == "float":
+            discrete = all(steps.dtypes[slot] in discrete_dtypes for slot in slots)
+            slots = [steps.cast(slot, "float64" if discrete else output_dtype) for slot in slots]
+        if type(self.loop) is str:
+            result = slots[0]
+            if self.nin == 1:
+                result = steps.apply(self.loop, result)
+            for slot in slots[1:]:
+                result = steps.apply(self.loop, result, slot)
+        else:
+            result = self.loop(steps, output_dtype, *slots)
+        return [steps.cast(result, output_dtype)]
+
+    def gradients(self, inputs, outputs, output_gradients):
+        """The formula for each input, before broadcasting is undone; None where there is none."""
+        if self.gradient is None:
+            return [None] * len(inputs)
+        gradients = self.gradient(*inputs, outputs[0], output_gradients[0])
+        return list(gradients) if isinstance(gradients, (tuple, list)) else [gradients]
+
+    def grad(self, inputs, output_gradients):
+        """The gradients by the inputs, which users' ops can use in their own."""
+        return self.L_op(inputs, self(*inputs, return_list=True), output_gradients)
+
+    def L_op(self, inputs, outputs, output_gradients):
+        """As ``grad``, with the outputs."""
+        return self.elementwise.L_op(inputs, outputs, output_gradients)
+
+
+BASES = {1: UnaryScalarOp, 2: BinaryScalarOp}
+
+
+def scalar_op_named(name):
+    """The ScalarOp of that name; what pickles of scalar ops call."""
+    return SCALAR_OPS[name]
+
+
+def _refuse_instances(self, *arguments, **options):
+    raise TypeError(f"{type(self).__name__} cannot be made: rows of the table are the only instances of their classes. "
+                    f"Write an operation of your own as a subclass of UnaryScalarOp, BinaryScalarOp or ScalarOp.")
+
+
+def define(class_name, name, nin, *arguments, base=None, **options):
+    """Make a row of the table: a LoopedScalarOp that is the only instance of a class called ``class_name``."""
+    parent = base or BASES.get(nin, ScalarOp)
+    kind = type(class_name, (LoopedScalarOp, parent),
+                {"__module__": "phintys.ops.elementwise.scalar", "__doc__": options.get("doc")})
+    SCALAR_OPS[name] = row = kind(name, nin, *arguments, **options)
+    kind.__init__ = _refuse_instances
+    return row

@@ -1,0 +1,125 @@
+"""Preferences for output types: what users' ScalarOps give as ``output_types_preference``.
+
+Each takes the types of the inputs, ``Scalar`` types, and returns a tuple with the types of the outputs, or raises
+``TypeError`` for types that it refuses. They are the dtype rules of the table of ops (``scalar_op.py``), on types.
+Those made with parameters are equal when their parameters are, and all can be pickled.
+"""
+from phintys.graph.properties import Properties
+from phintys.ops.elementwise import scalar_op as rules
+from phintys.ops.types.dtypes import complex_dtypes
+from phintys.ops.types.scalar_type import get_scalar_type
+
+__all__ = ["float_out", "float_out_nocomplex", "int_out", "int_out_nocomplex", "real_out", "same_out",
+           "same_out_float_only", "same_out_min8", "same_out_nobool", "same_out_nocomplex", "specific_out",
+           "transfer_type", "unary_out_lookup", "upcast_out", "upcast_out_min8", "upcast_out_no_complex",
+           "upcast_out_nobool", "upgrade_to_float", "upgrade_to_float64", "upgrade_to_float_no_complex"]
+
+
+def _preference(name, rule):
+    """The preference that answers one type, of the dtype that ``rule`` finds."""
+    def preference(*types):
+        return (get_scalar_type(rule(*[type_.dtype for type_ in types])),)
+
+    preference.__name__ = preference.__qualname__ = name
+    preference.__doc__ = rule.__doc__
+    return preference
+
+
+def _float64(*dtypes):
+    """Always float64."""
+    return "float64"
+
+
+def _int64(*dtypes):
+    """Always int64."""
+    return "int64"
+
+
+def _int64_of_real(*dtypes):
+    """Always int64, from real operands."""
+    rules.refuse(dtypes, complex_dtypes, "complex arguments are not supported")
+    return "int64"
+
+
+def _same_real(dtype):
+    """The operand's dtype, which may not be complex."""
+    rules.refuse((dtype,), complex_dtypes, "complex arguments are not supported")
+    return dtype
+
+
+upcast_out = _preference("upcast_out", rules.upcast_out)
+upcast_out_nobool = _preference("upcast_out_nobool", rules.upcast_out_no_bool)
+upcast_out_min8 = _preference("upcast_out_min8", rules.upcast_out_min8)
+upcast_out_no_complex = _preference("upcast_out_no_complex", rules.upcast_out_no_complex)
+upgrade_to_float = _preference("upgrade_to_float", rules.upgrade_to_float)
+upgrade_to_float_no_complex = _preference("upgrade_to_float_no_complex", rules.upgrade_to_float_no_complex)
+upgrade_to_float64 = _preference("upgrade_to_float64", _float64)
+same_out = _preference("same_out", rules.same_out)
+same_out_nobool = _preference("same_out_nobool", rules.same_out_no_bool)
+same_out_min8 = _preference("same_out_min8", rules.same_out_min8)
+same_out_nocomplex = _preference("same_out_nocomplex", _same_real)
+same_out_float_only = _preference("same_out_float_only", rules.same_out_float_only)
+real_out = _preference("real_out", rules.real_out)
+int_out = _preference("int_out", _int64)
+int_out_nocomplex = _preference("int_out_nocomplex", _int64_of_real)
+float_out = _preference("float_out", _float64)
+float_out_nocomplex = _preference("float_out_nocomplex", rules.float64_out)
+
+
+class transfer_type(Properties):
+    """The types of the inputs at some positions.
+
+    Parameters
+    ----------
+    *transfer : int, str or None
+        For each output the position of the input whose type it gets, a dtype, or None for the common type of all.
+    """
+
+    __props__ = ("transfer",)
+
+    def __init__(self, *transfer):
+        self.transfer = transfer
+
+    def __call__(self, *types):
+        return tuple([upcast_out(*types)[0] if where is None else get_scalar_type(where) if isinstance(where, str)
+                      else types[where] for where in self.transfer])
+
+
+class specific_out(Properties):
+    """Fixed types, whatever the inputs are.
+
+    Parameters
+    ----------
+    *spec : Scalar
+    """
+
+    __props__ = ("spec",)
+
+    def __init__(self, *spec):
+        self.spec = spec
+
+    def __call__(self, *types):
+        return self.spec
+
+
+class unary_out_lookup(Properties):
+    """The type that a table has for the type of the input, or for the tuple of the types of several.
+
+    Parameters
+    ----------
+    type_table : dict
+    """
+
+    __props__ = ("tbl",)
+
+    def __init__(self, type_table):
+        self.tbl = type_table
+
+    def __hash__(self):
+        return hash(type(self))
+
+    def __call__(self, *types):
+        key = types[0] if len(types) == 1 else types
+        if key not in self.tbl:
+            raise TypeError(f"no output type is known for {key}")
+        return (self.tbl[key],) if len(types) == 1 else self.tbl[key]

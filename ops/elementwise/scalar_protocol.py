@@ -1,0 +1,224 @@
+"""ScalarOp: one operation on single numbers, as Theano's users write it: a class with ``impl``, types and a gradient.
+
+Called on variables of ``Scalar`` types it makes a node of a graph of numbers; called on tensors it applies its
+``Elemwise``. What a user writes here runs as Python, once per element (``impl_elementwise.py``); the operations that
+phintys brings along are ScalarOps that have loops (``scalar_op.py``).
+
+Two ScalarOps are equal when Theano says so: same class, and same ``__props__`` if there are any, else the same
+preference for output types.
+"""
+from importlib import import_module
+
+import numpy
+
+from phintys.graph.apply import Apply
+from phintys.graph.errors import MethodNotDefined
+from phintys.graph.op import Op
+from phintys.graph.variable import Variable
+from phintys.ops.types.as_scalar import as_scalar
+from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.types.scalar_type import Scalar, get_scalar_type
+
+
+def _means_tensors(inputs):
+    """Whether operands are tensors: there are variables or arrays among them, but no variable of a ``Scalar`` type."""
+    found = False
+    for x in inputs:
+        if isinstance(x, Variable):
+            if x.type.is_number:
+                return False
+            found = True
+        elif isinstance(x, (list, tuple)) or getattr(x, "ndim", 0):
+            found = True
+    return found
+
+
+class ScalarOp(Op):
+    """One operation on single numbers.
+
+    Subclasses define ``impl``, and ``grad`` or ``L_op`` if it has a gradient. C code that they bring is ignored.
+
+    Parameters
+    ----------
+    output_types_preference : callable, optional
+        From the types of the inputs, one by one, to a tuple of the types of the outputs: types of numbers, such as
+        ``phintys.scalar.float64``. Without it the class has a method of that name, or ``output_types``.
+    name : str, optional
+        For printing.
+
+    Attributes
+    ----------
+    nin : int
+        Number of inputs; -1: any number from one on.
+    nout : int
+    nfunc_spec : tuple or None
+        ``(name, nin, nout)`` of the function of NumPy's or of ``package.module.function`` that is ``impl``, unless the
+        class has its own.
+
+    Raises
+    ------
+    TypeError
+        If ``output_types_preference`` cannot be called.
+    """
+
+    nin = -1
+    nout = 1
+    name = None
+    nfunc_spec = None
+    connected = None                  # which inputs the output depends on; None: all
+    complex_rule = gradient = None    # what rows of the table have, see complex_derivatives.py
+    commutative = associative = False
+    identity = symbol = None
+    steps = None                      # of a Composite: the flat list it is made of
+    elementwise_class = None          # set by impl_elementwise.py, which stands above this file
+
+    def __init__(self, output_types_preference=None, name=None):
+        if output_types_preference is not None:
+            if not callable(output_types_preference):
+                raise TypeError(f"Expected a callable for the 'output_types_preference' argument to {type(self)}. "
+                                f"(got: {output_types_preference})")
+            self.output_types_preference = output_types_preference
+        self.name = name
+
+    def __eq__(self, other):
+        return self is other or (type(self) is type(other) and self._preference() == other._preference())
+
+    def __hash__(self):
+        return hash((type(self), self._preference()))
+
+    def _preference(self):
+        """The preference given to this op; one that is a method goes with the class."""
+        return self.__dict__.get("output_types_preference")
+
+    def __str__(self):
+        return self.name or type(self).__name__
+
+    def __repr__(self):
+        return str(self)
+
+    @property
+    def elementwise(self):
+        """The Elemwise of this op."""
+        return self.elementwise_class(self)
+
+    def __call__(self, *inputs, **options):
+        """A node on numbers, and its outputs; for tensors, one of the Elemwise of this op."""
+        if _means_tensors(inputs):
+            return self.elementwise(*inputs, **options)
+        return super().__call__(*inputs, **options)
+
+    def make_node(self, *inputs):
+        """A node on single numbers.
+
+        Parameters
+        ----------
+        *inputs : Variable or number
+            See ``as_scalar``.
+
+        Raises
+        ------
+        TypeError
+            If an input is not a single number, or the op refuses their number or dtypes.
+        """
+        self.check_count(inputs)
+        inputs = [as_scalar(x) for x in inputs]
+        dtypes = self.output_dtypes(tuple([x.type.dtype for x in inputs]))
+        return Apply(self, inputs, [get_scalar_type(dtype).make_variable() for dtype in dtypes])
+
+    # ---- a node on numbers -------------------------------------------------------------------------------------
+    def perform(self, node, inputs, output_storage, params=None):
+        """Call ``impl`` with NumPy numbers; results are cast to the dtypes of the outputs."""
+        results = self.impl(*inputs)
+        for storage, result, variable in zip(output_storage, results if self.nout > 1 else [results], node.outputs):
+            storage[0] = numpy.asarray(result, dtype=variable.type.dtype)[()]
+
+    def infer_shape(self, node, input_shapes):
+        """Numbers have no lengths."""
+        return [()] * len(node.outputs)
+
+    def connection_pattern(self, node):
+        connected = self.connected or (True,) * len(node.inputs)
+        return [[flag] * len(node.outputs) for flag in connected]
+
+    def R_op(self, inputs, eval_points):
+        """Derivatives along ``eval_points``: those of the Elemwise, on tensors of rank 0."""
+        tensors = [as_tensor_variable(x) for x in inputs]
+        points = [None if point is None else as_tensor_variable(point) for point in eval_points]
+        return [None if moved is None else as_scalar(moved) for moved in self.elementwise.R_op(tensors, points)]
+
+    # ---- what subclasses define --------------------------------------------------------------------------------
+    def output_types(self, types):
+        """The types of the outputs for inputs of ``types``, by ``output_types_preference``.
+
+        Raises
+        ------
+        NotImplementedError
+            If there is no preference.
+        TypeError
+            If it returns anything but Scalar types.
+        """
+        preference = getattr(self, "output_types_preference", None)
+        if preference is None:
+            raise NotImplementedError(f"Cannot calculate the output types for {self}")
+        found = preference(*types)
+        if not isinstance(found, (list, tuple)) or not all([isinstance(type_, Scalar) for type_ in found]):
+            raise TypeError(f"output_types_preference should return a list or a tuple of types, Scalar ones "
+                            f"such as phintys.scalar.float64: {preference} returned {found}")
+        return found
+
+    def impl(self, *values):
+        """The result for numbers; a tuple of several results."""
+        if self.nfunc_spec is None:
+            raise MethodNotDefined("impl", type(self), type(self).__name__)
+        module, _, function = self.nfunc_spec[0].rpartition(".")
+        return getattr(import_module(module or "numpy"), function)(*values)
+
+    def grad(self, inputs, output_gradients):
+        """The gradients by the inputs; inputs and gradients are variables of Scalar types."""
+        raise MethodNotDefined("grad", type(self), type(self).__name__)
+
+    def L_op(self, inputs, outputs, output_gradients):
+        """As ``grad``, for formulas that use the outputs."""
+        return self.grad(inputs, output_gradients)
+
+    # ---- what Elemwise needs -----------------------------------------------------------------------------------
+    def check_count(self, operands):
+        """Raise TypeError if the number of operands does not fit."""
+        if len(operands) != self.nin and (self.nin >= 0 or not operands):
+            expected = self.nin if self.nin >= 0 else "at least 1"
+            raise TypeError(f"Wrong number of inputs for {self}: got {len(operands)}, expected {expected}.")
+
+    def output_dtypes(self, dtypes):
+        """The dtypes of the results for operands of ``dtypes``.
+
+        Raises
+        ------
+        TypeError
+            If the number of operands or of results, or one of their dtypes does not fit.
+        """
+        self.check_count(dtypes)
+        types = self.output_types([get_scalar_type(dtype) for dtype in dtypes])
+        if len(types) != self.nout:
+            raise TypeError(f"Not the right number of output types produced for {self}({', '.join(dtypes)}): expected "
+                            f"{self.nout}, got {len(types)}.")
+        return tuple([type_.dtype for type_ in types])
+
+    def expression(self, operands):
+        """The text of this op applied to the texts of its operands."""
+        if self.symbol is not None and len(operands) > 1:
+            return f"({f' {self.symbol} '.join(operands)})"
+        if self.symbol is not None:
+            return f"({self.symbol}{operands[0]})"
+        return f"{self}({', '.join(operands)})"
+
+
+class UnaryScalarOp(ScalarOp):
+    """A ScalarOp of one input."""
+
+    nin = 1
+
+
+class BinaryScalarOp(ScalarOp):
+    """A ScalarOp of two inputs."""
+
+    nin = 2

@@ -1,0 +1,183 @@
+"""What users write on single numbers: operators, and the classes of variables and constants of a ``Scalar`` type.
+
+Every method is one call of a row of the table in ``scalar.py``. Beside a number, a tensor of rank 0 becomes a number.
+Beside a tensor with dimensions, and wherever else a tensor is wanted, a number becomes a tensor by itself
+(``tensor_from_scalar``). This file gives ``Scalar`` its ``Variable`` and ``Constant``.
+"""
+import warnings
+
+from phintys.graph.config import config
+from phintys.graph.variable import Constant, Variable
+from phintys.ops.elementwise import scalar
+from phintys.ops.types.as_scalar import as_scalar
+from phintys.ops.types.constant import constant as tensor_constant
+from phintys.ops.types.dtypes import canonical_dtype, complex_dtypes, discrete_dtypes
+from phintys.ops.types.number_views import tensor_from_scalar
+from phintys.ops.elementwise.scalar import ComplexError, IntegerDivisionError
+from phintys.ops.types.scalar_type import Scalar, get_scalar_type
+from phintys.ops.types.tensor_type import TensorType
+
+
+def _as_operand(x):
+    """A variable as it is, of whatever type; a value as a constant number."""
+    return x if isinstance(x, Variable) else as_scalar(x)
+
+
+def cast(x, dtype):
+    """``x`` converted to ``dtype``; ``x`` itself if it has it already.
+
+    Parameters
+    ----------
+    x : Variable or number
+        A tensor stays a tensor.
+    dtype : str
+        ``"floatX"`` stands for ``config.floatX``.
+
+    Raises
+    ------
+    TypeError
+        From complex to real: say which part with ``real``, ``imag``, ``angle`` or ``abs``.
+    """
+    x, dtype = _as_operand(x), canonical_dtype(dtype)
+    if x.type.dtype == dtype:
+        return x
+    if x.type.dtype in complex_dtypes and dtype not in complex_dtypes:
+        raise TypeError("Casting from complex to real is ambiguous: consider real(), imag(), angle() or abs()")
+    return scalar.cast_op(dtype)(x)
+
+
+def int_or_true_div(x_discrete, y_discrete):
+    """What ``/`` does with operands that are discrete or not, as ``config.int_division`` says.
+
+    Parameters
+    ----------
+    x_discrete, y_discrete : bool
+
+    Returns
+    -------
+    ScalarOp
+        ``int_div`` or ``true_div``.
+
+    Raises
+    ------
+    IntegerDivisionError
+        For two discrete operands while ``config.int_division`` is ``"raise"``.
+    """
+    if not (x_discrete and y_discrete) or config.int_division == "floatX":
+        return scalar.true_div
+    if config.int_division == "raise":
+        raise IntegerDivisionError(
+            "With `config.int_division` set to 'raise', dividing two integer types with '/' is forbidden to avoid "
+            "confusion between integer and floating point divisions. Please use // for integer division, or if you "
+            "want a float result either cast one of the arguments to a float or directly call `x.__truediv__(y)`.")
+    warnings.warn("Division of two integer types with x / y is deprecated, please use x // y for an integer division.",
+                  DeprecationWarning, stacklevel=4)
+    return scalar.int_div
+
+
+def div_proxy(x, y):
+    """``x / y``; see ``int_or_true_div``."""
+    x, y = _as_operand(x), _as_operand(y)
+    return int_or_true_div(x.type.dtype in discrete_dtypes, y.type.dtype in discrete_dtypes)(x, y)
+
+
+def mod_check(x, y):
+    """``x % y``.
+
+    Raises
+    ------
+    ComplexError
+        If one of them is complex.
+    """
+    x, y = _as_operand(x), _as_operand(y)
+    for variable in (x, y):
+        if variable.type.dtype in complex_dtypes:
+            raise ComplexError(f"phintys does not support the mod operator (%) on complex numbers, since numpy "
+                               f"deprecated it: {variable} is {variable.type.dtype}")
+    return scalar.mod(x, y)
+
+
+def _is_array(x):
+    """Whether an operand is a tensor with dimensions: what to do with it is left to that tensor's operator."""
+    return isinstance(x, Variable) and isinstance(x.type, TensorType) and x.type.ndim > 0
+
+
+def operator(function):
+    """The method of a binary operator."""
+    return lambda self, other: NotImplemented if _is_array(other) else function(self, other)
+
+
+def reflected(function):
+    """The method of a binary operator whose left operand is the other one."""
+    return lambda self, other: NotImplemented if _is_array(other) else function(other, self)
+
+
+class ScalarOperators:
+    """Python's operators for variables of a ``Scalar`` type."""
+
+    __array_ufunc__ = None          # NumPy's numbers on the left leave the operator to this class
+    ndim = 0
+    dtype = property(lambda self: self.type.dtype, doc="The name of the dtype.")
+
+    __add__, __radd__ = operator(scalar.add), reflected(scalar.add)
+    __sub__, __rsub__ = operator(scalar.sub), reflected(scalar.sub)
+    __mul__, __rmul__ = operator(scalar.mul), reflected(scalar.mul)
+    __truediv__, __rtruediv__ = operator(div_proxy), reflected(div_proxy)
+    __floordiv__, __rfloordiv__ = operator(scalar.int_div), reflected(scalar.int_div)
+    __mod__, __rmod__ = operator(mod_check), reflected(mod_check)
+    __pow__, __rpow__ = operator(scalar.pow), reflected(scalar.pow)
+    __and__, __rand__ = operator(scalar.and_), reflected(scalar.and_)
+    __or__, __ror__ = operator(scalar.or_), reflected(scalar.or_)
+    __xor__, __rxor__ = operator(scalar.xor), reflected(scalar.xor)
+    __lt__, __le__ = operator(scalar.lt), operator(scalar.le)
+    __gt__, __ge__ = operator(scalar.gt), operator(scalar.ge)
+
+    def __neg__(self):
+        return scalar.neg(self)
+
+    def __abs__(self):
+        return scalar.abs_(self)
+
+    def __invert__(self):
+        return scalar.invert(self)
+
+    def astype(self, dtype):
+        """The same value as ``dtype``; see ``cast``."""
+        return cast(self, dtype)
+
+    def zeros_like(self, dtype=None):
+        """Zero, in this dtype or another."""
+        return self._like(0, dtype)
+
+    def ones_like(self, dtype=None):
+        """One, in this dtype or another."""
+        return self._like(1, dtype)
+
+    def _like(self, value, dtype):
+        # `second`, so that an Elemwise of the graph has the shape of its operands.
+        return scalar.second(self, get_scalar_type(dtype or self.type.dtype).make_constant(value))
+
+    def _as_TensorVariable(self):
+        """What ``as_tensor_variable`` makes of it."""
+        return tensor_from_scalar(self)
+
+
+class ScalarVariable(ScalarOperators, Variable):
+    """A variable of a ``Scalar`` type."""
+
+
+class ScalarConstant(ScalarOperators, Constant):
+    """A constant number."""
+
+    def signature(self):
+        """What constants of equal type and value share: NaN equals NaN, and 0.0 is not -0.0."""
+        return self.type, self.data.tobytes()
+
+    def _as_TensorVariable(self):
+        return tensor_constant(self.data, name=self.name)
+
+    def __str__(self):
+        return self.name if self.name is not None else f"Constant{{{self.data}}}"
+
+
+Scalar.Variable, Scalar.Constant = ScalarVariable, ScalarConstant

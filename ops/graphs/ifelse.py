@@ -1,0 +1,249 @@
+"""Lazy branches: ``ifelse(condition, then, else)`` computes one of two branches, ``switch`` computes both.
+
+The condition is one number for whole arrays. The op says by ``lazy_branches`` what it needs when; the linker turns that
+into jumps, so that a branch that is not taken costs nothing and cannot fail. With ``as_view`` the outputs look at the
+memory of the branch that was taken, else they are copies.
+"""
+from copy import deepcopy
+
+import numpy
+
+from phintys.graph.apply import Apply
+from phintys.graph.config import config
+from phintys.graph.errors import made_at
+from phintys.graph.op import Op
+from phintys.graph.valueless_types import DisconnectedType, NullType, disconnected_type
+from phintys.graph.variable import Constant, Variable
+from phintys.ops.types.constant import as_tensor_variable, constant
+from phintys.ops.types.tensor_type import TensorType
+
+__all__ = ["IfElse", "ifelse"]
+
+
+class IfElse(Op):
+    """The first or the second half of its inputs behind the condition.
+
+    Parameters
+    ----------
+    n_outs : int
+        Values in a branch.
+    as_view : bool
+        The outputs look at the memory of the values that they are.
+    gpu : bool
+        The values are on a device.
+    name : str, optional
+        For printing; not part of equality.
+    """
+
+    __props__ = ("n_outs", "as_view", "gpu")
+
+    def __init__(self, n_outs, as_view=False, gpu=False, name=None):
+        self.n_outs, self.as_view, self.gpu, self.name = n_outs, as_view, gpu, name
+        if as_view:
+            self.view_map = {output: [output + 1, output + 1 + n_outs] for output in range(n_outs)}
+
+    def make_node(self, condition, *values):
+        """A node.
+
+        Parameters
+        ----------
+        condition : 0-d tensor
+        *values : Variable
+            The values of the first branch, then those of the second.
+
+        Raises
+        ------
+        AssertionError
+            If there are not twice ``n_outs`` values.
+        TypeError
+            If two values that belong together have different types, or the condition is no scalar.
+        """
+        if len(values) != 2 * self.n_outs:
+            raise AssertionError(f"Wrong number of arguments to make_node: expected {2 * self.n_outs} values, got "
+                                 f"{len(values)}")
+        condition = as_tensor_variable(condition)
+        values = [value if isinstance(value, Variable) else as_tensor_variable(value) for value in values]
+        for position, (first, second) in enumerate(zip(values, values[self.n_outs:])):
+            if first.type != second.type:
+                raise TypeError(f"IfElse requires same types for true and false return values. {_pair(first, second)} "
+                                f"(number {position})")
+        if condition.type.ndim > 0:
+            raise TypeError(f"Condition given to the op has to be a scalar with 0 standing for False, anything else "
+                            f"for True. Got {_described(condition)}")
+        types = [_joint_type(first.type, second.type) for first, second in zip(values, values[self.n_outs:])]
+        return Apply(self, [condition, *values], [kind.make_variable() for kind in types])
+
+    def branches(self, inputs):
+        """(values of the first branch, values of the second) among a node's inputs."""
+        return inputs[1:1 + self.n_outs], inputs[1 + self.n_outs:]
+
+    # ---- computing ---------------------------------------------------------------------------------------------------
+    def lazy_branches(self, node):
+        middle = 1 + self.n_outs
+        return 0, range(1, middle), range(middle, middle + self.n_outs)
+
+    def lower_branch(self, emitter, node, branch):
+        emit = emitter.alias if self.as_view else emitter.copy
+        for output, value in zip(node.outputs, self.branches(node.inputs)[branch]):
+            emit(emitter.cell_of[output], emitter.cell_of[value], node=node)
+
+    def perform(self, node, inputs, output_storage, params=None):
+        first, second = self.branches(inputs)
+        for storage, value in zip(output_storage, first if inputs[0] else second):
+            storage[0] = value if self.as_view else _copied(value)
+
+    def infer_shape(self, node, input_shapes):
+        firsts, seconds = self.branches(input_shapes)
+        shapes, lengths = [], []
+        for first, second in zip(firsts, seconds):
+            if first is None or second is None:
+                shapes.append(None)
+                continue
+            shape = [(_as_length(one), _as_length(other)) for one, other in zip(first, second)]
+            lengths += [pair for pair in shape if not _same(*pair)]
+            shapes.append(shape)
+        chosen = iter(())
+        if lengths:
+            op = IfElse(len(lengths), name="_".join(["shape", *([self.name] if self.name else [])]))
+            chosen = iter(op(node.inputs[0], *[one for one, _ in lengths], *[other for _, other in lengths],
+                             return_list=True))
+        return [shape and tuple([pair[0] if _same(*pair) else next(chosen) for pair in shape]) for shape in shapes]
+
+    # ---- gradients ---------------------------------------------------------------------------------------------------
+    def connection_pattern(self, node):
+        """Every output depends on the condition and on its own two values."""
+        rows = [[output == position for output in range(self.n_outs)] for position in range(self.n_outs)]
+        return [[True] * self.n_outs, *rows, *rows]
+
+    def grad(self, inputs, output_grads):
+        """Where the branch was taken the output's gradient, else zeros; the condition's own is zero."""
+        terms = list(output_grads) * 2
+        wanted = [output for output, gradient in enumerate(output_grads)
+                  if not isinstance(gradient.type, (DisconnectedType, NullType))]
+        for branch, values in enumerate(self.branches(inputs)):
+            if wanted:
+                op = IfElse(len(wanted), self.as_view, self.gpu, self.name and f"{self.name}_grad_{'tf'[branch]}")
+                given = [output_grads[output] for output in wanted]
+                zeros = [values[output].zeros_like(dtype=output_grads[output].type.dtype) for output in wanted]
+                chosen = op(inputs[0], *(zeros + given if branch else given + zeros), return_list=True)
+                for output, term in zip(wanted, chosen):
+                    terms[branch * self.n_outs + output] = term
+        return [_gradient_of_condition(inputs[0], output_grads), *terms]
+
+    def R_op(self, inputs, eval_points):
+        pairs = list(zip(*self.branches(inputs), *self.branches(eval_points)))
+        directions = [(first.zeros_like() if along is None else along, second.zeros_like() if other is None else other)
+                      for first, second, along, other in pairs if along is not None or other is not None]
+        if not directions:
+            return [None] * self.n_outs
+        op = IfElse(len(directions), self.as_view, self.gpu, self.name)
+        chosen = iter(op(inputs[0], *[along for along, _ in directions], *[other for _, other in directions],
+                         return_list=True))
+        return [None if along is None and other is None else next(chosen) for _, _, along, other in pairs]
+
+    def __str__(self):
+        words = [*([self.name] if self.name is not None else []), *["inplace"] * self.as_view, *["gpu"] * self.gpu]
+        return f"if{{{','.join(words)}}}"
+
+
+def ifelse(condition, then_branch, else_branch, name=None):
+    """The values of one branch; only what that branch needs is computed.
+
+    Parameters
+    ----------
+    condition : 0-d tensor, or what can become one
+        Zero stands for False, everything else for True, NaN too.
+    then_branch, else_branch : variable, or list or tuple of variables
+        The same number of values in both, of equal types pair by pair; their shapes may differ.
+    name : str, optional
+        For printing.
+
+    Returns
+    -------
+    Variable, or list or tuple of Variable
+        As ``then_branch``.
+
+    Raises
+    ------
+    ValueError
+        If the branches have different numbers of values.
+    TypeError
+        If types differ, or the condition is no scalar.
+
+    Examples
+    --------
+    >>> x = T.dvector()
+    >>> y = ifelse(T.gt(x.sum(), 0), T.log(x), x * 0)
+    """
+    kind = type(then_branch) if isinstance(then_branch, (list, tuple)) else None
+    firsts = list(then_branch) if isinstance(then_branch, (list, tuple)) else [then_branch]
+    seconds = list(else_branch) if isinstance(else_branch, (list, tuple)) else [else_branch]
+    if len(firsts) != len(seconds):
+        raise ValueError(f"The number of values on the `then` branch should have the same number of variables as the "
+                         f"`else` branch: (variables on `then` {len(firsts)}{_places(firsts)}, variables on `else` "
+                         f"{len(seconds)}{_places(seconds)})")
+    pairs = [_matched(first, second) for first, second in zip(firsts, seconds)]
+    outputs = IfElse(len(pairs), name=name)(condition, *[first for first, _ in pairs], *[second for _, second in pairs],
+                                            return_list=True)
+    return outputs[0] if kind is None else tuple(outputs) if issubclass(kind, tuple) else outputs
+
+
+def _matched(first, second):
+    """Two values that belong together, as variables of one type."""
+    first, second = [value if isinstance(value, Variable) else as_tensor_variable(value) for value in (first, second)]
+    if first.type != second.type:
+        if isinstance(first.type, TensorType) and not isinstance(second.type, TensorType):
+            second = first.type.filter_variable(second)
+        elif isinstance(second.type, TensorType) and not isinstance(first.type, TensorType):
+            first = second.type.filter_variable(first)
+    if first.type != second.type:
+        raise TypeError(f"The two branches should have identical types. {_pair(first, second)}. This error could be "
+                        f"raised if for example you provided a one element list on the `then` branch but a tensor on "
+                        f"the `else` branch.")
+    return first, second
+
+
+# ---- values ----------------------------------------------------------------------------------------------------------
+def _copied(value):
+    return value.copy() if type(value) is numpy.ndarray else deepcopy(value)
+
+
+def _joint_type(first, second):
+    """A type that promises only the lengths that both promise."""
+    if not isinstance(first, TensorType) or first.shape == second.shape:
+        return first
+    return TensorType(first.dtype, first.broadcastable,
+                      shape=[one if one == other else None for one, other in zip(first.shape, second.shape)])
+
+
+def _as_length(length):
+    if not isinstance(length, Variable):
+        return constant(int(length), dtype="int64")
+    return length if length.type.dtype == "int64" else length.astype("int64")
+
+
+def _same(first, second):
+    """Whether two lengths are one variable or equal constants."""
+    return first is second or (isinstance(first, Constant) and isinstance(second, Constant)
+                               and first.data == second.data)
+
+
+def _gradient_of_condition(condition, output_grads):
+    """Zero: a slightly different condition takes the same branch."""
+    if all([isinstance(gradient.type, DisconnectedType) for gradient in output_grads]):
+        return disconnected_type()
+    return condition.zeros_like().astype(config.floatX)
+
+
+# ---- errors ----------------------------------------------------------------------------------------------------------
+def _described(variable):
+    return f"{variable} of type {variable.type}{made_at(variable)}"
+
+
+def _pair(first, second):
+    return f"The `then` branch has {_described(first)}, the `else` branch {_described(second)}"
+
+
+def _places(values):
+    """Where the first of the values was made."""
+    return next((made_at(value) for value in values if isinstance(value, Variable) and value.where), "")

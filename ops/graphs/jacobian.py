@@ -1,0 +1,140 @@
+"""Whole derivatives: ``jacobian``, ``hessian``, and the product of a Hessian and a vector.
+
+A Jacobian is the gradient of a sum of the expression's elements with one weight for each element, taken for all rows of
+the identity matrix as weights. ``map_rows`` does that for all rows at once, by matrix operations, or row by row.
+"""
+import numpy
+
+from phintys.graph.debug_values import get_debug_values
+from phintys.graph.gradients.gradient import format_as, grad
+from phintys.graph.variable import Variable
+from phintys.graph.gradients.view_op import disconnected_grad
+from phintys.ops.creation.allocation import eye
+from phintys.ops.graphs.inner_graph import gradient_type
+from phintys.ops.graphs.row_map import map_rows
+from phintys.ops.shape.shape import shape_i
+
+
+def jacobian(expression, wrt, consider_constant=None, disconnected_inputs="raise"):
+    """The derivatives of all elements of a vector.
+
+    Parameters
+    ----------
+    expression : TensorVariable
+        A vector; of a scalar the gradient is answered.
+    wrt : Variable, or list or tuple of Variable
+    consider_constant : list of Variable, optional
+        Through these, nothing flows back.
+    disconnected_inputs : {'raise', 'warn', 'ignore'}
+        What to do about elements of ``wrt`` on which the expression does not depend; their Jacobian is 0.
+
+    Returns
+    -------
+    TensorVariable, or list or tuple of TensorVariable, as ``wrt``
+        With one dimension more than the element of ``wrt``: entry i is the gradient of ``expression[i]``.
+
+    Raises
+    ------
+    TypeError
+        If the expression is no variable or has more than one dimension.
+    DisconnectedInputError
+        See ``disconnected_inputs``.
+    """
+    if not isinstance(expression, Variable):
+        raise TypeError(f"tensor.jacobian expects a Variable as `expression`, got {expression!r}")
+    if expression.type.ndim > 1:
+        raise TypeError("tensor.jacobian expects a 1 dimensional variable as `expression`. If not use flatten to "
+                             f"make it a vector; {expression} has {expression.type.ndim} dimensions")
+    wanted = list(wrt) if isinstance(wrt, (list, tuple)) else [wrt]
+    options = dict(consider_constant=consider_constant, disconnected_inputs=disconnected_inputs)
+    if expression.type.ndim == 0:
+        results = grad(expression, wanted, **options)
+    else:
+        results = _rows_of_gradients(expression, wanted, options)
+    return format_as(isinstance(wrt, list), isinstance(wrt, tuple), results)
+
+
+def _rows_of_gradients(expression, wanted, options):
+    """The gradients of each element of a vector, stacked."""
+    weights = gradient_type(expression.type).make_variable()
+    for value in get_debug_values(expression):
+        weights.tag.test_value = numpy.zeros(value.shape, weights.type.dtype)
+    gradients = grad(None, wanted, known_grads={expression: weights}, **options)
+    return map_rows(gradients, [(weights, eye(shape_i(expression, 0), dtype=weights.type.dtype))], name="jacobian")
+
+
+def hessian(cost, wrt, consider_constant=None, disconnected_inputs="raise"):
+    """The second derivatives of a scalar, for each vector apart.
+
+    Parameters
+    ----------
+    cost : TensorVariable
+        A scalar.
+    wrt : vector, or list or tuple of vectors
+    consider_constant, disconnected_inputs
+        As for ``jacobian``.
+
+    Returns
+    -------
+    TensorVariable, or list or tuple of TensorVariable, as ``wrt``
+        Matrices.
+
+    Raises
+    ------
+    TypeError
+        If the cost is no scalar, or an element of ``wrt`` no vector.
+    """
+    if not isinstance(cost, Variable):
+        raise TypeError(f"tensor.hessian expects a Variable as `cost`, got {cost!r}")
+    if cost.type.ndim != 0:
+        raise TypeError(f"tensor.hessian expects a 0 dimensional variable as `cost`, {cost} has {cost.type.ndim}")
+    wanted = list(wrt) if isinstance(wrt, (list, tuple)) else [wrt]
+    for variable in wanted:
+        if not isinstance(variable, Variable):
+            raise TypeError(f"tensor.hessian expects a (list of) Variable as `wrt`, got {variable!r}")
+        if variable.type.ndim != 1:
+            raise TypeError("tensor.hessian expects a (list of) 1 dimensional variable as `wrt`, "
+                                 f"{variable} has {variable.type.ndim}")
+    results = []
+    for variable in wanted:
+        gradient = grad(cost, variable, consider_constant=consider_constant, disconnected_inputs=disconnected_inputs)
+        # A gradient that does not depend on the variable is no error: the cost is linear in it.
+        options = dict(consider_constant=consider_constant, disconnected_inputs="ignore")
+        results += _rows_of_gradients(gradient, [variable], options)
+    return format_as(isinstance(wrt, list), isinstance(wrt, tuple), results)
+
+
+def hessian_vector_product(cost, wrt, p, **grad_options):
+    """The Hessian of a scalar times a vector, at the price of two gradients.
+
+    Parameters
+    ----------
+    cost : TensorVariable
+        A scalar.
+    wrt : Variable, or list or tuple of Variable
+        Of any rank.
+    p : Variable, or list or tuple of Variable
+        The vector: one variable for each element of ``wrt``, of its shape.
+    **grad_options
+        For ``grad``.
+
+    Returns
+    -------
+    Variable, or list or tuple of Variable, as ``wrt``
+
+    Raises
+    ------
+    ValueError
+        If there are not as many in ``p`` as in ``wrt``.
+    """
+    wanted = list(wrt) if isinstance(wrt, (list, tuple)) else [wrt]
+    vector = list(p) if isinstance(p, (list, tuple)) else [p]
+    if len(wanted) != len(vector):
+        raise ValueError(f"hessian_vector_product: {len(wanted)} variables in wrt but {len(vector)} in p")
+    gradients = grad(cost, wanted, **grad_options)
+    products = [(gradient * disconnected_grad(part)).sum() for gradient, part in zip(gradients, vector)]
+    total = products[0]
+    for product in products[1:]:
+        total = total + product
+    results = grad(total, wanted, **grad_options)
+    return format_as(isinstance(wrt, list), isinstance(wrt, tuple), results)

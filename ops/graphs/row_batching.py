@@ -1,0 +1,228 @@
+"""A graph on single rows as a graph on all rows at once.
+
+Each op that knows how has a rule here: from a node and its inputs, of which some have a new first dimension (the rows),
+to its outputs with that dimension. ``batched`` applies the rules along a graph; where one op has no rule, there is no
+batched graph, and ``row_map.py`` runs the graph row by row instead.
+"""
+from phintys.graph.toposort import io_toposort
+from phintys.graph.gradients.view_op import ViewOp
+from phintys.ops.indexing.advanced_subtensor import AdvancedIncSubtensor1, AdvancedSubtensor1
+from phintys.ops.creation.allocation import Alloc
+from phintys.ops.products.batched_product import batched_dot_op
+from phintys.ops.reduction.careduce import All, Any, Max, Min, Prod, Sum
+from phintys.ops.shape.dimshuffle import DimShuffle, dimshuffle
+from phintys.ops.products.dot import Dot, dot_op
+from phintys.ops.elementwise.elementwise import Elemwise
+from phintys.ops.elementwise.impl_elementwise import ImplElemwise
+from phintys.ops.shape.join import Join, join
+from phintys.ops.types.known_length import known_integer
+from phintys.ops.types.number_views import ScalarFromTensor, TensorFromScalar
+from phintys.ops.products.products import tensordot
+from phintys.ops.shape.reshape import Reshape, reshape
+from phintys.ops.elementwise.scalar_protocol import ScalarOp
+from phintys.ops.shape.shape import Rebroadcast, shape_i, shape_padleft
+from phintys.ops.nnet.softmax import LogSoftmax, Softmax, SoftmaxGrad
+from phintys.ops.shape.split import Split
+from phintys.ops.indexing.subtensor import WHOLE, IncSubtensor, Subtensor
+
+RULES = {}                      # class of an op → rule(node, inputs, which of them are batched, number of rows)
+
+
+def batched(outputs, rows):
+    """Apply the graph that computes ``outputs`` to all rows at once.
+
+    Parameters
+    ----------
+    outputs : list of Variable
+        All depend on a row.
+    rows : dict
+        Variable that stands for one row → the tensor with all of them.
+
+    Returns
+    -------
+    list of Variable or None
+        The outputs with a new first dimension; None if an op has no rule.
+    """
+    count = shape_i(next(iter(rows.values())), 0)
+    found = dict(rows)
+    for node in io_toposort(list(rows), outputs):
+        flags = [variable in found for variable in node.inputs]
+        if True not in flags:
+            continue
+        rule = RULES.get(type(node.op)) or (numbers if isinstance(node.op, ScalarOp) else None)
+        results = rule and rule(node, [found.get(variable, variable) for variable in node.inputs], flags, count)
+        if results is None:
+            return None
+        found.update(zip(node.outputs, results))
+    return [found[output] for output in outputs]
+
+
+def rule_for(*classes):
+    """Decorator: the rule of some classes of ops."""
+    def register(rule):
+        RULES.update(dict.fromkeys(classes, rule))
+        return rule
+    return register
+
+
+def repeated(x, count):
+    """``x`` for each row."""
+    return Alloc()(x, count, *[shape_i(x, axis) for axis in range(x.type.ndim)])
+
+
+def padded(x, rank):
+    """``x``, which has rows, with broadcastable dimensions behind them up to ``rank`` dimensions of a row."""
+    missing = rank + 1 - x.type.ndim
+    return dimshuffle(x, [0, *["x"] * missing, *range(1, x.type.ndim)]) if missing else x
+
+
+@rule_for(Elemwise, ImplElemwise)
+def elementwise(node, inputs, flags, count):
+    if node.op.inplace_pattern:
+        return None
+    aligned = [x if flag else dimshuffle(x, ["x", *range(x.type.ndim)]) for x, flag in zip(inputs, flags)]
+    return node.op(*aligned, return_list=True)
+
+
+@rule_for(DimShuffle)
+def shuffled(node, inputs, flags, count):
+    return [dimshuffle(inputs[0], [0, *["x" if axis == "x" else axis + 1 for axis in node.op.new_order]])]
+
+
+@rule_for(Sum, Prod, Max, Min, All, Any)
+def reduced(node, inputs, flags, count):
+    rank = node.inputs[0].type.ndim
+    axes = range(rank) if node.op.axis is None else node.op.axis
+    return [node.op.specialized(tuple([axis + 1 for axis in axes]), inputs[0].type.dtype)(inputs[0])]
+
+
+@rule_for(Dot)
+def product(node, inputs, flags, count):
+    (x, y), ranks = inputs, [value.type.ndim for value in node.inputs]
+    if flags == [True, True]:
+        return _product_of_rows(x, y, ranks)
+    if flags == [True, False]:
+        return [dot_op(x, y) if ranks[0] == 1 else tensordot(x, y, [[2], [0]])]
+    if ranks[1] == 1:
+        return [dot_op(y, x) if ranks[0] == 1 else dot_op(y, x.T)]
+    if ranks[0] == 1:
+        return [tensordot(y, x, [[1], [0]])]
+    return [dimshuffle(tensordot(y, x, [[1], [1]]), [0, 2, 1])]
+
+
+def _product_of_rows(x, y, ranks):
+    """Products of each row of one tensor with the same row of another."""
+    if ranks == [2, 2]:
+        return [batched_dot_op(x, y)]
+    if ranks == [1, 2]:
+        x = dimshuffle(x, [0, 1, "x"])
+    elif ranks == [2, 1]:
+        y = dimshuffle(y, [0, "x", 1])
+    return [Sum(ranks[0])(x * y)]
+
+
+@rule_for(Reshape)
+def reshaped(node, inputs, flags, count):
+    if flags[1]:
+        return None
+    x, lengths = inputs
+    rank = node.outputs[0].type.ndim
+    return [reshape(x, [count, *[lengths[axis] for axis in range(rank)]], ndim=rank + 1)]
+
+
+@rule_for(Alloc)
+def allocated(node, inputs, flags, count):
+    value, *lengths = inputs
+    return None if True in flags[1:] else [Alloc()(padded(value, len(lengths)), count, *lengths)]
+
+
+@rule_for(Subtensor)
+def part(node, inputs, flags, count):
+    x, *integers = inputs
+    return None if True in flags[1:] else [Subtensor((WHOLE, *node.op.idx_list))(x, *integers)]
+
+
+@rule_for(IncSubtensor)
+def changed_part(node, inputs, flags, count):
+    (x, y, *integers), op = inputs, node.op
+    if True in flags[2:] or op.inplace:
+        return None
+    region = Subtensor(op.idx_list)(node.inputs[0], *integers)
+    x = x if flags[0] else repeated(x, count)
+    y = padded(y, region.type.ndim) if flags[1] else y
+    return [IncSubtensor((WHOLE, *op.idx_list), set_instead_of_inc=op.set_instead_of_inc)(x, y, *integers)]
+
+
+@rule_for(AdvancedSubtensor1)
+def rows_chosen(node, inputs, flags, count):
+    x, positions = inputs
+    return None if flags[1] else [exchanged(node.op(exchanged(x), positions))]
+
+
+@rule_for(AdvancedIncSubtensor1)
+def rows_changed(node, inputs, flags, count):
+    (x, y, positions), rank = inputs, node.inputs[0].type.ndim
+    if flags[2] or node.op.inplace:
+        return None
+    x = x if flags[0] else repeated(x, count)
+    if flags[1]:
+        y = exchanged(padded(y, rank))
+    else:
+        y = dimshuffle(shape_padleft(y, rank - y.type.ndim), [0, "x", *range(1, rank)])
+    return [exchanged(node.op(exchanged(x), y, positions))]
+
+
+def exchanged(x):
+    """``x`` with its first two dimensions exchanged."""
+    return dimshuffle(x, [1, 0, *range(2, x.type.ndim)])
+
+
+@rule_for(Join)
+def joined(node, inputs, flags, count):
+    axis = known_integer(inputs[0])
+    if axis is None or node.op.view_map:
+        return None
+    parts = [x if flag else repeated(x, count) for x, flag in zip(inputs[1:], flags[1:])]
+    return [join(axis + 1 if axis >= 0 else axis, *parts)]
+
+
+@rule_for(Split)
+def parted(node, inputs, flags, count):
+    x, axis, lengths = inputs
+    axis = known_integer(axis)
+    if axis is None or flags[2]:
+        return None
+    return node.op(x, axis + 1 if axis >= 0 else axis, lengths, return_list=True)
+
+
+@rule_for(Rebroadcast)
+def rebroadcast(node, inputs, flags, count):
+    return [Rebroadcast(*[(axis + 1, flag) for axis, flag in node.op.changes])(inputs[0])]
+
+
+@rule_for(Softmax, LogSoftmax)
+def softmaxes(node, inputs, flags, count):
+    x, = inputs
+    _, rows, columns = [shape_i(x, axis) for axis in range(3)]
+    return [reshape(node.op(reshape(x, [count * rows, columns])), [count, rows, columns])]
+
+
+@rule_for(SoftmaxGrad)
+def softmax_gradients(node, inputs, flags, count):
+    gradient, softmax = [x if flag else dimshuffle(x, ["x", 0, 1]) for x, flag in zip(inputs, flags)]
+    return [softmax * (gradient - (gradient * softmax).sum(axis=2, keepdims=True))]
+
+
+@rule_for(TensorFromScalar, ScalarFromTensor)
+def number_views(node, inputs, flags, count):
+    return list(inputs)
+
+
+def numbers(node, inputs, flags, count):
+    """The rule of all scalar ops on numbers: what has rows is a vector, and all else is the same for each row."""
+    return node.op.elementwise(*inputs, return_list=True)
+
+
+@rule_for(ViewOp)
+def viewed(node, inputs, flags, count):
+    return [node.op(inputs[0])]

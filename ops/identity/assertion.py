@@ -1,0 +1,65 @@
+"""Assert: a tensor that is handed on when conditions hold, and an error when they do not.
+
+It is for finding errors: a rewrite may take it away together with a result that nobody needs.
+"""
+from phintys.graph.apply import Apply
+from phintys.graph.op import Op
+from phintys.graph.valueless_types import disconnected_type
+from phintys.graph.variable import Variable
+from phintys.ops.identity.assertion_kernel import AssertKernel
+from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.types.dtypes import discrete_dtypes
+
+
+class Assert(Op):
+    """The first input, checked when it runs: all other inputs, 0-d conditions, must be true.
+
+    Parameters
+    ----------
+    msg : str
+        Of the ``AssertionError``.
+    """
+
+    __props__ = ("msg",)
+    view_map = {0: [0]}
+
+    def __init__(self, msg="phintys Assert failed!"):
+        self.msg = msg
+
+    def make_node(self, value, *conditions):
+        value = value if isinstance(value, Variable) else as_tensor_variable(value)
+        conditions = [as_tensor_variable(condition) for condition in conditions]
+        for condition in conditions:
+            if condition.type.ndim:
+                raise AssertionError(f"the conditions of Assert are scalars, got {condition} of type {condition.type}")
+        return Apply(self, [value, *conditions], [value.type.make_variable()])
+
+    def make_kernel(self, node):
+        value, *conditions = node.inputs
+        if value.type.layout is None or any([condition.type.dtype not in discrete_dtypes for condition in conditions]):
+            return None
+        return AssertKernel(len(conditions), self.msg)
+
+    def perform(self, node, inputs, output_storage, params=None):
+        value, *conditions = inputs
+        if not all(conditions):
+            raise AssertionError(self.msg)
+        output_storage[0][0] = value
+
+    def do_constant_folding(self, node):
+        return False                            # a condition that is never true is an error of the call
+
+    def infer_shape(self, node, input_shapes):
+        return [input_shapes[0]]
+
+    def connection_pattern(self, node):
+        return [[True]] + [[False]] * (len(node.inputs) - 1)
+
+    def grad(self, inputs, output_grads):
+        return [output_grads[0]] + [disconnected_type() for _ in inputs[1:]]
+
+    def R_op(self, inputs, eval_points):
+        return [eval_points[0]]
+
+
+assert_op = assert_ = Assert()

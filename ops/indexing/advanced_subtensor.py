@@ -1,0 +1,306 @@
+"""The ops of advanced indexing: elements that arrays of integers and masks name, taken as a copy, set or added to.
+
+The most frequent index, one vector of integers for the first dimension, has ops of its own: AdvancedSubtensor1 and
+AdvancedIncSubtensor1. What other indices mean is in ``advanced_index.py``, basic indexing in ``subtensor.py``. Where an
+element is set several times the last value counts, so that only this value has a gradient (``last_writers.py``).
+"""
+from phintys.graph.apply import Apply
+from phintys.graph.config import config
+from phintys.graph.op import Op
+from phintys.graph.valueless_types import disconnected_type
+from phintys.ops.indexing.advanced_index import AdvancedIndexing, as_index_array
+from phintys.ops.indexing.advanced_subtensor_kernel import AdvancedIncSubtensorKernel, AdvancedSubtensorKernel
+from phintys.ops.types.constant import as_tensor_variable, constant
+from phintys.ops.types.dtypes import discrete_dtypes, integer_dtypes
+from phintys.ops.indexing.last_writers import of_last_writers
+from phintys.ops.indexing.rows_kernel import RowsKernel
+from phintys.ops.indexing.subtensor import fitting_value, gradient_by_value, index_text, zero_gradients
+from phintys.ops.types.tensor_type import TensorType
+
+
+# ---- one vector of integers for the first dimension ------------------------------------------------------------------
+def _vector_of_positions(x, ilist):
+    ilist = as_index_array(ilist)
+    if ilist.type.dtype not in integer_dtypes:
+        raise TypeError("index must be integers")
+    if ilist.type.ndim != 1:
+        raise TypeError("index must be vector")
+    if x.type.ndim == 0:
+        raise TypeError("cannot index into a scalar")
+    return ilist
+
+
+class AdvancedSubtensor1(Op):
+    """``x[ilist]`` for a vector of integers: rows of x as a new tensor.
+
+    Parameters
+    ----------
+    sparse_grad : bool
+        Whether the gradient is to be a sparse matrix: there are none yet, so it is an error to take it then.
+
+    Raises
+    ------
+    NotImplementedError
+        From ``grad``, if ``sparse_grad``.
+    """
+
+    __props__ = ()
+    linear_in = (0,)
+
+    def __init__(self, sparse_grad=False):
+        self.sparse_grad = sparse_grad
+
+    def make_node(self, x, ilist):
+        x = as_tensor_variable(x)
+        ilist = _vector_of_positions(x, ilist)
+        pattern = ilist.type.broadcastable + x.type.broadcastable[1:]
+        return Apply(self, [x, ilist], [TensorType(x.type.dtype, pattern, shape=ilist.type.shape + x.type.shape[1:])()])
+
+    def make_kernel(self, node):
+        return RowsKernel(node.inputs[1].type.dtype)
+
+    def infer_shape(self, node, input_shapes):
+        return [(input_shapes[1][0], *input_shapes[0][1:])]
+
+    def connection_pattern(self, node):
+        return [[True], [False]]
+
+    def grad(self, inputs, output_grads):
+        x, ilist = inputs
+        if self.sparse_grad:
+            raise NotImplementedError(f"sparse_grad: the gradient of rows of {x} was to be sparse, and phintys has no "
+                                      "sparse matrices yet; leave sparse_grad out to get a dense one")
+        if x.type.dtype in discrete_dtypes:
+            return [x.zeros_like(dtype=config.floatX), disconnected_type()]
+        return [advanced_inc_subtensor1(x.zeros_like(), output_grads[0], ilist), disconnected_type()]
+
+
+class AdvancedIncSubtensor1(Op):
+    """A copy of x with rows set or added to: inputs x, y, and the vector of their numbers.
+
+    Parameters
+    ----------
+    inplace : bool
+        Whether the result may overwrite x.
+    set_instead_of_inc : bool
+        Set the rows to y, the last one that is meant for a row; otherwise add y to them, as often as it is meant.
+    """
+
+    __props__ = ("inplace", "set_instead_of_inc")
+    linear_in = (0, 1)
+    can_overwrite = {0: (0,)}
+    cannot_fail = changes_part = runs_alone = writes_by_strides = True
+    first_examined = 2
+
+    def __init__(self, inplace=False, set_instead_of_inc=False):
+        self.inplace, self.set_instead_of_inc = bool(inplace), bool(set_instead_of_inc)
+        if self.inplace:
+            self.destroy_map = {0: [0]}
+
+    def overwriting(self, pairs):
+        return AdvancedIncSubtensor1(bool(pairs), self.set_instead_of_inc)
+
+    def make_node(self, x, y, ilist):
+        x, y = as_tensor_variable(x), as_tensor_variable(y)
+        ilist = _vector_of_positions(x, ilist)
+        if y.type.ndim > x.type.ndim:
+            raise TypeError(f"cannot {'set' if self.set_instead_of_inc else 'increment'} x subtensor with "
+                            f"ndim={x.type.ndim} by y with ndim={y.type.ndim}")
+        return Apply(self, [x, fitting_value(x, y, self.set_instead_of_inc), ilist], [x.type()])
+
+    def make_kernel(self, node):
+        x, _, ilist = node.inputs
+        return AdvancedIncSubtensorKernel([("array", 2, ilist.type.dtype, 1)], 0, 3, x.type.dtype,
+                                          self.set_instead_of_inc)
+
+    def infer_shape(self, node, input_shapes):
+        return [input_shapes[0]]
+
+    def connection_pattern(self, node):
+        return [[True], [True], [False]]
+
+    def grad(self, inputs, output_grads):
+        x, y, ilist = inputs
+        gz, = output_grads
+        if x.type.dtype in discrete_dtypes:
+            return zero_gradients(x, y) + [disconnected_type()]
+        by_x, by_part = gz, advanced_subtensor1(gz, ilist)
+        if self.set_instead_of_inc:
+            by_x = advanced_set_subtensor1(gz, constant(0, dtype=gz.type.dtype), ilist)
+            by_part = of_last_writers(by_part, x, [ilist.type], 0, [ilist], _ops_for_rows)
+        return [by_x, gradient_by_value(by_part, y), disconnected_type()]
+
+    def __str__(self):
+        return f"AdvancedIncSubtensor1{{{_flags(self)}}}"
+
+
+def _flags(op):
+    return ("inplace" if op.inplace else "no_inplace") + (",set" if op.set_instead_of_inc else ",inc")
+
+
+def sparse_grad(var):
+    """``var``, rows of a tensor, whose gradient is to be a sparse matrix; there are none yet: taking it is an error.
+
+    Raises
+    ------
+    AssertionError
+        If ``var`` is not the result of ``x[positions]`` for a vector of positions.
+    """
+    assert var.owner is not None and isinstance(var.owner.op, AdvancedSubtensor1), (
+        f"sparse_grad takes the result of x[positions] for a vector of integers, not {var}")
+    return AdvancedSubtensor1(sparse_grad=True)(*var.owner.inputs)
+
+
+advanced_subtensor1 = AdvancedSubtensor1()
+advanced_inc_subtensor1 = AdvancedIncSubtensor1()
+advanced_set_subtensor1 = AdvancedIncSubtensor1(set_instead_of_inc=True)
+
+
+def _ops_for_rows(idx_list):
+    return advanced_subtensor1, advanced_set_subtensor1
+
+
+# ---- any index -------------------------------------------------------------------------------------------------------
+class AdvancedSubtensor(AdvancedIndexing):
+    """The part of x that arrays of integers name, as a new tensor: inputs x, then the symbolic parts of the index.
+
+    Parameters
+    ----------
+    idx_list : sequence, optional
+        The index; see `AdvancedIndexing`. By default it is given when the op is applied:
+        ``AdvancedSubtensor()(x, rows, slice(1, None))``.
+    """
+
+    __props__ = ("indices",)
+    __str__ = AdvancedIndexing.__str__
+    runs_alone = True
+    linear_in = (0,)
+
+    def __init__(self, idx_list=None):
+        AdvancedIndexing.__init__(self, idx_list)
+
+    def make_node(self, x, *index):
+        x = as_tensor_variable(x)
+        if self.idx_list is None:
+            idx_list, inputs = self.split(index)
+            return type(self)(idx_list).make_node(x, *inputs)
+        inputs = [as_tensor_variable(value) for value in index]
+        self.check_inputs(x, inputs)
+        return Apply(self, [x, *inputs], [self.region_type(x, inputs)()])
+
+    def make_kernel(self, node):
+        return AdvancedSubtensorKernel(self.plan(1), self.lead, len(node.inputs))
+
+    def infer_shape(self, node, input_shapes):
+        return [self.region_shape(input_shapes[0], node.inputs[1:], input_shapes[1:])]
+
+    def connection_pattern(self, node):
+        return [[True]] + [[False]] * (len(node.inputs) - 1)
+
+    def grad(self, inputs, output_grads):
+        x, *rest = inputs
+        if x.type.dtype in discrete_dtypes:
+            gradient = x.zeros_like(dtype=config.floatX)
+        else:
+            gradient = self.changing(False)(x.zeros_like(), output_grads[0], *rest)
+        return [gradient] + [disconnected_type() for _ in rest]
+
+    def changing(self, set_instead_of_inc, inplace=False):
+        """The op that sets or adds to the part that this one takes."""
+        return AdvancedIncSubtensor(inplace, set_instead_of_inc, self.idx_list)
+
+
+class AdvancedBooleanSubtensor(AdvancedSubtensor):
+    """`AdvancedSubtensor` for an index with masks."""
+
+    masks = True
+
+    def changing(self, set_instead_of_inc, inplace=False):
+        return AdvancedBooleanIncSubtensor(inplace, set_instead_of_inc, self.idx_list)
+
+
+class AdvancedIncSubtensor(AdvancedIndexing):
+    """A copy of x with the part that arrays of integers name set or added to: inputs x, y, then the symbolic parts.
+
+    Parameters
+    ----------
+    inplace : bool
+        Whether the result may overwrite x.
+    set_instead_of_inc : bool
+        Set the part to y; otherwise add y to it, as often as an element is named.
+    idx_list : sequence, optional
+        As for `AdvancedSubtensor`.
+    """
+
+    __props__ = ("indices", "inplace", "set_instead_of_inc")
+    linear_in = (0, 1)
+    can_overwrite = {0: (0,)}
+    cannot_fail = changes_part = runs_alone = writes_by_strides = True
+    first_examined = 2
+    taking = AdvancedSubtensor
+
+    def __init__(self, inplace=False, set_instead_of_inc=False, idx_list=None):
+        AdvancedIndexing.__init__(self, idx_list)
+        self.inplace, self.set_instead_of_inc = bool(inplace), bool(set_instead_of_inc)
+        if self.inplace:
+            self.destroy_map = {0: [0]}
+
+    def overwriting(self, pairs):
+        return type(self)(bool(pairs), self.set_instead_of_inc, self.idx_list)
+
+    def make_node(self, x, y, *index):
+        x, y = as_tensor_variable(x), as_tensor_variable(y)
+        if self.idx_list is None:
+            idx_list, inputs = self.split(index)
+            return type(self)(self.inplace, self.set_instead_of_inc, idx_list).make_node(x, y, *inputs)
+        inputs = [as_tensor_variable(value) for value in index]
+        self.check_inputs(x, inputs)
+        region = self.region_type(x, inputs)
+        if y.type.ndim > region.ndim:
+            raise TypeError(f"Trying to increment a {region.ndim}-dimensional subtensor with a "
+                            f"{y.type.ndim}-dimensional value.")
+        return Apply(self, [x, fitting_value(x, y, self.set_instead_of_inc), *inputs], [x.type()])
+
+    def make_kernel(self, node):
+        return AdvancedIncSubtensorKernel(self.plan(2), self.lead, len(node.inputs),
+                                          node.inputs[0].type.dtype, self.set_instead_of_inc)
+
+    def infer_shape(self, node, input_shapes):
+        return [input_shapes[0]]
+
+    def connection_pattern(self, node):
+        return [[True], [True]] + [[False]] * (len(node.inputs) - 2)
+
+    def grad(self, inputs, output_grads):
+        x, y, *rest = inputs
+        gz, = output_grads
+        ends = [disconnected_type() for _ in rest]
+        if x.type.dtype in discrete_dtypes:
+            return zero_gradients(x, y) + ends
+        by_x, by_part = gz, self.taking(self.idx_list)(gz, *rest)
+        if self.set_instead_of_inc:
+            by_x = type(self)(False, True, self.idx_list)(gz, constant(0, dtype=gz.type.dtype), *rest)
+            by_part = of_last_writers(by_part, x, self.idx_list, self.lead, rest, self._taking_and_setting)
+        return [by_x, gradient_by_value(by_part, y)] + ends
+
+    def _taking_and_setting(self, idx_list):
+        return self.taking(idx_list), type(self)(False, True, idx_list)
+
+    def __str__(self):
+        index = "" if self.idx_list is None else f"; {index_text(self.idx_list)}"
+        return f"{type(self).__name__}{{{_flags(self)}{index}}}"
+
+
+class AdvancedBooleanIncSubtensor(AdvancedIncSubtensor):
+    """`AdvancedIncSubtensor` for an index with masks."""
+
+    masks = True
+    taking = AdvancedBooleanSubtensor
+
+
+advanced_subtensor = AdvancedSubtensor()
+advanced_boolean_subtensor = AdvancedBooleanSubtensor()
+advanced_inc_subtensor = AdvancedIncSubtensor()
+advanced_set_subtensor = AdvancedIncSubtensor(set_instead_of_inc=True)
+advanced_boolean_inc_subtensor = AdvancedBooleanIncSubtensor()
+advanced_boolean_set_subtensor = AdvancedBooleanIncSubtensor(set_instead_of_inc=True)

@@ -1,0 +1,390 @@
+"""Kernels of advanced indexing: elements taken from, set in or added to places that arrays of integers and masks name.
+
+An index is a plan of entries in the order in which they stand between the brackets:
+
+* ``("slice", start, stop, step)`` and ``("integer", value)``, whose parts are None, ints or ``("operand", number)``;
+* ``("new",)``: a dimension of length 1;
+* ``("array", operand number, dtype, rank)`` and ``("mask", operand number, rank)``.
+
+Rules are NumPy's: arrays broadcast together, and a mask counts as the positions of its true elements. Where their
+dimensions stand among those of the result, the op says. ``prepare`` looks at every position, so that ``run`` cannot
+fail, and nothing is written before all is known to be right. ``run`` keeps nothing from ``prepare``: it turns positions
+into byte offsets, a block at a time, on its stack.
+"""
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memset
+from numpy cimport npy_intp
+
+from phintys.ops.indexing.index_parts cimport Part, Range, integer_position, read_part, slice_range
+from phintys.ops.indexing.index_walk cimport Source, Walk, start_walk, walk_positions
+from phintys.ops.native.indexed_loops cimport (
+    AddAtLoop, phintys_add_at, phintys_add_items, phintys_add_line, phintys_get_items, phintys_get_line,
+    phintys_offsets, phintys_set_items, phintys_set_line, position_dtype, size_class)
+from phintys.ops.native.integers cimport shape_of
+from phintys.ops.native.mask_loops cimport count_true, mask_start
+from phintys.ops.native.positions cimport check_positions
+from phintys.ops.native.row_copy cimport gather_rows, scatter_rows
+from phintys.ops.native.strided_copy cimport CopyPlan, copy_strided
+from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, parallel
+
+from phintys.ops.native.loops import TYPES
+
+cdef extern from "alloca.h" nogil:
+    void* alloca(size_t)
+
+cdef enum:
+    MAX_RANK = 64
+    LONG_BYTES = 65536              # moving as much to scattered places takes about 20 microseconds
+    LONG_COUNT = 8192               # and so does looking at as many positions
+    PIECE_BYTES = 131072            # worth waking a worker
+
+cdef enum EntryKind:
+    SLICE, NEW, INTEGER, ARRAY, MASK
+
+KINDS = {"slice": SLICE, "new": NEW, "integer": INTEGER, "array": ARRAY, "mask": MASK}
+
+cdef struct Entry:
+    EntryKind kind
+    int axis                        # of the indexed array; for a mask the first one
+    int rank                        # of an array or a mask
+    int operand
+    int dtype                       # of an array of positions
+    Part start, stop, step          # of a slice; `start` of an integer
+
+
+cdef inline void keep(CopyPlan* dimensions, npy_intp length, npy_intp stride) noexcept nogil:
+    """Add a dimension that the index keeps."""
+    dimensions.shape[dimensions.ndim] = length
+    dimensions.target[dimensions.ndim] = stride
+    dimensions.ndim += 1
+
+
+cdef class AdvancedIndexKernel(Kernel):
+    """What the kernels share: the plan, and where it leads.
+
+    Parameters
+    ----------
+    plan : sequence of tuple
+        The entries; see the file.
+    lead : int
+        Dimensions of the result in front of those of the index arrays.
+    """
+    cdef Entry* entries
+    cdef int count
+    cdef int axes                   # dimensions of the indexed array that the entries speak of
+    cdef int arrays_rank            # rank of the index arrays, broadcast
+    cdef int lead
+    cdef int source_count, mask_count
+
+    def __cinit__(self, plan, *rest):
+        self.entries = <Entry*>malloc((len(plan) + 1) * sizeof(Entry))
+        if self.entries == NULL:
+            raise MemoryError()
+
+    def __dealloc__(self):
+        free(self.entries)
+
+    def __init__(self, plan, int lead):
+        self.lead = lead
+        for kind, *details in plan:
+            self.read_entry(&self.entries[self.count], kind, details)
+            self.count += 1
+
+    cdef int read_entry(self, Entry* entry, kind, list details) except -1:
+        memset(entry, 0, sizeof(Entry))
+        entry.kind, entry.axis = KINDS[kind], self.axes
+        if entry.kind == SLICE:
+            entry.start, entry.stop = read_part(details[0]), read_part(details[1])
+            entry.step = read_part(details[2])
+        elif entry.kind == INTEGER:
+            entry.start = read_part(details[0])
+        elif entry.kind == ARRAY:
+            entry.operand, entry.dtype, entry.rank = details[0], position_dtype(details[1]), details[2]
+            self.arrays_rank = max(self.arrays_rank, entry.rank)
+            self.source_count += 1
+        elif entry.kind == MASK:
+            entry.operand, entry.rank = details
+            self.arrays_rank = max(self.arrays_rank, 1)
+            self.source_count += 1
+            self.mask_count += 1
+        self.axes += 0 if entry.kind == NEW else entry.rank if entry.kind == MASK else 1
+        return 0
+
+    # ---- where the index leads ---------------------------------------------------------------------------------------
+    cdef int lay_out(self, Cell** operands, const Cell* array, Walk* walk) except -1 nogil:
+        """Lay out the indexed part of ``array``, all but its partner. Needs room for ``walk.sources``."""
+        cdef Source* source = walk.sources
+        cdef CopyPlan* kept = &walk.behind if self.lead == 0 else &walk.before
+        cdef Entry* entry
+        cdef int index, axis
+        walk.base = array.data
+        walk.before.ndim = walk.behind.ndim = 0
+        walk.arrays.count, walk.source_count = self.arrays_rank, self.source_count
+        for index in range(self.arrays_rank):
+            walk.arrays.shape[index] = 1
+        for index in range(self.count):
+            entry = &self.entries[index]
+            if entry.kind == ARRAY:
+                enter_array(entry, operands[entry.operand], array, walk, source)
+                source += 1
+            elif entry.kind == MASK:
+                enter_mask(entry, operands[entry.operand], array, walk, source)
+                source += 1
+            else:
+                enter_basic(entry, operands, array, walk, kept)
+            if kept.ndim == self.lead:
+                kept = &walk.behind
+        for axis in range(self.axes, array.ndim):
+            keep(&walk.behind, array.shape[axis], array.strides[axis])
+        walk.size = 1
+        for axis in range(self.arrays_rank):
+            walk.size *= walk.arrays.shape[axis]
+        return 0
+
+    cdef int check(self, Cell** operands, const Cell* array, Walk* walk) except -1 nogil:
+        """Whether index arrays fit together, and positions and masks fit the array; afterwards nothing can fail."""
+        cdef Entry* entry
+        cdef Cell* index_array
+        cdef Source* source = walk.sources
+        cdef int index
+        cdef bint fits = True
+        for index in range(self.count):
+            entry = &self.entries[index]
+            index_array = operands[entry.operand]
+            if entry.kind == ARRAY:
+                if walk.size:                        # as in NumPy, positions that nobody reads may be anything
+                    check_positions(index_array, entry.dtype, array.shape[entry.axis], entry.axis)
+                fits = fits and array_fits(index_array, walk)
+                source += 1
+            elif entry.kind == MASK:
+                check_mask(index_array, array, entry.axis)
+                fits = fits and source.count in (1, walk.arrays.shape[self.arrays_rank - 1])
+                source += 1
+        if not fits:
+            with gil:
+                raise IndexError("shape mismatch: indexing arrays could not be broadcast together with shapes "
+                                 + " ".join(map(str, self.array_shapes(operands))))
+        return 0
+
+    cdef list array_shapes(self, Cell** operands):
+        """The shapes of the index arrays, for messages."""
+        cdef list shapes = []
+        cdef Cell* mask
+        cdef int index
+        for index in range(self.count):
+            if self.entries[index].kind == ARRAY:
+                shapes.append(shape_of(operands[self.entries[index].operand]))
+            elif self.entries[index].kind == MASK:
+                mask = operands[self.entries[index].operand]
+                shapes.append((count_true(mask.data, mask.ndim, mask.shape, mask.strides),))
+        return shapes
+
+    cdef int result_shape(self, const Walk* walk, npy_intp* shape) noexcept nogil:
+        """The shape of the indexed part; answers its rank."""
+        memcpy(shape, walk.before.shape, walk.before.ndim * sizeof(npy_intp))
+        shape += walk.before.ndim
+        memcpy(shape, walk.arrays.shape, walk.arrays.count * sizeof(npy_intp))
+        shape += walk.arrays.count
+        memcpy(shape, walk.behind.shape, walk.behind.ndim * sizeof(npy_intp))
+        return walk.before.ndim + walk.arrays.count + walk.behind.ndim
+
+
+cdef int enter_basic(Entry* entry, Cell** operands, const Cell* array, Walk* walk, CopyPlan* kept) except -1 nogil:
+    """Note a slice, a new dimension or an integer."""
+    cdef npy_intp length, stride
+    cdef Range part
+    if entry.kind == NEW:
+        keep(kept, 1, 0)
+        return 0
+    length, stride = array.shape[entry.axis], array.strides[entry.axis]
+    if entry.kind == INTEGER:
+        walk.base += integer_position(&entry.start, operands, length, entry.axis) * stride
+        return 0
+    slice_range(&entry.start, &entry.stop, &entry.step, operands, length, entry.axis, &part)
+    if part.length:
+        walk.base += part.start * stride
+    keep(kept, part.length, stride * part.step)
+    return 0
+
+
+cdef void enter_array(Entry* entry, const Cell* positions, const Cell* array, Walk* walk,
+                      Source* source) noexcept nogil:
+    """Note an array of positions; its shape takes part in broadcasting."""
+    cdef int axis, lead = walk.arrays.count - entry.rank
+    source.data = positions.data
+    source.length, source.step = array.shape[entry.axis], array.strides[entry.axis]
+    source.offsets = phintys_offsets[entry.dtype]
+    for axis in range(lead):
+        source.strides[axis] = 0
+    for axis in range(entry.rank):
+        source.strides[lead + axis] = 0
+        if positions.shape[axis] != 1:
+            source.strides[lead + axis] = positions.strides[axis]
+            walk.arrays.shape[lead + axis] = positions.shape[axis]
+
+
+cdef void enter_mask(Entry* entry, const Cell* mask, const Cell* array, Walk* walk, Source* source) noexcept nogil:
+    """Note a mask: a vector of as many positions as it has true elements."""
+    cdef int axis, last = walk.arrays.count - 1
+    source.count = count_true(mask.data, mask.ndim, mask.shape, mask.strides)
+    source.data, source.offsets = NULL, NULL
+    mask_start(&source.cursor, mask.data, mask.ndim, mask.shape, mask.strides, array.strides + entry.axis)
+    for axis in range(last):
+        source.strides[axis] = 0
+    source.strides[last] = 0
+    if source.count != 1:
+        source.strides[last] = 1
+        walk.arrays.shape[last] = source.count
+
+
+cdef inline bint array_fits(const Cell* positions, const Walk* walk) noexcept nogil:
+    """Whether an array of positions can be repeated to the shape of all of them."""
+    cdef int axis, lead = walk.arrays.count - positions.ndim
+    for axis in range(positions.ndim):
+        if positions.shape[axis] != 1 and positions.shape[axis] != walk.arrays.shape[lead + axis]:
+            return False
+    return True
+
+
+cdef int check_mask(const Cell* mask, const Cell* array, int first) except -1 nogil:
+    cdef int axis
+    for axis in range(mask.ndim):
+        if mask.shape[axis] != array.shape[first + axis]:
+            with gil:
+                raise IndexError(f"boolean index did not match indexed array along axis {first + axis}; size of axis "
+                                 f"is {array.shape[first + axis]} but size of corresponding boolean axis is "
+                                 f"{mask.shape[axis]}")
+    return 0
+
+
+# ---- the kernels -----------------------------------------------------------------------------------------------------
+cdef class AdvancedSubtensorKernel(AdvancedIndexKernel):
+    """The indexed part as a new array: ``(x, index operands..., out)``.
+
+    Parameters
+    ----------
+    plan : sequence of tuple
+        Operand numbers count from ``x``.
+    lead : int
+    result : int
+        The number of the result.
+    """
+    cdef int result
+
+    def __init__(self, plan, int lead, int result):
+        AdvancedIndexKernel.__init__(self, plan, lead)
+        self.result = result
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Walk walk
+        cdef npy_intp shape[MAX_RANK]
+        cdef Cell* result = operands[self.result]
+        walk.sources = <Source*>alloca((self.source_count + 1) * sizeof(Source))
+        self.lay_out(operands, operands[0], &walk)
+        self.check(operands, operands[0], &walk)
+        self.result_shape(&walk, shape)
+        allocate(context, result, shape)
+        if self.is_divided(result):
+            return 1
+        return RUNS_ALONE if cell_size(result) * result.itemsize >= LONG_BYTES or walk.size >= LONG_COUNT else 0
+
+    cdef inline bint is_divided(self, const Cell* result) noexcept nogil:
+        """Whether several workers may share the work; a mask is read from its start on."""
+        return self.mask_count == 0 and cell_size(result) * result.itemsize > 2 * PIECE_BYTES
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Walk walk
+        cdef Cell* result = operands[self.result]
+        cdef npy_intp bytes = cell_size(result) * result.itemsize
+        if bytes == 0:
+            return 0
+        walk.sources = <Source*>alloca((self.source_count + 1) * sizeof(Source))
+        self.lay_out(operands, operands[0], &walk)   # cannot fail any more
+        walk.items = phintys_get_items[size_class(result.itemsize)]
+        walk.line = phintys_get_line[size_class(result.itemsize)]
+        walk.rows = gather_rows
+        start_walk(&walk, result, result.ndim)
+        if self.is_divided(result):
+            parallel(context, walk_positions, &walk, walk.size, PIECE_BYTES * walk.size // bytes + 1)
+        else:
+            walk_positions(&walk, 0, 0, walk.size)
+        return 0
+
+
+cdef class AdvancedIncSubtensorKernel(AdvancedIndexKernel):
+    """A copy of ``x`` with the indexed part set, or added to: ``(x, y, index operands..., out)``.
+
+    ``y`` broadcasts over the part. What is named more than once is added to as often, or set to the last value.
+
+    Parameters
+    ----------
+    plan : sequence of tuple
+        Operand numbers count from ``x``.
+    lead : int
+    result : int
+        The number of the result.
+    dtype : str
+    sets : bool
+        Set the part; otherwise add to it.
+    """
+    cdef int result, dtype
+    cdef bint sets
+    cdef AddAtLoop add_at           # for one array of positions; or NULL
+
+    def __init__(self, plan, int lead, int result, str dtype, bint sets):
+        cdef int index
+        AdvancedIndexKernel.__init__(self, plan, lead)
+        self.result, self.dtype, self.sets = result, TYPES.index(dtype), sets
+        self.add_at = NULL
+        if self.source_count == 1 and self.mask_count == 0 and not sets:
+            for index in range(self.count):
+                if self.entries[index].kind == ARRAY:
+                    self.add_at = phintys_add_at[self.entries[index].dtype][self.dtype]
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Walk walk
+        cdef npy_intp shape[MAX_RANK]
+        cdef Cell* value = operands[1]
+        cdef Cell* result = operands[self.result]
+        cdef int axis, rank, lead
+        walk.sources = <Source*>alloca((self.source_count + 1) * sizeof(Source))
+        self.lay_out(operands, operands[0], &walk)
+        self.check(operands, operands[0], &walk)
+        rank = self.result_shape(&walk, shape)
+        lead = rank - value.ndim
+        for axis in range(value.ndim):
+            if value.shape[axis] != 1 and (lead + axis < 0 or value.shape[axis] != shape[lead + axis]):
+                with gil:
+                    part = tuple([shape[other] for other in range(rank)])
+                    raise ValueError(f"shape mismatch: value array of shape {shape_of(value)} could not be broadcast "
+                                     f"to indexing result of shape {part}")
+        allocate(context, result, operands[0].shape)
+        return RUNS_ALONE if cell_size(result) * result.itemsize >= 2 * LONG_BYTES or walk.size >= LONG_COUNT else 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Walk walk
+        cdef npy_intp shape[MAX_RANK]
+        cdef Cell* array = operands[0]
+        cdef Cell* result = operands[self.result]
+        cdef int axis, rank
+        if result.data != array.data:                # the same memory when the linker made the pair in-place
+            copy_strided(array.ndim, array.shape, result.data, result.strides, array.data, array.strides,
+                         array.itemsize)
+        walk.sources = <Source*>alloca((self.source_count + 1) * sizeof(Source))
+        self.lay_out(operands, result, &walk)        # cannot fail any more
+        rank = self.result_shape(&walk, shape)
+        for axis in range(rank):
+            if shape[axis] == 0:
+                return 0
+        walk.items = phintys_set_items[size_class(result.itemsize)] if self.sets else phintys_add_items[self.dtype]
+        walk.line = phintys_set_line[size_class(result.itemsize)] if self.sets else phintys_add_line[self.dtype]
+        walk.rows = NULL                             # rows are added line by line
+        if self.sets:
+            walk.rows = scatter_rows
+        start_walk(&walk, operands[1], rank)
+        if self.add_at != NULL and walk.arrays.count == 1 and walk.before.ndim == 0 and walk.behind.ndim == 0:
+            self.add_at(walk.base, walk.sources.step, walk.sources.length, walk.sources.data,
+                        walk.sources.strides[0], walk.partner, walk.arrays.partner[0], walk.size)
+        else:
+            walk_positions(&walk, 0, 0, walk.size)
+        return 0

@@ -1,0 +1,131 @@
+"""``choose``: between several tensors, element by element, by the number of the one that is wanted."""
+from phintys.graph.apply import Apply
+from phintys.graph.config import config
+from phintys.graph.op import Op
+from phintys.graph.valueless_types import disconnected_type
+from phintys.ops.creation.allocation import arange
+from phintys.ops.indexing.choose_kernel import ChooseKernel
+from phintys.ops.types.constant import as_tensor_variable, constant
+from phintys.ops.shape.dimshuffle import dimshuffle, shape_padleft
+from phintys.ops.types.dtypes import discrete_dtypes, upcast
+from phintys.ops.elementwise.elementwise import sum_broadcast
+from phintys.ops.elementwise.elementwise_functions import clip
+from phintys.ops.elementwise.scalar import as_dtype, eq, switch
+from phintys.ops.shape.shape import shape_i
+from phintys.ops.types.tensor_type import TensorType
+
+MODES = ("raise", "wrap", "clip")
+
+
+class Choose(Op):
+    """Element ``i`` of the result is element ``i`` of choice number ``a[i]``: inputs a, then the choices.
+
+    Parameters
+    ----------
+    mode : {'raise', 'wrap', 'clip'}
+        For numbers out of range: an error, the remainder by the number of choices, or the first or last choice.
+    listed : bool
+        Each choice is an input; otherwise there is one, and its slices along the first dimension are the choices.
+        Applying the op to a list of choices sets it.
+    """
+
+    __props__ = ("mode", "listed")
+    runs_alone = True
+    linear_in = slice(1, None)
+
+    def __init__(self, mode, listed=False):
+        if mode not in MODES:
+            raise ValueError(f"Choose: mode must be one of {', '.join(MODES)}, not {mode!r}")
+        self.mode, self.listed = mode, listed
+
+    def make_node(self, a, *choices):
+        if len(choices) == 1 and isinstance(choices[0], (list, tuple)):
+            return Choose(self.mode, True).make_node(a, *choices[0])
+        a, choices = as_tensor_variable(a), [as_tensor_variable(choice) for choice in choices]
+        if a.type.dtype not in discrete_dtypes:
+            raise TypeError(f"choose first argument must have an [u]int* dtype. Got {a.type.dtype}.")
+        if not choices or (not self.listed and choices[0].type.ndim == 0):
+            raise ValueError(f"choose needs at least one choice, got {choices}")
+        ranks = [choice.type.ndim - (not self.listed) for choice in choices]
+        rank = max([a.type.ndim, *ranks])
+        a = shape_padleft(a, rank - a.type.ndim)
+        choices = [self._padded(choice, rank - own) for choice, own in zip(choices, ranks)]
+        dtype = upcast(*[choice.type.dtype for choice in choices])
+        choices = [as_dtype(choice, dtype) for choice in choices]
+        patterns = [a.type.broadcastable, *[choice.type.broadcastable[not self.listed:] for choice in choices]]
+        return Apply(self, [a, *choices], [TensorType(dtype, [all(flags) for flags in zip(*patterns)])()])
+
+    def _padded(self, choice, missing):
+        """A choice, or a tensor of choices, with missing dimensions of length 1 in front."""
+        if self.listed:
+            return shape_padleft(choice, missing)
+        return dimshuffle(choice, [0, *["x"] * missing, *range(1, choice.type.ndim)])
+
+    def make_kernel(self, node):
+        return ChooseKernel(node.inputs[0].type.dtype, self.mode, self.listed, len(node.inputs) - 1)
+
+    def infer_shape(self, node, input_shapes):
+        shapes = [input_shapes[0], *[shape[not self.listed:] for shape in input_shapes[1:]]]
+        patterns = [node.inputs[0].type.broadcastable,
+                    *[choice.type.broadcastable[not self.listed:] for choice in node.inputs[1:]]]
+        lengths = []
+        for flags, candidates in zip(zip(*patterns), zip(*shapes)):
+            wide = [length for flag, length in zip(flags, candidates) if not flag]
+            length = wide[0] if wide else 1
+            for other in wide[1:]:
+                length = length if other is length else switch(eq(length, 1), other, length)
+            lengths.append(length)
+        return [tuple(lengths)]
+
+    def connection_pattern(self, node):
+        return [[False]] + [[True]] * (len(node.inputs) - 1)
+
+    def grad(self, inputs, output_grads):
+        a, *choices = inputs
+        gz, = output_grads
+        if choices[0].type.dtype in discrete_dtypes:
+            return [disconnected_type()] + [choice.zeros_like(dtype=config.floatX) for choice in choices]
+        zero = constant(0, dtype=gz.type.dtype)
+        if self.listed:
+            number = self._in_range(a, len(choices))
+            parts = [switch(eq(number, position), gz, zero) for position in range(len(choices))]
+            return [disconnected_type()] + [
+                sum_broadcast(part, choice.type.broadcastable, part.type.broadcastable)
+                for part, choice in zip(parts, choices)]
+        count = shape_i(choices[0], 0)
+        positions = dimshuffle(arange(count), [0, *["x"] * a.type.ndim])
+        part = switch(eq(dimshuffle(self._in_range(a, count), ["x", *range(a.type.ndim)]), positions),
+                      dimshuffle(gz, ["x", *range(gz.type.ndim)]), zero)
+        return [disconnected_type(), sum_broadcast(part, choices[0].type.broadcastable, part.type.broadcastable)]
+
+    def _in_range(self, a, count):
+        """The numbers of choices that are meant."""
+        a = as_dtype(a, "int64")
+        return a if self.mode == "raise" else a % count if self.mode == "wrap" else clip(a, 0, count - 1)
+
+
+def choose(a, choices, out=None, mode="raise"):
+    """A tensor made of elements of several others.
+
+    Parameters
+    ----------
+    a : tensor-like
+        Integers: the number of the choice for each element.
+    choices : sequence of tensor-like, or tensor-like
+        The tensors to choose from; of one tensor its slices along the first dimension. All of them, and ``a``,
+        broadcast together.
+    out : None
+        Must not be given.
+    mode : {'raise', 'wrap', 'clip'}
+        For numbers out of range: an error when it runs, the remainder by the number of choices, or the nearest choice.
+
+    Raises
+    ------
+    TypeError
+        If ``a`` is not made of integers.
+    ValueError
+        If ``out`` is given, or for another mode; when it runs, for a number out of range.
+    """
+    if out is not None:
+        raise ValueError("choose cannot write to out: variables cannot be changed")
+    return Choose(mode)(a, choices)

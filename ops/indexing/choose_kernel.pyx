@@ -1,0 +1,221 @@
+"""Choosing between arrays element by element: ``(a, choices..., out)``; what ``a`` names is the number of a choice.
+
+The choices are operands of their own, or the slices of one operand along its first dimension. All dimensions broadcast.
+"""
+from libc.stdint cimport int64_t
+from libc.string cimport memcpy, memset
+from numpy cimport npy_intp
+
+from phintys.ops.native.indexed_loops cimport OffsetLoop, phintys_offsets, position_dtype, size_class
+from phintys.ops.native.integers cimport shape_of
+from phintys.ops.native.strided_copy cimport Lines, first_line, next_line
+from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size
+
+cdef extern from "alloca.h" nogil:
+    void* alloca(size_t)
+
+cdef extern from "indexing/choose_loops.h" nogil:
+    ctypedef void (*ListedLoop)(char* result, const int64_t* numbers, npy_intp count, const char** data,
+                                const npy_intp* strides) nogil
+    ctypedef void (*SlicedLoop)(char* result, const int64_t* numbers, npy_intp count, const char* data, npy_intp step,
+                                npy_intp stride) nogil
+    const ListedLoop* phintys_choose_listed
+    const SlicedLoop* phintys_choose_sliced
+    void wrap_numbers(int64_t* numbers, npy_intp count, int64_t choices)
+    void clip_numbers(int64_t* numbers, npy_intp count, int64_t choices)
+    npy_intp first_unknown(const int64_t* numbers, npy_intp count, int64_t choices)
+
+cdef enum:
+    MAX_RANK = 64
+    BLOCK = 512                     # numbers: 4 KiB of the stack
+    LONG_COUNT = 16384              # elements: choosing as many takes about 20 microseconds
+
+cdef enum Mode:
+    RAISE, WRAP, CLIP
+
+MODES = {"raise": RAISE, "wrap": WRAP, "clip": CLIP}
+
+cdef struct Operand:                # one that is walked beside the result
+    const char* data
+    npy_intp strides[MAX_RANK]
+
+cdef struct Walk:                   # the result's dimensions, joined where all operands allow it
+    int ndim
+    npy_intp shape[MAX_RANK]
+    Operand* operands               # the numbers, then the choices
+    int count
+
+
+cdef class ChooseKernel(Kernel):
+    """See the file.
+
+    Parameters
+    ----------
+    dtype : str
+        Of the numbers.
+    mode : {'raise', 'wrap', 'clip'}
+        For numbers out of range.
+    listed : bool
+        Whether the choices are operands of their own.
+    count : int
+        The number of operands that hold choices.
+    """
+    cdef int mode, count
+    cdef bint listed
+    cdef OffsetLoop read            # numbers of any dtype as int64
+
+    def __init__(self, str dtype, mode, bint listed, int count):
+        self.mode, self.listed, self.count = MODES[mode], listed, count
+        self.read = phintys_offsets[position_dtype("uint8" if dtype == "bool" else dtype)]
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Cell* result = operands[1 + self.count]
+        cdef npy_intp shape[MAX_RANK]
+        cdef npy_intp length
+        cdef int index, axis
+        cdef bint fits = True
+        memcpy(shape, operands[0].shape, result.ndim * sizeof(npy_intp))
+        for index in range(1, 1 + self.count):
+            for axis in range(result.ndim):
+                if shape[axis] == 1:
+                    shape[axis] = operands[index].shape[axis + (not self.listed)]
+        for index in range(1 + self.count):
+            for axis in range(result.ndim):
+                length = broadcast_length(operands[index], axis, index > 0 and not self.listed)
+                fits = fits and (length == 1 or length == shape[axis])
+        if not fits:
+            with gil:
+                raise ValueError("shape mismatch: objects cannot be broadcast to a single shape: "
+                                 + " ".join([str(shape_of(operands[index])) for index in range(1 + self.count)]))
+        if self.mode == RAISE:
+            self.check(operands[0], self.count if self.listed else operands[1].shape[0])
+        elif (self.count if self.listed else operands[1].shape[0]) == 0:
+            with gil:
+                raise ValueError("Choose: there are no choices")
+        allocate(context, result, shape)
+        return RUNS_ALONE if cell_size(result) >= LONG_COUNT else 0
+
+    cdef int check(self, const Cell* numbers, npy_intp choices) except -1 nogil:
+        """Every number must be that of a choice."""
+        cdef Lines lines
+        cdef npy_intp done
+        cdef bint more = first_line(&lines, numbers)
+        while more:
+            done = 0
+            while done < lines.length:
+                self.check_block(lines.data + done * lines.stride, lines.stride,
+                                 min(lines.length - done, <npy_intp>BLOCK), choices)
+                done += BLOCK
+            more = next_line(&lines)
+        return 0
+
+    cdef int check_block(self, const char* line, npy_intp stride, npy_intp count, npy_intp choices) except -1 nogil:
+        cdef npy_intp numbers[BLOCK]
+        cdef npy_intp place
+        self.read(numbers, line, stride, count, 0, 1, True)
+        place = first_unknown(numbers, count, choices)
+        if place >= 0:
+            with gil:
+                raise ValueError(f"invalid entry in choice array: {numbers[place]}, there are {choices} choices")
+        return 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Cell* result = operands[1 + self.count]
+        cdef npy_intp index[MAX_RANK]
+        cdef char* target = result.data
+        cdef npy_intp done, count, length
+        cdef Walk walk
+        if cell_size(result) == 0:
+            return 0
+        walk.count = 1 + self.count
+        walk.operands = <Operand*>alloca(walk.count * sizeof(Operand))
+        lay_out(&walk, operands, result, not self.listed)
+        memset(index, 0, walk.ndim * sizeof(npy_intp))
+        length = walk.shape[walk.ndim - 1]
+        while True:
+            done = 0
+            while done < length:
+                count = min(length - done, <npy_intp>BLOCK)
+                self.choose(&walk, operands, target, done, count)
+                target += count * result.itemsize
+                done += count
+            if not next_lines(&walk, index):
+                return 0
+
+    cdef void choose(self, Walk* walk, Cell** operands, char* target, npy_intp start, npy_intp count) noexcept nogil:
+        """Elements [start, start + count) of the current line."""
+        cdef npy_intp numbers[BLOCK]
+        cdef npy_intp choices = self.count if self.listed else operands[1].shape[0]
+        cdef int last = walk.ndim - 1, number, size = size_class(operands[1].itemsize)
+        cdef const char** data
+        cdef npy_intp* strides
+        self.read(numbers, walk.operands[0].data + start * walk.operands[0].strides[last],
+                  walk.operands[0].strides[last], count, 0, 1, True)
+        if self.mode == WRAP:
+            wrap_numbers(numbers, count, choices)
+        elif self.mode == CLIP:
+            clip_numbers(numbers, count, choices)
+        if not self.listed:
+            phintys_choose_sliced[size](target, numbers, count,
+                                        walk.operands[1].data + start * walk.operands[1].strides[last],
+                                        operands[1].strides[0], walk.operands[1].strides[last])
+            return
+        data = <const char**>alloca(self.count * sizeof(char*))
+        strides = <npy_intp*>alloca(self.count * sizeof(npy_intp))
+        for number in range(self.count):
+            strides[number] = walk.operands[1 + number].strides[last]
+            data[number] = walk.operands[1 + number].data + start * strides[number]
+        phintys_choose_listed[size](target, numbers, count, data, strides)
+
+
+cdef void lay_out(Walk* walk, Cell** operands, const Cell* result, bint sliced) noexcept nogil:
+    """Join the result's dimensions where all operands walk two as one; at least one is left."""
+    cdef int axis, number, last = -1
+    cdef npy_intp stride
+    cdef bint joins
+    for number in range(walk.count):
+        walk.operands[number].data = operands[number].data
+    for axis in range(result.ndim):
+        if result.shape[axis] == 1:
+            continue
+        joins = last >= 0
+        for number in range(walk.count):
+            stride = broadcast_stride(operands[number], axis, sliced and number > 0)
+            joins = joins and walk.operands[number].strides[last] == stride * result.shape[axis]
+        if not joins:
+            last += 1
+            walk.shape[last] = 1
+        walk.shape[last] *= result.shape[axis]
+        for number in range(walk.count):
+            walk.operands[number].strides[last] = broadcast_stride(operands[number], axis, sliced and number > 0)
+    if last < 0:
+        last = 0
+        walk.shape[0] = 1
+        for number in range(walk.count):
+            walk.operands[number].strides[0] = 0
+    walk.ndim = last + 1
+
+
+cdef inline bint next_lines(Walk* walk, npy_intp* index) noexcept nogil:
+    """Step to the next line of all operands; False behind the last."""
+    cdef int axis = walk.ndim - 2, number
+    while axis >= 0:
+        index[axis] += 1
+        if index[axis] < walk.shape[axis]:
+            for number in range(walk.count):
+                walk.operands[number].data += walk.operands[number].strides[axis]
+            return True
+        for number in range(walk.count):
+            walk.operands[number].data -= walk.operands[number].strides[axis] * (walk.shape[axis] - 1)
+        index[axis] = 0
+        axis -= 1
+    return False
+
+
+cdef inline npy_intp broadcast_length(const Cell* cell, int axis, bint behind) noexcept nogil:
+    return cell.shape[axis + behind]
+
+
+cdef inline npy_intp broadcast_stride(const Cell* cell, int axis, bint behind) noexcept nogil:
+    """The stride of a dimension, 0 where it is repeated; ``behind``: of those behind the first one."""
+    return 0 if cell.shape[axis + behind] == 1 else cell.strides[axis + behind]

@@ -1,0 +1,54 @@
+/* Inner loops of choosing: for each element of a line the number of a choice, and where the choices' elements stand. */
+#ifndef PHINTYS_CHOOSE_LOOPS_H
+#define PHINTYS_CHOOSE_LOOPS_H
+
+#include <numpy/npy_common.h>
+
+#include "native/strided_copy.h"
+
+/* Element i of the line of choice n stands at data[n] + i * strides[n]. */
+typedef void (*ListedLoop)(char *result, const int64_t *numbers, npy_intp count, const char *const *data,
+                           const npy_intp *strides);
+/* The same at data + n * step + i * stride, for choices that are slices of one array. */
+typedef void (*SlicedLoop)(char *result, const int64_t *numbers, npy_intp count, const char *data, npy_intp step,
+                           npy_intp stride);
+
+#define DEFINE_CHOOSING(SIZE)                                                                                          \
+    static void choose_listed_##SIZE(char *result, const int64_t *numbers, npy_intp count,                             \
+                                     const char *const *data, const npy_intp *strides) {                               \
+        for (npy_intp i = 0; i < count; i++)                                                                           \
+            ((Word##SIZE *)result)[i] = *(const Word##SIZE *)(data[numbers[i]] + i * strides[numbers[i]]);             \
+    }                                                                                                                  \
+    static void choose_sliced_##SIZE(char *result, const int64_t *numbers, npy_intp count, const char *data,           \
+                                     npy_intp step, npy_intp stride) {                                                 \
+        for (npy_intp i = 0; i < count; i++)                                                                           \
+            ((Word##SIZE *)result)[i] = *(const Word##SIZE *)(data + numbers[i] * step + i * stride);                  \
+    }
+DEFINE_CHOOSING(1) DEFINE_CHOOSING(2) DEFINE_CHOOSING(4) DEFINE_CHOOSING(8) DEFINE_CHOOSING(16)
+
+/* By the binary logarithm of the size of an element. */
+static const ListedLoop phintys_choose_listed[] = {choose_listed_1, choose_listed_2, choose_listed_4, choose_listed_8,
+                                                   choose_listed_16};
+static const SlicedLoop phintys_choose_sliced[] = {choose_sliced_1, choose_sliced_2, choose_sliced_4, choose_sliced_8,
+                                                   choose_sliced_16};
+
+/* ---- the numbers ------------------------------------------------------------------------------------------------- */
+/* Bring numbers into [0, choices): the remainder, or the nearest. */
+static void wrap_numbers(int64_t *numbers, npy_intp count, int64_t choices) {
+    for (npy_intp i = 0; i < count; i++)
+        if ((uint64_t)numbers[i] >= (uint64_t)choices) numbers[i] = (numbers[i] % choices + choices) % choices;
+}
+
+static void clip_numbers(int64_t *numbers, npy_intp count, int64_t choices) {
+    for (npy_intp i = 0; i < count; i++)
+        numbers[i] = numbers[i] < 0 ? 0 : numbers[i] >= choices ? choices - 1 : numbers[i];
+}
+
+/* The place of the first number that names no choice, or -1. */
+static npy_intp first_unknown(const int64_t *numbers, npy_intp count, int64_t choices) {
+    for (npy_intp i = 0; i < count; i++)
+        if ((uint64_t)numbers[i] >= (uint64_t)choices) return i;
+    return -1;
+}
+
+#endif

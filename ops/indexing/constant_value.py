@@ -1,0 +1,168 @@
+"""What is known of a variable's value before anything runs: the one number it holds, the length of a vector.
+
+A rule per op class says which inputs decide the value and how. The walk is iterative and looks ``max_recur`` levels
+deep. Integers that are lengths have a faster answer in ``known_length.py``.
+"""
+import numpy
+
+from phintys.graph.errors import EmptyConstantError, NotScalarConstantError, made_at
+from phintys.graph.variable import Constant, Variable
+from phintys.ops.elementwise import scalar
+from phintys.ops.creation.allocation import Alloc
+from phintys.ops.identity.assertion import Assert
+from phintys.ops.types.constant import as_tensor_variable, constant
+from phintys.ops.shape.dimshuffle import DimShuffle
+from phintys.ops.elementwise.elementwise import Elemwise
+from phintys.ops.shape.join import MakeVector
+from phintys.ops.shape.shape import Rebroadcast, Shape, Shape_i, SpecifyShape
+from phintys.ops.indexing.subtensor import Subtensor, filled
+
+
+def get_scalar_constant_value(orig_v, elemwise=True, only_process_constants=False, max_recur=10):
+    """The number that all elements of ``orig_v`` have, whatever the inputs of a function are.
+
+    Looks through constants, fills, views, elements of constants and of vectors made of scalars, known lengths, true
+    assertions and elementwise functions of such.
+
+    Parameters
+    ----------
+    orig_v : Variable, number or numpy.ndarray
+    elemwise : bool
+        Whether to compute elementwise functions.
+    only_process_constants : bool
+        Whether to look at ``orig_v`` itself only.
+    max_recur : int
+        How many levels of nodes to look through.
+
+    Returns
+    -------
+    numpy.ndarray
+        0-d, a copy.
+
+    Raises
+    ------
+    EmptyConstantError
+        If a constant that decides the value has no elements.
+    NotScalarConstantError
+        If the value is not known, or the elements differ.
+    """
+    if not isinstance(orig_v, Variable):
+        return _only_number(numpy.asarray(orig_v), orig_v)
+    depth = 0 if only_process_constants else max_recur
+    values, pending = {}, [(orig_v, 0)]
+    while pending:
+        variable, level = pending[-1]
+        if isinstance(variable, Constant):
+            values[variable] = _only_number(numpy.asarray(variable.data), variable)
+        if variable in values:
+            pending.pop()
+            continue
+        needed, combine = _rule(variable, elemwise) if level < depth else _unknown(variable)
+        missing = [(other, level + 1) for other in needed if other not in values]
+        if missing:
+            pending.extend(missing)
+        else:
+            values[variable] = numpy.asarray(combine(*[values[other] for other in needed]))
+    return values[orig_v].copy()
+
+
+def extract_constant(x, elemwise=True, only_process_constants=False):
+    """``get_scalar_constant_value`` of ``x`` if there is one, else ``x`` itself."""
+    try:
+        return get_scalar_constant_value(x, elemwise, only_process_constants)
+    except NotScalarConstantError:
+        return x
+
+
+def get_vector_length(v):
+    """The length of a symbolic vector, if it is known.
+
+    Raises
+    ------
+    TypeError
+        If ``v`` is no vector.
+    ValueError
+        If the length depends on inputs.
+    """
+    v = as_tensor_variable(v)
+    if v.type.ndim != 1:
+        raise TypeError(f"argument must be symbolic vector, got '{v}' of type {v.type}")
+    if v.type.shape[0] is None:
+        raise ValueError(f"length not known: {v}{made_at(v)}")
+    return v.type.shape[0]
+
+
+def _only_number(array, source):
+    """The number that all elements of an array have, as a 0-d array."""
+    if array.size == 0:
+        raise EmptyConstantError(f"{source} has no elements")
+    if array.dtype.kind not in "biufc" or not (array == array.flat[0]).all() and array.size > 1:
+        raise NotScalarConstantError(f"{source} is not numeric, or its elements differ")
+    return array.reshape(-1)[0].reshape(()).copy()
+
+
+def _unknown(variable):
+    raise NotScalarConstantError(f"the value of {variable}{made_at(variable)} is not known before a function runs")
+
+
+# ---- rules: from a node and an output's position to the variables that decide it, and the function of their values
+def _rule(variable, elemwise):
+    node = variable.owner
+    rule = _RULES.get(type(node.op)) if node is not None else None
+    found = rule(node, variable.index) if rule is not None and (elemwise or rule is not _elementwise) else None
+    return _unknown(variable) if found is None else found
+
+
+def _same(value):
+    return value
+
+
+def _first(node, index):
+    return node.inputs[:1], _same
+
+
+def _elementwise(node, index):
+    if node.op.scalar_op is scalar.second:
+        return node.inputs[1:], lambda value: value.astype(node.outputs[0].type.dtype)
+    return node.inputs, lambda *values: _computed(node.op.scalar_op.elementwise, values)[index]
+
+
+def _computed(op, values):
+    node = op.make_node(*[constant(value) for value in values])
+    storage = [[None] for _ in node.outputs]
+    op.perform(node, list(values), storage)
+    return [cell[0] for cell in storage]
+
+
+def _length(node, index):
+    length = node.inputs[0].type.shape[node.op.i]
+    return None if length is None else ((), lambda: numpy.int64(length))
+
+
+def _element(node, index):
+    """An element of a constant, a shape, or a vector made of scalars; positions that are inputs are looked up first."""
+    source, *integers = node.inputs
+    if isinstance(source, Constant):
+        return integers, lambda *values: source.data[tuple(filled(node.op.idx_list, [int(value) for value in values]))]
+    if source.owner is None or len(node.op.idx_list) != 1 or type(node.op.idx_list[0]) is slice:
+        return None
+    position = node.op.idx_list[0]
+    if integers:
+        position = int(get_scalar_constant_value(integers[0], only_process_constants=True))
+    if isinstance(source.owner.op, MakeVector) and -len(source.owner.inputs) <= position < len(source.owner.inputs):
+        return [source.owner.inputs[position]], _same
+    if isinstance(source.owner.op, Shape):
+        lengths = source.owner.inputs[0].type.shape
+        if -len(lengths) <= position < len(lengths) and lengths[position] is not None:
+            return (), lambda: numpy.int64(lengths[position])
+    return None
+
+
+def _asserted(node, index):
+    def value_if(value, *conditions):
+        return value if all(conditions) else _unknown(node.outputs[0])
+    return node.inputs, value_if
+
+
+_RULES = {Alloc: _first, DimShuffle: _first, Rebroadcast: _first, SpecifyShape: _first, Elemwise: _elementwise,
+          Shape_i: _length, Subtensor: _element, Assert: _asserted}

@@ -1,0 +1,164 @@
+"""From what stands between brackets to a node: ``x[index]`` for every index that NumPy knows.
+
+Integers, slices, None and Ellipsis alone make a view (`Subtensor`, and `DimShuffle` for None); arrays of integers and
+masks among them make a copy (`AdvancedSubtensor1`, `AdvancedSubtensor`, `AdvancedBooleanSubtensor`). Here Ellipsis is
+replaced, bools of Python are refused, and lists become arrays; the ops know nothing of those.
+"""
+from functools import partial
+
+import numpy
+
+from phintys.graph.variable import Variable
+from phintys.ops.indexing.advanced_index import as_index_array, split_index
+from phintys.ops.indexing.advanced_subtensor import AdvancedBooleanSubtensor, AdvancedSubtensor, advanced_subtensor1
+from phintys.ops.types.constant import AsTensorError
+from phintys.ops.shape.dimshuffle import DimShuffle, dimshuffle
+from phintys.ops.types.dtypes import integer_dtypes
+from phintys.ops.shape.shape import shape_i
+from phintys.ops.types.slice_type import NoneTypeT, SliceType, as_slice
+from phintys.ops.indexing.subtensor import WHOLE, Subtensor, split_entry
+from phintys.ops.types.tensor_type import TensorType
+
+
+def getitem(x, index):
+    """``x[index]``.
+
+    Parameters
+    ----------
+    x : TensorVariable
+    index : int, symbolic integer, slice of those, None, Ellipsis, array of integers, mask, or tuple of them
+        Arrays and masks may be symbolic, NumPy's, or lists of integers.
+
+    Returns
+    -------
+    TensorVariable
+        A view if no array and no mask is among them, else a copy.
+
+    Raises
+    ------
+    IndexError
+        For more indices than dimensions; when it runs, for an integer out of range, for index arrays that do not fit
+        together, or for a mask that does not have the shape of the dimensions it stands for.
+    TypeError
+        For bools of Python, and anything else that is no index.
+    """
+    entries, is_advanced = _entries(x, _as_tuple(index))
+    return _advanced(x, entries) if is_advanced else _basic(x, entries)
+
+
+def _as_tuple(index):
+    if isinstance(index, tuple):
+        return index
+    if isinstance(index, list) and any([isinstance(entry, slice) for entry in index]):
+        return tuple(index)
+    return (index,)
+
+
+def _entries(x, index):
+    """The index without Ellipsis, arrays and masks as variables, and whether there are any."""
+    entries, place, used, is_advanced = [], None, 0, False
+    for entry in index:
+        if entry is Ellipsis:
+            if place is not None:
+                raise IndexError("an index can only have a single ellipsis ('...')")
+            place = len(entries)
+            continue
+        if not (type(entry) is int or entry is None or isinstance(entry, slice)):
+            try:
+                entry = _as_entry(entry)
+            except AsTensorError as error:
+                raise AsTensorError(f"{x} cannot be indexed with {entry!r}: {error}") from None
+            is_advanced = is_advanced or _is_array(entry)
+        used += entry.type.ndim if _is_mask(entry) else entry is not None
+        entries.append(entry)
+    if used > x.type.ndim:
+        raise IndexError(f"too many indices for array: {x} has {x.type.ndim} dimensions, but {used} were indexed"
+                         f"{_about_masks(entries)}")
+    if place is not None:
+        entries[place:place] = [WHOLE] * (x.type.ndim - used) or (
+            _separator(entries[:place], entries[place:]) if is_advanced else [])
+    return _without_slice_variables(x, entries), is_advanced
+
+
+def _about_masks(entries):
+    """What masks have to do with an index that is too long."""
+    masks = [f"the mask {entry} takes {entry.type.ndim}" for entry in entries if _is_mask(entry)]
+    return "".join([f"; {text}" for text in masks]) + (", as many as it has itself" if masks else "")
+
+
+def _separator(before, behind):
+    """What an ellipsis that stands for no dimension leaves among arrays: it separates them, as in NumPy. Integers count
+    as arrays. Where no dimension stands before them all, nothing depends on it."""
+    taken = [[not (entry is None or isinstance(entry, slice)) for entry in side] for side in (before, behind)]
+    return [Ellipsis] if any(taken[0]) and not taken[0][0] and any(taken[1]) else []
+
+
+def _without_slice_variables(x, entries):
+    """The index with slices of integers in place of variables that are slices."""
+    result, axis = [], 0
+    for entry in entries:
+        if isinstance(entry, Variable) and isinstance(entry.type, SliceType):
+            entry = as_slice(entry, partial(shape_i, x, axis))
+        result.append(entry)
+        axis += entry.type.ndim if _is_mask(entry) else entry not in (None, Ellipsis)
+    return result
+
+
+def _as_entry(entry):
+    """An int, or an array, a mask or a 0-d integer as a variable; variables that are slices or None as such."""
+    if isinstance(entry, numpy.integer):
+        return int(entry)
+    if isinstance(entry, Variable) and isinstance(entry.type, (SliceType, NoneTypeT)):
+        return entry if isinstance(entry.type, SliceType) else None
+    _refuse_bools(entry)
+    return as_index_array(entry)
+
+
+def _refuse_bools(entry):
+    """Python's bools, alone or in lists, mean one thing to lists and another to arrays."""
+    if isinstance(entry, (bool, numpy.bool_)):
+        raise TypeError("TensorType does not support Python bools for indexing, such as tensor[[True, False]]. To use "
+                        "a boolean mask, convert the mask to a NumPy array first, e.g., "
+                        "tensor[numpy.array([True, False])].")
+    if isinstance(entry, (list, tuple)):
+        for each in entry:
+            if getattr(each, "dtype", None) == "bool":
+                _refuse_bools(True)
+            _refuse_bools(each)
+
+
+def _is_mask(entry):
+    return _is_tensor(entry) and entry.type.dtype == "bool"
+
+
+def _is_array(entry):
+    return _is_tensor(entry) and (entry.type.ndim > 0 or entry.type.dtype == "bool")
+
+
+def _is_tensor(entry):
+    return isinstance(entry, Variable) and isinstance(entry.type, TensorType)
+
+
+def _basic(x, entries):
+    """A view: new dimensions first, then the index. The last op knows that both are one index: see `inc_subtensor`."""
+    has_new = None in entries
+    if has_new:
+        axes = iter(range(x.type.ndim))
+        order = ["x" if entry is None else next(axes) for entry in entries] + list(axes)
+        entries = [WHOLE if entry is None else entry for entry in entries]
+        if all([isinstance(entry, slice) and entry == WHOLE for entry in entries]):
+            return DimShuffle(x.type.broadcastable, order, of_index=True)(x)
+        x = dimshuffle(x, order)
+    integers = []
+    idx_list = [split_entry(entry, integers) for entry in entries]
+    return Subtensor(idx_list, has_new)(x, *integers)
+
+
+def _advanced(x, entries):
+    while isinstance(entries[-1], slice) and entries[-1] == WHOLE:
+        entries.pop()
+    if len(entries) == 1 and entries[0].type.ndim == 1 and entries[0].type.dtype in integer_dtypes:
+        return advanced_subtensor1(x, entries[0])
+    idx_list, inputs = split_index(entries)
+    op = AdvancedBooleanSubtensor if any(map(_is_mask, entries)) else AdvancedSubtensor
+    return op(idx_list)(x, *inputs)

@@ -1,0 +1,133 @@
+"""``set_subtensor`` and ``inc_subtensor``: the part of a tensor that an expression like ``a[1:3]`` means, changed.
+
+Variables cannot be assigned to, so the expression itself says what is to be changed, and the result is the whole tensor
+afterwards. The expression is read backwards here: from the node that took the part to the op that changes it.
+"""
+from phintys.ops.indexing.advanced_subtensor import AdvancedIncSubtensor1, AdvancedSubtensor, AdvancedSubtensor1
+from phintys.ops.creation.allocation import alloc
+from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.shape.dimshuffle import DimShuffle, dimshuffle
+from phintys.ops.shape.reshape import Reshape, reshape
+from phintys.ops.shape.shape import addbroadcast, shape
+from phintys.ops.indexing.subtensor import WHOLE, IncSubtensor, Subtensor
+
+
+def set_subtensor(x, y, inplace=False, tolerate_inplace_aliasing=False):
+    """A copy of the tensor that ``x`` is a part of, with that part set to ``y``: ``set_subtensor(a[1:3], 0)``.
+
+    Parameters
+    ----------
+    x : TensorVariable
+        The result of indexing.
+    y : tensor-like
+        Broadcast over the part; of a dtype that fits, or a constant that does. Where an element is named several times
+        the last value counts, and only this value has a gradient.
+    inplace : bool
+        Whether the original may be overwritten. Not needed: that is found out when a function is compiled.
+    tolerate_inplace_aliasing : bool
+        With ``inplace``: ``x`` and ``y`` may be parts of one tensor. If they overlap, the result is undefined.
+
+    Returns
+    -------
+    TensorVariable
+        Of the shape and dtype of the original.
+
+    Raises
+    ------
+    TypeError
+        If ``x`` is no result of indexing, ``y`` has more dimensions than ``x``, or ``y`` would lose precision.
+    """
+    return inc_subtensor(x, y, inplace, True, tolerate_inplace_aliasing)
+
+
+def inc_subtensor(x, y, inplace=False, set_instead_of_inc=False, tolerate_inplace_aliasing=False,
+                  ignore_duplicates=False):
+    """A copy of the tensor that ``x`` is a part of, with ``y`` added to that part; otherwise as `set_subtensor`.
+
+    Parameters
+    ----------
+    x, y, inplace, tolerate_inplace_aliasing
+        As for `set_subtensor`.
+    set_instead_of_inc : bool
+        Set the part.
+    ignore_duplicates : bool
+        Add to an element that is named several times only once, as ``a[[1, 1]] += y`` does in NumPy; by default every
+        value is added.
+    """
+    x, y = as_tensor_variable(x), as_tensor_variable(y)
+    if y.type.ndim > x.type.ndim:
+        raise TypeError(f"Trying to increment a {x.type.ndim}-dimensional subtensor with a {y.type.ndim}-dimensional "
+                        "value.")
+    lead = x.type.ndim - y.type.ndim
+    y = addbroadcast(y, *[axis for axis, flag in enumerate(y.type.broadcastable)
+                          if x.type.broadcastable[axis + lead] and not flag])
+    change = _changes.get(type(None if x.owner is None else x.owner.op))
+    if change is None:
+        raise TypeError(f"x must be the result of a subtensor operation, such as a[1:3], not {x}")
+    if ignore_duplicates and not set_instead_of_inc:
+        y, set_instead_of_inc = x + y, True
+    return change(x, y, inplace, set_instead_of_inc, tolerate_inplace_aliasing)
+
+
+def _change_part(x, y, inplace, sets, tolerate):
+    whole, *integers = x.owner.inputs
+    idx_list = x.owner.op.idx_list
+    if x.owner.op.new_axes and whole.owner is not None and isinstance(whole.owner.op, DimShuffle):
+        idx_list, y = _without_new_axes(whole.owner.op.new_order, idx_list, x, y)
+        whole, = whole.owner.inputs
+    aliased = [(0, 1)] if tolerate else []
+    return IncSubtensor(idx_list, inplace, sets, aliased)(whole, y, *integers)
+
+
+def _without_new_axes(order, idx_list, part, y):
+    """An index without the new dimensions that ``order`` has, and what is put into ``part`` without them."""
+    entries, dropped, axis = [], [], y.type.ndim - part.type.ndim
+    for place, entry in zip(order, [*idx_list, *[WHOLE] * (len(order) - len(idx_list))]):
+        if place == "x":
+            dropped.append(axis)
+        else:
+            entries.append(entry)
+        axis += isinstance(entry, slice)
+    kept = [axis for axis in range(y.type.ndim) if axis not in dropped]
+    return entries, y if len(kept) == y.type.ndim else dimshuffle(y, kept)
+
+
+def _change_rows(x, y, inplace, sets, tolerate):
+    whole, rows = x.owner.inputs
+    return AdvancedIncSubtensor1(inplace, sets)(whole, y, rows)
+
+
+def _change_elements(x, y, inplace, sets, tolerate):
+    whole, *index = x.owner.inputs
+    return x.owner.op.changing(sets, inplace)(whole, y, *index)
+
+
+def _change_shuffled(x, y, inplace, sets, tolerate):
+    """``dimshuffle(part)``: y is shuffled back, and the whole result is shuffled as the part was.
+
+    ``whole[None]``: y loses the new dimensions.
+    """
+    part, order = x.owner.inputs[0], x.owner.op.new_order
+    if x.owner.op.of_index:
+        _, y = _without_new_axes(order, [], x, y)
+        return IncSubtensor([WHOLE] * part.type.ndim, inplace, sets, [(0, 1)] if tolerate else [])(part, y)
+    lead = x.type.ndim - y.type.ndim
+    places = {axis: place - lead for place, axis in enumerate(order) if axis != "x"}
+    axes = [places.get(axis, -1) for axis in range(part.type.ndim)]
+    y = dimshuffle(y, ["x" if axis < 0 else axis for axis in axes])
+    return dimshuffle(inc_subtensor(part, y, inplace, sets, tolerate), order)
+
+
+def _change_reshaped(x, y, inplace, sets, tolerate):
+    """``part.reshape(...)``: y is broadcast to the new shape and reshaped back."""
+    part = x.owner.inputs[0]
+    if y.type.ndim:
+        lengths = shape(x)
+        full = alloc(y, *[lengths[axis] for axis in range(x.type.ndim)])
+        y = reshape(full, shape(part), ndim=part.type.ndim)
+    return inc_subtensor(part, y, inplace, sets, tolerate)
+
+
+_changes = {Subtensor: _change_part, AdvancedSubtensor1: _change_rows, DimShuffle: _change_shuffled,
+            Reshape: _change_reshaped,
+            **{op: _change_elements for op in (AdvancedSubtensor, *AdvancedSubtensor.__subclasses__())}}

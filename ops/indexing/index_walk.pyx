@@ -1,0 +1,215 @@
+"""The way through what index arrays name: the indexed part of an array beside its *partner*, the result it is copied to
+or the value that is put into it.
+
+Both have three groups of dimensions: those of the index arrays, and those the index keeps, before and behind them. The
+positions are turned into byte offsets a block at a time, on the stack; a block is moved for each place of the
+dimensions before, element by element, or, when there are dimensions behind, line by line. Nothing is checked here.
+"""
+from libc.string cimport memset
+from numpy cimport npy_intp
+
+from phintys.ops.native.indexed_loops cimport move_lines
+from phintys.ops.native.mask_loops cimport MaskCursor, mask_next, mask_restart
+from phintys.ops.native.strided_copy cimport PHINTYS_MAX_RANK, CopyPlan, next_place, plan_copy
+from phintys.vm.abi cimport Cell
+
+cdef enum:
+    BLOCK = 4096                    # offsets: 32 KiB of the stack
+    SHORT = 512                     # those of one block where none is used again: 4 KiB
+    FEW = 8                         # positions: with fewer, whole lines of another dimension are moved
+
+
+# ---- before the walk -------------------------------------------------------------------------------------------------
+cdef void start_walk(Walk* walk, Cell* partner, int rank) noexcept nogil:
+    cdef int place = partner.ndim - rank
+    lay_beside(partner, place, walk.before.ndim, walk.before.source)
+    place += walk.before.ndim
+    lay_beside(partner, place, walk.arrays.count, walk.arrays.partner)
+    place += walk.arrays.count
+    lay_beside(partner, place, walk.behind.ndim, walk.behind.source)
+    walk.partner = partner.data
+    join_arrays(walk)
+    walk.lines_alike = lines_are_alike(walk)
+    join(&walk.before)
+    join(&walk.behind)
+    if walk.behind.ndim == 0 and walk.before.ndim > 0 and walk.size < FEW:
+        walk.behind = walk.before
+        walk.before.ndim = 0
+    keep_row_loop(walk, partner.itemsize)
+
+
+cdef inline void keep_row_loop(Walk* walk, int itemsize) noexcept nogil:
+    """Rows may be moved as bytes where they have no gaps on either side."""
+    cdef CopyPlan* row = &walk.behind
+    if row.ndim == 1 and row.target[0] == itemsize and row.source[0] == itemsize:
+        walk.row_bytes = row.shape[0] * itemsize
+    else:
+        walk.rows = NULL
+
+
+cdef inline void lay_beside(const Cell* partner, int place, int count, npy_intp* strides) noexcept nogil:
+    """The strides of ``count`` dimensions of the partner from number ``place`` on; 0 where it is repeated."""
+    cdef int axis
+    for axis in range(count):
+        strides[axis] = 0 if place + axis < 0 or partner.shape[place + axis] == 1 else partner.strides[place + axis]
+
+
+cdef inline void join(CopyPlan* dimensions) noexcept nogil:
+    """Drop lengths of 1 and join neighbours that both sides walk as one."""
+    plan_copy(dimensions, dimensions.ndim, dimensions.shape, dimensions.target, dimensions.source)
+
+
+cdef void join_arrays(Walk* walk) noexcept nogil:
+    """Join neighbouring dimensions of the index arrays that all of them, and the partner, walk as one."""
+    cdef Arrays* arrays = &walk.arrays
+    cdef int axis, index, last = -1
+    for axis in range(arrays.count):
+        if arrays.shape[axis] == 1:
+            continue
+        if last >= 0 and walks_as_one(walk, last, axis):
+            arrays.shape[last] *= arrays.shape[axis]
+        else:
+            last += 1
+            arrays.shape[last] = arrays.shape[axis]
+        arrays.partner[last] = arrays.partner[axis]
+        for index in range(walk.source_count):
+            walk.sources[index].strides[last] = walk.sources[index].strides[axis]
+    if last < 0:                                     # one position
+        last = 0
+        arrays.shape[0], arrays.partner[0] = 1, 0
+        for index in range(walk.source_count):
+            walk.sources[index].strides[0] = 0
+    arrays.count = last + 1
+
+
+cdef inline bint walks_as_one(Walk* walk, int outer, int inner) noexcept nogil:
+    cdef npy_intp length = walk.arrays.shape[inner]
+    cdef int index
+    if walk.arrays.partner[outer] != walk.arrays.partner[inner] * length:
+        return False
+    for index in range(walk.source_count):
+        if walk.sources[index].strides[outer] != walk.sources[index].strides[inner] * length:
+            return False
+    return True
+
+
+cdef inline bint lines_are_alike(Walk* walk) noexcept nogil:
+    """Whether each source varies along the last dimension of the arrays only, or along the others only."""
+    cdef int axis, index, last = walk.arrays.count - 1
+    for index in range(walk.source_count):
+        if walk.sources[index].strides[last]:
+            for axis in range(last):
+                if walk.sources[index].strides[axis]:
+                    return False
+    return True
+
+
+# ---- the walk --------------------------------------------------------------------------------------------------------
+cdef void walk_positions(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+    cdef Walk* walk = <Walk*>argument
+    cdef Arrays* arrays = &walk.arrays
+    cdef npy_intp offsets[BLOCK]
+    cdef npy_intp index[PHINTYS_MAX_RANK]
+    cdef npy_intp rest = start, count, common, most = BLOCK if uses_again(walk) else SHORT
+    cdef char* partner
+    cdef int axis, last = arrays.count - 1
+    cdef bint known = False                          # whether the offsets are those of a whole line, like all others
+    for axis in range(last, -1, -1):                 # without divisions for the first: they take as long as the rest
+        index[axis] = rest % arrays.shape[axis] if rest else 0
+        rest = rest // arrays.shape[axis] if rest else 0
+    while start < stop:
+        count = min(arrays.shape[last] - index[last], stop - start, most)
+        common = find_offsets(walk, index, offsets, count, known)
+        known = walk.lines_alike and count == arrays.shape[last]
+        partner = walk.partner
+        for axis in range(arrays.count):
+            partner += index[axis] * arrays.partner[axis]
+        move_block(walk, walk.base + common, offsets, count, partner, arrays.partner[last])
+        start += count
+        index[last] += count
+        axis = last
+        while axis > 0 and index[axis] == arrays.shape[axis]:
+            index[axis] = 0
+            axis -= 1
+            index[axis] += 1
+
+
+cdef inline bint uses_again(const Walk* walk) noexcept nogil:
+    """Whether the offsets of a block serve more than once."""
+    cdef int last = walk.arrays.count - 1
+    return walk.before.ndim > 0 or (walk.lines_alike and last > 0 and walk.arrays.shape[last] <= BLOCK)
+
+
+cdef npy_intp find_offsets(Walk* walk, const npy_intp* index, npy_intp* offsets, npy_intp count,
+                           bint known) noexcept nogil:
+    """The byte offsets of ``count`` positions from ``index`` on, unless they are known; answers what is to be added to
+    all of them."""
+    cdef Source* source
+    cdef npy_intp place, one, common = 0
+    cdef bint first = True
+    cdef int number, axis, last = walk.arrays.count - 1
+    for number in range(walk.source_count):
+        source = &walk.sources[number]
+        place = 0
+        for axis in range(last + 1):
+            place += index[axis] * source.strides[axis]
+        if source.strides[last] == 0:
+            offsets_of(source, place, 0, &one, 1, True)
+            common += one
+        elif not known:
+            offsets_of(source, place, source.strides[last], offsets, count, first)
+            first = False
+    if first and not known:
+        memset(offsets, 0, count * sizeof(npy_intp))
+    return common
+
+
+cdef inline void offsets_of(Source* source, npy_intp place, npy_intp stride, npy_intp* offsets, npy_intp count,
+                            bint first) noexcept nogil:
+    """The offsets of ``count`` positions of one source from ``place`` on, set, or added to others."""
+    if source.offsets != NULL:
+        source.offsets(offsets, source.data + place, stride, count, source.length, source.step, first)
+    else:
+        add_true(&source.cursor, place, offsets, count, first)
+
+
+cdef void add_true(MaskCursor* cursor, npy_intp place, npy_intp* offsets, npy_intp count, bint first) noexcept nogil:
+    """The offsets of ``count`` true elements from number ``place`` on."""
+    cdef npy_intp found[BLOCK]
+    cdef npy_intp number
+    if cursor.given > place:
+        mask_restart(cursor)
+    while cursor.given < place:
+        mask_next(cursor, found, min(place - cursor.given, <npy_intp>BLOCK))
+    if first:
+        mask_next(cursor, offsets, count)
+        return
+    mask_next(cursor, found, count)
+    for number in range(count):
+        offsets[number] += found[number]
+
+
+cdef void move_block(Walk* walk, char* base, const npy_intp* offsets, npy_intp count, char* partner,
+                     npy_intp stride) noexcept nogil:
+    """Move a block for every place of the dimensions in front of the arrays."""
+    cdef npy_intp index[PHINTYS_MAX_RANK]
+    memset(index, 0, walk.before.ndim * sizeof(npy_intp))
+    while True:
+        move_places(walk, base, offsets, count, partner, stride)
+        if not next_place(&walk.before, walk.before.ndim, index, &base, <const char**>&partner):
+            return
+
+
+cdef inline void move_places(Walk* walk, char* base, const npy_intp* offsets, npy_intp count, char* partner,
+                             npy_intp stride) noexcept nogil:
+    """Move the elements, or the dimensions behind the arrays, at each offset."""
+    cdef npy_intp number
+    if walk.behind.ndim == 0:
+        walk.items(base, offsets, partner, stride, count)
+        return
+    if walk.rows != NULL:
+        walk.rows(base, offsets, partner, stride, count, walk.row_bytes)
+        return
+    for number in range(count):
+        move_lines(walk.line, &walk.behind, base + offsets[number], partner)
+        partner += stride

@@ -1,0 +1,96 @@
+"""Where a tensor is not zero: the op Nonzero, ``nonzero``, ``flatnonzero`` and ``nonzero_values``.
+
+The op works on masks; numbers are compared with zero first. How many elements there are is known only when it runs.
+"""
+from phintys.graph.apply import Apply
+from phintys.graph.op import Op
+from phintys.graph.valueless_types import grad_undefined
+from phintys.ops.reduction.careduce import Sum
+from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.indexing.nonzero_kernel import NonzeroKernel
+from phintys.ops.shape.reshape import flatten
+from phintys.ops.elementwise.scalar import neq
+from phintys.ops.types.tensor_type import TensorType
+
+
+class Nonzero(Op):
+    """Positions of the true elements of a mask: a matrix of int64 with a row per dimension, in C order.
+
+    Raises
+    ------
+    ValueError
+        For a scalar.
+    """
+
+    __props__ = ()
+    runs_alone = True
+
+    def make_node(self, a):
+        a = as_tensor_variable(a)
+        if a.type.ndim == 0:
+            raise ValueError("Nonzero only supports non-scalar arrays.")
+        mask = a if a.type.dtype == "bool" else neq(a, 0)
+        return Apply(self, [mask], [TensorType("int64", (False, False), shape=(a.type.ndim, None))()])
+
+    def make_kernel(self, node):
+        return NonzeroKernel()
+
+    def infer_shape(self, node, input_shapes):
+        return [(len(input_shapes[0]), Sum(None, dtype="int64")(node.inputs[0]))]
+
+    def connection_pattern(self, node):
+        return [[False]]
+
+    def grad(self, inputs, output_grads):
+        return [grad_undefined(self, 0, inputs[0])]
+
+    def R_op(self, inputs, eval_points):
+        return [None]
+
+
+_nonzero = Nonzero()
+
+
+def nonzero(a, return_matrix=False):
+    """The positions of the elements that are not zero.
+
+    Parameters
+    ----------
+    a : tensor-like
+        At least one dimension.
+    return_matrix : bool
+        A matrix with a row per dimension; otherwise a tuple of vectors.
+
+    Returns
+    -------
+    tuple of TensorVariable, or TensorVariable
+        int64; they can be used as an index: ``a[nonzero(a)]``.
+
+    Raises
+    ------
+    ValueError
+        For a scalar.
+    """
+    a = as_tensor_variable(a)
+    positions = _nonzero(a)
+    return positions if return_matrix else tuple([positions[axis] for axis in range(a.type.ndim)])
+
+
+def flatnonzero(a):
+    """The positions of the elements of ``a.flatten()`` that are not zero: a vector of int64.
+
+    Raises
+    ------
+    ValueError
+        For a scalar.
+    """
+    a = as_tensor_variable(a)
+    if a.type.ndim == 0:
+        raise ValueError("Nonzero only supports non-scalar arrays.")
+    return _nonzero(flatten(a))[0]
+
+
+def nonzero_values(a):
+    """The elements of ``a`` that are not zero: a vector."""
+    a = as_tensor_variable(a)
+    return flatten(a)[flatnonzero(a)]

@@ -1,0 +1,133 @@
+"""Rows of an array that a vector of positions names: ``(x, positions, out)``, by far the most frequent index.
+
+Elements are taken in the one pass that looks at their positions, so ``run`` may fail: it then raises for the first
+position that is out of range, and the result, which nobody has seen, is garbage. Many are taken by several workers.
+"""
+from numpy cimport npy_intp
+
+from phintys.ops.native.indexed_loops cimport (
+    LineLoop, OffsetLoop, OutsideLoop, TakeLoop, move_lines, phintys_first_outside, phintys_get_line, phintys_offsets,
+    phintys_take, position_dtype, size_class)
+from phintys.ops.native.positions cimport check_positions
+from phintys.ops.native.row_copy cimport gather_rows
+from phintys.ops.native.strided_copy cimport CopyPlan, plan_copy
+from phintys.vm.abi cimport Cell, Context, Kernel, allocate, cell_size, parallel
+
+cdef enum:
+    MAX_RANK = 64
+    BLOCK = 512                     # offsets: 4 KiB of the stack
+    LONG_BYTES = 131072             # taking as much from a table in the cache takes about 20 microseconds
+    LONG_COUNT = 16384              # and so does taking as many elements from a larger one
+    PIECE_BYTES = 131072            # worth waking a worker
+
+cdef struct Rows:
+    TakeLoop take                   # for rows of 1, 2, 4, 8 or 16 bytes without gaps; or NULL
+    OutsideLoop first_outside
+    OffsetLoop offsets
+    LineLoop line
+    char* array
+    npy_intp step, length           # bytes from row to row, and their number
+    char* positions
+    npy_intp stride
+    char* result
+    npy_intp bytes                  # of a row
+    bint outside                    # whether a position was out of range; several workers may say so
+    bint contiguous
+    CopyPlan row
+
+ctypedef int (*Refusal)(const Cell* positions, int dtype, npy_intp length) noexcept nogil
+
+
+cdef int raise_outside(const Cell* positions, int dtype, npy_intp length) except -1 nogil:
+    return check_positions(positions, dtype, length, 0)
+
+
+# To Cython no failure: ``run`` answers -1, and the exception stays set for whoever called it.
+cdef Refusal refuse = <Refusal>raise_outside
+
+
+cdef class RowsKernel(Kernel):
+    """See the file.
+
+    Parameters
+    ----------
+    dtype : str
+        Of the positions.
+    """
+    cdef int dtype
+
+    def __init__(self, str dtype):
+        self.dtype = position_dtype(dtype)
+        self.may_fail = True
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef npy_intp shape[MAX_RANK]
+        cdef int axis
+        shape[0] = operands[1].shape[0]
+        for axis in range(1, operands[0].ndim):
+            shape[axis] = operands[0].shape[axis]
+        allocate(context, operands[2], shape)
+        return shape[0] >= LONG_COUNT or cell_size(operands[2]) * operands[2].itemsize >= LONG_BYTES
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Rows rows
+        lay_out(operands, self.dtype, &rows)
+        parallel(context, take_range, &rows, operands[1].shape[0], PIECE_BYTES // (rows.bytes + 1) + 1)
+        if rows.outside:
+            refuse(operands[1], self.dtype, rows.length)
+            return -1
+        return 0
+
+
+cdef inline void lay_out(Cell** operands, int dtype, Rows* rows) noexcept nogil:
+    """Where the rows stand, and how one is taken."""
+    cdef Cell* array = operands[0]
+    cdef Cell* result = operands[2]
+    cdef int axis
+    rows.array, rows.step, rows.length = array.data, array.strides[0], array.shape[0]
+    rows.positions, rows.stride = operands[1].data, operands[1].strides[0]
+    rows.result, rows.bytes = result.data, array.itemsize
+    rows.take, rows.contiguous, rows.outside = NULL, True, False
+    for axis in range(array.ndim - 1, 0, -1):
+        rows.contiguous = rows.contiguous and (array.strides[axis] == rows.bytes or array.shape[axis] == 1)
+        rows.bytes *= array.shape[axis]
+    if rows.contiguous and (rows.bytes == array.itemsize or (array.itemsize >= 4 and rows.bytes in (8, 16))):
+        rows.take = phintys_take[dtype][size_class(rows.bytes)]
+        return
+    rows.first_outside, rows.offsets = phintys_first_outside[dtype], phintys_offsets[dtype]
+    rows.line = phintys_get_line[size_class(array.itemsize)]
+    if not rows.contiguous:
+        plan_copy(&rows.row, array.ndim - 1, array.shape + 1, array.strides + 1, result.strides + 1)
+
+
+cdef void take_range(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+    """Take the rows that positions [start, stop) name, up to the first that lies outside."""
+    cdef Rows* rows = <Rows*>argument
+    cdef npy_intp offsets[BLOCK]
+    cdef npy_intp count
+    cdef char* result = rows.result + start * rows.bytes
+    cdef char* positions = rows.positions + start * rows.stride
+    if rows.take != NULL:
+        if rows.take(result, rows.array, rows.step, rows.length, positions, rows.stride, stop - start) >= 0:
+            rows.outside = True
+        return
+    while start < stop:
+        count = stop - start if stop - start < BLOCK else BLOCK
+        if rows.first_outside(positions, rows.stride, count, rows.length) >= 0:
+            rows.outside = True
+            return
+        rows.offsets(offsets, positions, rows.stride, count, rows.length, rows.step, True)
+        if rows.bytes:
+            take_rows(rows, result, offsets, count)
+        start += count
+        result += count * rows.bytes
+        positions += count * rows.stride
+
+
+cdef inline void take_rows(const Rows* rows, char* result, const npy_intp* offsets, npy_intp count) noexcept nogil:
+    cdef npy_intp number
+    if rows.contiguous:
+        gather_rows(rows.array, offsets, result, rows.bytes, count, rows.bytes)
+    else:
+        for number in range(count):
+            move_lines(rows.line, &rows.row, rows.array + offsets[number], result + number * rows.bytes)

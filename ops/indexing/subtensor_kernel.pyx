@@ -1,0 +1,151 @@
+"""Kernels of basic indexing: a view of part of an array, and an array with part of it set or added to.
+
+An index is a plan of rows ``(drops the dimension, start, stop, step)``; each part is ``None``, a Python int (a
+constant), or ``("operand", number)`` for a symbolic integer. Rules are those of Python's slices: ints must be in
+range, slices are clipped.
+"""
+from numpy cimport npy_intp
+
+from phintys.ops.indexing.index_parts cimport Part, Range, integer_position, read_part, slice_range
+from phintys.ops.native.indexed_loops cimport LineLoop, line_by_line, phintys_add_line
+from phintys.ops.native.integers cimport shape_of
+from phintys.ops.native.strided_copy cimport copy_strided
+from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, share
+
+from phintys.ops.native.loops import TYPES
+
+cdef enum:
+    MAX_RANK = 64
+    LONG_BYTES = 131072             # copying as much takes about 20 microseconds from memory
+
+cdef struct Row:
+    bint drops
+    Part start, stop, step
+
+cdef struct Region:                 # part of an array
+    char* data
+    npy_intp shape[MAX_RANK]
+    npy_intp strides[MAX_RANK]
+
+
+cdef class IndexKernel(Kernel):
+    """What both kernels share: where the indexed part of an array lies."""
+    cdef Row rows[MAX_RANK]
+    cdef int count
+
+    def __init__(self, plan):
+        self.count = len(plan)
+        for axis, (drops, start, stop, step) in enumerate(plan):
+            self.rows[axis].drops = drops
+            self.rows[axis].start = read_part(start)
+            self.rows[axis].stop = read_part(stop)
+            self.rows[axis].step = read_part(step)
+
+    cdef int locate(self, Cell** operands, const Cell* array, Region* region) except -1 nogil:
+        """Shape, strides and address of the indexed part of ``array``."""
+        cdef Row* row
+        cdef Range part
+        cdef npy_intp length
+        cdef int axis, kept = 0
+        region.data = array.data
+        for axis in range(array.ndim):
+            length = array.shape[axis]
+            if axis >= self.count:
+                region.shape[kept], region.strides[kept] = length, array.strides[axis]
+                kept += 1
+                continue
+            row = &self.rows[axis]
+            if row.drops:
+                region.data += integer_position(&row.start, operands, length, axis) * array.strides[axis]
+                continue
+            slice_range(&row.start, &row.stop, &row.step, operands, length, axis, &part)
+            region.shape[kept], region.strides[kept] = part.length, array.strides[axis] * part.step
+            if part.length:
+                region.data += part.start * array.strides[axis]
+            kept += 1
+        return kept
+
+
+cdef class SubtensorKernel(IndexKernel):
+    """A view of the indexed part: ``(x, integers..., out)``."""
+    cdef int result
+
+    def __init__(self, plan, int integers):
+        IndexKernel.__init__(self, plan)
+        self.result = 1 + integers
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Region region
+        cdef Cell* view = operands[self.result]
+        cdef int axis, ndim = self.locate(operands, operands[0], &region)
+        for axis in range(ndim):
+            view.shape[axis] = region.shape[axis]
+            view.strides[axis] = region.strides[axis]
+        return 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Cell* view = operands[self.result]
+        cdef Cell* source = operands[0]
+        cdef Region region
+        if cell_size(view) == 0:
+            allocate(context, view, view.shape)      # an empty part may lie outside the array; nothing is allocated
+            return 0
+        self.locate(operands, source, &region)       # cannot fail any more
+        share(context, view, source, region.data)
+        return 0
+
+
+cdef class IncSubtensorKernel(IndexKernel):
+    """A copy of ``x`` with part of it set, or added to: ``(x, y, integers..., out)``; ``y`` broadcasts over the part.
+
+    Parameters
+    ----------
+    plan, integers
+        As for `SubtensorKernel`; operand numbers count from ``x``.
+    dtype : str
+    sets : bool
+        Set the part; otherwise add to it.
+    """
+    cdef int result
+    cdef bint sets
+    cdef LineLoop add
+
+    def __init__(self, plan, int integers, dtype, bint sets):
+        IndexKernel.__init__(self, plan)
+        self.result = 2 + integers
+        self.sets = sets
+        self.add = phintys_add_line[<int>TYPES.index(dtype)]
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Cell* part = operands[1]
+        cdef Cell* result = operands[self.result]
+        cdef Region region
+        cdef int axis, ndim = self.locate(operands, operands[0], &region)
+        for axis in range(part.ndim):
+            if part.shape[axis] != 1 and part.shape[axis] != region.shape[ndim - part.ndim + axis]:
+                with gil:
+                    target = tuple([region.shape[other] for other in range(ndim)])
+                    raise ValueError(f"IncSubtensor: could not broadcast a value of shape {shape_of(part)} into the "
+                                     f"indexed part of shape {target}")
+        allocate(context, result, operands[0].shape)
+        return RUNS_ALONE if cell_size(result) * result.itemsize >= LONG_BYTES else 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Cell* source = operands[0]
+        cdef Cell* part = operands[1]
+        cdef Cell* result = operands[self.result]
+        cdef Region region
+        cdef npy_intp strides[MAX_RANK]
+        cdef int axis, lead, ndim
+        if result.data != source.data:               # the same memory when the linker made the pair in-place
+            copy_strided(source.ndim, source.shape, result.data, result.strides, source.data, source.strides,
+                         source.itemsize)
+        ndim = self.locate(operands, result, &region)
+        lead = ndim - part.ndim
+        for axis in range(ndim):
+            strides[axis] = 0 if axis < lead or part.shape[axis - lead] == 1 else part.strides[axis - lead]
+        if self.sets:
+            copy_strided(ndim, region.shape, region.data, region.strides, part.data, strides, part.itemsize)
+        else:
+            line_by_line(self.add, ndim, region.shape, region.data, region.strides, part.data, strides)
+        return 0

@@ -1,0 +1,57 @@
+"""``take``: indexing along one dimension as a function, with a choice of what happens to positions out of range.
+
+There is no op of its own: positions are brought into range by elementwise ops, and then it is indexing, with its
+gradients and in-place forms.
+"""
+from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.elementwise.elementwise_functions import clip
+from phintys.ops.indexing.getitem import getitem
+from phintys.ops.shape.reshape import flatten
+from phintys.ops.elementwise.scalar import cast_op
+from phintys.ops.shape.shape import shape_i
+from phintys.ops.indexing.subtensor import WHOLE
+
+# What to do with positions for a dimension of some length.
+MODES = {"raise": lambda indices, length: indices,
+         "clip": lambda indices, length: clip(indices, 0, length - 1),
+         "wrap": lambda indices, length: indices % length}
+
+
+def take(a, indices, axis=None, mode="raise"):
+    """Elements, or slices along ``axis``, at the given positions.
+
+    Parameters
+    ----------
+    a : tensor-like
+    indices : tensor-like
+        Integers of any rank; their dimensions take the place of dimension ``axis``.
+    axis : int, optional
+        By default ``a`` is flattened first.
+    mode : {'raise', 'wrap', 'clip'}
+        For positions out of range: an error when it runs, the remainder by the length, or the nearest end (then
+        negative positions are the start).
+
+    Returns
+    -------
+    TensorVariable
+        Of the dtype of ``a``.
+
+    Raises
+    ------
+    ValueError
+        For another mode, or if ``a`` has no such axis.
+    IndexError
+        When it runs, for a position out of range.
+    """
+    a, indices = as_tensor_variable(a), as_tensor_variable(indices)
+    if mode not in MODES:
+        raise ValueError(f"take: mode must be one of {', '.join(MODES)}, not {mode!r}")
+    if axis is None:
+        a, axis = flatten(a), 0
+    if not -a.type.ndim <= axis < a.type.ndim:
+        raise ValueError(f"take: axis {axis} is out of bounds for {a}, which has {a.type.ndim} dimensions")
+    axis %= a.type.ndim
+    if indices.type.dtype == "uint64" and mode != "raise":
+        indices = cast_op("int64")(indices)              # uint64 and the length together would be float64
+    indices = MODES[mode](indices, shape_i(a, axis))
+    return getitem(a, (*[WHOLE] * axis, indices))

@@ -1,0 +1,371 @@
+"""Diagonals: views of them (ExtractDiag), arrays made from them (AllocDiag), and arrays with one of them set.
+
+A diagonal with ``offset`` k holds the elements ``x[i, i + k]``. Dimensions in front of it stay.
+"""
+from phintys.graph.apply import Apply
+from phintys.graph.config import config
+from phintys.graph.op import Op
+from phintys.graph.valueless_types import grad_undefined
+from phintys.ops.creation.allocation import arange
+from phintys.ops.reduction.careduce import Sum
+from phintys.ops.types.constant import as_tensor_variable, constant
+from phintys.ops.linalg.diagonal_kernel import AllocDiagKernel, ExtractDiagKernel, FillDiagonalKernel, SetDiagonalKernel
+from phintys.ops.shape.dimshuffle import dimshuffle
+from phintys.ops.types.dtypes import discrete_dtypes, integer_dtypes, upcast
+from phintys.ops.indexing.getitem import getitem
+from phintys.ops.elementwise.scalar import as_dtype, eq, maximum, minimum, switch
+from phintys.ops.shape.shape import shape_i
+from phintys.ops.indexing.subtensor import fitting_value, gradient_by_value, zero_gradients
+from phintys.ops.types.tensor_type import TensorType
+
+
+class Diagonal(Op):
+    """What ops on the diagonals of the matrices in a tensor share: which ones are meant.
+
+    Parameters
+    ----------
+    offset : int
+    axis1, axis2 : int
+        The dimensions of the matrices' rows and columns; not negative.
+    """
+
+    __props__ = ("offset", "axis1", "axis2")
+
+    def __init__(self, offset=0, axis1=0, axis2=1):
+        self.offset, self.axis1, self.axis2 = int(offset), int(axis1), int(axis2)
+        if self.axis1 == self.axis2 or min(self.axis1, self.axis2) < 0:
+            raise ValueError(f"{type(self).__name__}: axis1 and axis2 must be different and not negative, got {axis1} "
+                             f"and {axis2}")
+
+    def _check_rank(self, rank, x):
+        if rank < 2:
+            raise ValueError(f"{type(self).__name__} needs an input with 2 or more dimensions, {x} has {rank}")
+        if max(self.axis1, self.axis2) >= rank:
+            raise ValueError(f"{type(self).__name__}: axes {self.axis1} and {self.axis2} are out of bounds for {rank} "
+                             "dimensions")
+
+    def _without_matrix(self, per_dimension):
+        """What there is for the dimensions that are not of the matrices."""
+        return [each for axis, each in enumerate(per_dimension) if axis not in (self.axis1, self.axis2)]
+
+
+class ExtractDiag(Diagonal):
+    """The diagonals of the matrices along two dimensions, as a view; their dimension comes last.
+
+    Parameters
+    ----------
+    offset, axis1, axis2 : int
+    view : bool
+        Accepted as in Theano; the result is a view where nobody sees the difference.
+    """
+
+    __props__ = ("offset", "axis1", "axis2", "view")
+    linear_in = (0,)
+    view_map = {0: [0]}
+
+    def __init__(self, offset=0, axis1=0, axis2=1, view=False):
+        Diagonal.__init__(self, offset, axis1, axis2)
+        self.view = bool(view)
+
+    def make_node(self, x):
+        x = as_tensor_variable(x)
+        self._check_rank(x.type.ndim, x)
+        rows, columns = x.type.shape[self.axis1], x.type.shape[self.axis2]
+        length = None if rows is None or columns is None else _length(rows, columns, self.offset, min, max)
+        return Apply(self, [x], [TensorType(x.type.dtype, [*self._without_matrix(x.type.broadcastable), False],
+                                            shape=[*self._without_matrix(x.type.shape), length])()])
+
+    def make_kernel(self, node):
+        return ExtractDiagKernel(self.offset, self.axis1, self.axis2)
+
+    def infer_shape(self, node, input_shapes):
+        shape, = input_shapes
+        return [(*self._without_matrix(shape),
+                 _length(shape[self.axis1], shape[self.axis2], self.offset, minimum, maximum))]
+
+    def grad(self, inputs, output_grads):
+        x, = inputs
+        if x.type.dtype in discrete_dtypes:
+            return [x.zeros_like(dtype=config.floatX)]
+        return [SetDiagonal(self.offset, self.axis1, self.axis2)(x.zeros_like(), output_grads[0])]
+
+
+def _length(rows, columns, offset, minimum, maximum):
+    """The length of a diagonal."""
+    if offset == 0:
+        return minimum(rows, columns)
+    return maximum(minimum(rows, columns - offset) if offset > 0 else minimum(rows + offset, columns), 0)
+
+
+class SetDiagonal(Diagonal):
+    """A copy of x whose diagonals, as `ExtractDiag` sees them, are set to y: inputs x, y; y broadcasts.
+
+    Parameters
+    ----------
+    offset, axis1, axis2 : int
+    inplace : bool
+        Whether the result may overwrite x.
+    """
+
+    runs_alone = True
+    __props__ = ("offset", "axis1", "axis2", "inplace")
+    linear_in = (0, 1)
+    can_overwrite = {0: (0,)}
+    cannot_fail = changes_part = True
+
+    def __init__(self, offset=0, axis1=0, axis2=1, inplace=False):
+        Diagonal.__init__(self, offset, axis1, axis2)
+        self.inplace = bool(inplace)
+        if self.inplace:
+            self.destroy_map = {0: [0]}
+
+    def make_node(self, x, y):
+        x, y = as_tensor_variable(x), as_tensor_variable(y)
+        self._check_rank(x.type.ndim, x)
+        if y.type.ndim >= x.type.ndim:
+            raise ValueError(f"SetDiagonal: the diagonals of {x} have {x.type.ndim - 1} dimensions, the value {y} has "
+                             f"{y.type.ndim}")
+        return Apply(self, [x, fitting_value(x, y)], [x.type()])
+
+    def make_kernel(self, node):
+        return SetDiagonalKernel(self.offset, self.axis1, self.axis2)
+
+    def infer_shape(self, node, input_shapes):
+        return [input_shapes[0]]
+
+    def grad(self, inputs, output_grads):
+        x, y = inputs
+        gz, = output_grads
+        if x.type.dtype in discrete_dtypes:
+            return zero_gradients(x, y)
+        taken = ExtractDiag(self.offset, self.axis1, self.axis2)(gz)
+        return [self.overwriting({})(gz, constant(0, dtype=gz.type.dtype)), gradient_by_value(taken, y)]
+
+
+class AllocDiag(Diagonal):
+    """Square matrices of zeros with the given diagonals; the last dimension of the input runs along them.
+
+    Parameters
+    ----------
+    offset : int
+    axis1, axis2 : int
+        Where the dimensions of the matrices stand in the result.
+    """
+
+    linear_in = (0,)
+
+    runs_alone = True
+
+    def make_node(self, diag):
+        diag = as_tensor_variable(diag)
+        if diag.type.ndim < 1:
+            raise ValueError(f"AllocDiag needs an input with 1 or more dimensions, {diag} has none")
+        self._check_rank(diag.type.ndim + 1, diag)
+        length = diag.type.shape[-1]
+        length = None if length is None else length + abs(self.offset)
+        lengths = self._with_matrix(diag.type.shape[:-1], length)
+        flags = self._with_matrix(diag.type.broadcastable[:-1], False)
+        return Apply(self, [diag], [TensorType(diag.type.dtype, flags, shape=lengths)()])
+
+    def _with_matrix(self, others, matrix):
+        """What there is for each dimension of the result."""
+        others = iter(others)
+        low, high = sorted([self.axis1, self.axis2])
+        front = [next(others) for _ in range(low)] + [matrix]
+        return front + [next(others) for _ in range(high - low - 1)] + [matrix, *others]
+
+    def make_kernel(self, node):
+        return AllocDiagKernel(self.offset, *sorted([self.axis1, self.axis2]))
+
+    def infer_shape(self, node, input_shapes):
+        *others, length = input_shapes[0]
+        return [tuple(self._with_matrix(others, length + abs(self.offset)))]
+
+    def grad(self, inputs, output_grads):
+        x, = inputs
+        if x.type.dtype in discrete_dtypes:
+            return [x.zeros_like(dtype=config.floatX)]
+        return [ExtractDiag(self.offset, *sorted([self.axis1, self.axis2]))(output_grads[0])]
+
+
+def diagonal(a, offset=0, axis1=0, axis2=1):
+    """The diagonals of the matrices along two dimensions of ``a``: a view, with their dimension last.
+
+    Parameters
+    ----------
+    a : tensor-like
+        At least two dimensions.
+    offset : int
+        0 is the main diagonal, positive ones are above it.
+    axis1, axis2 : int
+
+    Raises
+    ------
+    ValueError
+        If ``a`` has fewer dimensions, or the axes are equal or do not exist.
+    """
+    a = as_tensor_variable(a)
+    axis1, axis2 = [axis + a.type.ndim if axis < 0 else axis for axis in (axis1, axis2)]
+    return ExtractDiag(offset, axis1, axis2)(a)
+
+
+def diag(v, k=0):
+    """Of a vector a square matrix with it on diagonal ``k``; of a tensor with more dimensions its diagonals ``k``.
+
+    Raises
+    ------
+    ValueError
+        For a scalar.
+    """
+    v = as_tensor_variable(v)
+    if v.type.ndim == 0:
+        raise ValueError("Input must has v.ndim >= 1.")
+    return AllocDiag(k)(v) if v.type.ndim == 1 else diagonal(v, offset=k)
+
+
+def trace(a, offset=0, axis1=0, axis2=1):
+    """The sum along the diagonals of the matrices along two dimensions of ``a``, as ``numpy.trace``.
+
+    Parameters
+    ----------
+    a, offset, axis1, axis2
+        As in ``diagonal``.
+
+    Raises
+    ------
+    ValueError
+        As ``diagonal``.
+    """
+    diagonals = diagonal(a, offset, axis1, axis2)
+    return Sum(axis=diagonals.type.ndim - 1)(diagonals)
+
+
+# ---- filling one diagonal with a number ------------------------------------------------------------------------------
+class FillDiagonal(Op):
+    """A copy of a tensor whose main diagonal is set to a number: inputs a, value.
+
+    Parameters
+    ----------
+    inplace : bool
+        Whether the result may overwrite a.
+
+    Raises
+    ------
+    TypeError
+        If a has fewer than two dimensions, or the value is no scalar or of a wider dtype.
+    ValueError
+        When it runs, for more than two dimensions of different lengths.
+    """
+
+    runs_alone = True
+    __props__ = ("inplace",)
+    linear_in = (0, 1)
+    can_overwrite = {0: (0,)}
+    cannot_fail = changes_part = True
+
+    def __init__(self, inplace=False):
+        self.inplace = bool(inplace)
+        if self.inplace:
+            self.destroy_map = {0: [0]}
+
+    def make_node(self, a, val):
+        a = as_tensor_variable(a)
+        if a.type.ndim < 2:
+            raise TypeError(f"{type(self).__name__}: first parameter must have at least two dimensions")
+        return Apply(self, [a, _filling(self, a, val)], [a.type()])
+
+    def make_kernel(self, node):
+        return FillDiagonalKernel(False)
+
+    def infer_shape(self, node, input_shapes):
+        return [input_shapes[0]]
+
+    def grad(self, inputs, output_grads):
+        a, value = inputs
+        gz, = output_grads
+        if a.type.dtype in discrete_dtypes:
+            return zero_gradients(a, value)
+        places = arange(shape_i(gz, 0)) if gz.type.ndim > 2 else None
+        taken = getitem(gz, (places,) * gz.type.ndim) if gz.type.ndim > 2 else diagonal(gz)
+        return [fill_diagonal(gz, constant(0, dtype=gz.type.dtype)), Sum(None, dtype=gz.type.dtype)(taken)]
+
+
+class FillDiagonalOffset(FillDiagonal):
+    """A copy of a matrix with one diagonal set to a number: inputs a, value, offset.
+
+    Raises
+    ------
+    TypeError
+        If a is no matrix, the value is no scalar or of a wider dtype, or the offset is no integer.
+    """
+
+    def make_node(self, a, val, offset):
+        a, offset = as_tensor_variable(a), as_tensor_variable(offset)
+        if a.type.ndim != 2:
+            raise TypeError(f"{type(self).__name__}: first parameter must have exactly two dimensions")
+        if offset.type.ndim != 0:
+            raise TypeError(f"{type(self).__name__}: third parameter must be a scalar")
+        if offset.type.dtype not in integer_dtypes:
+            raise TypeError(f"{type(self).__name__}: type of third parameter must be as integer use "
+                            "tensor.cast( input, 'int32/int64')")
+        return Apply(self, [a, _filling(self, a, val), offset], [a.type()])
+
+    def make_kernel(self, node):
+        return FillDiagonalKernel(True)
+
+    def grad(self, inputs, output_grads):
+        a, value, offset = inputs
+        gz, = output_grads
+        undefined = grad_undefined(self, 2, offset, "offset is not defined for non-integer offset so "
+                                   "fill_diagonal_offset(a,val,offset+eps) is undefined")
+        if a.type.dtype in discrete_dtypes:
+            return [*zero_gradients(a, value), undefined]
+        rows, columns = dimshuffle(arange(shape_i(gz, 0)), [0, "x"]), arange(shape_i(gz, 1))
+        zero = constant(0, dtype=gz.type.dtype)
+        taken = switch(eq(rows + offset, columns), gz, zero)
+        return [fill_diagonal_offset(gz, zero, offset), Sum(None, dtype=gz.type.dtype)(taken), undefined]
+
+
+def _filling(op, a, value):
+    """The number to fill with, in the dtype of ``a``."""
+    value = as_tensor_variable(value)
+    if value.type.ndim != 0:
+        raise TypeError(f"{type(op).__name__}: second parameter must be a scalar")
+    if upcast(a.type.dtype, value.type.dtype) != a.type.dtype:
+        raise TypeError(f"{type(op).__name__}: type of second parameter must be the same as the first's: "
+                        f"{value.type.dtype} does not fit into {a.type.dtype}")
+    return as_dtype(value, a.type.dtype)
+
+
+fill_diagonal_, fill_diagonal_offset_ = FillDiagonal(), FillDiagonalOffset()
+
+
+def fill_diagonal(a, val):
+    """A copy of ``a`` whose main diagonal is set to the number ``val``.
+
+    Parameters
+    ----------
+    a : tensor-like
+        A matrix of any shape, or a tensor with more dimensions of one length.
+    val : scalar
+        Of a dtype that fits into that of ``a``.
+
+    Raises
+    ------
+    TypeError
+        If ``a`` has fewer than two dimensions, or ``val`` is no scalar or does not fit.
+    ValueError
+        When it runs, for more than two dimensions of different lengths.
+    """
+    return fill_diagonal_(a, val)
+
+
+def fill_diagonal_offset(a, val, offset):
+    """A copy of the matrix ``a`` with diagonal ``offset``, a symbolic integer, set to the number ``val``.
+
+    Raises
+    ------
+    TypeError
+        If ``a`` is no matrix, ``val`` is no scalar or does not fit, or ``offset`` is no integer.
+    """
+    return fill_diagonal_offset_(a, val, offset)

@@ -1,0 +1,176 @@
+"""Kernels of diagonals: a view of one, and an array with one set.
+
+A diagonal of a matrix is a line whose stride is the sum of the strides of both dimensions; that of an array with more
+dimensions, all of them equal, is one whose stride is the sum of all.
+"""
+from libc.string cimport memset
+from numpy cimport npy_intp
+
+from phintys.ops.native.integers cimport integer_at, shape_of
+from phintys.ops.native.strided_copy cimport copy_strided
+from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, share
+
+cdef enum:
+    MAX_RANK = 64
+    LONG_BYTES = 131072             # copying as much takes about 20 microseconds from memory
+
+# The dimensions of the diagonals of the matrices in an array: all others, then along the diagonal.
+cdef struct Diagonals:
+    char* data
+    npy_intp shape[MAX_RANK]
+    npy_intp strides[MAX_RANK]
+
+
+cdef void locate(const Cell* array, npy_intp offset, int first, int second, Diagonals* found) noexcept nogil:
+    """The diagonals ``offset`` above the main ones of the matrices along dimensions ``first`` and ``second``."""
+    cdef npy_intp rows = array.shape[first] + (offset if offset < 0 else 0)
+    cdef npy_intp columns = array.shape[second] - (offset if offset > 0 else 0)
+    cdef npy_intp length = rows if rows < columns else columns
+    cdef int axis, kept = 0
+    for axis in range(array.ndim):
+        if axis != first and axis != second:
+            found.shape[kept], found.strides[kept] = array.shape[axis], array.strides[axis]
+            kept += 1
+    found.shape[kept] = length if length > 0 else 0
+    found.strides[kept] = array.strides[first] + array.strides[second]
+    found.data = array.data
+    if length > 0:
+        found.data += offset * array.strides[second] if offset > 0 else -offset * array.strides[first]
+
+
+cdef class ExtractDiagKernel(Kernel):
+    """A view of diagonals: ``(x, out)``."""
+    cdef npy_intp offset
+    cdef int first, second
+
+    def __init__(self, npy_intp offset, int first, int second):
+        self.offset, self.first, self.second = offset, first, second
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Cell* view = operands[1]
+        cdef Diagonals found
+        cdef int axis
+        locate(operands[0], self.offset, self.first, self.second, &found)
+        for axis in range(view.ndim):
+            view.shape[axis], view.strides[axis] = found.shape[axis], found.strides[axis]
+        return 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Diagonals found
+        if cell_size(operands[1]) == 0:
+            allocate(context, operands[1], operands[1].shape)      # nothing is allocated for an empty view
+            return 0
+        locate(operands[0], self.offset, self.first, self.second, &found)
+        share(context, operands[1], operands[0], found.data)
+        return 0
+
+
+cdef class SetDiagonalKernel(Kernel):
+    """A copy of ``x`` with its diagonals set to ``y``, which broadcasts: ``(x, y, out)``."""
+    cdef npy_intp offset
+    cdef int first, second
+
+    def __init__(self, npy_intp offset, int first, int second):
+        self.offset, self.first, self.second = offset, first, second
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Cell* value = operands[1]
+        cdef Diagonals found
+        cdef int axis, lead = operands[0].ndim - 1 - value.ndim
+        locate(operands[0], self.offset, self.first, self.second, &found)
+        for axis in range(value.ndim):
+            if value.shape[axis] != 1 and value.shape[axis] != found.shape[lead + axis]:
+                with gil:
+                    shape = tuple([found.shape[each] for each in range(operands[0].ndim - 1)])
+                    raise ValueError(f"could not broadcast a value of shape {shape_of(value)} to the diagonal, which "
+                                     f"has shape {shape}")
+        allocate(context, operands[2], operands[0].shape)
+        return RUNS_ALONE if cell_size(operands[2]) * operands[2].itemsize >= LONG_BYTES else 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Cell* value = operands[1]
+        cdef Cell* result = operands[2]
+        cdef Diagonals found
+        cdef npy_intp strides[MAX_RANK]
+        cdef int axis, rank = result.ndim - 1, lead = rank - value.ndim
+        copy_array(operands[0], result)
+        locate(result, self.offset, self.first, self.second, &found)
+        for axis in range(rank):
+            strides[axis] = 0 if axis < lead or value.shape[axis - lead] == 1 else value.strides[axis - lead]
+        copy_strided(rank, found.shape, found.data, found.strides, value.data, strides, value.itemsize)
+        return 0
+
+
+cdef inline void copy_array(const Cell* array, Cell* result) noexcept nogil:
+    if result.data != array.data:                    # the same memory when the linker made the pair in-place
+        copy_strided(array.ndim, array.shape, result.data, result.strides, array.data, array.strides, array.itemsize)
+
+
+cdef class AllocDiagKernel(Kernel):
+    """Zeros, but for a diagonal of every matrix: ``(diagonals, out)``; ``first`` < ``second`` are the matrices'
+    dimensions in the result."""
+    cdef npy_intp offset
+    cdef int first, second
+
+    def __init__(self, npy_intp offset, int first, int second):
+        self.offset, self.first, self.second = offset, first, second
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Cell* values = operands[0]
+        cdef npy_intp shape[MAX_RANK]
+        cdef int axis, taken = 0
+        for axis in range(operands[1].ndim):
+            if axis == self.first or axis == self.second:
+                shape[axis] = values.shape[values.ndim - 1] + (self.offset if self.offset > 0 else -self.offset)
+            else:
+                shape[axis] = values.shape[taken]
+                taken += 1
+        allocate(context, operands[1], shape)
+        return RUNS_ALONE if cell_size(operands[1]) * operands[1].itemsize >= LONG_BYTES else 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Cell* values = operands[0]
+        cdef Cell* result = operands[1]
+        cdef Diagonals found
+        memset(result.data, 0, cell_size(result) * result.itemsize)
+        locate(result, self.offset, self.first, self.second, &found)
+        copy_strided(values.ndim, found.shape, found.data, found.strides, values.data, values.strides, values.itemsize)
+        return 0
+
+
+cdef class FillDiagonalKernel(Kernel):
+    """A copy of an array with one diagonal filled: ``(a, value, out)``, or ``(a, value, offset, out)`` for matrices.
+
+    Of an array with more than two dimensions all lengths must be equal.
+    """
+    cdef int result
+
+    def __init__(self, bint has_offset):
+        self.result = 2 + has_offset
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Cell* array = operands[0]
+        cdef int axis
+        for axis in range(2, array.ndim):
+            if array.shape[axis] != array.shape[0] or array.shape[1] != array.shape[0]:
+                with gil:
+                    raise ValueError("All dimensions of input must be of equal length, the shape is "
+                                     f"{shape_of(array)}")
+        allocate(context, operands[self.result], array.shape)
+        return RUNS_ALONE if cell_size(array) * array.itemsize >= LONG_BYTES else 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Cell* result = operands[self.result]
+        cdef npy_intp offset = integer_at(operands[2], 0) if self.result == 3 else 0
+        cdef npy_intp zero = 0
+        cdef Diagonals found
+        cdef int axis
+        copy_array(operands[0], result)
+        if result.ndim == 2:
+            locate(result, offset, 0, 1, &found)
+        else:
+            found.data, found.shape[0], found.strides[0] = result.data, result.shape[0], 0
+            for axis in range(result.ndim):
+                found.strides[0] += result.strides[axis]
+        copy_strided(1, found.shape, found.data, found.strides, operands[1].data, &zero, result.itemsize)
+        return 0

@@ -1,0 +1,129 @@
+"""Sums over labelled dimensions: ``einsum("ij,jk->ik", a, b)``.
+
+The operands are taken two at a time, from the left. A label is summed over as soon as no later operand and not the
+result has it; so each step is one product of matrices (or one for each element of the labels that both operands keep),
+or an elementwise product. There is no op: gradients, shapes and rewrites are those of the products.
+"""
+from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.linalg.diagonal import diagonal
+from phintys.ops.shape.dimshuffle import dimshuffle
+from phintys.ops.products.products import contracted
+from phintys.ops.reduction.reduction import sum as sum_over
+
+
+def einsum(subscripts, *operands, optimize=False):
+    """The sum of products of the operands' elements, by labels of their dimensions, as ``numpy.einsum``.
+
+    Parameters
+    ----------
+    subscripts : str
+        Labels of the dimensions of each operand, separated by commas, then perhaps "->" and those of the result;
+        without, the labels that are there once, in alphabetical order. "..." means dimensions that are broadcast.
+    *operands : tensor-like
+    optimize : object
+        Accepted for NumPy's sake: the operands are multiplied in the order in which they are given.
+
+    Returns
+    -------
+    TensorVariable
+
+    Raises
+    ------
+    ValueError
+        For labels that do not fit the operands; when it runs, for lengths that differ.
+    """
+    if not isinstance(subscripts, str):
+        raise ValueError(f"einsum takes the labels as one string before the operands, got {subscripts!r}")
+    operands = [as_tensor_variable(operand) for operand in operands]
+    labels, wanted = _parsed(subscripts, operands)
+    terms = _without_broadcast([_without_repeats(operand, names) for operand, names in zip(operands, labels)])
+    result, names = terms[0]
+    for position, (operand, others) in enumerate(terms[1:], 2):
+        needed = set(wanted).union(*[later for _, later in terms[position:]])
+        result, names = _product(result, names, operand, others, needed)
+    result, names = _summed(result, names, set(wanted))
+    if set(wanted) - set(names):
+        raise ValueError(f"einsum({subscripts!r}): the result has labels that no operand has")
+    return dimshuffle(result, *[names.index(name) for name in wanted]) if names != wanted else result
+
+
+# ---- labels ----------------------------------------------------------------------------------------------------------
+def _parsed(subscripts, operands):
+    """The labels of each operand, and those of the result, as lists; the dimensions of "..." are negative numbers."""
+    left, arrow, right = subscripts.replace(" ", "").partition("->")
+    parts = left.split(",")
+    if len(parts) != len(operands):
+        raise ValueError(f"einsum({subscripts!r}): labels for {len(parts)} operands, but there are {len(operands)}")
+    labels = [_of_operand(subscripts, part, operand.type.ndim) for part, operand in zip(parts, operands)]
+    dots = sorted({label for names in labels for label in names if isinstance(label, int)})
+    if arrow:
+        return labels, _spelled_out(subscripts, right, dots)
+    letters = [label for names in labels for label in names if isinstance(label, str)]
+    return labels, dots + sorted(label for label in set(letters) if letters.count(label) == 1)
+
+
+def _of_operand(subscripts, part, rank):
+    n_dots = rank - len(part.replace("...", "", 1)) if "..." in part else 0
+    names = _spelled_out(subscripts, part, list(range(-n_dots, 0))) if n_dots >= 0 else []
+    if len(names) != rank:
+        raise ValueError(f"einsum({subscripts!r}): the labels {part!r} are for an operand of another rank than {rank}")
+    return names
+
+
+def _spelled_out(subscripts, part, dots):
+    before, ellipsis, after = part.partition("...")
+    if not (before + after).isalpha() and before + after:
+        raise ValueError(f"einsum({subscripts!r}): labels are letters, got {part!r}")
+    return [*before, *(dots if ellipsis else []), *after]
+
+
+# ---- terms -----------------------------------------------------------------------------------------------------------
+def _without_repeats(operand, names):
+    """An operand of which no label is there twice: diagonals are taken."""
+    names = list(names)
+    for name in list(dict.fromkeys(names)):
+        while names.count(name) > 1:
+            first = names.index(name)
+            second = names.index(name, first + 1)
+            operand = diagonal(operand, 0, first, second)
+            names = [*names[:first], *names[first + 1:second], *names[second + 1:], name]
+    return operand, names
+
+
+def _without_broadcast(terms):
+    """The terms without dimensions of length 1 that other terms have with another length."""
+    long = {name for operand, names in terms for name, is_one in zip(names, operand.type.broadcastable) if not is_one}
+    return [_kept(operand, names, [axis for axis, name in enumerate(names)
+                                   if not (operand.type.broadcastable[axis] and name in long)])
+            for operand, names in terms]
+
+
+def _kept(operand, names, axes):
+    return dimshuffle(operand, *axes) if len(axes) < len(names) else operand, [names[axis] for axis in axes]
+
+
+def _summed(operand, names, needed):
+    """A term summed over the labels that nothing needs any more."""
+    axes = [axis for axis, name in enumerate(names) if name not in needed]
+    return (sum_over(operand, axis=axes) if axes else operand), [name for name in names if name in needed]
+
+
+def _product(left, names, right, others, needed):
+    """The product of two terms, summed over what only they have."""
+    left, names = _summed(left, names, needed.union(others))
+    right, others = _summed(right, others, needed.union(names))
+    both = [name for name in names if name in others]
+    batch = [name for name in both if name in needed]
+    inner = [name for name in both if name not in needed]
+    own, theirs = [[name for name in part if name not in both] for part in (names, others)]
+    if not inner:
+        return (_placed(left, names, batch + own + [None] * len(theirs))
+                * _placed(right, others, batch + [None] * len(own) + theirs)), batch + own + theirs
+    left, right = _placed(left, names, batch + own + inner), _placed(right, others, batch + inner + theirs)
+    axes = [list(range(start, start + len(inner))) for start in (len(batch) + len(own), len(batch))]
+    return contracted(left, right, list(range(len(batch))), *axes), batch + own + theirs
+
+
+def _placed(operand, names, order):
+    """An operand with its dimensions in another order; None: a new one."""
+    return dimshuffle(operand, *["x" if name is None else names.index(name) for name in order])

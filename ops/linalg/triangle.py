@@ -1,0 +1,97 @@
+"""Triangles of matrices: the op Triangle, ``tril`` and ``triu``.
+
+What is not kept becomes zero whatever stood there, NaN and infinity included, as in NumPy; Theano multiplies by a
+matrix of ones and zeros. ``tri``, which makes such a matrix, is in ``allocation.py``.
+"""
+from phintys.graph.apply import Apply
+from phintys.graph.config import config
+from phintys.graph.op import Op
+from phintys.graph.valueless_types import disconnected_type
+from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.types.dtypes import discrete_dtypes, integer_dtypes
+from phintys.ops.linalg.triangle_kernel import TriangleKernel
+
+
+class Triangle(Op):
+    """One triangle of every matrix along the last two dimensions, zeros elsewhere: inputs are the tensor and the number
+    of the diagonal that bounds it.
+
+    Parameters
+    ----------
+    upper : bool
+        Keep what is on the diagonal or above it; otherwise what is on it or below.
+    inplace : bool
+        Whether the result may overwrite the tensor.
+
+    Raises
+    ------
+    ValueError
+        If the tensor has fewer than two dimensions.
+    TypeError
+        If the diagonal is no integer.
+    """
+
+    runs_alone = True
+    __props__ = ("upper", "inplace")
+    linear_in = (0,)
+    can_overwrite = {0: (0,)}
+    cannot_fail = True
+
+    def __init__(self, upper=False, inplace=False):
+        self.upper, self.inplace = bool(upper), bool(inplace)
+        if self.inplace:
+            self.destroy_map = {0: [0]}
+
+    def make_node(self, m, k):
+        m, k = as_tensor_variable(m), as_tensor_variable(k)
+        if m.type.ndim < 2:
+            raise ValueError(f"a triangle needs a matrix, {m} has {m.type.ndim} dimensions")
+        if k.type.ndim != 0 or k.type.dtype not in integer_dtypes:
+            raise TypeError(f"the number of a diagonal must be an integer, got {k} of type {k.type}")
+        return Apply(self, [m, k], [m.type()])
+
+    def make_kernel(self, node):
+        return TriangleKernel(self.upper)
+
+    def infer_shape(self, node, input_shapes):
+        return [input_shapes[0]]
+
+    def connection_pattern(self, node):
+        return [[True], [False]]
+
+    def grad(self, inputs, output_grads):
+        m, k = inputs
+        if m.type.dtype in discrete_dtypes:
+            return [m.zeros_like(dtype=config.floatX), disconnected_type()]
+        return [Triangle(self.upper)(output_grads[0], k), disconnected_type()]
+
+
+_lower, _upper = Triangle(), Triangle(upper=True)
+
+
+def tril(m, k=0):
+    """The lower triangle: like ``m``, with zeros above diagonal ``k``.
+
+    Parameters
+    ----------
+    m : tensor-like
+        A matrix, or matrices along the last two dimensions.
+    k : int or symbolic integer
+        The highest diagonal that is kept: 0 is the main one, positive ones are above it.
+
+    Returns
+    -------
+    TensorVariable
+        Like ``m``, with zeros above diagonal ``k``.
+
+    Raises
+    ------
+    ValueError
+        If ``m`` has fewer than two dimensions.
+    """
+    return _lower(m, k)
+
+
+def triu(m, k=0):
+    """The upper triangle: like ``m``, with zeros below diagonal ``k``; otherwise as `tril`."""
+    return _upper(m, k)

@@ -1,0 +1,299 @@
+"""Inner loops by name and dtypes: NumPy's and SciPy's where a ufunc has them, our own where none does.
+
+A ufunc's legacy inner loops are plain C functions over strided operands, already dispatched to what the processor can
+do and safe without the GIL. ``find_loop`` takes the first whose signature matches by kind and size (``long`` and
+``longlong`` are both int64), and tries it once against the ufunc itself. Where a ufunc resolves the signature but has
+no such loop, or the loop disagrees, the ufunc is called as a Python object: slower, never wrong.
+
+It does not choose dtypes: a signature that the loop lacks is a ``TypeError``.
+"""
+cimport cython
+cimport numpy as cnp
+from cpython.exc cimport PyErr_WriteUnraisable
+from cpython.ref cimport PyObject
+from numpy cimport npy_intp
+
+import numpy
+
+cnp.import_array()
+
+cdef extern from "numpy/ufuncobject.h":
+    ctypedef struct PyUFuncObject:
+        int nin
+        int nout
+        int nargs
+        LoopFunction* functions
+        void** data
+        int ntypes
+        const char* types
+
+cdef extern from "numpy/arrayobject.h":
+    object PyArray_NewFromDescr(type subtype, PyObject* descr, int nd, const npy_intp* dims, const npy_intp* strides,
+                                void* data, int flags, PyObject* obj)
+    PyObject* PyArray_DescrFromType(int typenum)
+    int NPY_ARRAY_WRITEABLE
+    int NPY_ARRAY_ALIGNED
+
+cdef extern from "native/arithmetic_loops.h" nogil:
+    enum: PHINTYS_TYPES
+    LoopFunction phintys_casts[PHINTYS_TYPES][PHINTYS_TYPES]
+    LoopFunction phintys_integer_powers[PHINTYS_TYPES]
+    LoopFunction phintys_roundings[PHINTYS_TYPES]
+    LoopFunction phintys_unless_overflow[PHINTYS_TYPES]
+    LoopFunction phintys_clips[PHINTYS_TYPES]
+    LoopFunction phintys_signs[PHINTYS_TYPES]
+    LoopFunction phintys_ultra_fast_sigmoids[PHINTYS_TYPES]
+    LoopFunction phintys_reals[2]
+    LoopFunction phintys_imaginaries[2]
+    LoopFunction phintys_complexes[2]
+    LoopFunction phintys_switch_loop(int)
+    LoopFunction phintys_copy_loop(int)
+
+# The order of the tables in arithmetic_loops.h.
+TYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+         "float16", "float32", "float64", "complex64", "complex128")
+cdef dict TYPE_INDEX = {name: index for index, name in enumerate(TYPES)}
+INTEGERS = TYPES[1:9]
+
+# Names of loops of our own, usable in steps, with the dtypes of their signatures.
+OWN_LOOPS = {
+    "cast": "(any, any); complex to real is refused; float to int truncates",
+    "copy": "(any, the same)",
+    "switch": "(bool, any, the same, the same)",
+    "power": "(int, the same, the same): negative exponents give 0, or 1 and -1 for the bases 1 and -1",
+    "round_half_away_from_zero": "(float, the same)",
+    "unless_overflow": "(float, the same, the same): the first operand, or where it is +inf the second",
+    "clip": "(int or float from 32 bits, the same, the same, the same): the first between the others; NaN stays",
+    "sign": "(float from 32 bits, the same): -1, 0 or 1; NaN stays",
+    "ultra_fast_sigmoid": "(float from 32 bits, the same): the sigmoid within 0.03",
+    "real": "(complex, the float of a part)",
+    "imag": "(complex, the float of a part)",
+    "complex": "(float, the same, the complex of such parts)",
+}
+
+# Nanoseconds an element, to decide on workers; what is not named costs DEFAULT_COST.
+DEFAULT_COST = 10.0
+COSTS = {name: cost for cost, names in {
+    0.3: "add subtract multiply negative positive square absolute fabs maximum minimum fmax fmin conjugate "
+         "logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor invert left_shift "
+         "right_shift equal not_equal less less_equal greater greater_equal isnan isinf isfinite signbit sign "
+         "cast copy switch unless_overflow ultra_fast_sigmoid real imag complex clip rint floor ceil trunc",
+    0.8: "divide true_divide reciprocal sqrt",
+    2.0: "exp log exp2 log2 expm1 log1p tanh sin cos floor_divide remainder fmod round_half_away_from_zero power",
+}.items() for name in names.split()}
+
+
+@cython.final
+cdef class Loop:
+    """One inner loop for one signature; made by ``find_loop``."""
+
+    def __cinit__(self, str name, tuple dtypes):
+        self.name = name
+        self.dtypes = dtypes
+        self.cost = COSTS.get(name, DEFAULT_COST)
+
+    def __repr__(self):
+        return f"<Loop {self.name} {signature(self.dtypes)}>"
+
+
+cdef str signature(tuple dtypes):
+    cdef Py_ssize_t result = len(dtypes) - 1
+    return f"{', '.join(dtypes[:result])} -> {dtypes[result]}"
+
+
+cdef LoopFunction copy_function(int itemsize) noexcept nogil:
+    return phintys_copy_loop(itemsize)
+
+
+# ---- loops of our own ------------------------------------------------------------------------------------------------
+cdef LoopFunction own_function(str name, tuple dtypes) except? NULL:
+    """The C function, or NULL when the name has no such signature."""
+    cdef int first = TYPE_INDEX[dtypes[0]]
+    cdef int count = len(dtypes)
+    if name == "cast":
+        return phintys_casts[first][<int>TYPE_INDEX[dtypes[1]]] if count == 2 else NULL
+    if name == "switch":
+        if count != 4 or dtypes[0] != "bool" or not dtypes[1] == dtypes[2] == dtypes[3]:
+            return NULL
+        return phintys_switch_loop(numpy.dtype(dtypes[3]).itemsize)
+    if name in ("real", "imag", "complex"):
+        return parts_function(name, dtypes)
+    if len(set(dtypes)) != 1:
+        return NULL
+    if name == "copy":
+        return phintys_copy_loop(numpy.dtype(dtypes[0]).itemsize) if count == 2 else NULL
+    if name == "round_half_away_from_zero":
+        return phintys_roundings[first] if count == 2 else NULL
+    if name == "unless_overflow":
+        return phintys_unless_overflow[first] if count == 3 else NULL
+    if name == "clip":
+        return phintys_clips[first] if count == 4 else NULL
+    if name == "sign":
+        return phintys_signs[first] if count == 2 else NULL
+    if name == "ultra_fast_sigmoid":
+        return phintys_ultra_fast_sigmoids[first] if count == 2 else NULL
+    return phintys_integer_powers[first] if count == 3 else NULL
+
+
+cdef dict PARTS = {("float32", "complex64"): 0, ("float64", "complex128"): 1}
+
+
+cdef LoopFunction parts_function(str name, tuple dtypes) except? NULL:
+    """Taking complex numbers apart and putting them together."""
+    cdef int size
+    if len(dtypes) != (3 if name == "complex" else 2) or (name == "complex" and dtypes[0] != dtypes[1]):
+        return NULL
+    size = PARTS.get((dtypes[1], dtypes[2]) if name == "complex" else (dtypes[1], dtypes[0]), -1)
+    if size < 0:
+        return NULL
+    return phintys_complexes[size] if name == "complex" else (
+        phintys_reals[size] if name == "real" else phintys_imaginaries[size])
+
+
+# ---- ufuncs called as Python objects ---------------------------------------------------------------------------------
+cdef class UfuncCall:
+    """A ufunc and a signature, for ``call_ufunc``."""
+    cdef object ufunc
+    cdef tuple typenums
+
+
+cdef void call_ufunc(char** arguments, const npy_intp* dimensions, const npy_intp* steps, void* data) noexcept with gil:
+    """An inner loop that calls the ufunc itself."""
+    cdef UfuncCall call = <UfuncCall>data
+    cdef int index, typenum, count = len(call.typenums)
+    cdef list arrays = []
+    try:
+        for index in range(count):
+            typenum = call.typenums[index]
+            arrays.append(PyArray_NewFromDescr(
+                cnp.ndarray, PyArray_DescrFromType(typenum), 1, dimensions, &steps[index], arguments[index],
+                NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED, NULL))
+        with numpy.errstate(all="ignore"):
+            call.ufunc(*arrays[:count - 1], out=arrays[count - 1], casting="unsafe")
+    except BaseException:
+        PyErr_WriteUnraisable(call.ufunc)
+
+
+# ---- finding ---------------------------------------------------------------------------------------------------------
+cdef dict found = {}
+
+
+cdef int legacy_index(PyUFuncObject* ufunc, tuple dtypes):
+    """Number of the ufunc's first loop with this signature, or -1."""
+    cdef int index, operand
+    for index in range(ufunc.ntypes):
+        for operand in range(ufunc.nargs):
+            if legacy_name(ufunc.types[index * ufunc.nargs + operand]) != dtypes[operand]:
+                break
+        else:
+            if ufunc.functions[index] != NULL:
+                return index
+    return -1
+
+
+cdef list names_of_typenums = [None] * 32
+for _name in "?bBhHiIlLqQefdFD":
+    names_of_typenums[numpy.dtype(_name).num] = numpy.dtype(_name).name
+
+
+cdef inline object legacy_name(int typenum):
+    return names_of_typenums[typenum] if 0 <= typenum < 32 else None
+
+
+cdef bint agrees(Loop loop, object ufunc):
+    """Whether the bare loop gives what the ufunc gives, on three values."""
+    cdef char* arguments[8]
+    cdef npy_intp steps[8]
+    cdef npy_intp n = 3
+    cdef int operand, count = len(loop.dtypes)
+    cdef cnp.ndarray array
+    if count > 8:
+        return False
+    arrays = [numpy.array([1, 2, 1] if numpy.dtype(dtype).kind in "iu" else [0.25, 1, 0.75]).astype(dtype)
+              for dtype in loop.dtypes]
+    arrays[count - 1] = numpy.zeros(3, loop.dtypes[count - 1])
+    for operand in range(count):
+        array = arrays[operand]
+        arguments[operand] = <char*>cnp.PyArray_DATA(array)
+        steps[operand] = cnp.PyArray_STRIDE(array, 0)
+    with numpy.errstate(all="ignore"):
+        expected = ufunc(*arrays[:count - 1], out=numpy.empty(3, loop.dtypes[count - 1]), casting="unsafe")
+        loop.function(arguments, &n, steps, loop.data)
+    got = arrays[count - 1]
+    same = (got == expected) | ((got != got) & (expected != expected))
+    return same.all() or numpy.allclose(got, expected, rtol=1e-3, equal_nan=True)
+
+
+cdef bint resolves(object ufunc, tuple dtypes):
+    """Whether the ufunc itself takes operands of these dtypes to this result."""
+    try:
+        answer = ufunc.resolve_dtypes(tuple(numpy.dtype(dtype) for dtype in dtypes[:len(dtypes) - 1]) + (None,))
+    except TypeError:
+        return False
+    return tuple(dtype.name for dtype in answer) == dtypes
+
+
+cdef Loop ufunc_loop(object ufunc, tuple dtypes):
+    cdef PyUFuncObject* table = <PyUFuncObject*><PyObject*>ufunc
+    cdef Loop loop = Loop(ufunc.__name__, dtypes)
+    cdef UfuncCall call
+    cdef int index
+    if table.nout != 1 or table.nargs != len(dtypes):
+        raise TypeError(f"{ufunc.__name__} has {table.nin} inputs and {table.nout} outputs; a step needs one output "
+                        f"and as many dtypes as operands, not {dtypes}")
+    if ufunc is numpy.power and dtypes[0] in INTEGERS and dtypes[0] == dtypes[1] == dtypes[2]:
+        return own_loop("power", dtypes)                # NumPy's raises from inside
+    index = legacy_index(table, dtypes)
+    if index >= 0:
+        loop.function, loop.data, loop.owner = table.functions[index], table.data[index], ufunc
+        if agrees(loop, ufunc):
+            return loop
+    elif not resolves(ufunc, dtypes):
+        raise TypeError(f"{ufunc.__name__} has no loop for {signature(dtypes)}; it has "
+                        f"{' '.join(ufunc.types)}")
+    call = UfuncCall()
+    call.ufunc, call.typenums = ufunc, tuple(numpy.dtype(dtype).num for dtype in dtypes)
+    loop.function, loop.data, loop.owner = <LoopFunction>call_ufunc, <void*>call, call
+    loop.cost = 100.0
+    return loop
+
+
+cdef Loop own_loop(str name, tuple dtypes):
+    cdef Loop loop = Loop(name, dtypes)
+    if name not in OWN_LOOPS:
+        raise TypeError(f"no loop is called {name!r}; there are {', '.join(OWN_LOOPS)}, and every ufunc")
+    loop.function = own_function(name, dtypes)
+    if loop.function == NULL:
+        raise TypeError(f"{name} has no loop for {signature(dtypes)}; it takes {OWN_LOOPS[name]}")
+    return loop
+
+
+cpdef Loop find_loop(loop, tuple dtypes):
+    """The inner loop for exactly these dtypes.
+
+    Parameters
+    ----------
+    loop : numpy.ufunc or str
+        A ufunc with one output, or a name in ``OWN_LOOPS``.
+    dtypes : tuple of str
+        The dtype of each operand and, last, of the result.
+
+    Raises
+    ------
+    TypeError
+        If there is no such loop.
+    """
+    cdef object key = (loop, dtypes)
+    cdef object answer = found.get(key)
+    if answer is None:
+        unknown = [dtype for dtype in dtypes if dtype not in TYPE_INDEX]
+        if unknown:
+            raise TypeError(f"no loop works on dtype {unknown[0]!r}; there are {', '.join(TYPES)}")
+        if isinstance(loop, str):
+            answer = own_loop(loop, dtypes)
+        elif isinstance(loop, numpy.ufunc):
+            answer = ufunc_loop(loop, dtypes)
+        else:
+            raise TypeError(f"a loop is a ufunc or one of {', '.join(OWN_LOOPS)}, not {loop!r}")
+        found[key] = answer
+    return answer

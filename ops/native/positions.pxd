@@ -1,0 +1,29 @@
+"""Arrays of positions as kernels see them: looked at before anything is read or written where they lead."""
+from numpy cimport npy_intp
+
+from phintys.ops.native.indexed_loops cimport phintys_first_outside, position_dtype
+from phintys.ops.native.integers cimport integer_at
+from phintys.ops.native.strided_copy cimport Lines, first_line, next_line
+from phintys.vm.abi cimport Cell
+
+cdef inline int check_positions(const Cell* positions, int dtype, npy_intp length, int axis) except -1 nogil:
+    """Every position must lie in the dimension ``axis`` of ``length``, counted from the start or from the end."""
+    cdef Lines lines
+    cdef npy_intp found
+    cdef bint more = first_line(&lines, positions)
+    while more:
+        found = phintys_first_outside[dtype](lines.data, lines.stride, lines.length, length)
+        if found >= 0:
+            return refuse_position(lines.data + found * lines.stride, positions, dtype, length, axis)
+        more = next_line(&lines)
+    return 0
+
+cdef inline int refuse_position(char* place, const Cell* positions, int dtype, npy_intp length,
+                                int axis) except -1 with gil:
+    """Raise because of the position that stands at ``place``."""
+    cdef Cell one = positions[0]
+    one.ndim, one.data = 0, place
+    position = integer_at(&one, 0)
+    if dtype == position_dtype("uint64"):
+        position %= 2 ** 64
+    raise IndexError(f"index {position} is out of bounds for axis {axis} with size {length}")

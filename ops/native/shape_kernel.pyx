@@ -1,0 +1,230 @@
+"""Kernels that look at, move or make arrays without arithmetic: views, reshapes, copies, fills, ranges.
+
+Views set shape and strides in ``prepare`` and take the memory (``share``) in ``run``: a 0-d source is copied into the
+view's own cell, so its value must exist by then. A kernel that either views or copies decides by the strides, both
+times.
+"""
+cimport numpy as cnp
+from libc.stdint cimport int64_t
+from libc.string cimport memcpy
+from numpy cimport npy_intp
+
+from phintys.ops.native.integers cimport integer_at, shape_of
+from phintys.ops.native.strided_copy cimport copy_strided, view_strides
+from phintys.vm.abi cimport Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, share
+
+cnp.import_array()
+
+cdef enum:
+    MAX_RANK = 64
+    LONG_BYTES = 131072             # copying as much takes about 20 microseconds from memory
+
+
+cdef inline int is_long(const Cell* cell) noexcept nogil:
+    return cell_size(cell) * cell.itemsize >= LONG_BYTES
+
+
+cdef inline void copy_cell(Cell* target, const Cell* source) noexcept nogil:
+    """Copy a cell's elements to another of the same shape."""
+    copy_strided(source.ndim, source.shape, target.data, target.strides, source.data, source.strides, source.itemsize)
+
+
+cdef class ContiguousKernel(Kernel):
+    """The array itself when it stands in C order, else a copy that does: ``(x, out)``."""
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        if cell_is_contiguous(operands[0]):
+            view_whole(operands[0], operands[1])
+            return 0
+        allocate(context, operands[1], operands[0].shape)
+        return is_long(operands[1])
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        if cell_is_contiguous(operands[0]):
+            share(context, operands[1], operands[0], operands[0].data)
+        else:
+            copy_cell(operands[1], operands[0])
+        return 0
+
+
+cdef class DimShuffleKernel(Kernel):
+    """A view with permuted, dropped and added dimensions: ``(x, out)``.
+
+    Parameters
+    ----------
+    input_rank : int
+    new_order : sequence of int or 'x'
+    """
+    cdef int order[MAX_RANK]
+    cdef int dropped[MAX_RANK]
+    cdef int ndim, drops
+
+    def __init__(self, int input_rank, new_order):
+        self.ndim = len(new_order)
+        for axis, value in enumerate(new_order):
+            self.order[axis] = -1 if value == "x" else value
+        self.drops = 0
+        for axis in range(input_rank):
+            if axis not in new_order:
+                self.dropped[self.drops] = axis
+                self.drops += 1
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Cell* source = operands[0]
+        cdef Cell* view = operands[1]
+        cdef int axis, old
+        for axis in range(self.drops):
+            if source.shape[self.dropped[axis]] != 1:
+                with gil:
+                    raise ValueError(f"DimShuffle drops dimension {self.dropped[axis]}, which must have length 1, of "
+                                     f"an array of shape {shape_of(source)}")
+        for axis in range(self.ndim):
+            old = self.order[axis]
+            view.shape[axis] = source.shape[old] if old >= 0 else 1
+            view.strides[axis] = source.strides[old] if old >= 0 else source.itemsize
+        return 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        share(context, operands[1], operands[0], operands[0].data)
+        return 0
+
+
+cdef class RebroadcastKernel(Kernel):
+    """The same array under a type with other broadcastable dimensions: ``(x, out)``; ``ones`` must have length 1."""
+    cdef int ones[MAX_RANK]
+    cdef int count
+
+    def __init__(self, ones):
+        self.count = len(ones)
+        for index, axis in enumerate(ones):
+            self.ones[index] = axis
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef int index
+        for index in range(self.count):
+            if operands[0].shape[self.ones[index]] != 1:
+                with gil:
+                    raise ValueError(f"Dimension {self.ones[index]} in Rebroadcast's input was supposed to be 1 "
+                                     f"(got {operands[0].shape[self.ones[index]]} instead)")
+        view_whole(operands[0], operands[1])
+        return 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        share(context, operands[1], operands[0], operands[0].data)
+        return 0
+
+
+cdef inline void view_whole(const Cell* source, Cell* view) noexcept nogil:
+    """Give a view the shape and the strides of its source."""
+    memcpy(view.shape, source.shape, source.ndim * sizeof(npy_intp))
+    memcpy(view.strides, source.strides, source.ndim * sizeof(npy_intp))
+
+
+cdef class SpecifyShapeKernel(Kernel):
+    """The same array, after a check of its shape: ``(x, shape, out)``."""
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef int axis
+        cdef bint right = operands[1].shape[0] == operands[0].ndim
+        for axis in range(operands[0].ndim):
+            right = right and integer_at(operands[1], axis) == operands[0].shape[axis]
+        if not right:
+            with gil:
+                wanted = tuple([integer_at(operands[1], axis) for axis in range(operands[1].shape[0])])
+                raise AssertionError(f"SpecifyShape: got shape {shape_of(operands[0])}, expected {wanted}")
+        view_whole(operands[0], operands[2])
+        return 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        share(context, operands[2], operands[0], operands[0].data)
+        return 0
+
+
+cdef class ReshapeKernel(Kernel):
+    """Another shape with the same elements in C order: ``(x, shape, out)``; a view where strides allow, else a copy."""
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Cell* source = operands[0]
+        cdef Cell* wanted = operands[1]
+        cdef Cell* result = operands[2]
+        cdef npy_intp shape[MAX_RANK]
+        cdef npy_intp size = cell_size(source)
+        cdef npy_intp known = 1
+        cdef int axis, unknown = -1
+        cdef bint right = wanted.shape[0] == result.ndim
+        if not right:
+            with gil:
+                raise ValueError(f"shape argument to Reshape has length {wanted.shape[0]}, should be {result.ndim}")
+        for axis in range(result.ndim):
+            shape[axis] = integer_at(wanted, axis)
+            if shape[axis] == -1 and unknown < 0:
+                unknown = axis
+            elif shape[axis] < 0:
+                right = False
+            else:
+                known *= shape[axis]
+        if unknown >= 0:
+            right = right and known != 0 and size % known == 0
+            if right:
+                shape[unknown] = size // known
+        elif known != size:
+            right = False
+        if not right:
+            with gil:
+                asked = tuple([integer_at(wanted, axis) for axis in range(result.ndim)])
+                raise ValueError(f"Cannot reshape input of shape {shape_of(source)} to shape {asked}")
+        if view_strides(source.ndim, source.shape, source.strides, source.itemsize, result.ndim, shape, result.strides):
+            memcpy(result.shape, shape, result.ndim * sizeof(npy_intp))
+            return 0
+        allocate(context, result, shape)
+        return is_long(result)
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Cell* source = operands[0]
+        cdef Cell* result = operands[2]
+        cdef npy_intp strides[MAX_RANK]
+        if view_strides(source.ndim, source.shape, source.strides, source.itemsize, result.ndim, result.shape, strides):
+            share(context, result, source, source.data)
+            return 0
+        contiguous_strides(source.ndim, source.shape, source.itemsize, strides)
+        copy_strided(source.ndim, source.shape, result.data, strides, source.data, source.strides, source.itemsize)
+        return 0
+
+
+cdef inline void contiguous_strides(int ndim, const npy_intp* shape, npy_intp itemsize,
+                                    npy_intp* strides) noexcept nogil:
+    cdef int axis
+    for axis in range(ndim - 1, -1, -1):
+        strides[axis] = itemsize
+        itemsize *= shape[axis]
+
+
+cdef class ShapeKernel(Kernel):
+    """The shape as a vector of int64: ``(x, out)``."""
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef npy_intp length = operands[0].ndim
+        allocate(context, operands[1], &length)
+        return 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef int axis
+        for axis in range(operands[0].ndim):
+            (<int64_t*>operands[1].data)[axis] = operands[0].shape[axis]
+        return 0
+
+
+cdef class ShapeIKernel(Kernel):
+    """One length as a 0-d int64: ``(x, out)``."""
+    cdef int axis
+
+    def __init__(self, int axis):
+        self.axis = axis
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        allocate(context, operands[1], NULL)
+        return 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        (<int64_t*>operands[1].data)[0] = operands[0].shape[self.axis]
+        return 0

@@ -1,0 +1,67 @@
+"""Copies between strided arrays, views with another shape, and walks along the lines of one (``strided_copy.h``)."""
+from libc.string cimport memset
+from numpy cimport npy_intp
+
+from phintys.vm.abi cimport Cell, cell_is_contiguous, set_contiguous_strides
+
+cdef extern from "native/strided_copy.h" nogil:
+    void copy_strided(int ndim, const npy_intp* shape, char* target, const npy_intp* target_strides,
+                      const char* source, const npy_intp* source_strides, int itemsize)
+    int view_strides(int ndim, const npy_intp* shape, const npy_intp* strides, int itemsize,
+                     int new_ndim, const npy_intp* new_shape, npy_intp* new_strides)
+    enum:
+        PHINTYS_MAX_RANK
+    ctypedef struct CopyPlan:
+        int ndim
+        npy_intp shape[PHINTYS_MAX_RANK]
+        npy_intp target[PHINTYS_MAX_RANK]
+        npy_intp source[PHINTYS_MAX_RANK]
+    npy_intp plan_copy(CopyPlan* plan, int ndim, const npy_intp* shape, const npy_intp* target,
+                       const npy_intp* source)
+    bint next_place(const CopyPlan* plan, int axes, npy_intp* index, char** target, const char** source)
+
+cdef inline char* contiguous_data(Cell* array, char* room) noexcept nogil:
+    """The elements in C order: where they stand, or copied to ``room``."""
+    cdef Cell copied
+    cdef npy_intp strides[PHINTYS_MAX_RANK]
+    if cell_is_contiguous(array):
+        return array.data
+    copied = array[0]
+    copied.strides = strides
+    set_contiguous_strides(&copied)
+    copy_strided(array.ndim, array.shape, room, strides, array.data, array.strides, array.itemsize)
+    return room
+
+# The lines of an array: its last dimension, again and again; neighbouring dimensions are joined where they can be.
+cdef struct Lines:
+    CopyPlan plan
+    npy_intp index[PHINTYS_MAX_RANK]
+    char* data                      # of the line where the walk stands
+    npy_intp length, stride
+
+cdef inline bint first_line(Lines* lines, const Cell* array) noexcept nogil:
+    """Go to the first line; answer whether there is one."""
+    lines.data, lines.length, lines.stride = array.data, 1, array.itemsize
+    if plan_copy(&lines.plan, array.ndim, array.shape, array.strides, array.strides) == 0:
+        return False
+    memset(lines.index, 0, lines.plan.ndim * sizeof(npy_intp))
+    if lines.plan.ndim:
+        lines.length, lines.stride = lines.plan.shape[lines.plan.ndim - 1], lines.plan.target[lines.plan.ndim - 1]
+    return True
+
+cdef inline bint next_line(Lines* lines) noexcept nogil:
+    """Go on to the next line; answer whether there is one."""
+    cdef const char* same = lines.data
+    return next_place(&lines.plan, lines.plan.ndim - 1, lines.index, &lines.data, &same)
+
+cdef inline bint next_part(const Cell* array, int axes, npy_intp* index, char** part) noexcept nogil:
+    """Step to the next place of the first ``axes`` dimensions, none of them joined; answer whether there is one."""
+    cdef int axis
+    for axis in range(axes - 1, -1, -1):
+        part[0] += array.strides[axis]
+        index[axis] += 1
+        if index[axis] < array.shape[axis]:
+            return True
+        part[0] -= array.strides[axis] * array.shape[axis]
+        index[axis] = 0
+    return False

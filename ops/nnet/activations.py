@@ -1,0 +1,78 @@
+"""Activation functions of neural networks that are built from elementwise ops.
+
+``sigmoid`` and ``softplus`` are rows of the table in ``scalar.py`` themselves; softmax works on rows and stands in
+``softmax.py``. Every function here is finite wherever its mathematical value is, and so is its gradient.
+"""
+import numpy
+
+import phintys.ops.elementwise.elementwise  # noqa: F401  gives every scalar op its Elemwise
+from phintys.graph.variable import Variable
+from phintys.ops.elementwise import scalar
+from phintys.ops.types.constant import as_tensor_variable, constant
+from phintys.ops.elementwise.elementwise_functions import clip, expm1, minimum, switch
+
+__all__ = ["elu", "hard_sigmoid", "relu", "selu", "softsign", "ultra_fast_sigmoid"]
+
+SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+
+softsign = scalar.scalar_softsign.elementwise
+ultra_fast_sigmoid = scalar.ultra_fast_sigmoid.elementwise
+_rectified, _leaky = scalar.relu.elementwise, scalar.leaky_relu.elementwise
+
+
+def hard_sigmoid(x):
+    """The sigmoid as three straight lines: 0, 0.2 x + 0.5, 1.
+
+    Parameters
+    ----------
+    x : tensor_like
+
+    Returns
+    -------
+    TensorVariable
+        Of the dtype of ``x`` if that is a float, else of the float dtype that holds its values.
+    """
+    x = as_tensor_variable(x)
+    dtype = scalar.sigmoid.output_dtypes((x.type.dtype,))[0]
+    return clip(x * constant(0.2, dtype=dtype) + constant(0.5, dtype=dtype), 0, 1)
+
+
+def relu(x, alpha=0):
+    """x where it is positive, else ``alpha`` times x; at 0 the slope is the mean of both.
+
+    Parameters
+    ----------
+    x : tensor_like
+    alpha : scalar or tensor_like
+        The slope for negative x, between 0 and 1.
+
+    Returns
+    -------
+    TensorVariable
+    """
+    x = as_tensor_variable(x)
+    if not isinstance(alpha, Variable) and numpy.ndim(alpha) == 0 and alpha == 0:
+        return _rectified(x)
+    return _leaky(x, as_tensor_variable(alpha))
+
+
+def elu(x, alpha=1):
+    """The exponential linear unit (Clevert, Unterthiner, Hochreiter 2015): x, and ``alpha * (exp(x) - 1)`` below 0.
+
+    Parameters
+    ----------
+    x : tensor_like
+    alpha : scalar
+
+    Returns
+    -------
+    TensorVariable
+    """
+    x = as_tensor_variable(x)
+    # What is not chosen must not overflow, either.
+    return switch(x > 0, x, alpha * expm1(minimum(x, scalar.number(0, x))))
+
+
+def selu(x):
+    """The self-normalizing unit (Klambauer et al. 2017): ``elu`` with fixed slope and scale."""
+    return SELU_SCALE * elu(x, SELU_ALPHA)

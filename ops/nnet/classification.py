@@ -1,0 +1,126 @@
+"""What goes with classifiers: the confusion matrix, the two-level softmax and the multi-class hinge loss.
+
+All but the hinge loss of labels, which is an op (``hinge.py``), are built from other ops.
+"""
+from phintys.ops.nnet.activations import relu
+from phintys.ops.creation.allocation import arange, zeros
+from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.shape.dimshuffle import dimshuffle
+from phintys.ops.types.dtypes import discrete_dtypes, upcast
+from phintys.ops.elementwise.elementwise_functions import eq, switch
+from phintys.ops.nnet.hinge import multiclass_hinge_loss_op
+from phintys.ops.indexing.inc_subtensor import inc_subtensor
+from phintys.ops.shape.join import concatenate
+from phintys.ops.products.products import batched_dot, dot, tensordot
+from phintys.ops.reduction.reduction import max as max_over
+from phintys.ops.reduction.reduction import sum as sum_over
+from phintys.ops.elementwise.scalar import as_dtype, sigmoid
+from phintys.ops.sorting.searching import Unique
+from phintys.ops.shape.shape import shape_i
+from phintys.ops.nnet.softmax import softmax
+
+
+def confusion_matrix(actual, pred):
+    """How often each class was taken for each.
+
+    Parameters
+    ----------
+    actual, pred : vector
+        Of one length.
+
+    Returns
+    -------
+    list
+        The matrix, int64, with a row for each actual and a column for each predicted class; and the classes that
+        occur, sorted, which number both.
+
+    Raises
+    ------
+    ValueError
+        For anything but vectors.
+    """
+    actual, pred = as_tensor_variable(actual), as_tensor_variable(pred)
+    for name, value in (("actual", actual), ("pred", pred)):
+        if value.type.ndim != 1:
+            raise ValueError(f"{name} must be 1-d tensor variable, not {value.type}")
+    order, places = Unique(return_inverse=True)(concatenate([actual, pred]))
+    classes, length = shape_i(order, 0), shape_i(actual, 0)
+    counted = zeros((classes * classes,), dtype="int64")[places[:length] * classes + places[length:]]
+    return [inc_subtensor(counted, 1).reshape((classes, classes)), order]
+
+
+def h_softmax(x, batch_size, n_outputs, n_classes, n_outputs_per_class, W1, b1, W2, b2, target=None):
+    """A softmax in two levels (Goodman 2001): over classes, and inside a class over its outputs.
+
+    Output k belongs to class ``k // n_outputs_per_class``. For given targets only their own classes are computed, which
+    for n outputs takes on the order of sqrt(n) operations a row.
+
+    Parameters
+    ----------
+    x : matrix
+        A row for each example.
+    batch_size, n_outputs, n_classes, n_outputs_per_class : int
+        ``n_classes * n_outputs_per_class`` may be larger than ``n_outputs``.
+    W1, b1 : matrix (features, classes), vector (classes)
+        Of the softmax over classes.
+    W2, b2 : tensor (classes, features, outputs of a class), matrix (classes, outputs of a class)
+        Of the softmaxes inside the classes.
+    target : vector or column of integers, optional
+        The output wanted of each row.
+
+    Returns
+    -------
+    TensorVariable
+        Probabilities: of all outputs, (batch_size, n_outputs); or of the targets, (batch_size,).
+    """
+    x, W2, b2 = as_tensor_variable(x), as_tensor_variable(W2), as_tensor_variable(b2)
+    class_probs = softmax(dot(x, W1) + b1)
+    if target is None:
+        activations = tensordot(x, W2, (1, 1)) + b2
+        inside = softmax(activations.reshape((-1, n_outputs_per_class))).reshape((batch_size, n_classes, -1))
+        return (dimshuffle(class_probs, 0, 1, "x") * inside).reshape((batch_size, -1))[:, :n_outputs]
+    target = as_tensor_variable(target).flatten()
+    classes, places = target // n_outputs_per_class, target % n_outputs_per_class
+    rows = arange(batch_size)
+    inside = softmax(batched_dot(x, W2[classes]) + b2[classes])
+    return class_probs[rows, classes] * inside[rows, places]
+
+
+def multiclass_hinge_loss(predictions, targets, delta=1):
+    """The multi-class hinge loss of each row: how far the best wrong class comes above the right one less ``delta``.
+
+    ``max(0, max of the wrong predictions - the right prediction + delta)``, as in Weston and Watkins 1998.
+
+    Parameters
+    ----------
+    predictions : matrix of floats
+        A row for each example, a column for each class.
+    targets : vector of integers, or matrix
+        The right class of each row; or 1 for it and 0 for the others.
+    delta : scalar
+        The margin.
+
+    Returns
+    -------
+    TensorVariable
+        A vector.
+
+    Raises
+    ------
+    TypeError
+        For targets of another rank, or labels that are not integers.
+    IndexError
+        When it runs, for a label that is no class.
+    """
+    predictions, targets, delta = map(as_tensor_variable, (predictions, targets, delta))
+    if predictions.type.ndim != 2 or targets.type.ndim not in (1, 2):
+        raise TypeError(f"rank mismatch between targets and predictions: {targets.type} and {predictions.type}")
+    if targets.type.ndim == 1:
+        if targets.type.dtype not in discrete_dtypes:
+            raise TypeError(f"labels must be integers, got {targets.type}")
+        dtype, = sigmoid.output_dtypes((upcast(predictions.type.dtype, delta.type.dtype),))
+        return multiclass_hinge_loss_op(as_dtype(predictions, dtype), targets, delta)
+    wanted = eq(targets, 1)
+    right = sum_over(switch(wanted, predictions, 0), axis=1)
+    wrong = switch(wanted, -float("inf"), predictions)
+    return relu(max_over(wrong, axis=1) - right + delta)

@@ -1,0 +1,333 @@
+"""Cross-entropies between rows of probabilities and labels or other probabilities.
+
+``categorical_crossentropy`` and ``binary_crossentropy`` are what users write. The ops called ``...Softmax...1Hot...``
+join softmax and loss, so that no probability underflows before its logarithm is taken; the optimizer makes them from
+a softmax and a loss, and from ``log(softmax(x))[arange(y.shape[0]), y]``. Those keep the rules of indexing, which
+``labels`` names: a negative label counts from the last class, the last rows may have no label, and errors are
+``IndexError``. That is no part of the ops' equality, because results are equal wherever two rules give one.
+"""
+import numpy
+
+from phintys.graph.apply import Apply
+from phintys.graph.valueless_types import DisconnectedType, disconnected_type, grad_not_implemented
+from phintys.graph.variable import Constant
+from phintys.ops.types.constant import as_tensor_variable, constant
+from phintys.ops.nnet.crossentropy_kernel import (
+    CrossentropyGradKernel, CrossentropyKernel, LabelLossGradKernel, LabelLossKernel)
+from phintys.ops.types.dtypes import discrete_dtypes, float_dtypes
+from phintys.ops.elementwise.elementwise_functions import log
+from phintys.ops.nnet.float_op import FloatOp
+from phintys.ops.reduction.reduction import max_and_argmax
+from phintys.ops.elementwise.scalar import as_dtype
+from phintys.ops.elementwise.scalar import sigmoid_binary_crossentropy as _sigmoid_binary_crossentropy
+from phintys.ops.nnet.softmax import softmax_grad
+from phintys.ops.types.tensor_type import TensorType
+
+__all__ = ["CrossentropyCategorical1Hot", "CrossentropyCategorical1HotGrad", "CrossentropySoftmax1HotWithBiasDx",
+           "CrossentropySoftmaxArgmax1HotWithBias", "binary_crossentropy", "categorical_crossentropy",
+           "crossentropy_categorical_1hot", "crossentropy_categorical_1hot_grad", "crossentropy_softmax_1hot",
+           "crossentropy_softmax_1hot_with_bias", "crossentropy_softmax_1hot_with_bias_dx",
+           "crossentropy_softmax_argmax_1hot_with_bias", "crossentropy_softmax_max_and_argmax_1hot",
+           "crossentropy_softmax_max_and_argmax_1hot_with_bias", "sigmoid_binary_crossentropy"]
+
+
+def checked(value, name, ranks, dtypes, what):
+    """``value`` as a variable of one of ``ranks`` and ``dtypes``; ``ValueError`` for another."""
+    value = as_tensor_variable(value)
+    if value.type.ndim not in ranks or value.type.dtype not in dtypes:
+        raise ValueError(f"{name} must be {'/'.join(map(str, ranks))}-d tensor of {what}, not {value.type}")
+    return value
+
+
+# What labels may be → whether they may count from the end, and whether the last rows may have none.
+LABEL_RULES = {"classes": (False, False), "index": (True, False), "leading index": (True, True)}
+
+
+def no_bias(x):
+    """A bias for the rows of ``x`` that is not even looked at."""
+    return constant(numpy.zeros(1), dtype=x.type.dtype)
+
+
+def _is_no_bias(b):
+    return isinstance(b, Constant) and b.type.broadcastable[0] and not b.data.any()
+
+
+# ---- softmax and loss in one --------------------------------------------------------------------------------------
+class CrossentropySoftmaxArgmax1HotWithBias(FloatOp):
+    """Loss, softmax and argmax of the rows of ``x + b``: inputs x, b and one label for each row.
+
+    Parameters
+    ----------
+    labels : {"classes", "index", "leading index"}
+        The rules they follow: numbers from 0 on; an index of every row; or of the first rows.
+    """
+
+    __props__ = ()
+
+    def __init__(self, labels="classes"):
+        self.labels = labels
+
+    def make_node(self, x, b, y_idx):
+        x = checked(x, "x", (2,), float_dtypes, "floats")
+        b = as_dtype(checked(b, "b", (1,), float_dtypes, "floats"), x.type.dtype)
+        y_idx = checked(y_idx, "y_idx", (1,), discrete_dtypes, "[u]ints")
+        losses = TensorType(x.type.dtype, y_idx.type.broadcastable, shape=y_idx.type.shape)
+        return Apply(self, [x, b, y_idx], [losses(), x.type(), y_idx.type()])
+
+    def kernel_for(self, node, dtype):
+        return CrossentropyKernel(dtype, not _is_no_bias(node.inputs[1]), *LABEL_RULES[self.labels])
+
+    def infer_shape(self, node, input_shapes):
+        return [input_shapes[2], input_shapes[0], input_shapes[2]]
+
+    def connection_pattern(self, node):
+        return [[True, True, True], [True, True, True], [False, False, True]]
+
+    def L_op(self, inputs, outputs, output_grads):
+        x, b, y_idx = inputs
+        by_losses, by_softmax, by_argmax = [None if isinstance(gradient.type, DisconnectedType) else gradient
+                                            for gradient in output_grads]
+        terms = []
+        if by_losses is not None:
+            terms.append(CrossentropySoftmax1HotWithBiasDx(self.labels)(by_losses, outputs[1], y_idx))
+        if by_softmax is not None:
+            terms.append(softmax_grad(by_softmax, outputs[1]))
+        by_label = disconnected_type() if by_argmax is None else y_idx.zeros_like()
+        if not terms:
+            return [x.zeros_like(), b.zeros_like(), by_label]
+        by_x = sum(terms[1:], terms[0])
+        by_b = by_x.sum(keepdims=True).dimshuffle(1) if b.type.broadcastable[0] else by_x.sum(axis=0)
+        return [by_x, by_b, by_label]
+
+    def R_op(self, inputs, eval_points):
+        x, b, y_idx = inputs
+        points = [point for point in eval_points[:2] if point is not None]
+        if not points:
+            return [None, None, None]
+        _, softmax, _ = self(*inputs)
+        point = sum(points, x.zeros_like())
+        one = constant(1, dtype=x.type.dtype)
+        slope = CrossentropySoftmax1HotWithBiasDx(self.labels)(one, softmax, y_idx)
+        return [(slope * point).sum(axis=1), softmax_grad(point, softmax), None]
+
+
+class CrossentropySoftmax1HotWithBiasDx(FloatOp):
+    """The gradient of the losses by x: ``dy * (sm - 1 at the label)`` of each row; dy may be one number for all.
+
+    Parameters
+    ----------
+    labels : {"classes", "index", "leading index"}
+        The rules they follow: numbers from 0 on; an index of every row; or of the first rows.
+    """
+
+    __props__ = ()
+
+    def __init__(self, labels="classes"):
+        self.labels = labels
+
+    def make_node(self, dy, sm, y_idx):
+        dy = checked(dy, "dy", (0, 1), float_dtypes, "floats")
+        sm = checked(sm, "sm", (2,), float_dtypes, "floats")
+        y_idx = checked(y_idx, "y_idx", (1,), discrete_dtypes, "[u]ints")
+        return Apply(self, [as_dtype(dy, sm.type.dtype), sm, y_idx], [sm.type()])
+
+    def kernel_for(self, node, dtype):
+        return CrossentropyGradKernel(node.inputs[0].type.ndim, *LABEL_RULES[self.labels])
+
+    def infer_shape(self, node, input_shapes):
+        return [input_shapes[1]]
+
+    def grad(self, inputs, output_grads):
+        dy, sm, y_idx = inputs
+        gradient, = output_grads
+        one = constant(1, dtype=sm.type.dtype)
+        by_dy = (gradient * self(one, sm, y_idx)).sum(axis=1)
+        if dy.type.ndim == 0 or dy.type.broadcastable[0]:
+            by_dy = by_dy.sum(keepdims=dy.type.ndim == 1)
+        column = dy if dy.type.ndim == 0 else dy.dimshuffle(0, "x")
+        return [by_dy, gradient * column, grad_not_implemented(self, 2, y_idx)]
+
+    def R_op(self, inputs, eval_points):
+        dy, sm, y_idx = inputs
+        by_dy, by_sm, _ = eval_points
+        terms = []
+        if by_dy is not None:
+            terms.append(self(by_dy, sm, y_idx))
+        if by_sm is not None:
+            terms.append(by_sm * (dy if dy.type.ndim == 0 else dy.dimshuffle(0, "x")))
+        return [sum(terms[1:], terms[0]) if terms else None]
+
+
+crossentropy_softmax_argmax_1hot_with_bias = CrossentropySoftmaxArgmax1HotWithBias()
+crossentropy_softmax_1hot_with_bias_dx = CrossentropySoftmax1HotWithBiasDx()
+
+
+def crossentropy_softmax_1hot_with_bias(x, b, y_idx):
+    """The losses ``-log(softmax(x + b)[i, y_idx[i]])`` and the softmax, as a list.
+
+    Parameters
+    ----------
+    x : matrix of floats
+    b : vector of floats
+        As long as x has columns.
+    y_idx : vector of integers
+        For each row of x the number of a column.
+
+    Raises
+    ------
+    ValueError
+        For other ranks or dtypes; when it runs, for lengths that do not match and labels that are no column.
+    """
+    return crossentropy_softmax_argmax_1hot_with_bias(x, b, y_idx)[:2]
+
+
+def crossentropy_softmax_1hot(x, y_idx):
+    """As `crossentropy_softmax_1hot_with_bias`, without a bias."""
+    x = as_tensor_variable(x)
+    return crossentropy_softmax_1hot_with_bias(x, no_bias(x), y_idx)
+
+
+def crossentropy_softmax_max_and_argmax_1hot_with_bias(x, b, y_idx):
+    """Losses and softmax as `crossentropy_softmax_1hot_with_bias`, then each row's largest probability and its place.
+
+    Returns
+    -------
+    tuple of four TensorVariables
+    """
+    losses, softmax = crossentropy_softmax_1hot_with_bias(x, b, y_idx)
+    largest, place = max_and_argmax(softmax, axis=-1)
+    return losses, softmax, largest, place
+
+
+def crossentropy_softmax_max_and_argmax_1hot(x, y_idx):
+    """As `crossentropy_softmax_max_and_argmax_1hot_with_bias`, without a bias."""
+    x = as_tensor_variable(x)
+    return crossentropy_softmax_max_and_argmax_1hot_with_bias(x, no_bias(x), y_idx)
+
+
+# ---- loss of given probabilities ----------------------------------------------------------------------------------
+class CrossentropyCategorical1HotGrad(FloatOp):
+    """The gradient of `CrossentropyCategorical1Hot` by the probabilities: inputs g_y, coding_dist, true_one_of_n."""
+
+    __props__ = ()
+
+    def make_node(self, g_y, coding_dist, true_one_of_n):
+        g_y, coding_dist = as_tensor_variable(g_y), as_tensor_variable(coding_dist)
+        return Apply(self, [as_dtype(g_y, coding_dist.type.dtype), coding_dist, as_tensor_variable(true_one_of_n)],
+                     [coding_dist.type()])
+
+    def kernel_for(self, node, dtype):
+        return LabelLossGradKernel()
+
+    def infer_shape(self, node, input_shapes):
+        return [input_shapes[1]]
+
+    def L_op(self, inputs, outputs, output_grads):
+        g_y, coding_dist, true_one_of_n = inputs
+        gradient, = output_grads
+        by_g_y = (gradient * self(g_y.ones_like(), coding_dist, true_one_of_n)).sum(axis=1)
+        by_coding = self((gradient * outputs[0]).sum(axis=1), coding_dist, true_one_of_n)
+        return [by_g_y, by_coding, grad_not_implemented(self, 2, true_one_of_n)]
+
+    def R_op(self, inputs, eval_points):
+        g_y, coding_dist, true_one_of_n = inputs
+        by_g_y, by_coding, _ = eval_points
+        terms = [] if by_g_y is None else [self(by_g_y, coding_dist, true_one_of_n)]
+        if by_coding is not None:
+            terms.append(self((by_coding * self(*inputs)).sum(axis=1), coding_dist, true_one_of_n))
+        return [sum(terms[1:], terms[0]) if terms else None]
+
+
+class CrossentropyCategorical1Hot(FloatOp):
+    """``-log(coding_dist[i, true_one_of_n[i]])`` for each row i of a matrix of probabilities."""
+
+    __props__ = ()
+
+    def make_node(self, coding_dist, true_one_of_n):
+        coding_dist, true_one_of_n = as_tensor_variable(coding_dist), as_tensor_variable(true_one_of_n)
+        if coding_dist.type.ndim != 2 or coding_dist.type.dtype not in float_dtypes:
+            raise TypeError(f"matrix of floats required for argument coding_dist, got {coding_dist.type}")
+        if true_one_of_n.type.ndim != 1 or true_one_of_n.type.dtype not in discrete_dtypes:
+            raise TypeError(f"integer vector required for argument true_one_of_n, got {true_one_of_n.type}")
+        losses = TensorType(coding_dist.type.dtype, (False,), shape=true_one_of_n.type.shape)
+        return Apply(self, [coding_dist, true_one_of_n], [losses()])
+
+    def kernel_for(self, node, dtype):
+        return LabelLossKernel(dtype)
+
+    def infer_shape(self, node, input_shapes):
+        return [(input_shapes[0][0],)]
+
+    def grad(self, inputs, output_grads):
+        coding_dist, true_one_of_n = inputs
+        return [crossentropy_categorical_1hot_grad(output_grads[0], coding_dist, true_one_of_n),
+                grad_not_implemented(self, 1, true_one_of_n)]
+
+    def R_op(self, inputs, eval_points):
+        coding_dist, true_one_of_n = inputs
+        if eval_points[0] is None:
+            return [None]
+        slope = crossentropy_categorical_1hot_grad(self(*inputs).ones_like(), coding_dist, true_one_of_n)
+        return [(slope * eval_points[0]).sum(axis=1)]
+
+
+crossentropy_categorical_1hot = CrossentropyCategorical1Hot()
+crossentropy_categorical_1hot_grad = CrossentropyCategorical1HotGrad()
+
+
+def categorical_crossentropy(coding_dist, true_dist):
+    """The cross-entropy between distributions over the last dimension, ``-sum(true_dist * log(coding_dist))``.
+
+    Parameters
+    ----------
+    coding_dist : tensor of floats
+        Probabilities; a matrix when there are labels.
+    true_dist : tensor of coding_dist's rank, or vector of integers
+        Distributions, or for each row of a matrix the number of the column that has probability 1.
+
+    Returns
+    -------
+    TensorVariable
+        With the last dimension gone.
+
+    Raises
+    ------
+    TypeError
+        For other ranks, or labels that are not integers.
+    ValueError
+        When it runs, for labels that are no column.
+    """
+    coding_dist, true_dist = as_tensor_variable(coding_dist), as_tensor_variable(true_dist)
+    if true_dist.type.ndim == coding_dist.type.ndim:
+        return -(true_dist * log(coding_dist)).sum(axis=coding_dist.type.ndim - 1)
+    if true_dist.type.ndim == coding_dist.type.ndim - 1:
+        return crossentropy_categorical_1hot(coding_dist, true_dist)
+    raise TypeError(f"rank mismatch between coding and true distributions: {coding_dist.type} and {true_dist.type}")
+
+
+# ---- two classes --------------------------------------------------------------------------------------------------
+def binary_crossentropy(output, target):
+    """The cross-entropy of binary variables, element by element: ``-(t * log(o) + (1 - t) * log(1 - o))``.
+
+    Parameters
+    ----------
+    output : tensor_like
+        Probabilities, strictly between 0 and 1; of a sigmoid the optimizer makes a form that holds for any argument.
+    target : tensor_like
+        Probabilities, 0 and 1 included.
+    """
+    output, target = as_tensor_variable(output), as_tensor_variable(target)
+    return -(target * log(output) + (1.0 - target) * log(1.0 - output))
+
+
+def sigmoid_binary_crossentropy(output, target):
+    """``binary_crossentropy(sigmoid(output), target)``, computed as one stable function of any ``output``.
+
+    Parameters
+    ----------
+    output : tensor_like
+        Any real numbers.
+    target : tensor_like
+        Probabilities, 0 and 1 included.
+    """
+    return _sigmoid_binary_crossentropy(as_tensor_variable(output), as_tensor_variable(target))

@@ -1,0 +1,264 @@
+"""Kernels of cross-entropies between rows of probabilities and labels, one label for each row.
+
+The fused one computes loss, softmax and the place of the maximum in one pass over the rows; its gradient is one pass,
+too. The other two take the logarithm of a row's element at its label, and the gradient of that. All labels are checked
+in ``prepare``, before anything is written.
+"""
+cimport numpy as cnp
+from libc.string cimport memset
+from numpy cimport npy_intp
+
+from phintys.ops.native.integers cimport integer_at, shape_of
+from phintys.ops.nnet.softmax_kernel cimport (
+    Exponentials, Real, RowPass, check_bias, find_exponentials, label_at, phintys_rows, rows_worth_a_worker, run_pass,
+    set_rows, worth_of)
+from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, parallel
+
+cdef extern from "nnet/softmax_loops.h" nogil:
+    void crossentropy_gradient_float(const phintys_rows* softmax, npy_intp first, npy_intp count, const char* gradient,
+                                     npy_intp stride, const npy_intp* labels, float* out)
+    void crossentropy_gradient_double(const phintys_rows* softmax, npy_intp first, npy_intp count,
+                                      const char* gradient, npy_intp stride, const npy_intp* labels, double* out)
+
+cdef enum:
+    LABELS = 256                   # on the stack
+    RELEASE_ELEMENTS = 10000       # about 20 microseconds
+
+
+cdef int check_labels(const Cell* labels, const Cell* matrix, bint as_index, bint leading) except -1 nogil:
+    """One label for each row, or each ``leading`` row, and each of them one of the columns; an index may count from the
+    end.
+    """
+    cdef npy_intp row, label, classes = matrix.shape[1]
+    cdef bint is_unsigned = labels.typenum in (cnp.NPY_UINT64, cnp.NPY_ULONGLONG)      # too large ones look negative
+    if labels.shape[0] > matrix.shape[0] or (labels.shape[0] < matrix.shape[0] and not leading):
+        fail_count(labels, matrix, as_index)
+    for row in range(labels.shape[0]):
+        label = integer_at(labels, row)
+        if label >= classes or label < (-classes if as_index and not is_unsigned else 0):
+            fail_label(row, label, classes, as_index)
+    return 0
+
+
+cdef int fail_count(const Cell* labels, const Cell* matrix, bint as_index) except -1 with gil:
+    if as_index:
+        raise IndexError(f"shape mismatch: {labels.shape[0]} labels do not index {matrix.shape[0]} rows: an index is "
+                         f"out of bounds, or rows are left")
+    raise ValueError(f"number of rows in x ({matrix.shape[0]}) does not match length of y ({labels.shape[0]})")
+
+
+cdef int fail_label(npy_intp row, npy_intp label, npy_intp classes, bint as_index) except -1 with gil:
+    if as_index:
+        raise IndexError(f"index {label} is out of bounds for axis 1 with size {classes}: the label of row {row}")
+    raise ValueError(f"y_i value out of bounds: the label of row {row} is {label}, but there are {classes} classes")
+
+
+cdef class CrossentropyKernel(Kernel):
+    """Loss, softmax and argmax of the rows of ``x + bias``: ``(x, bias, labels, losses, softmax, best)``.
+
+    Parameters
+    ----------
+    dtype : {"float32", "float64"}
+        Of x, bias, losses and softmax. Labels and ``best`` have one integer dtype.
+    bias : bool
+        Whether the bias is to be added; if not, it is not looked at.
+    as_index, leading : bool
+        Whether labels may count from the end, and whether the last rows may have none.
+
+    Raises
+    ------
+    ValueError
+        From ``prepare``, for lengths that do not match and labels that are no class; ``IndexError`` with ``as_index``.
+    """
+    cdef Exponentials loops
+    cdef bint bias, as_index, leading
+
+    def __init__(self, str dtype, bint bias=True, bint as_index=False, bint leading=False):
+        find_exponentials(&self.loops, dtype)
+        self.bias, self.as_index, self.leading = bias, as_index, leading
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Cell* x = operands[0]
+        if self.bias:
+            check_bias(x, operands[1])
+        check_labels(operands[2], x, self.as_index, self.leading)
+        allocate(context, operands[3], operands[2].shape)
+        allocate(context, operands[4], x.shape)
+        allocate(context, operands[5], operands[2].shape)
+        return worth_of(cell_size(x))
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef RowPass work
+        work.loops, work.logarithm = &self.loops, False
+        set_rows(&work.rows, operands[0], operands[1] if self.bias else NULL)
+        work.labels, work.losses, work.out, work.best = operands[2], operands[3].data, operands[4].data, operands[5]
+        run_pass(context, &work, operands[2].shape[0])
+        if operands[2].shape[0] < operands[0].shape[0]:          # rows without labels
+            work.labels = NULL
+            work.rows.x += operands[2].shape[0] * work.rows.xs0
+            work.out += operands[2].shape[0] * operands[4].strides[0]
+            run_pass(context, &work, operands[0].shape[0] - operands[2].shape[0])
+        return 0
+
+
+cdef struct GradientWork:
+    phintys_rows softmax
+    const Cell* labels
+    const char* gradient
+    npy_intp stride                # of the gradient; 0: one number for all rows
+    char* out
+    int itemsize
+
+
+cdef void gradient_piece(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+    """Rows [start, stop), as many at a time as have room for their labels."""
+    cdef GradientWork* work = <GradientWork*>argument
+    cdef npy_intp labels[LABELS]
+    cdef npy_intp count, row, n = work.softmax.columns
+    while start < stop:
+        count = stop - start if stop - start < LABELS else LABELS
+        for row in range(count):
+            labels[row] = label_at(work.labels, start + row, n)
+        if work.itemsize == sizeof(float):
+            crossentropy_gradient_float(&work.softmax, start, count, work.gradient, work.stride, labels,
+                                        <float*>work.out + start * n)
+        else:
+            crossentropy_gradient_double(&work.softmax, start, count, work.gradient, work.stride, labels,
+                                         <double*>work.out + start * n)
+        start += count
+
+
+cdef class CrossentropyGradKernel(Kernel):
+    """``dy * (softmax - one at the label)`` of each row: ``(dy, softmax, labels, out)``.
+
+    Parameters
+    ----------
+    rank : {0, 1}
+        Of dy; a vector has one element for each row, or one for all.
+    as_index, leading : bool
+        Whether labels may count from the end, and whether the last rows may have none.
+
+    Raises
+    ------
+    ValueError
+        From ``prepare``, for lengths that do not match and labels that are no class.
+    """
+    cdef int rank
+    cdef bint as_index, leading
+
+    def __init__(self, int rank, bint as_index=False, bint leading=False):
+        self.rank, self.as_index, self.leading = rank, as_index, leading
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Cell* softmax = operands[1]
+        if self.rank and operands[0].shape[0] != operands[2].shape[0] and operands[0].shape[0] != 1:
+            with gil:
+                raise ValueError(f"dnll.shape[0] ({operands[0].shape[0]}) != y_idx.shape[0] ({operands[2].shape[0]})")
+        check_labels(operands[2], softmax, self.as_index, self.leading)
+        allocate(context, operands[3], softmax.shape)
+        return worth_of(cell_size(softmax))
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef GradientWork work
+        cdef Cell* softmax = operands[1]
+        cdef npy_intp labelled = operands[2].shape[0] * softmax.shape[1] * softmax.itemsize
+        set_rows(&work.softmax, softmax, NULL)
+        work.labels, work.out, work.itemsize = operands[2], operands[3].data, softmax.itemsize
+        work.gradient = operands[0].data
+        work.stride = operands[0].strides[0] if self.rank and operands[0].shape[0] != 1 else 0
+        if labelled:
+            parallel(context, gradient_piece, &work, operands[2].shape[0], rows_worth_a_worker(softmax.shape[1]))
+        memset(operands[3].data + labelled, 0, cell_size(softmax) * softmax.itemsize - labelled)
+        return 0
+
+
+# ---- given probabilities ---------------------------------------------------------------------------------------------
+cdef inline void gather(Cell* matrix, Cell* labels, Real* out) noexcept nogil:
+    """Each row's element at its label."""
+    cdef npy_intp row
+    for row in range(matrix.shape[0]):
+        out[row] = (<Real*>(matrix.data + row * matrix.strides[0]
+                            + label_at(labels, row, matrix.shape[1]) * matrix.strides[1]))[0]
+
+
+cdef inline void change_signs(Real* out, npy_intp count) noexcept nogil:
+    cdef npy_intp row
+    for row in range(count):
+        out[row] = -out[row]
+
+
+cdef inline void scatter(Cell* gradient, Cell* matrix, Cell* labels, Real* out) noexcept nogil:
+    """Zeros, but minus the row's gradient over the row's element at its label."""
+    cdef npy_intp row, label, columns = matrix.shape[1]
+    cdef Real element
+    memset(out, 0, matrix.shape[0] * columns * sizeof(Real))
+    for row in range(matrix.shape[0]):
+        label = label_at(labels, row, columns)
+        element = (<Real*>(matrix.data + row * matrix.strides[0] + label * matrix.strides[1]))[0]
+        out[row * columns + label] = -(<Real*>(gradient.data + row * gradient.strides[0]))[0] / element
+
+
+cdef class LabelLossKernel(Kernel):
+    """``-log(probabilities[row, label])`` of each row: ``(probabilities, labels, losses)``.
+
+    Parameters
+    ----------
+    dtype : {"float32", "float64"}
+
+    Raises
+    ------
+    ValueError
+        From ``prepare``, for lengths that do not match and labels that are no class.
+    """
+    cdef Exponentials loops
+
+    def __init__(self, str dtype):
+        find_exponentials(&self.loops, dtype)
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        check_labels(operands[1], operands[0], False, False)
+        allocate(context, operands[2], operands[0].shape)
+        return RUNS_ALONE if operands[0].shape[0] > RELEASE_ELEMENTS else 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef char* arguments[2]
+        cdef npy_intp strides[2]
+        cdef npy_intp count = operands[0].shape[0]
+        arguments[0] = arguments[1] = operands[2].data
+        strides[0] = strides[1] = self.loops.itemsize
+        if self.loops.itemsize == sizeof(float):
+            gather(operands[0], operands[1], <float*>operands[2].data)
+        else:
+            gather(operands[0], operands[1], <double*>operands[2].data)
+        self.loops.log(arguments, &count, strides, self.loops.log_data)
+        if self.loops.itemsize == sizeof(float):
+            change_signs(<float*>operands[2].data, count)
+        else:
+            change_signs(<double*>operands[2].data, count)
+        return 0
+
+
+cdef class LabelLossGradKernel(Kernel):
+    """The gradient of those losses by the probabilities: ``(dy, probabilities, labels, out)``.
+
+    Raises
+    ------
+    ValueError
+        From ``prepare``, for lengths that do not match and labels that are no class.
+    """
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        if operands[0].shape[0] != operands[1].shape[0]:
+            with gil:
+                raise ValueError(f"g_y of shape {shape_of(operands[0])} does not match coding_dist of shape "
+                                 f"{shape_of(operands[1])}")
+        check_labels(operands[2], operands[1], False, False)
+        allocate(context, operands[3], operands[1].shape)
+        return RUNS_ALONE if cell_size(operands[1]) > 4 * RELEASE_ELEMENTS else 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        if operands[1].itemsize == sizeof(float):
+            scatter(operands[0], operands[1], operands[2], <float*>operands[3].data)
+        else:
+            scatter(operands[0], operands[1], operands[2], <double*>operands[3].data)
+        return 0

@@ -1,0 +1,123 @@
+"""Kernels of the multi-class hinge loss and of its gradient: one pass over the rows of predictions each.
+
+Labels follow the rules of indexing and are checked in ``prepare``, before anything is written.
+"""
+from numpy cimport npy_intp
+
+from phintys.ops.nnet.crossentropy_kernel cimport check_labels
+from phintys.ops.native.integers cimport shape_of
+from phintys.ops.nnet.softmax_kernel cimport label_at, phintys_rows, rows_worth_a_worker, set_rows
+from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, parallel, scratch
+
+cdef extern from "nnet/hinge_loops.h" nogil:
+    void hinge_rows_float(const phintys_rows* p, npy_intp first, npy_intp count, const npy_intp* labels, float delta,
+                          float* losses, float* room)
+    void hinge_rows_double(const phintys_rows* p, npy_intp first, npy_intp count, const npy_intp* labels, double delta,
+                           double* losses, double* room)
+    void hinge_gradient_float(const phintys_rows* p, npy_intp first, npy_intp count, const char* gradient,
+                              npy_intp stride, const npy_intp* labels, float delta, float* out, float* room)
+    void hinge_gradient_double(const phintys_rows* p, npy_intp first, npy_intp count, const char* gradient,
+                               npy_intp stride, const npy_intp* labels, double delta, double* out, double* room)
+
+cdef enum:
+    LABELS = 256                   # on the stack
+    RELEASE_ELEMENTS = 30000       # about 20 microseconds
+    SHARED_ELEMENTS = 60000        # worth a second worker
+
+cdef struct Work:
+    phintys_rows rows
+    const Cell* labels
+    const char* delta
+    const char* gradient           # NULL: losses are wanted
+    npy_intp stride                # of the gradient
+    char* out
+    char* room                     # one row for each worker
+    int itemsize
+
+
+cdef void piece(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+    """Rows [start, stop), as many at a time as have room for their labels."""
+    cdef Work* work = <Work*>argument
+    cdef npy_intp labels[LABELS]
+    cdef npy_intp count, row, n = work.rows.columns
+    cdef char* room = work.room + worker * n * work.itemsize
+    while start < stop:
+        count = min(stop - start, <npy_intp>LABELS)
+        for row in range(count):
+            labels[row] = label_at(work.labels, start + row, n)
+        if work.itemsize == sizeof(float):
+            if work.gradient == NULL:
+                hinge_rows_float(&work.rows, start, count, labels, (<const float*>work.delta)[0],
+                                 <float*>work.out + start, <float*>room)
+            else:
+                hinge_gradient_float(&work.rows, start, count, work.gradient, work.stride, labels,
+                                     (<const float*>work.delta)[0], <float*>work.out + start * n, <float*>room)
+        elif work.gradient == NULL:
+            hinge_rows_double(&work.rows, start, count, labels, (<const double*>work.delta)[0],
+                              <double*>work.out + start, <double*>room)
+        else:
+            hinge_gradient_double(&work.rows, start, count, work.gradient, work.stride, labels,
+                                  (<const double*>work.delta)[0], <double*>work.out + start * n, <double*>room)
+        start += count
+
+
+cdef void all_rows(Context* context, Work* work, const Cell* x, const Cell* labels, const Cell* delta) noexcept nogil:
+    set_rows(&work.rows, x, NULL)
+    work.labels, work.delta, work.room, work.itemsize = labels, delta.data, context.scratch, x.itemsize
+    if cell_size(x):
+        parallel(context, piece, work, x.shape[0], rows_worth_a_worker(x.shape[1]))
+
+
+cdef int room_for_rows(Context* context, const Cell* x) except -1 nogil:
+    """Scratch memory of a row for each worker, and what ``prepare`` answers."""
+    cdef npy_intp size = cell_size(x)
+    scratch(context, context.workers * x.shape[1] * x.itemsize)
+    return 0 if size < RELEASE_ELEMENTS else RUNS_ALONE if size < SHARED_ELEMENTS else 1
+
+
+cdef class HingeKernel(Kernel):
+    """``max(0, largest wrong prediction - right one + delta)`` of each row: ``(predictions, labels, delta, losses)``.
+
+    Predictions, delta and losses are of one dtype, float32 or float64.
+
+    Raises
+    ------
+    IndexError
+        From ``prepare``, for another number of labels than of rows, and labels that are no class.
+    """
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        check_labels(operands[1], operands[0], True, False)
+        allocate(context, operands[3], operands[0].shape)
+        return room_for_rows(context, operands[0])
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Work work
+        work.gradient, work.stride, work.out = NULL, 0, operands[3].data
+        all_rows(context, &work, operands[0], operands[1], operands[2])
+        return 0
+
+
+cdef class HingeGradKernel(Kernel):
+    """The gradient of these losses by the predictions: ``(gradient, predictions, labels, delta, out)``.
+
+    Raises
+    ------
+    ValueError
+        From ``prepare``, if the gradient has not one element for each row; for labels as for `HingeKernel`.
+    """
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        if operands[0].shape[0] != operands[1].shape[0]:
+            with gil:
+                raise ValueError(f"a gradient of shape {shape_of(operands[0])} does not match predictions of shape "
+                                 f"{shape_of(operands[1])}")
+        check_labels(operands[2], operands[1], True, False)
+        allocate(context, operands[4], operands[1].shape)
+        return room_for_rows(context, operands[1])
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Work work
+        work.gradient, work.stride, work.out = operands[0].data, operands[0].strides[0], operands[4].data
+        all_rows(context, &work, operands[1], operands[2], operands[3])
+        return 0

@@ -1,0 +1,53 @@
+"""The kernel of a column of one number in front of a matrix."""
+from libc.string cimport memcpy
+from numpy cimport npy_intp
+
+import numpy
+
+from phintys.ops.native.strided_copy cimport copy_strided
+from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size
+
+cdef enum:
+    LONG_BYTES = 200000            # take about 20 microseconds
+    ITEM_BYTES = 16                # at most, of a number
+
+
+cdef class PrependKernel(Kernel):
+    """A column in front of a matrix: ``(number, matrix, out)``, or ``(matrix, out)`` for a number that is known.
+
+    Parameters
+    ----------
+    number : 0-d array, optional
+        Of the matrix's dtype; without it the first operand is the number.
+    """
+    cdef char number[ITEM_BYTES]
+    cdef bint is_known
+
+    def __init__(self, number=None):
+        cdef bytes content
+        self.is_known = number is not None
+        if self.is_known:
+            content = numpy.asarray(number).tobytes()
+            memcpy(self.number, <const char*>content, len(content))
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Cell* matrix = operands[not self.is_known]
+        cdef npy_intp shape[2]
+        shape[0], shape[1] = matrix.shape[0], matrix.shape[1] + 1
+        allocate(context, operands[1 + (not self.is_known)], shape)
+        return RUNS_ALONE if cell_size(matrix) * matrix.itemsize > LONG_BYTES else 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Cell* matrix = operands[not self.is_known]
+        cdef Cell* out = operands[1 + (not self.is_known)]
+        cdef npy_intp column[2]
+        cdef npy_intp repeated[2]
+        cdef const char* number = operands[0].data
+        if self.is_known:
+            number = self.number
+        column[0], column[1] = matrix.shape[0], 1
+        repeated[0] = repeated[1] = 0
+        copy_strided(2, column, out.data, out.strides, number, repeated, out.itemsize)
+        copy_strided(2, matrix.shape, out.data + out.itemsize, out.strides, matrix.data, matrix.strides,
+                     out.itemsize)
+        return 0

@@ -1,0 +1,45 @@
+"""One pass over the rows of a matrix for softmax and what is made of it: see ``softmax_kernel.pyx``."""
+from numpy cimport npy_intp
+
+from phintys.ops.native.loops cimport LoopFunction
+from phintys.vm.abi cimport Cell, Context
+
+cdef extern from "nnet/softmax_loops.h" nogil:
+    ctypedef struct phintys_rows:
+        npy_intp columns
+        const char* x
+        const char* bias
+        npy_intp xs0
+        npy_intp xs1
+        npy_intp bs
+
+ctypedef fused Real:
+    float
+    double
+
+# NumPy's exp and log for one dtype.
+cdef struct Exponentials:
+    LoopFunction exp
+    LoopFunction log
+    void* exp_data
+    void* log_data
+    int itemsize
+
+# What is computed of each row of x + bias.
+cdef struct RowPass:
+    const Exponentials* loops
+    phintys_rows rows
+    bint logarithm             # probabilities or their logarithms
+    char* out                  # in C order
+    const Cell* labels         # NULL: softmax only
+    char* losses               # minus the logarithm of the probability at the label
+    Cell* best                 # where the largest element is
+
+cdef int find_exponentials(Exponentials* loops, str dtype) except -1
+cdef void set_rows(phintys_rows* rows, const Cell* matrix, const Cell* bias) noexcept nogil
+cdef void run_pass(Context* context, RowPass* work, npy_intp count) noexcept nogil
+cdef int check_bias(const Cell* x, const Cell* bias) except -1 nogil
+cdef int worth_of(npy_intp elements) noexcept nogil
+cdef npy_intp rows_worth_a_worker(npy_intp columns) noexcept nogil
+cdef npy_intp rows_in_block(npy_intp columns, int itemsize) noexcept nogil
+cdef npy_intp label_at(const Cell* labels, npy_intp row, npy_intp classes) noexcept nogil

@@ -1,0 +1,326 @@
+"""Softmax of the rows of a matrix, its logarithm and its gradient.
+
+A few rows that stay in the L1 cache go through all steps before the next ones: maximum, difference, NumPy's exp, sum,
+quotient. So memory is read and written once. A row longer than that goes through the steps as a whole, exp and sum
+together in pieces. The largest element of a row is subtracted first: nothing overflows, and a row's sum is at least 1.
+"""
+import numpy
+
+from numpy cimport npy_intp
+
+from phintys.ops.native.integers cimport integer_at, shape_of
+from phintys.ops.native.loops cimport Loop, find_loop
+from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, parallel, scratch
+
+cdef extern from "nnet/softmax_loops.h" nogil:
+    void shift_rows_float(const phintys_rows* rows, npy_intp first, npy_intp count, float* out, const npy_intp* labels,
+                          float* targets, npy_intp* best)
+    void shift_rows_double(const phintys_rows* rows, npy_intp first, npy_intp count, double* out,
+                           const npy_intp* labels, double* targets, npy_intp* best)
+    void sum_rows_float(npy_intp count, npy_intp columns, const float* x, float* sums)
+    void sum_rows_double(npy_intp count, npy_intp columns, const double* x, double* sums)
+    void normalize_rows_float(npy_intp count, npy_intp columns, float* x, float* sums)
+    void normalize_rows_double(npy_intp count, npy_intp columns, double* x, double* sums)
+    void scale_float(npy_intp columns, float* x, float scale)
+    void scale_double(npy_intp columns, double* x, double scale)
+    void subtract_from_rows_float(npy_intp count, npy_intp columns, float* x, const float* numbers)
+    void subtract_from_rows_double(npy_intp count, npy_intp columns, double* x, const double* numbers)
+    void softmax_gradient_float(const phintys_rows* gradient, const phintys_rows* softmax, npy_intp first,
+                                npy_intp count, float* out, float* room)
+    void softmax_gradient_double(const phintys_rows* gradient, const phintys_rows* softmax, npy_intp first,
+                                 npy_intp count, double* out, double* room)
+
+cdef enum:
+    BLOCK_BYTES = 16384            # of rows worked on together: half of the smallest L1 cache
+    BLOCK_ELEMENTS = 4096          # of the smaller dtype in a block
+    MOST_ROWS = 256                # in a block: their sums and labels stand on the stack
+    RELEASE_ELEMENTS = 10000       # about 20 microseconds
+    PIECE_ELEMENTS = 12000         # worth waking a worker
+
+
+cdef int worth_of(npy_intp elements) noexcept nogil:
+    """What ``prepare`` answers for so many elements."""
+    return 0 if elements <= RELEASE_ELEMENTS else RUNS_ALONE if elements < 2 * PIECE_ELEMENTS else 1
+
+
+cdef int find_exponentials(Exponentials* loops, str dtype) except -1:
+    cdef Loop exp = find_loop(numpy.exp, (dtype, dtype))
+    cdef Loop log = find_loop(numpy.log, (dtype, dtype))
+    loops.exp, loops.exp_data, loops.log, loops.log_data = exp.function, exp.data, log.function, log.data
+    loops.itemsize = numpy.dtype(dtype).itemsize
+    return 0
+
+
+cdef void set_rows(phintys_rows* rows, const Cell* matrix, const Cell* bias) noexcept nogil:
+    """The rows of ``matrix``; a bias may be NULL. Strides of what has one element do not matter."""
+    rows.columns = matrix.shape[1]
+    rows.x, rows.xs0 = matrix.data, matrix.strides[0]
+    rows.xs1 = matrix.strides[1] if matrix.shape[1] != 1 else matrix.itemsize
+    rows.bias, rows.bs = NULL, 0
+    if bias != NULL:
+        rows.bias, rows.bs = bias.data, bias.strides[0] if bias.shape[0] != 1 else bias.itemsize
+
+
+cdef int check_bias(const Cell* x, const Cell* bias) except -1 nogil:
+    if bias.shape[0] != x.shape[1]:
+        with gil:
+            raise ValueError(f"number of columns in x ({x.shape[1]}) does not match length of b ({bias.shape[0]})")
+    return 0
+
+
+cdef npy_intp rows_worth_a_worker(npy_intp columns) noexcept nogil:
+    return PIECE_ELEMENTS // (columns if columns else 1) + 1
+
+
+cdef npy_intp rows_in_block(npy_intp columns, int itemsize) noexcept nogil:
+    """How many rows stay in the L1 cache; 0 for rows that do not fit."""
+    cdef npy_intp count = BLOCK_BYTES // (columns * itemsize) if columns else MOST_ROWS
+    return count if count < MOST_ROWS else MOST_ROWS
+
+
+cdef npy_intp label_at(const Cell* labels, npy_intp row, npy_intp classes) noexcept nogil:
+    """A label that has been checked; negative ones count from the end."""
+    cdef npy_intp label = integer_at(labels, row)
+    return label + classes if label < 0 else label
+
+
+cdef inline void store_integer(Cell* cell, npy_intp index, npy_intp value) noexcept nogil:
+    """Store into a vector of any integer dtype; on this project's machines the low bytes come first."""
+    cdef char* target = cell.data + index * cell.strides[0]
+    if cell.itemsize == 8:
+        (<long long*>target)[0] = value
+    elif cell.itemsize == 4:
+        (<int*>target)[0] = <int>value
+    elif cell.itemsize == 2:
+        (<short*>target)[0] = <short>value
+    else:
+        target[0] = <char>value
+
+
+# ---- the pass --------------------------------------------------------------------------------------------------------
+cdef inline void apply_loop(LoopFunction function, void* data, char* source, char* target, npy_intp n,
+                            npy_intp itemsize) noexcept nogil:
+    cdef char* arguments[2]
+    cdef npy_intp strides[2]
+    arguments[0], arguments[1] = source, target
+    strides[0] = strides[1] = itemsize
+    function(arguments, &n, strides, data)
+
+
+cdef inline void shift(const RowPass* work, npy_intp first, npy_intp count, Real* out, const npy_intp* labels,
+                       Real* targets, npy_intp* best) noexcept nogil:
+    if Real is float:
+        shift_rows_float(&work.rows, first, count, out, labels, targets, best)
+    else:
+        shift_rows_double(&work.rows, first, count, out, labels, targets, best)
+
+
+cdef inline void finish_rows(const RowPass* work, npy_intp count, Real* out, Real* sums) noexcept nogil:
+    """Whole rows in the cache: exp, sum and quotient, or the difference from the sum's logarithm."""
+    cdef Real room[BLOCK_ELEMENTS]
+    cdef npy_intp n = work.rows.columns
+    cdef const Exponentials* loops = work.loops
+    if not work.logarithm:
+        apply_loop(loops.exp, loops.exp_data, <char*>out, <char*>out, count * n, sizeof(Real))
+        if Real is float:
+            normalize_rows_float(count, n, out, sums)
+        else:
+            normalize_rows_double(count, n, out, sums)
+        return
+    apply_loop(loops.exp, loops.exp_data, <char*>out, <char*>room, count * n, sizeof(Real))
+    if Real is float:
+        sum_rows_float(count, n, room, sums)
+    else:
+        sum_rows_double(count, n, room, sums)
+    apply_loop(loops.log, loops.log_data, <char*>sums, <char*>sums, count, sizeof(Real))
+    if Real is float:
+        subtract_from_rows_float(count, n, out, sums)
+    else:
+        subtract_from_rows_double(count, n, out, sums)
+
+
+cdef inline void finish_long_row(const RowPass* work, Real* out, Real* sums) noexcept nogil:
+    """One row that does not fit the cache: exp and sum together, piece by piece."""
+    cdef Real room[BLOCK_ELEMENTS]
+    cdef Real part
+    cdef double total = 0
+    cdef npy_intp n = work.rows.columns, start = 0, length
+    cdef Real* target
+    cdef const Exponentials* loops = work.loops
+    while start < n:
+        length = n - start if n - start < BLOCK_BYTES // <npy_intp>sizeof(Real) else BLOCK_BYTES // sizeof(Real)
+        target = &room[0] if work.logarithm else out + start
+        apply_loop(loops.exp, loops.exp_data, <char*>(out + start), <char*>target, length, sizeof(Real))
+        if Real is float:
+            sum_rows_float(1, length, target, &part)
+        else:
+            sum_rows_double(1, length, target, &part)
+        total += part
+        start += length
+    sums[0] = <Real>total
+    if work.logarithm:
+        apply_loop(loops.log, loops.log_data, <char*>sums, <char*>sums, 1, sizeof(Real))
+    if Real is float:
+        if work.logarithm:
+            subtract_from_rows_float(1, n, out, sums)
+        else:
+            scale_float(n, out, <float>(1 / total))
+    else:
+        if work.logarithm:
+            subtract_from_rows_double(1, n, out, sums)
+        else:
+            scale_double(n, out, 1 / total)
+
+
+cdef inline void pass_over(const RowPass* work, npy_intp start, npy_intp stop, Real* anything) noexcept nogil:
+    """Rows [start, stop)."""
+    cdef Real sums[MOST_ROWS]
+    cdef npy_intp labels[MOST_ROWS]
+    cdef npy_intp best[MOST_ROWS]
+    cdef npy_intp n = work.rows.columns, block = rows_in_block(n, sizeof(Real)), count, row
+    cdef bint is_long = block == 0
+    cdef Real* out
+    cdef Real* losses
+    while start < stop:
+        count = 1 if is_long else (block if block < stop - start else stop - start)
+        out = <Real*>work.out + start * n
+        losses = <Real*>work.losses + start
+        if work.labels == NULL:
+            shift(work, start, count, out, NULL, losses, NULL)
+        else:
+            for row in range(count):
+                labels[row] = label_at(work.labels, start + row, n)
+            shift(work, start, count, out, labels, losses, best)
+        if is_long:
+            finish_long_row(work, out, sums)
+        else:
+            finish_rows(work, count, out, sums)
+        if work.labels != NULL:
+            apply_loop(work.loops.log, work.loops.log_data, <char*>sums, <char*>sums, count, sizeof(Real))
+            for row in range(count):
+                losses[row] = sums[row] - losses[row]
+                store_integer(work.best, start + row, best[row])
+        start += count
+
+
+cdef void pass_piece(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+    cdef const RowPass* work = <const RowPass*>argument
+    if work.loops.itemsize == sizeof(float):
+        pass_over[float](work, start, stop, NULL)
+    else:
+        pass_over[double](work, start, stop, NULL)
+
+
+cdef void run_pass(Context* context, RowPass* work, npy_intp count) noexcept nogil:
+    """All ``count`` rows."""
+    if work.rows.columns == 0:
+        return
+    if context.workers > 1:
+        parallel(context, pass_piece, work, count, rows_worth_a_worker(work.rows.columns))
+    else:
+        pass_piece(work, 0, 0, count)
+
+
+cdef class SoftmaxKernel(Kernel):
+    """Softmax of the rows of x, or of x + bias, or its logarithm: ``(x, out)`` or ``(x, bias, out)``.
+
+    Parameters
+    ----------
+    dtype : {"float32", "float64"}
+        Of all operands.
+    logarithm : bool
+        Logarithms of the probabilities.
+    bias : bool
+        Whether there is a bias.
+
+    Raises
+    ------
+    ValueError
+        From ``prepare``, for a bias that does not have as many elements as x has columns.
+    """
+    cdef Exponentials loops
+    cdef bint logarithm, bias
+
+    def __init__(self, str dtype, bint logarithm=False, bint bias=False):
+        find_exponentials(&self.loops, dtype)
+        self.logarithm, self.bias = logarithm, bias
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        if self.bias:
+            check_bias(operands[0], operands[1])
+        allocate(context, operands[2 if self.bias else 1], operands[0].shape)
+        return worth_of(cell_size(operands[0]))
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef RowPass work
+        work.loops, work.logarithm = &self.loops, self.logarithm
+        set_rows(&work.rows, operands[0], operands[1] if self.bias else NULL)
+        work.out = operands[2 if self.bias else 1].data
+        work.labels, work.losses, work.best = NULL, NULL, NULL
+        run_pass(context, &work, operands[0].shape[0])
+        return 0
+
+
+# ---- the gradient ----------------------------------------------------------------------------------------------------
+cdef struct GradientWork:
+    phintys_rows gradient
+    phintys_rows softmax
+    char* out
+    char* room                     # one row for each worker
+    int itemsize
+
+
+cdef void gradient_piece(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+    cdef GradientWork* work = <GradientWork*>argument
+    cdef char* room = work.room + worker * work.softmax.columns * work.itemsize
+    if work.itemsize == sizeof(float):
+        softmax_gradient_float(&work.gradient, &work.softmax, start, stop - start, <float*>work.out, <float*>room)
+    else:
+        softmax_gradient_double(&work.gradient, &work.softmax, start, stop - start, <double*>work.out, <double*>room)
+
+
+cdef class SoftmaxGradKernel(Kernel):
+    """The gradient by x of a softmax: ``(gradient by the softmax, softmax, out)``.
+
+    Parameters
+    ----------
+    dtype : {"float32", "float64"}
+        Of all operands.
+    spread : bool
+        Whether the gradient may have one row for all.
+
+    Raises
+    ------
+    ValueError
+        From ``prepare``, for shapes that differ.
+    """
+    cdef bint spread_rows, spread_columns
+
+    def __init__(self, str dtype, spread=(False, False)):
+        self.spread_rows, self.spread_columns = spread
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef const Cell* gradient = operands[0]
+        cdef const Cell* softmax = operands[1]
+        if not ((gradient.shape[0] == softmax.shape[0] or (self.spread_rows and gradient.shape[0] == 1))
+                and (gradient.shape[1] == softmax.shape[1] or (self.spread_columns and gradient.shape[1] == 1))):
+            with gil:
+                raise ValueError(f"dy.shape {shape_of(gradient)} does not match sm.shape {shape_of(softmax)}")
+        allocate(context, operands[2], softmax.shape)
+        scratch(context, context.workers * softmax.shape[1] * softmax.itemsize)
+        return worth_of(cell_size(softmax))
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef GradientWork work
+        cdef Cell* softmax = operands[1]
+        set_rows(&work.gradient, operands[0], NULL)
+        set_rows(&work.softmax, softmax, NULL)
+        work.gradient.columns = softmax.shape[1]
+        if operands[0].shape[0] != softmax.shape[0]:
+            work.gradient.xs0 = 0
+        if operands[0].shape[1] != softmax.shape[1]:
+            work.gradient.xs1 = 0
+        work.out, work.room, work.itemsize = operands[2].data, context.scratch, softmax.itemsize
+        if cell_size(softmax):
+            parallel(context, gradient_piece, &work, softmax.shape[0], rows_worth_a_worker(softmax.shape[1]))
+        return 0

@@ -1,0 +1,170 @@
+"""One product of matrices for each element of a leading dimension.
+
+Each item is a product as ``ProductKernel`` computes it, on cells that show that item's memory; so strides, dtypes and
+small sizes are dealt with there. Items are shared out to the workers when there are enough of them; BLAS itself then
+runs on one thread.
+"""
+from numpy cimport npy_intp
+
+from phintys.ops.products.blas_kernel import ProductKernel
+from phintys.ops.products.blas_library cimport enter_single_thread, leave_single_thread
+from phintys.ops.native.integers cimport shape_of
+from phintys.vm.abi cimport Cell, Context, Kernel, allocate, drop, parallel, scratch
+
+cdef enum:
+    RELEASE = 200000               # multiplications that take about 20 microseconds
+    MATRIX = 2
+
+cdef struct Item:                  # one item of each operand, as cells of their own
+    Cell x
+    Cell y
+    Cell out
+    npy_intp dimensions[3][2 * MATRIX]
+
+cdef struct Batch:
+    void* kernel
+    Context* context
+    Cell** operands
+    npy_intp x_step                # bytes from item to item
+    npy_intp y_step
+    npy_intp out_step
+    size_t copies                  # scratch memory of each worker
+
+
+cdef inline void show_item(Cell* item, const Cell* whole, npy_intp* dimensions) noexcept nogil:
+    """Make ``item`` a cell over the first item of ``whole``."""
+    cdef int axis
+    item[0] = whole[0]
+    item.ndim = whole.ndim - 1
+    item.shape, item.strides = dimensions, dimensions + MATRIX
+    item.buffer, item.donor = NULL, NULL
+    for axis in range(item.ndim):
+        item.shape[axis] = whole.shape[axis + 1]
+        item.strides[axis] = whole.strides[axis + 1]
+
+
+cdef inline void show_items(Item* item, Cell** operands) noexcept nogil:
+    show_item(&item.x, operands[0], item.dimensions[0])
+    show_item(&item.y, operands[1], item.dimensions[1])
+    show_item(&item.out, operands[2], item.dimensions[2])
+
+
+cdef inline size_t room_for(const Cell* item) noexcept nogil:
+    """Bytes for a copy of an item that BLAS may not take as it is: 0 for what is surely stored by rows or columns."""
+    cdef npy_intp size = item.itemsize
+    if item.ndim == 1:
+        return 0 if item.strides[0] == size else (item.shape[0] * size + 127) & ~<size_t>63
+    if item.strides[1] == size and item.strides[0] >= item.shape[1] * size:
+        return 0
+    if item.strides[0] == size and item.strides[1] >= item.shape[0] * size:
+        return 0
+    return (item.shape[0] * item.shape[1] * size + 127) & ~<size_t>63
+
+
+cdef inline npy_intp multiplications(const Item* item) noexcept nogil:
+    cdef npy_intp count = 1
+    cdef int axis
+    for axis in range(item.x.ndim):
+        count *= item.x.shape[axis]
+    return count * (item.y.shape[1] if item.y.ndim == MATRIX else 1)
+
+
+cdef void run_items(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+    """Items [start, stop)."""
+    cdef Batch* batch = <Batch*>argument
+    cdef Context context = batch.context[0]
+    cdef Cell* operands[3]
+    cdef Item item
+    show_items(&item, batch.operands)
+    operands[0], operands[1], operands[2] = &item.x, &item.y, &item.out
+    item.x.data += start * batch.x_step
+    item.y.data += start * batch.y_step
+    item.out.data += start * batch.out_step
+    if batch.copies:
+        context.scratch += worker * batch.copies
+    while start < stop:
+        (<Kernel>batch.kernel).run(&context, operands)
+        item.x.data += batch.x_step
+        item.y.data += batch.y_step
+        item.out.data += batch.out_step
+        start += 1
+
+
+cdef class BatchedProductKernel(Kernel):
+    """``out[i] = x[i].y[i]``: operands x, y, out.
+
+    Parameters
+    ----------
+    dtype : str
+        Of all operands; not float16.
+    left_rank, right_rank : int
+        Of an item: 1 or 2.
+    spread : (bool, bool)
+        Whether x, or y, may have one item for all.
+
+    Raises
+    ------
+    TypeError
+        For a dtype without products.
+    ValueError
+        From ``prepare``, for shapes that do not match.
+    """
+    cdef Kernel product
+    cdef bint spread_x, spread_y
+
+    def __init__(self, dtype, int left_rank, int right_rank, spread=(False, False)):
+        self.product = ProductKernel(dtype, left_rank, right_rank)
+        self.spread_x, self.spread_y = spread
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Cell* x = operands[0]
+        cdef Cell* y = operands[1]
+        cdef Cell* parts[3]
+        cdef npy_intp shape[3]
+        cdef Item item
+        cdef npy_intp count
+        cdef int axis
+        count = y.shape[0] if self.spread_x and x.shape[0] == 1 else x.shape[0]
+        if y.shape[0] != count and not (self.spread_y and y.shape[0] == 1):
+            with gil:
+                raise ValueError(f"Shape mismatch: batch sizes unequal: the shapes are {shape_of(x)} and {shape_of(y)}")
+        show_item(&item.x, x, item.dimensions[0])
+        show_item(&item.y, y, item.dimensions[1])
+        if item.x.shape[item.x.ndim - 1] != item.y.shape[0]:
+            with gil:
+                raise ValueError(f"Shape mismatch: summation axis sizes unequal: the shapes are {shape_of(x)} and "
+                                 f"{shape_of(y)}")
+        shape[0] = count
+        axis = 1
+        if x.ndim == 3:
+            shape[axis] = x.shape[1]
+            axis += 1
+        if y.ndim == 3:
+            shape[axis] = y.shape[2]
+        allocate(context, operands[2], shape)
+        if room_for(&item.x) or room_for(&item.y):
+            scratch(context, context.workers * (room_for(&item.x) + room_for(&item.y)))
+        show_items(&item, operands)
+        parts[0], parts[1], parts[2] = &item.x, &item.y, &item.out
+        self.product.prepare(context, parts)             # refuses what BLAS cannot take
+        drop(context, &item.out)
+        return count * multiplications(&item) > RELEASE
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef npy_intp count = operands[2].shape[0], work
+        cdef Batch batch
+        cdef Item item
+        show_items(&item, operands)
+        work = multiplications(&item)
+        batch.kernel, batch.context, batch.operands = <void*>self.product, context, operands
+        batch.x_step = operands[0].strides[0] if operands[0].shape[0] == count else 0
+        batch.y_step = operands[1].strides[0] if operands[1].shape[0] == count else 0
+        batch.out_step = operands[2].strides[0]
+        batch.copies = room_for(&item.x) + room_for(&item.y)
+        if context.workers > 1 and count >= context.workers and count * work > 2 * RELEASE:
+            enter_single_thread()
+            parallel(context, run_items, &batch, count, RELEASE // (work + 1) + 1)
+            leave_single_thread()
+        elif count:
+            run_items(&batch, 0, 0, count)
+        return 0

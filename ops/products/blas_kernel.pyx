@@ -1,0 +1,507 @@
+"""Kernels of products: vectors and matrices in every pairing, scaled and accumulated, and outer products.
+
+A product is always seen as ``out = alpha * x.y + beta * z`` with x of m x k and y of k x n; vectors are matrices with
+one row or column, so a matrix with one row takes the path of a vector, too. Small products and dtypes that BLAS does
+not have go through the plain loops of ``small_products.h``. For BLAS, operands whose strides it cannot take
+(negative, zero, both sides wider than one element) are copied into scratch memory. ``beta == 0`` never reads z.
+"""
+cimport numpy as cnp
+from libc.limits cimport INT_MAX
+from libc.stdlib cimport llabs
+from libc.string cimport memcpy, memset
+from numpy cimport npy_intp
+
+import numpy
+
+from phintys.ops.products.blas_library cimport (BlasFunctions, DoubleDotFunction, FloatDotFunction, blas_functions,
+                                       enter_single_thread, leave_single_thread, wanted_threads)
+from phintys.ops.native.integers cimport shape_of
+from phintys.ops.native.strided_copy cimport copy_strided
+from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, parallel, scratch
+
+cnp.import_array()
+
+cdef extern from "products/small_products.h" nogil:
+    ctypedef struct Product:
+        npy_intp m, n, k
+        const char* x
+        const char* y
+        npy_intp xs0, xs1, ys0, ys1
+        char* out
+        npy_intp os0
+        const void* alpha
+        const void* beta
+    ctypedef void (*ProductLoop)(const Product*) noexcept nogil
+    ProductLoop product_loop(int typenum, int itemsize)
+
+cdef enum Form:
+    PLAIN = 0                      # (x, y, out)
+    SCALED = 1                     # (x, y, alpha, out)
+    ACCUMULATED = 2                # (z, alpha, x, y, beta, out)
+
+cdef enum Path:
+    LOOPS = 0
+    DOT = 1
+    MATRIX_VECTOR = 2
+    VECTOR_MATRIX = 3
+    GEMM = 4
+
+# Multiplications up to which the plain loops are faster than a call of BLAS: matrix by vector with the memory along the
+# rows (24 x 24), along the columns (64 x 64), complex (7 x 7); matrix by matrix (5 x 5 by 5 x 5).
+cdef double SMALL_ROWS = 600
+cdef double SMALL_COLUMNS = 4096
+cdef double SMALL_COMPLEX = 50
+cdef double SMALL_MATRIX = 125
+# Multiplications in a piece that is worth a worker (25 microseconds): matrix by matrix, matrix by vector. Products are
+# shared among our own workers, each of which calls BLAS for its rows or columns. OpenBLAS's threads wait for each other
+# by spinning: when another process uses a processor, a product of a millisecond takes ten.
+cdef double PIECE_MATRIX = 6e5
+cdef double PIECE_VECTOR = 1e5
+# Pieces begin at multiples of so many rows or columns, where BLAS's inner loops begin.
+cdef npy_intp PIECE_STEP = 8
+# Multiplications from which a product is worth a worker beside others; up to THREADED several of them gain more by that
+# than by being shared one after the other.
+cdef double ALONE_MATRIX = 9e5
+cdef double ALONE_VECTOR = 1e5
+# Multiplications from which a product that no workers share is left to BLAS's threads.
+cdef double THREADED = 4e6
+# Up to here OpenBLAS itself uses one thread, and its setting is left alone.
+cdef double SINGLE_MATRIX = 262144
+cdef double SINGLE_VECTOR = 8192
+# Multiplications that take about 20 microseconds.
+cdef double LONG_MATRIX = 2e5
+cdef double LONG_VECTOR = 4e4
+
+FORMS = {"plain": PLAIN, "scaled": SCALED, "accumulated": ACCUMULATED}
+
+cdef struct Operands:
+    Cell* start                    # z
+    Cell* alpha
+    Cell* x
+    Cell* y
+    Cell* beta
+    Cell* out
+
+
+cdef enum Layout:
+    ROWS = 0
+    COLUMNS = 1
+    COPY = 2
+
+# A product that BLAS does, as its workers see it.
+cdef struct Settled:
+    void* kernel                   # the ProductKernel
+    Path path
+    Product product
+    Layout x_layout, y_layout
+    int x_leading, y_leading, itemsize
+    bint by_rows                   # workers share the rows of the result, else its columns
+    npy_intp length, piece         # how many there are, and how many are done at once
+
+
+cdef class ProductKernel(Kernel):
+    """``x.y``, ``alpha * x.y``, or ``beta * z + alpha * x.y``.
+
+    Parameters
+    ----------
+    dtype : str
+        Of all operands; not float16.
+    left_rank, right_rank : int
+        1 or 2.
+    form : str
+        ``"plain"``: operands (x, y, out); ``"scaled"``: (x, y, alpha, out); ``"accumulated"``: (z, alpha, x, y, beta,
+        out).
+    spread : sequence of bool
+        Accumulated form: where z may have length 1 and is repeated.
+
+    Raises
+    ------
+    TypeError
+        For a dtype without products.
+    ValueError
+        From ``prepare``: for shapes that do not match, and for lengths beyond 32 bits, which BLAS cannot take.
+    """
+    cdef Form form
+    cdef int left_rank, right_rank, itemsize, typenum
+    cdef bint spread[2]
+    cdef bint has_blas, is_complex
+    cdef ProductLoop loops
+    cdef BlasFunctions blas
+    cdef double one[2]
+    cdef double zero[2]
+
+    def __init__(self, dtype, int left_rank, int right_rank, form="plain", spread=(False, False)):
+        cdef bytes one = numpy.ones((), dtype).tobytes()
+        self.form = FORMS[form]
+        self.left_rank, self.right_rank = left_rank, right_rank
+        self.typenum, self.itemsize = numpy.dtype(dtype).num, numpy.dtype(dtype).itemsize
+        self.loops = product_loop(self.typenum, self.itemsize)
+        if self.loops == NULL:
+            raise TypeError(f"there is no native product of {dtype}")
+        for axis, flag in enumerate(spread):
+            self.spread[axis] = flag
+        self.is_complex = numpy.dtype(dtype).kind == "c"
+        self.has_blas = numpy.dtype(dtype).kind in "fc"
+        memset(&self.blas, 0, sizeof(BlasFunctions))
+        if self.has_blas:
+            self.blas = blas_functions(self.typenum)
+        memset(self.zero, 0, sizeof(self.zero))
+        memset(self.one, 0, sizeof(self.one))
+        memcpy(self.one, <char*>one, len(one))
+
+    cdef inline void sort(self, Cell** operands, Operands* sorted) noexcept nogil:
+        sorted.start = sorted.alpha = sorted.beta = NULL
+        if self.form == ACCUMULATED:
+            sorted.start, sorted.alpha, sorted.x = operands[0], operands[1], operands[2]
+            sorted.y, sorted.beta, sorted.out = operands[3], operands[4], operands[5]
+        else:
+            sorted.x, sorted.y, sorted.out = operands[0], operands[1], operands[2]
+            if self.form == SCALED:
+                sorted.alpha, sorted.out = operands[2], operands[3]
+
+    cdef inline void measure(self, const Operands* cells, Product* product) noexcept nogil:
+        """Lengths, strides and memory of x and y as matrices."""
+        cdef const Cell* x = cells.x
+        cdef const Cell* y = cells.y
+        product.x, product.y = x.data, y.data
+        product.k = x.shape[self.left_rank - 1]
+        product.xs1 = x.strides[self.left_rank - 1]
+        product.m = x.shape[0] if self.left_rank == 2 else 1
+        product.xs0 = x.strides[0] if self.left_rank == 2 else 0
+        product.ys0 = y.strides[0]
+        product.n = y.shape[1] if self.right_rank == 2 else 1
+        product.ys1 = y.strides[1] if self.right_rank == 2 else 0
+
+    cdef inline bint by_columns(self, const Product* product) noexcept nogil:
+        """Whether the memory of the matrix in a product with a vector runs along the results, not along the sums."""
+        return product.xs1 != self.itemsize if product.n == 1 and product.m > 1 else product.ys1 == self.itemsize
+
+    cdef inline Path path(self, const Product* product) noexcept nogil:
+        cdef double work = <double>product.m * <double>product.n * <double>product.k
+        cdef double small = SMALL_MATRIX
+        if not self.has_blas or product.k <= 1:
+            return LOOPS
+        if product.m == 1 or product.n == 1:
+            small = SMALL_COMPLEX if self.is_complex else SMALL_COLUMNS if self.by_columns(product) else SMALL_ROWS
+        if work <= small:
+            return LOOPS
+        if product.n == 1:
+            return DOT if product.m == 1 and self.blas.dot != NULL else MATRIX_VECTOR
+        return VECTOR_MATRIX if product.m == 1 else GEMM
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Operands cells
+        cdef Product product
+        cdef npy_intp shape[2]
+        cdef double work
+        cdef size_t copies
+        self.sort(operands, &cells)
+        self.measure(&cells, &product)
+        if cells.y.shape[0] != product.k:
+            fail_mismatch(cells.x, cells.y)
+        shape[0] = product.m if self.left_rank == 2 else product.n
+        shape[1] = product.n
+        if cells.start != NULL:
+            self.check_start(&cells, shape)
+        allocate(context, cells.out, shape)
+        work = <double>product.m * <double>product.n * <double>product.k
+        if self.path(&product) == LOOPS:
+            return RUNS_ALONE if work > ALONE_VECTOR else work > LONG_VECTOR
+        if product.m > INT_MAX or product.n > INT_MAX or product.k > INT_MAX:
+            fail_long(cells.x, cells.y)
+        copies = self.copied_bytes(&product)
+        if copies:
+            scratch(context, copies)
+        if product.m == 1 or product.n == 1:
+            return RUNS_ALONE if ALONE_VECTOR < work < THREADED else work > LONG_VECTOR
+        return RUNS_ALONE if ALONE_MATRIX < work < THREADED else work > LONG_MATRIX
+
+    cdef int check_start(self, Operands* cells, const npy_intp* shape) except -1 nogil:
+        """z has the shape of the product, or length 1 where it is repeated."""
+        cdef Cell* start = cells.start
+        cdef int axis
+        for axis in range(cells.out.ndim):
+            if start.shape[axis] != shape[axis] and not (self.spread[axis] and start.shape[axis] == 1):
+                with gil:
+                    raise ValueError(f"Shape mismatch: z of shape {shape_of(start)} cannot be added to the product of "
+                                     f"shapes {shape_of(cells.x)} and {shape_of(cells.y)}")
+        return 0
+
+    cdef inline size_t copied_bytes(self, const Product* product) noexcept nogil:
+        """Room for the operands that BLAS cannot take as they are."""
+        cdef size_t size = 0
+        cdef int leading
+        if find_layout(product.m, product.k, product.xs0, product.xs1, self.itemsize, &leading) == COPY:
+            size += rounded(product.m * product.k * self.itemsize)
+        if find_layout(product.k, product.n, product.ys0, product.ys1, self.itemsize, &leading) == COPY:
+            size += rounded(product.k * product.n * self.itemsize)
+        return size
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Operands cells
+        cdef Product product
+        cdef Path path
+        self.sort(operands, &cells)
+        self.measure(&cells, &product)
+        product.out = cells.out.data
+        product.os0 = product.n * self.itemsize
+        product.alpha = cells.alpha.data if cells.alpha != NULL else NULL
+        product.beta = NULL
+        if cells.beta != NULL and not is_zero(cells.beta):
+            product.beta = cells.beta.data
+            self.copy_start(&cells)
+        if product.m == 0 or product.n == 0:
+            return 0
+        path = self.path(&product)
+        if path == LOOPS:
+            turn(&product, self.itemsize)
+            self.loops(&product)
+        else:
+            self.run_blas(context, path, &product)
+        return 0
+
+    cdef void copy_start(self, Operands* cells) noexcept nogil:
+        """Put z where the product is added; it may be there already when the linker made the pair in-place."""
+        cdef Cell* start = cells.start
+        cdef npy_intp strides[2]
+        cdef int axis
+        if start.data == cells.out.data:
+            return
+        for axis in range(start.ndim):
+            strides[axis] = start.strides[axis] if start.shape[axis] == cells.out.shape[axis] else 0
+        copy_strided(start.ndim, cells.out.shape, cells.out.data, cells.out.strides, start.data, strides, self.itemsize)
+
+    cdef void run_blas(self, Context* context, Path path, Product* product) noexcept nogil:
+        cdef char* room = context.scratch
+        cdef double work = <double>product.m * <double>product.n * <double>product.k
+        cdef double single_limit = SINGLE_MATRIX if path == GEMM else SINGLE_VECTOR
+        cdef double piece = PIECE_MATRIX if path == GEMM else PIECE_VECTOR
+        cdef Settled settled
+        cdef bint shared, single
+        if self.is_complex:
+            single_limit, piece = single_limit / 4, piece / 4
+        shared = context.workers > 1 and path != DOT and work >= 2 * piece and wanted_threads() > 1
+        single = shared or single_limit < work < THREADED
+        settled.kernel = <void*>self
+        settled.path, settled.itemsize = path, self.itemsize
+        settled.x_layout = self.settle(product.m, product.k, &product.x, &product.xs0, &product.xs1,
+                                       &settled.x_leading, &room)
+        settled.y_layout = self.settle(product.k, product.n, &product.y, &product.ys0, &product.ys1,
+                                       &settled.y_leading, &room)
+        settled.product = product[0]
+        if single:
+            enter_single_thread()
+        if shared:
+            self.share_out(context, &settled, work, piece)
+        else:
+            self.run_piece(&settled)
+        if single:
+            leave_single_thread()
+
+    cdef void share_out(self, Context* context, Settled* settled, double work, double piece) noexcept nogil:
+        """Let the workers do the longer side of the result in pieces."""
+        cdef npy_intp length, whole, half
+        settled.by_rows = settled.product.m >= settled.product.n
+        length = settled.product.m if settled.by_rows else settled.product.n
+        whole, half = piece_of(length, context.workers), piece_of(length, 2 * context.workers)
+        # Two pieces for each worker, so that one that came late is waited for half as long, if they come out even.
+        if work < 4 * context.workers * piece or 16 * (2 * half - whole) > whole:
+            half = whole
+        settled.length, settled.piece = length, half
+        parallel(context, run_part, settled, (length + half - 1) // half, 1)
+
+    cdef void run_piece(self, Settled* settled) noexcept nogil:
+        cdef Product* product = &settled.product
+        if settled.path == GEMM:
+            self.gemm(product, settled.x_layout, settled.x_leading, settled.y_layout, settled.y_leading)
+        elif settled.path == MATRIX_VECTOR:
+            self.gemv(product, product.m, product.x, settled.x_layout == ROWS, settled.x_leading, product.y,
+                      product.ys0)
+        elif settled.path == VECTOR_MATRIX:
+            self.gemv(product, product.n, product.y, settled.y_layout == COLUMNS, settled.y_leading, product.x,
+                      product.xs1)
+        else:
+            self.dot(product)
+
+    cdef inline Layout settle(self, npy_intp rows, npy_intp columns, const char** data, npy_intp* stride0,
+                              npy_intp* stride1, int* leading, char** room) noexcept nogil:
+        """The layout of an operand for BLAS, after copying it into ``room`` if it has none."""
+        cdef Layout layout = find_layout(rows, columns, stride0[0], stride1[0], self.itemsize, leading)
+        cdef npy_intp shape[2]
+        cdef npy_intp source[2]
+        cdef npy_intp target[2]
+        cdef npy_intp* slow = stride0
+        cdef npy_intp* fast = stride1
+        if layout != COPY:
+            return layout
+        layout, shape[0], shape[1] = ROWS, rows, columns
+        if stride0[0] and llabs(stride0[0]) < llabs(stride1[0]):     # the copy has the order that the memory has
+            layout, shape[0], shape[1], slow, fast = COLUMNS, columns, rows, stride1, stride0
+        source[0], source[1], target[0], target[1] = slow[0], fast[0], shape[1] * self.itemsize, self.itemsize
+        copy_strided(2, shape, room[0], target, data[0], source, self.itemsize)
+        data[0], slow[0], fast[0] = room[0], target[0], target[1]
+        leading[0] = <int>shape[1]
+        room[0] += rounded(rows * columns * self.itemsize)
+        return layout
+
+    cdef void gemm(self, Product* product, Layout x_layout, int x_leading, Layout y_layout,
+                   int y_leading) noexcept nogil:
+        """Fortran sees the transposed result: y first."""
+        cdef int m = <int>product.m, n = <int>product.n, k = <int>product.k
+        cdef int out_leading = <int>(product.os0 // self.itemsize)
+        cdef char* x_transposed = b"n" if x_layout == ROWS else b"t"
+        cdef char* y_transposed = b"n" if y_layout == ROWS else b"t"
+        self.blas.gemm(y_transposed, x_transposed, &n, &m, &k, self.alpha_of(product), <void*>product.y, &y_leading,
+                       <void*>product.x, &x_leading, self.beta_of(product), product.out,
+                       &out_leading)
+
+    cdef void gemv(self, Product* product, npy_intp length, const char* matrix, bint by_rows, int leading,
+                   const char* vector, npy_intp stride) noexcept nogil:
+        """A matrix of ``length`` x k, stored by rows or by columns, times a vector."""
+        cdef int rows = <int>product.k if by_rows else <int>length
+        cdef int columns = <int>length if by_rows else <int>product.k
+        cdef int step = <int>(stride // self.itemsize), one = 1
+        cdef char* transposed = b"t" if by_rows else b"n"
+        if product.beta == NULL:
+            memset(product.out, 0, length * self.itemsize)       # some versions multiply what is there by beta
+        self.blas.gemv(transposed, &rows, &columns, self.alpha_of(product), <void*>matrix, &leading, <void*>vector,
+                       &step, self.beta_of(product), product.out, &one)
+
+    cdef void dot(self, Product* product) noexcept nogil:
+        cdef int k = <int>product.k
+        cdef int x_step = <int>(product.xs1 // self.itemsize), y_step = <int>(product.ys0 // self.itemsize)
+        cdef double result
+        if self.typenum == cnp.NPY_FLOAT64:
+            result = (<DoubleDotFunction>self.blas.dot)(&k, <double*>product.x, &x_step, <double*>product.y, &y_step)
+            store_scaled(<double*>product.out, result, <double*>product.alpha, <double*>product.beta)
+        else:
+            result = (<FloatDotFunction>self.blas.dot)(&k, <float*>product.x, &x_step, <float*>product.y, &y_step)
+            store_scaled(<float*>product.out, <float>result, <float*>product.alpha, <float*>product.beta)
+
+    cdef inline void* alpha_of(self, Product* product) noexcept nogil:
+        return <void*>product.alpha if product.alpha != NULL else <void*>self.one
+
+    cdef inline void* beta_of(self, Product* product) noexcept nogil:
+        return <void*>product.beta if product.beta != NULL else <void*>self.zero
+
+
+cdef inline npy_intp piece_of(npy_intp length, npy_intp count) noexcept nogil:
+    """The length of ``count`` pieces that begin where BLAS's inner loops begin."""
+    return ((length + count - 1) // count + PIECE_STEP - 1) // PIECE_STEP * PIECE_STEP
+
+
+cdef void run_part(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+    """Pieces [start, stop) of the rows or columns of a product."""
+    cdef Settled part = (<Settled*>argument)[0]
+    start, stop = start * part.piece, min(stop * part.piece, part.length)
+    if part.by_rows:
+        part.product.m = stop - start
+        part.product.x += start * part.product.xs0
+        part.product.out += start * part.product.os0
+    else:
+        part.product.n = stop - start
+        part.product.y += start * part.product.ys1
+        part.product.out += start * part.itemsize
+    (<ProductKernel>part.kernel).run_piece(&part)
+
+
+cdef inline void turn(Product* product, npy_intp itemsize) noexcept nogil:
+    """See a product with a vector transposed where that makes its memory run along the loops."""
+    cdef Product old = product[0]
+    if (old.n == 1 and old.m > 1 and old.xs1 != itemsize) or (old.m == 1 and old.n > 1 and old.ys1 != itemsize):
+        product.m, product.n = old.n, old.m
+        product.x, product.xs0, product.xs1 = old.y, old.ys1, old.ys0
+        product.y, product.ys0, product.ys1 = old.x, old.xs1, old.xs0
+        product.os0 = product.n * itemsize
+
+
+ctypedef fused Real:
+    float
+    double
+
+
+cdef inline void store_scaled(Real* out, Real value, const Real* alpha, const Real* beta) noexcept nogil:
+    if alpha != NULL:
+        value = alpha[0] * value
+    out[0] = value + beta[0] * out[0] if beta != NULL else value
+
+
+cdef inline bint is_zero(const Cell* cell) noexcept nogil:
+    """Whether a 0-d float or complex is zero; any integer counts as nonzero, which changes no result."""
+    if cell.typenum == cnp.NPY_FLOAT64:
+        return (<double*>cell.data)[0] == 0
+    if cell.typenum == cnp.NPY_FLOAT32:
+        return (<float*>cell.data)[0] == 0
+    if cell.typenum == cnp.NPY_COMPLEX128:
+        return (<double*>cell.data)[0] == 0 and (<double*>cell.data)[1] == 0
+    if cell.typenum == cnp.NPY_COMPLEX64:
+        return (<float*>cell.data)[0] == 0 and (<float*>cell.data)[1] == 0
+    return False
+
+
+cdef inline size_t rounded(size_t size) noexcept nogil:
+    return (size + 63) & ~<size_t>63
+
+
+cdef inline Layout find_layout(npy_intp rows, npy_intp columns, npy_intp stride0, npy_intp stride1, int itemsize,
+                               int* leading) noexcept nogil:
+    """How BLAS can see a matrix: stored by rows, by columns, or only as a copy; and its leading dimension."""
+    cdef npy_intp step
+    if stride1 == itemsize or columns == 1:
+        step = stride0 if rows != 1 else columns * itemsize
+        if step >= columns * itemsize and step % itemsize == 0 and step // itemsize <= INT_MAX:
+            leading[0] = <int>(step // itemsize)
+            return ROWS
+    if stride0 == itemsize or rows == 1:
+        step = stride1 if columns != 1 else rows * itemsize
+        if step >= rows * itemsize and step % itemsize == 0 and step // itemsize <= INT_MAX:
+            leading[0] = <int>(step // itemsize)
+            return COLUMNS
+    return COPY
+
+
+cdef int fail_mismatch(const Cell* x, const Cell* y) except -1 with gil:
+    raise ValueError(f"Shape mismatch: shapes {shape_of(x)} and {shape_of(y)} are not aligned: "
+                     f"{x.shape[x.ndim - 1]} (dim {x.ndim - 1}) != {y.shape[0]} (dim 0)")
+
+
+cdef int fail_long(const Cell* x, const Cell* y) except -1 with gil:
+    raise ValueError(f"dot: BLAS cannot take lengths beyond {INT_MAX}; the shapes are {shape_of(x)} and {shape_of(y)}")
+
+
+cdef class GerKernel(Kernel):
+    """``A + alpha * outer(x, y)``: (A, alpha, x, y, out). Memory decides its speed, so plain loops do it."""
+    cdef int itemsize
+    cdef ProductLoop loops
+    cdef double one[2]
+
+    def __init__(self, dtype):
+        cdef bytes one = numpy.ones((), dtype).tobytes()
+        self.itemsize = numpy.dtype(dtype).itemsize
+        self.loops = product_loop(numpy.dtype(dtype).num, self.itemsize)
+        if self.loops == NULL:
+            raise TypeError(f"there is no native product of {dtype}")
+        memcpy(self.one, <char*>one, len(one))
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Cell* start = operands[0]
+        if start.shape[0] != operands[2].shape[0] or start.shape[1] != operands[3].shape[0]:
+            with gil:
+                raise ValueError(f"Shape mismatch: A of shape {shape_of(start)} cannot be added to the outer product "
+                                 f"of shapes {shape_of(operands[2])} and {shape_of(operands[3])}")
+        allocate(context, operands[4], start.shape)
+        return <double>start.shape[0] * <double>start.shape[1] > LONG_VECTOR
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Cell* start = operands[0]
+        cdef Cell* out = operands[4]
+        cdef Product product
+        if start.data != out.data:
+            copy_strided(2, out.shape, out.data, out.strides, start.data, start.strides, self.itemsize)
+        product.m, product.n, product.k = out.shape[0], out.shape[1], 1
+        product.x, product.xs0, product.xs1 = operands[2].data, operands[2].strides[0], 0
+        product.y, product.ys0, product.ys1 = operands[3].data, 0, operands[3].strides[0]
+        product.out, product.os0 = out.data, out.strides[0]
+        product.alpha, product.beta = operands[1].data, <void*>self.one
+        self.loops(&product)
+        return 0

@@ -1,0 +1,99 @@
+"""Dot: the product of two vectors or matrices, in every pairing, for every dtype.
+
+Operands of different dtypes are cast to the common one first. Products of tensors of any rank are built from this op in
+``products.py``; the forms with scaling and accumulation, which the optimizer makes, stand in ``blas.py``.
+"""
+import numpy
+
+from phintys.graph.apply import Apply
+from phintys.graph.op import Op
+from phintys.ops.products.blas_kernel import ProductKernel
+from phintys.ops.elementwise.complex_derivatives import conjugated
+from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.shape.dimshuffle import dimshuffle
+from phintys.ops.types.dtypes import upcast
+from phintys.ops.elementwise.scalar import as_dtype
+from phintys.ops.shape.shape import patternbroadcast
+from phintys.ops.types.tensor_type import TensorType
+
+_output_types = {}      # (key of x's type, key of y's type) → type of the product
+
+
+class Dot(Op):
+    """The matrix product of two inputs of one or two dimensions each."""
+
+    runs_alone = True
+    __props__ = ()
+
+    def make_node(self, *inputs):
+        if len(inputs) != 2:
+            raise TypeError(f"Dot: 2 arguments required, {len(inputs)} given")
+        x, y = [as_tensor_variable(value) for value in inputs]
+        for position, value in enumerate((x, y)):
+            if value.type.ndim not in (1, 2):
+                raise TypeError(f"Dot: input {position} (0-indexed) must have ndim of 1 or 2, {value.type.ndim} given. "
+                                "Consider calling tensor.dot instead.")
+        dtype = upcast(x.type.dtype, y.type.dtype)
+        x, y = [as_dtype(value, dtype) for value in (x, y)]
+        return Apply(self, [x, y], [product_type(x.type, y.type)()])
+
+    def make_kernel(self, node):
+        x, y = node.inputs
+        if x.type.dtype == "float16":
+            return None
+        return ProductKernel(x.type.dtype, x.type.ndim, y.type.ndim)
+
+    def perform(self, node, inputs, output_storage):
+        if node.inputs[0].type.dtype != "float16":
+            return Op.perform(self, node, inputs, output_storage)
+        output_storage[0][0] = numpy.asarray(numpy.dot(*inputs))      # accumulated in float32
+
+    def infer_shape(self, node, input_shapes):
+        left, right = input_shapes
+        return [tuple(left[:-1]) + tuple(right[1:])]
+
+    def L_op(self, inputs, outputs, output_grads):
+        x, y = inputs
+        gz, = output_grads
+        left, right = conjugated(x), conjugated(y)
+        if gz.type.ndim == 0:
+            gradients = [gz * right, gz * left]
+        elif y.type.ndim == 1:
+            gradients = [outer_of_vectors(gz, right), self(left.T, gz)]
+        elif x.type.ndim == 1:
+            gradients = [self(gz, right.T), outer_of_vectors(left, gz)]
+        else:
+            gradients = [self(gz, right.T), self(left.T, gz)]
+        return [patternbroadcast(gradient, value.type.broadcastable) for gradient, value in zip(gradients, inputs)]
+
+    def R_op(self, inputs, eval_points):
+        x, y = inputs
+        by_x, by_y = eval_points
+        if by_x is None and by_y is None:
+            return [None]
+        if by_x is None:
+            return [self(x, by_y)]
+        if by_y is None:
+            return [self(by_x, y)]
+        return [self(by_x, y) + self(x, by_y)]
+
+    def __str__(self):
+        return "dot"
+
+
+dot_op = Dot()
+
+
+def product_type(x, y):
+    """The type of the product of inputs of two types."""
+    key = x.key, y.key
+    found = _output_types.get(key)
+    if found is None:
+        found = _output_types[key] = TensorType(upcast(x.dtype, y.dtype), x.broadcastable[:-1] + y.broadcastable[1:],
+                                                shape=x.shape[:-1] + y.shape[1:])
+    return found
+
+
+def outer_of_vectors(x, y):
+    """The matrix of all products of an element of ``x`` with one of ``y``."""
+    return dot_op(dimshuffle(x, 0, "x"), dimshuffle(y, "x", 0))

@@ -1,0 +1,183 @@
+/* Products of matrices by plain loops: out = alpha * x.y + beta * out, with any strides of x and y.
+ *
+ * For what BLAS does not do (integers, bool) and for products too small to be worth its call: at 10 x 10 by 10 a call
+ * of dgemv takes several times the arithmetic. Rows of `out` are contiguous. `alpha == NULL` means 1; `beta == NULL`
+ * means that `out` is written without being read, so what stood there (NaN, say) does not matter. Vectors are
+ * matrices with one row or one column.
+ */
+#ifndef PHINTYS_SMALL_PRODUCTS_H
+#define PHINTYS_SMALL_PRODUCTS_H
+
+#include <numpy/ndarraytypes.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "native/clones.h"
+
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+typedef struct {
+    npy_intp m, n, k;                   /* x is m x k, y is k x n, out is m x n */
+    const char *x, *y;
+    npy_intp xs0, xs1, ys0, ys1;        /* bytes */
+    char *out;
+    npy_intp os0;                       /* bytes from row to row */
+    const void *alpha, *beta;
+} Product;
+
+typedef void (*ProductLoop)(const Product *);
+
+/* What follows is written once per type. FOLD(sum, a, b) adds the product of a and b to sum, for numbers and for vector
+ * registers. Registers are spelled out, because compilers make a mess of the same loops over plain arrays.
+ *
+ * columnsN: the results of one row in N registers, or one result, kept there while k is walked. dot: one result where
+ * both
+ * operands are contiguous along k. product: every row by the widest that fits. */
+#define REGISTER_BYTES 32
+
+#define DEFINE_TYPES(SUFFIX, T)                                                                                        \
+    typedef T Lanes_##SUFFIX __attribute__((vector_size(REGISTER_BYTES), aligned(sizeof(T)), may_alias));              \
+    enum { LANES_##SUFFIX = REGISTER_BYTES / sizeof(T) };                                                              \
+    typedef struct { T alpha, beta; int scaled, accumulated; } Scale_##SUFFIX;
+
+/* V is T or the register type. */
+#define DEFINE_COLUMNS(SUFFIX, NAME, T, V, COUNT, FOLD)                                                                \
+    static ALWAYS_INLINE void NAME##_##SUFFIX(const Product *p, const char *x, const char *y, T *out,                  \
+                                              const Scale_##SUFFIX *scale) {                                           \
+        V sums[COUNT] = {0};                                                                                           \
+        for (npy_intp l = 0; l < p->k; l++, x += p->xs1, y += p->ys0)                                                  \
+            for (int j = 0; j < COUNT; j++) FOLD(sums[j], *(const T *)x, ((const V *)y)[j]);                           \
+        for (int j = 0; j < COUNT; j++) {                                                                              \
+            if (scale->scaled) sums[j] = scale->alpha * sums[j];                                                       \
+            if (scale->accumulated) sums[j] += scale->beta * ((V *)out)[j];                                            \
+            ((V *)out)[j] = sums[j];                                                                                   \
+        }                                                                                                              \
+    }
+
+/* Partial sums in a register: a plain loop would have to add in order. They are combined by halves, and what is left at
+ * the end is done in half a register first: at k = 10 that leaves no single elements. */
+#define DEFINE_FLOAT_DOT(SUFFIX, T, HALF)                                                                              \
+    static ALWAYS_INLINE T dot_##SUFFIX(const T *x, const T *y, npy_intp k) {                                          \
+        typedef T Half __attribute__((vector_size(HALF * sizeof(T)), aligned(sizeof(T)), may_alias));                  \
+        union { Lanes_##SUFFIX whole; Half half[2]; } sums = {{0}};                                                    \
+        npy_intp l = 0;                                                                                                \
+        for (; l + 2 * HALF <= k; l += 2 * HALF)                                                                       \
+            sums.whole += *(const Lanes_##SUFFIX *)(x + l) * *(const Lanes_##SUFFIX *)(y + l);                         \
+        Half both = sums.half[0] + sums.half[1];                                                                       \
+        for (; l + HALF <= k; l += HALF) both += *(const Half *)(x + l) * *(const Half *)(y + l);                      \
+        T sum = HALF == 2 ? both[0] + both[1] : (both[0] + both[1]) + (both[HALF - 2] + both[HALF - 1]);               \
+        for (; l < k; l++) sum += x[l] * y[l];                                                                         \
+        return sum;                                                                                                    \
+    }
+
+#define DEFINE_DOT(SUFFIX, T, FOLD)                                                                                    \
+    static ALWAYS_INLINE T dot_##SUFFIX(const T *x, const T *y, npy_intp k) {                                          \
+        T sum = 0;                                                                                                     \
+        for (npy_intp l = 0; l < k; l++) FOLD(sum, x[l], y[l]);                                                        \
+        return sum;                                                                                                    \
+    }
+
+#define DEFINE_PRODUCT(SUFFIX, T)                                                                                      \
+    static ALWAYS_INLINE void rows_by_vector_##SUFFIX(const Product *p, const Scale_##SUFFIX *scale) {                 \
+        const char *x = p->x;                                                                                          \
+        char *out = p->out;                                                                                            \
+        for (npy_intp i = 0; i < p->m; i++, x += p->xs0, out += p->os0) {                                              \
+            T sum = dot_##SUFFIX((const T *)x, (const T *)p->y, p->k);                                                 \
+            if (scale->scaled) sum = scale->alpha * sum;                                                               \
+            *(T *)out = scale->accumulated ? sum + scale->beta * *(T *)out : sum;                                      \
+        }                                                                                                              \
+    }                                                                                                                  \
+    PHINTYS_AVX2_CLONES static void product_##SUFFIX(const Product *p) {                                               \
+        const Scale_##SUFFIX scale = {p->alpha ? *(const T *)p->alpha : 1, p->beta ? *(const T *)p->beta : 0,          \
+                                      p->alpha != NULL, p->beta != NULL};                                              \
+        const npy_intp wide = p->ys1 == sizeof(T) ? p->n : 0, lanes = LANES_##SUFFIX;                                  \
+        const char *x = p->x;                                                                                          \
+        char *row = p->out;                                                                                            \
+        if (p->n == 1 && p->xs1 == sizeof(T) && p->ys0 == sizeof(T)) {                                                 \
+            rows_by_vector_##SUFFIX(p, &scale);                                                                        \
+            return;                                                                                                    \
+        }                                                                                                              \
+        for (npy_intp i = 0; i < p->m; i++, x += p->xs0, row += p->os0) {                                              \
+            T *out = (T *)row;                                                                                         \
+            npy_intp j = 0;                                                                                            \
+            for (; j + 4 * lanes <= wide; j += 4 * lanes)                                                              \
+                columns4_##SUFFIX(p, x, p->y + j * sizeof(T), out + j, &scale);                                        \
+            for (; j + lanes <= wide; j += lanes) columns1_##SUFFIX(p, x, p->y + j * sizeof(T), out + j, &scale);      \
+            for (; j < p->n; j++) element_##SUFFIX(p, x, p->y + j * p->ys1, out + j, &scale);                          \
+        }                                                                                                              \
+    }
+
+#define DEFINE_LOOPS(SUFFIX, T, FOLD)                                                                                  \
+    DEFINE_COLUMNS(SUFFIX, columns4, T, Lanes_##SUFFIX, 4, FOLD)                                                       \
+    DEFINE_COLUMNS(SUFFIX, columns1, T, Lanes_##SUFFIX, 1, FOLD)                                                       \
+    DEFINE_COLUMNS(SUFFIX, element, T, T, 1, FOLD)                                                                     \
+    DEFINE_PRODUCT(SUFFIX, T)
+
+#define DEFINE_FLOAT(SUFFIX, T, HALF)                                                                                  \
+    DEFINE_TYPES(SUFFIX, T) DEFINE_FLOAT_DOT(SUFFIX, T, HALF) DEFINE_LOOPS(SUFFIX, T, ADD_PRODUCT)
+#define DEFINE_INTEGER(SUFFIX, T, FOLD)                                                                                \
+    DEFINE_TYPES(SUFFIX, T) DEFINE_DOT(SUFFIX, T, FOLD) DEFINE_LOOPS(SUFFIX, T, FOLD)
+
+#define ADD_PRODUCT(SUM, A, B) (SUM) += (A) * (B)
+#define OR_PRODUCT(SUM, A, B) (SUM) |= (A) & (B)
+
+DEFINE_FLOAT(float32, float, 4)
+DEFINE_FLOAT(float64, double, 2)
+DEFINE_INTEGER(bool, uint8_t, OR_PRODUCT)
+DEFINE_INTEGER(int8, uint8_t, ADD_PRODUCT)          /* signed and unsigned integers wrap alike */
+DEFINE_INTEGER(int16, uint16_t, ADD_PRODUCT)
+DEFINE_INTEGER(int32, uint32_t, ADD_PRODUCT)
+DEFINE_INTEGER(int64, uint64_t, ADD_PRODUCT)
+
+/* Complex numbers as pairs: C's own multiplication calls a library function for infinities. */
+#define DEFINE_COMPLEX(SUFFIX, T)                                                                                      \
+    static void product_##SUFFIX(const Product *p) {                                                                   \
+        const T *alpha = (const T *)p->alpha, *beta = (const T *)p->beta;                                              \
+        for (npy_intp i = 0; i < p->m; i++) {                                                                          \
+            T *out = (T *)(p->out + i * p->os0);                                                                       \
+            for (npy_intp j = 0; j < p->n; j++, out += 2) {                                                            \
+                const char *x = p->x + i * p->xs0, *y = p->y + j * p->ys1;                                             \
+                T real = 0, imaginary = 0, swap;                                                                       \
+                for (npy_intp l = 0; l < p->k; l++, x += p->xs1, y += p->ys0) {                                        \
+                    const T *a = (const T *)x, *b = (const T *)y;                                                      \
+                    real += a[0] * b[0] - a[1] * b[1];                                                                 \
+                    imaginary += a[0] * b[1] + a[1] * b[0];                                                            \
+                }                                                                                                      \
+                if (alpha) {                                                                                           \
+                    swap = real * alpha[0] - imaginary * alpha[1];                                                     \
+                    imaginary = real * alpha[1] + imaginary * alpha[0];                                                \
+                    real = swap;                                                                                       \
+                }                                                                                                      \
+                if (beta) {                                                                                            \
+                    real += out[0] * beta[0] - out[1] * beta[1];                                                       \
+                    imaginary += out[0] * beta[1] + out[1] * beta[0];                                                  \
+                }                                                                                                      \
+                out[0] = real;                                                                                         \
+                out[1] = imaginary;                                                                                    \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+
+DEFINE_COMPLEX(complex64, float)
+DEFINE_COMPLEX(complex128, double)
+
+/* The loop for a NumPy type number, or NULL. */
+static ProductLoop product_loop(int typenum, int itemsize) {
+    switch (typenum) {
+    case NPY_BOOL: return product_bool;
+    case NPY_FLOAT: return product_float32;
+    case NPY_DOUBLE: return product_float64;
+    case NPY_CFLOAT: return product_complex64;
+    case NPY_CDOUBLE: return product_complex128;
+    case NPY_HALF: return NULL;
+    }
+    switch (itemsize) {
+    case 1: return product_int8;
+    case 2: return product_int16;
+    case 4: return product_int32;
+    case 8: return product_int64;
+    }
+    return NULL;
+}
+
+#endif

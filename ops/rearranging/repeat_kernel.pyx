@@ -1,0 +1,193 @@
+"""Kernels of repeated slices: ``numpy.repeat`` with a number for all slices or one for each, and the sums of the
+repetitions, which are its gradient.
+
+Both see an array as ``outer`` x ``length`` x ``chunk``, where the middle dimension is the one that is repeated and a
+chunk is contiguous; the array with repetitions is always in C order.
+"""
+from libc.string cimport memcpy, memset
+from numpy cimport npy_intp
+
+import numpy
+
+from phintys.ops.native.integers cimport integer_at, shape_of
+from phintys.ops.native.loops cimport Loop, find_loop
+from phintys.ops.native.strided_copy cimport contiguous_data
+from phintys.vm.abi cimport (
+    RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, scratch)
+
+cdef extern from "rearranging/repeat_loops.h" nogil:
+    char* repeat_chunks(char* target, const char* source, npy_intp bytes, npy_intp chunks, const npy_intp* counts)
+
+cdef enum:
+    MAX_RANK = 64
+    LONG_BYTES = 131072             # copying as much takes about 20 microseconds from memory
+
+cdef struct Slices:
+    npy_intp outer
+    npy_intp length
+    npy_intp chunk                  # elements
+
+
+cdef inline Slices slices_of(const npy_intp* shape, int rank, int axis) noexcept nogil:
+    """An array with one dimension singled out; axis -1: the flattened array."""
+    cdef Slices slices
+    cdef int dimension
+    slices.outer = slices.length = slices.chunk = 1
+    for dimension in range(rank):
+        if axis < 0 or dimension == axis:
+            slices.length *= shape[dimension]
+        elif dimension < axis:
+            slices.outer *= shape[dimension]
+        else:
+            slices.chunk *= shape[dimension]
+    return slices
+
+
+cdef inline npy_intp repetitions(const Cell* repeats, npy_intp position) noexcept nogil:
+    """How often a slice is repeated: one number may stand for all."""
+    return integer_at(repeats, 0 if repeats.ndim == 0 or repeats.shape[0] == 1 else position)
+
+
+cdef npy_intp total_repetitions(const Cell* repeats, npy_intp length) except -1 nogil:
+    """The sum over all slices."""
+    cdef npy_intp position, count, total = 0
+    if repeats.ndim and repeats.shape[0] != 1 and repeats.shape[0] != length:
+        with gil:
+            raise ValueError(f"Repeat: there are {length} slices to repeat, but {repeats.shape[0]} repetition counts")
+    if repeats.ndim == 0 or repeats.shape[0] == 1:
+        count = integer_at(repeats, 0)
+        total = count * length
+    else:
+        count = 0
+        for position in range(length):
+            count |= integer_at(repeats, position)           # negative when any of them is
+            total += integer_at(repeats, position)
+    if count < 0:
+        with gil:
+            raise ValueError("repeat: a number of repetitions is negative")
+    return total
+
+
+cdef inline size_t scratch_bytes(Cell* array, npy_intp counts) noexcept nogil:
+    """For counts, and behind them a contiguous copy of the array if it is not contiguous."""
+    cdef size_t size = counts * sizeof(npy_intp)
+    return size if cell_is_contiguous(array) else size + cell_size(array) * array.itemsize
+
+
+cdef class RepeatKernel(Kernel):
+    """Slices repeated along an axis: ``(x, repeats, out)``; ``repeats`` is 0-d or a vector.
+
+    Parameters
+    ----------
+    axis : int
+        Not negative; or -1: repeat the elements of the flattened array.
+    """
+    cdef int axis
+
+    def __init__(self, int axis):
+        self.axis = axis
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Cell* source = operands[0]
+        cdef npy_intp shape[MAX_RANK]
+        cdef Slices slices = slices_of(source.shape, source.ndim, self.axis)
+        cdef npy_intp total = total_repetitions(operands[1], slices.length)
+        if self.axis < 0:
+            shape[0] = total
+        else:
+            memcpy(shape, source.shape, source.ndim * sizeof(npy_intp))
+            shape[self.axis] = total
+        allocate(context, operands[2], shape)
+        scratch(context, scratch_bytes(source, slices.length))
+        return RUNS_ALONE if cell_size(operands[2]) * source.itemsize >= LONG_BYTES else 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Cell* source = operands[0]
+        cdef Cell* repeats = operands[1]
+        cdef Slices slices = slices_of(source.shape, source.ndim, self.axis)
+        cdef npy_intp bytes = slices.chunk * source.itemsize
+        cdef npy_intp* counts = <npy_intp*>context.scratch
+        cdef npy_intp outer, position
+        cdef char* chunks
+        cdef char* target = operands[2].data
+        if cell_size(operands[2]) == 0:
+            return 0
+        for position in range(slices.length):
+            counts[position] = repetitions(repeats, position)
+        chunks = contiguous_data(source, <char*>(counts + slices.length))
+        for outer in range(slices.outer):
+            target = repeat_chunks(target, chunks, bytes, slices.length, counts)
+            chunks += bytes * slices.length
+        return 0
+
+
+cdef class SumRepeatsKernel(Kernel):
+    """The sums over the repetitions of each slice: ``(repeated, repeats, length, out)``.
+
+    Parameters
+    ----------
+    dtype : str
+    axis : int
+        Not negative.
+    """
+    cdef Loop loop
+    cdef int axis
+
+    def __init__(self, dtype, int axis):
+        self.loop = find_loop(numpy.add, (dtype,) * 3)
+        self.axis = axis
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Cell* source = operands[0]
+        cdef npy_intp shape[MAX_RANK]
+        cdef npy_intp length = integer_at(operands[2], 0)
+        cdef npy_intp total = total_repetitions(operands[1], length)
+        if total != source.shape[self.axis]:
+            with gil:
+                raise ValueError(f"SumRepeats: the repetitions sum to {total}, but axis {self.axis} of the array of "
+                                 f"shape {shape_of(source)} has another length")
+        memcpy(shape, source.shape, source.ndim * sizeof(npy_intp))
+        shape[self.axis] = length
+        allocate(context, operands[3], shape)
+        scratch(context, scratch_bytes(source, 0))
+        return RUNS_ALONE if cell_size(source) * source.itemsize >= LONG_BYTES else 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Cell* source = operands[0]
+        cdef Cell* result = operands[3]
+        cdef Slices slices = slices_of(result.shape, result.ndim, self.axis)
+        cdef npy_intp bytes = slices.chunk * source.itemsize
+        cdef npy_intp outer, position
+        cdef char* repeated
+        cdef char* target = result.data
+        memset(result.data, 0, cell_size(result) * result.itemsize)
+        if cell_size(result) == 0 or cell_size(source) == 0:
+            return 0
+        repeated = contiguous_data(source, context.scratch)
+        for outer in range(slices.outer):
+            for position in range(slices.length):
+                repeated = self.add_repetitions(target, repeated, slices.chunk, source.itemsize,
+                                                repetitions(operands[1], position))
+                target += bytes
+        return 0
+
+    cdef inline char* add_repetitions(self, char* target, char* repeated, npy_intp chunk, npy_intp itemsize,
+                                      npy_intp count) noexcept nogil:
+        """Add ``count`` chunks to one; answer what stands behind them."""
+        cdef char* arguments[3]
+        cdef npy_intp steps[3]
+        cdef npy_intp repetition
+        arguments[0] = arguments[2] = target
+        if chunk == 1:
+            arguments[1] = repeated
+            steps[0] = steps[2] = 0                  # NumPy's loops reduce to an operand with stride 0
+            steps[1] = itemsize
+            if count:
+                self.loop.function(arguments, &count, steps, self.loop.data)
+            return repeated + count * itemsize
+        steps[0] = steps[1] = steps[2] = itemsize
+        for repetition in range(count):
+            arguments[1] = repeated
+            self.loop.function(arguments, &chunk, steps, self.loop.data)
+            repeated += chunk * itemsize
+        return repeated

@@ -1,0 +1,289 @@
+"""``argmax`` and ``argmin`` over any axes: where the first extreme stands in the searched axes, flattened in C order.
+
+One kernel answers positions, the other the values, too. When the last axis is searched, each result is one scan along
+it; else a row of columns is compared at a time, so that memory is read in its own order.
+"""
+cimport numpy as cnp
+from libc.stdint cimport int64_t
+from libc.string cimport memcpy
+from numpy cimport npy_intp
+
+import numpy
+
+from phintys.ops.native.loops import TYPES
+from phintys.ops.elementwise.block_program cimport axes_mask, kept_dimensions
+from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, parallel
+
+cnp.import_array()
+
+cdef extern from "reduction/arg_loops.h" nogil:
+    const phintys_search phintys_searches[2][12]
+
+cdef extern from "numpy/arrayobject.h" nogil:
+    ctypedef struct PyArray_ArrFuncs:
+        ArgFunction argmax
+        ArgFunction argmin
+    PyArray_ArrFuncs* PyDataType_GetArrFuncs(void* descriptor)
+
+cdef enum:
+    MAXIMUM_RANK = 64
+    COLUMNS = 256                  # compared at a time; their best values stand on the stack
+    RELEASE_ELEMENTS = 20000
+    GRAIN_ELEMENTS = 32768
+    SHORT_LINE = 24                # elements; below, setting out costs NumPy's search more than it gains
+
+# Axes of one kind in order; the innermost kept axis is apart when columns are compared.
+cdef struct Layout:
+    const phintys_search* search
+    ArgFunction of_run                 # NumPy's search of contiguous values
+    const char* data
+    int64_t* results
+    int itemsize
+    int kept_count
+    int searched_count
+    npy_intp kept_lengths[MAXIMUM_RANK]
+    npy_intp kept_strides[MAXIMUM_RANK]
+    npy_intp searched_lengths[MAXIMUM_RANK]
+    npy_intp searched_strides[MAXIMUM_RANK]
+    npy_intp searched                  # elements, without the run
+    npy_intp run                       # length of the innermost searched axis; 1 when columns are compared
+    npy_intp run_stride
+    npy_intp columns                   # of the innermost kept axis; 0 when runs are scanned
+    npy_intp column_stride
+
+
+cdef class ArgKernel(Kernel):
+    """Position of the first maximum or minimum; the output is int64.
+
+    Parameters
+    ----------
+    dtype : str
+        A real dtype.
+    rank : int
+        Of the input.
+    axes : sequence of int
+        The searched axes; the position counts through them in C order.
+    which : {"argmax", "argmin"}
+    keepdims : bool
+        Keep the searched dimensions, with length 1.
+
+    Raises
+    ------
+    TypeError
+        For a complex dtype.
+    ValueError
+        For bad axes, and from ``prepare`` when there is nothing to search.
+    """
+
+    def __init__(self, dtype, rank, axes, which, keepdims=False):
+        self.arguments = (dtype, rank, axes, which, keepdims)
+        cdef PyArray_ArrFuncs* functions
+        cdef object descriptor = numpy.dtype(dtype)
+        cdef Py_ssize_t index = TYPES.index(dtype)
+        if index >= 12:
+            raise TypeError(f"{which} needs a real dtype, not {dtype}")
+        self.search = &phintys_searches[<int>("argmin", "argmax").index(which)][<int>index]
+        functions = PyDataType_GetArrFuncs(<void*>descriptor)
+        self.of_run = functions.argmax if which == "argmax" else functions.argmin
+        self.rank = rank
+        self.mask = axes_mask(axes, rank)
+        self.keepdims = keepdims
+
+    def __reduce__(self):
+        return ArgKernel, self.arguments
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef npy_intp shape[MAXIMUM_RANK]
+        cdef npy_intp kept = 1, searched = 1
+        kept_dimensions(self.rank, self.mask, self.keepdims, operands[0].shape, shape, &kept, &searched)
+        if searched == 0:
+            with gil:
+                raise ValueError(f"attempt to get {self.arguments[3]} of an empty sequence")
+        allocate(context, operands[1], shape)
+        if kept * searched <= RELEASE_ELEMENTS:
+            return 0
+        return RUNS_ALONE if kept * searched < 2 * GRAIN_ELEMENTS or kept == 1 else 1
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Layout layout
+        cdef npy_intp kept = 1, searched, grain
+        cdef int axis
+        if cell_size(operands[1]) == 0:
+            return 0
+        layout.search, layout.of_run = self.search, self.of_run
+        layout.data, layout.results = operands[0].data, <int64_t*>operands[1].data
+        layout.itemsize = operands[0].itemsize
+        lay_out(&layout, operands[0], self.mask)
+        for axis in range(layout.kept_count):
+            kept *= layout.kept_lengths[axis]
+        searched = layout.searched * layout.run
+        grain = GRAIN_ELEMENTS // (searched * (layout.columns if layout.columns else 1)) + 1
+        parallel(context, search_columns if layout.columns else search_runs, &layout, kept, grain)
+        return 0
+
+
+cdef class ExtremumKernel(ArgKernel):
+    """The first maximum or minimum and its position in one search: ``(x, value, position)``; parameters as for
+    ``ArgKernel``."""
+
+    def __reduce__(self):
+        return ExtremumKernel, self.arguments
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Cell* search[2]
+        cdef int is_long
+        search[0], search[1] = operands[0], operands[2]
+        is_long = ArgKernel.prepare(self, context, search)
+        allocate(context, operands[1], operands[2].shape)
+        return is_long
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Cell* search[2]
+        search[0], search[1] = operands[0], operands[2]
+        ArgKernel.run(self, context, search)
+        take_extremes(operands[0], self.mask, operands[1].data, <int64_t*>operands[2].data, cell_size(operands[2]))
+        return 0
+
+
+cdef void take_extremes(const Cell* source, unsigned long long mask, char* values, const int64_t* positions,
+                        npy_intp count) noexcept nogil:
+    """The values at ``count`` positions, a line of the innermost kept axis at a time."""
+    cdef npy_intp lengths[2][MAXIMUM_RANK]           # of the kept axes, and of the searched ones
+    cdef npy_intp strides[2][MAXIMUM_RANK]
+    cdef int counts[2]
+    cdef int axis, kind
+    cdef npy_intp first = 0, number, columns = 1, step = 0
+    cdef const char* line
+    counts[0] = counts[1] = 0
+    for axis in range(source.ndim):
+        kind = mask >> axis & 1
+        if source.shape[axis] != 1:
+            counts[kind] = append(counts[kind], lengths[kind], strides[kind], source.shape[axis], source.strides[axis])
+    if counts[0]:
+        counts[0] -= 1
+        columns, step = lengths[0][counts[0]], strides[0][counts[0]]
+    while first < count:
+        line = source.data + offset(counts[0], lengths[0], strides[0], first // columns)
+        for number in range(columns):
+            memcpy(values, line + offset(counts[1], lengths[1], strides[1], positions[number]), source.itemsize)
+            values += source.itemsize
+            line += step
+        positions += columns
+        first += columns
+
+
+cdef void lay_out(Layout* layout, Cell* cell, unsigned long long mask) noexcept nogil:
+    cdef int axis
+    layout.kept_count = layout.searched_count = 0
+    layout.columns, layout.column_stride, layout.run, layout.run_stride, layout.searched = 0, 0, 1, 0, 1
+    for axis in range(cell.ndim):
+        if cell.shape[axis] == 1:
+            continue
+        if mask >> axis & 1:
+            layout.searched_count = append(layout.searched_count, layout.searched_lengths, layout.searched_strides,
+                                           cell.shape[axis], cell.strides[axis])
+        else:
+            layout.kept_count = append(layout.kept_count, layout.kept_lengths, layout.kept_strides, cell.shape[axis],
+                                       cell.strides[axis])
+    if layout.kept_count and (layout.searched_count == 0
+                              or magnitude(layout.kept_strides[layout.kept_count - 1])
+                              < magnitude(layout.searched_strides[layout.searched_count - 1])):
+        layout.kept_count -= 1
+        layout.columns = layout.kept_lengths[layout.kept_count]
+        layout.column_stride = layout.kept_strides[layout.kept_count]
+    elif layout.searched_count:
+        layout.searched_count -= 1
+        layout.run = layout.searched_lengths[layout.searched_count]
+        layout.run_stride = layout.searched_strides[layout.searched_count]
+    for axis in range(layout.searched_count):
+        layout.searched *= layout.searched_lengths[axis]
+
+
+cdef inline int append(int count, npy_intp* lengths, npy_intp* strides, npy_intp length,
+                       npy_intp stride) noexcept nogil:
+    """Add a dimension behind the others, joined to the last one where both are walked as one; answer their number."""
+    if count and strides[count - 1] == length * stride:
+        lengths[count - 1] *= length
+        strides[count - 1] = stride
+        return count
+    lengths[count], strides[count] = length, stride
+    return count + 1
+
+
+cdef inline npy_intp magnitude(npy_intp number) noexcept nogil:
+    return number if number >= 0 else -number
+
+
+cdef inline npy_intp offset(int count, const npy_intp* lengths, const npy_intp* strides, npy_intp flat) noexcept nogil:
+    """Bytes to flat element ``flat``."""
+    cdef npy_intp moved = 0
+    cdef int axis
+    for axis in range(count - 1, 0, -1):
+        moved += flat % lengths[axis] * strides[axis]
+        flat //= lengths[axis]
+    return moved + flat * strides[0] if count else 0
+
+
+cdef void search_runs(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+    """Results [start, stop), each by scans along the innermost searched axis."""
+    cdef Layout* layout = <Layout*>argument
+    cdef const char* base
+    cdef const char* run
+    cdef char best[16]
+    cdef npy_intp element, row, place
+    cdef bint contiguous = layout.run_stride == layout.itemsize
+    if contiguous and layout.searched == 1:
+        search_lines(layout, start, stop)
+        return
+    for element in range(start, stop):
+        base = layout.data + offset(layout.kept_count, layout.kept_lengths, layout.kept_strides, element)
+        for row in range(layout.searched):
+            run = base + offset(layout.searched_count, layout.searched_lengths, layout.searched_strides, row)
+            if not contiguous:
+                layout.search.run(run, layout.run_stride, layout.run, row * layout.run, best, layout.results + element)
+                continue
+            layout.of_run(<void*>run, layout.run, &place, NULL)
+            run += place * layout.itemsize
+            if row == 0:
+                memcpy(best, run, layout.itemsize)
+                layout.results[element] = place
+            else:
+                layout.search.run(run, 0, 1, row * layout.run + place, best, layout.results + element)
+
+
+cdef void search_lines(Layout* layout, npy_intp start, npy_intp stop) noexcept nogil:
+    """Results [start, stop), each of one contiguous run; those along the innermost kept axis at a time."""
+    cdef int last = layout.kept_count - 1
+    cdef npy_intp length = layout.kept_lengths[last] if layout.kept_count else 1
+    cdef npy_intp next_row = layout.kept_strides[last] if layout.kept_count else 0
+    cdef npy_intp rows, row
+    cdef const char* line
+    while start < stop:
+        rows = min(length - start % length, stop - start)
+        line = layout.data + offset(layout.kept_count, layout.kept_lengths, layout.kept_strides, start)
+        if layout.run < SHORT_LINE:
+            layout.search.lines(line, layout.run, next_row, rows, layout.results + start)
+        else:
+            for row in range(rows):
+                layout.of_run(<void*>(line + row * next_row), layout.run, <npy_intp*>(layout.results + start + row),
+                              NULL)
+        start += rows
+
+
+cdef void search_columns(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+    """Outer kept elements [start, stop), all their columns."""
+    cdef Layout* layout = <Layout*>argument
+    cdef const char* base
+    cdef char best[16 * COLUMNS]
+    cdef npy_intp element, row, first, count
+    for element in range(start, stop):
+        base = layout.data + offset(layout.kept_count, layout.kept_lengths, layout.kept_strides, element)
+        first = 0
+        while first < layout.columns:
+            count = layout.columns - first if layout.columns - first < COLUMNS else COLUMNS
+            for row in range(layout.searched):
+                layout.search.row(
+                    base + offset(layout.searched_count, layout.searched_lengths, layout.searched_strides, row)
+                    + first * layout.column_stride, layout.column_stride, count, row, best,
+                    layout.results + element * layout.columns + first)
+            first += COLUMNS

@@ -1,0 +1,384 @@
+"""Reductions: sums, products, extrema and truth over axes, as ops; the functions users call are in ``reduction.py``.
+
+A reduction folds a commutative, associative scalar op along axes. Accumulation may be more precise than the result:
+``acc_dtype`` follows Theano (integers in 64 bits, float16 in float32, float32 in float64).
+"""
+import numpy
+
+from phintys.graph.apply import Apply
+from phintys.graph.config import config
+from phintys.graph.op import Op
+from phintys.graph.variable import Constant
+from phintys.ops.elementwise import scalar
+from phintys.ops.elementwise.complex_derivatives import conjugated, real_like
+from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.shape.dimshuffle import dimshuffle
+from phintys.ops.types.dtypes import (accumulator_dtype, canonical_dtype, complex_dtypes, continuous_dtypes, discrete_dtypes,
+                                reduced_dtype, upcast)
+from phintys.ops.reduction.reduction_kernel import ReductionKernel
+from phintys.ops.elementwise.scalar_op import LoopedScalarOp
+from phintys.ops.types.tensor_type import TensorType
+
+# The loop that folds, by the scalar op's name.
+FOLDING_UFUNCS = {"add": numpy.add, "mul": numpy.multiply, "maximum": numpy.maximum, "minimum": numpy.minimum,
+                  "and_": numpy.bitwise_and, "or_": numpy.bitwise_or, "xor": numpy.bitwise_xor}
+
+
+def axis_tuple(axis):
+    """``axis`` as users write it (None, an int, a sequence, a constant) as None or a sorted tuple of ints.
+
+    Raises
+    ------
+    TypeError
+        For anything else.
+    ValueError
+        If an axis is named twice.
+    """
+    if isinstance(axis, Constant):
+        axis = axis.data
+    if axis is None:
+        return None
+    if numpy.ndim(axis) == 0:
+        axis = (axis,)
+    for number in axis:
+        if isinstance(number, (bool, numpy.bool_)) or not isinstance(number, (int, numpy.integer)):
+            if not (isinstance(number, numpy.ndarray) and number.ndim == 0 and number.dtype.kind in "iu"):
+                raise TypeError(f"Axis must be an integer, tuple, list of integers or a constant, got {axis!r}")
+    return _sorted_once([int(number) for number in axis], axis)
+
+
+def _sorted_once(numbers, axis):
+    """Axes as a sorted tuple; ``ValueError`` if one is named twice."""
+    if len(set(numbers)) < len(numbers):
+        raise ValueError(f"duplicate value in 'axis': {axis} names a dimension twice")
+    return tuple(sorted(numbers))
+
+
+def positive_axes(x, axis):
+    """A tuple of axes of ``x``, all of them for None; ``ValueError`` for one that does not exist or is named twice."""
+    rank = x.type.ndim
+    if axis is None:
+        return tuple(range(rank))
+    for number in axis:
+        if not -rank <= number < rank:
+            raise ValueError(f"Not enough dimensions on {x} to reduce on axis {number}: it has {rank}")
+    return _sorted_once([number % rank for number in axis], axis)
+
+
+def pad_reduced(x, reduced, axes):
+    """``reduced`` with dimensions of length 1 where ``axes`` of ``x`` were reduced."""
+    kept = iter(range(x.type.ndim))
+    return dimshuffle(reduced, ["x" if axis in axes else next(kept) for axis in range(x.type.ndim)])
+
+
+class CAReduce(Op):
+    """Reduce with a commutative, associative scalar op.
+
+    Parameters
+    ----------
+    scalar_op : ScalarOp
+        ``add``, ``mul``, ``maximum``, ``minimum``, ``and_``, ``or_`` or ``xor`` of ``scalar.py``.
+    axis : None, int or sequence of int
+        What to reduce; None: everything. Negative axes count from the end.
+
+    Raises
+    ------
+    NotImplementedError
+        If there is no loop that folds with ``scalar_op``.
+    ValueError
+        From ``make_node``, for axes the input does not have.
+    """
+
+    runs_alone = True
+    __props__ = ("scalar_op", "axis")
+
+    def __init__(self, scalar_op, axis=None):
+        if scalar_op.nin not in (-1, 2) or scalar_op.nout != 1 or scalar_op.name not in FOLDING_UFUNCS \
+                or not isinstance(scalar_op, LoopedScalarOp):
+            raise NotImplementedError(f"CAReduce only supports {', '.join(FOLDING_UFUNCS)}, not {scalar_op}")
+        self.scalar_op = scalar_op
+        self.axis = axis_tuple(axis)
+
+    def output_dtype(self, input_dtype):
+        """The dtype of the result."""
+        return input_dtype
+
+    def accumulator_dtype(self, input_dtype):
+        """The dtype in which values are accumulated."""
+        return input_dtype
+
+    def specialized(self, axis, input_dtype):
+        """The same reduction with nothing left open: axes not negative, dtypes given."""
+        return self if axis == self.axis else type(self)(**dict(self._arguments(), axis=axis))
+
+    def _arguments(self):
+        """The constructor's arguments that are not implied by the class."""
+        return {"scalar_op": self.scalar_op}
+
+    def make_node(self, x):
+        x = as_tensor_variable(x)
+        axes = positive_axes(x, self.axis)
+        op = self.specialized(None if self.axis is None else axes, x.type.dtype)
+        return Apply(op, [x], [op.output_type(x.type.dtype, x.type.broadcastable, x.type.shape)()])
+
+    def output_type(self, input_dtype, broadcastable, shape):
+        """The type of the result for an input with that dtype, pattern and static shape."""
+        axes = range(len(shape)) if self.axis is None else self.axis
+        kept = [axis for axis in range(len(shape)) if axis not in axes]
+        return TensorType(self.output_dtype(input_dtype), [broadcastable[axis] for axis in kept],
+                          shape=[shape[axis] for axis in kept])
+
+    def make_kernel(self, node):
+        x = node.inputs[0].type
+        return self.kernel_over([(x.dtype, x.broadcastable)], [], [], 0, x.dtype)
+
+    def kernel_over(self, inputs, constants, steps, value, dtype):
+        """The kernel that reduces slot ``value``, of ``dtype``, of a producer."""
+        rank = len(inputs[0][1])
+        axes = tuple(range(rank)) if self.axis is None else self.axis
+        return ReductionKernel(inputs, constants, steps, value, FOLDING_UFUNCS[self.scalar_op.name], axes,
+                               self.accumulator_dtype(dtype), self.output_dtype(dtype))
+
+    def infer_shape(self, node, input_shapes):
+        shape, = input_shapes
+        axes = range(len(shape)) if self.axis is None else self.axis
+        return [tuple([length for axis, length in enumerate(shape) if axis not in axes])]
+
+    def _name(self):
+        return f"Reduce{{{self.scalar_op}}}"
+
+    def __str__(self):
+        return self._name() + ("" if self.axis is None else f"{{{', '.join(map(str, self.axis))}}}")
+
+
+class All(CAReduce):
+    """Whether all elements over the axes are nonzero; bool."""
+
+    __props__ = ("axis",)
+
+    def __init__(self, axis=None):
+        CAReduce.__init__(self, scalar.and_, axis)
+
+    def _arguments(self):
+        return {}
+
+    def make_node(self, x):
+        x = as_tensor_variable(x)
+        return CAReduce.make_node(self, x if x.type.dtype == "bool" else scalar.neq(x, 0))
+
+    def grad(self, inputs, output_grads):
+        return [inputs[0].zeros_like(dtype=config.floatX)]
+
+    def _name(self):
+        return type(self).__name__
+
+
+class Any(All):
+    """Whether any element over the axes is nonzero; bool."""
+
+    def __init__(self, axis=None):
+        CAReduce.__init__(self, scalar.or_, axis)
+
+
+class Extremum(CAReduce):
+    """What ``Max`` and ``Min`` share: every element that equals the extremum receives the whole gradient."""
+
+    __props__ = ("axis",)
+    operation = None
+
+    def __init__(self, axis=None):
+        CAReduce.__init__(self, getattr(scalar, self.operation), axis)
+
+    def _arguments(self):
+        return {}
+
+    def make_node(self, x):
+        x = as_tensor_variable(x)
+        if x.type.dtype in complex_dtypes:
+            raise TypeError(f"{type(self).__name__} of complex numbers is not defined, got {x} of type {x.type}")
+        return CAReduce.make_node(self, x)
+
+    def L_op(self, inputs, outputs, output_grads):
+        x, = inputs
+        if x.type.dtype in discrete_dtypes:
+            return [x.zeros_like(dtype=config.floatX)]
+        return [self._chosen(x, outputs[0]) * pad_reduced(x, output_grads[0], positive_axes(x, self.axis))]
+
+    def R_op(self, inputs, eval_points):
+        x, = inputs
+        if eval_points[0] is None:
+            return [None]
+        return [Sum(self.axis, dtype=x.type.dtype)(self._chosen(x, self(x)) * eval_points[0])]
+
+    def _chosen(self, x, extremum):
+        return scalar.eq(pad_reduced(x, extremum, positive_axes(x, self.axis)), x)
+
+    def _name(self):
+        return f"Reduce{{{self.scalar_op}}}"
+
+
+class Max(Extremum):
+    """The largest element over the axes; NaN when there is one."""
+
+    operation = "maximum"
+
+
+class MaxOrLowest(Max):
+    """As `Max`, of floating point numbers, but the largest of no elements is -inf.
+
+    The optimizer subtracts it from the arguments of exponentials, where a sum of none is 0 and no error.
+    """
+
+    def kernel_over(self, inputs, constants, steps, value, dtype):
+        """The kernel that reduces slot ``value``, of ``dtype``, of a producer."""
+        axes = tuple(range(len(inputs[0][1]))) if self.axis is None else self.axis
+        return ReductionKernel(inputs, constants, steps, value, numpy.maximum, axes, dtype, dtype,
+                               identity=-numpy.inf)
+
+
+class Min(Extremum):
+    """The smallest element over the axes; NaN when there is one."""
+
+    operation = "minimum"
+
+
+class CAReduceDtype(CAReduce):
+    """A reduction whose result and accumulator have dtypes of their own.
+
+    Parameters
+    ----------
+    scalar_op, axis
+        As for `CAReduce`.
+    dtype : str, optional
+        Of the result; by default the input's, but 64-bit integers for smaller discrete dtypes.
+    acc_dtype : str, optional
+        Of the accumulator; by default at least int64, uint64, float64 (float32 for float16) or complex128.
+
+    Raises
+    ------
+    TypeError
+        From ``make_node``, if ``acc_dtype`` would lose precision.
+    """
+
+    __props__ = ("scalar_op", "axis", "dtype", "acc_dtype")
+
+    def __init__(self, scalar_op, axis=None, dtype=None, acc_dtype=None):
+        CAReduce.__init__(self, scalar_op, axis)
+        self.dtype = dtype if dtype is None else canonical_dtype(dtype)
+        self.acc_dtype = acc_dtype if acc_dtype is None else canonical_dtype(acc_dtype)
+
+    def output_dtype(self, input_dtype):
+        return self.dtype or reduced_dtype(input_dtype)
+
+    def accumulator_dtype(self, input_dtype):
+        wanted = self.acc_dtype
+        if wanted is None:
+            return accumulator_dtype(input_dtype)
+        if (wanted in continuous_dtypes and input_dtype in discrete_dtypes) or upcast(input_dtype, wanted) == wanted:
+            return wanted
+        raise TypeError(f"Cannot build {self} node with input dtype {input_dtype} and acc_dtype {wanted}, as precision "
+                        f"would be lost. Use an acc_dtype at least as precise as {upcast(input_dtype, wanted)}, or "
+                        f"'dtype' instead of 'acc_dtype' to cast the precise result, or cast the input to {wanted}.")
+
+    def specialized(self, axis, input_dtype):
+        dtype, accumulator = self.output_dtype(input_dtype), self.accumulator_dtype(input_dtype)
+        if (axis, dtype, accumulator) == (self.axis, self.dtype, self.acc_dtype):
+            return self
+        return type(self)(**dict(self._arguments(), axis=axis, dtype=dtype, acc_dtype=accumulator))
+
+    def _folds_integers(self, output):
+        return output.type.dtype in discrete_dtypes or self.acc_dtype in discrete_dtypes
+
+    def _name(self):
+        return f"ReduceDtype{{{self.scalar_op}}}" if type(self) is CAReduceDtype else type(self).__name__
+
+    def __str__(self):
+        axes = "" if self.axis is None else f"axis=[{', '.join(map(str, self.axis))}], "
+        return f"{self._name()}{{{axes}acc_dtype={self.acc_dtype}}}"
+
+
+class Sum(CAReduceDtype):
+    """The sum over axes; parameters as for `CAReduceDtype`."""
+
+    __props__ = ("axis", "dtype", "acc_dtype")
+    linear_in = (0,)
+
+    def __init__(self, axis=None, dtype=None, acc_dtype=None):
+        CAReduceDtype.__init__(self, scalar.add, axis, dtype, acc_dtype)
+
+    def _arguments(self):
+        return {}
+
+    def L_op(self, inputs, outputs, output_grads):
+        x, = inputs
+        if outputs[0].type.dtype in discrete_dtypes:
+            return [x.zeros_like(dtype=config.floatX)]
+        gradient = real_like(x, output_grads[0])
+        return [scalar.second(x, pad_reduced(x, gradient, positive_axes(x, self.axis)))]
+
+
+class Prod(CAReduceDtype):
+    """The product over axes.
+
+    Parameters
+    ----------
+    axis, dtype, acc_dtype
+        As for `CAReduceDtype`.
+    no_zeros_in_input : bool
+        Promise that there are no zeros, which makes the gradient simpler.
+    """
+
+    __props__ = ("axis", "dtype", "acc_dtype")
+
+    def __init__(self, axis=None, dtype=None, acc_dtype=None, no_zeros_in_input=False):
+        CAReduceDtype.__init__(self, scalar.mul, axis, dtype, acc_dtype)
+        self.no_zeros_in_input = no_zeros_in_input
+
+    def _arguments(self):
+        return {"no_zeros_in_input": self.no_zeros_in_input}
+
+    def L_op(self, inputs, outputs, output_grads):
+        """By each element: the product of the others."""
+        x, = inputs
+        axes = positive_axes(x, self.axis)
+        if self._folds_integers(outputs[0]):
+            return [x.zeros_like(dtype=config.floatX)]
+        gz = pad_reduced(x, output_grads[0], axes)
+        return [real_like(x, gz * conjugated(self._others(x, outputs[0], axes)))]
+
+    def _others(self, x, product, axes):
+        """For each element the product of the others."""
+        if self.no_zeros_in_input:
+            return pad_reduced(x, product, axes) / x
+        from phintys.ops.cumulative.recurrence import product_of_others
+        dtype = product.type.dtype
+        return product_of_others(x.astype("float32" if dtype == "float16" else dtype), axes)
+
+    def R_op(self, inputs, eval_points):
+        x, = inputs
+        product = self(x)
+        if eval_points[0] is None or self._folds_integers(product):
+            return [None]
+        moved = self._others(x, product, positive_axes(x, self.axis)) * eval_points[0]
+        return [Sum(self.axis, dtype=product.type.dtype)(moved)]
+
+
+class ProdWithoutZeros(CAReduceDtype):
+    """The product of the nonzero elements over axes; 0 where there are none. It has no gradient."""
+
+    __props__ = ("axis", "dtype", "acc_dtype")
+
+    def __init__(self, axis=None, dtype=None, acc_dtype=None):
+        CAReduceDtype.__init__(self, scalar.mul, axis, dtype, acc_dtype)
+
+    def _arguments(self):
+        return {}
+
+    def make_kernel(self, node):
+        return None
+
+    def perform(self, node, inputs, output_storage):
+        x, = inputs
+        product = numpy.where(x == 0, 1, x).prod(axis=self.axis, dtype=self.acc_dtype)
+        result = numpy.where((x == 0).all(axis=self.axis), 0, product)
+        output_storage[0][0] = numpy.asarray(result, dtype=self.dtype)

@@ -1,0 +1,57 @@
+"""Mean: the mean over axes as one op, in float64 whatever the input is; ``T.mean(x, op=True)`` makes it.
+
+``T.mean`` itself is a sum and a division, which other rewrites see through; this op is for programs that name it. Of no
+elements the mean is NaN.
+"""
+import numpy
+
+from phintys.graph.config import config
+from phintys.ops.elementwise import scalar
+from phintys.ops.reduction.careduce import CAReduce, pad_reduced, positive_axes
+from phintys.ops.types.dtypes import complex_dtypes, discrete_dtypes
+from phintys.ops.reduction.reduction_kernel import MeanKernel
+from phintys.ops.shape.shape import shape_i
+
+
+class Mean(CAReduce):
+    """The mean over axes, in float64 (complex128 of complex numbers).
+
+    Parameters
+    ----------
+    axis : None, int or sequence of int
+    """
+
+    __props__ = ("axis",)
+
+    def __init__(self, axis=None):
+        CAReduce.__init__(self, scalar.add, axis)
+
+    def _arguments(self):
+        return {}
+
+    def output_dtype(self, input_dtype):
+        return "complex128" if input_dtype in complex_dtypes else "float64"
+
+    accumulator_dtype = output_dtype
+
+    def kernel_over(self, inputs, constants, steps, value, dtype):
+        rank = len(inputs[0][1])
+        axes = tuple(range(rank)) if self.axis is None else self.axis
+        return MeanKernel(inputs, constants, steps, value, numpy.add, axes, self.accumulator_dtype(dtype),
+                          self.output_dtype(dtype))
+
+    def L_op(self, inputs, outputs, output_grads):
+        x, = inputs
+        if x.type.dtype in discrete_dtypes:
+            return [x.zeros_like(dtype=config.floatX)]
+        axes = positive_axes(x, self.axis)
+        gz = output_grads[0]
+        for axis in axes:
+            gz = gz / shape_i(x, axis).astype("float64")
+        return [scalar.second(x, pad_reduced(x, gz.astype(x.type.dtype), axes))]
+
+    def R_op(self, inputs, eval_points):
+        return [None if eval_points[0] is None else self(eval_points[0])]
+
+    def _name(self):
+        return "Mean"

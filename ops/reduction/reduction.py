@@ -1,0 +1,215 @@
+"""The reductions users call: ``sum``, ``prod``, ``mean``, ``var``, ``max``, ``argmax`` ... with Theano's signatures.
+
+``axis`` is None (everything), an int, or a sequence of ints; negative axes count from the end, an axis that does not
+exist or is named twice is a ``ValueError``. ``keepdims`` keeps the reduced dimensions with length 1. The names shadow
+Python's builtins in this file only. The ops are in ``careduce.py``, ``mean.py``, ``fused_reduction.py`` and
+``argmax.py`` and can be imported from here.
+"""
+from phintys.graph.gradients.view_op import disconnected_grad
+from phintys.ops.elementwise import scalar
+from phintys.ops.reduction.argmax import Argmax, Argmin, MaxAndArgmax
+from phintys.ops.reduction.careduce import (All, Any, CAReduce, CAReduceDtype, Max, Min, Prod, ProdWithoutZeros, Sum,
+                                  axis_tuple, pad_reduced, positive_axes)
+from phintys.ops.types.constant import as_tensor_variable, constant
+from phintys.ops.shape.dimshuffle import dimshuffle
+from phintys.ops.reduction.fused_reduction import FusedReduction
+from phintys.ops.reduction.mean import Mean
+from phintys.ops.shape.shape import shape_i
+
+__all__ = ["All", "Any", "Argmax", "Argmin", "CAReduce", "CAReduceDtype", "FusedReduction", "Max", "MaxAndArgmax",
+           "Mean", "Min", "Prod", "ProdWithoutZeros", "Sum", "all", "any", "argmax", "argmin", "logsumexp", "max",
+           "max_and_argmax", "mean", "min", "prod", "ptp", "std", "sum", "var"]
+
+_every = {}             # (class, axis) → op, for the reductions that are made all the time
+
+
+def _reduce(op_class, x, axis, keepdims, **dtypes):
+    """Apply a reduction; ``keepdims`` as a view of its result."""
+    x, axis = as_tensor_variable(x), axis_tuple(axis)
+    if [value for value in dtypes.values() if value]:
+        op = op_class(axis, **dtypes)
+    else:
+        op = _every.get((op_class, axis))
+        if op is None:
+            op = _every[op_class, axis] = op_class(axis)
+    result = op(x)
+    return pad_reduced(x, result, positive_axes(x, axis)) if keepdims else result
+
+
+def sum(input, axis=None, dtype=None, keepdims=False, acc_dtype=None):
+    """The sum of elements over axes.
+
+    Parameters
+    ----------
+    input : tensor-like
+    axis : None, int or sequence of int
+    dtype : str, optional
+        Of the result; default: the input's, but 64-bit integers for smaller discrete dtypes.
+    keepdims : bool
+    acc_dtype : str, optional
+        Of the accumulator; default: at least int64, uint64, float64 (float32 for float16), complex128.
+
+    Returns
+    -------
+    TensorVariable
+
+    Raises
+    ------
+    ValueError
+        For an axis that does not exist or is named twice.
+    TypeError
+        For an ``acc_dtype`` that would lose precision.
+    """
+    return _reduce(Sum, input, axis, keepdims, dtype=dtype, acc_dtype=acc_dtype)
+
+
+def prod(input, axis=None, dtype=None, keepdims=False, acc_dtype=None, no_zeros_in_input=False):
+    """The product of elements over axes; parameters as for `sum`.
+
+    Parameters
+    ----------
+    no_zeros_in_input : bool
+        Promise that there are no zeros, which makes the gradient simpler.
+    """
+    return _reduce(Prod, input, axis, keepdims, dtype=dtype, acc_dtype=acc_dtype, no_zeros_in_input=no_zeros_in_input)
+
+
+def _count(x, axes, like, less=0):
+    """How many elements are reduced, less ``less``, in the float dtype that suits a sum of dtype ``like``."""
+    number = None
+    for axis in axes:
+        number = shape_i(x, axis) if number is None else number * shape_i(x, axis)
+    number = constant(1, dtype="int64") if number is None else number
+    if less:
+        number = number - less
+    return number.astype("float32" if like in ("float16", "float32", "complex64") else "float64")
+
+
+def mean(input, axis=None, dtype=None, op=False, keepdims=False, acc_dtype=None):
+    """The mean of elements over axes.
+
+    Parameters
+    ----------
+    input, axis, keepdims, acc_dtype
+        As for `sum`.
+    dtype : str, optional
+        In which the sum is taken; the result is float in any case (float64 for discrete dtypes). By default that of
+        `sum`, whose 64 bits hold the sum of any 2**32 smaller integers exactly, and float64 for 64-bit integers.
+    op : bool
+        Make one op, `Mean`, which computes in float64 and answers it.
+
+    Raises
+    ------
+    NotImplementedError
+        For ``op`` with another dtype than float64.
+    """
+    x = as_tensor_variable(input)
+    if op:
+        for name, value in (("dtype", dtype), ("acc_dtype", acc_dtype)):
+            if value not in (None, "float64"):
+                raise NotImplementedError(f"mean(op=True) always computes in float64, got {name}={value!r}")
+        return _reduce(Mean, x, axis, keepdims)
+    half = dtype == "float16" or (dtype is None and x.type.dtype == "float16")
+    if dtype is None and x.type.dtype in ("int64", "uint64"):
+        dtype, acc_dtype = "float64", acc_dtype or "float64"
+    total = sum(x, axis, dtype="float32" if half else dtype, keepdims=keepdims, acc_dtype=acc_dtype)
+    result = scalar.true_div(total, _count(x, positive_axes(x, axis_tuple(axis)), total.type.dtype))
+    if half:
+        result = result.astype("float16")
+    result.name = "mean"
+    return result
+
+
+def var(input, axis=None, ddof=0, keepdims=False, corrected=False):
+    """The variance of elements over axes: the mean squared distance from the mean, in two passes.
+
+    Parameters
+    ----------
+    input, axis, keepdims
+        As for `sum`.
+    ddof : int
+        Subtracted from the number of elements in the divisor.
+    corrected : bool
+        Subtract what rounding of the mean adds.
+    """
+    if isinstance(ddof, bool):
+        raise ValueError("Parameter keepdims is now at index 3: (input, axis=None, ddof=0, keepdims=False, "
+                         "corrected=False)")
+    x = as_tensor_variable(input)
+    centered = x - mean(x, axis, keepdims=True)
+    result = _spread(scalar.sqr(centered), x, axis, ddof, keepdims)
+    if corrected:
+        error = scalar.sqr(sum(centered, axis, keepdims=keepdims))
+        axes = positive_axes(x, axis_tuple(axis))
+        count = _count(x, axes, error.type.dtype)
+        result = result - error / (count * _count(x, axes, error.type.dtype, less=ddof))
+    result.name = "var"
+    return result
+
+
+def _spread(squares, x, axis, ddof, keepdims):
+    """The sum of squares over the number of elements less ``ddof``."""
+    if ddof == 0:
+        return mean(squares, axis, keepdims=keepdims)
+    total = sum(squares, axis, keepdims=keepdims)
+    return scalar.true_div(total, _count(x, positive_axes(x, axis_tuple(axis)), total.type.dtype, less=ddof))
+
+
+def std(input, axis=None, ddof=0, keepdims=False, corrected=False):
+    """The standard deviation: the square root of `var`, with the same parameters."""
+    result = scalar.sqrt(var(input, axis, ddof, keepdims, corrected))
+    result.name = "std"
+    return result
+
+
+def max(x, axis=None, keepdims=False):
+    """The largest element over axes; NaN when there is one. Every maximum receives the whole gradient."""
+    return _reduce(Max, x, axis, keepdims)
+
+
+def min(x, axis=None, keepdims=False):
+    """The smallest element over axes; NaN when there is one. Every minimum receives the whole gradient."""
+    return _reduce(Min, x, axis, keepdims)
+
+
+def argmax(x, axis=None, keepdims=False):
+    """The position of the (first) largest element, int64; over several axes, in their flattened order."""
+    return _reduce(Argmax, x, axis_tuple(axis) or None, keepdims)
+
+
+def argmin(x, axis=None, keepdims=False):
+    """The position of the (first) smallest element, int64; over several axes, in their flattened order."""
+    return _reduce(Argmin, x, axis_tuple(axis) or None, keepdims)
+
+
+def max_and_argmax(a, axis=None, keepdims=False):
+    """``[max(a), argmax(a)]`` over the same axes, found in one search."""
+    x, axis = as_tensor_variable(a), axis_tuple(axis)
+    axes = positive_axes(x, axis) or tuple(range(x.type.ndim))
+    results = MaxAndArgmax(axes)(x)
+    return [pad_reduced(x, result, axes) for result in results] if keepdims else results
+
+
+def all(x, axis=None, keepdims=False):
+    """Whether all elements over axes are nonzero; bool."""
+    return _reduce(All, x, axis, keepdims)
+
+
+def any(x, axis=None, keepdims=False):
+    """Whether any element over axes is nonzero; bool."""
+    return _reduce(Any, x, axis, keepdims)
+
+
+def logsumexp(x, axis=None, keepdims=False):
+    """``log(sum(exp(x)))`` over axes, which neither overflows nor underflows; parameters as for `max`."""
+    x = as_tensor_variable(x)
+    largest = disconnected_grad(max(x, axis, keepdims=True))        # its gradients cancel
+    largest = scalar.switch(scalar.isinf(largest), 0, largest).astype(largest.type.dtype)
+    total = scalar.log(sum(scalar.exp(x - largest), axis, keepdims=True)) + largest
+    axes = positive_axes(x, axis_tuple(axis))
+    return total if keepdims else dimshuffle(total, [number for number in range(x.type.ndim) if number not in axes])
+
+
+def ptp(a, axis=None):
+    """The distance from the smallest to the largest element over axes."""
+    return max(a, axis) - min(a, axis)

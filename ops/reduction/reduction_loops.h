@@ -1,0 +1,78 @@
+/* Folds: sums, products and tests of many values, the partial results in registers.
+ *
+ * A fold reads values of one type and accumulates in another: integers in 64 bits, where they wrap; float16 in float,
+ * float and double in double; tests in one byte. `phintys_find_fold(kind, type)` answers the fold for a kind and a type
+ * of values, in the order of `loops.TYPES`, or NULL: NumPy's loops are used for what has none. The folds are compiled
+ * twice, from reduction_folds.h: with AVX2, FMA and F16C, and without. The order of operations is the same in both, so
+ * results do not depend on the processor. Included by reduction_kernel.pyx.
+ */
+#ifndef PHINTYS_REDUCTION_LOOPS_H
+#define PHINTYS_REDUCTION_LOOPS_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "native/half_floats.h"
+
+/* Strides are in bytes. `fresh`: totals are written, else the values are added to them.
+ * rows: each of `rows` lines of `n` values has a total of its own.
+ * columns: `rows` lines are added to one line of totals without gaps. */
+typedef struct {
+    void (*rows)(const char *data, intptr_t stride, intptr_t n, intptr_t next_row, intptr_t rows, char *totals,
+                 intptr_t next_total, int fresh);
+    void (*columns)(const char *data, intptr_t stride, intptr_t n, intptr_t next_row, intptr_t rows, char *totals,
+                    int fresh);
+} phintys_fold;
+
+enum { PHINTYS_FOLD_KINDS = 6, PHINTYS_FOLD_TYPES = 12 };
+enum {
+    PHINTYS_LANE_BYTES = 32,    /* of one register of partial results */
+    PHINTYS_BLOCK = 1024,       /* values folded in eight registers, one behind the other */
+    PHINTYS_LEVELS = 56,        /* of pairs of blocks */
+    PHINTYS_SHORT_BLOCK = 32768 /* 16-bit values whose sum stays in 32 bits */
+};
+
+#define PHINTYS_PLUS(a, b) ((a) + (b))
+#define PHINTYS_TIMES(a, b) ((a) * (b))
+#define PHINTYS_OR(a, b) ((a) | (b))
+#define PHINTYS_AND(a, b) ((a) & (b))
+#define PHINTYS_SAME(x) (x)
+#define PHINTYS_INLINE static inline __attribute__((always_inline))
+#define PHINTYS_JOINED(NAME, FLAVOUR) NAME##_##FLAVOUR
+#define PHINTYS_NAMED(NAME, FLAVOUR) PHINTYS_JOINED(NAME, FLAVOUR)
+#define OF(NAME) PHINTYS_NAMED(NAME, PHINTYS_FLAVOUR)
+
+typedef double phintys_doubles __attribute__((vector_size(32)));
+typedef double phintys_near_doubles __attribute__((vector_size(32), aligned(8), may_alias));
+typedef uint64_t phintys_words __attribute__((vector_size(32)));
+typedef float phintys_floats __attribute__((vector_size(32)));
+typedef float phintys_near_floats __attribute__((vector_size(32), aligned(4), may_alias));
+typedef float phintys_near_short_floats __attribute__((vector_size(16), aligned(4), may_alias));
+
+#define PHINTYS_FLAVOUR plain
+#include "reduction_folds.h"
+#undef PHINTYS_FLAVOUR
+
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
+#include <immintrin.h>
+#pragma GCC push_options
+#pragma GCC target("avx2,fma,f16c")
+#define PHINTYS_FLAVOUR wide
+#define PHINTYS_WIDE
+#include "reduction_folds.h"
+#undef PHINTYS_WIDE
+#undef PHINTYS_FLAVOUR
+#pragma GCC pop_options
+#endif
+
+static const phintys_fold *phintys_find_fold(int kind, int type) {
+    const phintys_fold *fold = &folds_plain[kind][type];
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c"))
+        fold = &folds_wide[kind][type];
+#endif
+    return fold->rows ? fold : 0;
+}
+
+#endif

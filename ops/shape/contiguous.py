@@ -1,0 +1,29 @@
+"""CpuContiguous: the same values in C order, without a copy where they stand so already."""
+from phintys.graph.apply import Apply
+from phintys.graph.op import Op
+from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.native.shape_kernel import ContiguousKernel
+
+
+class CpuContiguous(Op):
+    """The input if its elements stand in C order without gaps, else a copy that does."""
+
+    __props__ = ()
+    linear_in = (0,)
+    view_map = {0: [0]}
+
+    def make_node(self, x):
+        x = as_tensor_variable(x)
+        return Apply(self, [x], [x.type()])
+
+    def make_kernel(self, node):
+        return ContiguousKernel()
+
+    def infer_shape(self, node, input_shapes):
+        return input_shapes
+
+    def grad(self, inputs, output_grads):
+        return list(output_grads)
+
+
+cpu_contiguous = CpuContiguous()

@@ -1,0 +1,315 @@
+"""Tensors side by side: Join, MakeVector (for scalars), and ``join``, ``concatenate``, ``stack`` and their relatives.
+
+A join copies each input once and casts while it copies. Inputs must agree in all lengths but the one along the axis:
+nothing is broadcast; an input whose dimension is declared broadcastable only tells that the others have length 1
+there, too. The way back is ``split.py``.
+"""
+import warnings
+
+import numpy
+
+from phintys.graph.apply import Apply
+from phintys.graph.config import config
+from phintys.graph.op import Op
+from phintys.graph.valueless_types import grad_undefined
+from phintys.graph.variable import Variable
+from phintys.ops.elementwise import scalar
+from phintys.ops.creation.allocation_kernel import MakeVectorKernel
+from phintys.ops.elementwise.complex_derivatives import real_like
+from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.shape.dimshuffle import shape_padaxis
+from phintys.ops.types.dtypes import discrete_dtypes, integer_dtypes, upcast
+from phintys.ops.shape.join_kernel import JoinKernel
+from phintys.ops.types.known_length import known_integer
+from phintys.ops.shape.shape import patternbroadcast, shape, shape_i
+from phintys.ops.types.tensor_type import TensorType
+
+
+class MakeVector(Op):
+    """A vector of 0-d inputs.
+
+    Parameters
+    ----------
+    dtype : str
+        Of the vector; inputs are cast to it, which must lose nothing.
+    """
+
+    __props__ = ("dtype",)
+    linear_in = slice(None)
+
+    def __init__(self, dtype="int64"):
+        self.dtype = dtype
+
+    def make_node(self, *inputs):
+        inputs = [as_tensor_variable(value) for value in inputs]
+        for value in inputs:
+            if value.type.ndim != 0:
+                raise TypeError(f"MakeVector takes scalars only, got {value} of type {value.type}")
+            if upcast(self.dtype, value.type.dtype) != self.dtype:
+                raise TypeError(f"MakeVector.make_node expected inputs upcastable to {self.dtype}. got "
+                                f"{value.type.dtype}")
+        inputs = [value if value.type.dtype == self.dtype else value.astype(self.dtype) for value in inputs]
+        return Apply(self, inputs, [TensorType(self.dtype, (False,), shape=(len(inputs),))()])
+
+    def make_kernel(self, node):
+        return MakeVectorKernel(len(node.inputs))
+
+    def infer_shape(self, node, input_shapes):
+        return [(len(input_shapes),)]
+
+    def grad(self, inputs, output_grads):
+        if self.dtype in discrete_dtypes:
+            return [value.zeros_like(dtype=config.floatX) for value in inputs]
+        return [output_grads[0][position] for position in range(len(inputs))]
+
+
+make_vector = MakeVector()
+
+
+class Join(Op):
+    """Tensors one behind the other along an axis: inputs are the axis, then the tensors.
+
+    Parameters
+    ----------
+    view : int
+        Number of the tensor that is the result itself, without a copy, when all others are empty along the axis;
+        -1: always copy.
+
+    Raises
+    ------
+    TypeError
+        From ``make_node``, for tensors of different rank, without dimensions, or an axis that is no integer.
+    ValueError
+        From ``make_node``, when there are no tensors or no such axis; when it runs, if shapes do not fit.
+    IndexError
+        For an axis below ``-ndim``.
+    """
+
+    runs_alone = True
+    __props__ = ("view",)
+    linear_in = slice(1, None)
+
+    def __init__(self, view=-1):
+        self.view = view
+        if view != -1:
+            self.view_map = {0: [1 + view]}
+
+    def make_node(self, axis, *tensors):
+        if not tensors:
+            raise ValueError("Cannot join an empty list of tensors")
+        tensors = [as_tensor_variable(tensor) for tensor in tensors]
+        types = [tensor.type for tensor in tensors]
+        if not all([type_.ndim for type_ in types]):
+            raise TypeError("Join cannot handle arguments of dimension 0. For joining scalar values, see stack")
+        if len({type_.ndim for type_ in types}) > 1:
+            raise TypeError(f"Join() can only join tensors with the same number of dimensions, got {types}")
+        axis = _axis_variable(axis)
+        if axis.type.ndim or axis.type.dtype not in integer_dtypes:
+            raise TypeError(f"Join: the axis could not be cast to an integer type: {axis} has type {axis.type}")
+        dtype = upcast(*[type_.dtype for type_ in types])
+        return Apply(self, [axis, *tensors], [_joined_type(dtype, _known_axis(axis, types[0].ndim), types)()])
+
+    def make_kernel(self, node):
+        dtypes = [tensor.type.dtype for tensor in node.inputs[1:]]
+        return JoinKernel(dtypes, node.outputs[0].type.dtype, self.view)
+
+    def infer_shape(self, node, input_shapes):
+        shapes = input_shapes[1:]
+        rank = len(shapes[0])
+        axis = known_integer(node.inputs[0])
+        sums = [scalar.add(*lengths) if len(lengths) > 1 else lengths[0] for lengths in zip(*shapes)]
+        if axis is not None:
+            return [tuple([sums[dimension] if dimension == axis % rank else _common_length(node, shapes, dimension)
+                           for dimension in range(rank)])]
+        axis = scalar.switch(scalar.ge(node.inputs[0], 0), node.inputs[0], node.inputs[0] + rank)
+        return [tuple([scalar.switch(scalar.eq(axis, dimension), sums[dimension], shapes[0][dimension])
+                       for dimension in range(rank)])]
+
+    def grad(self, inputs, output_grads):
+        axis, *tensors = inputs
+        gz, = output_grads
+        no_gradient = grad_undefined(self, 0, axis)
+        if upcast(*[tensor.type.dtype for tensor in tensors]) in discrete_dtypes:
+            return [no_gradient] + [tensor.zeros_like(dtype=config.floatX) for tensor in tensors]
+        from phintys.ops.shape.split import Split
+        known = known_integer(axis)
+        lengths = [shape(tensor)[axis] if known is None else shape_i(tensor, known % tensor.type.ndim)
+                   for tensor in tensors]
+        parts = Split(len(tensors))(gz, axis, stack(lengths), return_list=True)
+        return [no_gradient] + [patternbroadcast(real_like(tensor, part), tensor.type.broadcastable)
+                                for part, tensor in zip(parts, tensors)]
+
+    def __str__(self):
+        return "Join" if self.view == -1 else f"Join{{view={self.view}}}"
+
+
+def _known_axis(axis, rank):
+    """The value of a constant axis, not negative; None for one that is computed."""
+    known = known_integer(axis)
+    if known is None:
+        return None
+    if known < -rank:
+        raise IndexError(f"Join axis {known} out of bounds [{-rank}, {rank})")
+    if known >= rank:
+        raise ValueError(f'Join argument "axis" is out of range (given input dimensions): {known}, but the tensors '
+                         f"have {rank}")
+    return known % rank
+
+
+def _joined_type(dtype, axis, types):
+    """The type of a join: of each length what any of the inputs knows."""
+    rank = types[0].ndim
+    if len(types) == 1:
+        return TensorType(dtype, types[0].broadcastable, shape=types[0].shape)
+    if axis is None:
+        return TensorType(dtype, (False,) * rank)
+    flags, lengths = [], []
+    for dimension in range(rank):
+        known = [type_.shape[dimension] for type_ in types]
+        if dimension == axis:
+            flags.append(False)
+            lengths.append(None if None in known else sum(known))
+        else:
+            flags.append(any([type_.broadcastable[dimension] for type_ in types]))
+            lengths.append(1 if flags[-1] else next((length for length in known if length is not None), None))
+    return TensorType(dtype, flags, shape=lengths)
+
+
+def _common_length(node, shapes, dimension):
+    """The length that all inputs have: best that of one that is known before anything runs."""
+    for tensor, lengths in zip(node.inputs[1:], shapes):
+        if tensor.type.shape[dimension] is not None:
+            return lengths[dimension]
+    return shapes[0][dimension]
+
+
+join_ = Join()
+
+
+def _axis_variable(axis):
+    """The axis of a join as a variable."""
+    if isinstance(axis, (str, list, tuple)):
+        raise TypeError(f"Join: the axis must be an integer, got {axis!r}; it comes before the tensors: "
+                        "T.join(axis, x, y), but T.concatenate([x, y], axis).")
+    return as_tensor_variable(axis)
+
+
+def join(axis, *tensors_list):
+    """Tensors one behind the other along an axis.
+
+    Parameters
+    ----------
+    axis : int or symbolic integer
+        Negative: from the end.
+    *tensors_list : tensor-like
+        Of one rank, at least 1, and equal lengths in all other dimensions.
+
+    Returns
+    -------
+    TensorVariable
+        Of the common dtype; the tensor itself when there is only one.
+
+    Raises
+    ------
+    TypeError
+        For scalars (``stack`` joins them) and for different ranks.
+    ValueError, IndexError
+        For a bad axis; ValueError when it runs if shapes do not fit.
+    """
+    if len(tensors_list) != 1:
+        return join_(axis, *tensors_list)
+    _axis_variable(axis)
+    return tensors_list[0]
+
+
+def concatenate(tensor_list, axis=0):
+    """`join` with NumPy's signature; ``TypeError`` when ``tensor_list`` is no list or tuple."""
+    if not isinstance(tensor_list, (tuple, list)):
+        raise TypeError("The 'tensors' argument must be either a tuple or a list, make sure you did not forget () or "
+                        f"[] around arguments of concatenate: got {tensor_list!r}.")
+    return join(axis, *tensor_list)
+
+
+def stack(*tensors, **kwargs):
+    """Tensors of one shape side by side, along a new axis: ``stack(tensors, axis=0)``.
+
+    Parameters
+    ----------
+    tensors : sequence of tensor-likes
+        ``stack(a, b)`` without a list is Theano's old notation; it warns.
+    axis : int
+        Where the new axis stands in the result; negative: from its end.
+
+    Returns
+    -------
+    TensorVariable
+        Of the common dtype.
+
+    Raises
+    ------
+    IndexError
+        For an axis that the result does not have.
+    ValueError
+        For no tensors; when it runs, if shapes differ.
+    """
+    tensors, axis = _stack_arguments(tensors, kwargs)
+    if not len(tensors):
+        raise ValueError("stack: the list of tensors is empty; give at least one")
+    tensors = [as_tensor_variable(tensor) for tensor in tensors]
+    if any([tensor.type.ndim for tensor in tensors]):
+        return join(axis, *[shape_padaxis(tensor, axis) for tensor in tensors])
+    if axis not in (0, -1):
+        raise IndexError(f"axis {axis} is out of bounds [-1, 1)")
+    return MakeVector(upcast(*[tensor.type.dtype for tensor in tensors]))(*tensors)
+
+
+def _stack_arguments(tensors, kwargs):
+    """The tensors and the axis, from either notation of ``stack``."""
+    unknown = sorted(set(kwargs) - {"tensors", "axis"})
+    if unknown:
+        raise TypeError(f"stack() got an unexpected keyword argument {unknown[0]!r}")
+    if "tensors" in kwargs:
+        return kwargs["tensors"], kwargs.get("axis", *tensors or (0,))
+    if not tensors:
+        raise ValueError("stack(tensors, axis) must have at least one parameter")
+    if not kwargs and not isinstance(tensors[0], (list, tuple, numpy.ndarray)) \
+            and (len(tensors) != 1 or not _is_iterable_variable(tensors[0])):
+        warnings.warn("stack(*tensors) interface is deprecated, use stack(tensors, axis=0) instead.",
+                      DeprecationWarning, stacklevel=3)
+        return tensors, 0
+    return tensors[0], tensors[1] if len(tensors) > 1 else kwargs.get("axis", 0)
+
+
+def _is_iterable_variable(tensors):
+    """Whether a symbolic vector of known length stands for the sequence of its entries."""
+    return isinstance(tensors, Variable) and tensors.type.ndim > 0 and tensors.type.shape[0] is not None
+
+
+def stacklists(arg):
+    """Nested lists of tensors as one tensor, with an axis for each level of nesting.
+
+    Parameters
+    ----------
+    arg : tensor-like or (nested) list or tuple of them
+    """
+    return stack([stacklists(entry) for entry in arg]) if isinstance(arg, (tuple, list)) else arg
+
+
+def _matrices(name, tensors):
+    tensors = [as_tensor_variable(tensor) for tensor in tensors]
+    if len(tensors) < 2:
+        raise AssertionError(f"{name} takes at least two matrices, got {len(tensors)}")
+    for tensor in tensors:
+        if tensor.type.ndim != 2:
+            raise AssertionError(f"{name} takes matrices, got {tensor} of type {tensor.type}")
+    return tensors
+
+
+def horizontal_stack(*args):
+    """Matrices with equal numbers of rows, next to each other; ``AssertionError`` for anything but matrices."""
+    return concatenate(_matrices("horizontal_stack", args), axis=1)
+
+
+def vertical_stack(*args):
+    """Matrices with equal numbers of columns, below each other; ``AssertionError`` for anything but matrices."""
+    return concatenate(_matrices("vertical_stack", args), axis=0)

@@ -1,0 +1,199 @@
+"""Kernels that put arrays side by side and take them apart: Join (one copy of every input) and Split (views).
+
+The axis is an operand, because it may be computed. A join of arrays of several dtypes casts while it copies.
+"""
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memset
+from numpy cimport npy_intp
+
+from numpy.exceptions import AxisError
+
+from phintys.ops.native.integers cimport integer_at, shape_of
+from phintys.ops.native.loops cimport Loop, LoopFunction, find_loop
+from phintys.ops.native.strided_copy cimport PHINTYS_MAX_RANK, CopyPlan, copy_strided, next_place, plan_copy
+from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, share
+
+cdef enum:
+    LONG_BYTES = 131072             # copying as much takes about 20 microseconds from memory
+
+
+cdef int fail_axis(str op, npy_intp axis, Cell* array) except -1 with gil:
+    raise AxisError(f"{op}: axis {axis} is out of bounds for an array of shape {shape_of(array)}")
+
+
+cdef int fail_shapes(npy_intp axis, int count, Cell** arrays) except -1 with gil:
+    cdef list shapes = [shape_of(arrays[index]) for index in range(count)]
+    for index in range(1, count):
+        for other in range(len(shapes[0])):
+            if other != axis and shapes[index][other] != shapes[0][other]:
+                raise ValueError(f"Join: all lengths must be equal but those along axis {axis}; the shapes are "
+                                 f"{', '.join(map(str, shapes))}: tensor {index} has length {shapes[index][other]} "
+                                 f"along axis {other}, where tensor 0 has {shapes[0][other]}")
+    return 0
+
+
+cdef class JoinKernel(Kernel):
+    """Arrays one behind the other along an axis: ``(axis, x, ..., x, out)``.
+
+    Parameters
+    ----------
+    dtypes : sequence of str
+        Of the arrays.
+    dtype : str
+        Of the result.
+    view : int
+        Number of the array that is the result, without a copy, when all others are empty along the axis; or -1.
+    """
+    cdef int count, view
+    cdef LoopFunction* casts        # by array; NULL where its dtype is the result's
+    cdef list loops                 # keeps them
+
+    def __cinit__(self, dtypes, *rest):
+        self.casts = <LoopFunction*>malloc(len(dtypes) * sizeof(LoopFunction))
+        if self.casts == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        free(self.casts)
+
+    def __init__(self, dtypes, dtype, view=-1):
+        cdef Loop loop
+        self.count, self.view = len(dtypes), view
+        self.loops = []
+        for index, own in enumerate(dtypes):
+            self.casts[<int>index] = NULL
+            if own != dtype:
+                loop = find_loop("cast", (own, dtype))
+                self.loops.append(loop)
+                self.casts[<int>index] = loop.function
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Cell** arrays = operands + 1
+        cdef Cell* result = operands[1 + self.count]
+        cdef Cell* seen
+        cdef npy_intp shape[PHINTYS_MAX_RANK]
+        cdef npy_intp axis = integer_at(operands[0], 0)
+        cdef int index, dimension, rank = result.ndim
+        if axis < -rank or axis >= rank:
+            fail_axis("Join", axis, arrays[0])
+        if axis < 0:
+            axis += rank
+        memcpy(shape, arrays[0].shape, rank * sizeof(npy_intp))
+        for index in range(1, self.count):
+            for dimension in range(rank):
+                if dimension == axis:
+                    shape[dimension] += arrays[index].shape[dimension]
+                elif arrays[index].shape[dimension] != shape[dimension]:
+                    fail_shapes(axis, self.count, arrays)
+        if self.is_view(arrays, axis):
+            seen = arrays[self.view]
+            memcpy(result.shape, seen.shape, rank * sizeof(npy_intp))
+            memcpy(result.strides, seen.strides, rank * sizeof(npy_intp))
+            return 0
+        allocate(context, result, shape)
+        return RUNS_ALONE if cell_size(result) * result.itemsize >= LONG_BYTES else 0
+
+    cdef inline bint is_view(self, Cell** arrays, npy_intp axis) noexcept nogil:
+        """Whether the result is one of the arrays."""
+        cdef int index
+        if self.view < 0 or self.casts[self.view] != NULL:
+            return False
+        for index in range(self.count):
+            if index != self.view and arrays[index].shape[axis]:
+                return False
+        return True
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Cell** arrays = operands + 1
+        cdef Cell* result = operands[1 + self.count]
+        cdef Cell* array
+        cdef npy_intp axis = integer_at(operands[0], 0)
+        cdef char* target
+        cdef int index
+        if axis < 0:
+            axis += result.ndim
+        if self.is_view(arrays, axis):
+            share(context, result, arrays[self.view], arrays[self.view].data)
+            return 0
+        target = result.data
+        for index in range(self.count):
+            array = arrays[index]
+            if self.casts[index] == NULL:
+                copy_strided(array.ndim, array.shape, target, result.strides, array.data, array.strides,
+                             array.itemsize)
+            else:
+                cast_strided(self.casts[index], array, target, result.strides)
+            target += array.shape[axis] * result.strides[axis]
+        return 0
+
+
+cdef void cast_strided(LoopFunction cast, Cell* source, char* target, const npy_intp* strides) noexcept nogil:
+    """Copy to another dtype, line by line of the last dimension."""
+    cdef CopyPlan plan
+    cdef char* arguments[2]
+    cdef npy_intp steps[2]
+    cdef npy_intp index[PHINTYS_MAX_RANK]
+    cdef npy_intp count = 1
+    if plan_copy(&plan, source.ndim, source.shape, strides, source.strides) == 0:
+        return
+    memset(index, 0, plan.ndim * sizeof(npy_intp))
+    arguments[0], arguments[1] = source.data, target
+    steps[0] = steps[1] = 0
+    if plan.ndim:
+        count, steps[0], steps[1] = plan.shape[plan.ndim - 1], plan.source[plan.ndim - 1], plan.target[plan.ndim - 1]
+    while True:
+        cast(arguments, &count, steps, NULL)
+        if not next_place(&plan, plan.ndim - 1, index, &arguments[1], <const char**>&arguments[0]):
+            return
+
+
+cdef class SplitKernel(Kernel):
+    """Parts of an array along an axis, as views: ``(x, axis, lengths, out, ..., out)``."""
+    cdef int count
+
+    def __init__(self, int count):
+        self.count = count
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Cell* source = operands[0]
+        cdef Cell* lengths = operands[2]
+        cdef Cell* part
+        cdef npy_intp axis = integer_at(operands[1], 0)
+        cdef npy_intp length, total = 0
+        cdef bint negative = False
+        cdef int index
+        if axis < -source.ndim or axis >= source.ndim:
+            fail_axis("Split", axis, source)
+        if axis < 0:
+            axis += source.ndim
+        if lengths.shape[0] != self.count:
+            with gil:
+                raise ValueError(f"Split: there are {self.count} parts, but {lengths.shape[0]} lengths")
+        for index in range(self.count):
+            part = operands[3 + index]
+            length = integer_at(lengths, index)
+            negative = negative or length < 0
+            total += length
+            memcpy(part.shape, source.shape, source.ndim * sizeof(npy_intp))
+            memcpy(part.strides, source.strides, source.ndim * sizeof(npy_intp))
+            part.shape[axis] = length
+        if negative or total != source.shape[axis]:
+            with gil:
+                wanted = [integer_at(lengths, index) for index in range(self.count)]
+                if negative:
+                    raise ValueError(f"Split: a part cannot have a negative length; the lengths are {wanted}")
+                raise ValueError(f"Split: the lengths {wanted} sum to {total}, expected {source.shape[axis]}, the "
+                                 f"length of axis {axis} of an array of shape {shape_of(source)}")
+        return 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Cell* source = operands[0]
+        cdef npy_intp axis = integer_at(operands[1], 0)
+        cdef npy_intp start = 0
+        cdef int index
+        if axis < 0:
+            axis += source.ndim
+        for index in range(self.count):
+            share(context, operands[3 + index], source, source.data + start * source.strides[axis])
+            start += operands[3 + index].shape[axis]
+        return 0

@@ -1,0 +1,253 @@
+"""Shapes as values, and what is declared about them: Shape, Shape_i, Rebroadcast, SpecifyShape.
+
+None of these computes with elements. ``x.shape`` is ``shape(x)``, a vector of int64; the gradient stops there. The
+rest of the shape family stands in ``dimshuffle.py`` and ``reshape.py`` and can be imported from here.
+"""
+import numpy
+
+from phintys.graph.apply import Apply
+from phintys.graph.valueless_types import disconnected_type, grad_not_implemented
+from phintys.graph.op import Op
+from phintys.graph.variable import Constant, Variable
+from phintys.ops.types.constant import as_tensor_variable, constant
+from phintys.ops.shape.dimshuffle import (DimShuffle, dimshuffle, shape_padaxis, shape_padleft, shape_padright, swapaxes,
+                                    transpose)
+from phintys.ops.types.dtypes import integer_dtypes
+from phintys.ops.elementwise.elementwise import Elemwise
+from phintys.ops.types.known_length import passes_on
+from phintys.ops.native.shape_kernel import RebroadcastKernel, ShapeIKernel, ShapeKernel, SpecifyShapeKernel
+from phintys.ops.types.tensor_type import TensorType
+
+__all__ = ["DimShuffle", "Rebroadcast", "Shape", "Shape_i", "SpecifyShape", "addbroadcast", "dimshuffle",
+           "patternbroadcast", "shape", "shape_i", "shape_padaxis", "shape_padleft", "shape_padright", "specify_shape",
+           "swapaxes", "transpose", "unbroadcast"]
+
+@passes_on(Elemwise)
+def _uncast(node):
+    """A cast that loses nothing passes on what it casts."""
+    lossless = numpy.can_cast(node.inputs[0].type.dtype, node.outputs[0].type.dtype)
+    return node.inputs[0] if lossless and node.op.scalar_op.name.startswith("convert_to_") else None
+
+
+_shape_types = {}       # rank → the type of a shape: a vector of known length
+_length_type = TensorType("int64", ())
+
+
+class Shape(Op):
+    """The shape of a tensor, a vector of int64."""
+
+    __props__ = ()
+
+    def make_node(self, x):
+        if not isinstance(x, Variable):
+            x = as_tensor_variable(x)
+        rank = x.type.ndim
+        if rank not in _shape_types:
+            _shape_types[rank] = TensorType("int64", (False,), shape=(rank,))
+        return Apply(self, [x], [_shape_types[rank]()])
+
+    def make_kernel(self, node):
+        return ShapeKernel()
+
+    def infer_shape(self, node, input_shapes):
+        return [(len(input_shapes[0]),)]
+
+    def connection_pattern(self, node):
+        return [[False]]
+
+    def grad(self, inputs, output_grads):
+        return [disconnected_type()]
+
+    def R_op(self, inputs, eval_points):
+        return [None]
+
+
+class Shape_i(Op):
+    """One length of a tensor, a 0-d int64.
+
+    Parameters
+    ----------
+    i : int
+        The dimension; not negative.
+    """
+
+    __props__ = ("i",)
+
+    def __init__(self, i):
+        self.i = int(i)
+
+    def make_node(self, x):
+        if not isinstance(x, Variable):
+            raise TypeError(f"Shape_i: x must be Variable with ndim attribute, got {x!r}")
+        if not 0 <= self.i < x.type.ndim:
+            raise TypeError(f"x has too few dimensions for Shape_i: {x} has {x.type.ndim}, but dimension {self.i} is "
+                            "asked for")
+        return Apply(self, [x], [_length_type()])
+
+    def make_kernel(self, node):
+        return ShapeIKernel(self.i)
+
+    def infer_shape(self, node, input_shapes):
+        return [()]
+
+    def connection_pattern(self, node):
+        return [[False]]
+
+    def grad(self, inputs, output_grads):
+        return [grad_not_implemented(self, 0, inputs[0], "No gradient for the shape of a tensor is implemented.")]
+
+    def R_op(self, inputs, eval_points):
+        return [None]
+
+    def __str__(self):
+        return f"Shape_i{{{self.i}}}"
+
+
+@passes_on(Shape_i)
+def _static_length(node):
+    return node.inputs[0].type.shape[node.op.i]
+
+
+_shape = Shape()
+
+
+def shape(x):
+    """The shape of ``x``: a symbolic vector of int64."""
+    return _shape(x)
+
+
+def shape_i(x, i):
+    """The length of dimension ``i`` of ``x``: a symbolic 0-d int64."""
+    return Shape_i(i)(x)
+
+
+class Rebroadcast(Op):
+    """The same array with other broadcastable flags; where a flag becomes True the length is checked when it runs.
+
+    Parameters
+    ----------
+    *axis : (int, bool)
+        A dimension and its new flag.
+    """
+
+    __props__ = ("changes",)
+    linear_in = (0,)
+    view_map = {0: [0]}
+
+    def __init__(self, *axis):
+        for dimension, flag in axis:
+            if not isinstance(dimension, (int, numpy.integer)):
+                raise TypeError(f"Rebroadcast needs integer axes. Got {dimension}")
+            if not isinstance(flag, (bool, numpy.bool_)):
+                raise TypeError(f"Rebroadcast needs bool for new broadcast pattern. Got {flag}")
+        self.changes = tuple(sorted([(int(dimension), bool(flag)) for dimension, flag in axis]))
+        self.axis = dict(self.changes)
+
+    def make_node(self, x):
+        x = as_tensor_variable(x)
+        if self.changes and not (0 <= self.changes[0][0] and self.changes[-1][0] < x.type.ndim):
+            raise ValueError(f"Trying to rebroadcast non-existent dimension: {x} has {x.type.ndim}, the dimensions "
+                             f"named are {[dimension for dimension, _ in self.changes]}")
+        pattern = [self.axis.get(axis, flag) for axis, flag in enumerate(x.type.broadcastable)]
+        lengths = [None if self.axis.get(axis) is False else length for axis, length in enumerate(x.type.shape)]
+        for axis, flag in enumerate(pattern):
+            if flag and lengths[axis] not in (1, None):
+                raise ValueError(f"Dimension {axis} of {x} has length {lengths[axis]}; it cannot be declared "
+                                 "broadcastable")
+        return Apply(self, [x], [TensorType(x.type.dtype, pattern, shape=lengths)()])
+
+    def make_kernel(self, node):
+        return RebroadcastKernel([axis for axis, flag in self.changes if flag])
+
+    def infer_shape(self, node, input_shapes):
+        return [tuple([1 if self.axis.get(axis) else length for axis, length in enumerate(input_shapes[0])])]
+
+    def grad(self, inputs, output_grads):
+        x, = inputs
+        pattern = list(output_grads[0].type.broadcastable)
+        for axis, _ in self.changes:
+            pattern[axis] = x.type.broadcastable[axis]
+        return [patternbroadcast(output_grads[0], pattern)]
+
+    def __str__(self):
+        flags = ["?"] * (1 + max(self.axis, default=-1))
+        for axis, flag in self.changes:
+            flags[axis] = str(int(flag))
+        return f"Rebroadcast{{{','.join(flags)}}}"
+
+
+def _rebroadcast(x, changes):
+    """``x`` with changed flags: one Rebroadcast, also of what is one; ``x`` itself when nothing changes."""
+    x, changes = as_tensor_variable(x), dict(changes)
+    if x.owner is not None and isinstance(x.owner.op, Rebroadcast):
+        x, changes = x.owner.inputs[0], {**x.owner.op.axis, **changes}
+    needed = [(axis, flag) for axis, flag in changes.items()
+              if axis >= x.type.ndim or x.type.broadcastable[axis] != flag]
+    return Rebroadcast(*needed)(x) if needed else x
+
+
+def addbroadcast(x, *axes):
+    """``x`` with these dimensions declared to have length 1, which is checked when it runs."""
+    return _rebroadcast(x, [(axis, True) for axis in axes])
+
+
+def unbroadcast(x, *axes):
+    """``x`` with these dimensions declared to have any length."""
+    return _rebroadcast(x, [(axis, False) for axis in axes])
+
+
+def patternbroadcast(x, broadcastable):
+    """``x`` with the given broadcastable pattern, one flag per dimension."""
+    return _rebroadcast(x, list(enumerate([bool(flag) for flag in broadcastable])))
+
+
+class SpecifyShape(Op):
+    """The same array; fails when it runs with another shape than the one given."""
+
+    __props__ = ()
+    linear_in = (0,)
+    view_map = {0: [0]}
+
+    def make_node(self, x, shape):
+        x, shape = as_tensor_variable(x), as_tensor_variable(shape)
+        if shape.type.ndim != 1 or shape.type.dtype not in integer_dtypes:
+            raise TypeError(f"SpecifyShape needs a vector of integers as shape, not {shape.type}")
+        if not isinstance(shape, Constant):
+            return Apply(self, [x, shape], [x.type()])
+        if shape.data.size != x.type.ndim:
+            raise ValueError(f"SpecifyShape: {x} has {x.type.ndim} dimensions, the shape {shape.data} has "
+                             f"{shape.data.size}")
+        lengths = [int(length) for length in shape.data]
+        return Apply(self, [x, shape], [TensorType(x.type.dtype, x.type.broadcastable, shape=lengths)()])
+
+    def make_kernel(self, node):
+        return SpecifyShapeKernel()
+
+    def infer_shape(self, node, input_shapes):
+        wanted = node.inputs[1]
+        if isinstance(wanted, Constant):
+            return [tuple([constant(length, dtype="int64") for length in wanted.data])]
+        return [tuple([wanted[axis] for axis in range(node.inputs[0].type.ndim)])]
+
+    def connection_pattern(self, node):
+        return [[True], [False]]
+
+    def grad(self, inputs, output_grads):
+        return [specify_shape(output_grads[0], inputs[1]), disconnected_type()]
+
+
+_specify_shape = SpecifyShape()
+
+
+def specify_shape(x, shape):
+    """``x``, checked to have ``shape`` when it runs (``AssertionError`` otherwise).
+
+    Parameters
+    ----------
+    x : tensor-like
+    shape : vector of integers, or sequence of ints and symbolic integers
+    """
+    if isinstance(shape, (list, tuple)) and any([isinstance(length, Variable) for length in shape]):
+        from phintys.ops.shape.join import stack
+        shape = stack(list(shape))
+    return _specify_shape(x, shape)

@@ -1,0 +1,92 @@
+"""How often integers occur: ``bincount``, and the op Counters, which finds how many counters are needed.
+
+The counting itself is an addition at index arrays (``inc_subtensor``), which has a gradient by the weights.
+"""
+from phintys.graph.apply import Apply
+from phintys.graph.op import Op
+from phintys.graph.valueless_types import disconnected_type
+from phintys.ops.elementwise import scalar
+from phintys.ops.creation.allocation import zeros
+from phintys.ops.identity.assertion import Assert
+from phintys.ops.sorting.bincount_kernel import CountersKernel
+from phintys.ops.types.constant import as_tensor_variable, constant
+from phintys.ops.types.dtypes import discrete_dtypes, integer_dtypes, reduced_dtype
+from phintys.ops.indexing.inc_subtensor import inc_subtensor
+from phintys.ops.reduction.reduction import all as all_true
+from phintys.ops.types.tensor_type import TensorType
+
+
+class Counters(Op):
+    """The largest element of a vector of integers plus 1, but at least the second input; 0-d int64.
+
+    Raises
+    ------
+    ValueError
+        When it runs, if an element or the second input is negative.
+    """
+
+    __props__ = ()
+
+    def make_node(self, x, least):
+        return Apply(self, [x, least], [TensorType("int64", ())()])
+
+    def make_kernel(self, node):
+        return CountersKernel()
+
+    def infer_shape(self, node, input_shapes):
+        return [()]
+
+    def connection_pattern(self, node):
+        return [[False], [False]]
+
+    def grad(self, inputs, output_grads):
+        return [disconnected_type(), disconnected_type()]
+
+    def R_op(self, inputs, eval_points):
+        return [None]
+
+
+def bincount(x, weights=None, minlength=None, assert_nonneg=False):
+    """How often each integer occurs.
+
+    Parameters
+    ----------
+    x : vector of non-negative integers
+    weights : vector, optional
+        What each occurrence counts.
+    minlength : int or symbolic integer, optional
+        The result has at least this length, and as many elements as the largest integer plus 1 needs.
+    assert_nonneg : bool
+        Check when it runs that no integer is negative by an ``AssertionError`` instead of a ``ValueError``.
+
+    Returns
+    -------
+    TensorVariable
+        int64; with weights of their dtype, or of 64 bits if they are integers.
+
+    Raises
+    ------
+    TypeError
+        If ``x`` is no vector of integers.
+    ValueError
+        When it runs, if an integer or ``minlength`` is negative.
+    """
+    x = as_tensor_variable(x)
+    if x.type.ndim != 1 or x.type.dtype not in discrete_dtypes:
+        raise TypeError(f"bincount: the input must be a vector of integers, got {x} of type {x.type}")
+    x = scalar.as_dtype(x, "uint8") if x.type.dtype == "bool" else x
+    if assert_nonneg:
+        x = Assert("Input to bincount has negative values!")(x, all_true(scalar.ge(x, 0)))
+    counts = zeros([Counters()(x, _least_length(minlength))], dtype=_dtype_of_counts(weights))
+    return inc_subtensor(counts[x], constant(1, dtype="int64") if weights is None else weights)
+
+
+def _least_length(minlength):
+    least = constant(0, dtype="int64") if minlength is None else as_tensor_variable(minlength)
+    if least.type.ndim or least.type.dtype not in integer_dtypes:
+        raise TypeError(f"bincount: minlength must be an integer, got {least} of type {least.type}")
+    return scalar.as_dtype(least, "int64")
+
+
+def _dtype_of_counts(weights):
+    return "int64" if weights is None else reduced_dtype(as_tensor_variable(weights).type.dtype)

@@ -1,0 +1,120 @@
+"""Slices and None as variables: SliceType, MakeSlice, NoneTypeT, NoneConst.
+
+``x[1:n]`` needs none of this: symbolic bounds are inputs of the indexing op. A variable of type ``slicetype`` is a
+slice of Python's that a function takes as an argument; as an index it is taken apart into three integers when it runs,
+because only then it is known how long the dimension is.
+"""
+import operator
+
+from phintys.graph.apply import Apply
+from phintys.graph.op import Op
+from phintys.graph.type import SingletonType
+from phintys.graph.valueless_types import disconnected_type
+from phintys.graph.variable import Constant
+from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.types.dtypes import integer_dtypes
+from phintys.ops.types.tensor_type import TensorType
+
+
+class NoneTypeT(SingletonType):
+    """The type whose only value is None."""
+
+    def filter(self, value, strict=False, allow_downcast=None):
+        if value is not None:
+            raise TypeError(f"Expected None! Got {value!r}")
+        return None
+
+
+class SliceConstant(Constant):
+    """A slice that is known when the graph is built."""
+
+    def signature(self):
+        """The type and the three parts; slices have no hash before Python 3.12."""
+        return self.type, self.data.start, self.data.stop, self.data.step
+
+
+class SliceType(SingletonType):
+    """The type of Python's slices of integers."""
+
+    def filter(self, value, strict=False, allow_downcast=None):
+        if not isinstance(value, slice):
+            raise TypeError(f"Expected a slice! Got {value!r}")
+        return slice(*[None if part is None else operator.index(part) for part in (value.start, value.stop,
+                                                                                   value.step)])
+
+    def make_constant(self, value, name=None):
+        return SliceConstant(self, value, name)
+
+
+none_type_t, slicetype = NoneTypeT(), SliceType()
+NoneConst = Constant(none_type_t, None, name="NoneConst")
+
+
+def _as_part(part):
+    """A bound or step of a slice as a variable: a 0-d integer, or None."""
+    if part is None or (isinstance(part, Constant) and part.type == none_type_t):
+        return NoneConst
+    part = as_tensor_variable(part, ndim=0)
+    if part.type.dtype not in integer_dtypes:
+        raise TypeError(f"index must be integers, got {part} of dtype {part.type.dtype}")
+    return part
+
+
+class MakeSlice(Op):
+    """A slice from its start, stop and step, each an integer or None; or from a slice of such."""
+
+    __props__ = ()
+
+    def make_node(self, slc, stop=None, step=None):
+        parts = (slc.start, slc.stop, slc.step) if isinstance(slc, slice) else (slc, stop, step)
+        return Apply(self, [_as_part(part) for part in parts], [slicetype()])
+
+    def perform(self, node, inputs, output_storage):
+        output_storage[0][0] = slice(*[None if part is None else int(part) for part in inputs])
+
+    def connection_pattern(self, node):
+        return [[False]] * 3
+
+    def grad(self, inputs, output_grads):
+        return [disconnected_type() for _ in inputs]
+
+
+make_slice = MakeSlice()
+
+
+class SliceParts(Op):
+    """Start, stop and step of a slice for a dimension of a given length, as three int64: inputs slice, length."""
+
+    __props__ = ()
+
+    def make_node(self, slc, length):
+        return Apply(self, [slc, as_tensor_variable(length)], [TensorType("int64", ())() for _ in range(3)])
+
+    def perform(self, node, inputs, output_storage):
+        slc, length = inputs
+        start, stop, step = slc.indices(int(length))
+        stop = stop if stop >= 0 else -int(length) - 1       # -1 would be the last element
+        for storage, part in zip(output_storage, (start, stop, step)):
+            storage[0] = node.outputs[0].type.filter(part)
+
+    def connection_pattern(self, node):
+        return [[False] * 3] * 2
+
+    def grad(self, inputs, output_grads):
+        return [disconnected_type() for _ in inputs]
+
+
+def as_slice(variable, length):
+    """A variable of type ``slicetype`` as a slice of None, ints and symbolic integers.
+
+    Parameters
+    ----------
+    variable : Variable
+    length : callable
+        Answers the symbolic length of the dimension, if it is needed.
+    """
+    if isinstance(variable, Constant):
+        return variable.data
+    if variable.owner is not None and type(variable.owner.op) is MakeSlice:
+        return slice(*[None if part.type == none_type_t else part for part in variable.owner.inputs])
+    return slice(*SliceParts()(variable, length()))

@@ -1,0 +1,425 @@
+"""TensorType: the type of variables whose values are NumPy arrays.
+
+It fixes dtype, rank and, per dimension, whether the length is always 1 (``broadcastable``) and is the gate through
+which values from outside enter: ``filter`` answers a plain array of exactly this dtype and rank, in native byte order
+and aligned, or raises ``TypeError``. It says nothing about memory; ``layout`` is all the virtual machine asks it.
+Types are equal when dtype and broadcastable are; the static ``shape`` is knowledge, not identity.
+"""
+import math
+
+import numpy
+
+from phintys.graph.config import config
+from phintys.graph.type import Type
+from phintys.graph.variable import Variable
+from phintys.ops.types.dtypes import NUMPY_DTYPES, TYPE_NUMBERS, canonical_dtype, discrete_dtypes, upcast
+from phintys.ops.types.refused_values import inexact, not_numbers, shortened
+
+RANK_NAMES = {(): "scalar", (False,): "vector", (False, False): "matrix", (True, False): "row", (False, True): "col"}
+
+# (rtol, atol) by the less precise of the two dtypes that are compared.
+TOLERANCES = {"float16": (1e-3, 1e-3), "float32": (1e-5, 1e-5), "complex64": (1e-5, 1e-5)}
+DEFAULT_TOLERANCE = (1e-5, 1e-8)
+
+# Names by number, also of the types of C that have no number of their own here (longlong); NumPy takes 3 us for a name.
+DTYPE_NAMES = {numpy.dtype(code).num: numpy.dtype(code).name for code in numpy.typecodes["AllInteger"] + "?efdFD"}
+
+# Every distinct (dtype, broadcastable, shape) has a number, so that ops can look up what they know about a combination
+# of operand types without hashing strings and tuples of flags.
+_type_keys = {}
+
+
+class TextError(TypeError, ValueError):
+    """Text instead of numbers: a ``ValueError`` as in Theano, and a ``TypeError`` as all that ``filter`` refuses."""
+
+
+def _checked_pattern(broadcastable):
+    """A broadcastable pattern as a tuple of bools, or ``TypeError``."""
+    if isinstance(broadcastable, (str, bytes)) or not hasattr(broadcastable, "__iter__"):
+        ranks = range(9)
+        example = f"; for {broadcastable} dimensions: {(False,) * broadcastable}" if broadcastable in ranks else ""
+        raise TypeError("broadcastable must be a sequence of bools, one for each dimension, got "
+                        f"{broadcastable!r}{example}")
+    return tuple([bool(flag) for flag in broadcastable])
+
+
+class TensorType(Type):
+    """The type of arrays of one dtype and rank.
+
+    Parameters
+    ----------
+    dtype : str or numpy.dtype
+        One of ``dtypes.ALL_DTYPES``, or ``"floatX"``.
+    broadcastable : sequence of bool
+        One flag per dimension: True where the length is always 1.
+    name : str, optional
+        What ``str`` answers instead of the general form.
+    shape : sequence of int or None, optional
+        Lengths that are known before running; not part of equality.
+
+    Raises
+    ------
+    TypeError
+        If the dtype is not supported.
+    ValueError
+        If ``shape`` contradicts ``broadcastable``.
+    """
+
+    Variable = None      # the classes of this type's variables and constants, set by operators.py
+    Constant = None
+    filter_checks_isfinite = False      # set on the class: `filter` refuses NaN and infinities, by ValueError
+
+    def __init__(self, dtype, broadcastable, name=None, shape=None):
+        self.dtype = canonical_dtype(dtype)
+        self.broadcastable = _checked_pattern(broadcastable)
+        self.ndim = len(self.broadcastable)
+        self.name = name
+        self.numpy_dtype = NUMPY_DTYPES[self.dtype]
+        self.layout = (TYPE_NUMBERS[self.dtype], self.ndim)
+        self.shape = self._static_shape(shape)
+        self.key = _type_keys.setdefault((self.dtype, self.broadcastable, self.shape), len(_type_keys))
+        self._hash = hash((TensorType, self.dtype, self.broadcastable))
+
+    def _static_shape(self, shape):
+        if shape is None:
+            return tuple([1 if flag else None for flag in self.broadcastable])
+        lengths = tuple([None if length is None else int(length) for length in shape])
+        if len(lengths) != self.ndim:
+            raise ValueError(f"{self} has {self.ndim} dimensions, but its static shape {lengths} has {len(lengths)}.")
+        for length, flag in zip(lengths, self.broadcastable):
+            if flag and length not in (1, None):
+                raise ValueError(f"Static shape {lengths} contradicts the broadcastable pattern {self.broadcastable}.")
+        return tuple([1 if flag else length for length, flag in zip(lengths, self.broadcastable)])
+
+    # ---- identity ----------------------------------------------------------------------------------------
+
+    def __eq__(self, other):
+        return self is other or (type(self) is type(other) and self.dtype == other.dtype
+                                 and self.broadcastable == other.broadcastable)
+
+    def __ne__(self, other):
+        return not self == other
+
+    def __hash__(self):
+        return self._hash
+
+    def __reduce__(self):
+        return type(self), (self.dtype, self.broadcastable, self.name, self.shape)
+
+    def __str__(self):
+        if self.name:
+            return self.name
+        rank = RANK_NAMES.get(self.broadcastable)
+        if rank is None:
+            rank = str(self.broadcastable) if True in self.broadcastable else f"{self.ndim}D"
+        return f"TensorType({self.dtype}, {rank})"
+
+    __repr__ = __str__
+
+    def clone(self, dtype=None, broadcastable=None, shape=None):
+        """The same type with another dtype, broadcastable pattern or static shape."""
+        if shape is None and broadcastable is None:
+            shape = self.shape
+        return type(self)(self.dtype if dtype is None else dtype,
+                          self.broadcastable if broadcastable is None else broadcastable,
+                          name=self.name, shape=shape)
+
+    # ---- values ------------------------------------------------------------------------------------------
+
+    def filter(self, value, strict=False, allow_downcast=None):
+        """Convert ``value`` to an array of this type.
+
+        Parameters
+        ----------
+        value : array_like
+            Anything numeric: array, memmap or another subclass, NumPy or Python number, nested lists.
+        strict : bool
+            Convert nothing: only arrays of exactly this dtype pass.
+        allow_downcast : bool or None
+            True: convert whatever the loss. None: Python floats may become floatX. False and None: otherwise only
+            conversions that lose nothing (for arrays: by dtype; for numbers and lists: by value).
+
+        Returns
+        -------
+        numpy.ndarray
+            With this dtype and rank, aligned, in native byte order; ``value`` itself when it fits.
+
+        Raises
+        ------
+        TypeError
+            If the value does not fit.
+        """
+        if isinstance(value, numpy.ndarray) and value.dtype is self.numpy_dtype and type(value) is numpy.ndarray:
+            array = value
+        else:
+            array = self._convert(value, strict, allow_downcast)
+        self._check_dimensions(array)
+        if self.filter_checks_isfinite and not numpy.isfinite(array).all():
+            raise ValueError(f"{self}: non-finite elements not allowed: {shortened(value)}")
+        return array
+
+    def lossless_types(self):
+        """The numbers of the dtypes whose arrays `filter` converts; None when a subclass has another ``filter``."""
+        if type(self).filter is not TensorType.filter:
+            return None
+        return [number for name, number in TYPE_NUMBERS.items() if upcast(self.dtype, name) == self.dtype]
+
+    def _convert(self, value, strict, allow_downcast):
+        """``value`` with this dtype and native byte order; rank and alignment are looked at later."""
+        if isinstance(value, Variable):
+            raise TypeError(
+                f"Expected an array-like object, but found a Variable: {value}. Maybe you are trying to call a "
+                "function on a (possibly shared) variable instead of a numeric array?")
+        if isinstance(value, numpy.ndarray):
+            if _is_masked(value):
+                raise TypeError(f"{self} cannot take a masked array: its mask would be lost. Fill it first.")
+            if value.dtype == self.numpy_dtype:
+                return self._plain(value)
+        if strict:
+            self._refuse_strictly(value)
+        if allow_downcast:
+            return self._cast(value)
+        if isinstance(value, numpy.ndarray):
+            return self._upcast_array(value)
+        if allow_downcast is None and type(value) is float and self.dtype == config.floatX:
+            return self._cast(value)
+        return self._convert_exactly(value)
+
+    def _plain(self, value):
+        """An array with an equal dtype: as a base-class array whose dtype is *the* dtype (longlong is int64)."""
+        if type(value) is not numpy.ndarray:
+            value = value.view(numpy.ndarray)
+        return value if value.dtype.num == self.numpy_dtype.num else value.view(self.numpy_dtype)
+
+    def _refuse_strictly(self, value):
+        if not isinstance(value, numpy.ndarray):
+            raise TypeError(f"{self} expected a ndarray object. Got {shortened(value)} of {type(value)}.")
+        raise TypeError(f"{self} expected a ndarray object with dtype = {self.numpy_dtype} (got {value.dtype}).")
+
+    def _cast(self, value):
+        """``value`` as an array of this dtype, whatever is lost."""
+        return self._original_and_cast(value)[1]
+
+    def _original_and_cast(self, value):
+        """(``value`` as an array of the dtype that NumPy gives it, the same as an array of this dtype)."""
+        try:
+            with numpy.errstate(all="ignore"):
+                original = array = numpy.asarray(value)
+                if array.dtype.kind in "SU":
+                    raise TextError(f"{self} cannot store the text {shortened(value)}")
+                if array.dtype.kind == "O" and all(type(item) is int for item in array.flat):
+                    array = array.astype(self.numpy_dtype)      # Python ints beyond 64 bits
+                if array.dtype.kind not in "biufc":
+                    raise TypeError(not_numbers(array, self.ndim))
+                if array.dtype.kind == "c" and self.numpy_dtype.kind != "c":
+                    raise TypeError("it is complex; take real, imag or abs of it first")
+                order = "C" if array is not value else "K"
+                return original, numpy.asarray(array, dtype=self.numpy_dtype, order=order)
+        except TextError:
+            raise
+        except (TypeError, ValueError, OverflowError) as error:
+            raise TypeError(f"{self} cannot store the value {shortened(value)}: {error}") from error
+
+    def _upcast_array(self, value):
+        """An array of another dtype, if this one holds all values that the other one can have."""
+        name = DTYPE_NAMES.get(value.dtype.num)
+        if name is not None and upcast(self.dtype, name) == self.dtype:
+            return self._cast(value)
+        raise TypeError(
+            f"{self} cannot store a value of dtype {value.dtype} without risking loss of precision. If you do not mind "
+            f"this loss, you can: 1) explicitly cast your data to {self.dtype}, or 2) set "
+            f'"allow_input_downcast=True" when calling "function". Value: "{shortened(value)}"')
+
+    def _convert_exactly(self, value):
+        """A number or nested lists, if every element keeps its value."""
+        original, array = self._original_and_cast(value)
+        if not TensorType.values_eq(original, array, force_same_dtype=False):
+            raise TypeError(
+                f"{self} cannot store accurately value {shortened(value)}, it would be represented as "
+                f"{inexact(original, array)}. If you do not mind this precision loss, you can: 1) explicitly convert "
+                f'your data to a numpy array of dtype {self.dtype}, or 2) set "allow_input_downcast=True" when calling '
+                '"function".')
+        return array
+
+    def _check_dimensions(self, array):
+        if array.ndim != self.ndim:
+            raise TypeError(f"Wrong number of dimensions: expected {self.ndim}, got {array.ndim} "
+                            f"with shape {array.shape}.")
+        if not array.flags.aligned:
+            raise TypeError(f"The numpy.ndarray object is not aligned: shape {array.shape}, strides {array.strides}, "
+                            f"dtype {array.dtype}. Pass a copy of it.")
+        if True in self.broadcastable:
+            for length, flag in zip(array.shape, self.broadcastable):
+                if flag and length != 1:
+                    raise TypeError("Non-unit value on shape on a broadcastable dimension. The shape is "
+                                    f"{array.shape}, the broadcastable pattern {self.broadcastable}.")
+
+    def is_valid_value(self, value):
+        """Whether ``value`` is an array of this type as it is."""
+        try:
+            self.filter(value, strict=True)
+        except (TypeError, ValueError):
+            return False
+        return True
+
+    @staticmethod
+    def get_shape_info(value):
+        """The shape of a value: what ``get_size`` wants to know."""
+        return value.shape
+
+    def get_size(self, shape_info):
+        """How many bytes the elements of a value of that shape take."""
+        return math.prod(shape_info) * self.numpy_dtype.itemsize
+
+    def to_scalar_type(self):
+        """The type of one element, a ``Scalar`` type."""
+        from phintys.ops.types.scalar_type import get_scalar_type
+        return get_scalar_type(self.dtype)
+
+    def value_zeros(self, shape):
+        """An array of zeros of this dtype."""
+        return numpy.zeros(shape, self.numpy_dtype)
+
+    def value_validity_msg(self, value):
+        """Why ``value`` is no value of this type, or "value is valid"."""
+        try:
+            self.filter(value, strict=True)
+        except (TypeError, ValueError) as error:
+            return str(error)
+        return "value is valid"
+
+    @staticmethod
+    def may_share_memory(a, b):
+        """Whether two values may overlap in memory."""
+        return isinstance(a, numpy.ndarray) and isinstance(b, numpy.ndarray) and numpy.may_share_memory(a, b)
+
+    @staticmethod
+    def values_eq(a, b, force_same_dtype=True):
+        """Whether two arrays have the same shape, dtype (unless waived) and elements; NaN equals NaN."""
+        if a.shape != b.shape or (force_same_dtype and a.dtype != b.dtype):
+            return False
+        equal = a == b
+        if numpy.all(equal):
+            return True
+        if a.dtype.kind not in "fc" or b.dtype.kind not in "fc":
+            return False
+        return bool(numpy.all(equal | (numpy.isnan(a) & numpy.isnan(b))))
+
+    @staticmethod
+    def values_eq_approx(a, b, allow_remove_inf=False, allow_remove_nan=False, rtol=None, atol=None):
+        """Whether two arrays are equal up to rounding; see :func:`values_eq_approx`."""
+        return values_eq_approx(a, b, allow_remove_inf, allow_remove_nan, rtol, atol)
+
+    # ---- variables ---------------------------------------------------------------------------------------
+
+    def make_variable(self, name=None):
+        """A new variable of this type."""
+        return self.Variable(self, name=name)
+
+    def make_constant(self, value, name=None):
+        """A new constant of this type."""
+        return self.Constant(self, value, name=name)
+
+    def filter_variable(self, other, allow_convert=True):
+        """``other`` as a variable of this type.
+
+        Values become constants; variables with the same dtype and rank are converted when a dimension has to be
+        declared broadcastable or not.
+
+        Raises
+        ------
+        TypeError
+            If there is no such conversion.
+        """
+        if not isinstance(other, Variable):
+            other = self.Constant(self, other)
+        if other.type == self:
+            return other
+        converted = self.convert_variable(other) if allow_convert else None
+        if converted is None or converted.type != self:
+            raise TypeError(f"Cannot convert Type {other.type} (of Variable {other}) into Type {self}. "
+                            f"You can try to manually convert {other} into a {self}.")
+        return converted
+
+    def convert_variable(self, variable):
+        """``variable`` declared to have this type's pattern where that forgets a length of 1, else None."""
+        other = variable.type
+        if type(self) is not type(other) or self.dtype != other.dtype or self.ndim != other.ndim:
+            return None
+        if self == other:
+            return variable
+        if any(mine and not theirs for mine, theirs in zip(self.broadcastable, other.broadcastable)):
+            return None
+        from phintys.ops.shape.shape import patternbroadcast
+        return patternbroadcast(variable, self.broadcastable)
+
+
+def _is_masked(value):
+    """Whether an array has a mask; answered without importing ``numpy.ma``, which costs 5 ms."""
+    return type(value) is not numpy.ndarray and hasattr(value, "mask") and hasattr(value, "filled")
+
+
+def _get_atol_rtol(a, b):
+    """The absolute and relative tolerance of the less precise of two arrays."""
+    rtol, atol = max([TOLERANCES.get(x.dtype.name, DEFAULT_TOLERANCE) for x in (a, b)])
+    return atol, rtol
+
+
+def _allclose(a, b, rtol=None, atol=None):
+    """Whether two array-likes are equal up to rounding, as ``numpy.allclose`` with the tolerances of
+    `values_eq_approx`; the dtypes may differ."""
+    a, b = numpy.asarray(a), numpy.asarray(b)
+    default_atol, default_rtol = _get_atol_rtol(a, b)
+    return numpy.allclose(a, b, rtol=default_rtol if rtol is None else rtol,
+                          atol=default_atol if atol is None else atol)
+
+
+def values_eq_approx_always_true(a, b):
+    """For ``tag.values_eq_approx`` of variables whose elements may be anything: all values are equal."""
+    return True
+
+
+def values_eq_approx_remove_inf(a, b):
+    """For ``tag.values_eq_approx``: as `values_eq_approx`, and an infinite ``a`` is equal to everything."""
+    return values_eq_approx(a, b, allow_remove_inf=True)
+
+
+def values_eq_approx_remove_nan(a, b):
+    """For ``tag.values_eq_approx``: as `values_eq_approx`, and a NaN in ``a`` is equal to everything."""
+    return values_eq_approx(a, b, allow_remove_nan=True)
+
+
+def values_eq_approx_remove_inf_nan(a, b):
+    """For ``tag.values_eq_approx``: as `values_eq_approx`, and what is not finite in ``a`` is equal to everything."""
+    return values_eq_approx(a, b, allow_remove_inf=True, allow_remove_nan=True)
+
+
+def values_eq_approx(a, b, allow_remove_inf=False, allow_remove_nan=False, rtol=None, atol=None):
+    """Whether two arrays have the same shape and dtype and are equal up to rounding.
+
+    Parameters
+    ----------
+    a, b : numpy.ndarray
+    allow_remove_inf, allow_remove_nan : bool
+        Take an infinite (NaN) element of ``a`` as equal to whatever stands in ``b``.
+    rtol, atol : float, optional
+        Tolerances relative to ``b`` and absolute; by default those of the less precise dtype.
+
+    Returns
+    -------
+    bool
+    """
+    if not isinstance(a, numpy.ndarray) or not isinstance(b, numpy.ndarray):
+        return False
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    if a.dtype.name in discrete_dtypes:
+        return bool(numpy.all(a == b))
+    default_rtol, default_atol = TOLERANCES.get(a.dtype.name, DEFAULT_TOLERANCE)
+    close = numpy.isclose(a, b, rtol=default_rtol if rtol is None else rtol,
+                          atol=default_atol if atol is None else atol, equal_nan=True)
+    if allow_remove_inf:
+        close |= numpy.isinf(a)
+    if allow_remove_nan:
+        close |= numpy.isnan(a)
+    return bool(numpy.all(close))

@@ -1,0 +1,161 @@
+"""The driver: applies a set of rewrites to a FunctionGraph until none applies any more.
+
+It holds no mathematics. Rewrites are indexed by the key of the node they look at, so a node only meets the rewrites
+that can apply to it. A worklist starts with all nodes, inputs first; after a replacement the new nodes and the
+readers of what was replaced go to its front, so that a node is looked at when its inputs have settled. The work is
+therefore linear in the size of the graph plus the number of replacements, and `Run.steps` counts it. A node made by a
+rewrite inherits the number of rewrites behind it; a chain of `LIMIT` of them is taken for an endless loop and
+reported by the rewrite's name.
+"""
+from collections import deque
+
+from phintys.graph.config import config
+from phintys.graph.trace import MOST_TRACES, is_in_parts, joined
+from phintys.ops.elementwise.elementwise import Elemwise
+from phintys.ops.shape.shape import patternbroadcast
+from phintys.optimizer.engine.values import as_type, key_of
+
+LIMIT = 100
+
+
+class EndlessRewriting(RuntimeError):
+    """A rewrite keeps producing nodes that are rewritten again."""
+
+
+class Driver:
+    """A set of rewrites, indexed by node key. Holds no state of a run, so one driver serves all compilations."""
+
+    def __init__(self, rewrites):
+        self.everywhere = tuple([rewrite for rewrite in rewrites if not rewrite.keys])
+        self.index = {}
+        for key in {key for rewrite in rewrites for key in rewrite.keys}:
+            self.index[key] = tuple([rewrite for rewrite in rewrites if not rewrite.keys or key in rewrite.keys])
+
+    def run(self, fgraph):
+        """Rewrite ``fgraph`` in place; answer the finished `Run` with its counts."""
+        run = Run(self, fgraph)
+        run.finish()
+        return run
+
+
+def report(error, rewrite, node):
+    """Raise, warn or stay silent about a rewrite that failed, as ``config.on_opt_error`` says."""
+    how = config.on_opt_error
+    if how == "ignore":
+        return
+    message = f"The rewrite {rewrite.name} failed on {node}: {type(error).__name__}: {error}"
+    if how == "warn":
+        import logging                              # costs 3 ms, which no start should pay
+        logging.getLogger("phintys.optimizer").error(message)
+        return
+    raise error
+
+
+def _standing_for(old, node, new):
+    """What a rewrite found, with the type of what it replaces; None when that cannot be.
+
+    An elementwise node may be replaced by an operand that is smaller, and is then filled over the others. What replaces
+    any other node has its shape, and at most knows more about it.
+    """
+    if type(node.op) is Elemwise:
+        return as_type(new, old.type, node.inputs)
+    mine, wanted = [getattr(variable.type, "broadcastable", ()) for variable in (new, old)]
+    if mine != wanted and len(mine) == len(wanted) and all([flag or not lost for flag, lost in zip(mine, wanted)]):
+        new = patternbroadcast(new, wanted)
+    return as_type(new, old.type, ())
+
+
+class Run:
+    """One run of a driver over one graph: the worklist, and the graph's reports while it changes."""
+
+    def __init__(self, driver, fgraph):
+        self.driver = driver
+        self.fgraph = fgraph
+        self.steps = 0                 # how many times a node met the rewrites for its key
+        self.replacements = 0
+        self.generation = {}           # node made by a rewrite -> number of rewrites behind it
+        self.imported = []
+        self.pruned = []
+        self.queue = deque()
+        self.pending = set()
+
+    def finish(self):
+        """Work until the worklist is empty."""
+        fgraph, index, everywhere = self.fgraph, self.driver.index, self.driver.everywhere
+        queue, pending, alive = self.queue, self.pending, fgraph.apply_nodes
+        queue.extend(fgraph.toposort())
+        pending.update(queue)
+        fgraph.attach_feature(self)
+        try:
+            while queue:
+                node = queue.popleft()
+                pending.discard(node)
+                rewrites = index.get(key_of(node.op), everywhere)
+                if rewrites and node in alive:
+                    self.steps += 1
+                    self._visit(node, rewrites)
+        finally:
+            fgraph.remove_feature(self)
+
+    def _visit(self, node, rewrites):
+        """Try rewrites in turn; the first that applies ends the visit."""
+        for rewrite in rewrites:
+            try:
+                found = rewrite.apply(self.fgraph, node)
+                if found is None:
+                    continue
+                if self._replace(node, found if isinstance(found, (list, tuple)) else [found], rewrite):
+                    return
+            except Exception as error:                      # a rewrite is never worth a failing compilation
+                report(error, rewrite, node)
+
+    def _replace(self, node, found, rewrite):
+        """Put ``found`` in the place of the node's outputs; answers whether anything changed."""
+        pairs = []
+        for old, new in zip(node.outputs, found):
+            if new is not None and new is not old:
+                new = _standing_for(old, node, new)
+                if new is None:
+                    return False
+                pairs.append((old, new))
+        if not pairs:
+            return False
+        age = self.generation.get(node, 0) + 1
+        if age > LIMIT:
+            raise EndlessRewriting(f"{rewrite.name}, after {LIMIT} rewrites in a row, still rewrites {node}")
+        fgraph = self.fgraph
+        readers = dict.fromkeys([reader for old, _ in pairs for reader, _ in fgraph.clients[old]])
+        self.imported, self.pruned = [], []
+        for old, new in pairs:
+            if new.name is None and new not in fgraph.clients:
+                new.name = old.name
+            fgraph.replace(old, new, reason=rewrite.name)
+        self.replacements += 1
+        self._tell_origins(node)
+        self._enter(age, readers)
+        return True
+
+    def _tell_origins(self, node):
+        """Let new nodes know where the user made all that they stand for: the node, and what went with it."""
+        if self.imported and len(self.pruned) > 1:
+            position = joined([node._position, *[gone._position for gone in self.pruned[:MOST_TRACES]]])
+            for made in self.imported:
+                if not is_in_parts(made._position):
+                    made._position = position
+
+    def _enter(self, age, readers):
+        """Put new nodes, then the readers of what was replaced, to the front of the worklist."""
+        generation, pending = self.generation, self.pending
+        for node in self.imported:
+            generation[node] = age
+        fresh = self.imported + [reader for reader in readers if reader != "output" and reader not in pending]
+        self.queue.extendleft(reversed(fresh))
+        pending.update(fresh)
+
+    def on_import(self, fgraph, node, reason):
+        """The graph took in a node."""
+        self.imported.append(node)
+
+    def on_prune(self, fgraph, node, reason):
+        """The graph lost a node."""
+        self.pruned.append(node)

@@ -1,0 +1,179 @@
+"""The language of patterns: ``rule("local_log_sigmoid", log(sigmoid(x)), -softplus(-x))``.
+
+A pattern is a tree of `Term` (an op by its key), `Hole` (matches any variable; the same hole twice must match the
+same variable) and numbers (match a constant, of whatever rank, all of whose elements have that value). Patterns
+overload Python's operators, so that a row of a table reads like the mathematics it states. `rule` compiles both sides
+to closures once, when the table is read; matching then walks only as deep as the pattern. Commutative terms with two
+operands match in both orders.
+
+A pattern says nothing about types: the driver casts a replacement to the type of what it replaces.
+"""
+from phintys.optimizer.engine.database import FAST_RUN, Rewrite
+from phintys.optimizer.engine.values import apply_op, constant_like, constant_value, key_of
+
+COMMUTATIVE = {"add", "mul", "maximum", "minimum", "and_", "or_", "xor", "eq", "neq"}
+
+
+class Expression:
+    """What patterns have in common: the operators."""
+
+    __slots__ = ()
+
+    def __add__(self, other):
+        return Term("add", self, other)
+
+    def __radd__(self, other):
+        return Term("add", other, self)
+
+    def __sub__(self, other):
+        return Term("sub", self, other)
+
+    def __rsub__(self, other):
+        return Term("sub", other, self)
+
+    def __mul__(self, other):
+        return Term("mul", self, other)
+
+    def __rmul__(self, other):
+        return Term("mul", other, self)
+
+    def __truediv__(self, other):
+        return Term("true_div", self, other)
+
+    def __rtruediv__(self, other):
+        return Term("true_div", other, self)
+
+    def __pow__(self, other):
+        return Term("pow", self, other)
+
+    def __neg__(self):
+        return Term("neg", self)
+
+
+class Hole(Expression):
+    """Matches any variable and gives it a name."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name):
+        self.name = name
+
+
+class Term(Expression):
+    """Matches the only output of a node whose op has ``key``."""
+
+    __slots__ = ("key", "arguments")
+
+    def __init__(self, key, *arguments):
+        self.key = key
+        self.arguments = arguments
+
+
+def term(key):
+    """A function that builds terms of one op: ``exp = term("exp")``."""
+    return lambda *arguments: Term(key, *arguments)
+
+
+def compile_matcher(pattern):
+    """A closure ``match(variable, found)`` that fills the dict ``found`` and says whether the pattern fits."""
+    if isinstance(pattern, Hole):
+        return _match_hole(pattern.name)
+    if isinstance(pattern, Term):
+        return _match_term(pattern)
+    return _match_number(pattern)
+
+
+def _match_hole(name):
+    def match(variable, found):
+        known = found.get(name)
+        if known is None:
+            found[name] = variable
+            return True
+        return known is variable
+    return match
+
+
+def _match_number(number):
+    def match(variable, found):
+        value = constant_value(variable)
+        return value is not None and value == number
+    return match
+
+
+def _match_term(pattern):
+    key, inner = pattern.key, match_arguments(pattern)
+
+    def match(variable, found):
+        node = variable.owner
+        return node is not None and key_of(node.op) == key and inner(node.inputs, found)
+    return match
+
+
+def match_arguments(pattern):
+    """A closure that matches a term's arguments against a node's inputs."""
+    matchers = [compile_matcher(argument) for argument in pattern.arguments]
+    if len(matchers) == 1:
+        only = matchers[0]
+        return lambda inputs, found: len(inputs) == 1 and only(inputs[0], found)
+    if len(matchers) == 2:
+        return _match_pair(*matchers, both_orders=pattern.key in COMMUTATIVE)
+    return lambda inputs, found: (len(inputs) == len(matchers)
+                                  and all(match(item, found) for match, item in zip(matchers, inputs)))
+
+
+def _match_pair(left, right, both_orders):
+    def match(inputs, found):
+        if len(inputs) != 2:
+            return False
+        first, second = inputs
+        before = dict(found) if both_orders else None
+        if left(first, found) and right(second, found):
+            return True
+        if not both_orders:
+            return False
+        found.clear()
+        found.update(before)
+        return left(second, found) and right(first, found)
+    return match
+
+
+def compile_builder(pattern):
+    """A closure ``build(found, like)`` that makes what a replacement stands for; ``like`` gives numbers their type."""
+    if isinstance(pattern, Hole):
+        name = pattern.name
+        return lambda found, like: found[name]
+    if not isinstance(pattern, Term):
+        return lambda found, like: constant_like(pattern, like)
+    key, builders = pattern.key, [compile_builder(argument) for argument in pattern.arguments]
+    return lambda found, like: apply_op(key, *[build(found, like) for build in builders])
+
+
+def rule(name, pattern, replacement, condition=None, tags=(FAST_RUN,)):
+    """A row of a table.
+
+    Parameters
+    ----------
+    name : str
+    pattern : Term
+    replacement : Expression or number
+    condition : callable, optional
+        ``condition(found, out)`` sees the matched holes by name and the variable to be replaced, and answers whether
+        the rewrite is valid for them.
+    tags : sequence of str
+
+    Returns
+    -------
+    Rewrite
+    """
+    match, build = match_arguments(pattern), compile_builder(replacement)
+
+    def apply(fgraph, node):
+        found = {}
+        if not match(node.inputs, found):
+            return None
+        out = node.outputs[0]
+        if condition is not None and not condition(found, out):
+            return None
+        return build(found, out)
+
+    return Rewrite(name, [pattern.key], apply, tags)

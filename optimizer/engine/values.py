@@ -1,0 +1,180 @@
+"""What rewrites ask about variables, and how they make new ones: keys, constant values, casts, broadcasting, origins.
+
+Everything here looks at a bounded neighbourhood of a variable and changes no graph.
+"""
+import numpy
+
+from phintys.graph.variable import Constant
+from phintys.ops.elementwise import scalar
+from phintys.ops.elementwise.composite import Composite
+from phintys.ops.types.dtypes import continuous_dtypes, discrete_dtypes, uint_dtypes
+from phintys.ops.elementwise.elementwise import Elemwise
+from phintys.ops.elementwise.scalar_op import SCALAR_OPS
+from phintys.ops.types.tensor_type import TensorType
+
+WIDEST = 16                    # inputs of one n-ary add or mul: two such nodes fit into a fused kernel (30 operands)
+LARGEST_EXPONENT = 2 ** 10     # of a factor of a product: float16 holds all whole numbers up to 2**11, others more
+LOOK_THROUGH = 8               # nodes that `constant_value` looks through; rewrites join those that follow each other
+_types = {}                    # (dtype, ndim) -> the type of constants that broadcast everywhere
+_names = {}                    # class of an op of ours -> its name
+
+
+def key_of(op):
+    """What rewrites are indexed by: the scalar op's name for elementwise ops, the class's name for others.
+
+    What users define has its class as the key, so that it is never taken for an op of ours that has the same name, and
+    so have scalar ops outside the table, which may compute something else.
+    """
+    kind = type(op)
+    if kind is Elemwise:
+        name, kind = op.scalar_op.name, type(op.scalar_op)
+        return name if SCALAR_OPS.get(name) is op.scalar_op or kind is Composite else kind
+    return _names.get(kind) or _key_of_class(kind)
+
+
+def _key_of_class(kind):
+    if not kind.__module__.startswith("phintys."):
+        return kind
+    return _names.setdefault(kind, kind.__name__)
+
+
+def key(variable):
+    """The key of the node that computes ``variable``, or None."""
+    return key_of(variable.owner.op) if variable.owner is not None else None
+
+
+def is_inexact(variable):
+    """Whether the dtype is floating point or complex."""
+    return variable.type.dtype in continuous_dtypes
+
+
+def is_unsigned(variable):
+    """Whether negation leaves the range of the dtype (bool, too)."""
+    return variable.type.dtype in uint_dtypes or variable.type.dtype == "bool"
+
+
+def keeps_value(negation, dtype):
+    """Whether a ``neg`` may be undone inside an expression of ``dtype``.
+
+    Integers wrap around when they are negated (-128 of int8 stays -128), which nobody sees in their own dtype only.
+    """
+    own = negation.type.dtype
+    return own in continuous_dtypes or own == dtype and not is_unsigned(negation)
+
+
+def constant_value(variable):
+    """The one number that all elements of ``variable`` are known to have, as a Python number, else None.
+
+    Looks through dimshuffles and fills of constants.
+    """
+    for _ in range(LOOK_THROUGH):
+        if isinstance(variable, Constant):
+            data = variable.data
+            return data.item() if isinstance(data, numpy.ndarray) and data.size == 1 else None
+        node = variable.owner
+        if node is None:
+            return None
+        name = key_of(node.op)
+        if name == "DimShuffle" or name == "Alloc":
+            variable = node.inputs[0]
+        elif name == "second":
+            variable = node.inputs[1]
+        else:
+            return None
+    return None
+
+
+def constant(value, dtype, ndim):
+    """A constant of ``ndim`` dimensions of length 1."""
+    kind = _types.get((dtype, ndim))
+    if kind is None:
+        kind = _types[dtype, ndim] = TensorType(dtype, (True,) * ndim)
+    if isinstance(value, int) and dtype in discrete_dtypes:
+        value = numpy.asarray(value % 2 ** 64, "uint64").astype(dtype)      # integers wrap around
+    return kind.make_constant(numpy.full((1,) * ndim, value, dtype))
+
+
+def readers_in(fgraph):
+    """A function from variables to the number of their readers; those not in the graph yet will have one."""
+    clients = fgraph.clients
+    return lambda variable: len(clients[variable]) if variable in clients else 1
+
+
+def only_reader(fgraph, variable):
+    """The first output of the only node that reads ``variable``, else None."""
+    readers = fgraph.clients[variable]
+    if len(readers) != 1:
+        return None
+    (reader, _), = readers
+    return None if reader == "output" else reader.outputs[0]
+
+
+def is_inside(fgraph, variable, keys):
+    """Whether ``variable`` is an inner node of a larger tree, which its root will look at."""
+    reader = only_reader(fgraph, variable)
+    if reader is None or key(reader) not in keys or reader.type.dtype != variable.type.dtype:
+        return False
+    return key(reader) != "pow" or variable is reader.owner.inputs[0] and whole_power(reader) is not None
+
+
+def whole_power(variable):
+    """The exponent n of ``pow(x, n)`` where that counts as n factors, else None."""
+    power = constant_value(variable.owner.inputs[1])
+    if type(power) not in (int, float) or not 1 <= abs(power) <= LARGEST_EXPONENT or power != int(power):
+        return None
+    return int(power)
+
+
+def constant_like(value, like):
+    """A constant with the dtype and rank of ``like`` that broadcasts against it."""
+    return constant(value, like.type.dtype, like.type.ndim)
+
+
+def apply_op(name, *inputs):
+    """A new variable: the elementwise op called ``name`` of ``inputs``."""
+    return SCALAR_OPS[name].elementwise(*inputs)
+
+
+def apply_wide(name, inputs, dtype):
+    """An associative elementwise op of any number of inputs: nodes of at most `WIDEST` inputs, left to right.
+
+    All nodes compute in ``dtype``, which is wide enough for every input, also where a constant that made the result
+    so wide is gone: the product of two int8 in float64 must not wrap around.
+    """
+    result = inputs[0]
+    for start in range(1, len(inputs), WIDEST - 1):
+        more = inputs[start:start + WIDEST - 1]
+        joined = apply_op(name, result, *more)
+        result = joined if joined.type.dtype == dtype else apply_op(name, scalar.cast_op(dtype)(result), *more)
+    return result
+
+
+def as_type(variable, wanted, leaves):
+    """``variable`` with the dtype and broadcastable pattern of the type ``wanted``, or None when that cannot be.
+
+    Parameters
+    ----------
+    variable : Variable
+    wanted : TensorType
+    leaves : list of Variable
+        Variables of the wanted rank whose lengths broadcast to the wanted shape; used when ``variable`` lost a length.
+    """
+    if variable.type == wanted:
+        return variable
+    if type(variable.type) is not type(wanted) or variable.type.ndim != wanted.ndim:
+        return None
+    if variable.type.dtype != wanted.dtype:
+        variable = scalar.cast_op(wanted.dtype)(variable)
+    return spread_over(variable, wanted.broadcastable, leaves)
+
+
+def spread_over(variable, broadcastable, leaves):
+    """``variable`` filled over as many ``leaves`` as it takes to get the pattern, or None."""
+    for leaf in leaves:
+        mine = variable.type.broadcastable
+        if mine == broadcastable:
+            break
+        if leaf.type.ndim == len(mine) and any(m and not w and not f for m, w, f in
+                                               zip(mine, broadcastable, leaf.type.broadcastable)):
+            variable = scalar.second(leaf, variable)
+    return variable if variable.type.broadcastable == broadcastable else None

@@ -1,0 +1,201 @@
+"""Updates in place: which nodes overwrite shared values by their own updates, behind COMMIT.
+
+An update is computed in the memory of the old value by one node, or by a chain of nodes of which each overwrites what
+the one before it has made: ``inc_subtensor(inc_subtensor(w[i], a)[j], b)``, ``inc_subtensor((0.9 * w)[i], a)``. All of
+them are commit nodes (``graph/destroy_handler.py`` has the rules). This file chooses the chains, and breaks circles of
+updates that read each other's old values. Everything is linear in the size of the graph, but for the sets of shared
+values that a value in a chain may come from: they are bits of a number.
+"""
+from heapq import heapify, heappop
+
+from phintys.graph.destroy_handler import Destruction, bound_to, destroyed_by, without
+from phintys.vm.linking.schedule import weight_of
+
+
+def has_memory(variable):
+    """Whether a value is more than a number, which lives in its cell."""
+    layout = variable.type.layout
+    return layout is None or layout[1] > 0
+
+
+def mark_commits(fgraph, handler, marks):
+    """Let updates overwrite the shared values that they are for.
+
+    Parameters
+    ----------
+    fgraph : FunctionGraph
+    handler : DestroyHandler
+    marks : inplace.Marks
+        Says what ops can overwrite, and puts the marks into the graph.
+    """
+    destruction = Destruction(fgraph, handler)
+    marked = destruction.commits
+    wanted = {node: dict(pairs) for node, pairs in marked.items()}
+    for chain in chains_of_updates(destruction, marks):
+        for node, output, position in chain:
+            wanted.setdefault(node, {})[output] = position
+    for node, pairs in without_cycles(destruction, _in_time(destruction, wanted), marked).items():
+        if pairs != marked.get(node):
+            marks.mark(node, pairs)
+
+
+def _in_time(destruction, wanted):
+    """Those of the nodes that may run behind COMMIT, and read nothing that a node before it overwrites."""
+    root_of, marked = destruction.memory.root, destruction.commits
+    commits = destruction.deferrable(wanted)
+    while True:
+        lost = {root_of(node.inputs[position]) for node, _, position in destruction.destroyers if node not in commits}
+        late = [node for node in commits if node not in marked
+                and not lost.isdisjoint([root_of(variable) for variable in node.inputs])]
+        if not late:
+            return commits
+        commits = without(commits, late)
+
+
+# ---- chains ----------------------------------------------------------------------------------------------------------
+def chains_of_updates(destruction, marks):
+    """The nodes that could turn shared values into their updates in place.
+
+    Returns
+    -------
+    list of list
+        For each update (node, output, input position) of each of its nodes; they overwrite the input.
+    """
+    found, indirect = [], {}
+    for shared, place in destruction.updates.items():
+        value = destruction.fgraph.outputs[place]
+        if value.owner is None or not has_memory(shared) or destruction.is_overwritten_by_another(
+                value.owner, 0, destruction.memory.root(shared)):
+            continue
+        step = next((step for step in _steps(destruction, marks, value.owner)
+                     if value.owner.outputs[step[1]] is value and value.owner.inputs[step[2]] is shared), None)
+        if step is not None:
+            found.append([step])
+        elif shared in destruction.memory.readers:
+            indirect[shared] = value
+    return found + _indirect_chains(destruction, marks, indirect)
+
+
+def _steps(destruction, marks, node):
+    """(node, output, position) for what the node overwrites or could overwrite in a chain."""
+    return [(node, output, position) for output, position in [*destroyed_by(node.op), *marks.candidates(node)]
+            if destruction.is_link(node, position)]
+
+
+def _indirect_chains(destruction, marks, updates):
+    """Chains of more than one node; ``updates`` is a dict from shared values to new values."""
+    if not updates:
+        return []
+    bit = {shared: 1 << number for number, shared in enumerate(updates)}
+    origins, makers = dict(bit), {}             # value → the shared values that it may lie in; → steps that make it
+    late = destruction.can_wait(destruction.memory.order)
+    for node in destruction.memory.order:
+        if node in late and not origins.keys().isdisjoint(node.inputs):
+            for step in _steps(destruction, marks, node):
+                source, made = node.inputs[step[2]], node.outputs[step[1]]
+                if source in origins:
+                    origins[made] = origins.get(made, 0) | origins[source]
+                    makers.setdefault(made, []).append(step)
+    found, taken = [], set()
+    for shared, value in updates.items():
+        chain = _chain(shared, value, lambda source: origins[source] & bit[shared] and source not in taken, makers)
+        if chain and is_worth_it(destruction, shared, chain):
+            taken.update([node.inputs[position] for node, _, position in chain])
+            found.append(chain)
+    return found
+
+
+def _chain(shared, value, is_open, makers):
+    """The steps from a shared value to its update, the last one first; None if there is no way."""
+    chain = []
+    while value is not shared:
+        steps = [step for step in makers.get(value, ()) if is_open(step[0].inputs[step[2]])]
+        if not steps:
+            return None
+        chain.append(next((step for step in steps if step[0].inputs[step[2]] is shared), steps[0]))
+        node, _, position = chain[-1]
+        value = node.inputs[position]
+    return chain
+
+
+def is_worth_it(destruction, shared, chain):
+    """Whether a chain saves more than it costs: what its first nodes read must be kept until COMMIT.
+
+    Nodes that change a part of their input save a copy of all the rest. Others save one temporary of the shared value's
+    size: a sum of 60 products would hold 120 factors for it.
+    """
+    if any([node.op.changes_part for node, _, _ in chain]):
+        return True
+    root_of = destruction.memory.root
+    made = {node.outputs[output] for node, output, _ in chain}
+    held = {root_of(variable) for node, _, _ in chain[1:] for variable in node.inputs}
+    return sum([weight_of(root) for root in held if root.owner is not None and root not in made]) <= weight_of(shared)
+
+
+# ---- circles ---------------------------------------------------------------------------------------------------------
+def without_cycles(destruction, commits, marked=()):
+    """Those of the nodes that can run behind COMMIT in some order: readers before whoever overwrites what they read.
+
+    Where they read each other's old values in a circle, the one that overwrites least computes its new value earlier,
+    into fresh memory, and so do those whose results it reads, and the rest of its chain.
+
+    Parameters
+    ----------
+    destruction : Destruction
+    commits : dict
+        Node to ``{output: input position}``.
+    marked : collection of Apply
+        Of these, any other is preferred.
+
+    Returns
+    -------
+    dict
+    """
+    before, after = _commit_edges(destruction, commits)
+    weights = [(node in marked, sum([weight_of(node.inputs[position]) for position in pairs.values()]),
+                sum([variable.owner in commits for variable in node.inputs]), number, node)
+               for number, (node, pairs) in enumerate(commits.items())]
+    heapify(weights)
+    bound = bound_to(commits)
+    left, dropped = dict.fromkeys(commits), set()
+    free = [node for node in commits if not before[node] or not after[node]]
+
+    def take(node):
+        del left[node]
+        for these, those in ((before, after), (after, before)):
+            for other in those[node]:
+                del these[other][node]
+                if not these[other]:
+                    free.append(other)
+
+    while left:
+        if free:
+            node = free.pop()
+            if node in left:
+                take(node)
+            continue
+        node = heappop(weights)[-1]
+        pending = [node] if node in left else []
+        while pending:
+            node = pending.pop()
+            if node in dropped:
+                continue
+            dropped.add(node)
+            if node in left:
+                take(node)
+            pending.extend(bound[node])
+    return {node: pairs for node, pairs in commits.items() if node not in dropped}
+
+
+def _commit_edges(destruction, commits):
+    """(node to those of ``commits`` that come before it, node to those that come after it), dicts as ordered sets."""
+    before, after = {node: {} for node in commits}, {node: {} for node in commits}
+    for node, pairs in commits.items():
+        earlier = [variable.owner for variable in node.inputs]
+        for position in pairs.values():
+            earlier.extend(destruction.memory.readers[destruction.memory.root(node.inputs[position])])
+        for other in earlier:
+            if other in commits and other is not node:
+                before[node][other] = None
+                after[other][node] = None
+    return before, after

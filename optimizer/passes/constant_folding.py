@@ -1,0 +1,59 @@
+"""Constant folding: nodes all of whose inputs are constants are computed when the function is compiled.
+
+Results larger than `LARGEST` elements that are no smaller than their inputs stay in the program: a function should
+not carry what it can make in no time, such as ``zeros((10000, 10000))``.
+"""
+import numpy
+
+from phintys.graph.read_only import inputs_for
+from phintys.graph.variable import Constant
+from phintys.optimizer.engine.database import FAST_COMPILE, FAST_RUN, Rewrite
+from phintys.optimizer.engine.values import constant_value, key_of
+
+LARGEST = 1 << 16              # elements
+
+# Ops that change a copy of their first input, or the input itself.
+OVERWRITING = ("IncSubtensor", "AdvancedIncSubtensor1", "AdvancedIncSubtensor", "AdvancedBooleanIncSubtensor", "Gemm",
+               "Gemv", "Ger")
+
+
+def constant_folding(fgraph, node):
+    """Compute a node of constants with its op's ``perform``."""
+    for variable in node.inputs:
+        if not isinstance(variable, Constant):
+            return None
+    op = node.op
+    if key_of(op) == "Alloc" and _is_overwritten(fgraph, node.outputs[0]):
+        return None
+    if not node.inputs or op.destroy_map or not op.do_constant_folding(node) or _too_large(node):
+        return None
+    storage = [[None] for _ in node.outputs]
+    values = inputs_for(op, [_copied(variable.data) if op.view_map else variable.data for variable in node.inputs])
+    with numpy.errstate(all="ignore"):
+        op.perform(node, values, storage)
+    return [out.type.make_constant(cell[0], name=None) for out, cell in zip(node.outputs, storage)]
+
+
+def _is_overwritten(fgraph, variable):
+    """Whether a reader needs memory of its own, which an ``Alloc`` fills faster than a constant is copied."""
+    return any([reader == "output" or position == 0 and key_of(reader.op) in OVERWRITING
+                for reader, position in fgraph.clients[variable]])
+
+
+def _copied(data):
+    """A copy, so that no constant is a view of another one's memory."""
+    return data.copy() if isinstance(data, numpy.ndarray) else data
+
+
+def _too_large(node):
+    """Whether a node that makes an array from a shape would make a large one."""
+    if key_of(node.op) not in ("Alloc", "ARange", "Eye"):
+        return False
+    size = 1
+    for variable in node.inputs[1:] or node.inputs:
+        value = constant_value(variable)
+        size *= max(int(value), 1) if value is not None else 1
+    return size > LARGEST
+
+
+REWRITES = [Rewrite("constant_folding", (), constant_folding, (FAST_RUN, FAST_COMPILE))]

@@ -1,0 +1,248 @@
+"""Elementwise fusion: nodes that run over the same elements become one `Elemwise` of a `Composite`.
+
+Groups are found by playing a schedule through, in linear time and without a search for cycles. Whatever is no
+elementwise work runs as soon as its inputs are there; then, smallest shapes first, all elementwise nodes of one shape
+that are ready, and those that become ready by them, run at once: they are a group. What runs at once cannot depend on
+itself. A node whose first reader of its shape is in a later group moves there, where its other readers allow it.
+Within a group, nodes join when one reads the other or both read the same values. Values that others read are outputs:
+nothing is computed twice.
+
+Where branches are lazy, a group stays within one region: nothing runs because it was fused with something else.
+
+Elementwise nodes that nothing but updates of shared values needs run last and in groups of their own: nodes that can
+overwrite these values must not compute anything else.
+
+Fused are whole groups, cut in order where a kernel would have more than `OPERANDS` operands or `STEPS` steps.
+"""
+from collections import deque
+from heapq import heappop, heappush
+
+from phintys.graph.destroy_handler import handler_of
+from phintys.graph.lazy_regions import known_regions
+from phintys.graph.trace import Traces
+from phintys.graph.variable import Constant
+from phintys.ops.elementwise.composite import Composite
+from phintys.ops.elementwise.composite_assembly import Assembly, is_inlined
+from phintys.ops.elementwise.elementwise import Elemwise
+from phintys.optimizer.engine.lengths import ONE, Lengths
+
+OPERANDS = 30                  # inputs and outputs of a fused kernel: their blocks must stay in L1
+STEPS = 200                    # programs are compiled in linear time, but their block registers come from L1 as well
+
+
+def fuse(fgraph):
+    """Fuse the elementwise nodes of ``fgraph`` in place; answers how many nodes were made."""
+    order = fgraph.toposort()
+    regions = known_regions(fgraph)
+    number = {} if regions is None else {node: region.number for node, region in regions.of.items()}
+    lengths = Lengths(order, {node for node, region in number.items() if region})
+    late = last_steps(fgraph, order)
+    shapes = {node: ((node in late, number.get(node, 0)), *lengths.shape(node.outputs[0]))
+              for node in order if type(node.op) is Elemwise}
+    turns = turns_of(fgraph, order, shapes)
+    sink(fgraph, order, shapes, turns)
+    made = 0
+    for members in groups_of(order, shapes, turns):
+        for chunk in chunks_of(fgraph, in_depth(members)):
+            if len(chunk) > 1:
+                replace_chunk(fgraph, chunk)
+                made += 1
+    return made
+
+
+def last_steps(fgraph, order):
+    """Elementwise nodes that are needed only for updates of shared values which elementwise nodes read."""
+    handler, clients, late = handler_of(fgraph), fgraph.clients, set()
+    if handler is None or not handler.updates:
+        return late
+    stored = {output for position, output in handler.updates.items()
+              if any([reader != "output" and type(reader.op) is Elemwise
+                      for reader, _ in clients[fgraph.inputs[position]]])}
+    for node in reversed(order):
+        if type(node.op) is Elemwise and all([place in stored if reader == "output" else reader in late
+                                              for out in node.outputs for reader, place in clients[out]]):
+            late.add(node)
+    return late
+
+
+def turns_of(fgraph, order, shapes):
+    """When each node runs: a number that elementwise nodes of one group share.
+
+    ``shapes`` has for each elementwise node whether it belongs to the last steps and the number of its region, then the
+    tokens of its lengths.
+    """
+    clients, turns, turn = fgraph.clients, {}, 0
+    waiting = {node: len({variable.owner for variable in node.inputs if variable.owner is not None}) for node in order}
+    others = deque([node for node in order if not waiting[node] and node not in shapes])
+    ready, heap, number = {}, [], {}   # shape -> ready nodes; the shapes among them; a number for each shape
+
+    def enter(node):
+        shape = shapes.get(node)
+        if shape is None:
+            others.append(node)
+            return
+        if not ready.get(shape):
+            ready[shape] = []
+            size = len(shape) - 1 - shape[1:].count(ONE)
+            heappush(heap, (shape[0], size, number.setdefault(shape, len(number)), shape))
+        ready[shape].append(node)
+
+    def leave(node):
+        for reader in {reader for out in node.outputs for reader, _ in clients[out] if reader != "output"}:
+            waiting[reader] -= 1
+            if not waiting[reader]:
+                enter(reader)
+
+    for node in order:
+        if node in shapes and not waiting[node]:
+            enter(node)
+    while others or heap:
+        turn += 1
+        if others:
+            node = others.popleft()
+            turns[node] = turn
+            leave(node)
+            continue
+        shape = heappop(heap)[-1]
+        for node in ready[shape]:      # it grows while it runs
+            turns[node] = turn
+            leave(node)
+        ready[shape] = []
+    return turns
+
+
+def sink(fgraph, order, shapes, turns):
+    """Move nodes to the first reader of the same shape, if no other reader comes before."""
+    clients = fgraph.clients
+    for node in reversed(order):
+        shape = shapes.get(node)
+        if shape is None:
+            continue
+        first = target = None
+        for out in node.outputs:
+            for reader, _ in clients[out]:
+                if reader != "output":
+                    turn = turns[reader]
+                    first = turn if first is None else min(first, turn)
+                    if shapes.get(reader) == shape:
+                        target = turn if target is None else min(target, turn)
+        if target is None or target != first or target == turns[node]:
+            continue
+        if sum([variable.owner is not None and turns[variable.owner] == turns[node] for variable in node.inputs]) < 2:
+            turns[node] = target
+
+
+def groups_of(order, shapes, turns):
+    """Lists of nodes, in order, that may run as one."""
+    groups = {}
+    for node in order:
+        shape = shapes.get(node)
+        if shape is not None:
+            groups.setdefault((turns[node], shape), []).append(node)
+    for (_, shape), members in groups.items():
+        if len(members) > 1:
+            yield from connected(members, any([token != ONE for token in shape[1:]]))
+
+
+def connected(members, has_elements):
+    """The parts of a group that share values; a value of one element is no reason to share a loop over many."""
+    parents = {node: node for node in members}
+
+    def root(node):
+        while parents[node] is not node:
+            parents[node] = parents[parents[node]]
+            node = parents[node]
+        return node
+
+    position = {node: number for number, node in enumerate(members)}
+    seen = {}
+    for node in members:
+        for variable in node.inputs + node.outputs:
+            if isinstance(variable, Constant) or (has_elements and all(variable.type.broadcastable)):
+                continue
+            other = seen.setdefault(variable, node)
+            if other is not node:
+                first, second = root(other), root(node)
+                if position[first] > position[second]:
+                    first, second = second, first
+                parents[second] = first
+    parts = {}
+    for node in members:
+        parts.setdefault(root(node), []).append(node)
+    return list(parts.values())
+
+
+def in_depth(members):
+    """A group in an order with few values waiting to be read: from each result down, the longest branch first."""
+    heights, read = {}, set()
+    for node in members:
+        inner = [variable.owner for variable in node.inputs if variable.owner in heights]
+        heights[node] = 1 + max([heights[owner] for owner in inner], default=0)
+        read.update(inner)
+    ordered, done = [], set()
+    for result in members:
+        stack = [] if result in read else [result]
+        while stack:
+            node = stack.pop()
+            if node in done:
+                continue
+            inner = dict.fromkeys([variable.owner for variable in node.inputs
+                                   if variable.owner in heights and variable.owner not in done])
+            if inner:
+                stack.append(node)
+                stack.extend(sorted(inner, key=heights.get))
+            else:
+                done.add(node)
+                ordered.append(node)
+    return ordered
+
+
+def steps_in(node):
+    """How many steps a node adds to a fused kernel."""
+    scalar_op = node.op.scalar_op
+    if scalar_op.steps is not None:
+        return sum([max(len(slots) - 1, 1) for _, slots in scalar_op.steps])
+    return max(len(node.inputs) - 1, 1)
+
+
+def chunks_of(fgraph, members):
+    """Cut a group, in order, where a kernel would become too large."""
+    chunk, inputs, waiting, steps = [], set(), {}, 0
+    for node in members:
+        fresh = {variable for variable in node.inputs if variable not in waiting and not is_inlined(variable)}
+        wanted = [out for out in node.outputs if fgraph.clients[out]]
+        done = [variable for variable in dict.fromkeys(node.inputs)
+                if variable in waiting and waiting[variable] <= node.inputs.count(variable)]
+        operands = len(inputs | fresh) + sum([count > 0 for count in waiting.values()]) - len(done) + len(wanted) \
+            if len(inputs) + len(waiting) + len(fresh) + len(wanted) > OPERANDS else 0
+        if chunk and (operands > OPERANDS or steps + steps_in(node) > STEPS):
+            yield chunk
+            chunk, inputs, waiting, steps = [], set(), {}, 0
+            fresh = {variable for variable in node.inputs if not is_inlined(variable)}
+        chunk.append(node)
+        inputs |= fresh
+        steps += steps_in(node)
+        for variable in node.inputs:
+            if variable in waiting:
+                waiting[variable] -= 1
+        for out in wanted:
+            waiting[out] = len(fgraph.clients[out])
+    if chunk:
+        yield chunk
+
+
+def replace_chunk(fgraph, chunk):
+    """Put one fused node in the place of the nodes of ``chunk``."""
+    assembly, inside = Assembly(), set(chunk)
+    outputs = []
+    for node in chunk:
+        assembly.add(node)
+        for out in node.outputs:
+            if any([reader not in inside for reader, _ in fgraph.clients[out]]):
+                outputs.append(out)
+    composite = Composite.of_steps(*assembly.finish(outputs))
+    fused = Elemwise(composite).make_node(*assembly.inputs)
+    fused._position = Traces(assembly.positions, in_parts=True)
+    for old, new in zip(outputs, fused.outputs):
+        new.name = old.name
+        fgraph.replace(old, new, reason="elemwise_fusion")

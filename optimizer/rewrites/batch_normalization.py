@@ -1,0 +1,19 @@
+"""Batch normalization by the native ops, in every mode, without the outputs that nobody reads.
+
+It comes late, because by then what reads an output only to be simplified away has gone.
+"""
+from phintys.optimizer.engine.database import FAST_COMPILE, FAST_RUN, Rewrite
+
+
+def by_native_op(fgraph, node):
+    """The native op in the place of an ``Abstract...`` one."""
+    return node.op.native_outputs(node, [bool(fgraph.clients[output]) for output in node.outputs])
+
+
+REWRITES = [
+    Rewrite("local_abstract_batch_norm_train", ("AbstractBatchNormTrain",), by_native_op, (FAST_RUN, FAST_COMPILE)),
+    Rewrite("local_abstract_batch_norm_train_grad", ("AbstractBatchNormTrainGrad",), by_native_op,
+            (FAST_RUN, FAST_COMPILE)),
+    Rewrite("local_abstract_batch_norm_inference", ("AbstractBatchNormInference",), by_native_op,
+            (FAST_RUN, FAST_COMPILE)),
+]

@@ -1,0 +1,82 @@
+"""Exponentials divided by what goes to zero, or to infinity, with them: the gradients of logarithms.
+
+    exp(-t**2) / erfc(t) = 1 / erfcx(t)      exp(t) / expm1(t) = -1 / expm1(-t)
+
+Where both sides of the fraction underflow or overflow, the right-hand sides do not. As t may be ``(x - m) / s``,
+exponents are compared in normal form, in which the constants of a scaled t**2 may differ in the last digits.
+"""
+from math import isclose
+
+from phintys.optimizer.rewrites import products
+from phintys.optimizer.engine.database import FAST_RUN, Rewrite
+from phintys.optimizer.rewrites.logistic import opposite_argument
+from phintys.optimizer.rewrites.products import product_of
+from phintys.optimizer.engine.values import apply_op, is_inside, key, readers_in
+
+NEARBY = 32                    # nodes that others read, too, are looked into so far, or the work would not be linear
+
+
+def scaled_erfc(t):
+    """``erfc(t)`` without its exponential."""
+    return apply_op("erfcx", t), 1
+
+
+def opposite_expm1(t):
+    """``expm1(t)`` without its exponential."""
+    return apply_op("expm1", opposite_argument(t)), -1
+
+
+# f: (k, p, g), where exp(k * t**p) / f(t) is 1 / (sign * function of t), which g returns
+QUOTIENTS = {"erfc": (-1, 2, scaled_erfc), "expm1": (1, 1, opposite_expm1)}
+
+
+def stable_quotient(fgraph, node):
+    """A product with an exponential divided by one of the functions of `QUOTIENTS` in it, in stable form."""
+    out = node.outputs[0]
+    if not out.type.dtype.startswith("float") or is_inside(fgraph, out, products.KEYS):
+        return None
+    product = product_of(out, readers_in(fgraph))
+    if not _exponentials(product):
+        return None
+    if not _divisors(product) and any([key(factor) in products.KEYS for factor in product.powers]):
+        product = product_of(out, lambda variable: 1, NEARBY)
+    changed = False
+    for divisor in _divisors(product):
+        for exponential in _exponentials(product):
+            if _belong_together(exponential, divisor):
+                _divide(product, exponential, divisor)
+                changed = True
+                break
+    return products.build(product, out) if changed else None
+
+
+def _exponentials(product):
+    return [factor for factor, exponent in product.powers.items() if exponent > 0 and key(factor) == "exp"]
+
+
+def _divisors(product):
+    return [factor for factor, exponent in product.powers.items() if exponent < 0 and key(factor) in QUOTIENTS]
+
+
+def _belong_together(exponential, divisor):
+    """Whether the exponential's argument is k * t**p for the divisor's argument t."""
+    sign, power, _ = QUOTIENTS[key(divisor)]
+    exponent, t = [product_of(variable.owner.inputs[0], lambda other: 1, NEARBY) for variable in (exponential, divisor)]
+    tolerance = 1e-6 if divisor.type.dtype == "float32" else 1e-15
+    return (exponent.powers == {factor: power * times for factor, times in t.powers.items()}
+            and isclose(exponent.coefficient, sign * t.coefficient ** power, rel_tol=tolerance))
+
+
+def _divide(product, exponential, divisor):
+    """Replace as many of both as there are."""
+    factor, sign = QUOTIENTS[key(divisor)][2](divisor.owner.inputs[0])
+    times = min(product.powers[exponential], -product.powers[divisor])
+    product.coefficient = product.coefficient * sign ** times
+    product.multiply(exponential, -times)
+    product.multiply(divisor, times)
+    product.multiply(factor, -times)
+
+
+REWRITES = [
+    Rewrite("local_grad_log_erfc_neg", ("mul", "true_div", "inv"), stable_quotient, (FAST_RUN,)),
+]

@@ -1,0 +1,142 @@
+"""Fills: a value spread over the shape of another (`second`), as gradients make them, and Alloc.
+
+Elementwise ops broadcast by themselves, so a fill read by one is dropped where the result keeps its pattern, and
+otherwise moved behind it, where the work is smaller. What is left at the end stands where a real array is needed;
+then only the shape of the model is read, not its elements.
+"""
+from cmath import isfinite
+
+from phintys.ops.creation.allocation import Alloc
+from phintys.ops.elementwise.scalar_op import SCALAR_OPS
+from phintys.ops.shape.shape import patternbroadcast, shape_i
+from phintys.optimizer.engine.database import FAST_RUN, Rewrite
+from phintys.optimizer.passes.shapes import feature_of
+from phintys.optimizer.engine.values import apply_op, apply_wide, constant, constant_value, key, spread_over
+
+
+def useless_fill(fgraph, node):
+    """``fill(x, y) -> y`` where y has the shape already."""
+    value, out = node.inputs[1], node.outputs[0]
+    return value if value.type == out.type else None
+
+
+def fill_sink(fgraph, node):
+    """``f(fill(x, y), z) -> f(y, z)``, or ``fill(x, f(y, z))`` where the result would lose dimensions."""
+    inputs = node.inputs
+    models, bare = [], []
+    for variable in inputs:
+        if key(variable) == "second":
+            model, value = variable.owner.inputs
+            models.append(model)
+            bare.append(value)
+        else:
+            bare.append(variable)
+    if not models:
+        return None
+    out = node.outputs[0]
+    result = node.op(*bare)
+    if result.type.dtype != out.type.dtype:
+        return None
+    return spread_over(result, out.type.broadcastable, models + inputs)
+
+
+def fill_of_fill(fgraph, node):
+    """``fill(fill(x, y), z) -> fill(x, z)`` and ``fill(x, fill(y, z)) -> fill(x, z)`` where the shape remains."""
+    model, value = node.inputs
+    out = node.outputs[0]
+    if key(model) == "second" and model.owner.inputs[0].type.broadcastable == model.type.broadcastable:
+        return apply_op("second", model.owner.inputs[0], value)
+    if key(value) == "second":
+        result = apply_op("second", model, value.owner.inputs[1])
+        return result if result.type == out.type else None
+    return None
+
+
+def fill_of_dimshuffle(fgraph, node):
+    """``DimShuffle(fill(x, y)) -> fill(DimShuffle(x), DimShuffle(y))``."""
+    inner = node.inputs[0]
+    if key(inner) != "second":
+        return None
+    model, value = inner.owner.inputs
+    order = node.op.new_order
+    return apply_op("second", model.dimshuffle(*order), value.dimshuffle(*order))
+
+
+def fill_sum(fgraph, node):
+    """``sum(fill(x, y)) -> alloc(y * size, *rest of the shape)``, for a y of one element."""
+    inner, out = node.inputs[0], node.outputs[0]
+    if key(inner) != "second" or out.type.dtype != inner.type.dtype:
+        return None
+    value = inner.owner.inputs[1]
+    if not all(value.type.broadcastable):
+        return None
+    axes = range(inner.type.ndim) if node.op.axis is None else node.op.axis
+    size = [apply_op("convert_to_" + out.type.dtype, shape_i(inner, axis)) for axis in axes]
+    total = apply_wide("mul", [value.dimshuffle(), *size], out.type.dtype)
+    kept = [shape_i(inner, axis) for axis in range(inner.type.ndim) if axis not in axes]
+    return patternbroadcast(Alloc()(total, *kept), out.type.broadcastable) if kept else total
+
+
+def alloc_in_elementwise(fgraph, node):
+    """``f(alloc(x, *s), y) -> f(x, y)`` where y certainly has the shape s; ``f(alloc(x, *s)) -> alloc(f(x), *s)``."""
+    allocated = [position for position, variable in enumerate(node.inputs) if key(variable) == "Alloc"]
+    if not allocated:
+        return None
+    out, inputs = node.outputs[0], list(node.inputs)
+    if len(inputs) == 1:
+        value, *shape = inputs[0].owner.inputs
+        return inputs[0].owner.op(node.op(value), *shape) if value.type.ndim == 0 else None
+    feature = feature_of(fgraph)
+    whole = [variable for variable in inputs if key(variable) != "Alloc" and variable.type.broadcastable
+             == out.type.broadcastable]
+    changed = False
+    for position in allocated:
+        if any([feature.same_shape(inputs[position], variable) for variable in whole]):
+            value, changed = inputs[position].owner.inputs[0], True
+            missing = out.type.ndim - value.type.ndim
+            inputs[position] = value.dimshuffle(*["x"] * missing, *range(value.type.ndim))
+    return node.op(*inputs) if changed else None
+
+
+def alloc_of_alloc(fgraph, node):
+    """``alloc(alloc(x, 1, n), m, n) -> alloc(x, m, n)``: lengths that are given again, or are 1."""
+    inner = node.inputs[0]
+    if key(inner) != "Alloc":
+        return None
+    value, *lengths = inner.owner.inputs
+    outer = node.inputs[len(node.inputs) - len(lengths):]
+    for given, again in zip(lengths, outer):
+        known = constant_value(given)
+        if given is not again and known != 1 and (known is None or known != constant_value(again)):
+            return None
+    return node.op(value, *node.inputs[1:])
+
+
+def sum_of_alloc(fgraph, node):
+    """``sum(alloc(c, *s)) -> alloc(c * size, *rest of s)`` for a number c."""
+    inner, out = node.inputs[0], node.outputs[0]
+    if key(inner) != "Alloc" or not all(inner.owner.inputs[0].type.broadcastable):
+        return None
+    number = constant_value(inner)
+    if number is None or not isfinite(number):
+        return None
+    lengths = inner.owner.inputs[1:]
+    axes = range(len(lengths)) if node.op.axis is None else node.op.axis
+    factors = [apply_op("convert_to_" + out.type.dtype, lengths[axis]) for axis in axes]
+    total = apply_wide("mul", [constant(number, out.type.dtype, 0), *factors], out.type.dtype)
+    kept = [length for axis, length in enumerate(lengths) if axis not in axes]
+    return inner.owner.op(total, *kept) if kept else total
+
+
+_ELEMENTWISE = sorted(set(SCALAR_OPS) - {"second"})
+
+REWRITES = [
+    Rewrite("local_useless_fill", ("second",), useless_fill, (FAST_RUN,)),
+    Rewrite("local_fill_of_fill", ("second",), fill_of_fill, (FAST_RUN, "local_fill_cut")),
+    Rewrite("local_fill_sink", _ELEMENTWISE, fill_sink, (FAST_RUN,)),
+    Rewrite("local_elemwise_alloc", _ELEMENTWISE, alloc_in_elementwise, (FAST_RUN, "local_alloc_unary")),
+    Rewrite("local_fill_dimshuffle", ("DimShuffle",), fill_of_dimshuffle, (FAST_RUN,)),
+    Rewrite("local_merge_alloc", ("Alloc",), alloc_of_alloc, (FAST_RUN,)),
+    Rewrite("local_sum_prod_alloc", ("Sum",), sum_of_alloc, (FAST_RUN, "local_opt_alloc")),
+    Rewrite("local_fill_sum", ("Sum",), fill_sum, (FAST_RUN, "local_opt_alloc")),
+]

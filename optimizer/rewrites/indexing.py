@@ -1,0 +1,334 @@
+"""Indexing: parts that are the whole, parts of parts, parts taken before the work, and values put into zeros.
+
+A part is taken as early as possible: of the inputs of an elementwise op, a product or an Alloc rather than of what they
+compute. Sums of tensors of zeros with something put into them, which gradients of indexing are made of, become one
+tensor into which everything is put in turn. An integer that is out of range may go unnoticed where the work that would
+have met it is gone; nothing else changes.
+"""
+from phintys.graph.type import Type
+from phintys.graph.variable import Constant
+from phintys.ops.indexing.advanced_subtensor import AdvancedIncSubtensor1
+from phintys.ops.creation.allocation import Alloc
+from phintys.ops.products.dot import Dot
+from phintys.ops.shape.join import MakeVector
+from phintys.ops.types.known_length import known_integer
+from phintys.ops.elementwise.scalar_op import SCALAR_OPS
+from phintys.ops.indexing.slices import slice_length
+from phintys.ops.indexing.subtensor import WHOLE, IncSubtensor, Subtensor, entry_parts, filled, split_entry
+from phintys.optimizer.engine.database import FAST_RUN, Rewrite
+from phintys.optimizer.passes.shapes import feature_of
+from phintys.optimizer.engine.values import apply_op, constant_value, key, readers_in
+
+BACKWARDS = slice(None, None, -1)
+INCREMENTS = ("IncSubtensor", "AdvancedIncSubtensor1", "AdvancedIncSubtensor", "AdvancedBooleanIncSubtensor")
+
+
+# ---- reading and building indices ------------------------------------------------------------------------------------
+def index_of(node, first=1):
+    """The index of a node of basic indexing, its symbolic integers in place."""
+    return filled(node.op.idx_list, node.inputs[first:])
+
+
+def part_of(x, entries):
+    """``x[entries]``; x itself when everything is taken."""
+    entries = list(entries)
+    while entries and _is_whole(entries[-1]):
+        entries.pop()
+    if not entries:
+        return x
+    integers = []
+    idx_list = [split_entry(entry, integers) for entry in entries]
+    return Subtensor(idx_list)(x, *integers)
+
+
+def _is_whole(entry):
+    return isinstance(entry, slice) and entry == WHOLE
+
+
+def _padded(entries, rank):
+    """The index with an entry for each dimension."""
+    return list(entries) + [WHOLE] * (rank - len(entries))
+
+
+def _same_index(entries, others):
+    """Whether two indices are the same: the same constants and the same variables."""
+    return len(entries) == len(others) and all([
+        isinstance(entry, slice) == isinstance(other, slice)
+        and all([mine is his or (type(mine) is int and type(his) is int and mine == his)
+                 for mine, his in zip(entry_parts(entry), entry_parts(other))])
+        for entry, other in zip(entries, others)])
+
+
+def _takes_all(fgraph, entries, x):
+    """Whether the index takes everything of x, in its order."""
+    return all([_takes_dimension(fgraph, entry, x, axis) for axis, entry in enumerate(entries)])
+
+
+def _takes_dimension(fgraph, entry, x, axis):
+    if not isinstance(entry, slice) or known_integer(1 if entry.step is None else entry.step) != 1:
+        return False
+    if entry.start is not None and known_integer(entry.start) != 0:
+        return False
+    if entry.stop is None:
+        return True
+    stop, length = known_integer(entry.stop), x.type.shape[axis]
+    if stop is not None:
+        return length is not None and stop >= length or stop == 2 ** 63 - 1
+    return length is None and feature_of(fgraph).is_length(entry.stop, x, axis)
+
+
+# ---- parts that are the whole ----------------------------------------------------------------------------------------
+def useless_part(fgraph, node):
+    """``x[:] -> x``, also where the bounds say nothing new."""
+    x = node.inputs[0]
+    return x if _takes_all(fgraph, index_of(node), x) else None
+
+
+def rows_in_order(fgraph, node):
+    """``x[arange(len(x))] -> x``."""
+    x, positions = node.inputs
+    if key(positions) != "ARange":
+        return None
+    start, stop, step = positions.owner.inputs
+    return x if _takes_dimension(fgraph, slice(start, stop, step), x, 0) else None
+
+
+def useless_change(fgraph, node):
+    """What has no effect: adding zeros, or setting elements that are all one number to that number."""
+    x, y = node.inputs[:2]
+    value = constant_value(y)
+    if value is None:
+        return None
+    return x if (constant_value(x) == value if node.op.set_instead_of_inc else value == 0) else None
+
+
+def change_of_everything(fgraph, node):
+    """Setting the whole of x to a tensor of its shape gives that tensor, turned around where x was."""
+    x, y = node.inputs[:2]
+    if not node.op.set_instead_of_inc or y.type != x.type:
+        return None
+    entries = index_of(node, 2)
+    forwards = [WHOLE if isinstance(entry, slice) and entry == BACKWARDS else entry for entry in entries]
+    if not _takes_all(fgraph, forwards, x) or not feature_of(fgraph).same_shape(x, y):
+        return None
+    return part_of(y, [entry if isinstance(entry, slice) and entry == BACKWARDS else WHOLE for entry in entries])
+
+
+def constant_index(fgraph, node):
+    """Constants among the symbolic integers of an index become part of the op."""
+    first = 1 if type(node.op) is Subtensor else 2
+    if not any([isinstance(value, Constant) for value in node.inputs[first:]]):
+        return None
+    integers = []
+    idx_list = [split_entry(entry, integers) for entry in index_of(node, first)]
+    if first == 1:
+        return Subtensor(idx_list)(node.inputs[0], *integers)
+    op = IncSubtensor(idx_list, node.op.inplace, node.op.set_instead_of_inc, node.op.destroyhandler_tolerate_aliased)
+    return op(*node.inputs[:2], *integers)
+
+
+# ---- parts of parts --------------------------------------------------------------------------------------------------
+def part_of_part(fgraph, node):
+    """``x[a:][b:] -> x[a + b:]``, where constants tell what the two mean together."""
+    inner = node.inputs[0].owner
+    if inner is None or type(inner.op) is not Subtensor:
+        return None
+    outer = iter(_padded(index_of(node), node.inputs[0].type.ndim))
+    entries = []
+    for entry in _padded(index_of(inner), inner.inputs[0].type.ndim):
+        entry = _composed(entry, next(outer)) if isinstance(entry, slice) else entry
+        if entry is None:
+            return None
+        entries.append(entry)
+    return part_of(inner.inputs[0], entries)
+
+
+def _composed(inner, outer):
+    """One entry that means ``outer`` of what the slice ``inner`` takes; None when constants do not tell."""
+    if _is_whole(inner):
+        return outer
+    if _is_whole(outer):
+        return inner
+    parts = [*entry_parts(inner), *entry_parts(outer)]
+    if not all([part is None or type(part) is int for part in parts]):
+        return None
+    start, stop, step = inner.start or 0, inner.stop, 1 if inner.step is None else inner.step
+    if inner == slice(None, None, -1) and type(outer) is int:
+        return -1 - outer
+    if start < 0 or step < 1 or (stop is not None and stop < 0):
+        return None
+    if type(outer) is int:
+        place = start + outer * step
+        return place if outer >= 0 and (stop is None or place < stop) else None
+    first, last, by = outer.start or 0, outer.stop, 1 if outer.step is None else outer.step
+    if first < 0 or by < 1 or (last is not None and last < 0):
+        return None
+    ends = [end for end in (stop, None if last is None else start + last * step) if end is not None]
+    return slice(start + first * step, min(ends, default=None), step * by)
+
+
+def part_of_change(fgraph, node):
+    """``set_subtensor(x[i], y)[i] -> y``, if y has the shape of the part."""
+    inner = node.inputs[0].owner
+    if inner is None or type(inner.op) is not IncSubtensor or not inner.op.set_instead_of_inc:
+        return None
+    x, y = inner.inputs[:2]
+    if y.type != node.outputs[0].type or not _same_index(index_of(inner, 2), index_of(node)):
+        return None
+    return y if feature_of(fgraph).same_shape(part_of(x, index_of(node)), y) else None
+
+
+# ---- parts taken before the work -------------------------------------------------------------------------------------
+def part_of_elementwise(fgraph, node):
+    """``f(x, g(y))[i] -> f(x[i], g(y[i]))``, as far down as nobody else reads the results."""
+    whole = node.inputs[0]
+    readers = readers_in(fgraph)
+    if not _is_private_work(whole, readers):
+        return None
+    entries = _padded(index_of(node), whole.type.ndim)
+    parts, stack = {}, [whole]
+    while stack:
+        variable = stack[-1]
+        if variable not in parts:
+            if not _is_private_work(variable, readers):
+                parts[variable] = _part_of_operand(variable, entries, whole.type.broadcastable)
+            else:
+                missing = [x for x in variable.owner.inputs if x not in parts]
+                if missing:
+                    stack.extend(missing)
+                    continue
+                parts[variable] = variable.owner.op(*[parts[x] for x in variable.owner.inputs])
+        stack.pop()
+    return parts[whole]
+
+
+def _is_private_work(variable, readers):
+    """Whether an elementwise node computes it for one reader only."""
+    work = variable.owner
+    return (work is not None and key(variable) in SCALAR_OPS and len(work.outputs) == 1 and not work.op.destroy_map
+            and readers(variable) == 1)
+
+
+def _part_of_operand(x, entries, whole):
+    """The part of an operand that belongs to a part of a result with the pattern ``whole``, over which it may be
+    repeated."""
+    return part_of(x, [entry if flag == own else WHOLE if isinstance(entry, slice) else 0
+                       for entry, flag, own in zip(entries, whole, x.type.broadcastable)])
+
+
+def part_of_shuffled(fgraph, node):
+    """``x.T[i, j] -> x[j, i]`` and ``x[None, :][0] -> x``: the part is taken before the dimensions are shuffled."""
+    shuffled = node.inputs[0]
+    if key(shuffled) != "DimShuffle":
+        return None
+    x, order = shuffled.owner.inputs[0], shuffled.owner.op.new_order
+    taken, kept = [WHOLE] * x.type.ndim, []
+    for entry, axis in zip(_padded(index_of(node), len(order)), order):
+        if axis != "x":
+            taken[axis] = entry
+        elif not (_is_whole(entry) or (type(entry) is int and entry in (0, -1))):
+            return None
+        if isinstance(entry, slice):
+            kept.append(axis)
+    places = [axis for axis in range(x.type.ndim) if isinstance(taken[axis], slice)]
+    part = part_of(x, taken)
+    return part.dimshuffle(*["x" if axis == "x" else places.index(axis) for axis in kept])
+
+
+def part_of_alloc(fgraph, node):
+    """``alloc(x, n, m)[i:j] -> alloc(x, j - i, m)``."""
+    whole = node.inputs[0]
+    if key(whole) != "Alloc":
+        return None
+    value, *lengths = whole.owner.inputs
+    entries = _padded(index_of(node), whole.type.ndim)
+    missing = whole.type.ndim - value.type.ndim
+    value = _part_of_operand(value, entries[missing:], whole.type.broadcastable[missing:])
+    lengths = [slice_length(entry, length) for entry, length in zip(entries, lengths) if isinstance(entry, slice)]
+    return Alloc()(value, *lengths) if lengths or value.type.ndim else value
+
+
+def part_of_product(fgraph, node):
+    """``dot(a, b)[i, j] -> dot(a[i], b[:, j])`` for matrices, if nobody else reads the product."""
+    whole = node.inputs[0]
+    if key(whole) != "Dot" or whole.type.ndim != 2 or readers_in(fgraph)(whole) > 1:
+        return None
+    first, second = whole.owner.inputs
+    if first.type.ndim != 2 or second.type.ndim != 2:
+        return None
+    rows, columns = _padded(index_of(node), 2)
+    return Dot()(part_of(first, [rows]), part_of(second, [WHOLE, columns]))
+
+
+def part_of_vector(fgraph, node):
+    """A slice of a vector made of scalars."""
+    whole = node.inputs[0]
+    if key(whole) != "MakeVector" or len(node.op.idx_list) != 1:
+        return None
+    entry, = node.op.idx_list
+    if not isinstance(entry, slice) or any([isinstance(part, Type) for part in entry_parts(entry)]):
+        return None
+    return MakeVector(whole.type.dtype)(*whole.owner.inputs[entry])
+
+
+# ---- values put into zeros -------------------------------------------------------------------------------------------
+def set_zeros(fgraph, node):
+    """What is added to zeros may as well be set, where no element is meant twice."""
+    x, *rest = node.inputs
+    if node.op.set_instead_of_inc or constant_value(x) != 0:
+        return None
+    return IncSubtensor(node.op.idx_list, node.op.inplace, True)(x, *rest)
+
+
+def sum_of_changes(fgraph, node):
+    """``inc(zeros[i], y) + inc(zeros[j], z) + w -> inc(inc(w[i], y)[j], z)``: no sum over all elements is needed."""
+    out = node.outputs[0]
+    readers = readers_in(fgraph)
+    changes, others = [], []
+    for variable in node.inputs:
+        is_change = (key(variable) in INCREMENTS and variable.type == out.type and readers(variable) == 1
+                     and constant_value(variable.owner.inputs[0]) == 0 and _adds(variable.owner.op))
+        (changes if is_change else others).append(variable)
+    if not changes or len(node.inputs) < 2:
+        return None
+    result = others[0] if len(others) == 1 else apply_op("add", *others) if others else changes.pop(0)
+    if result.type != out.type or not changes:
+        return None
+    feature = feature_of(fgraph)
+    if others and not all([feature.same_shape(result, change) for change in changes]):
+        return None
+    for change in changes:
+        result = _adding(change.owner.op)(result, *change.owner.inputs[1:])
+    return result
+
+
+def _adds(op):
+    """Whether putting something into zeros is the same as adding it: elements are set at most once, or added."""
+    return type(op) is IncSubtensor or not op.set_instead_of_inc
+
+
+def _adding(op):
+    if type(op) is IncSubtensor:
+        return IncSubtensor(op.idx_list)
+    return AdvancedIncSubtensor1() if type(op) is AdvancedIncSubtensor1 else type(op)(idx_list=op.idx_list)
+
+
+REWRITES = [
+    Rewrite("local_useless_subtensor", ("Subtensor",), useless_part, (FAST_RUN,)),
+    Rewrite("local_useless_AdvancedSubtensor1", ("AdvancedSubtensor1",), rows_in_order,
+            (FAST_RUN, "local_useless_subtensor")),
+    Rewrite("local_useless_inc_subtensor", INCREMENTS, useless_change,
+            (FAST_RUN, "local_setsubtensor_of_constants", "local_useless_inc_subtensor_alloc")),
+    Rewrite("local_setsubtensor_of_everything", ("IncSubtensor",), change_of_everything,
+            (FAST_RUN, "local_useless_inc_subtensor")),
+    Rewrite("local_constant_index", ("Subtensor", "IncSubtensor"), constant_index, (FAST_RUN,)),
+    Rewrite("local_subtensor_merge", ("Subtensor",), part_of_part, (FAST_RUN,)),
+    Rewrite("local_subtensor_inc_subtensor", ("Subtensor",), part_of_change, (FAST_RUN,)),
+    Rewrite("local_subtensor_lift", ("Subtensor",), part_of_elementwise, (FAST_RUN,)),
+    Rewrite("local_dimshuffle_subtensor", ("Subtensor",), part_of_shuffled, (FAST_RUN,)),
+    Rewrite("local_subtensor_of_alloc", ("Subtensor",), part_of_alloc, (FAST_RUN,)),
+    Rewrite("local_subtensor_of_dot", ("Subtensor",), part_of_product, (FAST_RUN,)),
+    Rewrite("local_subtensor_make_vector", ("Subtensor",), part_of_vector, (FAST_RUN,)),
+    Rewrite("local_incsubtensor_of_zeros_to_setsubtensor", ("IncSubtensor",), set_zeros, (FAST_RUN,)),
+    Rewrite("local_IncSubtensor_serialize", ("add",), sum_of_changes, (FAST_RUN,)),
+]

@@ -1,0 +1,197 @@
+"""Neutral and absorbing elements, and ops that undo each other: what needs no arithmetic to be simplified.
+
+Most rows are patterns. Sums and products have normal forms (`sums`, `products`): constants are collected in them,
+what cancels is gone, signs are pulled together, and a tree of binary nodes becomes one node of many inputs.
+"""
+from phintys.ops.types.dtypes import float_dtypes
+from phintys.optimizer.rewrites import products, sums
+from phintys.optimizer.engine.database import FAST_RUN, Rewrite
+from phintys.optimizer.engine.pattern import rule
+from phintys.optimizer.rewrites.products import product_of
+from phintys.optimizer.rewrites.sums import sum_of
+from phintys.optimizer.engine.terms import (absolute, arccosh, arcsinh, arctanh, conj, cosh, deg2rad, floor, int_div, inv,
+                                     invert, maximum, minimum, neg, rad2deg, sinh, tanh, x)
+from phintys.optimizer.engine.values import (WIDEST, apply_op, apply_wide, constant_like, constant_value, is_inexact,
+                                      is_inside, is_unsigned, key, readers_in)
+
+
+def keeps_dtype(found, out):
+    """The hole x has the result's dtype already."""
+    return found["x"].type.dtype == out.type.dtype
+
+
+def signed(found, out):
+    """As `keeps_dtype`, for dtypes that hold the negative of what they hold: -3 of uint8 is 253."""
+    return keeps_dtype(found, out) and not is_unsigned(out)
+
+
+def integers(found, out):
+    """As `keeps_dtype`, for integers and bools."""
+    return keeps_dtype(found, out) and not is_inexact(out)
+
+
+def real_numbers(found, out):
+    """As `keeps_dtype`, for floating point numbers, which divided by 1 are still rounded down."""
+    return keeps_dtype(found, out) and out.type.dtype in float_dtypes
+
+
+def canonical_sum(fgraph, node):
+    """Collect constants, cancel terms, pull signs together, and make binary trees flat."""
+    out = node.outputs[0]
+    readers = readers_in(fgraph)
+    if is_inside(fgraph, out, sums.KEYS):
+        return None
+    total = sum_of(out, readers)
+    if total.operations == 1 and total.constants == 0 and len(total.terms) == len(node.inputs) \
+            and not _repeats(total.terms):
+        return None
+    terms = _uncancelled(total.terms)
+    if type(total.constant) is bool or out.type.dtype == "bool":
+        return None
+    gain = total.operations - sums.operations_to_build(terms, total.constant)
+    cancelled = len(terms) < len(total.terms)
+    collected = total.constants > 1 or (total.constants == 1 and total.constant == 0)
+    # -x - y -> -(x + y): no fewer nodes, but one spelling of what others negate.
+    all_negative = key(out) == "sub" and not total.constant and all([sign < 0 for sign, _ in terms])
+    if not cancelled and not collected and (gain < 0 or gain == 0 and not all_negative or len(terms) > WIDEST):
+        return None
+    return sums.build(terms, total.constant, total.leaves, out)
+
+
+def _repeats(terms):
+    return len({variable for _, variable in terms}) < len(terms)
+
+
+def _uncancelled(terms):
+    """The terms without pairs of different sign."""
+    if not _repeats(terms):
+        return terms
+    count = {}
+    for sign, variable in terms:
+        count[variable] = count.get(variable, 0) + sign
+    kept = []
+    for sign, variable in terms:
+        if count[variable] * sign > 0:
+            count[variable] -= sign
+            kept.append((sign, variable))
+    return kept
+
+
+def canonical_product(fgraph, node):
+    """Collect constants, cancel factors, pull signs together, and make trees of mul and true_div one fraction."""
+    out = node.outputs[0]
+    if not is_inexact(out) or is_inside(fgraph, out, products.KEYS):
+        return None
+    product = product_of(out, readers_in(fgraph))
+    products.cancel_magnitudes(product)
+    if product.operations == 1 and not product.cancelled and product.constants == 0:
+        return None
+    if product.coefficient == 0:
+        return constant_like(0, out)
+    has_numerator = any([exponent > 0 for exponent in product.powers.values()])
+    collected = product.constants > 1 or (product.constants == 1 and product.coefficient in (1, -1) and has_numerator)
+    gain = product.operations - products.operations_to_build(product)
+    if not product.cancelled and not collected and (gain <= 0 or len(product.powers) > WIDEST):
+        return None
+    return products.build(product, out)
+
+
+def integer_product(fgraph, node):
+    """``x * 1 -> x``, ``x * 0 -> 0`` and constants collected, where there is no division."""
+    out = node.outputs[0]
+    if is_inexact(out) or out.type.dtype == "bool" or is_inside(fgraph, out, ("mul",)):
+        return None
+    factors, number, constants, nodes = [], 1, 0, 0
+    stack, readers = [out], readers_in(fgraph)
+    while stack:
+        variable = stack.pop()
+        value = constant_value(variable)
+        if value is not None:
+            number, constants = number * int(value), constants + 1
+        elif (key(variable) == "mul" and variable.type.dtype == out.type.dtype
+              and (variable is out or readers(variable) == 1)):
+            nodes += 1
+            stack.extend(reversed(variable.owner.inputs))
+        else:
+            factors.append(variable)
+    if number == 0:
+        return constant_like(0, out)
+    if constants < 2 and not (constants and number == 1) and not (1 < nodes and len(factors) <= WIDEST):
+        return None
+    if number != 1 or not factors:
+        factors.insert(0, constant_like(number, out))
+    return apply_wide("mul", factors, out.type.dtype)
+
+
+def pull_sign(fgraph, node):
+    """``(-x) * y -> -(x * y)`` inside a sum, which subtracts it."""
+    out = node.outputs[0]
+    if not is_inexact(out) or not is_inside(fgraph, out, ("add", "sub")):
+        return None
+    product = product_of(out, readers_in(fgraph))
+    if product.coefficient != -1 or not any([exponent > 0 for exponent in product.powers.values()]):
+        return None                    # -1/x has no shorter form
+    return products.build(product, out)
+
+
+def constant_switch(fgraph, node):
+    """``switch`` with a constant condition, or with equal branches."""
+    condition, if_true, if_false = node.inputs
+    if if_true is if_false:
+        return if_true
+    value = constant_value(condition)
+    return None if value is None else (if_true if value else if_false)
+
+
+def constant_power(fgraph, node):
+    """``x**0``, ``x**1``, ``x**2``, ``x**0.5`` and their inverses."""
+    base, exponent = node.inputs
+    power = constant_value(exponent)
+    out = node.outputs[0]
+    if type(power) not in (int, float, bool):
+        return None
+    if power == 0:
+        return constant_like(1, out)
+    if power == 1:
+        return base
+    ops = _POWERS.get(power)
+    if ops is None or not is_inexact(out) and power != 2 or base.type.dtype != out.type.dtype:
+        return None
+    for name in ops:
+        base = apply_op(name, base)
+    return base
+
+
+_POWERS = {2: ("sqr",), 0.5: ("sqrt",), -1: ("inv",), -2: ("sqr", "inv"), -0.5: ("sqrt", "inv")}
+
+
+def single_input(fgraph, node):
+    """n-ary ops of one input, and copies: whoever needs memory of its own gets it, in a program."""
+    return node.inputs[0] if len(node.inputs) == 1 else None
+
+
+REWRITES = [
+    Rewrite("local_add_canonizer", ("add", "sub", "neg"), canonical_sum, (FAST_RUN,)),
+    Rewrite("local_mul_canonizer", ("mul", "true_div", "inv", "neg", "sqr", "pow"), canonical_product,
+            (FAST_RUN, "local_mul_zero", "local_neg_div_neg")),
+    Rewrite("local_neg_to_sub", ("mul", "true_div"), pull_sign, (FAST_RUN,)),
+    Rewrite("local_mul_one_zero", ("mul",), integer_product, (FAST_RUN,)),
+    Rewrite("local_pow_canonicalize", ("pow",), constant_power, (FAST_RUN, "local_pow_specialize")),
+    Rewrite("local_useless_switch", ("switch",), constant_switch, (FAST_RUN,)),
+    Rewrite("local_useless_elemwise", ("add", "mul", "identity"), single_input, (FAST_RUN,)),
+    rule("local_neg_neg", neg(neg(x)), x, keeps_dtype),
+    rule("local_inv_inv", inv(inv(x)), x, keeps_dtype),
+    rule("local_conj_conj", conj(conj(x)), x),
+    rule("local_invert_invert", invert(invert(x)), x),
+    rule("local_abs_abs", absolute(absolute(x)), absolute(x)),
+    rule("local_abs_neg", absolute(neg(x)), absolute(x), signed),
+    rule("local_maximum_same", maximum(x, x), x),
+    rule("local_minimum_same", minimum(x, x), x),
+    rule("local_intdiv_by_one", int_div(x, 1), x, integers),
+    rule("local_intdiv_by_one", int_div(x, 1), floor(x), real_numbers),
+    rule("local_deg2rad_rad2deg", deg2rad(rad2deg(x)), x, keeps_dtype),
+    rule("local_rad2deg_deg2rad", rad2deg(deg2rad(x)), x, keeps_dtype),
+    rule("local_arcsinh_sinh", sinh(arcsinh(x)), x, keeps_dtype),
+    rule("local_arccosh_cosh", cosh(arccosh(x)), x, keeps_dtype),
+    rule("local_arctanh_tanh", tanh(arctanh(x)), x, keeps_dtype),
+]

@@ -1,0 +1,57 @@
+"""What pays late: forms that run faster but would hide structure from the earlier families."""
+import math
+
+from phintys.ops.creation.allocation import Alloc
+from phintys.ops.shape.shape import patternbroadcast
+from phintys.optimizer.engine.database import FAST_RUN, Rewrite
+from phintys.optimizer.engine.pattern import rule
+from phintys.optimizer.passes.shapes import feature_of
+from phintys.optimizer.engine.terms import absolute, inv, mul, neg, sqr, true_div, x
+from phintys.optimizer.engine.values import apply_op, constant_like, constant_value, is_inexact
+
+
+def same_dtype(found, out):
+    """The operand has the result's dtype."""
+    return found["x"].type.dtype == out.type.dtype
+
+
+def inexact(found, out):
+    """As `same_dtype`, for floating point and complex numbers."""
+    return same_dtype(found, out) and is_inexact(out)
+
+
+def same_real_dtype(found, out):
+    """As `same_dtype`, for numbers that are not complex."""
+    return same_dtype(found, out) and not out.type.dtype.startswith("complex")
+
+
+def divide_by_power_of_two(fgraph, node):
+    """``x / c -> x * (1/c)`` where 1/c is exact: a division takes several times as long."""
+    out = node.outputs[0]
+    value = constant_value(node.inputs[1])
+    if type(value) not in (int, float) or not out.type.dtype.startswith("float") or not value or math.isinf(value):
+        return None
+    if math.frexp(value)[0] not in (0.5, -0.5) or not 1e-4 < abs(value) < 1e4:
+        return None
+    return apply_op("mul", node.inputs[0], constant_like(1.0 / value, out))
+
+
+def fill_to_alloc(fgraph, node):
+    """``fill(f(x), y) -> alloc(y, *shape)`` where f(x) would be computed for its shape only."""
+    model, value = node.inputs
+    if model.owner is None or len(fgraph.clients[model]) != 1:
+        return None
+    if model.type.broadcastable != node.outputs[0].type.broadcastable:      # the value has lengths of its own
+        return None
+    # a length that turns out to be 1 would make the result broadcastable, which its readers do not expect
+    return patternbroadcast(Alloc()(value, *feature_of(fgraph).shape(model)), node.outputs[0].type.broadcastable)
+
+
+REWRITES = [
+    rule("local_mul_to_sqr", mul(x, x), sqr(x), same_dtype),
+    rule("local_sqr_of_abs", sqr(absolute(x)), sqr(x), same_real_dtype),
+    rule("local_mul_minus_one", mul(x, -1), neg(x), inexact, (FAST_RUN, "local_mul_specialize")),
+    rule("local_div_to_inv", true_div(1, x), inv(x), inexact),
+    Rewrite("local_div_by_power_of_two", ("true_div",), divide_by_power_of_two, (FAST_RUN,)),
+    Rewrite("local_fill_to_alloc", ("second",), fill_to_alloc, (FAST_RUN,)),
+]

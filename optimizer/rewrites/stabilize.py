@@ -1,0 +1,76 @@
+"""Numerically stable forms of what overflows, underflows or cancels when computed as it is written.
+
+Rows are patterns; products that hide a logistic function are in `logistic`. Conditions keep the rows to real floating
+point operands: the identities hold for real numbers, and integers neither overflow in exp nor lose digits.
+"""
+from phintys.optimizer.rewrites import complements, distribution, exponential_quotients, logistic
+from phintys.optimizer.engine.database import FAST_RUN, Rewrite
+from phintys.optimizer.rewrites.log_sum_exp import argument_of, log_add
+from phintys.optimizer.engine.pattern import rule
+from phintys.optimizer.engine.terms import erf, erfc, exp, expm1, log, log1mexp, log1p, log_erfc, sigmoid, softplus, x
+from phintys.optimizer.engine.values import apply_op, constant_value, key
+
+
+def real(found, out):
+    """The operand and the result have the same floating point dtype."""
+    return out.type.dtype.startswith("float") and found["x"].type.dtype == out.type.dtype
+
+
+def log_of_sum(fgraph, node):
+    """``log(1 + x) -> log1p(x)``, where the sum may have more terms, and ``log(1 - x) -> log1p(-x)``."""
+    out, inner = node.outputs[0], node.inputs[0]
+    name = key(inner)
+    if name not in ("add", "sub") or inner.type.dtype != out.type.dtype or not out.type.dtype.startswith("float"):
+        return None
+    inputs = inner.owner.inputs
+    if name == "sub":
+        if constant_value(inputs[0]) != 1 or not _full(inputs[1:], inner):
+            return None
+        return apply_op("log1p", apply_op("neg", inputs[1]))
+    rest = [variable for variable in inputs if constant_value(variable) != 1]
+    if len(rest) != len(inputs) - 1 or not _full(rest, inner):
+        return None
+    return apply_op("log1p", apply_op("add", *rest) if len(rest) > 1 else rest[0])
+
+
+def _full(variables, whole):
+    """Whether the variables alone have the dtype and, together, the pattern of ``whole``."""
+    return all([variable.type.dtype == whole.type.dtype for variable in variables]) and \
+        tuple(map(all, zip(*[variable.type.broadcastable for variable in variables]))) == whole.type.broadcastable
+
+
+def log_of_exp_sum(fgraph, node):
+    """``log(exp(x) + exp(y)) -> maximum(x, y) + softplus(-abs(x - y))``."""
+    out, inner = node.outputs[0], node.inputs[0]
+    if key(inner) != "add" or len(inner.owner.inputs) != 2 or not out.type.dtype.startswith("float"):
+        return None
+    if any([key(variable) != "exp" or variable.type.dtype != out.type.dtype for variable in inner.owner.inputs]):
+        return None
+    return log_add(*[argument_of(variable) for variable in inner.owner.inputs])
+
+
+REWRITES = [
+    rule("local_log_exp", log(exp(x)), x, real),
+    rule("local_exp_log", exp(log(x)), x, real),
+    rule("local_log1p_expm1", log1p(expm1(x)), x, real),
+    rule("local_expm1_log1p", expm1(log1p(x)), x, real),
+    rule("local_log_sigmoid", log(sigmoid(x)), -softplus(-x), real, (FAST_RUN, "log_softplus")),
+    rule("local_log_one_minus_sigmoid", log(1 - sigmoid(x)), -softplus(x), real, (FAST_RUN, "log_softplus")),
+    rule("local_log1p_minus_sigmoid", log1p(-sigmoid(x)), -softplus(x), real, (FAST_RUN, "log_softplus")),
+    rule("local_log_one_plus_exp", log(1 + exp(x)), softplus(x), real, (FAST_RUN, "log_softplus")),
+    rule("local_log1p_exp", log1p(exp(x)), softplus(x), real, (FAST_RUN, "log_softplus")),
+    rule("local_exp_minus_softplus", exp(-softplus(x)), sigmoid(-x), real),
+    rule("local_exp_softplus", exp(softplus(x)), 1 + exp(x), real),
+    Rewrite("local_log_add", ("log",), log_of_exp_sum, (FAST_RUN,)),
+    Rewrite("local_log1p", ("log",), log_of_sum, (FAST_RUN,)),
+    rule("local_log_minus_expm1", log(-expm1(x)), log1mexp(x), real),
+    rule("local_log1p_minus_exp", log1p(-exp(x)), log1mexp(x), real),
+    rule("local_log_expm1", log(expm1(x)), x + log1mexp(-x), real),
+    rule("local_log_erfc", log(erfc(x)), log_erfc(x), real),
+    rule("local_log1p_minus_erf", log1p(-erf(x)), log_erfc(x), real, (FAST_RUN, "local_log_erfc")),
+    rule("local_log1p_erf", log1p(erf(x)), log_erfc(-x), real, (FAST_RUN, "local_log_erfc")),
+    *exponential_quotients.REWRITES,
+    *complements.REWRITES,
+    *logistic.REWRITES,
+    *distribution.REWRITES,
+]

@@ -1,0 +1,136 @@
+"""Views: dimshuffles that do nothing or follow each other, reshapes and rebroadcasts without effect, casts of casts."""
+from numpy import can_cast
+
+from phintys.ops.types.dtypes import ALL_DTYPES, discrete_dtypes
+from phintys.ops.elementwise.elementwise import Elemwise
+from phintys.optimizer.engine.database import FAST_COMPILE, FAST_RUN, Rewrite
+from phintys.optimizer.passes.shapes import feature_of
+from phintys.optimizer.engine.values import apply_op, constant_value, key, key_of
+
+
+def dimshuffle(fgraph, node):
+    """``DimShuffle`` without effect, or of another one."""
+    inner, order = node.inputs[0], node.op.new_order
+    if order == tuple(range(inner.type.ndim)):
+        return inner
+    if key(inner) != "DimShuffle":
+        return None
+    earlier = inner.owner.op.new_order
+    source = inner.owner.inputs[0]
+    return source.dimshuffle(*["x" if axis == "x" else earlier[axis] for axis in order])
+
+
+def reshape_of_reshape(fgraph, node):
+    """``Reshape(Reshape(x, s), t) -> Reshape(x, t)``."""
+    inner = node.inputs[0]
+    return node.op(inner.owner.inputs[0], node.inputs[1]) if key(inner) == "Reshape" else None
+
+
+def reshape_lift(fgraph, node):
+    """``Reshape(f(x), s) -> f(Reshape(x, s))`` for a function of one operand that nobody else reads; a sigmoid in any
+    case, so that the stable forms of what follows are found.
+    """
+    inner = node.inputs[0]
+    if inner.owner is None or type(inner.owner.op) is not Elemwise or len(inner.owner.inputs) != 1 \
+            or len(inner.owner.outputs) != 1 or (len(fgraph.clients[inner]) != 1 and key(inner) != "sigmoid"):
+        return None
+    return inner.owner.op(node.op(inner.owner.inputs[0], node.inputs[1]))
+
+
+def useless_reshape(fgraph, node):
+    """A reshape of a vector to a vector, or to the static shape it has."""
+    inner, out = node.inputs[0], node.outputs[0]
+    if inner.type == out.type and (inner.type.ndim == 1 and key(node.inputs[1]) is None and _is_open(node.inputs[1])
+                                   or None not in inner.type.shape and inner.type.shape == out.type.shape):
+        return inner
+    return None
+
+
+def reshape_to_own_shape(fgraph, node):
+    """``reshape(x, x.shape) -> x``, also with -1 for one of the lengths."""
+    inner, lengths = node.inputs[0], node.inputs[1].owner
+    if lengths is None or lengths.inputs and node.outputs[0].type.ndim != inner.type.ndim:
+        return None
+    if key_of(lengths.op) == "Shape":
+        return inner if lengths.inputs[0] is inner and inner.type == node.outputs[0].type else None
+    if key_of(lengths.op) != "MakeVector" or inner.type != node.outputs[0].type:
+        return None
+    feature = feature_of(fgraph)
+    unknown = [axis for axis, length in enumerate(lengths.inputs) if not feature.is_length(length, inner, axis)]
+    if not unknown or len(unknown) == 1 and constant_value(lengths.inputs[unknown[0]]) == -1:
+        return inner
+    return None
+
+
+def _is_open(lengths):
+    """Whether a constant shape is ``[-1]``."""
+    return getattr(lengths, "data", None) is not None and lengths.data.size == 1 and int(lengths.data.reshape(())) == -1
+
+
+def rebroadcast(fgraph, node):
+    """A rebroadcast that declares what is known."""
+    return node.inputs[0] if node.inputs[0].type == node.outputs[0].type else None
+
+
+def view_op(fgraph, node):
+    """What only had something to say about a gradient."""
+    return node.inputs[0]
+
+
+def number_there_and_back(fgraph, node):
+    """``tensor_from_scalar(scalar_from_tensor(x)) -> x``, and the other way round."""
+    inner = node.inputs[0].owner
+    return inner.inputs[0] if inner is not None and inner.op == node.op.inverse else None
+
+
+def useless_assert(fgraph, node):
+    """``Assert`` without the conditions that are constant and true, or that stand there twice."""
+    value, *conditions = node.inputs
+    needed = [condition for condition in dict.fromkeys(conditions) if not constant_value(condition)]
+    if len(needed) == len(conditions):
+        return None
+    return node.op(value, *needed) if needed else value
+
+
+def asserted(fgraph, node):
+    """``Assert(x, ...) -> x``: for those who want no checks."""
+    return node.inputs[0]
+
+
+def cast(fgraph, node):
+    """A cast to the dtype a variable has, and a cast of a cast where the first one loses nothing."""
+    inner, out = node.inputs[0], node.outputs[0]
+    if inner.type.dtype == out.type.dtype:
+        return inner
+    name = key(inner)
+    if name is None or not name.startswith("convert_to_"):
+        return None
+    source = inner.owner.inputs[0]
+    if not _keeps(source.type.dtype, inner.type.dtype):
+        return None
+    return source if source.type.dtype == out.type.dtype else apply_op("convert_to_" + out.type.dtype, source)
+
+
+def _keeps(narrow, wide):
+    """Whether all values of one dtype are values of the other."""
+    return can_cast(narrow, wide) and not (narrow in WIDE_INTEGERS and wide not in discrete_dtypes)
+
+
+WIDE_INTEGERS = ("int64", "uint64")     # NumPy calls their casts to float64 safe, but they lose digits
+
+
+REWRITES = [
+    Rewrite("local_dimshuffle_lift", ("DimShuffle",), dimshuffle, (FAST_RUN, "local_useless_dimshuffle")),
+    Rewrite("local_reshape_lift", ("Reshape",), reshape_lift, (FAST_RUN,)),
+    Rewrite("local_reshape_chain", ("Reshape",), reshape_of_reshape, (FAST_RUN,)),
+    Rewrite("local_useless_reshape", ("Reshape",), useless_reshape, (FAST_RUN,)),
+    Rewrite("local_reshape_to_own_shape", ("Reshape",), reshape_to_own_shape, (FAST_RUN, "local_useless_reshape")),
+    Rewrite("local_useless_rebroadcast", ("Rebroadcast",), rebroadcast, (FAST_RUN,)),
+    Rewrite("local_view_op", ("ViewOp", "ZeroGrad", "ConsiderConstant", "DisconnectedGrad", "UndefinedGrad", "GradClip",
+                              "GradScale"), view_op, (FAST_RUN, FAST_COMPILE)),
+    Rewrite("local_tensor_scalar_tensor", ("TensorFromScalar",), number_there_and_back, (FAST_RUN, FAST_COMPILE)),
+    Rewrite("local_scalar_tensor_scalar", ("ScalarFromTensor",), number_there_and_back, (FAST_RUN, FAST_COMPILE)),
+    Rewrite("local_remove_useless_assert", ("Assert",), useless_assert, (FAST_RUN,)),
+    Rewrite("local_remove_all_assert", ("Assert",), asserted, ("unsafe",)),
+    Rewrite("local_cast_cast", ["convert_to_" + dtype for dtype in ALL_DTYPES], cast, (FAST_RUN,)),
+]

@@ -1,0 +1,485 @@
+"""Every scalar op: value, dtype, shape and gradient, from one table of cases.
+
+A case names what NumPy or SciPy computes and the interval from which operands are drawn; whatever else is tested
+(layouts, dtypes, gradients) follows from the table of scalar ops. Gradients are compared with finite differences.
+"""
+import numpy
+import pytest
+import scipy.special
+from family_cases import DEBUG_MODE
+
+import phintys
+from phintys.graph.valueless_types import DisconnectedType, NullType
+from phintys.ops.elementwise import scalar
+from phintys.ops.types.dtypes import ALL_DTYPES, complex_dtypes, continuous_dtypes, discrete_dtypes, float_dtypes
+from phintys.ops.elementwise.elementwise import Elemwise
+from phintys.ops.elementwise.scalar_op import SCALAR_OPS
+from phintys.ops.types.tensor_type import TensorType
+
+special = scipy.special
+
+
+def sigmoid(x):
+    return special.expit(x)
+
+
+def softplus(x):
+    return numpy.logaddexp(x, numpy.zeros_like(x))
+
+
+def ultra_fast_sigmoid(x):
+    half = numpy.abs(x) / 2
+    tangent = numpy.where(half < 1.7, 1.5 * half / (1 + half), numpy.where(
+        half < 3, 0.935409070603099 + 0.0458812946797165 * (half - 1.7), 0.99505475368673))
+    return (numpy.copysign(tangent, x) + 1) / 2
+
+
+def away_from_zero(x):
+    return numpy.copysign(numpy.floor(numpy.abs(x) + 0.5), x)
+
+
+def clip(x, low, high):
+    return numpy.minimum(numpy.maximum(x, low), high)
+
+
+def polar(radius, angle):
+    return radius * numpy.exp(1j * angle)
+
+
+ANY, POSITIVE, UNIT, ABOVE_ONE = (-2.9, 3.1), (0.2, 3.1), (-0.9, 0.9), (1.1, 3.1)
+
+# name: what it computes, one interval for all operands or one each
+CASES = {
+    "add": (numpy.add, ANY), "mul": (numpy.multiply, ANY), "sub": (numpy.subtract, ANY),
+    "true_div": (numpy.divide, (ANY, POSITIVE)), "int_div": (numpy.floor_divide, (ANY, POSITIVE)),
+    "mod": (numpy.mod, (ANY, POSITIVE)), "neg": (numpy.negative, ANY), "inv": (lambda x: 1 / x, POSITIVE),
+    "sqr": (numpy.square, ANY), "sqrt": (numpy.sqrt, POSITIVE), "pow": (numpy.power, (POSITIVE, (0, 3.1))),
+    "abs_": (numpy.abs, ANY), "sgn": (numpy.sign, ANY), "ceil": (numpy.ceil, ANY), "floor": (numpy.floor, ANY),
+    "trunc": (numpy.trunc, ANY), "round_half_to_even": (numpy.rint, ANY),
+    "round_half_away_from_zero": (away_from_zero, ANY), "exp": (numpy.exp, ANY), "exp2": (lambda x: 2.0 ** x, ANY),
+    "expm1": (numpy.expm1, ANY), "log": (numpy.log, POSITIVE), "log2": (numpy.log2, POSITIVE),
+    "log10": (numpy.log10, POSITIVE), "log1p": (numpy.log1p, POSITIVE), "logaddexp": (numpy.logaddexp, ANY),
+    "log1mexp": (lambda x: numpy.log(-numpy.expm1(x)), (-3.0, -0.1)),
+    "log_erfc": (lambda x: numpy.log(special.erfc(x)), ANY),
+    "xlogx": (lambda x: special.xlogy(x, x), POSITIVE), "xlogy0": (special.xlogy, POSITIVE),
+    "sigmoid": (sigmoid, ANY), "softplus": (softplus, ANY), "ultra_fast_sigmoid": (ultra_fast_sigmoid, ANY),
+    "scalar_softsign": (lambda x: x / (1 + numpy.abs(x)), ANY), "relu": (lambda x: numpy.maximum(x, 0), ANY),
+    "leaky_relu": (lambda x, alpha: numpy.where(x > 0, x, alpha * x), ANY),
+    "sigmoid_binary_crossentropy": (lambda x, t: numpy.logaddexp(0, x) - x * t, ANY), "deg2rad": (numpy.deg2rad, ANY),
+    "rad2deg": (numpy.rad2deg, ANY), "cos": (numpy.cos, ANY), "sin": (numpy.sin, ANY), "tan": (numpy.tan, UNIT),
+    "arccos": (numpy.arccos, UNIT), "arcsin": (numpy.arcsin, UNIT), "arctan": (numpy.arctan, ANY),
+    "arctan2": (numpy.arctan2, (ANY, POSITIVE)), "hypot": (numpy.hypot, (ANY, POSITIVE)), "cosh": (numpy.cosh, ANY), "sinh": (numpy.sinh, ANY),
+    "tanh": (numpy.tanh, ANY), "arccosh": (numpy.arccosh, ABOVE_ONE), "arcsinh": (numpy.arcsinh, ANY),
+    "arctanh": (numpy.arctanh, UNIT), "erf": (special.erf, ANY), "erfc": (special.erfc, ANY),
+    "erfcx": (special.erfcx, ANY), "erfinv": (special.erfinv, UNIT), "erfcinv": (special.erfcinv, (0.1, 1.9)),
+    "gamma": (special.gamma, POSITIVE), "gammaln": (special.gammaln, POSITIVE), "psi": (special.psi, POSITIVE),
+    "tri_gamma": (lambda x: special.polygamma(1, x), POSITIVE),
+    "chi2sf": (lambda x, k: special.chdtrc(k, x), POSITIVE), "gammainc": (special.gammainc, POSITIVE),
+    "gammaincc": (special.gammaincc, POSITIVE),
+    "gammau": (lambda k, x: special.gammaincc(k, x) * special.gamma(k), POSITIVE),
+    "gammal": (lambda k, x: special.gammainc(k, x) * special.gamma(k), POSITIVE), "j0": (special.j0, ANY),
+    "j1": (special.j1, ANY), "jv": (special.jv, POSITIVE), "i0": (special.i0, ANY), "i1": (special.i1, ANY),
+    "iv": (special.iv, POSITIVE), "lt": (numpy.less, ANY), "gt": (numpy.greater, ANY), "le": (numpy.less_equal, ANY),
+    "ge": (numpy.greater_equal, ANY), "eq": (numpy.equal, ANY), "neq": (numpy.not_equal, ANY),
+    "isnan": (numpy.isnan, ANY), "isinf": (numpy.isinf, ANY),
+    "isfinite": (numpy.isfinite, ANY), "or_": (numpy.bitwise_or, ANY),
+    "xor": (numpy.bitwise_xor, ANY), "and_": (numpy.bitwise_and, ANY), "invert": (numpy.invert, ANY),
+    "switch": (lambda c, a, b: numpy.where(c != 0, a, b), ANY), "maximum": (numpy.maximum, ANY),
+    "minimum": (numpy.minimum, ANY), "clip": (clip, (ANY, UNIT, ABOVE_ONE)),
+    "inopenrange": (lambda x, a, b: (a < x) & (x < b), (ANY, UNIT, ABOVE_ONE)),
+    "inclosedrange": (lambda x, a, b: (a <= x) & (x <= b), (ANY, UNIT, ABOVE_ONE)),
+    "inrange_open_low": (lambda x, a, b: (a < x) & (x <= b), (ANY, UNIT, ABOVE_ONE)),
+    "inrange_open_high": (lambda x, a, b: (a <= x) & (x < b), (ANY, UNIT, ABOVE_ONE)),
+    "second": (lambda a, b: numpy.broadcast_arrays(a, b)[1], ANY), "identity": (numpy.array, ANY),
+    "real": (numpy.real, ANY), "imag": (numpy.imag, ANY), "angle": (numpy.angle, ANY), "conj": (numpy.conj, ANY),
+    "complex": (lambda x, y: x + 1j * y, ANY), "complex_from_polar": (polar, (POSITIVE, ANY)),
+    **{f"convert_to_{dtype}": (lambda x, dtype=dtype: (x.real if dtype not in complex_dtypes else x).astype(dtype),
+                               POSITIVE)
+       for dtype in ALL_DTYPES},
+}
+VARIADIC = {"add", "mul"}
+# Rows that only discrete operands may have.
+DISCRETE_ONLY = {"or_", "xor", "and_", "invert"}
+
+
+def tensor(value):
+    """A variable that may hold ``value``."""
+    return TensorType(value.dtype, [length == 1 for length in value.shape])()
+
+
+def compute(outputs, inputs, values):
+    """Values of ``outputs``, computed node by node with ``Op.perform``."""
+    known = {variable: value for variable, value in zip(inputs, values)}
+    waiting = list(outputs)
+    while waiting:
+        variable = waiting[-1]
+        node = variable.owner
+        if variable in known or node is None:
+            known.setdefault(variable, getattr(variable, "data", None))
+            waiting.pop()
+            continue
+        missing = [x for x in node.inputs if x not in known]
+        if missing:
+            waiting.extend(missing)
+            continue
+        storage = [[None] for _ in node.outputs]
+        node.op.perform(node, [known[x] for x in node.inputs], storage)
+        known.update((output, cell[0]) for output, cell in zip(node.outputs, storage))
+    return [known[output] for output in outputs]
+
+
+def apply(name, values):
+    """(value, node) of the op on arrays."""
+    inputs = [tensor(value) for value in values]
+    output = SCALAR_OPS[name](*inputs)
+    value, = compute([output], inputs, values)
+    return value, output.owner
+
+
+def test_bits_of_dtypes_without_a_common_integer():
+    with pytest.raises(TypeError, match="cast one operand first"):
+        scalar.and_(TensorType("uint64", ())(), TensorType("int8", ())())
+
+
+def count_of(name):
+    return 3 if name in VARIADIC else SCALAR_OPS[name].nin
+
+
+def drawn(name, shape, dtype, seed=0):
+    """Operands of a case."""
+    random = numpy.random.default_rng(seed)
+    _, intervals = CASES[name]
+    intervals = [intervals] * count_of(name) if isinstance(intervals[0], float) else intervals
+    values = []
+    for low, high in intervals:
+        value = random.uniform(low, high, shape)
+        if dtype in complex_dtypes:
+            value = value + 1j * random.uniform(low, high, shape)
+        if dtype in discrete_dtypes:
+            value = numpy.maximum(numpy.rint(value), 1 if low > 0 or dtype.startswith("u") else low)
+        values.append(numpy.asarray(value).astype(dtype))
+    return values
+
+
+def natural_dtype(name):
+    return "int32" if name in DISCRETE_ONLY else "float64"
+
+
+def expected(name, values, dtype):
+    """What NumPy says, computed in the widest dtype of the kind, as ``dtype``."""
+    function, _ = CASES[name]
+    with numpy.errstate(all="ignore"):
+        if name in VARIADIC:
+            result = function(function(values[0], values[1]), values[2])
+        else:
+            result = function(*values)
+        return numpy.asarray(result).astype(dtype)
+
+
+def widened(values):
+    """Operands in double precision where they are floats."""
+    wide = {"float16": "float64", "float32": "float64", "complex64": "complex128"}
+    return [value.astype(wide.get(value.dtype.name, value.dtype)) for value in values]
+
+
+TOLERANCE = {"float16": 4e-3, "float32": 2e-5, "complex64": 2e-5}
+
+
+def check(got, wanted, dtype=None):
+    dtype = dtype or got.dtype.name
+    assert got.shape == wanted.shape
+    tolerance = TOLERANCE.get(dtype, 1e-12)
+    if got.dtype.kind in "fc":
+        numpy.testing.assert_allclose(got, wanted, rtol=tolerance, atol=tolerance)
+    else:
+        numpy.testing.assert_array_equal(got, wanted)
+
+
+DIFFERENTIABLE = [name for name, row in SCALAR_OPS.items()
+                  if row.gradient is not None and name not in DISCRETE_ONLY and not name.startswith("convert_to_")
+                  and row.output_dtypes(("float64",) * count_of(name))[0] in float_dtypes]
+
+
+def test_every_row_of_the_table_has_a_case():
+    assert set(CASES) == set(SCALAR_OPS)
+
+
+LAYOUTS = {
+    "random": lambda v: v,
+    "empty": lambda v: v[:0],
+    "0-d": lambda v: v[1, 2].copy().reshape(()),
+    "strided": lambda v: v[::2, ::3],
+    "negative": lambda v: v[::-1, ::-2],
+    "transposed": lambda v: v.T,
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_value_for_every_layout(name):
+    for layout in LAYOUTS.values():
+        values = [layout(value) for value in drawn(name, (6, 9), natural_dtype(name))]
+        value, node = apply(name, values)
+        assert value.dtype.name == node.outputs[0].type.dtype
+        check(value, expected(name, values, value.dtype))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_large(name):
+    values = drawn(name, (50000,), natural_dtype(name))
+    value, _ = apply(name, values)
+    check(value, expected(name, values, value.dtype))
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if count_of(name) > 1])
+def test_broadcast(name):
+    values = drawn(name, (4, 5), natural_dtype(name))
+    for cut in (lambda v: v[:1], lambda v: v[:, :1], lambda v: v[0], lambda v: v[0, 0].reshape(()),
+                lambda v: v[:1, :1]):
+        for position in range(len(values)):
+            mixed = [cut(value) if index == position else value for index, value in enumerate(values)]
+            value, node = apply(name, mixed)
+            check(value, expected(name, [numpy.broadcast_to(v, (4, 5)) for v in mixed], value.dtype))
+            lengths = [[f"{index}.{axis}" for axis in range(2)] for index in range(len(node.inputs))]
+            inferred, = node.op.infer_shape(node, lengths)
+            for axis, length in enumerate(inferred):
+                index, same_axis = length.split(".")
+                assert int(same_axis) == axis and not node.inputs[int(index)].type.broadcastable[axis]
+
+
+@pytest.mark.parametrize("dtype", ALL_DTYPES)
+@pytest.mark.parametrize("name", CASES)
+def test_every_dtype(name, dtype):
+    """What the dtype rule accepts is computed; what it refuses is a TypeError when the node is made."""
+    row = SCALAR_OPS[name]
+    try:
+        wanted_dtype, = row.output_dtypes((dtype,) * count_of(name))
+    except TypeError as error:
+        with pytest.raises(TypeError, match=row.name):
+            row(*[TensorType(dtype, (False,))() for _ in range(count_of(name))])
+        assert name.rstrip("_") in str(error)
+        return
+    values = drawn(name, (11,), dtype)
+    if name == "pow" and dtype in discrete_dtypes:
+        values[0] = numpy.minimum(values[0], 2).astype(dtype)
+    value, node = apply(name, values)
+    assert node.outputs[0].type.dtype == value.dtype.name == wanted_dtype
+    operands = widened(values)
+    if dtype in discrete_dtypes and wanted_dtype in continuous_dtypes:
+        operands = [operand.astype(numpy.promote_types(wanted_dtype, "float64")) for operand in operands]
+    if dtype == "bool" and wanted_dtype == "bool" and name in ("int_div", "mod", "sqr"):
+        operands = [operand.astype("int8") for operand in operands]
+    check(value, expected(name, operands, wanted_dtype), dtype if dtype in float_dtypes else None)
+
+
+@pytest.mark.parametrize("mode", ["FAST_RUN", "FAST_COMPILE", DEBUG_MODE], ids=str)
+@pytest.mark.parametrize("name", CASES)
+def test_compiled(name, mode):
+    """In a function, between other elementwise ops, with a gradient where there is one."""
+    first, *others = drawn(name, (5, 3), natural_dtype(name))
+    values = [first, *[value[:1] for value in others]]
+    inputs = [tensor(value) for value in values]
+    output = SCALAR_OPS[name](*inputs)
+    around = scalar.add(output, output)
+    outputs = [around]
+    if name in DIFFERENTIABLE:
+        smooth = [x for x, flags in zip(inputs, output.owner.op.connection_pattern(output.owner)) if flags[0]]
+        gradients = phintys.grad(output.sum(), smooth, null_gradients="return")
+        outputs += [gradient for gradient in gradients if not isinstance(gradient.type, NullType)]
+    results = phintys.function(inputs, outputs, mode=mode, on_unused_input="ignore")(*values)
+    for got, wanted in zip(results, compute(outputs, inputs, values)):
+        check(got, wanted)
+
+
+# Theano's rules, for pairs of dtypes.
+@pytest.mark.parametrize("name, dtypes, result", [
+    ("add", ("int8", "int8"), "int8"), ("add", ("int8", "uint8"), "int16"), ("add", ("int64", "uint64"), "float64"),
+    ("add", ("int32", "float32"), "float64"), ("add", ("int16", "float32"), "float32"),
+    ("add", ("bool", "bool"), "bool"),
+    ("mul", ("float32", "complex64"), "complex64"), ("mul", ("float64", "complex64"), "complex128"),
+    ("true_div", ("int8", "int64"), "float64"), ("true_div", ("float32", "int8"), "float32"),
+    ("int_div", ("int8", "int64"), "int64"), ("pow", ("bool", "bool"), "int8"), ("exp", ("int8",), "float32"),
+    ("exp", ("int32",), "float64"), ("exp", ("uint16",), "float32"), ("exp", ("float16",), "float16"),
+    ("arctan2", ("int8", "float64"), "float64"), ("chi2sf", ("float32", "float32"), "float64"),
+    ("lt", ("int8", "float64"), "bool"), ("switch", ("int64", "int8", "float32"), "float32"),
+    ("clip", ("int8", "int16", "int8"), "int16"), ("second", ("float64", "int8"), "int8"),
+    ("abs_", ("complex64",), "float32"),
+    ("real", ("complex128",), "float64"), ("angle", ("complex64",), "float64"),
+    ("complex", ("float32", "float32"), "complex64"),
+    ("complex", ("int32", "float32"), "complex128"), ("conj", ("bool",), "int8"), ("invert", ("bool",), "bool"),
+    ("and_", ("int8", "uint16"), "int32"), ("round_half_to_even", ("float16",), "float16"),
+])
+def test_output_dtype(name, dtypes, result):
+    assert SCALAR_OPS[name].output_dtypes(dtypes) == (result,)
+
+
+@pytest.mark.parametrize("name, dtypes", [
+    ("sub", ("bool", "bool")), ("neg", ("bool",)), ("sgn", ("complex64",)), ("and_", ("float64", "int8")),
+    ("and_", ("bool", "int8")), ("invert", ("float32",)), ("ceil", ("complex64",)), ("clip", ("complex64",) * 3),
+    ("complex", ("complex64", "float32")), ("round_half_to_even", ("int64",)), ("add", ()),
+    ("exp", ("float64", "float64")),
+])
+def test_refused_dtypes(name, dtypes):
+    with pytest.raises(TypeError, match=name):
+        SCALAR_OPS[name](*[TensorType(dtype, (False,))() for dtype in dtypes])
+
+
+@pytest.mark.parametrize("shapes", [[(3, 4)] * 3, [(3, 1), (3, 4), (1, 4)], [(3, 4), (1, 1), (3, 4)]],
+                         ids=["same", "columns", "single"])
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_gradient(name, shapes):
+    """Each gradient, of a random weighted sum, against central differences."""
+    values = [value[tuple(slice(length) for length in shape)]
+              for value, shape in zip(drawn(name, (3, 4), "float64", seed=1), shapes)]
+    inputs = [tensor(value) for value in values]
+    output = SCALAR_OPS[name](*inputs)
+    weight_value = numpy.random.default_rng(2).uniform(0.5, 1.5, numpy.broadcast_shapes(*[v.shape for v in values]))
+    weight = TensorType("float64", output.type.broadcastable)()
+    pattern = output.owner.op.connection_pattern(output.owner)
+    gradients = output.owner.op.L_op(inputs, [output], [weight])
+    step = 1e-6
+    for position, gradient in enumerate(gradients):
+        if isinstance(gradient.type, NullType):
+            continue
+        if isinstance(gradient.type, DisconnectedType):
+            assert pattern[position] == [False]
+            continue
+        got, = compute([gradient], [*inputs, weight], [*values, weight_value])
+        assert got.shape == values[position].shape
+        wanted = numpy.zeros_like(values[position])
+        for index in numpy.ndindex(*wanted.shape):
+            sums = []
+            for sign in (1, -1):
+                moved = [value.copy() for value in values]
+                moved[position][index] += sign * step
+                sums.append((expected(name, moved, "float64") * weight_value).sum())
+            wanted[index] = (sums[0] - sums[1]) / (2 * step)
+        numpy.testing.assert_allclose(got, wanted, rtol=2e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize("name", sorted({*DIFFERENTIABLE, "convert_to_float32"} - {"chi2sf", "angle"}))
+def test_gradient_keeps_float32(name):
+    """No gradient formula widens float32."""
+    inputs = [TensorType("float32", (False,))() for _ in range(count_of(name))]
+    output = SCALAR_OPS[name](*inputs)
+    gradients = output.owner.op.L_op(inputs, [output], [TensorType("float32", (False,))()])
+    assert {g.type.dtype for g in gradients if isinstance(g.type, TensorType)} <= {"float32"}
+
+
+@pytest.mark.parametrize("name", [name for name, row in SCALAR_OPS.items()
+                                  if row.output_dtypes((natural_dtype(name),) * count_of(name))[0] in discrete_dtypes])
+def test_discrete_outputs_have_zero_gradients(name):
+    values = drawn(name, (3,), natural_dtype(name))
+    inputs = [tensor(value) for value in values]
+    output = SCALAR_OPS[name](*inputs)
+    for gradient in output.owner.op.L_op(inputs, [output], [output]):
+        assert gradient.type.dtype in float_dtypes
+        value, = compute([gradient], inputs, values)
+        numpy.testing.assert_array_equal(value, numpy.zeros(3))
+
+
+@pytest.mark.parametrize("name", ["mul", "add", "sub", "neg", "conj", "abs_", "second", "real", "imag"])
+def test_complex_gradient(name):
+    """The gradient g of a real cost is dcost/dx.real + 1j * dcost/dx.imag."""
+    values = drawn(name, (3,), "complex128")
+    inputs = [tensor(value) for value in values]
+    output = SCALAR_OPS[name](*inputs)
+    weight_value = numpy.array([0.5, 1.5, -1.0]) * (1 + 0.5j if output.type.dtype in complex_dtypes else 1)
+    weight = tensor(weight_value)
+    step = 1e-6
+    for position, gradient in enumerate(output.owner.op.L_op(inputs, [output], [weight])):
+        if isinstance(gradient.type, DisconnectedType):
+            continue
+        got, = compute([gradient], [*inputs, weight], [*values, weight_value])
+        wanted = numpy.zeros(3, complex)
+        for index in range(3):
+            for unit in (1, 1j):
+                sums = []
+                for sign in (1, -1):
+                    moved = [value.copy() for value in values]
+                    moved[position][index] += sign * step * unit
+                    result = expected(name, moved, output.type.dtype)
+                    sums.append((result.real * weight_value.real + result.imag * weight_value.imag).sum())
+                wanted[index] += unit * (sums[0] - sums[1]) / (2 * step)
+        numpy.testing.assert_allclose(got, wanted, rtol=1e-6, atol=1e-8)
+
+
+def test_complex_gradient_without_formula_is_refused():
+    x = TensorType("complex128", (False,))()
+    output = scalar.arccosh(x)
+    with pytest.raises(NotImplementedError, match="arccosh"):
+        output.owner.op.L_op([x], [output], [output])
+
+
+EDGES = [
+    ("int_div", ([7, -7, 7], [0, 2, -2]), [0, -4, -4]), ("mod", ([7, -7, 7], [0, 2, -2]), [0, 1, -1]),
+    ("pow", ([2, 1, -1, 0], [-1, -1, -1, -1]), [0, 1, -1, 0]),
+    ("softplus", ([-1000.0, -40.0, 0.0, 40.0, 1000.0],), [0, numpy.exp(-40), numpy.log(2), 40, 1000]),
+    ("log1mexp", ([-numpy.inf, -1000.0, -50.0, -1e-300, 0.0, 1.0],),
+     [0, 0, -1.9287498479639178e-22, numpy.log(1e-300), -numpy.inf, numpy.nan]),
+    ("log_erfc", ([-numpy.inf, -30.0, 1e-300, 30.0, 1e200, numpy.inf],),
+     [numpy.log(2), numpy.log(2), -1.1283791670955126e-300, -903.9741171106439, -numpy.inf, -numpy.inf]),
+    ("sigmoid", ([-1000.0, -40.0, 1000.0, numpy.inf, -numpy.inf],), [0, 1 / (1 + numpy.exp(40)), 1, 1, 0]),
+    ("round_half_away_from_zero", ([0.5, -0.5, 1.5, -2.5, numpy.inf, 0.49999999999999994],),
+     [1, -1, 2, -3, numpy.inf, 0]),
+    ("round_half_to_even", ([0.5, 1.5, -2.5],), [0, 2, -2]),
+    ("maximum", ([numpy.nan, 1.0], [1.0, numpy.nan]), [numpy.nan] * 2),
+    ("clip", ([numpy.nan, 5.0], [0.0, 0.0], [1.0, 1.0]), [numpy.nan, 1.0]),
+    ("isnan", ([numpy.nan, 1.0],), [True, False]),
+    ("hypot", ([3e200, 5e-300, numpy.inf], [4e200, 12e-300, numpy.nan]), [5e200, 13e-300, numpy.inf]),
+    ("isfinite", ([numpy.inf, numpy.nan, 1.0],), [False, False, True]), ("isfinite", ([1, 2],), [True, True]),
+    ("isinf", ([numpy.inf, -numpy.inf, 1.0],), [True, True, False]), ("isnan", ([1, 2],), [False, False]),
+    ("logaddexp", ([1000.0, -1000.0], [1000.0, -numpy.inf]), [1000 + numpy.log(2), -1000]),
+    ("imag", ([complex(numpy.inf, 2)],), [2.0]), ("real", ([complex(1, numpy.inf)],), [1.0]),
+    ("switch", ([0.5, 0.0, numpy.nan], [1, 1, 1], [2, 2, 2]), [1, 2, 1]),
+]
+
+
+@pytest.mark.parametrize("name, operands, wanted", EDGES,
+                         ids=[f"{row[0]}-{number}" for number, row in enumerate(EDGES)])
+def test_edges(name, operands, wanted):
+    value, _ = apply(name, [numpy.array(operand) for operand in operands])
+    numpy.testing.assert_allclose(value, wanted, rtol=1e-14)
+
+
+def test_gradient_of_pow_at_zero():
+    """x ** y has finite gradients at x = 0 and at y = 0."""
+    x, y = TensorType("float64", (False,))(), TensorType("float64", (False,))()
+    output = x ** y
+    gradients = output.owner.op.L_op([x, y], [output], [x.ones_like()])
+    values = [numpy.array([0.0, 0.0, 2.0]), numpy.array([2.0, 0.0, 0.0])]
+    by_x, by_y = compute(gradients, [x, y], values)
+    numpy.testing.assert_allclose(by_x, [0, 0, 0])
+    numpy.testing.assert_allclose(by_y, [0, 0, numpy.log(2)])
+
+
+def test_r_op_is_the_product_with_the_jacobian():
+    x, y, u, v = [TensorType("float64", (False,))() for _ in range(4)]
+    values = [numpy.array([0.5, 1.5]), numpy.array([2.0, 0.3]), numpy.array([1.0, -2.0]), numpy.array([0.25, 3.0])]
+    direction, = (x * y).owner.op.R_op([x, y], [u, v])
+    got, = compute([direction], [x, y, u, v], values)
+    numpy.testing.assert_allclose(got, values[2] * values[1] + values[0] * values[3])
+    assert (x * y).owner.op.R_op([x, y], [None, None]) == [None]
+
+
+def test_nodes_alike_share_a_kernel():
+    x, y = TensorType("float32", (False,))(), TensorType("float32", (False,))()
+    first, second = scalar.tanh(x).owner, scalar.tanh(y).owner
+    assert first.op.make_kernel(first) is second.op.make_kernel(second)
+
+
+def test_mismatched_lengths_are_an_error_that_names_them():
+    x = TensorType("float64", (False, False))()
+    node = (x + TensorType("float64", (False, False))()).owner
+    with pytest.raises(ValueError,
+                       match=r"Input dimension mis-match. \(input\[0\].shape\[0\] = 3, input\[1\].shape\[0\] = 1\)"):
+        node.op.perform(node, [numpy.ones((3, 2)), numpy.ones((1, 2))], [[None]])
+
+
+def test_inplace_needs_the_full_shape_and_the_same_dtype():
+    row, matrix = TensorType("float64", (True, False))(), TensorType("float64", (False, False))()
+    assert Elemwise(scalar.add, {0: 0}).destroy_map == {0: [0]}
+    assert Elemwise(scalar.add, {0: 0}) == Elemwise(scalar.add, {0: 0}) != Elemwise(scalar.add)
+    with pytest.raises(ValueError, match="inplace"):
+        Elemwise(scalar.add, {0: 0})(row, matrix)
+    with pytest.raises(TypeError, match="inplace"):
+        Elemwise(scalar.add, {0: 0})(TensorType("int8", (False, False))(), matrix)

@@ -1,0 +1,83 @@
+"""Sorted values and the order that sorts them, against NumPy."""
+import numpy
+import pytest
+
+import phintys
+import phintys.tensor as T
+from phintys import function
+from phintys.ops.sorting.sorting import ArgSortOp, SortOp
+
+CUBE = numpy.random.RandomState(0).permutation(24).reshape(2, 3, 4) * 1.5
+AXES = [0, 1, 2, -1, -2, -3, None]
+
+
+@pytest.mark.parametrize("axis", AXES)
+@pytest.mark.parametrize("dtype", ["float64", "float16", "int8", "uint32", "bool", "complex64"])
+def test_values(axis, dtype):
+    values = CUBE.astype(dtype)
+    x = T.tensor(dtype, (False,) * 3)
+    ordered, order = function([x], [T.sort(x, axis), T.argsort(x, axis, kind="stable")])(values)
+    numpy.testing.assert_array_equal(ordered, numpy.sort(values, axis))
+    numpy.testing.assert_array_equal(order, numpy.argsort(values, axis, kind="stable"))
+    assert ordered.dtype == dtype and order.dtype == "int64"
+
+
+def test_methods_and_odd_values():
+    x = T.dvector("x")
+    f = function([x], [x.sort(), x.argsort(), x.sort(kind="mergesort")[::-1], x.sort(axis=0).shape])
+    values = numpy.array([numpy.nan, 3.0, -numpy.inf, 3.0, -0.0])[::-1]
+    ordered, order, reverse, shape = f(values)
+    numpy.testing.assert_array_equal(ordered, numpy.sort(values))
+    numpy.testing.assert_array_equal(values[order], numpy.sort(values))
+    numpy.testing.assert_array_equal(reverse, numpy.sort(values)[::-1])
+    assert shape == [5] and [part.tolist() for part in f([])] == [[], [], [], [0]]
+
+
+def test_symbolic_axes():
+    x, axis = T.tensor("float64", (False,) * 3, "x"), T.scalar("axis")
+    weights = numpy.arange(24.0).reshape(2, 3, 4)
+    f = function([x, axis], [T.sort(x, axis), T.grad((T.sort(x, axis) * weights).sum(), x)])
+    for number in AXES[:-1]:
+        ordered, gradient = f(CUBE, number)
+        numpy.testing.assert_array_equal(ordered, numpy.sort(CUBE, number))
+        back = numpy.argsort(numpy.argsort(CUBE, number), number)
+        numpy.testing.assert_array_equal(gradient, numpy.take_along_axis(weights, back, number))
+    for wrong in (3, -4, 0.5):
+        with pytest.raises(ValueError, match="axis"):
+            f(CUBE, wrong)
+
+
+@pytest.mark.parametrize("axis", AXES)
+def test_gradients_and_directions(axis):
+    T.verify_grad(lambda x: T.sort(x, axis), [CUBE], rng=numpy.random.RandomState(1))
+    x, direction = T.tensor("float64", (False,) * 3), T.tensor("float64", (False,) * 3)
+    moved = function([x, direction], T.Rop(T.sort(x, axis), x, direction))(CUBE, CUBE ** 2)
+    numpy.testing.assert_array_equal(moved, numpy.sort(CUBE, axis) ** 2)
+    assert not function([x], T.grad((T.argsort(x, axis) * 1.5).sum(), x))(CUBE).any()
+
+
+def test_shapes_need_no_sorting():
+    x = T.dmatrix()
+    f = function([x], [T.sort(x).shape, T.argsort(x, None).shape])
+    assert not any(isinstance(node.op, (SortOp, ArgSortOp)) for node in f.maker.fgraph.toposort())
+
+
+def test_ops_compare_by_their_algorithm():
+    assert SortOp("mergesort", []) == SortOp("mergesort") != SortOp("quicksort")
+    assert hash(ArgSortOp("heapsort")) == hash(ArgSortOp("heapsort", [])) and "heapsort" in str(ArgSortOp("heapsort"))
+
+
+@pytest.mark.parametrize("call, message", [
+    (lambda x: T.sort(x, 2), "axis 2 is out of bounds for 2 dimensions"),
+    (lambda x: T.argsort(x, 0.5), "must be an integer or None, got 0.5"),
+    (lambda x: T.sort(x[0, 0]), "no dimension along which"), (lambda x: T.sort(x, x), "the axis must be a number"),
+    (lambda x: T.sort(x, kind="bubble"), "kind must be one of .* got 'bubble'"),
+    (lambda x: T.sort(x, order=["a"]), r"order=\['a'\] names fields of records")])
+def test_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call(T.dmatrix())
+
+
+def test_names():
+    from phintys.tensor.sort import argsort, sort
+    assert T.sort is sort and T.argsort is argsort and phintys.tensor.sort is sort

@@ -1,0 +1,250 @@
+"""The driver, patterns, queries, merging and constant folding: what every table relies on."""
+import logging
+
+import numpy
+import pytest
+from optimized_graphs import FAST_COMPILE, FAST_RUN, evaluate, operations, optimized, variable
+
+from phintys.graph.config import change_flags
+from phintys.graph.function_graph import FunctionGraph
+from phintys.graph.gradients.gradient import grad
+from phintys.ops.creation.allocation import alloc
+from phintys.ops.products.products import dot
+from phintys.ops.elementwise.scalar import add, exp, log, sigmoid, sqr, sub, tanh
+from phintys.optimizer.passes.constant_folding import LARGEST
+from phintys.optimizer.engine.database import Query, Rewrite
+from phintys.optimizer.engine.driver import LIMIT, Driver
+from phintys.optimizer.passes.merge import merge
+from phintys.optimizer.engine.pattern import rule
+from phintys.optimizer.pipeline import optimize
+from phintys.optimizer.engine.terms import Hole, term
+
+x, y, m, k = variable("d1", "x"), variable("d1", "y"), variable("d2", "m"), variable("l1", "k")
+a, b = Hole("a"), Hole("b")
+
+
+# ---- patterns --------------------------------------------------------------------------------------------------------
+def driven(output, *rewrites, inputs=(x, y)):
+    fgraph = FunctionGraph(list(inputs), [output])
+    run = Driver(rewrites).run(fgraph)
+    fgraph.check_integrity()
+    return fgraph, run
+
+
+@pytest.mark.parametrize("pattern, replacement, output, expected", [
+    (term("exp")(term("log")(a)), a, exp(log(x)), []),
+    (a + b, a - b, x + y, ["sub"]),
+    (term("exp")(a) * b, b, exp(x) * y, []),
+    (b * term("exp")(a), b, exp(x) * y, []),
+    (a - a, 0 * a, x - x, ["mul"]),
+    (a - a, 0 * a, x - y, ["sub"]),
+    (2 * a, a + a, x * 2, ["add"]),
+    (2 * a, a + a, x * 3, ["mul"]),
+    (1 - a, -a, 1 - x, ["neg"]),
+    (a ** 2, term("sqr")(a), x ** 2, ["sqr"]),
+    (-a / b, a, -x / y, []),
+    (term("switch")(a, b, b), b, x + 1, ["add"]),
+])
+def test_patterns(pattern, replacement, output, expected):
+    fgraph, _ = driven(output, rule("tried", pattern, replacement))
+    assert operations(fgraph) == expected
+
+
+def test_conditions_see_the_holes_and_the_result():
+    seen = []
+    rewrite = rule("tried", term("exp")(a), a, lambda found, out: seen.append((found["a"].type, out.type)))
+    fgraph, _ = driven(exp(x), rewrite)
+    assert operations(fgraph) == ["exp"] and seen == [(x.type, x.type)]
+
+
+def test_replacements_get_type_name_and_line():
+    output = exp(k) + y
+    output.name, inner = "result", output.owner.inputs[0]
+    line = inner.owner.where
+    fgraph, _ = driven(output, rule("tried", term("exp")(a), a * a), inputs=(k, y))
+    assert fgraph.outputs[0].type == output.type and fgraph.outputs[0].name == "result"
+    made = [node for node in fgraph.toposort() if node.op == (k * k).owner.op][0]
+    assert made.where == line
+
+
+def test_a_replacement_with_fewer_dimensions_is_filled():
+    row = variable("dr")
+    fgraph, _ = driven(m + row, rule("tried", a + b, b), inputs=(m, row))
+    value, = evaluate(fgraph, [numpy.zeros((3, 4)), numpy.arange(4.0).reshape(1, 4)])
+    numpy.testing.assert_array_equal(value, numpy.broadcast_to(numpy.arange(4.0), (3, 4)))
+
+
+def test_a_replacement_that_knows_more_is_not_filled():
+    """What replaces a node that is not elementwise has its shape: the inputs, here of two rows, do not tell it."""
+    whole = alloc(x[0], 2, 3)
+    part = whole[sub(whole.shape[0], 1):]
+    fgraph = optimized([x], [part, part.shape[0]], FAST_RUN)
+    value, length = evaluate(fgraph, [numpy.ones(2)])
+    assert value.shape == (1, 3) and length == 1
+
+
+# ---- the worklist ----------------------------------------------------------------------------------------------------
+def chain(length):
+    value = x
+    for number in range(length):
+        value = tanh(value) + 0.5 * (number + 1)
+    return value
+
+
+@pytest.mark.parametrize("make", [
+    chain, lambda length: grad(chain(length).sum(), x),
+    lambda length: sum([x * number for number in range(length)], y)])
+def test_steps_grow_linearly(make):
+    """Twice the graph: twice the visits."""
+    steps = []
+    for length in (100, 200):
+        fgraph = FunctionGraph([x, y], [make(length)])
+        merge(fgraph)
+        run = Driver([Rewrite("never", (), lambda fgraph, node: None),
+                      rule("double", term("tanh")(a), term("sigmoid")(a))]).run(fgraph)
+        steps.append(run.steps)
+    assert steps[1] < 2.2 * steps[0]
+
+
+def test_only_affected_nodes_are_visited_again():
+    run = driven(chain(100), rule("once", term("tanh")(a), term("sigmoid")(a)))[1]
+    assert run.replacements == 100 and run.steps == 100
+    visits = []
+
+    def visit(fgraph, node):
+        visits.append(node)
+
+    driven(exp(log(chain(100))), Rewrite("seen", (), visit), rule("last", term("exp")(a), a))
+    assert len(visits) == 200 + 2
+
+
+ENDLESS = rule("back_and_forth", a + b, b + a)
+
+
+def test_endless_rewriting_raises():
+    with change_flags(on_opt_error="raise"), pytest.raises(RuntimeError, match="back_and_forth"):
+        driven(x + y, ENDLESS)
+
+
+def test_endless_rewriting_ends_with_a_warning(caplog):
+    with change_flags(on_opt_error="warn"), caplog.at_level(logging.ERROR):
+        fgraph, run = driven(x + y, ENDLESS)
+    assert operations(fgraph) == ["add"] and run.replacements == LIMIT
+    assert "back_and_forth" in caplog.text
+
+
+def broken(fgraph, node):
+    raise ZeroDivisionError("a broken rewrite")
+
+
+def test_a_failing_rewrite_is_reported_by_name(caplog):
+    with change_flags(on_opt_error="warn"), caplog.at_level(logging.ERROR):
+        fgraph, _ = driven(exp(x), Rewrite("unlucky", ("exp",), broken))
+    assert operations(fgraph) == ["exp"] and "unlucky" in caplog.text
+    with change_flags(on_opt_error="raise"), pytest.raises(ZeroDivisionError):
+        driven(exp(x), Rewrite("unlucky", ("exp",), broken))
+
+
+def test_a_failing_rewrite_can_be_ignored(caplog):
+    with change_flags(on_opt_error="ignore"), caplog.at_level(logging.ERROR):
+        driven(exp(x), Rewrite("unlucky", ("exp",), broken))
+    assert not caplog.text
+
+
+# ---- queries ---------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("query, expected", [
+    (Query(), ["neg", "exp", "add", "true_div", "add", "log"]),
+    (Query(["merge"]), ["neg", "exp", "add", "true_div", "add", "log"]),
+    (FAST_COMPILE, ["neg", "exp", "add", "true_div", "add", "log"]),
+    (Query(["stabilize"]), ["sigmoid", "log1p"]),
+    (FAST_RUN.excluding("fusion"), ["sigmoid", "log1p"]),
+    (FAST_RUN.excluding("elemwise_fusion"), ["sigmoid", "log1p"]),
+    (FAST_RUN, ["Composite"]),
+    (FAST_RUN.excluding("stabilize"), ["Composite"]),
+    (FAST_RUN.excluding("stabilize", "fusion"), ["neg", "exp", "add", "inv", "add", "log"]),
+    (FAST_RUN.excluding("stabilize", "specialize", "fusion"), ["neg", "exp", "add", "true_div", "add", "log"]),
+    (FAST_RUN.excluding("local_log1p", "fusion"), ["sigmoid", "add", "log"]),
+    (Query(["local_log1p"]), ["neg", "exp", "add", "true_div", "log1p"]),
+    (Query(["local_inv_1_plus_exp"]), ["sigmoid", "add", "log"]),
+    (FAST_COMPILE.including("local_log1p"), ["neg", "exp", "add", "true_div", "log1p"]),
+    (FAST_RUN.requiring("stabilize"), ["sigmoid", "log1p"]),
+])
+def test_tags_choose(query, expected):
+    assert operations(optimized([x], [log(1 + 1 / (1 + exp(-x)))], query)) == expected
+
+
+def test_queries_are_values():
+    assert FAST_RUN.including("x").excluding("y") == Query(["fast_run", "x"], exclude=["y"])
+    assert hash(Query(["a"])) == hash(Query(["a"])) and Query(["a"]) != Query(["b"])
+    assert FAST_RUN == Query(["fast_run"])
+
+
+def test_users_add_rewrites():
+    query = FAST_RUN.register(rule("mine", term("tanh")(a), term("sigmoid")(a)))
+    assert operations(optimized([x], [tanh(x)], query)) == ["sigmoid"]
+
+
+def test_the_users_graph_is_not_changed():
+    output = log(exp(x)) + 0 * y
+    before = (output.owner, list(output.owner.inputs), output.owner.inputs[0].owner)
+    optimized([x, y], [output])
+    assert (output.owner, list(output.owner.inputs), output.owner.inputs[0].owner) == before
+
+
+# ---- merging and folding ---------------------------------------------------------------------------------------------
+def test_equal_computations_become_one():
+    assert operations(optimized([x], [exp(x + 1), exp(x + 1), exp(1.0 * x)], FAST_COMPILE)).count("exp") == 2
+    fgraph = FunctionGraph([x], [exp(x + 1) * exp(x + 1)])
+    assert merge(fgraph) > 0 and operations(fgraph) == ["add", "exp", "mul"]
+    assert merge(fgraph) == 0
+
+
+def test_operands_in_another_order_are_another_computation():
+    fgraph = FunctionGraph([x, y], [sub(x, y), sub(y, x)])
+    assert merge(fgraph) == 0
+
+
+def test_constants_merge_by_value_and_dtype():
+    first, second = numpy.arange(3.0), numpy.arange(3.0)
+    fgraph = FunctionGraph([x], [x + first, exp(x + second), x + numpy.arange(3), x + numpy.array([0.0, 1.0, -2.0])])
+    merge(fgraph)
+    assert operations(fgraph).count("add") == 3
+
+
+def test_zeros_of_different_sign_do_not_merge():
+    fgraph = FunctionGraph([x], [x / numpy.array([0.0, 1.0]), x / numpy.array([-0.0, 1.0])])
+    merge(fgraph)
+    assert len(fgraph.apply_nodes) == 2
+
+
+@pytest.mark.parametrize("query", [FAST_COMPILE, FAST_RUN])
+def test_constants_are_folded(query):
+    fgraph = optimized([x], [x * exp(add(numpy.arange(3.0), 1)).sum()], query)
+    assert len(fgraph.apply_nodes) == 1
+
+
+def test_large_results_are_not_carried_along():
+    fgraph = optimized([], [dot(alloc(1.0, LARGEST + 1), numpy.ones(LARGEST + 1)), dot(alloc(1.0, 3), numpy.ones(3))])
+    assert operations(fgraph) == ["Alloc", "Dot"]
+
+
+def test_an_alloc_that_is_a_result_is_filled_anew():
+    assert operations(optimized([], [alloc(1.0, 3)])) == ["Alloc"]
+
+
+def test_folded_views_do_not_share_memory():
+    array = numpy.arange(4.0).reshape(2, 2)
+    original = m.type.make_constant(array)
+    node, = optimized([m], [dot(m, original.T)]).toposort()
+    folded = node.inputs[1]
+    numpy.testing.assert_array_equal(folded.data, array.T)
+    assert not numpy.shares_memory(folded.data, array)
+
+
+def test_deep_graphs_do_not_recurse():
+    value = x
+    for number in range(10000):
+        value = sqr(sigmoid(value))
+    fgraph = FunctionGraph([x], [value])
+    optimize(fgraph, FAST_RUN)
+    assert len(fgraph.apply_nodes) < 1000

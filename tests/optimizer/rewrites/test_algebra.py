@@ -1,0 +1,69 @@
+"""Algebra with the constants 0, 1, -1, 2, 0.5 and 3 over all dtypes: the optimised program computes what is written."""
+import numpy
+import pytest
+from algebra import BINARY, UNARY, difference, search, with_constants
+from optimized_graphs import operations, optimized, variable
+
+import phintys
+from phintys import tensor
+from phintys.graph.config import change_flags
+from phintys.ops.types.dtypes import ALL_DTYPES
+from phintys.ops.elementwise.scalar import int_div
+
+
+@pytest.fixture(autouse=True)
+def failing_rewrites_raise():
+    with change_flags(on_opt_error="raise"):
+        yield
+
+
+def differences(expressions, dtypes):
+    found = [(expression, dtype, difference(expression, dtype)) for expression in expressions for dtype in dtypes]
+    return [item for item in found if item[2] is not None]
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_binary_ops_of_constants(name):
+    assert not differences(with_constants(name, ("number", "like x")), ALL_DTYPES)
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_pairs_of_unary_ops(name):
+    assert not differences([(name, (inner, "x")) for inner in UNARY], ("float32", "int8", "uint8", "complex128"))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_expressions(seed):
+    assert not search(seed, 400)
+
+
+@pytest.mark.parametrize("one", [1, 1.0, "like x"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_floating_point_numbers_divided_by_one_are_rounded_down(dtype, one):
+    x = tensor.TensorType(dtype, (False,))()
+    found = phintys.function([x], x // (tensor.ones_like(x) if one == "like x" else numpy.asarray(one, dtype)))
+    assert found(numpy.array([2.5, -0.5, 3], dtype)).tolist() == [2, -1, 3]
+
+
+@pytest.mark.parametrize("kind", ["l1", "b1", "u1"])
+def test_integers_divided_by_one_are_left_alone(kind):
+    k = variable(kind)
+    assert operations(optimized([k], [int_div(k, numpy.ones((), k.type.dtype))])) == []
+
+
+# What the generator found beside `x // 1`: (expression, dtype)
+FOUND = {
+    "-x of unsigned integers wraps around": (("abs_", ("neg", "x")), "uint8"),
+    "-x of the smallest integer wraps around": (("true_div", ("neg", "x"), ("constant", "number", 3)), "int16"),
+    "in sums, too": (("add", ("neg", "x"), ("constant", "number", 0.5)), "int16"),
+    "1 - sigmoid of unsigned integers": (("sub", ("sigmoid", "x"), ("constant", "number", 1)), "uint16"),
+    "1 - sigmoid of bools": (("sub", ("sigmoid", "x"), ("constant", "number", 1)), "bool"),
+    "a wider constant that disappears from a product": (
+        ("mul", ("mul", "x", ("constant", "number", 1)), ("and_", "x", "x")), "uint32"),
+    "and from a sum": (("add", ("add", "x", ("constant", "number", 0)), ("and_", "x", "x")), "uint32"),
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_what_was_found(name):
+    assert difference(*FOUND[name]) is None

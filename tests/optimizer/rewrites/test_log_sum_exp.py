@@ -1,0 +1,122 @@
+"""Logarithms of sums of exponentials and their gradients: for any axes, kept dimensions, terms and constants."""
+import numpy
+import pytest
+import scipy.special
+from optimized_graphs import FAST_RUN, UNFUSED, evaluate, operations, optimized, variable
+
+import phintys
+from phintys import tensor as T
+from phintys.graph.gradients.gradient import grad
+from phintys.ops.elementwise.scalar import exp, log, log1p
+from phintys.ops.types.tensor_type import TensorType
+
+m, v, w, k, f = variable("d2", "m"), variable("d1", "v"), variable("d1", "w"), variable("l2", "k"), variable("f2", "f")
+LARGE = numpy.array([[1000.0, 1001, -3], [-1000, -1001, -1002], [0, 1e300, 5], [1e-300, -1e-300, 1]])
+AXES = [None, 0, 1, (0, 1), -1]
+
+
+def values_of(inputs, outputs, values):
+    return evaluate(optimized(inputs, outputs, UNFUSED), values)
+
+
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("axis", AXES)
+def test_reductions(axis, keepdims):
+    total = exp(m).sum(axis=axis, keepdims=keepdims)
+    count = LARGE.size if axis in (None, (0, 1)) else LARGE.shape[axis]
+    softmax = scipy.special.softmax(LARGE, axis)
+    wanted = scipy.special.logsumexp(LARGE, axis, keepdims=keepdims)
+    with_one = numpy.exp(LARGE - numpy.logaddexp(scipy.special.logsumexp(LARGE, axis, keepdims=True), 0))
+    for output, value, slope in (
+            (log(total), wanted, softmax), (log(total / count), wanted - numpy.log(count), softmax),
+            (log(1 + total), numpy.logaddexp(wanted, 0), with_one),
+            (log1p(total), numpy.logaddexp(wanted, 0), with_one),
+            (3 * log(total), 3 * wanted, 3 * softmax)):
+        for found in (values_of([m], [output, grad(output.sum(), m)], [LARGE]),
+                      values_of([m], [output], [LARGE]) + values_of([m], [grad(output.sum(), m)], [LARGE])):
+            numpy.testing.assert_allclose(found[0], value, rtol=1e-14)
+            numpy.testing.assert_allclose(found[1], slope, rtol=1e-12)
+
+
+@pytest.mark.parametrize("constant", [0, 1, 2.5])
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 40])
+def test_terms(count, constant):
+    inputs = [variable("d1") for _ in range(count)]
+    values = [numpy.array([1000.0 + number, -1000 - number, 0, -number * 1e5, 1e300 if number == 1 else -1e300])
+              for number in range(count)]
+    output = log(sum([exp(item) for item in inputs], constant) if constant else sum([exp(item) for item in inputs[1:]],
+                                                                                    exp(inputs[0])))
+    arguments = numpy.array(values + ([numpy.full(5, numpy.log(constant))] if constant else []))
+    wanted = scipy.special.logsumexp(arguments, 0)
+    found = values_of(inputs, [output, *grad(output.sum(), inputs)], values)
+    numpy.testing.assert_allclose(found[0], wanted, rtol=1e-14)
+    numpy.testing.assert_allclose(found[1:], scipy.special.softmax(arguments, 0)[:count], rtol=1e-11)
+
+
+@pytest.mark.parametrize("points", [[-numpy.inf, -numpy.inf], [numpy.inf, 1], [numpy.nan, 1], []])
+def test_infinite_and_no_arguments(points):
+    points = numpy.array(points)
+    with numpy.errstate(divide="ignore"):
+        wanted = numpy.log(numpy.exp(points).sum())
+    assert phintys.function([v], log(exp(v).sum()))(points).tobytes() == wanted.tobytes() or numpy.isnan(wanted)
+    if len(points):
+        found = phintys.function([v], [log(exp(v[0]) + exp(v[1])), log(exp(v[0]) + exp(v[1]) + exp(v[1]))])(points)
+        numpy.testing.assert_array_equal(found, [wanted, wanted])
+
+
+def test_what_the_issue_says():
+    assert phintys.function([v], T.log(T.sum(T.exp(v))))([1000, 1001]) == pytest.approx(1001.3132616875182, rel=1e-15)
+
+
+def test_float32_and_integers_keep_their_dtypes():
+    for item in (f, k):
+        output = log(exp(item).sum(axis=1))
+        found, = values_of([item], [output], [LARGE[:2].astype(item.type.dtype)])
+        assert found.dtype == output.type.dtype
+        numpy.testing.assert_allclose(found, scipy.special.logsumexp(LARGE[:2], 1), rtol=1e-6)
+
+
+def test_a_user_s_own_shift_is_left_alone():
+    output = m.max(axis=1) + log(exp(m - m.max(axis=1, keepdims=True)).sum(axis=1))
+    assert "MaxOrLowest" not in operations(optimized([m], [output], UNFUSED))
+
+
+def test_value_and_gradient_share_their_exponentials():
+    output = log(exp(m).sum(axis=1))
+    keys = operations(optimized([m], [output, grad(output.sum(), m)], UNFUSED))
+    assert keys.count("exp") == 1 and keys.count("MaxOrLowest") == 1
+
+
+def test_quotients_over_any_axis():
+    output = exp(m) / exp(m).sum(axis=0)
+    found, = values_of([m], [output], [LARGE])
+    numpy.testing.assert_allclose(found, scipy.special.softmax(LARGE, 0), rtol=1e-13)
+
+
+def test_a_recursion_of_logarithms():
+    """The forward algorithm of a hidden Markov model: each step's logarithm is an argument of the next."""
+    state = v
+    for _ in range(5):
+        state = log(exp(m + state).sum(axis=1))
+    found = values_of([m, v], [state, grad(state.sum(), v)], [numpy.full((3, 3), -500.0), numpy.full(3, -900.0)])
+    numpy.testing.assert_allclose(found[0], -900 + 5 * (numpy.log(3) - 500))
+    numpy.testing.assert_allclose(found[1], 1, rtol=1e-10)
+
+
+def test_sums_of_other_things_are_left_alone():
+    for output in (log(exp(v) - exp(w)), log(exp(v) + w), log(-exp(v).sum()), log(2 * exp(v) + exp(w))):
+        assert operations(optimized([v, w], [output], UNFUSED)).count("exp") >= 1
+        assert "maximum" not in operations(optimized([v, w], [output], UNFUSED))
+
+
+def test_names_exclude_it():
+    assert "MaxOrLowest" not in operations(optimized([v], [log(exp(v).sum())], FAST_RUN.excluding("local_log_sum_exp")))
+
+
+def test_dimensions_of_length_one():
+    """A reduction over them is one of the exponential without them."""
+    t = TensorType("float64", (False, True, False))()
+    output = log(exp(t).sum(axis=(0, 1)))
+    found = values_of([t], [output, grad(output.sum(), t)], [LARGE[:, None, :]])
+    numpy.testing.assert_allclose(found[0], scipy.special.logsumexp(LARGE, 0), rtol=1e-14)
+    numpy.testing.assert_allclose(found[1], scipy.special.softmax(LARGE, 0)[:, None, :], rtol=1e-13)

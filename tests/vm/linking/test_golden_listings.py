@@ -1,0 +1,162 @@
+"""Golden listings: the very instructions that programs compile to."""
+import re
+
+import numpy as np
+
+import phintys
+import phintys.tensor as T
+
+
+def listing(inputs, outputs=None, allow_gc=True, mode=None, workers=1, **options):
+    """The code of a function, one instruction a line, without numbers and remarks. Several workers have groups."""
+    with phintys.change_flags(allow_gc=allow_gc, workers=workers):
+        text = phintys.function(inputs, outputs, mode=mode, name="golden", **options).explain()
+    lines = [re.match(r" +\d+  ([A-Z]+) *(.*)", line) for line in text.splitlines()]
+    return [(line[1], line[2].split("  ")[0]) for line in lines if line]
+
+
+def code(text):
+    return [tuple((line.split(maxsplit=1) + [""])[:2]) for line in text.strip().splitlines()]
+
+
+x, y = T.vectors("x", "y")
+m = T.matrix("m")
+
+
+def shared(name, value=(1.0, 2.0, 3.0)):
+    return phintys.shared(np.asarray(value), name)
+
+
+def test_one_kernel():
+    assert listing([x], x + 1) == code("""
+        KERNEL  C2 := Elemwise{add,no_inplace}(C0, 1)
+        RESULT  C2
+        HALT""")
+
+
+def test_a_chain_is_one_kernel_with_its_constants_inside():
+    assert listing([x], T.tanh(T.exp(x) * 2 + 1)) == code("""
+        KERNEL  C1 := Elemwise{Composite{tanh(((exp(i0) * 2) + 1))}}(C0)
+        RESULT  C1
+        HALT""")
+
+
+def test_unoptimised_code_drops_each_intermediate_at_its_last_use():
+    assert listing([x, m], T.dot(m, T.exp(T.dot(m, x))), mode="FAST_COMPILE") == code("""
+        KERNEL  C2 := dot(C1, C0)
+        KERNEL  C3 := Elemwise{exp}[(0, 0)](C2)
+        DROP    C2
+        KERNEL  C4 := dot(C1, C3)
+        DROP    C3
+        RESULT  C4
+        HALT""")
+
+
+def test_without_gc_large_memory_stays_with_the_frame():
+    assert listing([x, y], T.exp(T.exp(x) * y), mode="FAST_COMPILE", allow_gc=False) == code("""
+        KERNEL  C2 := Elemwise{exp,no_inplace}(C0)
+        KERNEL  C3 := Elemwise{mul}[(0, 0)](C2, C1)
+        DROP    C2
+        KERNEL  C4 := Elemwise{exp}[(0, 0)](C3)
+        DROP    C3
+        RESULT  C4
+        DROP    C4
+        HALT""")
+
+
+def test_a_plan_is_chosen_when_the_shapes_are_known():
+    s = shared("s")
+    assert listing([m], T.tanh(T.dot(T.exp(T.dot(m, s)), m)), mode="FAST_COMPILE", allow_gc="plan") == code("""
+        LOAD    C1 := S0
+        PLAN    3 cells
+        KERNEL  C2 := dot(C0, C1)
+        DROP    C1
+        KERNEL  C3 := Elemwise{exp}[(0, 0)](C2)
+        DROP    C2
+        KERNEL  C4 := dot(C3, C0)
+        DROP    C3
+        KERNEL  C5 := Elemwise{tanh}[(0, 0)](C4)
+        DROP    C4
+        RESULT  C5
+        HALT""")
+
+
+def test_where_nothing_has_a_place_there_is_no_plan():
+    assert listing([x, y], T.exp(x) + y, allow_gc="plan") == code("""
+        KERNEL  C2 := Elemwise{Composite{(exp(i0) + i1)}}(C0, C1)
+        RESULT  C2
+        HALT""")
+
+
+def test_a_counter_lives_in_its_cell():
+    n = phintys.shared(0, "n")
+    assert listing([], n, updates=[(n, n + 1)]) == code("""
+        LOAD    C0 := S0
+        KERNEL  C2 := Elemwise{add,no_inplace}(C0, 1)
+        OWN     C2
+        RESULT  C0
+        COMMIT
+        STORE   S0 := C2
+        HALT    C2""")
+
+
+def test_a_result_that_is_stored_too_is_copied_before_it_is_handed_out():
+    s = shared("s")
+    assert listing([x], s + x, updates=[(s, s + x)]) == code("""
+        LOAD    C1 := S0
+        KERNEL  C2 := Elemwise{add,no_inplace}(C1, C0)
+        DROP    C1
+        OWN     C2
+        COPY    C3 := copy of C2
+        RESULT  C3
+        COMMIT
+        STORE   S0 := C2
+        HALT    C2""")
+
+
+def test_the_same_result_twice_and_an_argument():
+    assert listing([x], [x + 1, x + 1, x]) == code("""
+        KERNEL  C2 := Elemwise{add,no_inplace}(C0, 1)
+        COPY    C3 := copy of C2
+        RESULT  C2, C3, C0
+        HALT""")
+
+
+def test_a_reduction_takes_its_producer_into_the_same_pass():
+    instructions = listing([m, x], T.tanh(T.dot(m, x) + 1).sum())
+    assert [instruction[0] for instruction in instructions] == ["KERNEL", "KERNEL", "DROP", "RESULT", "HALT"]
+    assert instructions[0][1] == "C2 := dot(C0, C1)"
+    assert instructions[1][1].startswith("C3 := Sum{axis=None")
+
+
+def test_an_op_with_only_perform_is_called():
+    class Twice(phintys.Op):
+        __props__ = ()
+
+        def make_node(self, value):
+            return phintys.Apply(self, [value], [value.type()])
+
+        def perform(self, node, inputs, output_storage):
+            output_storage[0][0] = inputs[0] * 2
+
+    assert listing([x], Twice()(x)) == code("""
+        CALL    C1 := Twice(C0)
+        RESULT  C1
+        HALT""")
+
+
+def test_the_listing_reads_without_a_manual():
+    s = shared("weights")
+    text = phintys.function([x], T.exp(x) + s, name="reads").explain()
+    assert text.startswith("program reads: ")
+    assert re.search(r"C0 +argument +float64 \(\?\) +x\n", text)
+    assert re.search(r"C1 +shared +float64 \(\?\) +weights\n", text)
+    assert "test_golden_listings.py:" in text
+
+
+def test_the_manual_lists_every_opcode():
+    from phintys.vm.explaining.listing import manual_lines
+    from phintys.vm.opcodes import OPCODES
+    manual = "\n".join(manual_lines())
+    for opcode in OPCODES:
+        assert re.search(rf"^{opcode.name} .*{re.escape(opcode.effect)}$", manual, re.MULTILINE)

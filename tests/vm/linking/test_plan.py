@@ -1,0 +1,358 @@
+"""The memory plan: layouts are right and small, and what runs by them computes what it should."""
+import itertools
+import random
+import threading
+
+import numpy as np
+import pytest
+
+import phintys
+import phintys.tensor as T
+from phintys.ifelse import ifelse
+from phintys.vm.opcodes import OPCODES
+from phintys.vm.linking.packing import Value, aligned, lay_out, lower_bound
+from phintys.vm.linking.plan import REMEMBERED, Planner, planned, values_of
+from phintys.vm.pool import pool_statistics
+
+PLAN = phintys.Mode(allow_gc="plan")
+
+
+# ---- packing ---------------------------------------------------------------------------------------------------------
+def assert_apart(values, offsets, total):
+    """No two values that live at the same moment overlap; all are inside, and at multiples of 64."""
+    for value, offset in zip(values, offsets):
+        assert offset % 64 == 0 and 0 <= offset <= offset + value.size <= total
+    for (one, here), (other, there) in itertools.combinations(zip(values, offsets), 2):
+        if one.first <= other.last and other.first <= one.last:
+            assert here + one.size <= there or there + other.size <= here
+
+
+def some_values(seed, count):
+    chance = random.Random(seed)
+    values = []
+    for _ in range(count):
+        first = chance.randrange(count)
+        values.append(Value(chance.choice([17, 64, 100, 4096, 80000, chance.randrange(20, 10000)]), first,
+                            first + chance.choice([0, 1, 1, 2, 5, count])))
+    return values
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("count", [0, 1, 7, 60, 700])
+def test_layouts_of_any_values(seed, count):
+    values = some_values(seed, count if seed < 3 else min(count, 60))
+    offsets, total = lay_out(values)
+    assert_apart(values, offsets, total)
+    assert lower_bound(values) <= total <= sum([aligned(value.size) for value in values])
+
+
+def test_the_lower_bound():
+    assert lower_bound([]) == 0
+    assert lower_bound([Value(64, 0, 3), Value(128, 1, 1), Value(64, 2, 5), Value(1, 3, 3)]) == 192
+
+
+@pytest.mark.parametrize("values, best", [
+    ([Value(64, 0, 1), Value(64, 2, 3), Value(64, 4, 5)], 64),                          # one place
+    ([Value(64, 0, 1), Value(64, 1, 2), Value(64, 2, 3)], 128),                         # two in turn
+    ([Value(64, 0, 0), Value(64, 0, 0), Value(128, 1, 1)], 128),                        # holes are joined
+    ([Value(64, 0, 0), Value(128, 1, 1)], 128),                                         # the last hole grows
+    ([Value(64, 0, 2), Value(128, 0, 0), Value(64, 1, 3), Value(128, 3, 3)], 192),      # the largest first
+])
+def test_small_layouts_are_the_best(values, best):
+    offsets, total = lay_out(values)
+    assert_apart(values, offsets, total)
+    assert total == best == lower_bound(values)
+
+
+def test_a_long_chain_is_laid_out_at_once():
+    values = [Value(64 + number % 7 * 64, number, number + 1) for number in range(30000)]
+    assert lay_out(values)[1] <= 2 * lower_bound(values)
+
+
+# ---- programs --------------------------------------------------------------------------------------------------------
+def chain(layers=20, size=64):
+    x, weights = T.matrix("x"), [T.matrix(f"W{number}") for number in range(layers)]
+    value = x
+    for weight in weights:
+        value = T.tanh(T.dot(value, weight))
+    return [x, *weights], value, weights, [np.eye(size)] * (layers + 1)
+
+
+def chain_forward():
+    inputs, value, _, arguments = chain()
+    return inputs, value.sum(), {}, arguments
+
+
+def chain_gradient():
+    inputs, value, weights, arguments = chain()
+    return inputs, [gradient.sum() for gradient in T.grad((value ** 2).sum(), weights)], {}, arguments
+
+
+def chain_gradients_returned():
+    inputs, value, weights, arguments = chain()
+    return inputs, T.grad((value ** 2).sum(), weights), {}, arguments
+
+
+def mlp_step():
+    random_state = np.random.RandomState(0)
+    x, y = T.matrices("x", "y")
+    sizes = [100, 200, 50, 10]
+    parameters = [phintys.shared(random_state.randn(*shape) / 10) for shape in zip(sizes, sizes[1:])]
+    parameters += [phintys.shared(np.zeros(size)) for size in sizes[1:]]
+    value = x
+    for weight, bias in zip(parameters[:2], parameters[3:5]):
+        value = T.tanh(T.dot(value, weight) + bias)
+    value = T.nnet.softmax(T.dot(value, parameters[2]) + parameters[5])
+    cost = -(y * T.log(value)).sum(axis=1).mean()
+    updates = [(p, p - 0.1 * gradient) for p, gradient in zip(parameters, T.grad(cost, parameters))]
+    return [x, y], cost, {"updates": updates}, [random_state.rand(60, 100), np.eye(10)[np.arange(60) % 10]]
+
+
+def recurrence():
+    random_state = np.random.RandomState(0)
+    x = T.tensor3("x")
+    u, w = [phintys.shared(random_state.randn(30, 30) / 6) for _ in range(2)]
+    state, cost = T.zeros((8, 30)), 0
+    for step in range(50):
+        state = T.tanh(T.dot(x[step], u) + T.dot(state, w))
+        cost = cost + (state ** 2).sum()
+    updates = [(p, p - 0.001 * gradient) for p, gradient in zip([u, w], T.grad(cost, [u, w]))]
+    return [x], cost, {"updates": updates}, [random_state.rand(50, 8, 30)]
+
+
+def uneven():
+    x = T.matrix("x")
+    parts = [T.dot(x[:number * 7 + 1] * 2, x.T).sum(axis=0) for number in range(6)]
+    return [x], T.exp(sum(parts[1:], parts[0])), {}, [np.random.RandomState(0).rand(50, 50) / 50]
+
+
+PROGRAMS = [chain_forward, chain_gradient, chain_gradients_returned, mlp_step, recurrence, uneven]
+
+
+def watched(case, mode=PLAN):
+    """(the function after a call, its planner, the shapes of its cells)"""
+    inputs, outputs, options, arguments = case()
+    function = phintys.function(inputs, outputs, mode=mode, **options)
+    function(*arguments)
+    return function, Planner(function.program), function.last_shapes()
+
+
+@pytest.mark.parametrize("case", PROGRAMS)
+def test_plans_are_within_a_twentieth_of_the_lower_bound(case):
+    _, planner, shapes = watched(case)
+    lifetimes, cells = planner.lifetimes, planner.cells
+    values = values_of(lifetimes, lifetimes.holders(shapes), shapes)
+    layout = planned(lifetimes, cells, shapes)
+    place = {cell: offset for cell, offset, size in zip(cells, layout.offsets, layout.sizes) if size}
+    placed = [values[cell] for cell in place]
+    assert_apart(placed, list(place.values()), layout.total)
+    assert placed and layout.total <= 1.05 * lower_bound(placed)
+    others = [value for cell, value in values.items() if cell not in place]
+    assert layout.total + lower_bound(others) <= 1.05 * lower_bound(list(values.values()))
+
+
+def test_temporaries_leave_their_memory_to_results():
+    """An arena for 20 layers would come on top of the memory of their gradients."""
+    _, planner, shapes = watched(chain_gradients_returned)
+    assert planned(planner.lifetimes, planner.cells, shapes).total <= 4 * 64 * 64 * 8
+
+
+@pytest.fixture(params=[False, True], ids=["", "stress"])
+def stress(request):
+    """Under stress, memory of the arena that nobody holds is poisoned: a value placed over another would show."""
+    with phintys.change_flags(stress=request.param or phintys.config.stress):
+        yield
+
+
+@pytest.mark.parametrize("case", PROGRAMS)
+def test_planned_programs_compute_the_same(case, stress):
+    expected, got = [], []
+    for allow_gc, results in ((True, expected), ("plan", got)):
+        inputs, outputs, options, arguments = case()
+        function = phintys.function(inputs, outputs, mode=phintys.Mode(allow_gc=allow_gc), **options)
+        results += [function(*arguments) for _ in range(4)]
+    for one, other in zip(expected, got):
+        np.testing.assert_allclose(np.asarray(one), np.asarray(other), rtol=1e-9)
+
+
+def test_results_of_planned_programs_are_memory_of_their_own(stress):
+    x = T.matrix()
+    y = T.dot(T.exp(x), x)
+    function = phintys.function([x], [y[::-1], T.tanh(y) + 1, y[:3], T.tanh(y + 1).T], mode=PLAN)
+    value = np.random.RandomState(0).rand(20, 20)
+    first = function(value)
+    kept = [[np.array(result) for result in first]]
+    calls = [first]
+    for factor in (2, 3):
+        calls.append(function(value * factor))
+        kept.append([np.array(result) for result in calls[-1]])
+    for results, copies in zip(calls, kept):
+        for result, copy in zip(results, copies):
+            np.testing.assert_array_equal(result, copy)
+    everything = list(itertools.chain(*calls))
+    for one, other in itertools.combinations(everything, 2):
+        assert not np.shares_memory(one, other)
+
+
+def test_sizes_that_depend_on_data(stress):
+    x, n = T.vector(), T.iscalar()
+    y = T.exp(x[:n]) * 2
+    function = phintys.function([x, n], T.dot(y, y) + T.tanh(y[::-1]).sum() + T.sin(x).sum(), mode=PLAN)
+    value = np.random.RandomState(0).rand(1000)
+    for stop in (10, 10, 900, 900, 10, 0, 1000):
+        y_value = np.exp(value[:stop]) * 2
+        np.testing.assert_allclose(function(value, stop), y_value.dot(y_value) + np.tanh(y_value).sum()
+                                   + np.sin(value).sum())
+
+
+@pytest.mark.parametrize("shapes", [[(4, 4), (1, 1), (4, 4), (1, 1)], [(9, 9), (9, 9), (3, 3), (3, 3), (9, 9)]])
+def test_other_shapes_get_other_plans(shapes, stress):
+    x, y = T.matrices("x", "y")
+    out = T.dot(T.tanh(T.dot(x, x.T) + 1), y) + T.exp(y)
+    function = phintys.function([x, y], [out.sum(axis=0), out.max()], mode=PLAN)
+    random_state = np.random.RandomState(0)
+    for shape in shapes * 2:
+        one, other = random_state.rand(*shape), random_state.rand(*shape)
+        expected = np.tanh(one.dot(one.T) + 1).dot(other) + np.exp(other)
+        total, largest = function(one, other)
+        np.testing.assert_allclose(total, expected.sum(axis=0))
+        np.testing.assert_allclose(largest, expected.max())
+
+
+def test_lazy_branches(stress):
+    """Either branch may be the one that was watched, or not taken at all; a block serves two unrelated conditions."""
+    first, second = T.iscalars("first", "second")
+    x = T.matrix("x")
+    common = T.dot(T.exp(x), x)                             # what both conditions may need
+    one = ifelse(first, T.dot(T.tanh(common) + 1, x), T.sin(x) * 2)
+    other = ifelse(second, ifelse(first, T.exp(common * 0.5), x) + common, T.dot(T.cos(x), x))
+    y = T.dot(T.tanh(one), T.exp(-other))
+    outputs = [y.sum(), T.dot(y, x), T.grad(y.sum(), x).sum(axis=0)]
+    expected = phintys.function([first, second, x], outputs, mode="FAST_COMPILE")
+    function = phintys.function([first, second, x], outputs, mode=PLAN)
+    random_state = np.random.RandomState(0)
+    for size in (6, 9, 9, 9, 6, 9):
+        value = random_state.rand(size, size) / size
+        for conditions in [(0, 0), (0, 0), (1, 0), (1, 1), (0, 1), (1, 1), (1, 1), (0, 0), (1, 0)]:
+            for got, wanted in zip(function(*conditions, value), expected(*conditions, value)):
+                np.testing.assert_allclose(got, wanted, rtol=1e-10)
+
+
+def test_what_runs_side_by_side_shares_no_memory(stress):
+    x = T.matrix("x")
+    parts = [T.cumsum(T.cumsum(x * (number + 1), axis=0), axis=1)[::-1] for number in range(4)]
+    with phintys.change_flags(workers=2):
+        function, expected = [phintys.function([x], [part.max() for part in parts] + [sum(parts).sum(axis=0)],
+                                               mode=phintys.Mode(allow_gc=allow_gc)) for allow_gc in ("plan", True)]
+    lifetimes = Planner(function.program).lifetimes
+    instructions = function.program.instructions()
+    groups = [position for position, instruction in enumerate(instructions)
+              if OPCODES[instruction.op].name == "TOGETHER"]
+    assert groups
+    for position in groups:
+        for member in instructions[position + 1:position + 1 + instructions[position].a]:
+            output = function.program.pool[member.b + member.c - 1]
+            assert lifetimes.touched[output][0] == position
+    value = np.random.RandomState(0).rand(500, 400)
+    for _ in range(4):
+        for got, wanted in zip(function(value), expected(value)):
+            np.testing.assert_array_equal(got, wanted)
+
+
+def test_the_arena_serves_from_the_second_call_on():
+    inputs, outputs, options, arguments = chain_forward()
+    function = phintys.function(inputs, outputs, mode=PLAN, **options)
+    phintys.memory.trim()
+    function(*arguments)
+    assert function.kept_bytes() < 64 * 64 * 8
+    function(*arguments)
+    kept, requests = function.kept_bytes(), pool_statistics()["requests"]
+    assert kept >= 2 * 64 * 64 * 8
+    for _ in range(3):
+        function(*arguments)
+    assert function.kept_bytes() == kept
+    if not phintys.config.stress:
+        assert pool_statistics()["requests"] == requests
+
+
+def test_plans_of_the_last_shapes_are_remembered():
+    x = T.vector()
+    function = phintys.function([x], (T.exp(x) * T.tanh(x[::-1])).sum() + T.sin(x).max(), mode=PLAN)
+    planner = Planner(function.program)
+    for size in range(1, REMEMBERED + 3):
+        planner.watched((size,), [(size,) if layout.ndim else () for layout in function.program.cells])
+    assert planner.layout((1,)) is None and planner.layout((2,)) is None
+    assert planner.layout((REMEMBERED + 2,)).total >= planner.layout((4,)).total
+    for size in [*range(1, 3 * REMEMBERED)] * 2:
+        value = np.linspace(0, 1, size)
+        np.testing.assert_allclose(function(value), (np.exp(value) * np.tanh(value[::-1])).sum() + np.sin(value).max())
+
+
+def test_a_program_with_nothing_to_place():
+    x = T.scalar()
+    function = phintys.function([x], T.exp(x) + x, mode=PLAN)
+    assert Planner(function.program).cells == Planner(function.program).leaves == []
+    assert [float(function(number)) for number in (0, 0, 0)] == [1, 1, 1]
+
+
+def test_threads_have_arenas_of_their_own(stress):
+    inputs, outputs, options, arguments = chain_forward()
+    function = phintys.function(inputs, outputs, mode=PLAN, **options)
+    failures = []
+
+    def work(factor):
+        try:
+            expected = None
+            for _ in range(30):
+                got = function(arguments[0] * factor, *arguments[1:])
+                expected = got if expected is None else expected
+                assert got == expected
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(1 + number / 8,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures, failures
+
+
+def test_a_function_that_calls_itself(stress):
+    class Again(phintys.Op):
+        """Calls the function it is part of with a smaller argument."""
+        __props__ = ()
+
+        def make_node(self, value):
+            return phintys.Apply(self, [value], [value.type()])
+
+        def perform(self, node, inputs, output_storage):
+            value, = inputs
+            output_storage[0][0] = function(value[1:]) * np.ones(len(value)) if len(value) > 1 else value
+
+    x = T.vector()
+    before = T.exp(x) * T.cos(x[::-1])
+    function = phintys.function([x], (T.tanh(before) * Again()(x)).sum() + T.sin(before).max(), mode=PLAN)
+
+    def expected(value):
+        before = np.exp(value) * np.cos(value[::-1])
+        inner = expected(value[1:]) * np.ones(len(value)) if len(value) > 1 else value
+        return (np.tanh(before) * inner).sum() + np.sin(before).max()
+
+    value = np.linspace(0.1, 1, 9)
+    for _ in range(3):
+        np.testing.assert_allclose(function(value), expected(value))
+
+
+def test_free_and_trim_drop_arenas():
+    function, _, _ = watched(chain_forward)
+    arguments = chain_forward()[-1]
+    expected = function(*arguments)
+    for give_up in (function.free, phintys.memory.trim):
+        assert function(*arguments) == expected and function.kept_bytes() > 0
+        give_up()
+        assert function.kept_bytes() == 0
+    function(*arguments)
+    live = pool_statistics()["live_buffers"]
+    del function
+    assert pool_statistics()["live_buffers"] < live

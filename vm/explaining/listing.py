@@ -1,0 +1,208 @@
+"""The disassembler: a program as a text that reads without a manual.
+
+First the cells that exist before the code runs (arguments, shared values, constants), then one line an instruction with
+the operation, the cells it reads and writes, the variables' names, what is overwritten or looked at, and the user's
+line; then whose memory is whose (``memory_notes.py``), and why what could be in place is not. What the opcodes mean is
+printed from their table.
+"""
+import os
+
+from phintys.vm.explaining.memory_notes import memory_lines, remark_on, remark_on_results
+from phintys.vm.opcodes import DROP_LARGE, NOTES, OPCODES, RESULT_EMPTIES
+from phintys.vm.linking.plan import Planner
+from phintys.vm.program import cells_of_inputs
+
+CONSTANT_WIDTH = 40
+
+
+def listing(program, manual=False, reasons=()):
+    """The listing of a program.
+
+    Parameters
+    ----------
+    program : Program
+    manual : bool
+        Append the table of the opcodes.
+    reasons : sequence of (Variable, Variable, str)
+        A value, another whose memory it could take, and why it does not.
+
+    Returns
+    -------
+    str
+    """
+    instructions = program.instructions()
+    counts = {}
+    for instruction in instructions:
+        name = OPCODES[instruction.op].name
+        counts[name] = counts.get(name, 0) + 1
+    lines = [f"program {program.name or '(no name)'}: {len(instructions)} instructions, "
+             f"{counts.get('KERNEL', 0)} kernels, {counts.get('CALL', 0)} Python calls, {len(program.cells)} cells, "
+             f"allow_gc={program.allow_gc}"]
+    lines += _leaf_lines(program)
+    lines += [_code_line(program, position, instruction) for position, instruction in enumerate(instructions)]
+    lines += memory_lines(program)
+    lines += _reason_lines(program, reasons)
+    if manual:
+        lines += manual_lines()
+    return "\n".join(lines) + "\n"
+
+
+def manual_lines():
+    """The opcode table as text."""
+    lines = ["", "C[x] cell, K[x] kernel, N[x] node, S[x] shared variable's storage, P operand pool"]
+    lines += [f"{opcode.name:<7} {opcode.operands:<6} {opcode.effect}" for opcode in OPCODES]
+    return lines + list(NOTES)
+
+
+def _leaf_lines(program):
+    """Cells that are not computed, without the constants that only kernels know."""
+    read = set(program.pool).union(instruction.b for instruction in program.instructions()
+                                   if OPCODES[instruction.op].name in ("COPY", "ALIAS", "JUMPZ"))
+    for number, layout in enumerate(program.cells):
+        if layout.kind == "constant" and number not in read:
+            continue
+        if layout.kind == "constant":
+            yield f"  C{number:<4} constant  {_type_name(layout):<18} {_shortened(layout.value)}"
+        elif layout.kind != "value":
+            yield f"  C{number:<4} {layout.kind:<9} {_type_name(layout):<18} {layout.variable}"
+
+
+def _reason_lines(program, reasons):
+    """What is not in place, and why."""
+    number = {}
+    for cell, layout in enumerate(program.cells):
+        number.setdefault(layout.variable, cell)            # those behind it are copies
+    lines = [f"  C{number[value]:<4} not over C{number[source]}: {why}" for value, source, why in reasons
+             if value in number and source in number]
+    return ["not in place", *lines] if lines else []
+
+
+def _type_name(layout):
+    type_ = layout.variable.type
+    if layout.typenum < 0:
+        return str(type_)
+    pattern = ", ".join("1" if broadcastable else "?" for broadcastable in type_.broadcastable)
+    return f"{type_.dtype} ({pattern})"
+
+
+def _shortened(value):
+    text = " ".join(str(value).split())
+    return text if len(text) <= CONSTANT_WIDTH else text[:CONSTANT_WIDTH - 3] + "..."
+
+
+def _cells(numbers):
+    return ", ".join(f"C{number}" for number in numbers)
+
+
+def _code_line(program, position, instruction):
+    name = OPCODES[instruction.op].name
+    operands, remark = _DESCRIBE.get(name, _describe_nothing)(program, position, instruction)
+    return f"{position:>5}  {name:<7} {operands:<52}  {remark}".rstrip()
+
+
+def _describe_nothing(program, position, instruction):
+    return "", ""
+
+
+def _pool_cells(program, instruction):
+    return list(program.pool[instruction.b:instruction.b + instruction.c])
+
+
+def _describe_node(program, position, instruction):
+    node = program.nodes[position]
+    cells = _pool_cells(program, instruction)
+    outputs = cells[len(cells) - len(node.outputs):]
+    remarks = [variable.name for variable in node.outputs if variable.name]
+    memory = remark_on(program, position, instruction)
+    if memory:
+        remarks.append(f"[{memory}]")
+    return f"{_cells(outputs)} := {node.op}({_inputs(program, node, cells)})", " ".join([*remarks, *_place(node)])
+
+
+def _place(node):
+    """Where the user made a node, as a list of no or one text."""
+    where = node.outputs[0].where if node.outputs else None
+    return [f"{os.path.basename(where[0])}:{where[1]}"] if where else []
+
+
+def _title(node):
+    """A lazy node, in a few words."""
+    return " ".join([str(node.op), *_place(node)]) if node is not None else ""
+
+
+def _inputs(program, node, cells):
+    """The inputs of a node as its instruction reads them; a constant that its kernel has inside, by its value."""
+    number = cells_of_inputs(node, cells[:len(cells) - len(node.outputs)], program.cells)
+    return ", ".join([f"C{number[variable]}" if variable in number else _shortened(variable.data.reshape(()))
+                      for variable in node.inputs])
+
+
+def _describe_load(program, position, instruction):
+    return f"C{instruction.a} := S{instruction.b}", program.containers[instruction.b].name or ""
+
+
+def _describe_store(program, position, instruction):
+    return f"S{instruction.a} := C{instruction.b}", program.containers[instruction.a].name or ""
+
+
+def _describe_copy(program, position, instruction):
+    return f"C{instruction.a} := copy of C{instruction.b}", program.remarks.get(position, "")
+
+
+def _describe_alias(program, position, instruction):
+    moved = OPCODES[instruction.op].name == "MOVE"
+    return f"C{instruction.a} := C{instruction.b}", f"C{instruction.b} is empty" if moved else "one memory"
+
+
+def _describe_jump(program, position, instruction):
+    return f"to {instruction.a}", ""
+
+
+def _describe_condition(program, position, instruction):
+    return f"to {instruction.a} if C{instruction.b} is 0", _title(program.nodes[position])
+
+
+def _describe_need(program, position, instruction):
+    return f"block {instruction.b} at {instruction.a}", "once"
+
+
+def _describe_back(program, position, instruction):
+    return f"end of block {instruction.a}", ""
+
+
+def _describe_own(program, position, instruction):
+    return f"C{instruction.a}", "copied if shared"
+
+
+def _describe_drop(program, position, instruction):
+    habit = "memory above 4 KiB stays with the frame" if instruction.flags & DROP_LARGE else ""
+    return _cells(_pool_cells(program, instruction)), habit
+
+
+def _describe_result(program, position, instruction):
+    habit = "to the caller" if instruction.flags & RESULT_EMPTIES else "to the caller; small buffers are kept"
+    return _cells(_pool_cells(program, instruction)), "; ".join([habit, *remark_on_results(program, instruction)])
+
+
+def _describe_halt(program, position, instruction):
+    cells = _pool_cells(program, instruction)
+    return _cells(cells), "emptied when the updates are visible" if cells else ""
+
+
+def _describe_plan(program, position, instruction):
+    return f"{len(Planner(program).cells)} cells", "by the shapes of arguments and shared values"
+
+
+def _describe_together(program, position, instruction):
+    return f"the next {instruction.a}", "side by side if that pays"
+
+
+_DESCRIBE = {
+    "TOGETHER": _describe_together,
+    "PLAN": _describe_plan, "HALT": _describe_halt,
+    "KERNEL": _describe_node, "CALL": _describe_node, "PREPARE": _describe_node, "RUN": _describe_node,
+    "LOAD": _describe_load, "STORE": _describe_store,
+    "COPY": _describe_copy, "OWN": _describe_own, "DROP": _describe_drop, "RESULT": _describe_result,
+    "ALIAS": _describe_alias, "MOVE": _describe_alias, "JUMP": _describe_jump, "JUMPZ": _describe_condition,
+    "NEED": _describe_need, "BACK": _describe_back,
+}

@@ -1,0 +1,52 @@
+"""The code of a graph inside a node: the instructions of an op that holds an optimised graph of its own.
+
+Its nodes run in the outer program, on cells of their own; inputs are the cells of the node's inputs. So an op from a
+graph costs what its nodes cost, without a call. What the outer program knows of the node stays true: its outputs are
+memory of their own (views, inputs and what is answered twice are copied), and its inputs are only read.
+"""
+from phintys.graph.lazy_regions import lazy_regions
+from phintys.graph.variable import Constant
+from phintys.vm.linking.lazy_code import lower_nodes
+from phintys.vm.linking.ownership import Ownership
+from phintys.vm.program import CellLayout
+from phintys.vm.linking.schedule import schedule
+
+OBJECT_TYPENUM = -1
+
+
+def lower_graph(emitter, fgraph, node):
+    """Emit what computes ``node``'s outputs by ``fgraph``, whose inputs and outputs are in the node's order."""
+    nodes = schedule(fgraph)
+    owners = Ownership(fgraph, nodes, (), len(fgraph.inputs), len(fgraph.outputs), (), (), (), ())
+    outer = emitter.cell_of
+    inner = dict(zip(fgraph.inputs, [outer[variable] for variable in node.inputs]))
+    copied = []
+    for local, output in zip(fgraph.outputs, node.outputs):
+        if local.owner is None or local in inner or not owners.is_own(local):
+            copied.append((local, outer[output]))
+        else:
+            inner[local] = outer[output]
+    for part in nodes:
+        for variable in part.inputs + part.outputs:
+            if variable not in inner:
+                inner[variable] = _new_cell(emitter, variable)
+        for variable in part.outputs:
+            if variable in owners.donors:
+                cell = inner[variable]
+                emitter.cells[cell] = emitter.cells[cell]._replace(donor=inner[owners.donors[variable]])
+    emitter.cell_of = inner
+    lower_nodes(emitter, nodes, lazy_regions(fgraph, nodes), lambda part: part.op.lower(emitter, part))
+    emitter.cell_of = outer
+    for local, target in copied:
+        if local not in inner:                      # a constant that nothing reads
+            inner[local] = _new_cell(emitter, local)
+        emitter.copy(target, inner[local], f"because {node.op} answers memory that is not its own", node)
+
+
+def _new_cell(emitter, variable):
+    """A cell for a constant or an intermediate result."""
+    typenum, ndim = variable.type.layout or (OBJECT_TYPENUM, 0)
+    is_constant = isinstance(variable, Constant)
+    emitter.cells.append(CellLayout(variable, "constant" if is_constant else "value", typenum, ndim,
+                                    variable.data if is_constant else None, None, ""))
+    return len(emitter.cells) - 1

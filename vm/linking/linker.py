@@ -1,0 +1,400 @@
+"""From a FunctionGraph to a Program: schedule → own → cells → lower → collect → assemble → verify.
+
+Each stage is a function from one small structure to the next; no stage reaches back. A program runs in this order, so
+that a failing call leaves every shared variable as it was: load shared values; compute; make the update values own
+their memory (OWN); make the results (RESULT); prepare what will be written over old values (PREPARE); then, past
+COMMIT, where nothing can fail, overwrite (RUN) and store the updates. From PREPARE to COMMIT the GIL is never left, so
+that nobody begins to read what is about to be overwritten.
+"""
+from array import array
+
+from numpy import asarray
+
+from phintys.graph.lazy_regions import known_regions
+from phintys.graph.variable import Constant
+from phintys.vm.linking.emitter import Emitter
+from phintys.vm.linking.last_uses import Frames
+from phintys.vm.linking.lazy_code import lower_nodes
+from phintys.vm.opcodes import DROP_LARGE, NUMBER, RESULT_EMPTIES
+from phintys.vm.linking.ownership import Ownership
+from phintys.vm.linking.plan import places_something
+from phintys.vm.program import INSTRUCTION_FORMAT, CellLayout, Program
+from phintys.vm.linking.schedule import schedule
+from phintys.vm.linking.side_by_side import side_by_side
+from phintys.vm.linking.verifier import ProgramError, verify
+from phintys.vm.worker_count import usable_workers
+
+OBJECT_TYPENUM = -1        # the layout of a cell that holds a Python object
+
+
+def link(fgraph, n_arguments, containers, updates, n_outputs, allow_gc=True, name=None, mutable=(), borrowed=(),
+         lent=(), commit=()):
+    """Link an optimised graph.
+
+    Parameters
+    ----------
+    fgraph : FunctionGraph
+    n_arguments : int
+        How many leading inputs of the graph are arguments of the call; the others are shared.
+    containers : list of Container
+        The storage of each remaining graph input, in order.
+    updates : list of (int, Container)
+        Which outputs of the graph are stored where.
+    n_outputs : int
+        How many leading outputs of the graph are results.
+    allow_gc : bool or "plan"
+        True: emit DROPs at the last use of each cell. False: frames keep what is dropped for themselves. "plan": as
+        True, and PLAN lays out the temporaries in one arena, if there are any.
+    name : str, optional
+    mutable, borrowed : collection of int
+        Arguments whose memory may be overwritten, or be seen in results that are lent.
+    lent : collection of int
+        Results that the caller borrows.
+    commit : sequence of Apply
+        Nodes that overwrite a shared value by its update, in the order in which they run: behind COMMIT.
+
+    Returns
+    -------
+    Program
+    """
+    late = dict.fromkeys(commit)
+    order = schedule(fgraph)
+    nodes = [node for node in order if node not in late]
+    owners = Ownership(fgraph, nodes, late, n_arguments, n_outputs, updates, mutable, borrowed, lent)
+    cells, cell_of = assign_cells(fgraph, [*nodes, *late], n_arguments, owners)
+    storage = list(containers)
+    number = {id(container): position for position, container in enumerate(storage)}
+    for _, container in updates:
+        if id(container) not in number:
+            number[id(container)] = len(storage)
+            storage.append(container)
+    stored = [(position, number[id(container)]) for position, container in updates]
+    lowering = Lowering(fgraph, cells, cell_of, owners)
+    lowering.load(n_arguments, len(containers), [*nodes, *late])
+    if allow_gc == "plan":
+        lowering.emitter.plan()
+    lower_nodes(lowering.emitter, nodes, known_regions(fgraph), lowering.lower)
+    lowering.finish(late, stored, n_arguments, n_outputs, allow_gc)
+    code = lowering.emitter.code
+    if usable_workers() > 1:
+        code = side_by_side(code, cells)
+    code = collect(code, cells, allow_gc)
+    program = assemble(code, lowering.emitter.kernels, cells, storage, n_arguments, n_outputs, allow_gc, name)
+    if allow_gc == "plan" and not places_something(program):
+        code = [instruction for instruction in code if instruction[0] != "PLAN"]
+        program = assemble(code, lowering.emitter.kernels, cells, storage, n_arguments, n_outputs, allow_gc, name)
+    verify(program)
+    return program
+
+
+def assign_cells(fgraph, nodes, n_arguments, owners):
+    """One cell a variable: arguments first, then shared values, constants and node outputs as they appear."""
+    cells, cell_of = [], {}
+
+    def add(variable, kind, value=None):
+        typenum, ndim = variable.type.layout or (OBJECT_TYPENUM, 0)
+        donor = owners.donors.get(variable)
+        cell_of[variable] = len(cells)
+        cells.append(CellLayout(variable, kind, typenum, ndim, value, None if donor is None else cell_of[donor],
+                                owners.access.get(variable, "")))
+
+    def add_leaf(variable):
+        if variable not in cell_of:                 # everything else has a cell by now, or the graph is broken
+            if not isinstance(variable, Constant):
+                raise ValueError(f"the linker met {variable}, which is neither an input, a constant nor computed")
+            add(variable, "constant", asarray(variable.data) if variable.type.is_number else variable.data)
+
+    for position, variable in enumerate(fgraph.inputs):
+        add(variable, "argument" if position < n_arguments else "shared")
+    for node in nodes:
+        for variable in node.inputs:
+            add_leaf(variable)
+        for variable in node.outputs:
+            add(variable, "value")
+    for variable in fgraph.outputs:
+        add_leaf(variable)
+    return cells, cell_of
+
+
+class Lowering:
+    """The symbolic code of one program, without DROPs, while it is made."""
+
+    def __init__(self, fgraph, cells, cell_of, owners):
+        self.fgraph = fgraph
+        self.cells = cells
+        self.cell_of = cell_of
+        self.owners = owners
+        self.emitter = Emitter(cell_of, cells)
+
+    def load(self, n_arguments, n_shared, nodes):
+        """LOAD the shared values that somebody reads."""
+        used = set(self.fgraph.outputs)
+        for node in nodes:
+            used.update(node.inputs)
+        for number in range(n_shared):
+            variable = self.fgraph.inputs[n_arguments + number]
+            if variable in used:
+                self.emitter.load(self.cell_of[variable], number)
+
+    def lower(self, node):
+        """The code of one node; where it is a copy, with the node that needs one."""
+        code = self.emitter.code
+        node.op.lower(self.emitter, node)
+        if code[-1][0] == "COPY" and not code[-1][-1]:
+            code[-1] = (*code[-1][:-1], self._why_copied(node.outputs[0]))
+
+    def _why_copied(self, variable):
+        for reader, position in self.fgraph.clients[variable]:
+            if reader != "output" and any([position in positions for positions in reader.op.destroy_map.values()]):
+                return f"because {reader.op} overwrites it"
+        return "because the graph says so"
+
+    def finish(self, late, updates, n_arguments, n_outputs, allow_gc):
+        """Everything behind the computation; ``late`` are the nodes behind COMMIT."""
+        emitter = self.emitter
+        stored = self._prepare_updates(updates, late, n_arguments)
+        results = self._prepare_results({cell for _, cell in stored}, n_outputs)
+        prepared = [self._kernel_of(node) for node in late]
+        if results:
+            emitter.result(results, RESULT_EMPTIES if allow_gc else 0)
+        for instruction in prepared:
+            emitter.prepare(instruction)
+        if stored:
+            emitter.commit()
+        for instruction in prepared:
+            emitter.run(instruction)
+        for container, cell in stored:
+            emitter.store(container, cell)
+        emitter.halt()
+        emitter.code.extend(emitter.blocks)
+
+    def _kernel_of(self, node):
+        """The one instruction of a node behind COMMIT, which cannot fail."""
+        code = self.emitter.code
+        length = len(code)
+        node.op.lower(self.emitter, node)
+        instruction, *more = code[length:]
+        del code[length:]
+        if more or instruction[0] != "KERNEL" or self.emitter.kernels[instruction[3]].may_fail:
+            raise ProgramError(f"{node} may fail, and cannot run behind COMMIT")
+        return instruction
+
+    def _prepare_updates(self, updates, late, n_arguments):
+        """Give each update value a cell with memory of its own; answer [(container number, cell)]."""
+        stored, taken = [], set()
+        movable = self._movable(updates, late, n_arguments)
+        for position, container in updates:
+            variable = self.fgraph.outputs[position]
+            cell = self.cell_of[variable]
+            if cell in taken:
+                cell = self._copy(cell, "it is stored twice")
+            elif variable.owner is None and cell not in movable:
+                cell = self._copy(cell, f"it is a{'n' if self.cells[cell].kind == 'argument' else ''} "
+                                        f"{self.cells[cell].kind}{' value' * (self.cells[cell].kind == 'shared')}")
+            elif variable.owner not in late and cell not in movable:
+                self.emitter.own(cell, container)
+            taken.add(cell)
+            stored.append((container, cell))
+        return stored
+
+    def _movable(self, updates, late, n_arguments):
+        """Cells of old values that can become the new values of others: their variables get new values themselves."""
+        overwritten = {self.owners.root_of(self.owners.donors[variable]) for node in late for variable in node.outputs
+                       if variable in self.owners.donors}
+        inputs, outputs = self.fgraph.inputs, self.fgraph.outputs
+        movable = set()
+        for position, container in updates:
+            if n_arguments + container < len(inputs):
+                old = inputs[n_arguments + container]
+                if outputs[position] is not old and old not in overwritten:
+                    movable.add(self.cell_of[old])
+        return movable
+
+    def _prepare_results(self, stored, n_outputs):
+        """The cells of the results, in order; a cell that is stored too, or appears twice, is copied."""
+        results, taken = [], set()
+        for variable in self.fgraph.outputs[:n_outputs]:
+            cell = self.cell_of[variable]
+            if cell in stored and self.cells[cell].kind == "value":
+                cell = self._copy(cell, "it is stored too")
+            elif cell in taken:
+                cell = self._copy(cell, "it is a result twice")
+            taken.add(cell)
+            results.append(cell)
+        return results
+
+    def _copy(self, source, reason):
+        """A new cell with a copy of the cell ``source``."""
+        self.cells.append(self.cells[source]._replace(kind="value", value=None, donor=None, access=""))
+        self.emitter.copy(len(self.cells) - 1, source, f"because {reason}")
+        return len(self.cells) - 1
+
+
+def touched(instruction):
+    """The cells that a symbolic instruction reads or writes."""
+    name, _flags, _n, a, b, operands, _node, _remark = instruction
+    return {"LOAD": (a,), "OWN": (a,), "COPY": (a, b), "STORE": (b,), "JUMPZ": (b,), "ALIAS": (a, b),
+            "MOVE": (a, b)}.get(name, operands)
+
+
+def collect(code, cells, allow_gc):
+    """Insert DROPs behind the last use of each cell that holds what is not its own, or is not to be kept.
+
+    An ALIAS of a value that is not used again becomes a MOVE.
+    """
+    frames = Frames(code) if any([instruction[0] == "JUMPZ" for instruction in code]) else None
+    uses = _uses(code, cells) if frames is None else _uses_on_paths(code, cells, frames)
+    for cell, layout in enumerate(cells):
+        if layout.kind == "argument" and layout.typenum == OBJECT_TYPENUM and len(code) > 1:
+            uses.setdefault(cell, (0,))                 # nobody reads it, and the frame must not keep it
+    dying = {}
+    for cell, positions in uses.items():
+        dropped = is_dropped(cells[cell], allow_gc)
+        for position in positions:
+            if dropped or code[position][:5:4] == ("ALIAS", cell):
+                dying.setdefault(position, []).append(cell)
+    code = [*code]
+    halt = next(position for position, instruction in enumerate(code) if instruction[0] == "HALT")
+    code[halt] = (*code[halt][:5], _left_to_halt(code[:halt], dying), None, "")
+    if not dying:
+        return code
+    _postpone(code, dying)
+    collected = []
+    for position, instruction in enumerate(code):
+        dead = sorted(dying.get(position, ()))
+        if instruction[0] == "ALIAS" and instruction[4] in dead:
+            dead.remove(instruction[4])
+            if cells[instruction[4]].kind == "value" and cells[instruction[4]].ndim:
+                instruction = ("MOVE", *instruction[1:])
+            elif is_dropped(cells[instruction[4]], allow_gc):
+                dead.append(instruction[4])
+        collected.append(instruction)
+        _append_drops(collected, sorted(dead), cells, allow_gc)
+    return collected
+
+
+def _left_to_halt(code, dying):
+    """The cells that are emptied when all updates are visible: old values, and all else that is used after COMMIT."""
+    commit = next((position for position, instruction in enumerate(code) if instruction[0] == "COMMIT"), len(code))
+    late = range(commit, len(code))
+    stored = [code[position][4] for position in late if code[position][0] == "STORE"]
+    return [*stored, *sorted([cell for position in late for cell in dying.pop(position, ())])]
+
+
+def _append_drops(collected, dead, cells, allow_gc):
+    """Empty cells; with ``allow_gc=False`` small arrays stay where they are, and larger memory with the frame."""
+    chosen_for = {0: [], DROP_LARGE: []}
+    for cell in dead:
+        chosen_for[DROP_LARGE if allow_gc is False and is_own_array(cells[cell]) else 0].append(cell)
+    for flags, chosen in chosen_for.items():
+        if chosen:
+            collected.append(("DROP", flags, 0, 0, 0, chosen, None, ""))
+
+
+def _postpone(code, dying):
+    """What is used last inside a group is dropped behind it."""
+    for position, instruction in enumerate(code):
+        if instruction[0] == "TOGETHER":
+            last = position + instruction[3]
+            for member in range(position + 1, last):
+                dying.setdefault(last, []).extend(dying.pop(member, ()))
+            if not dying.get(last):
+                dying.pop(last, None)
+
+
+def _uses(code, cells):
+    """Cell → the position of its last use, in a tuple; without cells that an instruction empties there."""
+    last_use = {}
+    for position, instruction in enumerate(code):
+        for cell in touched(instruction):
+            last_use[cell] = (position,)
+        for cell in _emptied(instruction, cells):
+            last_use.pop(cell, None)
+    return last_use
+
+
+def _uses_on_paths(code, cells, frames):
+    """Cell → positions of which every path that fills it meets one, behind its last use there."""
+    uses = {}
+    for position in [*range(frames.halt + 1, len(code)), *range(frames.halt)]:
+        instruction = code[position]
+        for cell in touched(instruction):
+            uses.setdefault(cell, []).append(position)
+        for cell in _emptied(instruction, cells):
+            uses.pop(cell, None)
+    return {cell: list(frames.last_uses(positions, cells[cell].kind == "argument"))
+            for cell, positions in uses.items()}
+
+
+def _emptied(instruction, cells):
+    """The cells that an instruction empties."""
+    if instruction[0] == "STORE":
+        return [instruction[4]]
+    if instruction[0] == "RESULT" and instruction[1] & RESULT_EMPTIES:
+        return [cell for cell in instruction[5] if cells[cell].kind == "value" and cells[cell].access != "late"]
+    return ()
+
+
+def is_dropped(layout, allow_gc):
+    """Whether a cell is emptied behind its last use."""
+    if layout.kind == "argument":
+        return layout.typenum == OBJECT_TYPENUM or layout.access in ("held", "shown", "mutable")
+    if layout.kind == "constant" or layout.access == "lent":
+        return False
+    if is_own_array(layout):
+        return layout.ndim > 0 or (allow_gc and layout.donor is not None)       # other numbers live in their cells
+    return layout.typenum == OBJECT_TYPENUM or layout.ndim > 0 or layout.kind != "shared"
+
+
+def is_own_array(layout):
+    """Whether a cell holds an array that was computed for it; loaded values and views are only pinned."""
+    return layout.kind == "value" and layout.typenum != OBJECT_TYPENUM and not is_view(layout.variable)
+
+
+def is_view(variable):
+    """Whether a node made the variable as a view of its input; a number that is one of several was copied."""
+    node = variable.owner
+    if node is None or not node.op.view_map:
+        return False
+    positions = node.op.view_map.get(variable.index, ())
+    return len(positions) == 1 or (len(positions) > 1 and getattr(variable.type, "ndim", None) != 0)
+
+
+def assemble(code, kernels, cells, containers, n_arguments, n_results, allow_gc, name):
+    """Symbolic code to bytes and operand pool."""
+    pool, binary, nodes, remarks = array("i"), bytearray(), [], {}
+    pack = INSTRUCTION_FORMAT.pack
+    labels, blocks = _numbered(code)
+    for opcode, flags, n, a, b, operands, node, remark in code:
+        if opcode == "LABEL":
+            continue
+        if remark:
+            remarks[len(nodes)] = remark
+        nodes.append(node)
+        if opcode == "CALL":
+            a = len(nodes) - 1                      # N[a]: the node of this very instruction
+        elif opcode == "NEED":
+            a, b = labels[a], blocks[a]
+        elif opcode in ("JUMP", "JUMPZ"):
+            a = labels[a]
+        elif opcode == "BACK":
+            a = blocks[a]
+        if operands:
+            b = len(pool)
+            pool.extend(operands)
+        binary += pack(NUMBER[opcode], flags, min(n, 65535), a, b, len(operands))
+    return Program(name=name, code=bytes(binary), pool=pool, kernels=kernels, nodes=nodes, remarks=remarks, cells=cells,
+                   containers=containers, n_arguments=n_arguments, n_results=n_results, allow_gc=allow_gc)
+
+
+def _numbered(code):
+    """(label → the number of its instruction, label of a block → the number of the block)."""
+    labels, blocks, position = {}, {}, 0
+    for opcode, _flags, _n, label, *_ in code:
+        if opcode == "LABEL":
+            labels[label] = position
+            continue
+        if opcode == "BACK":
+            blocks[label] = len(blocks)
+        position += 1
+    return labels, blocks

@@ -1,0 +1,406 @@
+"""Checks a program before it may run: the interpreter itself checks nothing.
+
+No read of a cell that may be empty or of a value that has been overwritten, no write to an argument, a constant or a
+shared value that nobody may overwrite, every number in its range, nothing that can fail after COMMIT, HALT at the end
+of the main program, BACK at the end of each block behind it. Jumps lead forward and nest: what holds behind a branch
+holds on both paths. What a block needs is checked wherever it is entered. It knows of aliases only what ops declare
+(``view_map``, ``destroy_map``) and what the bytecode says, so it checks the linker and the in-place rewrites
+independently of how they decided. A violation is a bug in an op or in phintys, never the user's.
+"""
+from phintys.vm.linking.branch_checks import Branch, State, Summary
+from phintys.vm.opcodes import NUMBER, OPCODES, RESULT_EMPTIES
+from phintys.vm.program import ACCESS, cells_of_inputs
+
+
+class ProgramError(Exception):
+    """A program breaks a rule of the bytecode."""
+
+
+AFTER_COMMIT = frozenset(["RUN", "STORE", "HALT"])      # no DROP: it can run Python code, which sees half a commit
+ALWAYS = frozenset(["LOAD", "RESULT", "PREPARE", "COMMIT", "RUN", "STORE", "HALT"])     # in no branch and no block
+
+
+def verify(program):
+    """Raise ``ProgramError`` unless the program keeps every rule."""
+    _Check(program).run()
+
+
+class _Check:
+    """One walk over a program."""
+
+    def __init__(self, program):
+        self.program, self.instructions = program, program.instructions()
+        self.cells, self.pool = program.cells, program.pool
+        self.state = State([layout.kind in ("argument", "constant") for layout in self.cells])
+        self.lost = {}                              # cell whose value is lost behind COMMIT → the RUN that did it
+        self.blocks = {}                            # number → its Summary
+        self.home = {}                              # cell that a block writes → its number
+        self.needed = {}                            # cell that a block fills → the last NEED of the block
+        self.block, self.here = None, None          # the Summary and the number of the block that is walked
+        self.branches, self.range = [], (0, 0)      # those around the instruction; first and last of the main or block
+        self.prepared = {}                          # operands → the instruction that prepared them
+        self.promised = set()                       # cells that are computed behind COMMIT
+        self.stored_cells = {}                      # container → the cell that STORE moves into it
+        self.becomes = {}                           # cell → the one that takes its memory behind COMMIT
+        self.owned = {}                             # cell → the container that OWN has made it fit for
+        self.loaded = {}                            # shared value's cell → the container it was loaded from
+        self.committed = False
+        self.position, self.name = 0, "?"
+
+    def fail(self, what):
+        raise ProgramError(f"instruction {self.position} ({self.name}): {what}")
+
+    def run(self):
+        code = self.instructions
+        self._check_cells()
+        for self.position, (number, _, n, a, b, c) in enumerate(code):
+            if number == NUMBER["STORE"]:
+                self.stored_cells[a] = b
+            elif number == NUMBER["RUN"] and n < 65535 and b + c <= len(self.pool):
+                self.becomes.update([(source, output) for output, source in self._of_node(
+                    self.pool[b:b + n], self.pool[b + n:b + c], "destroy_map")])
+        halt = next((position for position, fields in enumerate(code) if fields[0] == NUMBER["HALT"]), None)
+        if halt is None or (halt + 1 < len(code) and code[-1][0] != NUMBER["BACK"]):
+            raise ProgramError("the program does not end with HALT, or with blocks behind it")
+        self._find_homes(code[halt + 1:])
+        needs = {fields[4]: position for position, fields in enumerate(code[:halt]) if fields[0] == NUMBER["NEED"]}
+        self._walk_blocks(code, halt + 1)
+        self.needed = {cell: needs.get(number, 0) for number, block in self.blocks.items() for cell in block.leaves}
+        self._walk(code, 0, halt)
+        if self.prepared:
+            raise ProgramError(f"prepared and never run: instructions {sorted(self.prepared.values())}")
+
+    def _find_homes(self, code):
+        """Which block writes which cells."""
+        written = []
+        for number, _, n, a, b, c in code:
+            writes = OPCODES[number].writes if number < len(OPCODES) else ""
+            if number == NUMBER["BACK"]:
+                self.home.update(dict.fromkeys(written, a))
+                written = []
+            elif writes:
+                written.extend([a] if writes == "a" else self.pool[b + n:b + c])
+
+    def _walk_blocks(self, code, first):
+        """Summaries of all blocks; their instructions begin at ``first``."""
+        for position in range(first, len(code)):
+            if code[position][0] != NUMBER["BACK"]:
+                continue
+            self.block, self.here = Summary(first, position), code[position][3]
+            mark = self.state.mark()
+            self._walk(code, first, position)
+            self.block.close(self.here, {cell: self.state.root[cell] for cell in self.block.own
+                                         if self.state.filled[cell]})
+            self.state.take_back(mark, first)
+            self.state.entries.add(self.block)
+            self.blocks[self.here] = self.block
+            first = position + 1
+        self.block = self.here = None
+
+    def _walk(self, code, first, last):
+        """Check the instructions of the main program, or of a block."""
+        self.range = first, last
+        self.state.entries.forget()
+        for self.position in range(first, last + 1):
+            number, flags, n, a, b, c = code[self.position]
+            if number >= len(OPCODES):
+                self.fail(f"unknown opcode {number}")
+            self.name = OPCODES[number].name
+            self._end_branches()
+            if self.committed and self.name not in AFTER_COMMIT:
+                self.fail("stands after COMMIT: it can fail, or run Python code")
+            if self.name in ALWAYS and (self.branches or self.block is not None):
+                self.fail("stands in a branch or a block")
+            if c and not 0 <= b <= b + c <= len(self.pool):
+                self.fail("its operands lie outside the pool")
+            check = getattr(self, "check_" + self.name, None)
+            if check is not None:
+                check(flags, n, a, b, c)
+        if self.branches:
+            self.fail("stands in a branch that does not end")
+
+    def _end_branches(self):
+        """Join the paths of the branches that end here."""
+        while self.branches and self.branches[-1].end == self.position:
+            branch = self.branches.pop()
+            self.state.join(branch.changes, self.state.take_back(branch.mark, branch.first))
+        if self.branches and self.branches[-1].end is None and self.branches[-1].otherwise == self.position:
+            self.fail("stands in the second part of a branch whose first part does not end with a JUMP")
+
+    def _check_cells(self):
+        for number, layout in enumerate(self.cells):
+            if layout.access not in ACCESS:
+                self.fail(f"C{number} has the unknown access {layout.access!r}")
+            if layout.donor is not None:
+                donor = self.cells[layout.donor]
+                if (donor.typenum, donor.ndim) != (layout.typenum, layout.ndim) or layout.kind != "value":
+                    self.fail(f"C{number} ({layout.variable}) cannot take the memory of C{layout.donor} "
+                              f"({donor.variable})")
+
+    # ---- reads and writes ----------------------------------------------------------------------------------------
+    def read(self, cell):
+        state = self.state
+        if not 0 <= cell < len(self.cells):
+            self.fail(f"there is no cell C{cell}")
+        if self.block is not None and self.home.get(cell) != self.here and not (state.filled[cell]
+                                                                                and self.cells[cell].kind == "value"):
+            self._read_outside(cell)
+        elif not state.filled[cell]:
+            self.fail(f"reads the empty cell C{cell} ({self.cells[cell].variable})")
+        if self._writer_of(cell) is not None:
+            self.fail(f"reads C{cell} ({self.cells[cell].variable}), which instruction {self._writer_of(cell)} has "
+                      f"overwritten")
+
+    def _read_outside(self, cell):
+        """Whether a cell of others is filled is checked where the block is entered."""
+        if self.cells[cell].kind != "constant":
+            self.block.reads.setdefault(self.home.get(cell), {})[cell] = None
+
+    def write(self, cell):
+        if not 0 <= cell < len(self.cells):
+            self.fail(f"there is no cell C{cell}")
+        if self.cells[cell].kind != "value":
+            self.fail(f"writes to C{cell}, which is protected ({self.cells[cell].kind} {self.cells[cell].variable})")
+        if self.block is not None:
+            self.block.own.add(cell)
+        self._fill(cell, cell)
+
+    def _fill(self, cell, root):
+        """The cell holds a value now, in the memory of ``root``."""
+        self.state.set("filled", cell, True)
+        self.state.set("spent", cell, False)
+        self.state.set("root", cell, root)
+        self.state.born[cell] = self.position
+
+    def overwrite(self, source, output, writer=None):
+        """The value of the cell ``source`` is lost; ``output`` has its memory, as the instruction ``writer`` wants."""
+        writer = self.position if writer is None else writer
+        memory = self.state.memory_of(source)
+        # What is written behind COMMIT takes memory only if nobody else looks at it, on whatever path.
+        for root in [self.state.root[source]] if self.name == "RUN" else self.state.members(memory):
+            if self.block is not None and root not in self.block.own:
+                self.block.overwrites.append((root, output, writer))
+                self.block.writers.add(writer)
+                continue
+            layout = self.cells[root]
+            allowed = {"value": True, "constant": False, "argument": layout.access == "mutable",
+                       "shared": self.name == "RUN" and self._is_stored_over(root, output)}[layout.kind]
+            if not allowed:
+                self.fail(f"overwrites C{root}, which is protected ({layout.kind} {layout.variable})")
+        if self.name == "RUN":
+            self.lost[self.state.root[source]] = writer
+        else:
+            self.state.set("overwritten", memory, writer)
+
+    def _is_stored_over(self, shared, output):
+        """Whether ``output``, or what overwrites it in turn, becomes the value that the cell ``shared`` had."""
+        seen = set()
+        while output in self.becomes and output not in seen:
+            seen.add(output)
+            output = self.becomes[output]
+        return self.stored_cells.get(self.loaded.get(shared)) == output
+
+    def _compute(self, n, b, c):
+        """What KERNEL, CALL, and PREPARE with RUN do to their operands."""
+        if n == 65535:
+            return
+        inputs, outputs = self.pool[b:b + n], self.pool[b + n:b + c]
+        for cell in inputs:
+            self.read(cell)
+        roots = {output: self.state.root[source] for output, source in self._of_node(inputs, outputs, "view_map")}
+        destroyed = [pair for pair in self._of_node(inputs, outputs, "destroy_map")
+                     if self.name != "PREPARE" and (self.name == "CALL" or self.cells[pair[0]].donor is not None)]
+        for cell in outputs:
+            self.write(cell)
+        for output, source in destroyed:
+            self.overwrite(source, output)
+        for output, root in roots.items():
+            self.state.set("root", output, root)
+
+    def _of_node(self, inputs, outputs, which):
+        """(output cell, input cell) of the pairs that an op declares, as far as its instruction reads the inputs."""
+        node = self.program.nodes[self.position]
+        if node is None:
+            return
+        cell_of = cells_of_inputs(node, inputs, self.cells)
+        for output, (position, *_) in getattr(node.op, which).items():
+            source = cell_of.get(node.inputs[position])
+            if source is not None:
+                yield outputs[output], source
+
+    # ---- instructions --------------------------------------------------------------------------------------------
+    def check_KERNEL(self, flags, n, a, b, c):
+        if not 0 <= a < len(self.program.kernels):
+            self.fail(f"there is no kernel K{a}")
+        self._compute(n, b, c)
+
+    def check_TOGETHER(self, flags, n, a, b, c):
+        group = self.instructions[self.position + 1:self.position + 1 + a]
+        if a < 2 or len(group) < a or any([OPCODES[member.op].name != "KERNEL" for member in group]):
+            self.fail(f"is not followed by {a} kernels")
+        written, read = set(), set()
+        for member in group:
+            if self.program.kernels[member.a].may_fail:
+                self.fail(f"K{member.a} may fail in the midst of others")
+            inputs = self.pool[member.b:member.b + member.n]
+            outputs = self.pool[member.b + member.n:member.b + member.c]
+            reads = {self.state.root[cell] for cell in inputs}.union(inputs)
+            writes = set(outputs).union([self.state.root[self.cells[cell].donor] for cell in outputs
+                                         if self.cells[cell].donor is not None])
+            if not written.isdisjoint(reads | writes) or not read.isdisjoint(writes):
+                self.fail("kernels of the group depend on each other")
+            read |= reads
+            written |= writes
+
+    def check_CALL(self, flags, n, a, b, c):
+        if not 0 <= a < len(self.program.nodes) or self.program.nodes[a] is None:
+            self.fail(f"there is no node N{a}")
+        self._compute(n, b, c)
+
+    def check_PREPARE(self, flags, n, a, b, c):
+        self.check_KERNEL(flags, n, a, b, c)
+        if self.program.kernels[a].may_fail:
+            self.fail(f"K{a} may fail, and is to run behind COMMIT")
+        self._check_examined(self.program.nodes[self.position], self.pool[b:b + n])
+        self.prepared[tuple(self.pool[b:b + c])] = self.position
+        self.promised.update(self.pool[b + n:b + c])
+
+    def _check_examined(self, node, inputs):
+        """What a kernel looks at to be prepared must have been computed before."""
+        if node is None or node.op.first_examined is None:
+            return
+        cell_of = cells_of_inputs(node, inputs, self.cells)
+        for variable in node.inputs[node.op.first_examined:]:
+            if cell_of.get(variable) in self.promised:
+                self.fail(f"needs the value of {variable}, which is computed behind COMMIT")
+
+    def check_RUN(self, flags, n, a, b, c):
+        if not self.committed:
+            self.fail("stands before COMMIT")
+        if self.prepared.pop(tuple(self.pool[b:b + c]), None) is None:
+            self.fail("was not prepared")
+        self.check_KERNEL(flags, n, a, b, c)
+
+    def check_LOAD(self, flags, n, a, b, c):
+        if not 0 <= b < len(self.program.containers):
+            self.fail(f"there is no container S{b}")
+        if not 0 <= a < len(self.cells) or self.cells[a].kind != "shared":
+            self.fail(f"loads into C{a}, which is no shared value's")
+        self.state.set("filled", a, True)
+        self.loaded[a] = b
+
+    def check_COPY(self, flags, n, a, b, c):
+        self.read(b)
+        self.write(a)
+
+    def check_OWN(self, flags, n, a, b, c):
+        if not 0 <= b < len(self.program.containers):
+            self.fail(f"there is no container S{b}")
+        self.owned[a] = b
+        self.read(a)
+        self.write(a)
+
+    def check_DROP(self, flags, n, a, b, c):
+        for cell in self.pool[b:b + c]:
+            if self.cells[cell].kind == "constant":
+                self.fail(f"drops the constant C{cell}")
+            self.state.set("filled", cell, False)
+            if self.needed.get(cell, 0) > self.position:
+                self.state.set("spent", cell, True)
+
+    def check_RESULT(self, flags, n, a, b, c):
+        for cell in self.pool[b:b + c]:
+            self.read(cell)
+        if flags & RESULT_EMPTIES:
+            for cell in self.pool[b:b + c]:
+                layout = self.cells[cell]
+                if layout.kind == "value" and layout.access not in ("lent", "late"):
+                    self.state.set("filled", cell, False)
+
+    def check_PLAN(self, flags, n, a, b, c):
+        if any([self.state.filled[number] for number, layout in enumerate(self.cells) if layout.kind == "value"]):
+            self.fail("stands behind a computation")
+
+    def check_FAIL(self, flags, n, a, b, c):
+        self.fail("is for tests")
+
+    def check_COMMIT(self, flags, n, a, b, c):
+        self.committed = True
+
+    def check_STORE(self, flags, n, a, b, c):
+        if not 0 <= a < len(self.program.containers):
+            self.fail(f"there is no container S{a}")
+        self.read(b)
+        kind = self.cells[b].kind
+        if kind not in ("value", "shared") or (kind == "shared" and self.loaded.get(b) not in self.stored_cells):
+            self.fail(f"stores C{b}, which is not its own ({kind})")
+        if self.owned.get(b, a) != a:
+            self.fail(f"stores C{b} in S{a}, though it may be what S{self.owned[b]} has")
+        self.state.set("filled", b, False)
+
+    def check_HALT(self, flags, n, a, b, c):
+        emptied = self.pool[b:b + c]
+        for cell in emptied:
+            if not 0 <= cell < len(self.cells) or self.cells[cell].kind == "constant":
+                self.fail(f"empties C{cell}, which is {'a constant' if 0 <= cell < len(self.cells) else 'no cell'}")
+            self.state.set("filled", cell, False)
+        kept = set(self.stored_cells.values()).difference(emptied)
+        if kept:
+            self.fail(f"leaves old values of shared variables in the cells {sorted(kept)}")
+
+    # ---- branches and blocks -----------------------------------------------------------------------------------------
+    def check_ALIAS(self, flags, n, a, b, c):
+        self.read(b)
+        root = self.state.root[b]
+        self.write(a)
+        self.state.set("root", a, root)
+
+    def check_MOVE(self, flags, n, a, b, c):
+        self.check_ALIAS(flags, n, a, b, c)
+        if self.cells[b].kind != "value":
+            self.fail(f"empties C{b}, which is not its own ({self.cells[b].kind})")
+        self.state.set("filled", b, False)
+
+    def check_JUMPZ(self, flags, n, a, b, c):
+        self.read(b)
+        if self.cells[b].ndim or self.cells[b].typenum < 0:
+            self.fail(f"its condition C{b} is no number")
+        if not self.position < a <= self.range[1]:
+            self.fail(f"jumps to {a}, which is not ahead")
+        self.branches.append(Branch(self.position, a, self.state.mark()))
+
+    def check_JUMP(self, flags, n, a, b, c):
+        branch = self.branches[-1] if self.branches else None
+        if branch is None or branch.end is not None or branch.otherwise != self.position + 1:
+            self.fail("does not end the first part of a branch")
+        if not self.position < a <= self.range[1]:
+            self.fail(f"jumps to {a}, which is not ahead")
+        branch.end, branch.changes = a, self.state.take_back(branch.mark, branch.first)
+
+    def check_NEED(self, flags, n, a, b, c):
+        block, state = self.blocks.get(b), self.state
+        if block is None or block.first != a:
+            self.fail(f"there is no block {b} at {a}, or it stands in front of this one")
+        for inner in state.entries.unfit(block, self.here):
+            for cell in inner.reads.get(self.here, ()):
+                if self._writer_of(cell) not in inner.writers:
+                    self.read(cell)
+        if self.block is None and block.homes - {None}:
+            self.fail(f"block {b} reads empty cells of the blocks {sorted(block.homes - {None})}")
+        for cell, output, writer in block.overwrites:
+            if self._writer_of(cell) not in block.writers:
+                self.overwrite(cell, output, writer)
+        if self.block is not None:
+            self.block.writers.update(block.writers)
+            self.block.needs[block] = None
+        for cell, root in block.leaves.items():
+            if not state.spent[cell]:
+                self._fill(cell, root if root in block.own else state.root[root])
+
+    def _writer_of(self, cell):
+        """The instruction that has overwritten what a cell looks at, or None."""
+        return self.lost.get(self.state.root[cell], self.state.overwritten.get(self.state.memory_of(cell)))
+
+    def check_BACK(self, flags, n, a, b, c):
+        if self.block is None or self.position != self.block.last or a in self.blocks:
+            self.fail(f"ends no block {a}")

@@ -1,0 +1,765 @@
+"""Callables: what turns a Python call into a run of the interpreter, and its results into Python values.
+
+Arguments are checked and unpacked here without Python code when they are arrays of the declared type; everything else
+is converted, by ``conversion.pyx`` where it can, else by ``Type.filter``. Converting may run any Python code, which may
+change other arguments; so all arguments are converted before the address of any is read. The frame holds a reference to
+each of them until the call ends, and NumPy does not resize an array that others refer to.
+
+Calls use the vectorcall protocol, so no tuple of arguments is built. A callable keeps a few idle frames, also those of
+calls that failed; two threads in one function run in two frames.
+"""
+cimport numpy as cnp
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject, PyTypeObject
+from libc.math cimport isfinite
+from libc.stdlib cimport free, llabs, malloc
+from numpy cimport npy_intp
+
+from phintys.vm.abi cimport (
+    CELL_OBJECT, Cell, buffer_behind, cell_give_array, cell_hold_array, cell_size, cell_to_array, drop, overlap,
+    span_of_cell)
+from phintys.vm.machine.claims cimport changes_in_progress, claim, give_up, wait_until_whole
+from phintys.vm.machine.container cimport is_held_by_another
+from phintys.vm.conversion cimport (
+    ALLOWED, FLOATS_TO_FLOATX, FORBIDDEN, Downcast, Target, array_from, mask_of, number_into)
+from phintys.vm.machine.interpreter cimport (
+    Code, Frame, bytes_kept_by, check_lent, empty_after, empty_frame, execute, reset, shapes_of)
+from phintys.vm.pool cimport buffer_references
+
+from weakref import WeakSet
+
+from numpy import integer as numpy_integer
+
+from phintys.graph.config import config
+from phintys.vm.pool import set_pool_limit, set_stress
+from phintys.vm.explaining.listing import listing
+from phintys.vm.opcodes import OPCODES
+from phintys.vm.worker_count import usable_workers
+from phintys.vm.explaining.runtime_error import SHOWN_SIZE, argument_error, explained
+
+cnp.import_array()
+
+cdef extern from "Python.h":
+    """
+    typedef PyObject* (*phintys_entry)(PyObject*, PyObject* const*, size_t, PyObject*);
+    static void phintys_enable_vectorcall(PyTypeObject* type, Py_ssize_t offset) {
+        type->tp_vectorcall_offset = offset;
+        type->tp_call = PyVectorcall_Call;
+        type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
+        PyType_Modified(type);
+    }
+    """
+    void phintys_enable_vectorcall(PyTypeObject*, Py_ssize_t)
+    size_t PyVectorcall_NARGS(size_t) nogil
+    PyObject** PySequence_Fast_ITEMS(object)
+    PyObject* PyTuple_GET_ITEM(object, Py_ssize_t)
+    Py_ssize_t PyTuple_GET_SIZE(object)
+    list PyList_New(Py_ssize_t)
+    void PyList_SET_ITEM(object, Py_ssize_t, PyObject*)
+
+ctypedef object (*Entry)(PyObject* callable, PyObject** arguments, size_t count, PyObject* names)
+ctypedef int (*BindStep)(Callable self, Frame frame, PyObject** values) noexcept
+ctypedef int (*RunStep)(Callable self, Frame frame) noexcept
+
+include "opcodes.pxi"
+
+cdef int kept_frames = 4            # for the next calls; more are freed when their call ends
+cdef long current_rules = 0         # counts changes of the configuration by which arguments convert
+
+cdef enum Unpack:
+    UNPACK_SINGLE, UNPACK_LIST, UNPACK_DICT, UNPACK_NONE
+
+cdef enum Access:
+    READ, HELD, MUTABLE             # see ``program.ACCESS``
+
+cdef struct Argument:
+    Target target                   # the dtype and rank, and how values convert
+    unsigned long long broadcastable    # bit per axis
+    bint plain_float                # a Python float is its value, unless it is infinite or NaN
+    Access access
+
+
+cdef class Callable:
+    """A linked program as a Python function.
+
+    Parameters
+    ----------
+    program : Program
+    argument_types : list of Type
+    argument_names : list of str or None
+    strict_flags, downcast_flags : list
+        How each argument converts.
+    single : bool
+        Return the only result itself instead of a list.
+    output_keys : list of str, optional
+        Return a dictionary with these keys.
+    defaults : list, optional
+        One entry an argument: None when it is required, else an object whose ``taken()`` answers the default.
+    return_none : bool
+        Return None.
+
+    Attributes
+    ----------
+    trust_input : bool
+        Arguments are not converted; one that is no array of exactly the declared type is an error.
+    indirect : bool
+        All calls go through the method ``call``, which gets the arguments as a tuple and a dictionary.
+    has_states : bool
+        Those go there that are not simply positional and complete.
+    frames_made : int
+        How many frames there have been; calls that follow each other share one.
+    """
+    cdef Entry vectorcall           # must stay where the type says it is
+    cdef readonly object program
+    cdef public object name
+    cdef readonly list argument_types, argument_names
+    cdef list strict_flags, downcast_flags, default_values, keys
+    cdef public bint trust_input, indirect, has_states
+    cdef readonly int frames_made
+    cdef Code code
+    cdef Argument* arguments
+    cdef long conversion_rules      # `current_rules` when the arguments' rules were looked up
+    cdef int n_arguments, n_lent, n_mutable
+    cdef Unpack unpack
+    cdef list frames
+    cdef dict positions
+    cdef object __weakref__
+
+    def __cinit__(self, *args, **kwargs):
+        self.vectorcall = enter
+
+    def __init__(self, program, argument_types, argument_names, strict_flags, downcast_flags, single=False,
+                 output_keys=None, defaults=None, return_none=False):
+        cdef int index, axis
+        self.program = program
+        self.name = program.name
+        self.argument_types = list(argument_types)
+        self.argument_names = list(argument_names)
+        self.strict_flags = list(strict_flags)
+        self.downcast_flags = list(downcast_flags)
+        self.n_arguments = len(self.argument_types)
+        self.default_values = list(defaults) if defaults is not None else [None] * self.n_arguments
+        self.keys = list(output_keys) if output_keys is not None else None
+        self.unpack = UNPACK_SINGLE if single else UNPACK_LIST if output_keys is None else UNPACK_DICT
+        if return_none:
+            self.unpack = UNPACK_NONE
+        self.positions = {name: index for index, name in enumerate(self.argument_names)
+                          if name is not None and self.argument_names.count(name) == 1}
+        self.frames = []
+        self.conversion_rules = -1
+        self.code = Code(program)
+        self.n_lent = len(self.code.lent)
+        self.n_mutable = sum([layout.access == "mutable" for layout in program.cells[:self.n_arguments]])
+        free(self.arguments)
+        self.arguments = <Argument*>malloc((self.n_arguments + 1) * sizeof(Argument))
+        if self.arguments == NULL:
+            raise MemoryError()
+        for index, type_ in enumerate(self.argument_types):
+            self.arguments[index].access = ACCESS.get(program.cells[index].access, READ)
+            self.arguments[index].target.typenum = -1
+            self.arguments[index].target.plain = self.arguments[index].plain_float = False
+            if type_.layout is None:
+                continue
+            self.arguments[index].target.typenum, self.arguments[index].target.ndim = type_.layout
+            self.arguments[index].target.downcast = downcast_of(self.downcast_flags[index])
+            self.arguments[index].broadcastable = 0
+            for axis, broadcastable in enumerate(type_.broadcastable):
+                if broadcastable:
+                    self.arguments[index].broadcastable |= <unsigned long long>1 << axis
+        self.frames.append(self._new_frame())
+        callables.add(self)
+
+    def __dealloc__(self):
+        free(self.arguments)
+
+    cdef Frame _new_frame(self):
+        cdef Frame frame = Frame(self.code)
+        self.frames_made += 1
+        frame.machine.context.workers = usable_workers()
+        return frame
+
+    def free(self):
+        """Give up all memory that idle frames keep between calls: buffers, arenas, scratch memory, free lists."""
+        cdef Frame frame
+        cdef list idle = self.frames                # out of the way of calls that start meanwhile
+        self.frames = []
+        for frame in idle:
+            empty_frame(frame)
+        self.frames.extend(idle[:kept_frames])
+
+    def kept_bytes(self):
+        """The memory that idle frames keep between calls, in bytes."""
+        cdef Frame frame
+        return sum([bytes_kept_by(frame) for frame in self.frames])
+
+    def last_shapes(self):
+        """The shapes that the program's cells had in the last call.
+
+        Returns
+        -------
+        list of tuple or None
+            One entry a cell; None: an object, or not computed.
+        """
+        return shapes_of(<Frame>self.frames[len(self.frames) - 1]) if self.frames else [None] * len(self.program.cells)
+
+    def fail_at(self, position=None):
+        """Let instruction ``position`` raise ``RuntimeError`` instead of being run, in each call; None: none any more.
+
+        For tests of what a failing call leaves behind.
+
+        Raises
+        ------
+        IndexError
+            If there is no such instruction, or nothing can fail there because it stands behind COMMIT.
+        """
+        cdef int index
+        instructions = self.program.instructions()
+        names = [OPCODES[instruction.op].name for instruction in instructions]
+        safe = range(names.index("COMMIT") + 1 if "COMMIT" in names else names.index("HALT"), names.index("HALT") + 1)
+        if position is not None and (position in safe or not 0 <= position < len(names)):
+            raise IndexError(f"instruction {position} cannot fail: those are 0 to {len(names) - 1} without "
+                             f"{safe.start} to {safe.stop - 1}")
+        for index, instruction in enumerate(instructions):
+            self.code.instructions[index].op = instruction.op
+            if index == position:
+                self.code.instructions[index].op = OP_FAIL
+            elif position is not None and names[index] == "TOGETHER":
+                self.code.instructions[index].op = OP_DROP              # of nothing: the group runs one after the other
+
+    def explain(self):
+        """The program's listing, as text; see ``docs/guide.md``."""
+        return listing(self.program)
+
+    # ---- slow paths ------------------------------------------------------------------------------------------------
+    def call(self, positional, named):
+        """A call of a subclass that needs more than arguments; see ``indirect`` and ``has_states``."""
+        return self.evaluate(positional, named)
+
+    def evaluate(self, tuple positional, dict named):
+        """A call that is not simply positional and complete: keywords, defaults, ``output_subset``."""
+        cdef list subset = None
+        cdef list arranged
+        cdef Frame frame
+        if "output_subset" in named:
+            named = dict(named)
+            subset = self._chosen(named.pop("output_subset"))
+        arranged = self._arrange(positional, named)
+        frame = after_run(self, PySequence_Fast_ITEMS(arranged))
+        return self._finish(frame) if subset is None else self._finish_some(frame, subset)
+
+    cdef list _chosen(self, subset):
+        """``output_subset`` as positions of results."""
+        cdef list chosen = []
+        if subset is None:
+            return None
+        for item in subset:
+            if self.keys is not None:
+                if item not in self.keys:
+                    raise ValueError(f"output_subset: {item!r} is no key of the outputs of {self._title()}; "
+                                     f"there are {self.keys}")
+                chosen.append(self.keys.index(item))
+                continue
+            if not isinstance(item, INTEGERS) or not -self.program.n_results <= item < self.program.n_results:
+                raise IndexError(f"output_subset: {self._title()} has {self.program.n_results} outputs, "
+                                 f"none at {item!r}")
+            chosen.append(item)
+        return chosen
+
+    def _title(self):
+        return f"phintys function with name {self.name!r}" if self.name else "phintys function"
+
+    def position_of(self, index):
+        """The number that the caller knows argument ``index`` by."""
+        return index
+
+    def refuse_keyword(self, name):
+        """Raise: no argument has this name, or several have."""
+        raise TypeError(f"Unknown input or state: {name!r}. The {self._title()} has {self._describe_arguments()}")
+
+    cdef object _arrange(self, tuple positional, dict named):
+        """Positional, named and default values in order, or TypeError."""
+        cdef list values = list(positional)
+        cdef int index
+        if len(values) > self.n_arguments:
+            raise TypeError(f"Too many parameter passed to {self._title()}: it takes {self.n_arguments}, "
+                            f"{len(values)} were given")
+        values += [MISSING] * (self.n_arguments - len(values))
+        for name, value in named.items():
+            if name not in self.positions:
+                self.refuse_keyword(name)
+            index = self.positions[name]
+            if index < len(positional):
+                raise TypeError(f"Multiple values for input: {name!r} (argument {self.position_of(index)}) of "
+                                f"{self._title()}")
+            values[index] = self._convert(index, value) if self.trust_input else value
+        cdef list missing = []
+        for index in range(len(positional), self.n_arguments):
+            if values[index] is MISSING:
+                if self.default_values[index] is None:
+                    missing.append(f"{self.position_of(index)}: {self._argument_title(index)}")
+                else:
+                    values[index] = self.default_values[index].taken()
+        if missing:
+            raise TypeError(f"Missing required input: {', '.join(missing)}. The {self._title()} has "
+                            f"{self._describe_arguments()}; {len(positional) + len(named)} were given")
+        return values
+
+    def at_length(self, node):
+        """More lines for the error of a node that failed."""
+        return ()
+
+    def _argument_title(self, int index):
+        return self.argument_names[index] or f"<{self.argument_types[index]}>"
+
+    def _describe_arguments(self):
+        return f"{self.n_arguments} inputs ({', '.join(map(self._argument_title, range(self.n_arguments)))})"
+
+    # ---- arguments -----------------------------------------------------------------------------------------------
+    cdef object _convert(self, int index, value):
+        """A value of another type than declared, as an array of just the declared type, or any object."""
+        cdef Argument* argument = &self.arguments[index]
+        cdef object converted = self._converted_quickly(index, value)
+        if converted is not None:
+            return converted
+        type_ = self.argument_types[index]
+        try:
+            converted = type_.filter(value, strict=self.strict_flags[index], allow_downcast=self.downcast_flags[index])
+            if type_.is_number:
+                converted = cnp.PyArray_FROM_O(converted)
+            return converted if argument.target.typenum < 0 else filtered_array(argument, type_, converted)
+        except Exception as error:
+            raise argument_error(error, self, index, value) from None
+
+    cdef object _converted_quickly(self, int index, value):
+        """The same without Python code; None: only ``Type.filter`` can say what it becomes."""
+        cdef Argument* argument = &self.arguments[index]
+        cdef object converted
+        if not self._is_plain(index):
+            return None
+        converted = array_from(&argument.target, value)
+        return converted if converted is not None and fits(argument, converted) else None
+
+    cdef bint _is_plain(self, int index) except -1:
+        """Whether an argument converts by the rules of ``conversion.pyx``; they depend on the configuration."""
+        if self.conversion_rules != current_rules:
+            self._look_up_rules()
+        return self.arguments[index].target.plain and not self.argument_types[index].filter_checks_isfinite
+
+    cdef int _look_up_rules(self) except -1:
+        cdef Argument* argument
+        cdef int index
+        cdef long rules = current_rules
+        for index in range(self.n_arguments):
+            argument = &self.arguments[index]
+            lossless = None if argument.target.typenum < 0 else self.argument_types[index].lossless_types()
+            argument.target.plain = lossless is not None and not self.strict_flags[index]
+            argument.target.lossless = mask_of(lossless or ())
+            argument.plain_float = (argument.target.plain and argument.access == READ and argument.target.ndim == 0
+                                    and argument.target.typenum == cnp.NPY_DOUBLE)
+        self.conversion_rules = rules
+        return 0
+
+    cdef object _trusted(self, int index, value):
+        """A value that the caller vouches for, as an array of exactly the declared type, or an error."""
+        if self.arguments[index].target.typenum < 0:
+            return value
+        try:
+            if not isinstance(value, cnp.ndarray):
+                raise ValueError("trust_input is set, so expected an ndarray")
+            value = value.view(cnp.ndarray)             # of subclasses, such as numpy.memmap
+            if not fits(&self.arguments[index], value):
+                raise ValueError("trust_input is set, so the array must have exactly the declared type")
+        except ValueError as error:
+            raise argument_error(error, self, index, value) from None
+        return value
+
+    cdef int _take(self, Frame frame, int index, value) except -1:
+        """Convert one value, into the argument's cell if it is a number, else into ``frame.given``."""
+        cdef Cell* cell = &frame.cells[index]
+        cdef Argument* argument = &self.arguments[index]
+        cdef object converted
+        if (argument.target.ndim == 0 and argument.target.typenum >= 0 and argument.access == READ
+                and not self.trust_input and self._is_plain(index)
+                and number_into(&argument.target, value, <char*>cell.value)):
+            cell.data = <char*>cell.value
+            cell.object = NULL
+            return 0
+        converted = self._trusted(index, value) if self.trust_input else self._convert(index, value)
+        Py_INCREF(converted)
+        frame.given[index] = <PyObject*>converted
+        if argument.target.typenum < 0:
+            Py_INCREF(converted)
+            drop(&frame.machine.context, cell)
+            cell.object = <PyObject*>converted
+            cell.data = <char*>cell.value
+        return 0
+
+    cdef int _check_unchanged(self, Frame frame) except -1:
+        """Raise if the conversion of one argument has given another argument a new dtype or rank."""
+        cdef int index
+        for index in range(self.n_arguments):
+            if (frame.given[index] != NULL and self.arguments[index].target.typenum >= 0
+                    and not fits(&self.arguments[index], <object>frame.given[index])):
+                value = <object>frame.given[index]
+                raise argument_error(TypeError(
+                    "the array had the declared type, but the conversion of another argument changed it"), self, index,
+                    value)
+        return 0
+
+    cdef int _hold(self, Frame frame, int index, value) except -1:
+        """Hold the memory of an argument that results may show, or that may be overwritten.
+
+        To be overwritten it must be writeable, each element must have a place of its own, and nothing else may look
+        at it: no buffer of ours besides the array's, no container, no other argument (see ``_part``). Else a copy is
+        overwritten.
+        """
+        cdef Cell* cell = &frame.cells[index]
+        if self.arguments[index].access == HELD:
+            cell_hold_array(&frame.machine.context, cell, value)
+            return 0
+        if (not cnp.PyArray_ISWRITEABLE(value) or may_overlap_itself(value) or is_held_by_another(None, value)
+                or (buffer_behind(value) != NULL and buffer_references(buffer_behind(value)) > 1)):
+            value = value.copy()
+            cell.object = NULL
+        cell_give_array(&frame.machine.context, cell, value)
+        return 0
+
+    cdef int _await_whole(self, Frame frame) except -1:
+        """Wait for commits that are writing to what the program reads."""
+        try:
+            wait_until_whole(self.code.loaded, self.code.n_loaded)
+        except BaseException:
+            give_up(self.code.updated, self.code.n_updated)
+            raise
+        return 0
+
+    cdef int _part(self, Frame frame) except -1:
+        """Copy arguments that may be overwritten and overlap others."""
+        cdef int index, other
+        for index in range(self.n_arguments):
+            if self.arguments[index].access == MUTABLE:
+                for other in range(self.n_arguments):
+                    if (other != index and self.arguments[other].target.typenum >= 0
+                            and overlap(span_of_cell(&frame.cells[index]), span_of_cell(&frame.cells[other]))):
+                        value = array_of(&frame.cells[index]).copy()
+                        frame.cells[index].object = NULL
+                        cell_give_array(&frame.machine.context, &frame.cells[index], value)
+                        break
+        return 0
+
+    cdef object _finish(self, Frame frame):
+        """The results in the form the user asked for."""
+        cdef object result
+        if self.unpack == UNPACK_SINGLE:
+            result = taken(frame, 0)
+        else:
+            result = all_taken(frame)
+        self._put_back(frame)
+        if self.unpack == UNPACK_DICT:
+            return dict(zip(self.keys, result))
+        return None if self.unpack == UNPACK_NONE else result
+
+    cdef object _finish_some(self, Frame frame, list chosen):
+        """The results that ``output_subset`` asks for."""
+        cdef list results = all_taken(frame)
+        self._put_back(frame)
+        if self.unpack == UNPACK_DICT:
+            return {self.keys[position]: results[position] for position in chosen}
+        return [results[position] for position in chosen]
+
+    cdef inline Frame _idle_frame(self):
+        return <Frame>self.frames.pop() if self.frames else self._new_frame()
+
+    cdef inline int _put_back(self, Frame frame) except -1:
+        """The frame is idle again."""
+        let_go(frame, self.n_arguments)
+        if len(self.frames) < kept_frames:
+            self.frames.append(frame)
+        return 0
+
+
+cdef inline void let_go(Frame frame, int n_arguments) noexcept:
+    """The frame refers to the arguments of the call no more."""
+    cdef PyObject* value
+    cdef int index
+    for index in range(n_arguments):
+        value = frame.given[index]
+        frame.given[index] = NULL
+        Py_XDECREF(value)
+
+
+cdef inline PyObject* steal(Frame frame, int index) noexcept:
+    """The frame's reference to a result."""
+    cdef PyObject* result = frame.results[index]
+    frame.results[index] = NULL
+    return result
+
+
+cdef inline object taken(Frame frame, int index):
+    cdef object result = <object>frame.results[index]
+    Py_XDECREF(steal(frame, index))
+    return result
+
+
+cdef inline list all_taken(Frame frame):
+    cdef int index
+    cdef list results = PyList_New(frame.n_results)
+    for index in range(frame.n_results):
+        PyList_SET_ITEM(results, index, steal(frame, index))
+    return results
+
+
+MISSING = object()
+callables = WeakSet()
+INTEGERS = (int, numpy_integer)
+ACCESS = {"held": HELD, "shown": HELD, "mutable": MUTABLE}     # all others are read only
+
+
+cdef inline bint fits(Argument* argument, value):
+    """Whether the value is an array of exactly the declared type."""
+    cdef int axis
+    if type(value) is not cnp.ndarray:
+        return False
+    if (cnp.PyArray_TYPE(value) != argument.target.typenum or cnp.PyArray_NDIM(value) != argument.target.ndim
+            or not cnp.PyArray_ISBEHAVED_RO(value)):
+        return False
+    if argument.broadcastable:
+        for axis in range(argument.target.ndim):
+            if argument.broadcastable >> axis & 1 and cnp.PyArray_DIM(value, axis) != 1:
+                return False
+    return True
+
+
+cdef object filtered_array(Argument* argument, type_, value):
+    """What a type's ``filter`` returned, as an array that can be looked at."""
+    if isinstance(value, cnp.ndarray):
+        if type(value) is not cnp.ndarray:
+            value = value.view(cnp.ndarray)
+        if not cnp.PyArray_ISBEHAVED_RO(value):
+            value = value.astype(type_.numpy_dtype)
+        if fits(argument, value):
+            return value
+    raise TypeError(f"{type(type_).__name__}.filter returned no array of the type {type_}, but a "
+                    f"{type(value).__name__}: {value!r}")
+
+
+cdef inline Downcast downcast_of(flag):
+    """``allow_downcast`` in C."""
+    return FLOATS_TO_FLOATX if flag is None else ALLOWED if flag else FORBIDDEN
+
+
+cdef inline void look_at(Cell* cell, value):
+    """The cell looks at the array, which the caller keeps alive."""
+    cdef int axis
+    cdef npy_intp* shape = cnp.PyArray_DIMS(value)
+    cdef npy_intp* strides = cnp.PyArray_STRIDES(value)
+    cell.data = <char*>cnp.PyArray_DATA(value)
+    cell.object = <PyObject*>value
+    for axis in range(cell.ndim):
+        cell.shape[axis] = shape[axis]
+        cell.strides[axis] = strides[axis]
+
+
+cdef bint may_overlap_itself(cnp.ndarray array) noexcept:
+    """Whether two elements may be at one place: unless each stride leads past all that the smaller ones reach."""
+    cdef npy_intp reach = cnp.PyArray_ITEMSIZE(array), stride
+    cdef npy_intp* shape = cnp.PyArray_DIMS(array)
+    cdef npy_intp* strides = cnp.PyArray_STRIDES(array)
+    cdef int axis, smallest
+    cdef unsigned long long seen = 0                # bit per axis
+    if cnp.PyArray_IS_C_CONTIGUOUS(array) or cnp.PyArray_IS_F_CONTIGUOUS(array):
+        return False
+    while True:
+        smallest = -1
+        for axis in range(cnp.PyArray_NDIM(array)):
+            if shape[axis] > 1 and not seen >> axis & 1 and (
+                    smallest < 0 or llabs(strides[axis]) < llabs(strides[smallest])):
+                smallest = axis
+        if smallest < 0:
+            return False
+        stride = llabs(strides[smallest])
+        if stride < reach:
+            return True
+        reach += (shape[smallest] - 1) * stride
+        seen |= <unsigned long long>1 << smallest
+
+
+cdef object array_of(Cell* cell):
+    """The array behind an argument that is held."""
+    return <object>cell.buffer.owner
+
+
+cdef object enter(PyObject* self_pointer, PyObject** arguments, size_t count, PyObject* names):
+    """The vectorcall entry."""
+    cdef Callable self = <Callable>self_pointer
+    cdef Py_ssize_t given = PyVectorcall_NARGS(count)
+    if self.indirect or names != NULL or given != self.n_arguments:
+        return enter_slowly(self, arguments, given, names)
+    return self._finish(after_run(self, arguments))
+
+
+cdef inline Frame after_run(Callable self, PyObject** values):
+    """A frame in which the program has run on these arguments."""
+    cdef Frame frame = self._idle_frame()
+    if bind_step(self, frame, values) < 0 or run_step(self, frame) < 0:
+        recover(self, frame)
+    return frame
+
+
+cdef int bind(Callable self, Frame frame, PyObject** values) except -1:
+    """Make the arguments' cells look at the values: first convert all, which may run any code, then look.
+
+    ``frame.given`` has a reference to each value or what it was converted to; NULL for a number in the cell itself.
+    """
+    cdef PyObject* value
+    cdef Argument* argument
+    cdef int index
+    cdef bint all_fit = True
+    for index in range(self.n_arguments):
+        argument = &self.arguments[index]
+        value = values[index]
+        if fits(argument, <object>value):
+            Py_INCREF(<object>value)
+            frame.given[index] = value
+        elif not (argument.plain_float and bind_float(self, &frame.cells[index], <object>value)):
+            self._take(frame, index, <object>value)
+            all_fit = False
+    if not all_fit:
+        self._check_unchanged(frame)
+    for index in range(self.n_arguments):
+        argument = &self.arguments[index]
+        if frame.given[index] != NULL and argument.target.typenum >= 0:
+            look_at(&frame.cells[index], <object>frame.given[index])
+            if argument.access != READ:
+                self._hold(frame, index, <object>frame.given[index])
+    return 0
+
+
+cdef inline bint bind_float(Callable self, Cell* cell, value):
+    """Take a Python float as it is, if it is finite: whether others are welcome is the type's to say."""
+    if not PyFloat_CheckExact(value) or self.trust_input or not isfinite(PyFloat_AS_DOUBLE(value)):
+        return False
+    cell.value[0] = PyFloat_AS_DOUBLE(value)
+    cell.data = <char*>cell.value
+    cell.object = NULL
+    return True
+
+
+cdef int run(Callable self, Frame frame) except -1:
+    """Run the program on arguments that are bound."""
+    if self.n_mutable > 0:
+        self._part(frame)
+    if self.n_lent > 0:
+        check_lent(frame)
+    if self.code.n_updated > 0:
+        claim(self.code.updated, self.code.n_updated)
+    if changes_in_progress > 0:
+        self._await_whole(frame)
+    if execute(&frame.machine) < 0:
+        fail(self, frame)
+    if self.code.n_updated > 0:
+        give_up(self.code.updated, self.code.n_updated)
+        empty_after(frame)
+    return 0
+
+
+# What raises in these returns -1, so that a call that succeeds pays nothing for the frame of one that fails.
+cdef BindStep bind_step = <BindStep>bind
+cdef RunStep run_step = <RunStep>run
+
+
+cdef object enter_slowly(Callable self, PyObject** arguments, Py_ssize_t given, PyObject* names):
+    """A call that is not simply positional and complete, or ``indirect``."""
+    cdef Py_ssize_t index
+    cdef dict named = {}
+    cdef tuple positional = tuple([<object>arguments[index] for index in range(given)])
+    if names != NULL:
+        for index in range(PyTuple_GET_SIZE(<object>names)):
+            named[<object>PyTuple_GET_ITEM(<object>names, index)] = <object>arguments[given + index]
+    if self.indirect or self.has_states:
+        return self.call(positional, named)
+    return self.evaluate(positional, named)
+
+
+cdef int raise_pending() except -1:
+    """Let an exception that C code has set travel on as a Cython one."""
+    return -1
+
+
+cdef int recover(Callable self, Frame frame) except -1:
+    """After a call that failed, wherever it did: clean its frame, keep it for the next call, and pass the error on."""
+    try:
+        raise_pending()
+    finally:
+        reset(frame)
+        self._put_back(frame)
+
+
+cdef int fail(Callable self, Frame frame) except -1:
+    """Raise what happened in the program, with the node it happened in."""
+    cdef int position = <int>(frame.machine.at - frame.machine.code)
+    give_up(self.code.updated, self.code.n_updated)
+    try:
+        raise_pending()
+    except BaseException as error:
+        described = explained(error, self.program, position, operands_of(self, frame, position), self.at_length)
+        if described is error:
+            raise
+        raise described.with_traceback(error.__traceback__) from error.__cause__
+
+
+cdef list operands_of(Callable self, Frame frame, int position):
+    """(shape, strides, value if it is small) of what an instruction reads; None where a cell is empty or no array."""
+    cdef Cell* cell
+    cdef int index, axis
+    cdef list described = []
+    node = self.program.nodes[position]
+    cdef int count = 0 if node is None else len(node.inputs)
+    for index in range(min(count, frame.code.instructions[position].c)):
+        cell = frame.machine.operands[frame.code.instructions[position].b + index]
+        if cell.data == NULL or cell.flags & CELL_OBJECT:
+            described.append(None)
+        else:
+            described.append((tuple([cell.shape[axis] for axis in range(cell.ndim)]),
+                              tuple([cell.strides[axis] for axis in range(cell.ndim)]),
+                              cell_to_array(cell) if cell_size(cell) <= SHOWN_SIZE else None))
+    return described
+
+
+def enable_vectorcall(type cls):
+    """Let calls of instances of ``cls`` (a subclass that adds no ``__call__``) take the fast entry."""
+    cdef Callable sample = Callable.__new__(Callable)
+    phintys_enable_vectorcall(<PyTypeObject*>cls, <char*>&sample.vectorcall - <char*><PyObject*>sample)
+
+
+enable_vectorcall(Callable)
+
+
+def apply_pool_limit(mebibytes):
+    """Follow ``config.pool_limit``."""
+    set_pool_limit(mebibytes << 20)
+
+
+def keep_frames(int count):
+    """Follow ``config.kept_frames``."""
+    global kept_frames
+    kept_frames = count
+
+
+def forget_rules(_):
+    """How arguments convert is looked up again."""
+    global current_rules
+    current_rules += 1
+
+
+def free_all():
+    """``free`` for all functions."""
+    for function in list(callables):
+        function.free()
+
+
+config.on_change("pool_limit", apply_pool_limit)
+config.on_change("kept_frames", keep_frames)
+config.on_change("stress", set_stress)
+config.on_change("floatX", forget_rules)
+config.on_change("cast_policy", forget_rules)
