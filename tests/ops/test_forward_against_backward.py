@@ -9,8 +9,8 @@ import pkgutil
 
 import numpy
 import pytest
-from test_elementwise_table import CASES as ROWS
-from test_elementwise_table import DIFFERENTIABLE, count_of, drawn
+from elementwise_cases import CASES as ROWS
+from elementwise_cases import DIFFERENTIABLE, count_of, drawn
 from family_cases import values, variable_for
 
 import phintys

@@ -5,7 +5,7 @@ import pickle
 
 import numpy
 import pytest
-from test_elementwise_table import compute
+from elementwise_cases import compute
 
 import phintys.ops.operators  # noqa: F401  tensor variables
 from phintys.graph.config import change_flags

@@ -3,7 +3,7 @@ import pickle
 
 import numpy
 import pytest
-from test_elementwise_table import compute
+from elementwise_cases import compute
 
 import phintys
 import phintys.scalar

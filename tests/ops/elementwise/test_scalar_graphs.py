@@ -2,7 +2,6 @@
 such graphs. Whatever an op of the table does to numbers must be what its Elemwise does to tensors of rank 0.
 """
 import copy
-import operator
 import pickle
 
 import numpy
@@ -12,7 +11,7 @@ import phintys
 import phintys.tensor as T
 from phintys import function, gof, grad, scalar
 from phintys.gradient import DisconnectedType, NullType
-from phintys.ops.types.dtypes import ALL_DTYPES, FLOAT_DTYPES
+from phintys.ops.types.dtypes import ALL_DTYPES
 
 MODES = ["FAST_RUN", "FAST_COMPILE", "DebugMode"]
 x, y, z = scalar.floats("xyz")

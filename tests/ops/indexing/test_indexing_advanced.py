@@ -5,6 +5,7 @@ import pickle
 import numpy
 import pytest
 from family_cases import DTYPES, INTEGERS, LAYOUTS, check_equal, check_gradient, check_values, values, variable_for
+from directions import check_directions
 
 import phintys
 from phintys.graph.type import Type
@@ -131,21 +132,6 @@ def test_gradients_of_what_is_set():
         check_gradient(lambda x, y: set_subtensor(x[entry], y) ** 2, [array, value])
         check_gradient(lambda x, y: set_subtensor(x[entry], y) ** 2, [array, value[0]])
         check_gradient(lambda x, y: set_subtensor(x[entry], y) ** 2, [array, value[:1]])
-
-
-def check_directions(build, arrays):
-    """The R-operator along both inputs against finite differences."""
-    inputs = [variable_for(array) for array in arrays]
-    points = [variable_for(array) for array in arrays]
-    output = build(*inputs)
-    function = phintys.function(inputs, output, on_unused_input="ignore")
-    along = [values(array.shape, seed=5 + number) for number, array in enumerate(arrays)]
-    directed = phintys.function(inputs + points, phintys.gradient.Rop(output, inputs, points),
-                                on_unused_input="ignore")(*arrays, *along)
-    step = 1e-6
-    ahead = function(*[array + step * direction for array, direction in zip(arrays, along)])
-    behind = function(*[array - step * direction for array, direction in zip(arrays, along)])
-    numpy.testing.assert_allclose(directed, (ahead - behind) / (2 * step), rtol=1e-5, atol=1e-5)
 
 
 def test_every_dtype():

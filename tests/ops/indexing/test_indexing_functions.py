@@ -3,7 +3,7 @@ import numpy
 import pytest
 from family_cases import (
     DTYPES, INTEGERS, LAYOUTS, check_equal, check_gradient, check_values, values, variable_for, zero_strides)
-from test_indexing_advanced import check_directions
+from directions import check_directions
 
 import phintys
 from phintys import tensor as T

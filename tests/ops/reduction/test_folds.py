@@ -5,7 +5,7 @@ import pickle
 
 import numpy
 import pytest
-from test_reduction_kernel import number, reduce, subsets
+from reductions import number, reduce, subsets
 
 import phintys
 from phintys import tensor as T

@@ -5,6 +5,7 @@ import pickle
 
 import numpy
 import pytest
+from reductions import number, reduce, subsets
 
 from phintys.ops.reduction.arg_kernel import ArgKernel
 from phintys.ops.reduction.reduction_kernel import ReductionKernel
@@ -19,24 +20,6 @@ LAYOUTS = {
     "reversed": lambda random, shape: random.random(shape)[tuple(slice(None, None, -1) for _ in shape)],
     "every second": lambda random, shape: random.random([2 * n for n in shape])[(slice(None, None, 2),) * len(shape)],
 }
-
-
-def number(dtype):
-    return numpy.dtype(dtype).num
-
-
-def subsets(rank):
-    return [axes for count in range(rank + 1) for axes in itertools.combinations(range(rank), count)]
-
-
-def reduce(array, ufunc, axes, accumulator=None, output=None, keepdims=False, workers=1):
-    dtype = array.dtype.name
-    accumulator = accumulator or dtype
-    output = output or accumulator
-    kernel = ReductionKernel([(dtype, tuple(n == 1 for n in array.shape))], [], [], 0, ufunc, axes, accumulator, output,
-                             keepdims)
-    rank = array.ndim if keepdims else array.ndim - len(axes)
-    return run_kernel(kernel, [array], [(number(output), rank)], workers)[0]
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -2,7 +2,7 @@
 import re
 
 import pytest
-from test_golden_listings import code, listing, m, shared, x, y
+from program_listings import code, listing, m, shared, x, y
 
 import phintys.tensor as T
 from phintys import In

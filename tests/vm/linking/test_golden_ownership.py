@@ -1,7 +1,7 @@
 """Golden listings of programs that overwrite, move, lend and copy memory."""
 import numpy as np
 import pytest
-from test_golden_listings import code, listing, m, shared, x, y
+from program_listings import code, listing, m, shared, x, y
 
 import phintys
 import phintys.tensor as T

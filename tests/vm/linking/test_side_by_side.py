@@ -1,7 +1,7 @@
 """Independent kernels in groups: what is grouped, what is not, and that values do not depend on it."""
 import numpy as np
 import pytest
-from test_golden_listings import code, listing
+from program_listings import code, listing
 
 import phintys
 import phintys.tensor as T
