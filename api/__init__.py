@@ -15,6 +15,7 @@ import numpy
 from phintys.function import function
 from phintys.making.function_dump import function_dump
 from phintys.making.function_maker import Function, FunctionMaker
+from phintys.graph import hooks
 from phintys.graph.apply import Apply
 from phintys.graph.config import change_flags, config
 from phintys.graph.errors import InconsistencyError
@@ -30,6 +31,9 @@ from phintys.modes import FAST_COMPILE, FAST_RUN, Mode, predefined_modes
 from phintys.shared import SharedVariable, shared
 from phintys.updates import OrderedUpdates
 from phintys.vm.machine.container import Container
+
+hooks.function = function
+hooks.numpy_protocol = lambda: import_module("phintys.numpy_protocol")
 
 __version__ = "0.1.0"
 

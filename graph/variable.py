@@ -4,10 +4,10 @@ A variable knows its type, the Apply node that computes it (``owner`` and ``inde
 made it. Who reads it is known to a FunctionGraph only, which ``clients`` asks (``membership.py``). Equality is identity.
 How variables are pickled and copied, however long the chain behind them, is in ``serialization.py``.
 """
-import sys
 from collections.abc import Mapping
 from itertools import count
 
+from phintys.graph import hooks
 from phintys.graph.config import config
 from phintys.graph.errors import made_at
 from phintys.graph.membership import InGraph
@@ -99,8 +99,7 @@ class Variable(GraphVariable):
         inputs = tuple(sorted(values, key=id))
         functions = self.__dict__.setdefault("_fn_cache", {})
         if inputs not in functions:
-            # The top floor is not imported from here; whoever has a graph to evaluate has imported it.
-            functions[inputs] = sys.modules["phintys"].function(list(inputs), self)
+            functions[inputs] = hooks.function(list(inputs), self)
         return functions[inputs](*[values[variable] for variable in inputs])
 
     def get_test_value(self):

@@ -6,11 +6,11 @@ Every method is one call of a function from another file of this folder; here is
 on either side of an operator. This file stands on top of the folder; it gives ``TensorType`` its ``Variable`` and
 ``Constant``.
 """
-import sys
 import warnings
 
 import numpy
 
+from phintys.graph import hooks
 from phintys.graph.config import config
 from phintys.graph.variable import Constant, Variable
 from phintys.ops.elementwise import elementwise_functions as elementwise
@@ -23,10 +23,13 @@ from phintys.ops.shape.dimshuffle import dimshuffle, swapaxes, transpose
 from phintys.ops.indexing.getitem import getitem
 from phintys.ops.indexing.nonzero import nonzero, nonzero_values
 from phintys.ops.products.products import dot, matmul
+from phintys.ops.cumulative.product import prod
 from phintys.ops.reduction.reduction import all as all_
+from phintys.ops.cumulative.product import prod
 from phintys.ops.reduction.reduction import any as any_
 from phintys.ops.rearranging.rearranging import squeeze
-from phintys.ops.reduction.reduction import argmax, argmin, max, mean, min, prod, ptp, std, sum, var
+from phintys.ops.cumulative.product import prod
+from phintys.ops.reduction.reduction import argmax, argmin, max, mean, min, ptp, std, sum, var
 from phintys.ops.rearranging.repeat import compress, repeat
 from phintys.ops.shape.reshape import flatten, reshape
 from phintys.ops.elementwise.scalar_op import SCALAR_OPS
@@ -44,11 +47,6 @@ UFUNCS.update(degrees=elementwise.rad2deg, radians=elementwise.deg2rad, exp2=ele
 BUILT_IN = frozenset([bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset, type(None)])
 
 SMALL_CONSTANT = 64        # bytes up to which a constant's signature holds the data themselves
-
-
-def _protocol():
-    """What knows NumPy's functions. The top floor is not imported from here; whoever has a variable has imported it."""
-    return sys.modules["phintys"].numpy_protocol
 
 
 def deferring(function):
@@ -172,12 +170,12 @@ class TensorOperators:
         """NumPy's ufuncs on tensor variables make nodes."""
         function = UFUNCS.get(ufunc.__name__)
         if function is None or method != "__call__" or options:
-            return _protocol().call_ufunc(ufunc, method, inputs, options, UFUNCS)
+            return hooks.numpy_protocol().call_ufunc(ufunc, method, inputs, options, UFUNCS)
         return function(*inputs)
 
     def __array_function__(self, function, types, arguments, options):
         """NumPy's other functions on tensor variables make nodes, too."""
-        return _protocol().call_function(function, arguments, options)
+        return hooks.numpy_protocol().call_function(function, arguments, options)
 
     def __array__(self, dtype=None, copy=None):
         """No array of numbers: that would need a value. Arrays of objects may hold variables.

@@ -21,6 +21,7 @@ from phintys.ops.types.constant import AsTensorError, as_tensor_variable, consta
 from phintys.ops.indexing.constant_value import extract_constant, get_scalar_constant_value, get_vector_length
 from phintys.ops.linalg.covariance import cov
 from phintys.ops.cumulative.cumulative import CumOp, DiffOp, cumprod, cumsum, diff
+from phintys.ops.cumulative.product import Prod, ProdWithoutZeros, prod
 from phintys.ops.linalg.diagonal import (
     AllocDiag, ExtractDiag, FillDiagonal, FillDiagonalOffset, diag, diagonal, fill_diagonal, fill_diagonal_offset,
     trace)
@@ -55,8 +56,8 @@ from phintys.ops.products.products import batched_dot, batched_tensordot, dot, k
 from phintys.ops.rearranging.rearranging import (
     atleast_1d, atleast_2d, atleast_3d, broadcast_arrays, broadcast_to, moveaxis, roll, squeeze)
 from phintys.ops.reduction.reduction import (
-    All, Any, Argmax, Argmin, CAReduce, CAReduceDtype, Max, MaxAndArgmax, Mean, Min, Prod, ProdWithoutZeros, Sum, all,
-    any, argmax, argmin, logsumexp, max, max_and_argmax, mean, min, prod, ptp, std, sum, var)
+    All, Any, Argmax, Argmin, CAReduce, CAReduceDtype, Max, MaxAndArgmax, Mean, Min, Sum, all,
+    any, argmax, argmin, logsumexp, max, max_and_argmax, mean, min, ptp, std, sum, var)
 from phintys.ops.rearranging.repeat import RepeatOp, Tile, compress, repeat, tile
 from phintys.ops.shape.reshape import Reshape, flatten, is_flat, reshape
 from phintys.ops.sorting.searching import searchsorted, to_one_hot

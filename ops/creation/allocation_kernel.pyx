@@ -1,4 +1,4 @@
-"""Kernels that make new arrays: fills, uninitialised memory, diagonals, ranges, and vectors of scalars.
+"""Kernels that make new arrays: fills, uninitialised memory, diagonals and ranges.
 
 Lengths are 0-d integer operands. Nothing here reads more of its operands than the value that fills.
 """
@@ -205,25 +205,6 @@ cdef inline npy_intp repetition(const Cell* repetitions, int rank, int axis) noe
     """How often along a dimension; 1 for those in front that none is given for."""
     cdef npy_intp place = axis - (rank - repetitions.shape[0])
     return integer_at(repetitions, place) if place >= 0 else 1
-
-
-cdef class MakeVectorKernel(Kernel):
-    """0-d operands of one dtype side by side: ``(x, ..., x, out)``."""
-    cdef npy_intp count
-
-    def __init__(self, npy_intp count):
-        self.count = count
-
-    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
-        allocate(context, operands[self.count], &self.count)
-        return 0
-
-    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
-        cdef Cell* result = operands[self.count]
-        cdef npy_intp index
-        for index in range(self.count):
-            memcpy(result.data + index * result.itemsize, operands[index].data, result.itemsize)
-        return 0
 
 
 # ---- ranges ----------------------------------------------------------------------------------------------------------

@@ -5,8 +5,7 @@ shared variable that the user's graph read; nodes get the shared variables thems
 and functions see them. The function is made when a program is, or when the op first runs; copies and pickles do not
 carry it. What the inner graph means for the op's inputs is said by the subclasses.
 """
-import sys
-
+from phintys.graph import hooks
 from phintys.graph.config import change_flags, config
 from phintys.graph.errors import MethodNotDefined
 from phintys.graph.op import Op
@@ -67,9 +66,8 @@ class InnerGraphOp(Op):
     def fn(self):
         """The compiled inner graph: from values of ``local_inputs`` to a list of values."""
         if self._function is None:
-            # The top floor is not imported from here; whoever has a graph to run has imported it.
             options = {"on_unused_input": "ignore", "name": str(self), **self.kwargs}
-            self._function = sys.modules["phintys"].function(self.local_inputs, self.local_outputs, **options)
+            self._function = hooks.function(self.local_inputs, self.local_outputs, **options)
         return self._function
 
     def lower(self, emitter, node):

@@ -9,7 +9,8 @@ from phintys.graph.gradients.view_op import ViewOp
 from phintys.ops.indexing.advanced_subtensor import AdvancedIncSubtensor1, AdvancedSubtensor1
 from phintys.ops.creation.allocation import Alloc
 from phintys.ops.products.batched_product import batched_dot_op
-from phintys.ops.reduction.careduce import All, Any, Max, Min, Prod, Sum
+from phintys.ops.cumulative.product import Prod
+from phintys.ops.reduction.careduce import All, Any, Max, Min, Sum
 from phintys.ops.shape.dimshuffle import DimShuffle, dimshuffle
 from phintys.ops.products.dot import Dot, dot_op
 from phintys.ops.elementwise.elementwise import Elemwise

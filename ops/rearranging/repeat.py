@@ -15,7 +15,8 @@ from phintys.ops.elementwise import scalar
 from phintys.ops.creation.allocation import Alloc
 from phintys.ops.creation.allocation_kernel import TileKernel
 from phintys.ops.identity.assertion import Assert
-from phintys.ops.reduction.careduce import Prod, Sum
+from phintys.ops.cumulative.product import Prod
+from phintys.ops.reduction.careduce import Sum
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.shape.dimshuffle import dimshuffle
 from phintys.ops.types.dtypes import discrete_dtypes, integer_dtypes

@@ -1,4 +1,4 @@
-"""The reductions users call: ``sum``, ``prod``, ``mean``, ``var``, ``max``, ``argmax`` ... with Theano's signatures.
+"""The reductions users call: ``sum``, ``mean``, ``var``, ``max``, ``argmax`` ... with Theano's signatures.
 
 ``axis`` is None (everything), an int, or a sequence of ints; negative axes count from the end, an axis that does not
 exist or is named twice is a ``ValueError``. ``keepdims`` keeps the reduced dimensions with length 1. The names shadow
@@ -8,7 +8,7 @@ Python's builtins in this file only. The ops are in ``careduce.py``, ``mean.py``
 from phintys.graph.gradients.view_op import disconnected_grad
 from phintys.ops.elementwise import scalar
 from phintys.ops.reduction.argmax import Argmax, Argmin, MaxAndArgmax
-from phintys.ops.reduction.careduce import (All, Any, CAReduce, CAReduceDtype, Max, Min, Prod, ProdWithoutZeros, Sum,
+from phintys.ops.reduction.careduce import (All, Any, CAReduce, CAReduceDtype, Max, Min, Sum,
                                   axis_tuple, pad_reduced, positive_axes)
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.shape.dimshuffle import dimshuffle
@@ -17,13 +17,13 @@ from phintys.ops.reduction.mean import Mean
 from phintys.ops.shape.shape import shape_i
 
 __all__ = ["All", "Any", "Argmax", "Argmin", "CAReduce", "CAReduceDtype", "FusedReduction", "Max", "MaxAndArgmax",
-           "Mean", "Min", "Prod", "ProdWithoutZeros", "Sum", "all", "any", "argmax", "argmin", "logsumexp", "max",
-           "max_and_argmax", "mean", "min", "prod", "ptp", "std", "sum", "var"]
+           "Mean", "Min", "Sum", "all", "any", "argmax", "argmin", "logsumexp", "max",
+           "max_and_argmax", "mean", "min", "ptp", "std", "sum", "var"]
 
 _every = {}             # (class, axis) → op, for the reductions that are made all the time
 
 
-def _reduce(op_class, x, axis, keepdims, **dtypes):
+def reduce_by(op_class, x, axis, keepdims, **dtypes):
     """Apply a reduction; ``keepdims`` as a view of its result."""
     x, axis = as_tensor_variable(x), axis_tuple(axis)
     if [value for value in dtypes.values() if value]:
@@ -60,18 +60,7 @@ def sum(input, axis=None, dtype=None, keepdims=False, acc_dtype=None):
     TypeError
         For an ``acc_dtype`` that would lose precision.
     """
-    return _reduce(Sum, input, axis, keepdims, dtype=dtype, acc_dtype=acc_dtype)
-
-
-def prod(input, axis=None, dtype=None, keepdims=False, acc_dtype=None, no_zeros_in_input=False):
-    """The product of elements over axes; parameters as for `sum`.
-
-    Parameters
-    ----------
-    no_zeros_in_input : bool
-        Promise that there are no zeros, which makes the gradient simpler.
-    """
-    return _reduce(Prod, input, axis, keepdims, dtype=dtype, acc_dtype=acc_dtype, no_zeros_in_input=no_zeros_in_input)
+    return reduce_by(Sum, input, axis, keepdims, dtype=dtype, acc_dtype=acc_dtype)
 
 
 def _count(x, axes, like, less=0):
@@ -108,7 +97,7 @@ def mean(input, axis=None, dtype=None, op=False, keepdims=False, acc_dtype=None)
         for name, value in (("dtype", dtype), ("acc_dtype", acc_dtype)):
             if value not in (None, "float64"):
                 raise NotImplementedError(f"mean(op=True) always computes in float64, got {name}={value!r}")
-        return _reduce(Mean, x, axis, keepdims)
+        return reduce_by(Mean, x, axis, keepdims)
     half = dtype == "float16" or (dtype is None and x.type.dtype == "float16")
     if dtype is None and x.type.dtype in ("int64", "uint64"):
         dtype, acc_dtype = "float64", acc_dtype or "float64"
@@ -164,22 +153,22 @@ def std(input, axis=None, ddof=0, keepdims=False, corrected=False):
 
 def max(x, axis=None, keepdims=False):
     """The largest element over axes; NaN when there is one. Every maximum receives the whole gradient."""
-    return _reduce(Max, x, axis, keepdims)
+    return reduce_by(Max, x, axis, keepdims)
 
 
 def min(x, axis=None, keepdims=False):
     """The smallest element over axes; NaN when there is one. Every minimum receives the whole gradient."""
-    return _reduce(Min, x, axis, keepdims)
+    return reduce_by(Min, x, axis, keepdims)
 
 
 def argmax(x, axis=None, keepdims=False):
     """The position of the (first) largest element, int64; over several axes, in their flattened order."""
-    return _reduce(Argmax, x, axis_tuple(axis) or None, keepdims)
+    return reduce_by(Argmax, x, axis_tuple(axis) or None, keepdims)
 
 
 def argmin(x, axis=None, keepdims=False):
     """The position of the (first) smallest element, int64; over several axes, in their flattened order."""
-    return _reduce(Argmin, x, axis_tuple(axis) or None, keepdims)
+    return reduce_by(Argmin, x, axis_tuple(axis) or None, keepdims)
 
 
 def max_and_argmax(a, axis=None, keepdims=False):
@@ -192,12 +181,12 @@ def max_and_argmax(a, axis=None, keepdims=False):
 
 def all(x, axis=None, keepdims=False):
     """Whether all elements over axes are nonzero; bool."""
-    return _reduce(All, x, axis, keepdims)
+    return reduce_by(All, x, axis, keepdims)
 
 
 def any(x, axis=None, keepdims=False):
     """Whether any element over axes is nonzero; bool."""
-    return _reduce(Any, x, axis, keepdims)
+    return reduce_by(Any, x, axis, keepdims)
 
 
 def logsumexp(x, axis=None, keepdims=False):

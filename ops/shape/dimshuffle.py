@@ -130,8 +130,7 @@ def declare_ones(x, axes):
     """``x`` with the named dimensions declared broadcastable."""
     if all([x.type.broadcastable[axis] for axis in axes]):
         return x
-    from phintys.ops.shape.shape import addbroadcast
-    return addbroadcast(x, *axes)
+    return TensorType.patternbroadcast(x, [flag or axis in axes for axis, flag in enumerate(x.type.broadcastable)])
 
 
 def dimshuffle(x, *pattern):

@@ -14,12 +14,11 @@ from phintys.graph.op import Op
 from phintys.graph.valueless_types import grad_undefined
 from phintys.graph.variable import Variable
 from phintys.ops.elementwise import scalar
-from phintys.ops.creation.allocation_kernel import MakeVectorKernel
 from phintys.ops.elementwise.complex_derivatives import real_like
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.shape.dimshuffle import shape_padaxis
 from phintys.ops.types.dtypes import discrete_dtypes, integer_dtypes, upcast
-from phintys.ops.shape.join_kernel import JoinKernel
+from phintys.ops.shape.join_kernel import JoinKernel, MakeVectorKernel
 from phintys.ops.types.known_length import known_integer
 from phintys.ops.shape.shape import patternbroadcast, shape, shape_i
 from phintys.ops.types.tensor_type import TensorType
@@ -85,6 +84,7 @@ class Join(Op):
         For an axis below ``-ndim``.
     """
 
+    Split = None        # the op that takes joins apart again, set by split.py
     runs_alone = True
     __props__ = ("view",)
     linear_in = slice(1, None)
@@ -131,11 +131,10 @@ class Join(Op):
         no_gradient = grad_undefined(self, 0, axis)
         if upcast(*[tensor.type.dtype for tensor in tensors]) in discrete_dtypes:
             return [no_gradient] + [tensor.zeros_like(dtype=config.floatX) for tensor in tensors]
-        from phintys.ops.shape.split import Split
         known = known_integer(axis)
         lengths = [shape(tensor)[axis] if known is None else shape_i(tensor, known % tensor.type.ndim)
                    for tensor in tensors]
-        parts = Split(len(tensors))(gz, axis, stack(lengths), return_list=True)
+        parts = self.Split(len(tensors))(gz, axis, stack(lengths), return_list=True)
         return [no_gradient] + [patternbroadcast(real_like(tensor, part), tensor.type.broadcastable)
                                 for part, tensor in zip(parts, tensors)]
 
@@ -261,6 +260,9 @@ def stack(*tensors, **kwargs):
     if axis not in (0, -1):
         raise IndexError(f"axis {axis} is out of bounds [-1, 1)")
     return MakeVector(upcast(*[tensor.type.dtype for tensor in tensors]))(*tensors)
+
+
+TensorType.stack = staticmethod(stack)
 
 
 def _stack_arguments(tensors, kwargs):

@@ -197,3 +197,22 @@ cdef class SplitKernel(Kernel):
             share(context, operands[3 + index], source, source.data + start * source.strides[axis])
             start += operands[3 + index].shape[axis]
         return 0
+
+
+cdef class MakeVectorKernel(Kernel):
+    """0-d operands of one dtype side by side: ``(x, ..., x, out)``."""
+    cdef npy_intp count
+
+    def __init__(self, npy_intp count):
+        self.count = count
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        allocate(context, operands[self.count], &self.count)
+        return 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Cell* result = operands[self.count]
+        cdef npy_intp index
+        for index in range(self.count):
+            memcpy(result.data + index * result.itemsize, operands[index].data, result.itemsize)
+        return 0

@@ -201,6 +201,9 @@ def patternbroadcast(x, broadcastable):
     return _rebroadcast(x, list(enumerate([bool(flag) for flag in broadcastable])))
 
 
+TensorType.patternbroadcast = staticmethod(patternbroadcast)
+
+
 class SpecifyShape(Op):
     """The same array; fails when it runs with another shape than the one given."""
 
@@ -248,6 +251,5 @@ def specify_shape(x, shape):
     shape : vector of integers, or sequence of ints and symbolic integers
     """
     if isinstance(shape, (list, tuple)) and any([isinstance(length, Variable) for length in shape]):
-        from phintys.ops.shape.join import stack
-        shape = stack(list(shape))
+        shape = TensorType.stack(list(shape))
     return _specify_shape(x, shape)

@@ -6,7 +6,7 @@ from phintys.graph.variable import Constant
 from phintys.ops.elementwise import scalar
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import integer_dtypes
-from phintys.ops.shape.join import MakeVector, join
+from phintys.ops.shape.join import Join, MakeVector, join
 from phintys.ops.shape.join_kernel import SplitKernel
 from phintys.ops.types.known_length import known_integer
 from phintys.ops.shape.shape import patternbroadcast
@@ -103,6 +103,9 @@ class Split(Op):
 
     def __str__(self):
         return f"Split{{{self.len_splits}}}"
+
+
+Join.Split = Split
 
 
 def _is_dimension(axis, dimension, rank):

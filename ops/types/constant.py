@@ -255,8 +255,7 @@ def as_tensor_variable(x, name=None, ndim=None):
 
 def _from_value(x, name, ndim):
     if isinstance(x, (list, tuple)) and _contains_variables(x):
-        from phintys.ops.shape.join import stack
-        return as_tensor_variable(stack(x), ndim=ndim)
+        return as_tensor_variable(TensorType.stack(x), ndim=ndim)
     if isinstance(x, bool):
         raise AsTensorError(
             "Cannot cast True or False as a tensor variable. Please use numpy.array(True) or numpy.array(False) if you "

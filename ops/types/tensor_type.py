@@ -67,6 +67,9 @@ class TensorType(Type):
 
     Variable = None      # the classes of this type's variables and constants, set by operators.py
     Constant = None
+    # Ops that this room may not import, set by the modules that define them:
+    patternbroadcast = None     # a variable declared to have another broadcastable pattern (shape/shape.py)
+    stack = None                # a list of variables as one variable (shape/join.py)
     filter_checks_isfinite = False      # set on the class: `filter` refuses NaN and infinities, by ValueError
 
     def __init__(self, dtype, broadcastable, name=None, shape=None):
@@ -350,8 +353,7 @@ class TensorType(Type):
             return variable
         if any(mine and not theirs for mine, theirs in zip(self.broadcastable, other.broadcastable)):
             return None
-        from phintys.ops.shape.shape import patternbroadcast
-        return patternbroadcast(variable, self.broadcastable)
+        return self.patternbroadcast(variable, self.broadcastable)
 
 
 def _is_masked(value):

@@ -4,7 +4,7 @@ Only what is known when a function is made. A cell that may take another's memor
 somebody else refers to that memory by then: a result that a caller kept, another thread, an array lent by the user.
 """
 from phintys.vm.opcodes import OPCODES
-from phintys.vm.program import cells_of_inputs
+from phintys.vm.views import roots_of, views_of
 
 OWNERS = {
     ("argument", ""): "the caller's, only read",
@@ -44,7 +44,7 @@ def remark_on(program, position, instruction):
         return ""
     written = [(output, program.cells[output].donor) for output in _outputs(program, instruction)]
     remarks = [f"C{output} over C{donor}" for output, donor in written if donor is not None]
-    remarks += [f"C{view} looks at C{source}" for view, source in _views(program, position, instruction)]
+    remarks += [f"C{view} looks at C{source}" for view, source in views_of(program, position, instruction)]
     return ", ".join(remarks)
 
 
@@ -78,14 +78,6 @@ def remark_on_results(program, instruction):
     return remarks[::-1]
 
 
-def roots_of(program):
-    """Cell → the cell whose memory it looks at in the end, for views."""
-    roots = {}
-    for position, instruction in enumerate(program.instructions()):
-        for view, source in _views(program, position, instruction):
-            roots[view] = roots.get(source, source)
-    return roots
-
 
 def _notes(program):
     """Cell → what is to be said about it."""
@@ -100,7 +92,7 @@ def _notes(program):
             where = f"S{_container_of(program, layout.donor)}'s" if donor.kind == "shared" else f"C{layout.donor}'s"
             notes[number] = _joined(notes.get(number), f"takes {where} memory, unless others refer to it")
     for position, instruction in enumerate(program.instructions()):
-        for view, source in _views(program, position, instruction):
+        for view, source in views_of(program, position, instruction):
             notes[view] = _joined(notes.get(view), f"a view of C{source}")
         if OPCODES[instruction.op].name == "ALIAS" and program.cells[instruction.a].ndim:
             notes[instruction.a] = _joined(notes.get(instruction.a), f"on a branch that of C{instruction.b}")
@@ -119,15 +111,3 @@ def _container_of(program, cell):
 
 def _outputs(program, instruction):
     return program.pool[instruction.b + instruction.n:instruction.b + instruction.c]
-
-
-def _views(program, position, instruction):
-    """(view, what it looks at) among the cells of an instruction."""
-    node = program.nodes[position]
-    if OPCODES[instruction.op].name not in ("KERNEL", "CALL") or node is None or not node.op.view_map:
-        return []
-    cells = program.pool[instruction.b:instruction.b + instruction.c]
-    inputs, outputs = cells[:-len(node.outputs)], cells[-len(node.outputs):]
-    number = cells_of_inputs(node, inputs, program.cells)
-    return [(outputs[output], number[node.inputs[position]])
-            for output, (position, *_) in node.op.view_map.items() if node.inputs[position] in number]

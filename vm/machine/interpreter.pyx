@@ -27,7 +27,7 @@ from phintys.vm.pool cimport (
     GIVEN, PLANNED, SMALL_CLASSES, Buffer, buffer_acquire_arena, buffer_references, buffer_release)
 
 from phintys.vm.linking.inner_updates import lost_update, may_have_read
-from phintys.vm.explaining.memory_notes import roots_of
+from phintys.vm.views import roots_of
 from phintys.vm.linking.plan import Planner
 
 include "opcodes.pxi"

@@ -1,0 +1,90 @@
+"""Products over axes: the ops Prod and ProdWithoutZeros, and the function ``prod``.
+
+They are reductions like those of ``ops/reduction``, but the gradient by one element is the product of all others, which
+a recurrence computes without dividing (see ``recurrence.py``).
+"""
+import numpy
+
+from phintys.graph.config import config
+from phintys.ops.cumulative.recurrence import product_of_others
+from phintys.ops.elementwise import scalar
+from phintys.ops.elementwise.complex_derivatives import conjugated, real_like
+from phintys.ops.reduction.careduce import CAReduceDtype, Sum, pad_reduced, positive_axes
+from phintys.ops.reduction.reduction import reduce_by
+
+
+class Prod(CAReduceDtype):
+    """The product over axes.
+
+    Parameters
+    ----------
+    axis, dtype, acc_dtype
+        As for `CAReduceDtype`.
+    no_zeros_in_input : bool
+        Promise that there are no zeros, which makes the gradient simpler.
+    """
+
+    __props__ = ("axis", "dtype", "acc_dtype")
+
+    def __init__(self, axis=None, dtype=None, acc_dtype=None, no_zeros_in_input=False):
+        CAReduceDtype.__init__(self, scalar.mul, axis, dtype, acc_dtype)
+        self.no_zeros_in_input = no_zeros_in_input
+
+    def _arguments(self):
+        return {"no_zeros_in_input": self.no_zeros_in_input}
+
+    def L_op(self, inputs, outputs, output_grads):
+        """By each element: the product of the others."""
+        x, = inputs
+        axes = positive_axes(x, self.axis)
+        if self._folds_integers(outputs[0]):
+            return [x.zeros_like(dtype=config.floatX)]
+        gz = pad_reduced(x, output_grads[0], axes)
+        return [real_like(x, gz * conjugated(self._others(x, outputs[0], axes)))]
+
+    def _others(self, x, product, axes):
+        """For each element the product of the others."""
+        if self.no_zeros_in_input:
+            return pad_reduced(x, product, axes) / x
+        dtype = product.type.dtype
+        return product_of_others(x.astype("float32" if dtype == "float16" else dtype), axes)
+
+    def R_op(self, inputs, eval_points):
+        x, = inputs
+        product = self(x)
+        if eval_points[0] is None or self._folds_integers(product):
+            return [None]
+        moved = self._others(x, product, positive_axes(x, self.axis)) * eval_points[0]
+        return [Sum(self.axis, dtype=product.type.dtype)(moved)]
+
+
+class ProdWithoutZeros(CAReduceDtype):
+    """The product of the nonzero elements over axes; 0 where there are none. It has no gradient."""
+
+    __props__ = ("axis", "dtype", "acc_dtype")
+
+    def __init__(self, axis=None, dtype=None, acc_dtype=None):
+        CAReduceDtype.__init__(self, scalar.mul, axis, dtype, acc_dtype)
+
+    def _arguments(self):
+        return {}
+
+    def make_kernel(self, node):
+        return None
+
+    def perform(self, node, inputs, output_storage):
+        x, = inputs
+        product = numpy.where(x == 0, 1, x).prod(axis=self.axis, dtype=self.acc_dtype)
+        result = numpy.where((x == 0).all(axis=self.axis), 0, product)
+        output_storage[0][0] = numpy.asarray(result, dtype=self.dtype)
+
+
+def prod(input, axis=None, dtype=None, keepdims=False, acc_dtype=None, no_zeros_in_input=False):
+    """The product of elements over axes; parameters as for `sum`.
+
+    Parameters
+    ----------
+    no_zeros_in_input : bool
+        Promise that there are no zeros, which makes the gradient simpler.
+    """
+    return reduce_by(Prod, input, axis, keepdims, dtype=dtype, acc_dtype=acc_dtype, no_zeros_in_input=no_zeros_in_input)
