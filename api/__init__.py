@@ -13,20 +13,20 @@ from importlib import import_module
 import numpy
 
 from phintys.function import function
-from phintys.making.function_dump import function_dump
-from phintys.making.function_maker import Function, FunctionMaker
 from phintys.graph import hooks
 from phintys.graph.apply import Apply
 from phintys.graph.config import change_flags, config
 from phintys.graph.errors import InconsistencyError
-from phintys.graph.gradients.forward_gradient import Rop
 from phintys.graph.function_graph import FunctionGraph
+from phintys.graph.gradients.forward_gradient import Rop
 from phintys.graph.gradients.gradient import Lop, grad, subgraph_grad
 from phintys.graph.op import Op
 from phintys.graph.traversal import clone_replace as clone
 from phintys.graph.type import Generic, Type, generic
 from phintys.graph.variable import Constant, Variable
 from phintys.io import In, Out, Param, SymbolicInput, SymbolicOutput
+from phintys.making.function_dump import function_dump
+from phintys.making.function_maker import Function, FunctionMaker
 from phintys.modes import FAST_COMPILE, FAST_RUN, Mode, predefined_modes
 from phintys.shared import SharedVariable, shared
 from phintys.updates import OrderedUpdates

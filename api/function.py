@@ -6,10 +6,10 @@ import gc
 import sys
 from contextlib import contextmanager
 
-from phintys.making.function_maker import FunctionMaker, wrap_in
 from phintys.graph.errors import UnusedInputError, made_at
 from phintys.graph.variable import Constant, Variable
 from phintys.io import In
+from phintys.making.function_maker import FunctionMaker, wrap_in
 from phintys.making.rebuild import pairs
 
 

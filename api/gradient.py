@@ -3,13 +3,33 @@ from phintys.function import function
 from phintys.graph.errors import DisconnectedInputError, GradientError, NullTypeGradError
 from phintys.graph.gradients.forward_gradient import Rop
 from phintys.graph.gradients.gradient import Lop, format_as, grad, subgraph_grad
-from phintys.graph.valueless_types import (
-    DisconnectedType, NullType, disconnected_type, grad_not_implemented, grad_undefined, null_type)
 from phintys.graph.gradients.verify_gradient import make_verify_grad, numeric_grad
 from phintys.graph.gradients.view_op import (
-    ConsiderConstant, DisconnectedGrad, GradClip, GradScale, UndefinedGrad, ZeroGrad, consider_constant,
-    consider_constant_, disconnected_grad, disconnected_grad_, grad_clip, grad_scale, undefined_grad, undefined_grad_,
-    zero_grad, zero_grad_)
+    ConsiderConstant,
+    DisconnectedGrad,
+    GradClip,
+    GradScale,
+    UndefinedGrad,
+    ZeroGrad,
+    consider_constant,
+    consider_constant_,
+    disconnected_grad,
+    disconnected_grad_,
+    grad_clip,
+    grad_scale,
+    undefined_grad,
+    undefined_grad_,
+    zero_grad,
+    zero_grad_,
+)
+from phintys.graph.valueless_types import (
+    DisconnectedType,
+    NullType,
+    disconnected_type,
+    grad_not_implemented,
+    grad_undefined,
+    null_type,
+)
 from phintys.ops.graphs.jacobian import hessian, hessian_vector_product, jacobian
 from phintys.ops.types.tensor_type import TensorType
 

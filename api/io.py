@@ -5,8 +5,8 @@ leaves it. They hold no values of a call and do nothing by themselves; ``functio
 """
 import warnings
 
-from phintys.making.argument_container import ArgumentContainer
 from phintys.graph.variable import Variable
+from phintys.making.argument_container import ArgumentContainer
 from phintys.shared import SharedVariable
 from phintys.vm.machine.container import Container
 

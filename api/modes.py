@@ -10,9 +10,18 @@ from importlib import import_module
 from phintys.gof.link import CLinker, Linker, OpWiseCLinker, PerformLinker, VM_Linker
 from phintys.graph.config import config
 from phintys.optimizer.engine.database import Query
-from phintys.rewrite_database import optdb  # noqa: F401  Theano has it here
 from phintys.rewrite_database import (
-    OPT_FAST_COMPILE, OPT_FAST_RUN, OPT_FAST_RUN_STABLE, OPT_MERGE, OPT_NONE, OPT_O2, OPT_O3, OPT_STABILIZE, OPT_UNSAFE)
+    OPT_FAST_COMPILE,
+    OPT_FAST_RUN,
+    OPT_FAST_RUN_STABLE,
+    OPT_MERGE,
+    OPT_NONE,
+    OPT_O2,
+    OPT_O3,
+    OPT_STABILIZE,
+    OPT_UNSAFE,
+    optdb,  # noqa: F401  Theano has it here
+)
 from phintys.vm.linking.linker import link
 
 # Theano's name of a linker → whether functions drop intermediate results; None: as config.allow_gc says.
@@ -31,7 +40,8 @@ OPTIMIZERS = {
 }
 
 # Name → module and class of modes that look at every node. They are loaded, and made, when somebody names them.
-WATCHING_MODES = {"DebugMode": ("phintys.debugging.debug_mode", "DebugMode"), "DEBUG_MODE": ("phintys.debugging.debug_mode", "DebugMode"),
+WATCHING_MODES = {"DebugMode": ("phintys.debugging.debug_mode", "DebugMode"),
+                  "DEBUG_MODE": ("phintys.debugging.debug_mode", "DebugMode"),
                   "NanGuardMode": ("phintys.debugging.nan_guard_mode", "NanGuardMode"),
                   "MonitorMode": ("phintys.debugging.monitor_mode", "MonitorMode")}
 LATER_MODES = ("ProfileMode", "PROFILE_MODE")
@@ -187,6 +197,9 @@ class Mode:
 
     def __repr__(self):
         return str(self)
+
+
+Linker.Mode = Mode
 
 
 FAST_RUN = Mode("cvm", "fast_run")

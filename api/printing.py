@@ -1,8 +1,6 @@
 """``debugprint`` and its relatives: graphs as text for people who look for an error.
 
-``debugprint`` prints one line a variable, indented by its depth; what was printed before is referred to by its label.
-Deep graphs are normal: nothing recurses, and below ``INDENT_LIMIT`` levels a line names its depth instead of being
-indented further, so that the text stays linear in the size of the graph. ``pp`` (see ``pretty_print.py``) prints
+The lines that ``debugprint`` prints are made in ``reports/graph_text.py``; ``pp`` (``reports/pretty_print.py``) prints
 formulae.
 """
 import hashlib
@@ -11,111 +9,32 @@ from io import StringIO
 
 import numpy
 
-from phintys.making.function_maker import Function
 from phintys.graph.apply import Apply
 from phintys.graph.function_graph import FunctionGraph
 from phintys.graph.variable import Variable
 from phintys.io import SymbolicInput, SymbolicOutput
+from phintys.making.function_maker import Function
 from phintys.ops.identity.print_op import Print
+from phintys.reports.graph_text import INDENT_LIMIT, GraphPrinter, letters
 from phintys.reports.pretty_print import (
-    DefaultPrinter, FunctionPrinter, IgnorePrinter, LeafPrinter, OperatorPrinter, PatternPrinter, PPrinter,
-    default_printer, leaf_printer, pp, pprint)
+    DefaultPrinter,
+    FunctionPrinter,
+    IgnorePrinter,
+    LeafPrinter,
+    OperatorPrinter,
+    PatternPrinter,
+    PPrinter,
+    default_printer,
+    leaf_printer,
+    pp,
+    pprint,
+)
 
 __all__ = ["DefaultPrinter", "FunctionPrinter", "IgnorePrinter", "LeafPrinter", "OperatorPrinter", "PPrinter",
            "PatternPrinter", "Print", "debugprint", "default_printer", "hex_digest", "leaf_printer",
            "min_informative_str", "pp", "pprint", "pydotprint", "var_descriptor"]
 
 pydot_imported = False          # Theano's programs ask before they call ``pydotprint``
-
-INDENT_LIMIT = 100
-
-
-def letters(number):
-    """0 → A, 25 → Z, 26 → BA: the number in base 26."""
-    text = chr(ord("A") + number % 26)
-    while number >= 26:
-        number //= 26
-        text = chr(ord("A") + number % 26) + text
-    return text
-
-
-LABELS = {
-    "CHAR": lambda number, thing: f"[id {letters(number)}]",
-    "int": lambda number, thing: f"[id {number}]",
-    "id": lambda number, thing: f"[id {id(thing)}]",
-    "": lambda number, thing: "",
-}
-
-
-class _Printer:
-    """Prints variables to one file; remembers the labels it gave and the nodes it printed."""
-
-    def __init__(self, file, ids, done, print_type, stop_on_name, print_destroy_map, print_view_map, print_clients):
-        if ids not in LABELS:
-            raise ValueError(f"ids must be one of {list(LABELS)}, got {ids!r}")
-        self.file = file
-        self.label_of = LABELS[ids]
-        self.done = done
-        self.labels = dict(done)
-        self.print_type = print_type
-        self.stop_on_name = stop_on_name
-        self.print_destroy_map = print_destroy_map
-        self.print_view_map = print_view_map
-        self.print_clients = print_clients
-
-    def label(self, thing):
-        if thing not in self.labels:            # the word output takes a number, too: labels are Theano's then
-            self.labels[thing] = thing if thing == "output" else self.label_of(len(self.labels), thing)
-        return self.labels[thing]
-
-    def print_variable(self, variable, depth, order, clients, storage):
-        """Print ``variable`` and what it is computed from, ``depth`` levels deep (negative: all)."""
-        waiting = [(variable, "", "", 1)]           # variable, its own indent, that of its inputs, level
-        while waiting:
-            variable, indent, inner, level = waiting.pop()
-            if 0 <= depth < level:
-                continue
-            node = variable.owner
-            if node is None:
-                print(f"{indent}{variable} {self.label(variable)}{self._type(variable)}{_stored(variable, storage)}",
-                      file=self.file)
-                self.done[variable] = self.labels[variable]
-                continue
-            printed = node in self.done
-            line = self._node_line(node, variable, order, clients)
-            print(f"{indent}{line}{_stored(variable, storage)}", file=self.file)
-            self.done[node] = self.labels[node]
-            if not printed and not (self.stop_on_name and variable.name is not None):
-                waiting.extend(reversed(self._inputs(node, inner, level)))
-
-    @staticmethod
-    def _inputs(node, inner, level):
-        if level > INDENT_LIMIT:
-            indent = f" ... depth {level} |"
-            return [(variable, indent, indent, level + 1) for variable in node.inputs]
-        last = len(node.inputs) - 1
-        return [(variable, inner + " |", inner + ("  " if position == last else " |"), level + 1)
-                for position, variable in enumerate(node.inputs)]
-
-    def _type(self, variable):
-        return f" <{variable.type}>" if self.print_type else ""
-
-    def _node_line(self, node, variable, order, clients):
-        number = "" if len(node.outputs) == 1 else f".{variable.index}"
-        destroyed = f"d={node.op.destroy_map}" if self.print_destroy_map and node.op.destroy_map else ""
-        viewed = f"v={node.op.view_map}" if self.print_view_map and node.op.view_map else ""
-        line = (f"{node.op}{number} {self.label(node)}{self._type(variable)} '{variable.name or ''}' "
-                f"{destroyed} {viewed} {order.get(node, '')}")
-        readers = clients.get(variable, ()) if self.print_clients else ()
-        if len(readers) > 1:
-            line += f" clients:{[(self.label(reader), order.get(reader, '')) for reader, _ in readers]}"
-        return line
-
-
-def _stored(variable, storage):
-    """The value that is kept for a variable between calls, if storage is to be printed."""
-    return "" if storage is None else f" [{storage.get(variable)}]"
-
 
 def _variables_of(thing):
     """(variables to print, node → position in the order of computation, variable → readers) of something printable."""
@@ -168,7 +87,7 @@ def debugprint(obj, depth=-1, print_type=False, file=None, ids="CHAR", stop_on_n
     if not isinstance(depth, int):
         raise TypeError(f"depth parameter must be an int, got {depth!r}")
     target = StringIO() if file == "str" else sys.stdout if file is None else file
-    printer = _Printer(target, ids, {} if done is None else done, print_type, stop_on_name, print_destroy_map,
+    printer = GraphPrinter(target, ids, done, print_type, stop_on_name, print_destroy_map,
                        print_view_map, print_clients)
     for thing in obj if isinstance(obj, (list, tuple, set)) else [obj]:
         if isinstance(thing, (int, float, numpy.ndarray)):

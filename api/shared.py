@@ -15,8 +15,8 @@ from phintys.graph.variable import Variable
 from phintys.ops.operators import TensorOperators
 from phintys.ops.types.tensor_type import TensorType
 from phintys.vm.call_stack import user_trace
-from phintys.vm.machine.container import Container
 from phintys.vm.explaining.runtime_error import filtered
+from phintys.vm.machine.container import Container
 
 
 class SharedVariable(Variable):

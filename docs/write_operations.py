@@ -26,8 +26,8 @@ from phintys.graph.type import Type
 from phintys.numpy_protocol import FUNCTIONS
 from phintys.numpy_protocol import UFUNCS as OTHER_UFUNCS
 from phintys.ops.elementwise.elementwise.elementwise import Elemwise
-from phintys.ops.operators import UFUNCS, TensorOperators
 from phintys.ops.elementwise.elementwise.scalar_op import SCALAR_OPS
+from phintys.ops.operators import UFUNCS, TensorOperators
 from phintys.tensor.constructors import LETTERS, LETTERS_WITH_PLURAL, RANKS
 
 PAGE = Path(__file__).with_name("operations.md")
@@ -38,43 +38,68 @@ NAMESPACES = {"T.": T, "T.nnet.": T.nnet, "T.linalg.": T.linalg, "T.nlinalg.": T
               "printing.": phintys.printing, "compile.": phintys.compile, "memory.": phintys.memory,
               "T.opt.": T.opt, "T.blas.": T.blas, "T.xlogx.": T.xlogx}
 
-# Heading, what to know first, and the modules whose names stand under it.
+# Heading, what to know first, and the modules and folders whose names are listed under it.
 FAMILIES = [
-    ("Making tensors", "From values, or with values that are computed when the function runs. `T.mgrid[0:2, 0:3]` and "
-     "`T.ogrid` answer coordinates of a grid.",
-     "ops.types.constant ops.indexing.constant_value ops.creation.allocation ops.creation.grids ops.creation.load_from_disk tensor.constructors"),
-    ("Elementwise functions", "Operands broadcast. Each of these is an `Elemwise` around a scalar op of the table in "
-     "`ops/elementwise/scalar.py`, or a function that chooses one. `T.inplace` has most of them once more with the ending "
-     "`_inplace`, as ops that may overwrite their first argument.", "ops.elementwise.elementwise ops.elementwise.elementwise_functions"),
-    ("Indexing", "`x[...]` takes what NumPy takes: integers, slices, `None`, `...`, arrays of integers, masks, and any "
-     "mixture, each symbolic or not.", "ops.indexing.subtensor ops.indexing.advanced_subtensor ops.indexing.inc_subtensor ops.indexing.take ops.indexing.choose "
-     "ops.indexing.nonzero ops.indexing.slices ops.types.slice_type ops.indexing.flat_index ops.linalg.diagonal ops.linalg.triangle ops.indexing.permutation"),
-    ("Shapes", "Asking for a shape never computes the value.",
-     "ops.shape.shape ops.shape.dimshuffle ops.shape.reshape ops.rearranging.rearranging"),
-    ("Joins, parts and repetitions", "", "ops.shape.join ops.shape.split ops.rearranging.repeat"),
-    ("Reductions", "`axis` is an integer, a sequence of them, or None for all. Empty tensors give the identity, or an "
-     "error where there is none.", "ops.reduction.reduction ops.reduction.careduce ops.reduction.mean ops.reduction.argmax ops.linalg.covariance"),
-    ("Cumulative, sorting and searching", "", "ops.sorting.bincount ops.cumulative.cumulative ops.sorting.sorting ops.sorting.searching"),
-    ("Products", "By BLAS, whatever the strides are.", "ops.products.products ops.products.dot ops.products.blas ops.products.batched_product "
-     "ops.linalg.einsum"),
-    ("More of NumPy's functions", "Short expressions of the functions above.", "ops.numpy_functions"),
-    ("Neural networks", "", "ops.nnet.softmax ops.nnet.crossentropy ops.nnet.activations ops.nnet.classification ops.nnet.batch_normalization "
-     "ops.nnet.prepend"),
-    ("Gradients", "Whatever is in `T` is in `gradient`, too.",
-     "graph.gradients.gradient graph.gradients.forward_gradient graph.gradients.verify_gradient graph.gradients.view_op graph.valueless_types ops.graphs.jacobian"),
-    ("Lazy branches", "`T.switch` computes both of its branches, `ifelse` only one.", "ops.graphs.ifelse"),
-    ("Functions, shared variables and modes", "",
-     "function function_dump function_maker compiled_function compile.function_module compile.pfunc io shared updates "
-     "rebuild modes debug_mode monitor_mode nan_guard_mode supervisor vm.machine.container graph.config include_path "
+    ("Making tensors",
+     "From values, or with values that are computed when the function runs. `T.mgrid[0:2, 0:3]` and `T.ogrid` "
+     "answer coordinates of a grid.",
+     "ops.types.constant ops.indexing.constant_value ops.creation tensor.constructors"),
+    ("Elementwise functions",
+     "Operands broadcast. Each of these is an `Elemwise` around a scalar op of the table in "
+     "`ops/elementwise/scalar.py`, or a function that chooses one. `T.inplace` has most of them once more with the"
+     " ending `_inplace`, as ops that may overwrite their first argument.",
+     "ops.elementwise"),
+    ("Indexing",
+     "`x[...]` takes what NumPy takes: integers, slices, `None`, `...`, arrays of integers, masks, and any "
+     "mixture, each symbolic or not.",
+     "ops.indexing ops.types.slice_type ops.linalg.diagonal ops.linalg.triangle"),
+    ("Shapes",
+     "Asking for a shape never computes the value.",
+     "ops.shape ops.rearranging.rearranging"),
+    ("Joins, parts and repetitions",
+     "",
+     "ops.shape.join ops.shape.split ops.rearranging.repeat"),
+    ("Reductions",
+     "`axis` is an integer, a sequence of them, or None for all. Empty tensors give the identity, or an error "
+     "where there is none.",
+     "ops.reduction ops.cumulative.product ops.linalg.covariance"),
+    ("Cumulative, sorting and searching",
+     "",
+     "ops.cumulative ops.sorting"),
+    ("Products",
+     "By BLAS, whatever the strides are.",
+     "ops.products ops.linalg.einsum"),
+    ("More of NumPy's functions",
+     "Short expressions of the functions above.",
+     "ops.numpy_functions"),
+    ("Neural networks",
+     "",
+     "ops.nnet"),
+    ("Gradients",
+     "Whatever is in `T` is in `gradient`, too.",
+     "graph.gradients graph.valueless_types ops.graphs.jacobian"),
+    ("Lazy branches",
+     "`T.switch` computes both of its branches, `ifelse` only one.",
+     "ops.graphs.ifelse"),
+    ("Functions, shared variables and modes",
+     "",
+     "function making compile io shared updates modes debugging vm.machine.container graph.config include_path "
      "ops.identity.deep_copy"),
-    ("Memory", "", "memory vm.pool vm.machine.callable"),
-    ("Ops of one's own", "", "ops.graphs.as_op ops.graphs.op_from_graph graph.op tensor.opt gof.navigators "
-     "gof.local_optimizers gof.opt"),
-    ("Printing and checking", "", "printing pretty_print ops.identity.print_op ops.identity.assertion"),
-    ("Graphs and types", "",
-     "phintys graph.apply graph.variable graph.function_graph graph.traversal graph.type ops.operators ops.types.tensor_type "
-     "ops.types.dtypes ops.types.number_views ops.identity.transfer"),
-    ("Exceptions", "", "graph.errors"),
+    ("Memory",
+     "",
+     "memory vm.pool vm.machine.callable"),
+    ("Ops of one's own",
+     "",
+     "ops.graphs.as_op ops.graphs.op_from_graph graph.op tensor.opt gof"),
+    ("Printing and checking",
+     "",
+     "printing reports ops.identity.print_op ops.identity.assertion"),
+    ("Graphs and types",
+     "",
+     "phintys graph ops.operators ops.types ops.identity.transfer"),
+    ("Exceptions",
+     "",
+     "graph.errors"),
 ]
 SHORT_NAMES = {1: ["x"], 2: ["a", "b"], 3: ["a", "b", "c"]}
 # What modules import for themselves is no part of a namespace.
@@ -96,9 +121,11 @@ def family_of(value):
     name = module.removeprefix("phintys.")
     if not module.startswith("phintys") or name in NOT_LISTED:
         return None
-    for heading, _, modules in FAMILIES:
-        if name in modules.split():
-            return heading
+    while name:                         # the module itself, or else the innermost folder around it that is listed
+        for heading, _, modules in FAMILIES:
+            if name in modules.split():
+                return heading
+        name = name.rpartition(".")[0]
     raise LookupError(f"{value!r} of {module} is public: say in FAMILIES of docs/write_operations.py where it stands")
 
 

@@ -17,7 +17,6 @@ from phintys.graph.errors import InconsistencyError, made_at
 from phintys.graph.lazy_regions import EXCLUSIVE, known_regions
 from phintys.graph.variable import Constant
 
-
 MOST_READERS = 64              # of a value of which more than the last reader in order may be allowed to overwrite it
 
 

@@ -1,4 +1,4 @@
-"""Which FunctionGraph a node or variable is in: ``node.fgraph``, ``variable.fgraph``, ``variable.clients``, as in Theano.
+"""Which FunctionGraph a node or variable is in: ``node.fgraph``, ``variable.fgraph``, ``variable.clients``.
 
 Nodes and variables do not know their graph: that would cost memory in each, and be one more thing to keep true. Asked
 for it, they look for themselves in the graphs that are alive, those first that were made or found last. A rewrite that

@@ -1,8 +1,8 @@
 """Variables and constants: the values of a graph.
 
 A variable knows its type, the Apply node that computes it (``owner`` and ``index``; None for leaves) and where the user
-made it. Who reads it is known to a FunctionGraph only, which ``clients`` asks (``membership.py``). Equality is identity.
-How variables are pickled and copied, however long the chain behind them, is in ``serialization.py``.
+made it. Who reads it is known to a FunctionGraph only, which ``clients`` asks (``membership.py``). Equality is
+identity. How variables are pickled and copied, however long the chain behind them, is in ``serialization.py``.
 """
 from collections.abc import Mapping
 from itertools import count

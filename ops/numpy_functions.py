@@ -4,20 +4,20 @@ Each takes what NumPy's takes, as far as the arguments are there, and has its re
 and NumPy's own functions find them there when they are called with symbolic arguments (``api/numpy_protocol.py``).
 """
 from phintys.graph.config import config
-from phintys.ops.elementwise import elementwise_functions as elementwise
 from phintys.ops.creation.allocation import arange
-from phintys.ops.types.constant import as_tensor_variable
-from phintys.ops.shape.dimshuffle import dimshuffle
-from phintys.ops.types.dtypes import float_dtypes, integer_dtypes, upcast
+from phintys.ops.elementwise import elementwise_functions as elementwise
 from phintys.ops.indexing.getitem import getitem
-from phintys.ops.shape.join import concatenate
 from phintys.ops.products.products import dot, tensordot
 from phintys.ops.rearranging.rearranging import atleast_1d, atleast_2d
 from phintys.ops.reduction.reduction import max as largest
 from phintys.ops.reduction.reduction import mean
 from phintys.ops.reduction.reduction import min as smallest
 from phintys.ops.reduction.reduction import sum as sum_over
+from phintys.ops.shape.dimshuffle import dimshuffle
+from phintys.ops.shape.join import concatenate
 from phintys.ops.shape.reshape import flatten
+from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.types.dtypes import float_dtypes, integer_dtypes, upcast
 
 
 # ---- joining and turning ---------------------------------------------------------------------------------------------

@@ -13,32 +13,30 @@ import numpy
 from phintys.graph import hooks
 from phintys.graph.config import config
 from phintys.graph.variable import Constant, Variable
-from phintys.ops.elementwise import elementwise_functions as elementwise
-from phintys.ops.types.constant import AsTensorError, constant
-from phintys.ops.indexing.constant_value import get_scalar_constant_value
 from phintys.ops.cumulative.cumulative import cumprod, cumsum
+from phintys.ops.cumulative.product import prod
+from phintys.ops.elementwise import elementwise_functions as elementwise
+from phintys.ops.elementwise.scalar_op import SCALAR_OPS
+from phintys.ops.identity.transfer import transfer
 from phintys.ops.indexing.choose import choose
-from phintys.ops.linalg.diagonal import diagonal, trace
-from phintys.ops.shape.dimshuffle import dimshuffle, swapaxes, transpose
+from phintys.ops.indexing.constant_value import get_scalar_constant_value
 from phintys.ops.indexing.getitem import getitem
 from phintys.ops.indexing.nonzero import nonzero, nonzero_values
-from phintys.ops.products.products import dot, matmul
-from phintys.ops.cumulative.product import prod
-from phintys.ops.reduction.reduction import all as all_
-from phintys.ops.cumulative.product import prod
-from phintys.ops.reduction.reduction import any as any_
-from phintys.ops.rearranging.rearranging import squeeze
-from phintys.ops.cumulative.product import prod
-from phintys.ops.reduction.reduction import argmax, argmin, max, mean, min, ptp, std, sum, var
-from phintys.ops.rearranging.repeat import compress, repeat
-from phintys.ops.shape.reshape import flatten, reshape
-from phintys.ops.elementwise.scalar_op import SCALAR_OPS
-from phintys.ops.sorting.searching import searchsorted
-from phintys.ops.shape.shape import shape
-from phintys.ops.sorting.sorting import argsort, sort
 from phintys.ops.indexing.take import take
+from phintys.ops.linalg.diagonal import diagonal, trace
+from phintys.ops.products.products import dot, matmul
+from phintys.ops.rearranging.rearranging import squeeze
+from phintys.ops.rearranging.repeat import compress, repeat
+from phintys.ops.reduction.reduction import all as all_
+from phintys.ops.reduction.reduction import any as any_
+from phintys.ops.reduction.reduction import argmax, argmin, max, mean, min, ptp, std, sum, var
+from phintys.ops.shape.dimshuffle import dimshuffle, swapaxes, transpose
+from phintys.ops.shape.reshape import flatten, reshape
+from phintys.ops.shape.shape import shape
+from phintys.ops.sorting.searching import searchsorted
+from phintys.ops.sorting.sorting import argsort, sort
+from phintys.ops.types.constant import AsTensorError, constant
 from phintys.ops.types.tensor_type import TensorType
-from phintys.ops.identity.transfer import transfer
 
 # NumPy's ufuncs that tensors take, by name: those whose loop is all that a scalar op does.
 UFUNCS = {row.loop: row.elementwise for row in SCALAR_OPS.values() if type(row.loop) is str and ":" not in row.loop}

@@ -7,14 +7,29 @@ again whenever the tables have made new nodes.
 from collections import deque
 
 from phintys.optimizer.engine import registered
-from phintys.optimizer.passes import constant_folding, fusion, lazy_branches, shapes
-from phintys.optimizer.rewrites import approximations, batch_normalization, blas_rewrites, fills, indexing, joins, log_sum_exp, neutral, reductions, softmax, specialize, stabilize, switches, views
 from phintys.optimizer.engine.database import FAST_COMPILE, FAST_RUN, Family
 from phintys.optimizer.engine.driver import Driver, report
-from phintys.optimizer.passes.inplace import handled, mark_inplace, protect
+from phintys.optimizer.passes import constant_folding, fusion, lazy_branches, shapes
 from phintys.optimizer.passes.inner_graphs import drop_unused_outputs, expand_inner_graphs
+from phintys.optimizer.passes.inplace import handled, mark_inplace, protect
 from phintys.optimizer.passes.merge import merge
 from phintys.optimizer.passes.reduction_fusion import fuse_reductions
+from phintys.optimizer.rewrites import (
+    approximations,
+    batch_normalization,
+    blas_rewrites,
+    fills,
+    indexing,
+    joins,
+    log_sum_exp,
+    neutral,
+    reductions,
+    softmax,
+    specialize,
+    stabilize,
+    switches,
+    views,
+)
 
 FOLDING = Family("constant_folding", constant_folding.REWRITES, ("canonicalize", "stabilize", "specialize"))
 CANONICALIZE = [Family(name, table.REWRITES, ("canonicalize",)) for name, table in (

@@ -12,17 +12,27 @@ in two ways. It is some hundred times slower. What is checked, and by what excep
 from contextlib import contextmanager
 
 from phintys.debugging.debug_errors import (
-    BadDestroyMap, BadOptimization, BadProgram, BadShape, BadThunkOutput, BadViewMap, DebugModeError, InvalidValueError,
-    NondeterministicOp, StochasticOrder, UnwrittenOutput)
+    BadDestroyMap,
+    BadOptimization,
+    BadProgram,
+    BadShape,
+    BadThunkOutput,
+    BadViewMap,
+    DebugModeError,
+    InvalidValueError,
+    NondeterministicOp,
+    StochasticOrder,
+    UnwrittenOutput,
+)
 from phintys.debugging.debug_layouts import EMPTY
 from phintys.debugging.debug_record import ReplacementRecord, first_difference
 from phintys.debugging.debug_run import DebugRun
+from phintys.debugging.stepwise import link_stepwise
 from phintys.gof.link import StepwiseLinker
 from phintys.graph.config import change_flags, config
 from phintys.graph.function_graph import FunctionGraph
 from phintys.modes import Mode, register_mode
 from phintys.optimizer.pipeline import optimize
-from phintys.debugging.stepwise import link_stepwise
 
 __all__ = ["BadDestroyMap", "BadOptimization", "BadProgram", "BadShape", "BadThunkOutput", "BadViewMap", "DebugMode",
            "DebugModeError", "InvalidValueError", "NondeterministicOp", "StochasticOrder", "UnwrittenOutput"]

@@ -8,7 +8,13 @@ import numpy
 
 from phintys.debugging.debug_differences import agree, copied, identical, is_finite
 from phintys.debugging.debug_errors import (
-    BadDestroyMap, BadThunkOutput, BadViewMap, InvalidValueError, NondeterministicOp, UnwrittenOutput)
+    BadDestroyMap,
+    BadThunkOutput,
+    BadViewMap,
+    InvalidValueError,
+    NondeterministicOp,
+    UnwrittenOutput,
+)
 from phintys.debugging.debug_layouts import blank, laid_out, repeated
 from phintys.debugging.debug_shapes import ShapeRule
 from phintys.graph.config import config

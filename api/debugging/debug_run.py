@@ -13,14 +13,14 @@ from phintys.debugging.debug_differences import agree, copied, identical, is_fin
 from phintys.debugging.debug_errors import BadOptimization, BadProgram, DebugModeError, InvalidValueError
 from phintys.debugging.debug_node import CheckedNode
 from phintys.debugging.debug_turns import Turns
+from phintys.debugging.stepwise import compute, explained, nodes_in_turn, value_of
 from phintys.graph.errors import made_at
 from phintys.graph.lazy_regions import lazy_regions
 from phintys.graph.toposort import io_toposort
-from phintys.debugging.stepwise import compute, explained, nodes_in_turn, value_of
+from phintys.vm.explaining.runtime_error import with_details
+from phintys.vm.linking.linker import link
 from phintys.vm.machine.callable import Callable
 from phintys.vm.machine.container import Container
-from phintys.vm.linking.linker import link
-from phintys.vm.explaining.runtime_error import with_details
 
 WHOLE = "(all rewrites together)"
 

@@ -4,13 +4,13 @@
 answers are evaluated node by node on every check, so nothing is compiled.
 """
 from phintys.debugging.debug_errors import BadShape
+from phintys.debugging.stepwise import compute
 from phintys.graph.config import change_flags
 from phintys.graph.errors import MethodNotDefined
 from phintys.graph.toposort import io_toposort
 from phintys.graph.variable import Constant, Variable
 from phintys.ops.types.constant import constant
 from phintys.ops.types.tensor_type import TensorType
-from phintys.debugging.stepwise import compute
 
 LENGTH = TensorType("int64", ())
 

@@ -3,8 +3,8 @@
 First the nodes of the optimised graph that a call runs. Then, for each value that was computed, what stood in its place
 before: these nodes are gone from the graph, so their branches are followed as their conditions come out.
 """
-from phintys.graph.lazy_regions import lazy_regions
 from phintys.debugging.stepwise import nodes_in_turn, value_of
+from phintys.graph.lazy_regions import lazy_regions
 
 
 class Turns:

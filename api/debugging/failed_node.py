@@ -3,7 +3,10 @@
 The node and what it depends on, as `debugprint` shows them, a few levels deep: a message should stay readable when the
 graph is not. Errors themselves, and what they always say, are in ``vm/explaining/runtime_error.py``.
 """
+from io import StringIO
+
 from phintys.graph.config import config
+from phintys.reports.graph_text import GraphPrinter
 
 LEVELS = 10                     # of the graph
 
@@ -18,7 +21,8 @@ def at_length(node):
     """
     if config.exception_verbosity == "low":
         return ()
-    from phintys.printing import debugprint
-
-    graph = debugprint(node, depth=LEVELS, file="str", stop_on_name=True, print_type=True)
-    return "Debugprint of the apply node:", graph.rstrip()
+    text = StringIO()
+    printer = GraphPrinter(text, print_type=True, stop_on_name=True)
+    for variable in node.outputs:
+        printer.print_variable(variable, LEVELS)
+    return "Debugprint of the apply node:", text.getvalue().rstrip()

@@ -5,9 +5,9 @@ node's number, the node, and a `Thunk` with the storage of its inputs and output
 """
 import numpy
 
+from phintys.debugging.watching import link_watching
 from phintys.modes import Mode
 from phintys.printing import debugprint
-from phintys.debugging.watching import link_watching
 
 
 class WatchingMode(Mode):

@@ -5,9 +5,9 @@ What is found is an ``AssertionError`` that names the node and where the user ma
 """
 import numpy
 
+from phintys.debugging.monitor_mode import WatchingMode
 from phintys.graph.config import config
 from phintys.graph.errors import made_at
-from phintys.debugging.monitor_mode import WatchingMode
 from phintys.printing import debugprint
 
 BIG = 1e10
@@ -100,7 +100,7 @@ def _react(message):
     if action == "raise":
         raise AssertionError(message)
     if action == "warn":
-        import logging                              # costs 3 ms
+        import logging  # costs 3 ms
         logging.getLogger("phintys.debugging.nan_guard_mode").error(message)
         return
     print(message)

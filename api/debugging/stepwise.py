@@ -13,8 +13,8 @@ from phintys.graph.lazy_regions import in_turn
 from phintys.graph.op import Op
 from phintys.graph.read_only import inputs_for
 from phintys.graph.variable import Constant
-from phintys.vm.linking.linker import link
 from phintys.vm.explaining.runtime_error import SHOWN_SIZE, advice, describe_node, with_details
+from phintys.vm.linking.linker import link
 
 # What remains of the arguments of `link`: the op overwrites nothing, and gives no view of anything.
 NEEDED = ("n_arguments", "containers", "updates", "n_outputs", "allow_gc", "name")

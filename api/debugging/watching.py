@@ -6,9 +6,9 @@ of the user's or of a mode, in the order in which any program would run them.
 import numpy
 
 from phintys.debugging.debug_differences import copied
+from phintys.debugging.stepwise import explained, link_stepwise, nodes_in_turn, value_of
 from phintys.graph.lazy_regions import lazy_regions
 from phintys.graph.read_only import inputs_for
-from phintys.debugging.stepwise import explained, link_stepwise, nodes_in_turn, value_of
 
 
 class Thunk:

@@ -9,8 +9,8 @@ import weakref
 
 import numpy
 
-from phintys.vm.machine.container import Container
 from phintys.vm.explaining.runtime_error import filtered
+from phintys.vm.machine.container import Container
 
 
 class ArgumentContainer:

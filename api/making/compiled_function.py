@@ -4,13 +4,13 @@ A ``Callable`` of the virtual machine with Theano's attributes. It adds nothing 
 the machine; only functions with states the caller may set (``In`` with ``update``), and calls after a default was set,
 pass through Python code here (``call``). Invariant: a call that fails leaves states and defaults as they were.
 """
-from phintys.making.argument_container import ArgumentContainer
 from phintys.debugging.failed_node import at_length
+from phintys.making.argument_container import ArgumentContainer
 from phintys.making.function_copies import Recipe, remake
 from phintys.optimizer.passes.not_in_place import reasons_against
-from phintys.vm.machine.callable import Callable, enable_vectorcall
 from phintys.vm.explaining.listing import listing
 from phintys.vm.explaining.runtime_error import bad_argument
+from phintys.vm.machine.callable import Callable, enable_vectorcall
 
 DUPLICATE = ["DUPLICATE"]           # what ``finder`` has for a name that several inputs bear
 

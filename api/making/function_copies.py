@@ -7,10 +7,10 @@ user's graph: what the rewrites made of it depends on the updates.
 """
 import copy
 
-from phintys.making.argument_container import ArgumentContainer
 from phintys.graph.config import config
 from phintys.graph.errors import made_at
 from phintys.graph.variable import Variable
+from phintys.making.argument_container import ArgumentContainer
 from phintys.shared import SharedVariable
 from phintys.vm.machine.container import Container
 

@@ -8,8 +8,7 @@ import warnings
 
 import numpy
 
-from phintys.making.argument_container import ArgumentContainer
-from phintys.making.compiled_function import Function
+from phintys.gof.link import Linker
 from phintys.graph.config import change_flags, config
 from phintys.graph.destroy_handler import DestroyHandler, destroyed_inputs
 from phintys.graph.errors import MissingInputError, UnusedInputError, made_at
@@ -17,12 +16,14 @@ from phintys.graph.function_graph import FunctionGraph
 from phintys.graph.traversal import ancestors
 from phintys.graph.variable import Constant, Variable
 from phintys.io import In, SymbolicInput, SymbolicOutput
-from phintys.modes import get_mode
-from phintys.optimizer.pipeline import optimize
+from phintys.making.argument_container import ArgumentContainer
+from phintys.making.compiled_function import Function
 from phintys.making.optional_argument import argument_types
 from phintys.making.rebuild import pairs, rebuild
-from phintys.shared import SharedVariable
 from phintys.making.shown_graph import shown_graph
+from phintys.modes import get_mode
+from phintys.optimizer.pipeline import optimize
+from phintys.shared import SharedVariable
 from phintys.vm.machine.container import Container
 
 
@@ -238,6 +239,9 @@ class FunctionMaker:
                 "function_builder": self.function_builder, "on_unused_input": "ignore", "name": self.name,
                 "output_keys": self.output_keys, "updates": pairs(self._new_values), "givens": self._givens,
                 "rebuild_strict": self._rebuild_strict, "no_default_updates": True, "swap": self._swap}
+
+
+Linker.FunctionMaker = FunctionMaker
 
 
 def _as_list(things):

@@ -5,8 +5,8 @@ intermediate results, which live in frames, are not in ``storage_map``. Called, 
 ``input_storage`` and puts the results into ``output_storage``, which is how Theano's users time a graph without the
 handling of arguments.
 """
-from phintys.making.argument_container import ArgumentContainer
 from phintys.graph.variable import Constant
+from phintys.making.argument_container import ArgumentContainer
 
 
 class ProgramView:

@@ -10,8 +10,8 @@ from collections import namedtuple
 
 from phintys.reports.predicted_shapes import predicted_shapes
 from phintys.vm.linking.lifetimes import Lifetimes
-from phintys.vm.opcodes import OPCODES
 from phintys.vm.linking.plan import INLINE_BYTES, planned, sizes_of, values_of
+from phintys.vm.opcodes import OPCODES
 
 # Memory that one or several values have in turn. first, last: instructions; cells: whose values; use: "temporary", or
 # why it is the value's own: "result", "update", "other".

@@ -9,12 +9,12 @@ from copy import copy
 
 from phintys.graph.variable import Variable
 from phintys.ops.creation.allocation import Alloc
-from phintys.ops.reduction.careduce import CAReduce
-from phintys.ops.shape.dimshuffle import DimShuffle
-from phintys.ops.products.dot import Dot
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.elementwise.scalar_protocol import ScalarOp
 from phintys.ops.indexing.subtensor import Subtensor, filled
+from phintys.ops.products.dot import Dot
+from phintys.ops.reduction.careduce import CAReduce
+from phintys.ops.shape.dimshuffle import DimShuffle
 
 LENGTH_LIMIT = 10_000_000
 

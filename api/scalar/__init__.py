@@ -11,19 +11,32 @@ import phintys.ops.elementwise.impl_elementwise  # noqa: F401  gives users' scal
 from phintys.graph.variable import Variable
 from phintys.ops.elementwise import scalar as _table
 from phintys.ops.elementwise import scalar_preferences as _preferences
-from phintys.ops.types.as_scalar import as_scalar
-from phintys.ops.types.as_scalar import scalar_constant as constant
 from phintys.ops.elementwise.composite import Composite
-from phintys.ops.types.constant import autocast_float, autocast_float_as
-from phintys.ops.types.dtypes import (
-    ALL_DTYPES, complex_dtypes, continuous_dtypes, discrete_dtypes, float_dtypes, int_dtypes, integer_dtypes,
-    uint_dtypes)
 from phintys.ops.elementwise.scalar import *  # noqa: F403
 from phintys.ops.elementwise.scalar import BinaryBitOp, FixedLogicalComparison, LogicalComparison, UnaryBitOp
 from phintys.ops.elementwise.scalar_preferences import *  # noqa: F403
-from phintys.ops.types.scalar_type import Scalar, get_scalar_type
 from phintys.ops.elementwise.scalar_variable import (
-    ScalarConstant, ScalarVariable, cast, div_proxy, int_or_true_div, mod_check)
+    ScalarConstant,
+    ScalarVariable,
+    cast,
+    div_proxy,
+    int_or_true_div,
+    mod_check,
+)
+from phintys.ops.types.as_scalar import as_scalar
+from phintys.ops.types.as_scalar import scalar_constant as constant
+from phintys.ops.types.constant import autocast_float, autocast_float_as
+from phintys.ops.types.dtypes import (
+    ALL_DTYPES,
+    complex_dtypes,
+    continuous_dtypes,
+    discrete_dtypes,
+    float_dtypes,
+    int_dtypes,
+    integer_dtypes,
+    uint_dtypes,
+)
+from phintys.ops.types.scalar_type import Scalar, get_scalar_type
 from phintys.scalar.sharedvar import shared
 from phintys.submodules import submodules
 from phintys.tensor.constructors import plural_of

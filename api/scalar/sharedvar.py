@@ -1,8 +1,8 @@
-"""Shared variables of a ``Scalar`` type. ``phintys.shared`` makes a number a tensor of rank 0; these are made here only."""
+"""Shared variables of a ``Scalar`` type. ``phintys.shared`` makes tensors of rank 0 from numbers."""
 import numpy
 
-from phintys.ops.types.scalar_type import get_scalar_type
 from phintys.ops.elementwise.scalar_variable import ScalarOperators
+from phintys.ops.types.scalar_type import get_scalar_type
 from phintys.shared import SharedVariable
 
 

@@ -6,70 +6,302 @@ Names only: each is defined in the file of its family under ``phintys.ops``. Man
 from importlib import import_module
 
 from phintys.gradient import (
-    Lop, Rop, consider_constant, grad, hessian, hessian_vector_product, jacobian, numeric_grad, verify_grad)
+    Lop,
+    Rop,
+    consider_constant,
+    grad,
+    hessian,
+    hessian_vector_product,
+    jacobian,
+    numeric_grad,
+    verify_grad,
+)
 from phintys.graph.errors import EmptyConstantError, NotScalarConstantError
 from phintys.graph.variable import Constant, Variable
 from phintys.not_yet import unknown
 from phintys.numpy_names import FUNCTIONS as _NUMPY
 from phintys.ops.creation.allocation import (
-    ARange, Alloc, AllocEmpty, Bartlett, Eye, Tri, alloc, arange, bartlett, empty, eye, full, full_like, identity_like,
-    ones, tri, zeros)
-from phintys.ops.sorting.bincount import bincount
-from phintys.ops.products.blas import Dot
-from phintys.ops.indexing.choose import Choose, choose
-from phintys.ops.types.constant import AsTensorError, as_tensor_variable, constant
-from phintys.ops.indexing.constant_value import extract_constant, get_scalar_constant_value, get_vector_length
-from phintys.ops.linalg.covariance import cov
+    Alloc,
+    AllocEmpty,
+    ARange,
+    Bartlett,
+    Eye,
+    Tri,
+    alloc,
+    arange,
+    bartlett,
+    empty,
+    eye,
+    full,
+    full_like,
+    identity_like,
+    ones,
+    tri,
+    zeros,
+)
+from phintys.ops.creation.grids import mgrid, ogrid
+from phintys.ops.creation.load_from_disk import LoadFromDisk, load
 from phintys.ops.cumulative.cumulative import CumOp, DiffOp, cumprod, cumsum, diff
 from phintys.ops.cumulative.product import Prod, ProdWithoutZeros, prod
-from phintys.ops.linalg.diagonal import (
-    AllocDiag, ExtractDiag, FillDiagonal, FillDiagonalOffset, diag, diagonal, fill_diagonal, fill_diagonal_offset,
-    trace)
-from phintys.ops.products.dot import dot_op as _dot
-from phintys.ops.types.dtypes import (
-    complex_dtypes, continuous_dtypes, discrete_dtypes, float_dtypes, int_dtypes, integer_dtypes, uint_dtypes)
-from phintys.ops.linalg.einsum import einsum
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.elementwise.elementwise_functions import (
-    CASTS, abs, abs_, add, allclose, and_, angle, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh,
-    bitwise_and, bitwise_not, bitwise_or, bitwise_xor, cast, ceil, ceil_intdiv, chi2sf, clip, complex,
-    complex_from_polar, conj, cos, cosh, deg2rad, div_proxy, divmod, eq, erf, erfc, erfcinv, erfcx, erfinv, exp, exp2,
-    expm1, fill, floor, floor_div, gamma, gammainc, gammaincc, gammal, gammaln, gammau, ge, gt, hypot, i0, i1, identity,
-    imag, int_div, inv, invert, iround, isclose, isfinite, isinf, isinf_, isnan, isnan_, iv, j0, j1, jv, largest, le,
-    log, log10, log1p, log2, logaddexp, lt, maximum, minimum, mod, mod_check, mul, neg, negative, neq, ones_like, or_,
-    pow, power, psi, rad2deg, real, reciprocal, rint, round, round_half_away_from_zero, round_half_to_even, second, sgn,
-    sigmoid, sign, sin, sinh, smallest, softplus, sqr, sqrt, square, sub, switch, tan, tanh, tensor_copy, tri_gamma,
-    true_div, trunc, where, xor, zeros_like)
+    CASTS,
+    abs,
+    abs_,
+    add,
+    allclose,
+    and_,
+    angle,
+    arccos,
+    arccosh,
+    arcsin,
+    arcsinh,
+    arctan,
+    arctan2,
+    arctanh,
+    bitwise_and,
+    bitwise_not,
+    bitwise_or,
+    bitwise_xor,
+    cast,
+    ceil,
+    ceil_intdiv,
+    chi2sf,
+    clip,
+    complex,
+    complex_from_polar,
+    conj,
+    cos,
+    cosh,
+    deg2rad,
+    div_proxy,
+    divmod,
+    eq,
+    erf,
+    erfc,
+    erfcinv,
+    erfcx,
+    erfinv,
+    exp,
+    exp2,
+    expm1,
+    fill,
+    floor,
+    floor_div,
+    gamma,
+    gammainc,
+    gammaincc,
+    gammal,
+    gammaln,
+    gammau,
+    ge,
+    gt,
+    hypot,
+    i0,
+    i1,
+    identity,
+    imag,
+    int_div,
+    inv,
+    invert,
+    iround,
+    isclose,
+    isfinite,
+    isinf,
+    isinf_,
+    isnan,
+    isnan_,
+    iv,
+    j0,
+    j1,
+    jv,
+    largest,
+    le,
+    log,
+    log1p,
+    log2,
+    log10,
+    logaddexp,
+    lt,
+    maximum,
+    minimum,
+    mod,
+    mod_check,
+    mul,
+    neg,
+    negative,
+    neq,
+    ones_like,
+    or_,
+    pow,
+    power,
+    psi,
+    rad2deg,
+    real,
+    reciprocal,
+    rint,
+    round,
+    round_half_away_from_zero,
+    round_half_to_even,
+    second,
+    sgn,
+    sigmoid,
+    sign,
+    sin,
+    sinh,
+    smallest,
+    softplus,
+    sqr,
+    sqrt,
+    square,
+    sub,
+    switch,
+    tan,
+    tanh,
+    tensor_copy,
+    tri_gamma,
+    true_div,
+    trunc,
+    where,
+    xor,
+    zeros_like,
+)
+from phintys.ops.identity.transfer import register_transfer, transfer
+from phintys.ops.indexing.choose import Choose, choose
+from phintys.ops.indexing.constant_value import extract_constant, get_scalar_constant_value, get_vector_length
 from phintys.ops.indexing.flat_index import ravel_multi_index, unravel_index
-from phintys.ops.creation.grids import mgrid, ogrid
-from phintys.ops.shape.join import (
-    Join, MakeVector, concatenate, horizontal_stack, join, join_, stack, stacklists, vertical_stack)
-from phintys.ops.creation.load_from_disk import LoadFromDisk, load
 from phintys.ops.indexing.nonzero import Nonzero, flatnonzero, nonzero, nonzero_values
-from phintys.ops.types.number_views import ScalarFromTensor, TensorFromScalar, scalar_from_tensor, tensor_from_scalar
-from phintys.ops.numpy_functions import (
-    append, average, count_nonzero, expand_dims, fabs, flip, float_power, hstack, inner, linspace, logical_and,
-    logical_not, logical_or, logical_xor, ndim, positive, size, vdot, vstack)
-from phintys.ops.operators import UFUNCS, TensorConstant, TensorVariable
 from phintys.ops.indexing.permutation import PermuteRowElements, inverse_permutation, permute_row_elements
+from phintys.ops.indexing.take import take
+from phintys.ops.linalg.covariance import cov
+from phintys.ops.linalg.diagonal import (
+    AllocDiag,
+    ExtractDiag,
+    FillDiagonal,
+    FillDiagonalOffset,
+    diag,
+    diagonal,
+    fill_diagonal,
+    fill_diagonal_offset,
+    trace,
+)
+from phintys.ops.linalg.einsum import einsum
+from phintys.ops.linalg.triangle import tril, triu
+from phintys.ops.numpy_functions import (
+    append,
+    average,
+    count_nonzero,
+    expand_dims,
+    fabs,
+    flip,
+    float_power,
+    hstack,
+    inner,
+    linspace,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+    ndim,
+    positive,
+    size,
+    vdot,
+    vstack,
+)
+from phintys.ops.operators import UFUNCS, TensorConstant, TensorVariable
+from phintys.ops.products.blas import Dot
+from phintys.ops.products.dot import dot_op as _dot
 from phintys.ops.products.products import batched_dot, batched_tensordot, dot, kron, matmul, outer, tensordot
 from phintys.ops.rearranging.rearranging import (
-    atleast_1d, atleast_2d, atleast_3d, broadcast_arrays, broadcast_to, moveaxis, roll, squeeze)
-from phintys.ops.reduction.reduction import (
-    All, Any, Argmax, Argmin, CAReduce, CAReduceDtype, Max, MaxAndArgmax, Mean, Min, Sum, all,
-    any, argmax, argmin, logsumexp, max, max_and_argmax, mean, min, ptp, std, sum, var)
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    broadcast_arrays,
+    broadcast_to,
+    moveaxis,
+    roll,
+    squeeze,
+)
 from phintys.ops.rearranging.repeat import RepeatOp, Tile, compress, repeat, tile
+from phintys.ops.reduction.reduction import (
+    All,
+    Any,
+    Argmax,
+    Argmin,
+    CAReduce,
+    CAReduceDtype,
+    Max,
+    MaxAndArgmax,
+    Mean,
+    Min,
+    Sum,
+    all,
+    any,
+    argmax,
+    argmin,
+    logsumexp,
+    max,
+    max_and_argmax,
+    mean,
+    min,
+    ptp,
+    std,
+    sum,
+    var,
+)
+from phintys.ops.shape.join import (
+    Join,
+    MakeVector,
+    concatenate,
+    horizontal_stack,
+    join,
+    join_,
+    stack,
+    stacklists,
+    vertical_stack,
+)
 from phintys.ops.shape.reshape import Reshape, flatten, is_flat, reshape
-from phintys.ops.sorting.searching import searchsorted, to_one_hot
 from phintys.ops.shape.shape import (
-    DimShuffle, Rebroadcast, Shape, Shape_i, SpecifyShape, addbroadcast, dimshuffle, patternbroadcast, shape, shape_i,
-    shape_padaxis, shape_padleft, shape_padright, specify_shape, swapaxes, transpose, unbroadcast)
+    DimShuffle,
+    Rebroadcast,
+    Shape,
+    Shape_i,
+    SpecifyShape,
+    addbroadcast,
+    dimshuffle,
+    patternbroadcast,
+    shape,
+    shape_i,
+    shape_padaxis,
+    shape_padleft,
+    shape_padright,
+    specify_shape,
+    swapaxes,
+    transpose,
+    unbroadcast,
+)
 from phintys.ops.shape.split import Split, split
-from phintys.ops.indexing.take import take
+from phintys.ops.sorting.bincount import bincount
+from phintys.ops.sorting.searching import searchsorted, to_one_hot
+from phintys.ops.types.constant import AsTensorError, as_tensor_variable, constant
+from phintys.ops.types.dtypes import (
+    complex_dtypes,
+    continuous_dtypes,
+    discrete_dtypes,
+    float_dtypes,
+    int_dtypes,
+    integer_dtypes,
+    uint_dtypes,
+)
+from phintys.ops.types.number_views import ScalarFromTensor, TensorFromScalar, scalar_from_tensor, tensor_from_scalar
 from phintys.ops.types.tensor_type import (
-    DEFAULT_TOLERANCE, TOLERANCES, TensorType, _allclose, _get_atol_rtol, values_eq_approx_always_true)
-from phintys.ops.identity.transfer import register_transfer, transfer
-from phintys.ops.linalg.triangle import tril, triu
+    DEFAULT_TOLERANCE,
+    TOLERANCES,
+    TensorType,
+    _allclose,
+    _get_atol_rtol,
+    values_eq_approx_always_true,
+)
 from phintys.scalar import upcast
 from phintys.shared import ScalarSharedVariable, TensorSharedVariable
 from phintys.shared import tensor_constructor as _shared

@@ -6,7 +6,21 @@ from phintys.graph.errors import InconsistencyError
 from phintys.ops.products.batched_product import BatchedDot
 from phintys.ops.products.batched_product import batched_dot_op as batched_dot
 from phintys.ops.products.blas import (
-    Dot, Dot22, Dot22Scalar, Gemm, Gemv, Ger, dot, dot22, dot22scalar, gemm, gemv, ger, outer, tensordot)
+    Dot,
+    Dot22,
+    Dot22Scalar,
+    Gemm,
+    Gemv,
+    Ger,
+    dot,
+    dot22,
+    dot22scalar,
+    gemm,
+    gemv,
+    ger,
+    outer,
+    tensordot,
+)
 
 _dot22, _dot22scalar = dot22, dot22scalar
 gemm_no_inplace, gemm_inplace = gemm, Gemm(inplace=True)

@@ -1,13 +1,19 @@
 """Theano's name ``tensor.extra_ops``: cumulative sums, repetition, searching and the like; names only."""
 from phintys.ops.creation.allocation import Bartlett, bartlett
-from phintys.ops.sorting.bincount import bincount
-from phintys.ops.shape.contiguous import CpuContiguous, cpu_contiguous
 from phintys.ops.cumulative.cumulative import CumOp, CumprodOp, CumsumOp, DiffOp, cumprod, cumsum, diff
-from phintys.ops.linalg.diagonal import (
-    FillDiagonal, FillDiagonalOffset, fill_diagonal, fill_diagonal_, fill_diagonal_offset, fill_diagonal_offset_)
 from phintys.ops.indexing.flat_index import RavelMultiIndex, UnravelIndex, ravel_multi_index, unravel_index
+from phintys.ops.linalg.diagonal import (
+    FillDiagonal,
+    FillDiagonalOffset,
+    fill_diagonal,
+    fill_diagonal_,
+    fill_diagonal_offset,
+    fill_diagonal_offset_,
+)
 from phintys.ops.rearranging.rearranging import squeeze
 from phintys.ops.rearranging.repeat import RepeatOp, compress, repeat
+from phintys.ops.shape.contiguous import CpuContiguous, cpu_contiguous
+from phintys.ops.sorting.bincount import bincount
 from phintys.ops.sorting.searching import SearchsortedOp, Unique, searchsorted, to_one_hot
 
 __all__ = ["Bartlett", "CpuContiguous", "CumOp", "CumprodOp", "CumsumOp", "DiffOp", "FillDiagonal",

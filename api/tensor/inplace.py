@@ -4,10 +4,10 @@ Each is the ``Elemwise`` of the function's scalar op whose only output may take 
 result has the dtype of the first input, which must have the result's broadcastable pattern. A function takes them with
 ``accept_inplace=True``. They permit overwriting; what must not be overwritten stays as it is.
 """
-from phintys.ops.shape.dimshuffle import transpose as transpose_inplace
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.elementwise.first_dtype import in_first_dtype
 from phintys.ops.elementwise.scalar_op import SCALAR_OPS
+from phintys.ops.shape.dimshuffle import transpose as transpose_inplace
 
 _SCALAR_OPS = """lt gt le ge eq neq and_ or_ xor invert abs_ exp exp2 expm1 neg inv log log1p log2 log10 sgn ceil floor
     trunc round_half_to_even round_half_away_from_zero sqr sqrt deg2rad rad2deg cos arccos sin arcsin tan arctan arctan2

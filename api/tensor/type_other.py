@@ -1,6 +1,14 @@
 """Theano's name ``tensor.type_other``: slices and None as variables; names only."""
 from phintys.ops.types.slice_type import (
-    MakeSlice, NoneConst, NoneTypeT, SliceConstant, SliceType, make_slice, none_type_t, slicetype)
+    MakeSlice,
+    NoneConst,
+    NoneTypeT,
+    SliceConstant,
+    SliceType,
+    make_slice,
+    none_type_t,
+    slicetype,
+)
 
 __all__ = ["MakeSlice", "NoneConst", "NoneTypeT", "SliceConstant", "SliceType", "make_slice", "none_type_t",
            "slicetype"]

@@ -4,10 +4,10 @@
     python moving_average.py
 """
 import numpy
+from moving_average_kernel import MovingAverageKernel
 
 import phintys
 import phintys.tensor as T
-from moving_average_kernel import MovingAverageKernel
 
 
 class MovingAverage(phintys.Op):

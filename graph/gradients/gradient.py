@@ -12,8 +12,14 @@ import warnings
 from phintys.graph.config import config
 from phintys.graph.errors import DisconnectedInputError, NullTypeGradError, made_at
 from phintys.graph.gradients.gradient_paths import Paths
-from phintys.graph.gradients.gradient_terms import (CONTINUOUS_DTYPES, FLOAT_DTYPES, check_rank, dtype_of, is_valueless,
-                                          terms_of)
+from phintys.graph.gradients.gradient_terms import (
+    CONTINUOUS_DTYPES,
+    FLOAT_DTYPES,
+    check_rank,
+    dtype_of,
+    is_valueless,
+    terms_of,
+)
 from phintys.graph.valueless_types import DisconnectedType, NullType, disconnected_type
 from phintys.graph.variable import Variable
 

@@ -11,16 +11,29 @@ from phintys.graph.config import config
 from phintys.graph.op import Op
 from phintys.graph.valueless_types import disconnected_type, grad_undefined
 from phintys.graph.variable import Variable
+from phintys.ops.creation.allocation_kernel import (
+    AllocEmptyKernel,
+    AllocKernel,
+    ARangeKernel,
+    BartlettKernel,
+    EyeKernel,
+    TriKernel,
+)
 from phintys.ops.elementwise import scalar
-from phintys.ops.creation.allocation_kernel import (AllocEmptyKernel, AllocKernel, ARangeKernel, BartlettKernel, EyeKernel,
-                                           TriKernel)
 from phintys.ops.reduction.careduce import Sum
-from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.shape.dimshuffle import dimshuffle
-from phintys.ops.types.dtypes import (canonical_dtype, complex_dtypes, discrete_dtypes, int_dtypes, integer_dtypes,
-                                uint_dtypes, upcast)
-from phintys.ops.types.known_length import known_integer
 from phintys.ops.shape.shape import shape_i
+from phintys.ops.types.constant import as_tensor_variable, constant
+from phintys.ops.types.dtypes import (
+    canonical_dtype,
+    complex_dtypes,
+    discrete_dtypes,
+    int_dtypes,
+    integer_dtypes,
+    uint_dtypes,
+    upcast,
+)
+from phintys.ops.types.known_length import known_integer
 from phintys.ops.types.tensor_type import TensorType, values_eq_approx_always_true
 
 __all__ = ["ARange", "Alloc", "AllocEmpty", "Bartlett", "Eye", "Tri", "alloc", "arange", "bartlett", "empty", "eye",

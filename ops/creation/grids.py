@@ -1,6 +1,6 @@
 """``mgrid`` and ``ogrid``: coordinates of a grid, written as slices."""
-from phintys.ops.elementwise import scalar
 from phintys.ops.creation.allocation import arange
+from phintys.ops.elementwise import scalar
 from phintys.ops.shape.dimshuffle import dimshuffle
 
 

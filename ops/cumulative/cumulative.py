@@ -5,16 +5,16 @@ The result has the input's dtype, as in Theano (NumPy would make small integers 
 from phintys.graph.apply import Apply
 from phintys.graph.config import config
 from phintys.graph.op import Op
-from phintys.ops.elementwise import scalar
 from phintys.ops.creation.allocation import zeros
-from phintys.ops.elementwise.complex_derivatives import conjugated
-from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.cumulative.cumulative_kernel import CumulativeKernel, DifferenceKernel
-from phintys.ops.types.dtypes import discrete_dtypes
-from phintys.ops.shape.join import join
 from phintys.ops.cumulative.recurrence import LinearRecurrence, product_before
+from phintys.ops.elementwise import scalar
+from phintys.ops.elementwise.complex_derivatives import conjugated
+from phintys.ops.shape.join import join
 from phintys.ops.shape.reshape import flatten, reshape
 from phintys.ops.shape.shape import shape, shape_i
+from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.types.dtypes import discrete_dtypes
 from phintys.ops.types.tensor_type import TensorType
 
 

@@ -6,15 +6,15 @@ division, and remain right, with all their derivatives, where elements are zero.
 """
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
-from phintys.ops.elementwise import scalar
 from phintys.ops.creation.allocation import alloc, arange
+from phintys.ops.cumulative.recurrence_kernel import DTYPES, RecurrenceKernel
+from phintys.ops.elementwise import scalar
 from phintys.ops.elementwise.complex_derivatives import conjugated
-from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.shape.dimshuffle import dimshuffle
 from phintys.ops.shape.join import join
-from phintys.ops.cumulative.recurrence_kernel import DTYPES, RecurrenceKernel
 from phintys.ops.shape.reshape import reshape
 from phintys.ops.shape.shape import shape_i
+from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.tensor_type import TensorType
 
 

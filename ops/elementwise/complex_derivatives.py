@@ -9,9 +9,9 @@ dcost/dz.real + i dcost/dz.imag, so what it means for complex operands depends o
   modulus; a direction is found by the gradients of real and imaginary part;
 * None: there is no formula for complex operands.
 """
+from phintys.ops.elementwise.scalar import as_dtype, complex, conj, real, second
 from phintys.ops.types.constant import constant
 from phintys.ops.types.dtypes import complex_dtypes
-from phintys.ops.elementwise.scalar import as_dtype, complex, conj, real, second
 
 
 def conjugated(variable):

@@ -11,11 +11,11 @@ from phintys.graph.config import change_flags
 from phintys.graph.errors import made_at
 from phintys.graph.function_graph import FunctionGraph
 from phintys.graph.toposort import io_toposort
-from phintys.ops.types.as_scalar import as_scalar, scalar_constant
 from phintys.ops.elementwise.composite_assembly import Assembly
 from phintys.ops.elementwise.scalar import cast_op
 from phintys.ops.elementwise.scalar_op import LoopedScalarOp
 from phintys.ops.elementwise.scalar_protocol import ScalarOp
+from phintys.ops.types.as_scalar import as_scalar, scalar_constant
 from phintys.ops.types.scalar_type import get_scalar_type
 
 LONGEST_INLINE_TEXT = 120       # characters; longer parts of a printed Composite get a name of their own

@@ -10,14 +10,14 @@ from phintys.graph.op import Op
 from phintys.graph.valueless_types import NullType, disconnected_type, grad_not_implemented
 from phintys.graph.variable import Constant, Variable
 from phintys.ops.elementwise.complex_derivatives import directions, gradients
-from phintys.ops.types.constant import AsTensorError, as_tensor_variable, is_padded_constant, padded_constant
-from phintys.ops.types.dtypes import complex_dtypes, discrete_dtypes
 from phintys.ops.elementwise.elementwise_kernel import ElementwiseKernel
 from phintys.ops.elementwise.elementwise_steps import Steps
 from phintys.ops.elementwise.scalar import add, as_dtype, second, zero_by
 from phintys.ops.elementwise.scalar_op import LoopedScalarOp
 from phintys.ops.elementwise.scalar_protocol import ScalarOp
 from phintys.ops.elementwise.step_at_fault import step_at_fault
+from phintys.ops.types.constant import AsTensorError, as_tensor_variable, is_padded_constant, padded_constant
+from phintys.ops.types.dtypes import complex_dtypes, discrete_dtypes
 from phintys.ops.types.tensor_type import TensorType
 
 MOST_KERNELS = 4096             # kept for nodes alike; Composites with ever new constants must not fill the memory

@@ -9,10 +9,10 @@ import warnings
 import phintys.ops.elementwise.elementwise  # noqa: F401  gives every scalar op its Elemwise
 from phintys.graph.config import config
 from phintys.ops.elementwise import scalar
-from phintys.ops.types.constant import as_tensor_variable, constant
-from phintys.ops.types.dtypes import NUMPY_DTYPES, canonical_dtype, complex_dtypes, discrete_dtypes
 from phintys.ops.elementwise.scalar import ComplexError, IntegerDivisionError
 from phintys.ops.elementwise.scalar_op import SCALAR_OPS
+from phintys.ops.types.constant import as_tensor_variable, constant
+from phintys.ops.types.dtypes import NUMPY_DTYPES, canonical_dtype, complex_dtypes, discrete_dtypes
 
 add = scalar.add.elementwise
 mul = scalar.mul.elementwise

@@ -4,8 +4,8 @@
 int array. Its class is one of ``add``'s, so whoever asks what a node computes finds an addition. There is one for each
 scalar op.
 """
-from phintys.ops.types.dtypes import complex_dtypes
 from phintys.ops.elementwise.scalar_op import LoopedScalarOp
+from phintys.ops.types.dtypes import complex_dtypes
 
 _twins = {}                  # scalar op → the one that keeps the first dtype
 

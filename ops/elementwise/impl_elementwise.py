@@ -11,12 +11,12 @@ from phintys.graph.errors import made_at
 from phintys.graph.toposort import io_toposort
 from phintys.graph.valueless_types import DisconnectedType, NullType, disconnected_type, grad_not_implemented
 from phintys.graph.variable import Variable
-from phintys.ops.types.constant import as_tensor_variable, constant
-from phintys.ops.types.dtypes import discrete_dtypes
 from phintys.ops.elementwise.elementwise import Elemwise, sum_broadcast
-from phintys.ops.types.number_views import NumberView
 from phintys.ops.elementwise.scalar import add, mul, second, zero_by
 from phintys.ops.elementwise.scalar_protocol import ScalarOp
+from phintys.ops.types.constant import as_tensor_variable, constant
+from phintys.ops.types.dtypes import discrete_dtypes
+from phintys.ops.types.number_views import NumberView
 from phintys.ops.types.scalar_type import get_scalar_type
 from phintys.ops.types.tensor_type import TensorType
 

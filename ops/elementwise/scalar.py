@@ -11,12 +11,18 @@ from itertools import accumulate
 
 from phintys.graph.config import config
 from phintys.ops.elementwise import scalar_op as rules
-from phintys.ops.types.as_scalar import scalar_constant
-from phintys.ops.types.constant import constant, constant_number, is_padded_constant, padded_constant
-from phintys.ops.types.dtypes import (ALL_DTYPES, canonical_dtype, complex_dtypes, continuous_dtypes, discrete_dtypes,
-                                upcast)
 from phintys.ops.elementwise.scalar_op import SCALAR_OPS, LoopedScalarOp, define, scalar_op_named
 from phintys.ops.elementwise.scalar_protocol import BinaryScalarOp, ScalarOp, UnaryScalarOp
+from phintys.ops.types.as_scalar import scalar_constant
+from phintys.ops.types.constant import constant, constant_number, is_padded_constant, padded_constant
+from phintys.ops.types.dtypes import (
+    ALL_DTYPES,
+    canonical_dtype,
+    complex_dtypes,
+    continuous_dtypes,
+    discrete_dtypes,
+    upcast,
+)
 
 __all__ = ["SCALAR_OPS", "ScalarOp", "UnaryScalarOp", "BinaryScalarOp", "scalar_op_named", "cast_op", "upcast",
            "ComplexError", "IntegerDivisionError"]

@@ -8,8 +8,8 @@ Every row is the only instance of its class; equality is identity, and pickling 
 import numpy
 
 from phintys.graph.config import config
-from phintys.ops.types.dtypes import REAL_PART, complex_dtypes, discrete_dtypes, float_dtypes, integer_dtypes, upcast
 from phintys.ops.elementwise.scalar_protocol import BinaryScalarOp, ScalarOp, UnaryScalarOp
+from phintys.ops.types.dtypes import REAL_PART, complex_dtypes, discrete_dtypes, float_dtypes, integer_dtypes, upcast
 from phintys.ops.types.scalar_type import get_scalar_type
 
 SCALAR_OPS = {}      # name → LoopedScalarOp

@@ -9,11 +9,11 @@ import warnings
 from phintys.graph.config import config
 from phintys.graph.variable import Constant, Variable
 from phintys.ops.elementwise import scalar
+from phintys.ops.elementwise.scalar import ComplexError, IntegerDivisionError
 from phintys.ops.types.as_scalar import as_scalar
 from phintys.ops.types.constant import constant as tensor_constant
 from phintys.ops.types.dtypes import canonical_dtype, complex_dtypes, discrete_dtypes
 from phintys.ops.types.number_views import tensor_from_scalar
-from phintys.ops.elementwise.scalar import ComplexError, IntegerDivisionError
 from phintys.ops.types.scalar_type import Scalar, get_scalar_type
 from phintys.ops.types.tensor_type import TensorType
 

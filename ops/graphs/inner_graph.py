@@ -12,9 +12,9 @@ from phintys.graph.op import Op
 from phintys.graph.toposort import io_toposort
 from phintys.graph.traversal import ancestors, clone_replace, graph_inputs
 from phintys.graph.variable import Variable
-from phintys.ops.types.dtypes import discrete_dtypes
 from phintys.ops.elementwise.scalar import cast_op
 from phintys.ops.shape.shape import Shape, Shape_i, patternbroadcast, shape_i
+from phintys.ops.types.dtypes import discrete_dtypes
 from phintys.ops.types.tensor_type import TensorType
 
 

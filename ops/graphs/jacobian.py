@@ -7,8 +7,8 @@ import numpy
 
 from phintys.graph.debug_values import get_debug_values
 from phintys.graph.gradients.gradient import format_as, grad
-from phintys.graph.variable import Variable
 from phintys.graph.gradients.view_op import disconnected_grad
+from phintys.graph.variable import Variable
 from phintys.ops.creation.allocation import eye
 from phintys.ops.graphs.inner_graph import gradient_type
 from phintys.ops.graphs.row_map import map_rows

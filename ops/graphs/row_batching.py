@@ -4,27 +4,27 @@ Each op that knows how has a rule here: from a node and its inputs, of which som
 to its outputs with that dimension. ``batched`` applies the rules along a graph; where one op has no rule, there is no
 batched graph, and ``row_map.py`` runs the graph row by row instead.
 """
-from phintys.graph.toposort import io_toposort
 from phintys.graph.gradients.view_op import ViewOp
-from phintys.ops.indexing.advanced_subtensor import AdvancedIncSubtensor1, AdvancedSubtensor1
+from phintys.graph.toposort import io_toposort
 from phintys.ops.creation.allocation import Alloc
-from phintys.ops.products.batched_product import batched_dot_op
 from phintys.ops.cumulative.product import Prod
-from phintys.ops.reduction.careduce import All, Any, Max, Min, Sum
-from phintys.ops.shape.dimshuffle import DimShuffle, dimshuffle
-from phintys.ops.products.dot import Dot, dot_op
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.elementwise.impl_elementwise import ImplElemwise
+from phintys.ops.elementwise.scalar_protocol import ScalarOp
+from phintys.ops.indexing.advanced_subtensor import AdvancedIncSubtensor1, AdvancedSubtensor1
+from phintys.ops.indexing.subtensor import WHOLE, IncSubtensor, Subtensor
+from phintys.ops.nnet.softmax import LogSoftmax, Softmax, SoftmaxGrad
+from phintys.ops.products.batched_product import batched_dot_op
+from phintys.ops.products.dot import Dot, dot_op
+from phintys.ops.products.products import tensordot
+from phintys.ops.reduction.careduce import All, Any, Max, Min, Sum
+from phintys.ops.shape.dimshuffle import DimShuffle, dimshuffle
 from phintys.ops.shape.join import Join, join
+from phintys.ops.shape.reshape import Reshape, reshape
+from phintys.ops.shape.shape import Rebroadcast, shape_i, shape_padleft
+from phintys.ops.shape.split import Split
 from phintys.ops.types.known_length import known_integer
 from phintys.ops.types.number_views import ScalarFromTensor, TensorFromScalar
-from phintys.ops.products.products import tensordot
-from phintys.ops.shape.reshape import Reshape, reshape
-from phintys.ops.elementwise.scalar_protocol import ScalarOp
-from phintys.ops.shape.shape import Rebroadcast, shape_i, shape_padleft
-from phintys.ops.nnet.softmax import LogSoftmax, Softmax, SoftmaxGrad
-from phintys.ops.shape.split import Split
-from phintys.ops.indexing.subtensor import WHOLE, IncSubtensor, Subtensor
 
 RULES = {}                      # class of an op → rule(node, inputs, which of them are batched, number of rows)
 

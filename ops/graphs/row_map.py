@@ -19,10 +19,10 @@ from phintys.graph.toposort import io_toposort
 from phintys.graph.traversal import clone_replace, io_connection_pattern
 from phintys.graph.valueless_types import DisconnectedType, NullType
 from phintys.graph.variable import Constant
-from phintys.ops.reduction.careduce import Sum
+from phintys.ops.elementwise.scalar import cast_op
 from phintys.ops.graphs.inner_graph import InnerGraphOp, as_gradient, gradient_type
 from phintys.ops.graphs.row_batching import batched, repeated
-from phintys.ops.elementwise.scalar import cast_op
+from phintys.ops.reduction.careduce import Sum
 from phintys.ops.shape.shape import shape_i
 from phintys.ops.types.tensor_type import TensorType
 

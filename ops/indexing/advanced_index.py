@@ -12,12 +12,20 @@ import numpy
 from phintys.graph.op import Op
 from phintys.graph.type import Type
 from phintys.graph.variable import Constant
+from phintys.ops.elementwise.scalar import eq, switch
+from phintys.ops.indexing.slices import slice_length
+from phintys.ops.indexing.subtensor import (
+    WHOLE,
+    checked_entry,
+    entry_parts,
+    filled,
+    index_text,
+    planned_parts,
+    split_entry,
+)
 from phintys.ops.reduction.careduce import Sum
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import discrete_dtypes
-from phintys.ops.elementwise.scalar import eq, switch
-from phintys.ops.indexing.slices import slice_length
-from phintys.ops.indexing.subtensor import WHOLE, checked_entry, entry_parts, filled, index_text, planned_parts, split_entry
 from phintys.ops.types.tensor_type import TensorType
 
 

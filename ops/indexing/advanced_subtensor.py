@@ -10,11 +10,11 @@ from phintys.graph.op import Op
 from phintys.graph.valueless_types import disconnected_type
 from phintys.ops.indexing.advanced_index import AdvancedIndexing, as_index_array
 from phintys.ops.indexing.advanced_subtensor_kernel import AdvancedIncSubtensorKernel, AdvancedSubtensorKernel
-from phintys.ops.types.constant import as_tensor_variable, constant
-from phintys.ops.types.dtypes import discrete_dtypes, integer_dtypes
 from phintys.ops.indexing.last_writers import of_last_writers
 from phintys.ops.indexing.rows_kernel import RowsKernel
 from phintys.ops.indexing.subtensor import fitting_value, gradient_by_value, index_text, zero_gradients
+from phintys.ops.types.constant import as_tensor_variable, constant
+from phintys.ops.types.dtypes import discrete_dtypes, integer_dtypes
 from phintys.ops.types.tensor_type import TensorType
 
 

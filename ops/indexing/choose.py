@@ -4,14 +4,14 @@ from phintys.graph.config import config
 from phintys.graph.op import Op
 from phintys.graph.valueless_types import disconnected_type
 from phintys.ops.creation.allocation import arange
-from phintys.ops.indexing.choose_kernel import ChooseKernel
-from phintys.ops.types.constant import as_tensor_variable, constant
-from phintys.ops.shape.dimshuffle import dimshuffle, shape_padleft
-from phintys.ops.types.dtypes import discrete_dtypes, upcast
 from phintys.ops.elementwise.elementwise import sum_broadcast
 from phintys.ops.elementwise.elementwise_functions import clip
 from phintys.ops.elementwise.scalar import as_dtype, eq, switch
+from phintys.ops.indexing.choose_kernel import ChooseKernel
+from phintys.ops.shape.dimshuffle import dimshuffle, shape_padleft
 from phintys.ops.shape.shape import shape_i
+from phintys.ops.types.constant import as_tensor_variable, constant
+from phintys.ops.types.dtypes import discrete_dtypes, upcast
 from phintys.ops.types.tensor_type import TensorType
 
 MODES = ("raise", "wrap", "clip")

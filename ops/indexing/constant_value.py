@@ -7,15 +7,15 @@ import numpy
 
 from phintys.graph.errors import EmptyConstantError, NotScalarConstantError, made_at
 from phintys.graph.variable import Constant, Variable
-from phintys.ops.elementwise import scalar
 from phintys.ops.creation.allocation import Alloc
-from phintys.ops.identity.assertion import Assert
-from phintys.ops.types.constant import as_tensor_variable, constant
-from phintys.ops.shape.dimshuffle import DimShuffle
+from phintys.ops.elementwise import scalar
 from phintys.ops.elementwise.elementwise import Elemwise
+from phintys.ops.identity.assertion import Assert
+from phintys.ops.indexing.subtensor import Subtensor, filled
+from phintys.ops.shape.dimshuffle import DimShuffle
 from phintys.ops.shape.join import MakeVector
 from phintys.ops.shape.shape import Rebroadcast, Shape, Shape_i, SpecifyShape
-from phintys.ops.indexing.subtensor import Subtensor, filled
+from phintys.ops.types.constant import as_tensor_variable, constant
 
 
 def get_scalar_constant_value(orig_v, elemwise=True, only_process_constants=False, max_recur=10):

@@ -1,12 +1,12 @@
 """Positions in a flattened array and their coordinates: UnravelIndex and RavelMultiIndex."""
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
-from phintys.ops.types.constant import as_tensor_variable
-from phintys.ops.indexing.constant_value import get_vector_length
-from phintys.ops.shape.dimshuffle import shape_padleft
-from phintys.ops.types.dtypes import int_dtypes
-from phintys.ops.indexing.flat_index_kernel import RavelMultiIndexKernel, UnravelIndexKernel
 from phintys.ops.elementwise.scalar import as_dtype, eq, switch
+from phintys.ops.indexing.constant_value import get_vector_length
+from phintys.ops.indexing.flat_index_kernel import RavelMultiIndexKernel, UnravelIndexKernel
+from phintys.ops.shape.dimshuffle import shape_padleft
+from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.types.dtypes import int_dtypes
 from phintys.ops.types.tensor_type import TensorType
 
 

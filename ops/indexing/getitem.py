@@ -11,12 +11,12 @@ import numpy
 from phintys.graph.variable import Variable
 from phintys.ops.indexing.advanced_index import as_index_array, split_index
 from phintys.ops.indexing.advanced_subtensor import AdvancedBooleanSubtensor, AdvancedSubtensor, advanced_subtensor1
-from phintys.ops.types.constant import AsTensorError
-from phintys.ops.shape.dimshuffle import DimShuffle, dimshuffle
-from phintys.ops.types.dtypes import integer_dtypes
-from phintys.ops.shape.shape import shape_i
-from phintys.ops.types.slice_type import NoneTypeT, SliceType, as_slice
 from phintys.ops.indexing.subtensor import WHOLE, Subtensor, split_entry
+from phintys.ops.shape.dimshuffle import DimShuffle, dimshuffle
+from phintys.ops.shape.shape import shape_i
+from phintys.ops.types.constant import AsTensorError
+from phintys.ops.types.dtypes import integer_dtypes
+from phintys.ops.types.slice_type import NoneTypeT, SliceType, as_slice
 from phintys.ops.types.tensor_type import TensorType
 
 

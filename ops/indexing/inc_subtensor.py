@@ -3,13 +3,13 @@
 Variables cannot be assigned to, so the expression itself says what is to be changed, and the result is the whole tensor
 afterwards. The expression is read backwards here: from the node that took the part to the op that changes it.
 """
-from phintys.ops.indexing.advanced_subtensor import AdvancedIncSubtensor1, AdvancedSubtensor, AdvancedSubtensor1
 from phintys.ops.creation.allocation import alloc
-from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.indexing.advanced_subtensor import AdvancedIncSubtensor1, AdvancedSubtensor, AdvancedSubtensor1
+from phintys.ops.indexing.subtensor import WHOLE, IncSubtensor, Subtensor
 from phintys.ops.shape.dimshuffle import DimShuffle, dimshuffle
 from phintys.ops.shape.reshape import Reshape, reshape
 from phintys.ops.shape.shape import addbroadcast, shape
-from phintys.ops.indexing.subtensor import WHOLE, IncSubtensor, Subtensor
+from phintys.ops.types.constant import as_tensor_variable
 
 
 def set_subtensor(x, y, inplace=False, tolerate_inplace_aliasing=False):

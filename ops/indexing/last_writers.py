@@ -9,14 +9,14 @@ import numpy
 
 from phintys.graph.type import Type
 from phintys.graph.variable import Constant
-from phintys.ops.indexing.advanced_index import is_array, is_mask
 from phintys.ops.creation.allocation import alloc, arange
-from phintys.ops.types.constant import constant
+from phintys.ops.elementwise.scalar import eq, mul, switch
+from phintys.ops.indexing.advanced_index import is_array, is_mask
+from phintys.ops.indexing.subtensor import entry_parts
 from phintys.ops.shape.dimshuffle import dimshuffle
 from phintys.ops.shape.reshape import reshape
-from phintys.ops.elementwise.scalar import eq, mul, switch
 from phintys.ops.shape.shape import shape_i
-from phintys.ops.indexing.subtensor import entry_parts
+from phintys.ops.types.constant import constant
 
 
 def of_last_writers(gradient, x, idx_list, lead, inputs, operators):

@@ -5,11 +5,11 @@ The op works on masks; numbers are compared with zero first. How many elements t
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.graph.valueless_types import grad_undefined
-from phintys.ops.reduction.careduce import Sum
-from phintys.ops.types.constant import as_tensor_variable
-from phintys.ops.indexing.nonzero_kernel import NonzeroKernel
-from phintys.ops.shape.reshape import flatten
 from phintys.ops.elementwise.scalar import neq
+from phintys.ops.indexing.nonzero_kernel import NonzeroKernel
+from phintys.ops.reduction.careduce import Sum
+from phintys.ops.shape.reshape import flatten
+from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.tensor_type import TensorType
 
 

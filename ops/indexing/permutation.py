@@ -3,14 +3,14 @@ from phintys.graph.apply import Apply
 from phintys.graph.config import config
 from phintys.graph.op import Op
 from phintys.graph.valueless_types import grad_undefined
-from phintys.ops.elementwise import scalar
 from phintys.ops.creation.allocation import arange
-from phintys.ops.reduction.careduce import Sum
-from phintys.ops.types.constant import as_tensor_variable, constant
-from phintys.ops.shape.dimshuffle import dimshuffle, shape_padleft
-from phintys.ops.types.dtypes import discrete_dtypes, integer_dtypes
+from phintys.ops.elementwise import scalar
 from phintys.ops.indexing.permutation_kernel import PermuteRowsKernel
+from phintys.ops.reduction.careduce import Sum
+from phintys.ops.shape.dimshuffle import dimshuffle, shape_padleft
 from phintys.ops.shape.shape import shape_i
+from phintys.ops.types.constant import as_tensor_variable, constant
+from phintys.ops.types.dtypes import discrete_dtypes, integer_dtypes
 from phintys.ops.types.tensor_type import TensorType
 
 

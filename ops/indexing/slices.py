@@ -4,8 +4,8 @@ What is known stays a Python number, so that the lengths that shapes are inferre
 about them. Bounds of any integer dtype count as int64.
 """
 from phintys.graph.variable import Variable
-from phintys.ops.types.known_length import known_integer
 from phintys.ops.elementwise.scalar import cast_op, lt, maximum, minimum, switch
+from phintys.ops.types.known_length import known_integer
 
 
 def _smaller(a, b):

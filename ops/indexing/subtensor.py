@@ -13,16 +13,16 @@ from phintys.graph.op import Op
 from phintys.graph.type import Type
 from phintys.graph.valueless_types import disconnected_type
 from phintys.graph.variable import Constant, Variable
-from phintys.ops.reduction.careduce import Sum
-from phintys.ops.types.constant import as_tensor_variable, constant
-from phintys.ops.shape.dimshuffle import dimshuffle
-from phintys.ops.types.dtypes import complex_dtypes, discrete_dtypes, integer_dtypes
-from phintys.ops.shape.join import MakeVector
-from phintys.ops.types.known_length import passes_on
 from phintys.ops.elementwise.scalar import cast_op
-from phintys.ops.shape.shape import Shape
 from phintys.ops.indexing.slices import slice_length
 from phintys.ops.indexing.subtensor_kernel import IncSubtensorKernel, SubtensorKernel
+from phintys.ops.reduction.careduce import Sum
+from phintys.ops.shape.dimshuffle import dimshuffle
+from phintys.ops.shape.join import MakeVector
+from phintys.ops.shape.shape import Shape
+from phintys.ops.types.constant import as_tensor_variable, constant
+from phintys.ops.types.dtypes import complex_dtypes, discrete_dtypes, integer_dtypes
+from phintys.ops.types.known_length import passes_on
 from phintys.ops.types.tensor_type import TensorType
 
 WHOLE = slice(None)

@@ -3,13 +3,13 @@
 There is no op of its own: positions are brought into range by elementwise ops, and then it is indexing, with its
 gradients and in-place forms.
 """
-from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.elementwise.elementwise_functions import clip
-from phintys.ops.indexing.getitem import getitem
-from phintys.ops.shape.reshape import flatten
 from phintys.ops.elementwise.scalar import cast_op
-from phintys.ops.shape.shape import shape_i
+from phintys.ops.indexing.getitem import getitem
 from phintys.ops.indexing.subtensor import WHOLE
+from phintys.ops.shape.reshape import flatten
+from phintys.ops.shape.shape import shape_i
+from phintys.ops.types.constant import as_tensor_variable
 
 # What to do with positions for a dimension of some length.
 MODES = {"raise": lambda indices, length: indices,

@@ -1,12 +1,12 @@
 """``cov``: the covariance matrix of variables, from existing ops."""
 from phintys.ops.elementwise import scalar
-from phintys.ops.types.constant import as_tensor_variable
-from phintys.ops.shape.dimshuffle import transpose
-from phintys.ops.shape.join import concatenate
 from phintys.ops.products.products import dot
 from phintys.ops.rearranging.rearranging import squeeze
 from phintys.ops.reduction.reduction import mean
+from phintys.ops.shape.dimshuffle import transpose
+from phintys.ops.shape.join import concatenate
 from phintys.ops.shape.shape import shape_i
+from phintys.ops.types.constant import as_tensor_variable
 
 
 def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None):

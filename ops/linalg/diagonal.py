@@ -7,15 +7,15 @@ from phintys.graph.config import config
 from phintys.graph.op import Op
 from phintys.graph.valueless_types import grad_undefined
 from phintys.ops.creation.allocation import arange
-from phintys.ops.reduction.careduce import Sum
-from phintys.ops.types.constant import as_tensor_variable, constant
-from phintys.ops.linalg.diagonal_kernel import AllocDiagKernel, ExtractDiagKernel, FillDiagonalKernel, SetDiagonalKernel
-from phintys.ops.shape.dimshuffle import dimshuffle
-from phintys.ops.types.dtypes import discrete_dtypes, integer_dtypes, upcast
-from phintys.ops.indexing.getitem import getitem
 from phintys.ops.elementwise.scalar import as_dtype, eq, maximum, minimum, switch
-from phintys.ops.shape.shape import shape_i
+from phintys.ops.indexing.getitem import getitem
 from phintys.ops.indexing.subtensor import fitting_value, gradient_by_value, zero_gradients
+from phintys.ops.linalg.diagonal_kernel import AllocDiagKernel, ExtractDiagKernel, FillDiagonalKernel, SetDiagonalKernel
+from phintys.ops.reduction.careduce import Sum
+from phintys.ops.shape.dimshuffle import dimshuffle
+from phintys.ops.shape.shape import shape_i
+from phintys.ops.types.constant import as_tensor_variable, constant
+from phintys.ops.types.dtypes import discrete_dtypes, integer_dtypes, upcast
 from phintys.ops.types.tensor_type import TensorType
 
 

@@ -4,11 +4,11 @@ The operands are taken two at a time, from the left. A label is summed over as s
 result has it; so each step is one product of matrices (or one for each element of the labels that both operands keep),
 or an elementwise product. There is no op: gradients, shapes and rewrites are those of the products.
 """
-from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.linalg.diagonal import diagonal
-from phintys.ops.shape.dimshuffle import dimshuffle
 from phintys.ops.products.products import contracted
 from phintys.ops.reduction.reduction import sum as sum_over
+from phintys.ops.shape.dimshuffle import dimshuffle
+from phintys.ops.types.constant import as_tensor_variable
 
 
 def einsum(subscripts, *operands, optimize=False):

@@ -7,9 +7,9 @@ from phintys.graph.apply import Apply
 from phintys.graph.config import config
 from phintys.graph.op import Op
 from phintys.graph.valueless_types import disconnected_type
+from phintys.ops.linalg.triangle_kernel import TriangleKernel
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import discrete_dtypes, integer_dtypes
-from phintys.ops.linalg.triangle_kernel import TriangleKernel
 
 
 class Triangle(Op):

@@ -8,8 +8,8 @@ import numpy
 import phintys.ops.elementwise.elementwise  # noqa: F401  gives every scalar op its Elemwise
 from phintys.graph.variable import Variable
 from phintys.ops.elementwise import scalar
-from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.elementwise.elementwise_functions import clip, expm1, minimum, switch
+from phintys.ops.types.constant import as_tensor_variable, constant
 
 __all__ = ["elu", "hard_sigmoid", "relu", "selu", "softsign", "ultra_fast_sigmoid"]
 

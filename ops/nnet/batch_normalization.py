@@ -11,18 +11,18 @@ from phintys.graph.apply import Apply
 from phintys.graph.config import config
 from phintys.graph.gradients.forward_gradient import Rop
 from phintys.graph.gradients.gradient import grad
-from phintys.graph.valueless_types import DisconnectedType, disconnected_type
 from phintys.graph.gradients.view_op import ViewOp
+from phintys.graph.valueless_types import DisconnectedType, disconnected_type
 from phintys.ops.elementwise.composite import Composite
-from phintys.ops.types.constant import as_tensor_variable
-from phintys.ops.shape.dimshuffle import dimshuffle
-from phintys.ops.types.dtypes import discrete_dtypes, float_dtypes, upcast
 from phintys.ops.elementwise.elementwise_functions import true_div
+from phintys.ops.elementwise.scalar import as_dtype
 from phintys.ops.nnet.float_op import FloatOp
 from phintys.ops.nnet.native_batch_normalization import BatchNormInference, BatchNormTrain, BatchNormTrainGrad
 from phintys.ops.rearranging.rearranging import broadcast_to
-from phintys.ops.elementwise.scalar import as_dtype
+from phintys.ops.shape.dimshuffle import dimshuffle
 from phintys.ops.shape.shape import addbroadcast, patternbroadcast
+from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.types.dtypes import discrete_dtypes, float_dtypes, upcast
 from phintys.ops.types.tensor_type import TensorType
 
 SMALLEST_EPSILON = 1e-5

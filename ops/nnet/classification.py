@@ -2,22 +2,22 @@
 
 All but the hinge loss of labels, which is an op (``hinge.py``), are built from other ops.
 """
-from phintys.ops.nnet.activations import relu
 from phintys.ops.creation.allocation import arange, zeros
-from phintys.ops.types.constant import as_tensor_variable
-from phintys.ops.shape.dimshuffle import dimshuffle
-from phintys.ops.types.dtypes import discrete_dtypes, upcast
 from phintys.ops.elementwise.elementwise_functions import eq, switch
-from phintys.ops.nnet.hinge import multiclass_hinge_loss_op
+from phintys.ops.elementwise.scalar import as_dtype, sigmoid
 from phintys.ops.indexing.inc_subtensor import inc_subtensor
-from phintys.ops.shape.join import concatenate
+from phintys.ops.nnet.activations import relu
+from phintys.ops.nnet.hinge import multiclass_hinge_loss_op
+from phintys.ops.nnet.softmax import softmax
 from phintys.ops.products.products import batched_dot, dot, tensordot
 from phintys.ops.reduction.reduction import max as max_over
 from phintys.ops.reduction.reduction import sum as sum_over
-from phintys.ops.elementwise.scalar import as_dtype, sigmoid
-from phintys.ops.sorting.searching import Unique
+from phintys.ops.shape.dimshuffle import dimshuffle
+from phintys.ops.shape.join import concatenate
 from phintys.ops.shape.shape import shape_i
-from phintys.ops.nnet.softmax import softmax
+from phintys.ops.sorting.searching import Unique
+from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.types.dtypes import discrete_dtypes, upcast
 
 
 def confusion_matrix(actual, pred):

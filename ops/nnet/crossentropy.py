@@ -11,16 +11,20 @@ import numpy
 from phintys.graph.apply import Apply
 from phintys.graph.valueless_types import DisconnectedType, disconnected_type, grad_not_implemented
 from phintys.graph.variable import Constant
-from phintys.ops.types.constant import as_tensor_variable, constant
-from phintys.ops.nnet.crossentropy_kernel import (
-    CrossentropyGradKernel, CrossentropyKernel, LabelLossGradKernel, LabelLossKernel)
-from phintys.ops.types.dtypes import discrete_dtypes, float_dtypes
 from phintys.ops.elementwise.elementwise_functions import log
-from phintys.ops.nnet.float_op import FloatOp
-from phintys.ops.reduction.reduction import max_and_argmax
 from phintys.ops.elementwise.scalar import as_dtype
 from phintys.ops.elementwise.scalar import sigmoid_binary_crossentropy as _sigmoid_binary_crossentropy
+from phintys.ops.nnet.crossentropy_kernel import (
+    CrossentropyGradKernel,
+    CrossentropyKernel,
+    LabelLossGradKernel,
+    LabelLossKernel,
+)
+from phintys.ops.nnet.float_op import FloatOp
 from phintys.ops.nnet.softmax import softmax_grad
+from phintys.ops.reduction.reduction import max_and_argmax
+from phintys.ops.types.constant import as_tensor_variable, constant
+from phintys.ops.types.dtypes import discrete_dtypes, float_dtypes
 from phintys.ops.types.tensor_type import TensorType
 
 __all__ = ["CrossentropyCategorical1Hot", "CrossentropyCategorical1HotGrad", "CrossentropySoftmax1HotWithBiasDx",

@@ -6,11 +6,11 @@ derivatives of the second order are 0.
 from phintys.graph.apply import Apply
 from phintys.graph.valueless_types import DisconnectedType, disconnected_type, grad_not_implemented
 from phintys.ops.creation.allocation import arange
-from phintys.ops.types.constant import as_tensor_variable
-from phintys.ops.types.dtypes import discrete_dtypes, float_dtypes
+from phintys.ops.elementwise.scalar import as_dtype
 from phintys.ops.nnet.float_op import FloatOp
 from phintys.ops.nnet.hinge_kernel import HingeGradKernel, HingeKernel
-from phintys.ops.elementwise.scalar import as_dtype
+from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.types.dtypes import discrete_dtypes, float_dtypes
 from phintys.ops.types.tensor_type import TensorType
 
 

@@ -6,7 +6,10 @@ overwrite the inputs of its shape; ``whole=False`` drops it, where only what bel
 """
 from phintys.graph.apply import Apply
 from phintys.ops.nnet.batch_normalization_kernel import (
-    BatchNormInferenceKernel, BatchNormTrainGradKernel, BatchNormTrainKernel)
+    BatchNormInferenceKernel,
+    BatchNormTrainGradKernel,
+    BatchNormTrainKernel,
+)
 from phintys.ops.nnet.float_op import FloatOp
 
 

@@ -3,9 +3,9 @@ import numpy
 
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
-from phintys.ops.types.constant import as_tensor_variable
-from phintys.ops.nnet.prepend_kernel import PrependKernel
 from phintys.ops.elementwise.scalar import as_dtype
+from phintys.ops.nnet.prepend_kernel import PrependKernel
+from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.tensor_type import TensorType
 
 

@@ -8,14 +8,14 @@ import warnings
 
 from phintys.graph.apply import Apply
 from phintys.graph.valueless_types import DisconnectedType, disconnected_type
-from phintys.ops.reduction.careduce import Sum, pad_reduced
-from phintys.ops.types.constant import as_tensor_variable
-from phintys.ops.shape.dimshuffle import shape_padleft
-from phintys.ops.types.dtypes import float_dtypes
 from phintys.ops.elementwise.elementwise_functions import exp
-from phintys.ops.nnet.float_op import FloatOp
 from phintys.ops.elementwise.scalar import as_dtype
+from phintys.ops.nnet.float_op import FloatOp
 from phintys.ops.nnet.softmax_kernel import SoftmaxGradKernel, SoftmaxKernel
+from phintys.ops.reduction.careduce import Sum, pad_reduced
+from phintys.ops.shape.dimshuffle import shape_padleft
+from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.types.dtypes import float_dtypes
 
 __all__ = ["LogSoftmax", "Softmax", "SoftmaxGrad", "SoftmaxWithBias", "logsoftmax", "logsoftmax_op", "softmax",
            "softmax_grad", "softmax_graph", "softmax_op", "softmax_with_bias"]
@@ -191,6 +191,6 @@ def logsoftmax(c):
 
 
 def softmax_graph(c):
-    """The softmax over the last dimension of a tensor of any rank, written out: only the optimizer keeps it in range."""
+    """The softmax over the last dimension of a tensor, written out: only the optimizer keeps it in range."""
     exponential = exp(as_tensor_variable(c))
     return exponential / exponential.sum(axis=-1, keepdims=True)

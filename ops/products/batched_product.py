@@ -7,13 +7,13 @@ import numpy
 
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
-from phintys.ops.products.batched_product_kernel import BatchedProductKernel
 from phintys.ops.elementwise.complex_derivatives import conjugated
-from phintys.ops.types.constant import as_tensor_variable
-from phintys.ops.shape.dimshuffle import dimshuffle
-from phintys.ops.types.dtypes import discrete_dtypes, upcast
 from phintys.ops.elementwise.scalar import as_dtype
+from phintys.ops.products.batched_product_kernel import BatchedProductKernel
+from phintys.ops.shape.dimshuffle import dimshuffle
 from phintys.ops.shape.shape import patternbroadcast
+from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.types.dtypes import discrete_dtypes, upcast
 from phintys.ops.types.tensor_type import TensorType
 
 

@@ -8,14 +8,14 @@ from phintys.graph.apply import Apply
 from phintys.graph.errors import InconsistencyError
 from phintys.graph.op import Op
 from phintys.graph.traversal import view_roots
-from phintys.ops.products.blas_kernel import GerKernel, ProductKernel
 from phintys.ops.elementwise.complex_derivatives import conjugated
-from phintys.ops.types.constant import as_tensor_variable
-from phintys.ops.products.dot import Dot, dot_op, outer_of_vectors, product_type
-from phintys.ops.types.dtypes import complex_dtypes
 from phintys.ops.elementwise.elementwise import sum_broadcast
-from phintys.ops.products.products import dot, outer, tensordot
 from phintys.ops.elementwise.scalar import add, cast_op
+from phintys.ops.products.blas_kernel import GerKernel, ProductKernel
+from phintys.ops.products.dot import Dot, dot_op, outer_of_vectors, product_type
+from phintys.ops.products.products import dot, outer, tensordot
+from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.types.dtypes import complex_dtypes
 from phintys.ops.types.tensor_type import TensorType
 
 __all__ = ["Dot", "Dot22", "Dot22Scalar", "Gemm", "Gemv", "Ger", "dot", "dot22", "dot22scalar", "dot_op", "gemm",

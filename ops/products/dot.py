@@ -7,13 +7,13 @@ import numpy
 
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
-from phintys.ops.products.blas_kernel import ProductKernel
 from phintys.ops.elementwise.complex_derivatives import conjugated
-from phintys.ops.types.constant import as_tensor_variable
-from phintys.ops.shape.dimshuffle import dimshuffle
-from phintys.ops.types.dtypes import upcast
 from phintys.ops.elementwise.scalar import as_dtype
+from phintys.ops.products.blas_kernel import ProductKernel
+from phintys.ops.shape.dimshuffle import dimshuffle
 from phintys.ops.shape.shape import patternbroadcast
+from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.types.dtypes import upcast
 from phintys.ops.types.tensor_type import TensorType
 
 _output_types = {}      # (key of x's type, key of y's type) → type of the product

@@ -7,11 +7,11 @@ each item.
 """
 from phintys.ops.creation.allocation import alloc
 from phintys.ops.products.batched_product import batched_dot_op
-from phintys.ops.types.constant import as_tensor_variable
-from phintys.ops.shape.dimshuffle import dimshuffle, shape_padleft
 from phintys.ops.products.dot import dot_op, outer_of_vectors
+from phintys.ops.shape.dimshuffle import dimshuffle, shape_padleft
 from phintys.ops.shape.reshape import flatten, reshape
 from phintys.ops.shape.shape import patternbroadcast, shape_i
+from phintys.ops.types.constant import as_tensor_variable
 
 
 def dot(a, b):

@@ -3,12 +3,12 @@
 
 Functions only; each builds a small graph of ``DimShuffle``, ``Join`` and ``Alloc``, which have the gradients.
 """
-from phintys.ops.creation.allocation import as_lengths, alloc
-from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.creation.allocation import alloc, as_lengths
 from phintys.ops.shape.dimshuffle import dimshuffle
 from phintys.ops.shape.join import join
 from phintys.ops.shape.reshape import flatten, reshape
 from phintys.ops.shape.shape import shape, shape_i
+from phintys.ops.types.constant import as_tensor_variable
 
 
 def _checked_axis(name, x, axis):

@@ -11,23 +11,22 @@ from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.graph.valueless_types import disconnected_type
 from phintys.graph.variable import Constant, Variable
-from phintys.ops.elementwise import scalar
 from phintys.ops.creation.allocation import Alloc
 from phintys.ops.creation.allocation_kernel import TileKernel
-from phintys.ops.identity.assertion import Assert
 from phintys.ops.cumulative.product import Prod
-from phintys.ops.reduction.careduce import Sum
-from phintys.ops.types.constant import as_tensor_variable
-from phintys.ops.shape.dimshuffle import dimshuffle
-from phintys.ops.types.dtypes import discrete_dtypes, integer_dtypes
-from phintys.ops.types.known_length import known_integer
+from phintys.ops.elementwise import scalar
+from phintys.ops.identity.assertion import Assert
 from phintys.ops.indexing.nonzero import flatnonzero
+from phintys.ops.indexing.take import take
 from phintys.ops.rearranging.repeat_kernel import RepeatKernel, SumRepeatsKernel
+from phintys.ops.reduction.careduce import Sum
+from phintys.ops.shape.dimshuffle import dimshuffle
 from phintys.ops.shape.reshape import flatten, reshape
 from phintys.ops.shape.shape import shape, shape_i
-from phintys.ops.indexing.take import take
+from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.types.dtypes import discrete_dtypes, integer_dtypes
+from phintys.ops.types.known_length import known_integer
 from phintys.ops.types.tensor_type import TensorType
-
 
 _repeating, _tiling = Alloc("repeat"), Alloc("tile")
 

@@ -7,10 +7,10 @@ from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.graph.valueless_types import DisconnectedType, disconnected_type
 from phintys.ops.elementwise import scalar
+from phintys.ops.reduction.arg_kernel import ArgKernel, ExtremumKernel
+from phintys.ops.reduction.careduce import Max, axis_tuple, positive_axes
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import complex_dtypes
-from phintys.ops.reduction.careduce import Max, axis_tuple, positive_axes
-from phintys.ops.reduction.arg_kernel import ArgKernel, ExtremumKernel
 from phintys.ops.types.tensor_type import TensorType
 
 

@@ -10,13 +10,20 @@ from phintys.graph.config import config
 from phintys.graph.op import Op
 from phintys.graph.variable import Constant
 from phintys.ops.elementwise import scalar
-from phintys.ops.elementwise.complex_derivatives import conjugated, real_like
-from phintys.ops.types.constant import as_tensor_variable
-from phintys.ops.shape.dimshuffle import dimshuffle
-from phintys.ops.types.dtypes import (accumulator_dtype, canonical_dtype, complex_dtypes, continuous_dtypes, discrete_dtypes,
-                                reduced_dtype, upcast)
-from phintys.ops.reduction.reduction_kernel import ReductionKernel
+from phintys.ops.elementwise.complex_derivatives import real_like
 from phintys.ops.elementwise.scalar_op import LoopedScalarOp
+from phintys.ops.reduction.reduction_kernel import ReductionKernel
+from phintys.ops.shape.dimshuffle import dimshuffle
+from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.types.dtypes import (
+    accumulator_dtype,
+    canonical_dtype,
+    complex_dtypes,
+    continuous_dtypes,
+    discrete_dtypes,
+    reduced_dtype,
+    upcast,
+)
 from phintys.ops.types.tensor_type import TensorType
 
 # The loop that folds, by the scalar op's name.

@@ -4,10 +4,10 @@ The optimizer makes it after gradients have been taken; it has none of its own.
 """
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
-from phintys.ops.reduction.careduce import positive_axes
-from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.elementwise.elementwise_steps import Steps
 from phintys.ops.elementwise.step_at_fault import step_at_fault
+from phintys.ops.reduction.careduce import positive_axes
+from phintys.ops.types.constant import as_tensor_variable
 
 
 class FusedReduction(Op):

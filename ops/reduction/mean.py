@@ -8,9 +8,9 @@ import numpy
 from phintys.graph.config import config
 from phintys.ops.elementwise import scalar
 from phintys.ops.reduction.careduce import CAReduce, pad_reduced, positive_axes
-from phintys.ops.types.dtypes import complex_dtypes, discrete_dtypes
 from phintys.ops.reduction.reduction_kernel import MeanKernel
 from phintys.ops.shape.shape import shape_i
+from phintys.ops.types.dtypes import complex_dtypes, discrete_dtypes
 
 
 class Mean(CAReduce):

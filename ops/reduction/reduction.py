@@ -8,13 +8,23 @@ Python's builtins in this file only. The ops are in ``careduce.py``, ``mean.py``
 from phintys.graph.gradients.view_op import disconnected_grad
 from phintys.ops.elementwise import scalar
 from phintys.ops.reduction.argmax import Argmax, Argmin, MaxAndArgmax
-from phintys.ops.reduction.careduce import (All, Any, CAReduce, CAReduceDtype, Max, Min, Sum,
-                                  axis_tuple, pad_reduced, positive_axes)
-from phintys.ops.types.constant import as_tensor_variable, constant
-from phintys.ops.shape.dimshuffle import dimshuffle
+from phintys.ops.reduction.careduce import (
+    All,
+    Any,
+    CAReduce,
+    CAReduceDtype,
+    Max,
+    Min,
+    Sum,
+    axis_tuple,
+    pad_reduced,
+    positive_axes,
+)
 from phintys.ops.reduction.fused_reduction import FusedReduction
 from phintys.ops.reduction.mean import Mean
+from phintys.ops.shape.dimshuffle import dimshuffle
 from phintys.ops.shape.shape import shape_i
+from phintys.ops.types.constant import as_tensor_variable, constant
 
 __all__ = ["All", "Any", "Argmax", "Argmin", "CAReduce", "CAReduceDtype", "FusedReduction", "Max", "MaxAndArgmax",
            "Mean", "Min", "Sum", "all", "any", "argmax", "argmin", "logsumexp", "max",

@@ -1,8 +1,8 @@
 """CpuContiguous: the same values in C order, without a copy where they stand so already."""
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
-from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.native.shape_kernel import ContiguousKernel
+from phintys.ops.types.constant import as_tensor_variable
 
 
 class CpuContiguous(Op):

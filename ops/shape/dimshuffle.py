@@ -7,9 +7,9 @@ import numpy
 from phintys.graph.apply import Apply
 from phintys.graph.config import config
 from phintys.graph.op import Op
+from phintys.ops.native.shape_kernel import DimShuffleKernel
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import discrete_dtypes
-from phintys.ops.native.shape_kernel import DimShuffleKernel
 from phintys.ops.types.tensor_type import TensorType
 
 _output_types = {}      # (key of the input's type, new order) → type: making a type costs more than making a node

@@ -15,12 +15,12 @@ from phintys.graph.valueless_types import grad_undefined
 from phintys.graph.variable import Variable
 from phintys.ops.elementwise import scalar
 from phintys.ops.elementwise.complex_derivatives import real_like
-from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.shape.dimshuffle import shape_padaxis
-from phintys.ops.types.dtypes import discrete_dtypes, integer_dtypes, upcast
 from phintys.ops.shape.join_kernel import JoinKernel, MakeVectorKernel
-from phintys.ops.types.known_length import known_integer
 from phintys.ops.shape.shape import patternbroadcast, shape, shape_i
+from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.types.dtypes import discrete_dtypes, integer_dtypes, upcast
+from phintys.ops.types.known_length import known_integer
 from phintys.ops.types.tensor_type import TensorType
 
 

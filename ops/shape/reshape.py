@@ -8,17 +8,17 @@ import warnings
 import numpy
 
 from phintys.graph.apply import Apply
-from phintys.graph.valueless_types import disconnected_type
 from phintys.graph.op import Op
+from phintys.graph.valueless_types import disconnected_type
 from phintys.graph.variable import Constant, Variable
-from phintys.ops.types.constant import as_tensor_variable, constant
-from phintys.ops.shape.dimshuffle import declare_ones
-from phintys.ops.types.dtypes import integer_dtypes
-from phintys.ops.shape.join import MakeVector, stack
-from phintys.ops.types.known_length import known_integer
 from phintys.ops.elementwise.scalar import eq, maximum, switch
-from phintys.ops.shape.shape import patternbroadcast, shape
 from phintys.ops.native.shape_kernel import ReshapeKernel
+from phintys.ops.shape.dimshuffle import declare_ones
+from phintys.ops.shape.join import MakeVector, stack
+from phintys.ops.shape.shape import patternbroadcast, shape
+from phintys.ops.types.constant import as_tensor_variable, constant
+from phintys.ops.types.dtypes import integer_dtypes
+from phintys.ops.types.known_length import known_integer
 from phintys.ops.types.tensor_type import TensorType
 
 

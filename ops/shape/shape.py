@@ -6,16 +6,23 @@ rest of the shape family stands in ``dimshuffle.py`` and ``reshape.py`` and can 
 import numpy
 
 from phintys.graph.apply import Apply
-from phintys.graph.valueless_types import disconnected_type, grad_not_implemented
 from phintys.graph.op import Op
+from phintys.graph.valueless_types import disconnected_type, grad_not_implemented
 from phintys.graph.variable import Constant, Variable
-from phintys.ops.types.constant import as_tensor_variable, constant
-from phintys.ops.shape.dimshuffle import (DimShuffle, dimshuffle, shape_padaxis, shape_padleft, shape_padright, swapaxes,
-                                    transpose)
-from phintys.ops.types.dtypes import integer_dtypes
 from phintys.ops.elementwise.elementwise import Elemwise
-from phintys.ops.types.known_length import passes_on
 from phintys.ops.native.shape_kernel import RebroadcastKernel, ShapeIKernel, ShapeKernel, SpecifyShapeKernel
+from phintys.ops.shape.dimshuffle import (
+    DimShuffle,
+    dimshuffle,
+    shape_padaxis,
+    shape_padleft,
+    shape_padright,
+    swapaxes,
+    transpose,
+)
+from phintys.ops.types.constant import as_tensor_variable, constant
+from phintys.ops.types.dtypes import integer_dtypes
+from phintys.ops.types.known_length import passes_on
 from phintys.ops.types.tensor_type import TensorType
 
 __all__ = ["DimShuffle", "Rebroadcast", "Shape", "Shape_i", "SpecifyShape", "addbroadcast", "dimshuffle",

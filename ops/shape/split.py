@@ -4,12 +4,12 @@ from phintys.graph.op import Op
 from phintys.graph.valueless_types import DisconnectedType, disconnected_type, grad_undefined
 from phintys.graph.variable import Constant
 from phintys.ops.elementwise import scalar
-from phintys.ops.types.constant import as_tensor_variable
-from phintys.ops.types.dtypes import integer_dtypes
 from phintys.ops.shape.join import Join, MakeVector, join
 from phintys.ops.shape.join_kernel import SplitKernel
-from phintys.ops.types.known_length import known_integer
 from phintys.ops.shape.shape import patternbroadcast
+from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.types.dtypes import integer_dtypes
+from phintys.ops.types.known_length import known_integer
 from phintys.ops.types.tensor_type import TensorType
 
 

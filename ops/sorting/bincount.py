@@ -5,14 +5,14 @@ The counting itself is an addition at index arrays (``inc_subtensor``), which ha
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.graph.valueless_types import disconnected_type
-from phintys.ops.elementwise import scalar
 from phintys.ops.creation.allocation import zeros
+from phintys.ops.elementwise import scalar
 from phintys.ops.identity.assertion import Assert
+from phintys.ops.indexing.inc_subtensor import inc_subtensor
+from phintys.ops.reduction.reduction import all as all_true
 from phintys.ops.sorting.bincount_kernel import CountersKernel
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import discrete_dtypes, integer_dtypes, reduced_dtype
-from phintys.ops.indexing.inc_subtensor import inc_subtensor
-from phintys.ops.reduction.reduction import all as all_true
 from phintys.ops.types.tensor_type import TensorType
 
 

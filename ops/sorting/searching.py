@@ -8,13 +8,13 @@ from phintys.graph.apply import Apply
 from phintys.graph.config import config
 from phintys.graph.op import Op
 from phintys.graph.valueless_types import disconnected_type
-from phintys.ops.elementwise import scalar
 from phintys.ops.creation.allocation import arange, zeros
+from phintys.ops.elementwise import scalar
+from phintys.ops.indexing.inc_subtensor import set_subtensor
+from phintys.ops.shape.shape import shape_i
+from phintys.ops.sorting.searching_kernel import SearchsortedKernel
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import continuous_dtypes, integer_dtypes
-from phintys.ops.indexing.inc_subtensor import set_subtensor
-from phintys.ops.sorting.searching_kernel import SearchsortedKernel
-from phintys.ops.shape.shape import shape_i
 from phintys.ops.types.tensor_type import TensorType
 
 

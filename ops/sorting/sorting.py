@@ -11,12 +11,12 @@ from phintys.graph.op import Op
 from phintys.graph.valueless_types import disconnected_type
 from phintys.graph.variable import Constant
 from phintys.ops.creation.allocation import arange
-from phintys.ops.types.constant import as_tensor_variable
-from phintys.ops.types.dtypes import continuous_dtypes
+from phintys.ops.elementwise.scalar import as_dtype, eq, mod, switch
 from phintys.ops.indexing.getitem import getitem
 from phintys.ops.shape.reshape import flatten
-from phintys.ops.elementwise.scalar import as_dtype, eq, mod, switch
 from phintys.ops.shape.shape import shape_i
+from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.types.dtypes import continuous_dtypes
 from phintys.ops.types.tensor_type import TensorType
 
 KINDS = (None, "quicksort", "mergesort", "heapsort", "stable")

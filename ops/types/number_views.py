@@ -8,12 +8,12 @@ import numpy
 from phintys.graph.apply import Apply
 from phintys.graph.config import config
 from phintys.graph.errors import made_at
-from phintys.graph.variable import Variable
 from phintys.graph.gradients.view_op import ViewOp
+from phintys.graph.variable import Variable
+from phintys.ops.native.shape_kernel import DimShuffleKernel
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import continuous_dtypes
 from phintys.ops.types.scalar_type import Scalar, get_scalar_type
-from phintys.ops.native.shape_kernel import DimShuffleKernel
 from phintys.ops.types.tensor_type import TensorType
 
 

@@ -137,3 +137,6 @@ def get_scalar_type(dtype):
         made = Scalar(dtype)
         found = _types.setdefault(made.dtype, made)     # under its canonical name: "floatX" may change
     return found
+
+
+TensorType.get_scalar_type = staticmethod(get_scalar_type)

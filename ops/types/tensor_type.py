@@ -67,7 +67,8 @@ class TensorType(Type):
 
     Variable = None      # the classes of this type's variables and constants, set by operators.py
     Constant = None
-    # Ops that this room may not import, set by the modules that define them:
+    # What is defined in files that import this one, which set it:
+    get_scalar_type = None      # the type of single numbers of a dtype (scalar_type.py)
     patternbroadcast = None     # a variable declared to have another broadcastable pattern (shape/shape.py)
     stack = None                # a list of variables as one variable (shape/join.py)
     filter_checks_isfinite = False      # set on the class: `filter` refuses NaN and infinities, by ValueError
@@ -276,8 +277,7 @@ class TensorType(Type):
 
     def to_scalar_type(self):
         """The type of one element, a ``Scalar`` type."""
-        from phintys.ops.types.scalar_type import get_scalar_type
-        return get_scalar_type(self.dtype)
+        return self.get_scalar_type(self.dtype)
 
     def value_zeros(self, shape):
         """An array of zeros of this dtype."""

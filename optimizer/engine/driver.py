@@ -45,7 +45,7 @@ def report(error, rewrite, node):
         return
     message = f"The rewrite {rewrite.name} failed on {node}: {type(error).__name__}: {error}"
     if how == "warn":
-        import logging                              # costs 3 ms, which no start should pay
+        import logging  # costs 3 ms, which no start should pay
         logging.getLogger("phintys.optimizer").error(message)
         return
     raise error

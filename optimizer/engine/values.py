@@ -7,9 +7,9 @@ import numpy
 from phintys.graph.variable import Constant
 from phintys.ops.elementwise import scalar
 from phintys.ops.elementwise.composite import Composite
-from phintys.ops.types.dtypes import continuous_dtypes, discrete_dtypes, uint_dtypes
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.elementwise.scalar_op import SCALAR_OPS
+from phintys.ops.types.dtypes import continuous_dtypes, discrete_dtypes, uint_dtypes
 from phintys.ops.types.tensor_type import TensorType
 
 WIDEST = 16                    # inputs of one n-ary add or mul: two such nodes fit into a fused kernel (30 operands)

@@ -6,14 +6,13 @@ harm: first shared values by their own updates, behind COMMIT, then temporaries 
 which the nodes run is fixed in between, so that one walk along it knows the last reader of every value; nothing is
 tried and taken back. A mark is ``node.op`` replaced by a variant with a ``destroy_map``; values never change by it.
 """
-from phintys.graph.destroy_handler import (DestroyHandler, Destruction, destroyed_by, handler_of, has_destroyers,
-                                           ordered)
+from phintys.graph.destroy_handler import DestroyHandler, Destruction, destroyed_by, handler_of, has_destroyers, ordered
 from phintys.graph.op import Op
-from phintys.ops.products.blas import BlasOp
-from phintys.ops.identity.deep_copy import deep_copy_op
 from phintys.ops.elementwise.elementwise import Elemwise
-from phintys.optimizer.passes.commits import has_memory, mark_commits, without_cycles
+from phintys.ops.identity.deep_copy import deep_copy_op
+from phintys.ops.products.blas import BlasOp
 from phintys.optimizer.engine.database import FAST_COMPILE, FAST_RUN
+from phintys.optimizer.passes.commits import has_memory, mark_commits, without_cycles
 from phintys.vm.linking.schedule import schedule
 
 # Kind of op → the tags of its marks; the first row that fits holds.

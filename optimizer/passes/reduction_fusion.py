@@ -4,10 +4,10 @@ It runs after elementwise fusion, so the producer is a whole group. The value th
 """
 from phintys.graph.trace import Traces
 from phintys.ops.cumulative.product import Prod
-from phintys.ops.reduction.careduce import All, Any, CAReduce, CAReduceDtype, Max, MaxOrLowest, Min, Sum
 from phintys.ops.elementwise.composite import Composite
 from phintys.ops.elementwise.composite_assembly import Assembly
 from phintys.ops.elementwise.elementwise import Elemwise
+from phintys.ops.reduction.careduce import All, Any, CAReduce, CAReduceDtype, Max, MaxOrLowest, Min, Sum
 from phintys.ops.reduction.fused_reduction import FusedReduction
 from phintys.optimizer.passes.fusion import OPERANDS
 

@@ -6,9 +6,9 @@ are a ``Shape_i`` of the variable itself.
 """
 from phintys.graph.errors import MethodNotDefined
 from phintys.graph.variable import Variable
-from phintys.ops.types.constant import constant
 from phintys.ops.shape.reshape import MakeVector
 from phintys.ops.shape.shape import Shape_i
+from phintys.ops.types.constant import constant
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
 from phintys.optimizer.engine.values import constant_value, key_of
 

@@ -7,13 +7,21 @@ or Ger. A tree of sums is read once, from its root, and nothing is ever tried an
 become products of transposes, which are views.
 """
 from phintys.graph.trace import Traces
+from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.products import blas
 from phintys.ops.products.blas import BLAS_DTYPES
 from phintys.ops.types.constant import constant
-from phintys.ops.elementwise.elementwise import Elemwise
-from phintys.optimizer.rewrites import sums
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
-from phintys.optimizer.engine.values import apply_op, apply_wide, constant_value, is_inside, key, only_reader, readers_in
+from phintys.optimizer.engine.values import (
+    apply_op,
+    apply_wide,
+    constant_value,
+    is_inside,
+    key,
+    only_reader,
+    readers_in,
+)
+from phintys.optimizer.rewrites import sums
 
 PRODUCTS = ("Dot", "Dot22")
 LARGEST_NUMBER = 1e30          # of a scale: float32 ends at 3e38

@@ -3,12 +3,12 @@
 That saves operations, and a NaN where y is 0. As in Theano, a multiplication counts 1 and a division 1.5, and a factor
 moves if that leaves fewer. Nothing is ever factored out, so this comes to an end.
 """
-from phintys.optimizer.rewrites import products, sums
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
+from phintys.optimizer.engine.values import is_inexact, is_inside, key, readers_in
+from phintys.optimizer.rewrites import products, sums
 from phintys.optimizer.rewrites.logistic import LARGEST_SUM, signed_products
 from phintys.optimizer.rewrites.products import Product, product_of
 from phintys.optimizer.rewrites.sums import sum_of
-from phintys.optimizer.engine.values import is_inexact, is_inside, key, readers_in
 
 COST_OF_DIVISION = 1.5
 

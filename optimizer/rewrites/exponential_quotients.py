@@ -7,11 +7,11 @@ exponents are compared in normal form, in which the constants of a scaled t**2 m
 """
 from math import isclose
 
-from phintys.optimizer.rewrites import products
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
+from phintys.optimizer.engine.values import apply_op, is_inside, key, readers_in
+from phintys.optimizer.rewrites import products
 from phintys.optimizer.rewrites.logistic import opposite_argument
 from phintys.optimizer.rewrites.products import product_of
-from phintys.optimizer.engine.values import apply_op, is_inside, key, readers_in
 
 NEARBY = 32                    # nodes that others read, too, are looked into so far, or the work would not be linear
 

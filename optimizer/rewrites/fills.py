@@ -10,8 +10,8 @@ from phintys.ops.creation.allocation import Alloc
 from phintys.ops.elementwise.scalar_op import SCALAR_OPS
 from phintys.ops.shape.shape import patternbroadcast, shape_i
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
-from phintys.optimizer.passes.shapes import feature_of
 from phintys.optimizer.engine.values import apply_op, apply_wide, constant, constant_value, key, spread_over
+from phintys.optimizer.passes.shapes import feature_of
 
 
 def useless_fill(fgraph, node):

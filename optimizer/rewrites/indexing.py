@@ -7,17 +7,17 @@ have met it is gone; nothing else changes.
 """
 from phintys.graph.type import Type
 from phintys.graph.variable import Constant
-from phintys.ops.indexing.advanced_subtensor import AdvancedIncSubtensor1
 from phintys.ops.creation.allocation import Alloc
+from phintys.ops.elementwise.scalar_op import SCALAR_OPS
+from phintys.ops.indexing.advanced_subtensor import AdvancedIncSubtensor1
+from phintys.ops.indexing.slices import slice_length
+from phintys.ops.indexing.subtensor import WHOLE, IncSubtensor, Subtensor, entry_parts, filled, split_entry
 from phintys.ops.products.dot import Dot
 from phintys.ops.shape.join import MakeVector
 from phintys.ops.types.known_length import known_integer
-from phintys.ops.elementwise.scalar_op import SCALAR_OPS
-from phintys.ops.indexing.slices import slice_length
-from phintys.ops.indexing.subtensor import WHOLE, IncSubtensor, Subtensor, entry_parts, filled, split_entry
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
-from phintys.optimizer.passes.shapes import feature_of
 from phintys.optimizer.engine.values import apply_op, constant_value, key, readers_in
+from phintys.optimizer.passes.shapes import feature_of
 
 BACKWARDS = slice(None, None, -1)
 INCREMENTS = ("IncSubtensor", "AdvancedIncSubtensor1", "AdvancedIncSubtensor", "AdvancedBooleanIncSubtensor")

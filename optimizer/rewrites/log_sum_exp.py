@@ -13,10 +13,19 @@ This is one pass over the graph: what it makes contains sums of exponentials its
 import math
 
 from phintys.ops.reduction.careduce import MaxOrLowest, pad_reduced, positive_axes
+from phintys.optimizer.engine.values import (
+    apply_op,
+    apply_wide,
+    as_type,
+    constant_like,
+    is_inside,
+    key,
+    key_of,
+    readers_in,
+)
 from phintys.optimizer.rewrites import products, sums
 from phintys.optimizer.rewrites.products import product_of
 from phintys.optimizer.rewrites.sums import sum_of
-from phintys.optimizer.engine.values import apply_op, apply_wide, as_type, constant_like, is_inside, key, key_of, readers_in
 
 NEARBY = 32                    # nodes that others read, too, are looked into so far, or the work would not be linear
 

@@ -13,11 +13,19 @@ any t:
 
 No division by a saturated probability survives them, so nothing overflows and nothing becomes 0/0.
 """
-from phintys.optimizer.rewrites import products, sums
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
+from phintys.optimizer.engine.values import (
+    apply_op,
+    constant_value,
+    is_inexact,
+    is_inside,
+    key,
+    only_reader,
+    readers_in,
+)
+from phintys.optimizer.rewrites import products, sums
 from phintys.optimizer.rewrites.products import Product, product_of
 from phintys.optimizer.rewrites.sums import linear_form, negated, opposite, sum_of
-from phintys.optimizer.engine.values import apply_op, constant_value, is_inexact, is_inside, key, only_reader, readers_in
 
 LARGEST_SUM = 16               # terms that a product is distributed over; nested sums of any width would be quadratic
 NEARBY = 32                    # nodes that others read, too, are looked into so far, or the work would not be linear

@@ -4,15 +4,43 @@ Most rows are patterns. Sums and products have normal forms (`sums`, `products`)
 what cancels is gone, signs are pulled together, and a tree of binary nodes becomes one node of many inputs.
 """
 from phintys.ops.types.dtypes import float_dtypes
-from phintys.optimizer.rewrites import products, sums
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
 from phintys.optimizer.engine.pattern import rule
+from phintys.optimizer.engine.terms import (
+    absolute,
+    arccosh,
+    arcsinh,
+    arctanh,
+    conj,
+    cosh,
+    deg2rad,
+    floor,
+    int_div,
+    inv,
+    invert,
+    maximum,
+    minimum,
+    neg,
+    rad2deg,
+    sinh,
+    tanh,
+    x,
+)
+from phintys.optimizer.engine.values import (
+    WIDEST,
+    apply_op,
+    apply_wide,
+    constant_like,
+    constant_value,
+    is_inexact,
+    is_inside,
+    is_unsigned,
+    key,
+    readers_in,
+)
+from phintys.optimizer.rewrites import products, sums
 from phintys.optimizer.rewrites.products import product_of
 from phintys.optimizer.rewrites.sums import sum_of
-from phintys.optimizer.engine.terms import (absolute, arccosh, arcsinh, arctanh, conj, cosh, deg2rad, floor, int_div, inv,
-                                     invert, maximum, minimum, neg, rad2deg, sinh, tanh, x)
-from phintys.optimizer.engine.values import (WIDEST, apply_op, apply_wide, constant_like, constant_value, is_inexact,
-                                      is_inside, is_unsigned, key, readers_in)
 
 
 def keeps_dtype(found, out):

@@ -12,8 +12,18 @@ import math
 import numpy
 
 from phintys.ops.types.dtypes import COMPLEX_DTYPES, CONTINUOUS_DTYPES
-from phintys.optimizer.engine.values import (LARGEST_EXPONENT, apply_op, apply_wide, as_type, constant_like, constant_value,
-                                      is_inexact, keeps_value, key, whole_power)
+from phintys.optimizer.engine.values import (
+    LARGEST_EXPONENT,
+    apply_op,
+    apply_wide,
+    as_type,
+    constant_like,
+    constant_value,
+    is_inexact,
+    keeps_value,
+    key,
+    whole_power,
+)
 
 # The smallest and the largest number of each dtype, as Python numbers.
 RANGES = {name: (float(numpy.finfo(name).smallest_normal), float(numpy.finfo(name).max)) for name in CONTINUOUS_DTYPES}

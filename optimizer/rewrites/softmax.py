@@ -9,18 +9,21 @@ import numpy
 
 from phintys.graph.traversal import ancestors
 from phintys.graph.variable import Constant
-from phintys.ops.reduction.argmax import Argmax, MaxAndArgmax
-from phintys.ops.nnet.crossentropy import (
-    CrossentropySoftmax1HotWithBiasDx, CrossentropySoftmaxArgmax1HotWithBias, crossentropy_softmax_1hot_with_bias_dx,
-    no_bias)
 from phintys.ops.elementwise.elementwise import Elemwise
+from phintys.ops.nnet.crossentropy import (
+    CrossentropySoftmax1HotWithBiasDx,
+    CrossentropySoftmaxArgmax1HotWithBias,
+    crossentropy_softmax_1hot_with_bias_dx,
+    no_bias,
+)
 from phintys.ops.nnet.softmax import along_rows, logsoftmax_op, softmax_op, softmax_with_bias
-from phintys.optimizer.rewrites import products
+from phintys.ops.reduction.argmax import Argmax, MaxAndArgmax
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
+from phintys.optimizer.engine.values import apply_op, constant_value, key
+from phintys.optimizer.passes.shapes import feature_of
+from phintys.optimizer.rewrites import products
 from phintys.optimizer.rewrites.log_sum_exp import is_scaled
 from phintys.optimizer.rewrites.products import Product, product_of
-from phintys.optimizer.passes.shapes import feature_of
-from phintys.optimizer.engine.values import apply_op, constant_value, key
 
 SOFTMAXES = ("Softmax", "SoftmaxWithBias")
 INCREASING = ("exp", "tanh", "sigmoid", "softplus")        # not log, which makes NaN of numbers

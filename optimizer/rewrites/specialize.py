@@ -5,9 +5,9 @@ from phintys.ops.creation.allocation import Alloc
 from phintys.ops.shape.shape import patternbroadcast
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
 from phintys.optimizer.engine.pattern import rule
-from phintys.optimizer.passes.shapes import feature_of
 from phintys.optimizer.engine.terms import absolute, inv, mul, neg, sqr, true_div, x
 from phintys.optimizer.engine.values import apply_op, constant_like, constant_value, is_inexact
+from phintys.optimizer.passes.shapes import feature_of
 
 
 def same_dtype(found, out):

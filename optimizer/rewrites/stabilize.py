@@ -3,12 +3,12 @@
 Rows are patterns; products that hide a logistic function are in `logistic`. Conditions keep the rows to real floating
 point operands: the identities hold for real numbers, and integers neither overflow in exp nor lose digits.
 """
-from phintys.optimizer.rewrites import complements, distribution, exponential_quotients, logistic
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
-from phintys.optimizer.rewrites.log_sum_exp import argument_of, log_add
 from phintys.optimizer.engine.pattern import rule
 from phintys.optimizer.engine.terms import erf, erfc, exp, expm1, log, log1mexp, log1p, log_erfc, sigmoid, softplus, x
 from phintys.optimizer.engine.values import apply_op, constant_value, key
+from phintys.optimizer.rewrites import complements, distribution, exponential_quotients, logistic
+from phintys.optimizer.rewrites.log_sum_exp import argument_of, log_add
 
 
 def real(found, out):

@@ -5,8 +5,17 @@ without other readers and of the same dtype. A second, bounded reading, `linear_
 multiplication by constants and through shared nodes; it serves to find out whether one variable is another one's
 negative.
 """
-from phintys.optimizer.engine.values import (apply_op, apply_wide, as_type, constant_like, constant_value, is_inexact,
-                                      is_unsigned, keeps_value, key)
+from phintys.optimizer.engine.values import (
+    apply_op,
+    apply_wide,
+    as_type,
+    constant_like,
+    constant_value,
+    is_inexact,
+    is_unsigned,
+    keeps_value,
+    key,
+)
 
 KEYS = frozenset(["add", "sub", "neg"])
 LARGEST_FORM = 32              # nodes that `linear_form` looks at: t and -t are cut off alike, and so found if larger

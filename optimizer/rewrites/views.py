@@ -1,11 +1,11 @@
 """Views: dimshuffles that do nothing or follow each other, reshapes and rebroadcasts without effect, casts of casts."""
 from numpy import can_cast
 
-from phintys.ops.types.dtypes import ALL_DTYPES, discrete_dtypes
 from phintys.ops.elementwise.elementwise import Elemwise
+from phintys.ops.types.dtypes import ALL_DTYPES, discrete_dtypes
 from phintys.optimizer.engine.database import FAST_COMPILE, FAST_RUN, Rewrite
-from phintys.optimizer.passes.shapes import feature_of
 from phintys.optimizer.engine.values import apply_op, constant_value, key, key_of
+from phintys.optimizer.passes.shapes import feature_of
 
 
 def dimshuffle(fgraph, node):

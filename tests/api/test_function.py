@@ -14,7 +14,6 @@ from phintys import In, Out, function, shared
 from phintys.compile import UnusedInputError
 from phintys.gof import MissingInputError
 
-
 # ---- good input ------------------------------------------------------------------------------------------------------
 x, y, v, m, i = T.dscalar("x"), T.dscalar("y"), T.dvector("v"), T.dmatrix("m"), T.iscalar("i")
 fx, fv = T.fscalar("fx"), T.fvector("fv")

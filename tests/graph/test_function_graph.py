@@ -3,8 +3,7 @@ import pickle
 import random
 
 import pytest
-from toy_graph import (LENGTH, Cast, Copy, Overwrite, ToyConstant, ToyType, add, chain, mul, negate, pair, scalar,
-                       vector)
+from toy_graph import LENGTH, Cast, Copy, Overwrite, ToyConstant, ToyType, add, chain, mul, negate, pair, scalar, vector
 
 from phintys.graph.errors import InconsistencyError, MissingInputError
 from phintys.graph.function_graph import FunctionGraph

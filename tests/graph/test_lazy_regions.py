@@ -6,8 +6,7 @@ import pytest
 import phintys
 import phintys.tensor as T
 from phintys.graph.function_graph import FunctionGraph
-from phintys.graph.lazy_regions import (
-    EXCLUSIVE, LazyRegions, Region, ancestor_at, common_region, in_turn, lazy_regions)
+from phintys.graph.lazy_regions import EXCLUSIVE, LazyRegions, Region, ancestor_at, common_region, in_turn, lazy_regions
 from phintys.ifelse import ifelse
 
 

@@ -5,8 +5,20 @@ from itertools import count
 
 import numpy
 import pytest
-from toy_graph import (Add, Cast, Elementwise, Overwrite, ToyConstant, ToyType, ToyVariable, add, negate, pair,
-                       scalar, vector)
+from toy_graph import (
+    Add,
+    Cast,
+    Elementwise,
+    Overwrite,
+    ToyConstant,
+    ToyType,
+    ToyVariable,
+    add,
+    negate,
+    pair,
+    scalar,
+    vector,
+)
 
 from phintys.graph.apply import Apply
 from phintys.graph.config import change_flags

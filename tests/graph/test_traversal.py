@@ -4,8 +4,8 @@ from toy_graph import LENGTH, Cast, Overwrite, ToyConstant, ToyType, add, chain,
 
 from phintys.graph import traversal
 from phintys.graph.errors import InconsistencyError
-from phintys.graph.toposort import io_toposort
 from phintys.graph.gradients.view_op import ViewOp
+from phintys.graph.toposort import io_toposort
 
 
 @pytest.fixture

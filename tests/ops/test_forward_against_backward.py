@@ -16,28 +16,31 @@ from family_cases import values, variable_for
 import phintys
 import phintys.ops
 import phintys.tensor as T
-from phintys.gradient import (DisconnectedInputError, DisconnectedType, Lop, NullTypeGradError, Rop, grad,
-                              undefined_grad)
-from phintys.graph.op import Op
+from phintys.gradient import DisconnectedInputError, DisconnectedType, Lop, NullTypeGradError, Rop, grad, undefined_grad
 from phintys.graph.gradients.view_op import ViewOp
-from phintys.ops.elementwise.scalar_protocol import ScalarOp
-from phintys.ops.products import blas
-from phintys.ops.reduction import careduce, reduction
-from phintys.ops.nnet.batch_normalization import batch_normalization_test, batch_normalization_train
-from phintys.ops.nnet.crossentropy import (CrossentropySoftmax1HotWithBiasDx, crossentropy_categorical_1hot,
-                                      crossentropy_categorical_1hot_grad, crossentropy_softmax_argmax_1hot_with_bias)
-from phintys.ops.shape.contiguous import CpuContiguous
-from phintys.ops.linalg.diagonal import SetDiagonal
-from phintys.ops.types.dtypes import complex_dtypes, discrete_dtypes
-from phintys.ops.nnet.hinge import multiclass_hinge_loss_grad, multiclass_hinge_loss_op
-from phintys.ops.types.number_views import ScalarFromTensor, TensorFromScalar
-from phintys.ops.indexing.permutation import permute_row_elements
-from phintys.ops.nnet.prepend import Prepend_scalar_constant_to_each_row, prepend_scalar_to_each_row
+from phintys.graph.op import Op
 from phintys.ops.cumulative.recurrence import LinearRecurrence
-from phintys.ops.rearranging.repeat import RepeatOp, SumRepeats
-from phintys.ops.graphs.row_map import RowMap
 from phintys.ops.elementwise.scalar_op import SCALAR_OPS
+from phintys.ops.elementwise.scalar_protocol import ScalarOp
+from phintys.ops.graphs.row_map import RowMap
+from phintys.ops.indexing.permutation import permute_row_elements
+from phintys.ops.linalg.diagonal import SetDiagonal
+from phintys.ops.nnet.batch_normalization import batch_normalization_test, batch_normalization_train
+from phintys.ops.nnet.crossentropy import (
+    CrossentropySoftmax1HotWithBiasDx,
+    crossentropy_categorical_1hot,
+    crossentropy_categorical_1hot_grad,
+    crossentropy_softmax_argmax_1hot_with_bias,
+)
+from phintys.ops.nnet.hinge import multiclass_hinge_loss_grad, multiclass_hinge_loss_op
+from phintys.ops.nnet.prepend import Prepend_scalar_constant_to_each_row, prepend_scalar_to_each_row
 from phintys.ops.nnet.softmax import LogSoftmax, Softmax, SoftmaxGrad, SoftmaxWithBias
+from phintys.ops.products import blas
+from phintys.ops.rearranging.repeat import RepeatOp, SumRepeats
+from phintys.ops.reduction import careduce, reduction
+from phintys.ops.shape.contiguous import CpuContiguous
+from phintys.ops.types.dtypes import complex_dtypes, discrete_dtypes
+from phintys.ops.types.number_views import ScalarFromTensor, TensorFromScalar
 
 V, M, Q, S = (3,), (3, 4), (3, 3), ()
 LABELS = numpy.array([1, 0, 3])

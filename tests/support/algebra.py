@@ -17,8 +17,8 @@ import numpy
 import phintys
 from phintys import tensor
 from phintys.graph.config import config
-from phintys.ops.types.dtypes import ALL_DTYPES
 from phintys.ops.elementwise.scalar_op import SCALAR_OPS
+from phintys.ops.types.dtypes import ALL_DTYPES
 from phintys.ops.types.tensor_type import TensorType
 
 NUMBERS = (0, 1, -1, 2, 0.5, 3)

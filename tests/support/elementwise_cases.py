@@ -1,4 +1,4 @@
-"""Cases for every scalar op of the table: what it computes, by NumPy or SciPy, and where its operands are drawn from."""
+"""Cases for every scalar op of the table: what it computes, by NumPy or SciPy, on which operands."""
 import numpy
 import scipy.special
 
@@ -56,7 +56,8 @@ CASES = {
     "sigmoid_binary_crossentropy": (lambda x, t: numpy.logaddexp(0, x) - x * t, ANY), "deg2rad": (numpy.deg2rad, ANY),
     "rad2deg": (numpy.rad2deg, ANY), "cos": (numpy.cos, ANY), "sin": (numpy.sin, ANY), "tan": (numpy.tan, UNIT),
     "arccos": (numpy.arccos, UNIT), "arcsin": (numpy.arcsin, UNIT), "arctan": (numpy.arctan, ANY),
-    "arctan2": (numpy.arctan2, (ANY, POSITIVE)), "hypot": (numpy.hypot, (ANY, POSITIVE)), "cosh": (numpy.cosh, ANY), "sinh": (numpy.sinh, ANY),
+    "arctan2": (numpy.arctan2, (ANY, POSITIVE)), "hypot": (numpy.hypot, (ANY, POSITIVE)),
+    "cosh": (numpy.cosh, ANY), "sinh": (numpy.sinh, ANY),
     "tanh": (numpy.tanh, ANY), "arccosh": (numpy.arccosh, ABOVE_ONE), "arcsinh": (numpy.arcsinh, ANY),
     "arctanh": (numpy.arctanh, UNIT), "erf": (special.erf, ANY), "erfc": (special.erfc, ANY),
     "erfcx": (special.erfcx, ANY), "erfinv": (special.erfinv, UNIT), "erfcinv": (special.erfcinv, (0.1, 1.9)),

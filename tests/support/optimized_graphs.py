@@ -7,8 +7,8 @@ import phintys
 from phintys.debugging.debug_mode import DebugMode
 from phintys.graph.function_graph import FunctionGraph
 from phintys.ops.types.tensor_type import TensorType
-from phintys.optimizer.pipeline import optimize
 from phintys.optimizer.engine.values import key_of
+from phintys.optimizer.pipeline import optimize
 from phintys.rewrite_database import OPT_FAST_COMPILE as FAST_COMPILE
 from phintys.rewrite_database import OPT_FAST_RUN as FAST_RUN
 

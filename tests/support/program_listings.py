@@ -1,4 +1,4 @@
-"""What the golden tests share: a function's instructions as a list, and the variables that their programs are made of."""
+"""What the golden tests share: a function's instructions as a list, and variables for their programs."""
 import re
 
 import numpy as np

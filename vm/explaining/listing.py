@@ -8,8 +8,8 @@ printed from their table.
 import os
 
 from phintys.vm.explaining.memory_notes import memory_lines, remark_on, remark_on_results
-from phintys.vm.opcodes import DROP_LARGE, NOTES, OPCODES, RESULT_EMPTIES
 from phintys.vm.linking.plan import Planner
+from phintys.vm.opcodes import DROP_LARGE, NOTES, OPCODES, RESULT_EMPTIES
 from phintys.vm.program import cells_of_inputs
 
 CONSTANT_WIDTH = 40

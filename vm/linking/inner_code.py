@@ -8,8 +8,8 @@ from phintys.graph.lazy_regions import lazy_regions
 from phintys.graph.variable import Constant
 from phintys.vm.linking.lazy_code import lower_nodes
 from phintys.vm.linking.ownership import Ownership
-from phintys.vm.program import CellLayout
 from phintys.vm.linking.schedule import schedule
+from phintys.vm.program import CellLayout
 
 OBJECT_TYPENUM = -1
 

@@ -49,7 +49,7 @@ def lost_update(container, culprit):
     RuntimeError
     """
     title = f"shared variable {container.name!r}" if container.name else f"shared variable of type {container.type}"
-    return RuntimeError(f"{culprit} has updated the {title} inside this call, which updates it too and had already read "
-                        "its old value. To store what was computed from that could undo the inner update, so this call "
+    return RuntimeError(f"{culprit} has updated the {title} inside this call, which updates it too and had already read"
+                        " its old value. To store what was computed from it could undo the inner update, so this call "
                         "changes nothing, and the inner update stays. Update the variable in one place only, or let "
                         "the outer update read it after the op, by computing it from the op's output")

@@ -5,8 +5,8 @@ views belong to the holder of what they look at, and once shapes are known a cel
 to the donor's holder. The life of a holder goes from the instruction that first writes to it to the last that touches
 it or any cell that belongs to it. What runs side by side happens at one moment.
 """
-from phintys.vm.views import roots_of
 from phintys.vm.opcodes import OPCODES
+from phintys.vm.views import roots_of
 
 # Instructions whose cells need memory that can be handed over, or that others may keep.
 HANDED_OVER = frozenset(["RESULT", "CALL", "OWN", "STORE", "PREPARE", "RUN", "ALIAS", "MOVE"])

@@ -15,13 +15,13 @@ from phintys.graph.variable import Constant
 from phintys.vm.linking.emitter import Emitter
 from phintys.vm.linking.last_uses import Frames
 from phintys.vm.linking.lazy_code import lower_nodes
-from phintys.vm.opcodes import DROP_LARGE, NUMBER, RESULT_EMPTIES
 from phintys.vm.linking.ownership import Ownership
 from phintys.vm.linking.plan import places_something
-from phintys.vm.program import INSTRUCTION_FORMAT, CellLayout, Program
 from phintys.vm.linking.schedule import schedule
 from phintys.vm.linking.side_by_side import side_by_side
 from phintys.vm.linking.verifier import ProgramError, verify
+from phintys.vm.opcodes import DROP_LARGE, NUMBER, RESULT_EMPTIES
+from phintys.vm.program import INSTRUCTION_FORMAT, CellLayout, Program
 from phintys.vm.worker_count import usable_workers
 
 OBJECT_TYPENUM = -1        # the layout of a cell that holds a Python object

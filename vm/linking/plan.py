@@ -13,8 +13,8 @@ from collections import OrderedDict, namedtuple
 from heapq import heappop, heappush
 
 from phintys.vm.linking.lifetimes import Lifetimes
-from phintys.vm.opcodes import OPCODES
 from phintys.vm.linking.packing import Value, lay_out, lower_bound
+from phintys.vm.opcodes import OPCODES
 
 REMEMBERED = 8                  # tuples of shapes a function remembers
 INLINE_BYTES = 16               # values up to here live in their cells

@@ -5,28 +5,39 @@ from phintys.compile.function_module import Supervisor, convert_function_input, 
 from phintys.compile.ops import FromFunctionOp, ViewOp, as_op, view_op
 from phintys.compile.pfunc import pfunc, rebuild_collect_shared
 from phintys.debugging.debug_mode import DebugMode
-from phintys.function import function
-from phintys.making.function_dump import function_dump
-from phintys.making.function_maker import Function, FunctionMaker
-from phintys.graph.errors import AliasedMemoryError, UnusedInputError
-from phintys.io import In, Out, Param, SymbolicInput, SymbolicOutput
-from phintys.modes import (
-    FAST_COMPILE, FAST_RUN, Mode, get_default_mode, get_mode, predefined_linkers, predefined_modes,
-    predefined_optimizers, register_linker, register_mode, register_optimizer)
 from phintys.debugging.monitor_mode import MonitorMode
 from phintys.debugging.nan_guard_mode import NanGuardMode
+from phintys.function import function
+from phintys.graph.errors import AliasedMemoryError, UnusedInputError
+from phintys.io import In, Out, Param, SymbolicInput, SymbolicOutput
+from phintys.making.function_dump import function_dump
+from phintys.making.function_maker import Function, FunctionMaker
+from phintys.making.rebuild import rebuild
+from phintys.modes import (
+    FAST_COMPILE,
+    FAST_RUN,
+    Mode,
+    get_default_mode,
+    get_mode,
+    predefined_linkers,
+    predefined_modes,
+    predefined_optimizers,
+    register_linker,
+    register_mode,
+    register_optimizer,
+)
 from phintys.not_yet import lookup
 from phintys.ops.identity.deep_copy import DeepCopyOp, deep_copy_op
 from phintys.ops.shape.shape import Rebroadcast, Shape, Shape_i, SpecifyShape, shape, shape_i, specify_shape
-from phintys.making.rebuild import rebuild
 from phintys.rewrite_database import optdb
 from phintys.shared import SharedVariable, shared, shared_constructor
 from phintys.submodules import submodules
 from phintys.updates import OrderedUpdates
 
-_modules = submodules(__name__, {"debugmode": "phintys.debugging.debug_mode", "io": "phintys.io", "mode": "phintys.modes",
-                                 "monitormode": "phintys.debugging.monitor_mode", "nanguardmode": "phintys.debugging.nan_guard_mode",
-                                 "sharedvalue": "phintys.shared"})
+_modules = submodules(__name__, {
+    "debugmode": "phintys.debugging.debug_mode", "io": "phintys.io", "mode": "phintys.modes",
+    "monitormode": "phintys.debugging.monitor_mode", "nanguardmode": "phintys.debugging.nan_guard_mode",
+    "sharedvalue": "phintys.shared"})
 globals().update(_modules)
 submodules(__name__, {"function": "phintys.function"})      # importable; the name here is the function's
 

@@ -1,10 +1,10 @@
 """Theano's name ``compile.function_module`` for what makes functions: names, and ``orig_function``."""
-from phintys.making.argument_container import ArgumentContainer
-from phintys.making.compiled_function import DUPLICATE, Function
 from phintys.function import convert_function_input
-from phintys.making.function_maker import FunctionMaker
 from phintys.graph.errors import AliasedMemoryError, UnusedInputError
 from phintys.io import In, SymbolicInput, SymbolicOutput
+from phintys.making.argument_container import ArgumentContainer
+from phintys.making.compiled_function import DUPLICATE, Function
+from phintys.making.function_maker import FunctionMaker
 from phintys.making.supervisor import Supervisor
 
 __all__ = ["AliasedMemoryError", "ArgumentContainer", "DUPLICATE", "Function", "FunctionMaker", "In", "Supervisor",

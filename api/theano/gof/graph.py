@@ -5,8 +5,21 @@ from phintys.graph.op import Op
 from phintys.graph.toposort import general_toposort
 from phintys.graph.toposort import io_toposort as depth_first_order
 from phintys.graph.traversal import (
-    ancestors, clone, clone_get_equiv, equal_computations, io_connection_pattern, is_in_ancestors, is_same_graph,
-    list_of_nodes, ops, orphans, stack_search, variables, variables_and_orphans, view_roots)
+    ancestors,
+    clone,
+    clone_get_equiv,
+    equal_computations,
+    io_connection_pattern,
+    is_in_ancestors,
+    is_same_graph,
+    list_of_nodes,
+    ops,
+    orphans,
+    stack_search,
+    variables,
+    variables_and_orphans,
+    view_roots,
+)
 from phintys.graph.traversal import graph_inputs as inputs
 from phintys.graph.variable import Constant, Variable
 

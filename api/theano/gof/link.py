@@ -1,13 +1,13 @@
 """Linkers by hand: ``PerformLinker().accept(fgraph).make_function()``, as Theano's own programs and tests write it.
 
-There is one linker here, ``phintys.vm.linking.linker``. These classes bear the names of Theano's and differ in nothing but
+There is one linker here, ``phintys.vm.linking.linker``. These classes have Theano's names and differ in nothing but
 ``allow_gc`` (but see ``wrap_linker.py``): each takes a graph as it is, without any rewrite, and makes a function, or a
 thunk with storage to fill.
 """
 from copy import copy
 
-from phintys.vm.machine.container import Container
 from phintys.vm.linking.linker import link
+from phintys.vm.machine.container import Container
 
 
 class Linker:
@@ -20,6 +20,8 @@ class Linker:
     schedule : callable, optional
         Accepted for Theano's sake: the order of the nodes is the linker's own.
     """
+
+    FunctionMaker = Mode = None         # set by the modules that define them, which import this one
 
     def __init__(self, allow_gc=None, schedule=None):
         self.allow_gc = allow_gc
@@ -50,7 +52,7 @@ class Linker:
         return linker
 
     def link(self, fgraph, **arguments):
-        """The program for a graph, of modes that have this linker; arguments as of ``phintys.vm.linking.linker.link``."""
+        """The program for a graph, of modes that have this linker; arguments as of ``vm.linking.linker.link``."""
         return link(fgraph, **arguments)
 
     def make_function(self, unpack_single=True, **options):
@@ -65,12 +67,11 @@ class Linker:
         -------
         Function
         """
-        from phintys.making.function_maker import FunctionMaker
-        from phintys.modes import Mode
         outputs = self.fgraph.outputs
-        return FunctionMaker(list(self.fgraph.inputs), outputs[0] if unpack_single and len(outputs) == 1 else outputs,
-                             Mode(self, optimizer=None, allow_gc=self.allow_gc), accept_inplace=True,
-                             on_unused_input="ignore").create()
+        return self.FunctionMaker(
+            list(self.fgraph.inputs), outputs[0] if unpack_single and len(outputs) == 1 else outputs,
+            self.Mode(self, optimizer=None, allow_gc=self.allow_gc), accept_inplace=True,
+            on_unused_input="ignore").create()
 
     def make_thunk(self, input_storage=None, output_storage=None, storage_map=None):
         """A function without arguments that reads and fills storage.

@@ -1,6 +1,12 @@
 """Theano's name ``gof.op`` for ops and test values: names only."""
 from phintys.graph.debug_values import (
-    compute_test_values, debug_assert, debug_error_message, get_debug_values, get_test_value, missing_test_message)
+    compute_test_values,
+    debug_assert,
+    debug_error_message,
+    get_debug_values,
+    get_test_value,
+    missing_test_message,
+)
 from phintys.graph.op import Op
 
 PureOp = Op         # what Theano calls an op without C code; ``make_thunk`` may stand for ``perform``

@@ -1,17 +1,29 @@
 """Theano's ``gof.opt``: optimizers by hand, and what looks at optimised graphs; see the modules named here."""
 from contextlib import contextmanager
 
+from phintys.debugging.stack_trace import check_stack_trace
 from phintys.gof.equilibrium import EquilibriumOptimizer
 from phintys.gof.local_optimizers import (
-    FromFunctionLocalOptimizer, LocalOptGroup, LocalOptimizer, OpRemove, OpSub, local_optimizer)
+    FromFunctionLocalOptimizer,
+    LocalOptGroup,
+    LocalOptimizer,
+    OpRemove,
+    OpSub,
+    local_optimizer,
+)
 from phintys.gof.navigators import NavigatorOptimizer, OpKeyOptimizer, TopoOptimizer, Updater, in2out, out2in
 from phintys.gof.pattern_sub import PatternSub
 from phintys.gof.whole_optimizers import (
-    FromFunctionOptimizer, MergeOptimizer, Optimizer, SeqOptimizer, inplace_optimizer, optimizer)
+    FromFunctionOptimizer,
+    MergeOptimizer,
+    Optimizer,
+    SeqOptimizer,
+    inplace_optimizer,
+    optimizer,
+)
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.graph.traversal import is_same_graph as is_same_graph_with_merge
-from phintys.debugging.stack_trace import check_stack_trace
 
 __all__ = ["EquilibriumOptimizer", "FromFunctionLocalOptimizer", "FromFunctionOptimizer", "LocalOptGroup",
            "LocalOptimizer", "MergeOptimizer", "NavigatorOptimizer", "OpKeyOptimizer", "OpRemove", "OpSub", "Optimizer",

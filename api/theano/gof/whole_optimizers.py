@@ -69,7 +69,7 @@ def report_failure(error, what, where):
     if isinstance(error, AssertionError) or config.on_opt_error in ("raise", "pdb"):
         raise error
     if config.on_opt_error == "warn":
-        import logging                                  # costs 3 ms, which no start should pay
+        import logging  # costs 3 ms, which no start should pay
         logging.getLogger("phintys.gof").error("Optimization failure due to: %s\nnode: %s", what, where,
                                                exc_info=error)
 

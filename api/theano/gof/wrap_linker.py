@@ -1,6 +1,6 @@
 """WrapLinker: a linker whose programs call a function of the user's for every node, which runs the node."""
-from phintys.gof.link import Linker
 from phintys.debugging.watching import link_watching
+from phintys.gof.link import Linker
 
 
 class WrapLinker(Linker):

@@ -13,11 +13,22 @@ import phintys.graph.op
 import phintys.tensor as T
 from phintys import In, Out, function
 from phintys.compile.debugmode import (
-    BadDestroyMap, BadOptimization, BadProgram, BadShape, BadThunkOutput, BadViewMap, DebugMode, DebugModeError,
-    InvalidValueError, NondeterministicOp, StochasticOrder, UnwrittenOutput)
+    BadDestroyMap,
+    BadOptimization,
+    BadProgram,
+    BadShape,
+    BadThunkOutput,
+    BadViewMap,
+    DebugMode,
+    DebugModeError,
+    InvalidValueError,
+    NondeterministicOp,
+    StochasticOrder,
+    UnwrittenOutput,
+)
 from phintys.graph.apply import Apply
-from phintys.graph.op import Op
 from phintys.graph.gradients.view_op import ViewOp
+from phintys.graph.op import Op
 from phintys.optimizer.engine.database import Rewrite
 
 VALUE = np.array([3.0, -1.0, 4.0, 1.5])

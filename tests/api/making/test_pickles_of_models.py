@@ -8,7 +8,13 @@ import pytest
 import phintys
 import phintys.tensor as T
 from phintys.misc.pkl_utils import (
-    CompatUnpickler, PersistentNdarrayID, PersistentSharedVariableID, StripPickler, dump, load)
+    CompatUnpickler,
+    PersistentNdarrayID,
+    PersistentSharedVariableID,
+    StripPickler,
+    dump,
+    load,
+)
 
 
 def written(thing, **options):

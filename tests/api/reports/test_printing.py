@@ -8,8 +8,16 @@ import phintys
 import phintys.tensor as T
 from phintys import In, function, pp, shared
 from phintys.printing import (
-    FunctionPrinter, INDENT_LIMIT, OperatorPrinter, PatternPrinter, debugprint, hex_digest, letters,
-    min_informative_str, var_descriptor)
+    INDENT_LIMIT,
+    FunctionPrinter,
+    OperatorPrinter,
+    PatternPrinter,
+    debugprint,
+    hex_digest,
+    letters,
+    min_informative_str,
+    var_descriptor,
+)
 
 x, y, v, m = T.dscalar("x"), T.dscalar("y"), T.dvector("v"), T.dmatrix("m")
 

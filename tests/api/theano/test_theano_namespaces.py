@@ -374,6 +374,7 @@ def test_x_log_x_at_zero():
 
 def test_may_share_memory():
     import scipy.sparse
+
     from phintys.misc.may_share_memory import may_share_memory
     array, matrix = numpy.zeros((2, 3)), scipy.sparse.csr_matrix(numpy.eye(3))
     assert may_share_memory(array, array[1:]) and not may_share_memory(array, array.copy())

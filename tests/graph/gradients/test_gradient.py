@@ -3,19 +3,51 @@ import warnings
 
 import numpy
 import pytest
-from toy_graph import (LENGTH, Answers, Cast, Copy, Cut, Elementwise, Overwrite, Pair, ToyConstant, ToyType, Undefined,
-                       add, chain, evaluate, negate, pair, scalar, vector, whole)
+from toy_graph import (
+    LENGTH,
+    Answers,
+    Cast,
+    Copy,
+    Cut,
+    Elementwise,
+    Overwrite,
+    Pair,
+    ToyConstant,
+    ToyType,
+    Undefined,
+    add,
+    chain,
+    evaluate,
+    negate,
+    pair,
+    scalar,
+    vector,
+    whole,
+)
 
 from phintys.graph.config import change_flags
 from phintys.graph.errors import DisconnectedInputError, NullTypeGradError
 from phintys.graph.gradients.forward_gradient import Rop
 from phintys.graph.gradients.gradient import Lop, format_as, grad, subgraph_grad
+from phintys.graph.gradients.view_op import (
+    ViewOp,
+    consider_constant,
+    disconnected_grad,
+    grad_clip,
+    grad_scale,
+    undefined_grad,
+    zero_grad,
+)
 from phintys.graph.toposort import io_toposort
 from phintys.graph.traversal import ancestors
-from phintys.graph.valueless_types import (DisconnectedType, NullType, disconnected_type, grad_not_implemented,
-                                           grad_undefined, null_type)
-from phintys.graph.gradients.view_op import (ViewOp, consider_constant, disconnected_grad, grad_clip, grad_scale, undefined_grad,
-                                   zero_grad)
+from phintys.graph.valueless_types import (
+    DisconnectedType,
+    NullType,
+    disconnected_type,
+    grad_not_implemented,
+    grad_undefined,
+    null_type,
+)
 
 
 def at(variables, values):

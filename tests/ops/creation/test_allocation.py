@@ -5,8 +5,22 @@ from family_cases import DTYPES, LAYOUTS, check_equal, check_gradient, check_sha
 
 import phintys
 import phintys.tensor as T
-from phintys.ops.creation.allocation import (Alloc, AllocEmpty, ARange, alloc, arange, bartlett, empty, eye, full, full_like,
-                                    identity_like, ones, tri, zeros)
+from phintys.ops.creation.allocation import (
+    Alloc,
+    AllocEmpty,
+    ARange,
+    alloc,
+    arange,
+    bartlett,
+    empty,
+    eye,
+    full,
+    full_like,
+    identity_like,
+    ones,
+    tri,
+    zeros,
+)
 from phintys.ops.types.tensor_type import TensorType
 
 ROW = values((1, 3))

@@ -1,8 +1,19 @@
 """Cumulative sums and products, differences, linear recurrences."""
 import numpy
 import pytest
-from family_cases import (DTYPES, FLOATS, LAYOUTS, MODES, check_equal, check_gradient, check_r_op, check_values,
-                          values, variable_for, zero_strides)
+from family_cases import (
+    DTYPES,
+    FLOATS,
+    LAYOUTS,
+    MODES,
+    check_equal,
+    check_gradient,
+    check_r_op,
+    check_values,
+    values,
+    variable_for,
+    zero_strides,
+)
 
 import phintys
 from phintys.ops.cumulative.cumulative import CumOp, DiffOp, cumprod, cumsum, diff

@@ -5,17 +5,18 @@ A case names what NumPy or SciPy computes and the interval from which operands a
 """
 import numpy
 import pytest
-from family_cases import DEBUG_MODE
 from elementwise_cases import CASES, DIFFERENTIABLE, VARIADIC, count_of, drawn, natural_dtype
+from family_cases import DEBUG_MODE
 from one_op import compute
 
 import phintys
 from phintys.graph.valueless_types import DisconnectedType, NullType
 from phintys.ops.elementwise import scalar
-from phintys.ops.types.dtypes import ALL_DTYPES, complex_dtypes, continuous_dtypes, discrete_dtypes, float_dtypes
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.elementwise.scalar_op import SCALAR_OPS
+from phintys.ops.types.dtypes import ALL_DTYPES, complex_dtypes, continuous_dtypes, discrete_dtypes, float_dtypes
 from phintys.ops.types.tensor_type import TensorType
+
 
 def tensor(value):
     """A variable that may hold ``value``."""

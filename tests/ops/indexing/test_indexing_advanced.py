@@ -4,16 +4,21 @@ import pickle
 
 import numpy
 import pytest
-from family_cases import DTYPES, INTEGERS, LAYOUTS, check_equal, check_gradient, check_values, values, variable_for
 from directions import check_directions
+from family_cases import DTYPES, INTEGERS, LAYOUTS, check_equal, check_gradient, check_values, values, variable_for
 
 import phintys
 from phintys.graph.type import Type
 from phintys.ops.indexing.advanced_subtensor import (
-    AdvancedBooleanSubtensor, AdvancedIncSubtensor, AdvancedIncSubtensor1, AdvancedSubtensor, AdvancedSubtensor1)
+    AdvancedBooleanSubtensor,
+    AdvancedIncSubtensor,
+    AdvancedIncSubtensor1,
+    AdvancedSubtensor,
+    AdvancedSubtensor1,
+)
 from phintys.ops.indexing.inc_subtensor import inc_subtensor, set_subtensor
-from phintys.ops.rearranging.repeat import repeat
 from phintys.ops.indexing.subtensor import Subtensor
+from phintys.ops.rearranging.repeat import repeat
 from phintys.ops.types.tensor_type import TensorType
 from phintys.vm.abi import run_kernel
 

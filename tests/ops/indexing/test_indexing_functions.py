@@ -1,9 +1,18 @@
 """Functions that pick and place elements: take, choose, nonzero, diagonals, triangles; against NumPy."""
 import numpy
 import pytest
-from family_cases import (
-    DTYPES, INTEGERS, LAYOUTS, check_equal, check_gradient, check_values, values, variable_for, zero_strides)
 from directions import check_directions
+from family_cases import (
+    DTYPES,
+    INTEGERS,
+    LAYOUTS,
+    check_equal,
+    check_gradient,
+    check_values,
+    values,
+    variable_for,
+    zero_strides,
+)
 
 import phintys
 from phintys import tensor as T

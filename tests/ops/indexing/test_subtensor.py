@@ -5,9 +5,9 @@ from family_cases import DTYPES, LAYOUTS, check_equal, check_gradient, check_val
 
 import phintys
 from phintys.ops.indexing.inc_subtensor import inc_subtensor, set_subtensor
-from phintys.ops.types.slice_type import NoneConst, make_slice, slicetype
 from phintys.ops.indexing.slices import get_canonical_form_slice
 from phintys.ops.indexing.subtensor import IncSubtensor, Subtensor
+from phintys.ops.types.slice_type import NoneConst, make_slice, slicetype
 from phintys.ops.types.tensor_type import TensorType
 
 SHAPE = (5, 4, 3)

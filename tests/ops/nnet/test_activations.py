@@ -2,10 +2,10 @@
 import numpy
 import pytest
 import scipy.special
+from family_cases import DTYPES, LAYOUTS, check_gradient, check_r_op, check_values, values, variable_for
 
 import phintys
 import phintys.tensor as T
-from family_cases import DTYPES, LAYOUTS, check_gradient, check_r_op, check_values, values, variable_for
 from phintys.ops.nnet.activations import elu, hard_sigmoid, relu, selu, softsign, ultra_fast_sigmoid
 from phintys.ops.nnet.classification import confusion_matrix, h_softmax, multiclass_hinge_loss
 from phintys.ops.nnet.hinge import MulticlassHingeLossGrad

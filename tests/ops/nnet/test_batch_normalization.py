@@ -1,15 +1,21 @@
 """Batch normalization: values against NumPy, running values, all axes and ranks, derivatives, stability, errors."""
 import numpy
 import pytest
+from family_cases import LAYOUTS, check_gradient, check_shape, values, variable_for
 
 import phintys
 import phintys.tensor as T
-from family_cases import LAYOUTS, check_gradient, check_shape, values, variable_for
 from phintys.debugging.debug_mode import DebugMode
-from phintys.ops.nnet.batch_normalization import (
-    AbstractBatchNormInference, AbstractBatchNormTrain, AbstractBatchNormTrainGrad, BNComposite,
-    batch_normalization, batch_normalization_test, batch_normalization_train)
 from phintys.ops.elementwise.elementwise import Elemwise
+from phintys.ops.nnet.batch_normalization import (
+    AbstractBatchNormInference,
+    AbstractBatchNormTrain,
+    AbstractBatchNormTrainGrad,
+    BNComposite,
+    batch_normalization,
+    batch_normalization_test,
+    batch_normalization_train,
+)
 
 # Axes that make every kind of layout: runs, columns, merged columns, batches of them; short and long ones.
 LAYOUT_CASES = [((40, 30), (0,)), ((200, 600), (0,)), ((3, 4, 70), (0, 2)), ((20, 5, 6), (0, 2)), ((5000,), (0,)),

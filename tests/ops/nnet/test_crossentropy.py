@@ -2,15 +2,24 @@
 import numpy
 import pytest
 import scipy.special
+from family_cases import INTEGERS, LAYOUTS, check_equal, check_gradient, check_shape, check_values, values, variable_for
 
 import phintys
 import phintys.tensor as T
-from family_cases import INTEGERS, LAYOUTS, check_equal, check_gradient, check_shape, check_values, values, variable_for
 from phintys.ops.nnet.crossentropy import (
-    CrossentropyCategorical1Hot, CrossentropySoftmax1HotWithBiasDx, CrossentropySoftmaxArgmax1HotWithBias,
-    binary_crossentropy, categorical_crossentropy, crossentropy_categorical_1hot, crossentropy_categorical_1hot_grad,
-    crossentropy_softmax_1hot, crossentropy_softmax_1hot_with_bias_dx, crossentropy_softmax_argmax_1hot_with_bias,
-    crossentropy_softmax_max_and_argmax_1hot, sigmoid_binary_crossentropy)
+    CrossentropyCategorical1Hot,
+    CrossentropySoftmax1HotWithBiasDx,
+    CrossentropySoftmaxArgmax1HotWithBias,
+    binary_crossentropy,
+    categorical_crossentropy,
+    crossentropy_categorical_1hot,
+    crossentropy_categorical_1hot_grad,
+    crossentropy_softmax_1hot,
+    crossentropy_softmax_1hot_with_bias_dx,
+    crossentropy_softmax_argmax_1hot_with_bias,
+    crossentropy_softmax_max_and_argmax_1hot,
+    sigmoid_binary_crossentropy,
+)
 
 
 def one_hot(labels, classes, dtype="float64"):

@@ -2,13 +2,23 @@
 import numpy
 import pytest
 import scipy.special
+from family_cases import LAYOUTS, check_gradient, check_values, values, variable_for
 
 import phintys
 import phintys.tensor as T
-from family_cases import LAYOUTS, check_gradient, check_values, values, variable_for
 from phintys.ops.nnet.softmax import (
-    LogSoftmax, Softmax, SoftmaxGrad, SoftmaxWithBias, logsoftmax, logsoftmax_op, softmax, softmax_grad, softmax_graph,
-    softmax_op, softmax_with_bias)
+    LogSoftmax,
+    Softmax,
+    SoftmaxGrad,
+    SoftmaxWithBias,
+    logsoftmax,
+    logsoftmax_op,
+    softmax,
+    softmax_grad,
+    softmax_graph,
+    softmax_op,
+    softmax_with_bias,
+)
 
 
 def reference(x):

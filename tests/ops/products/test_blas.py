@@ -4,12 +4,37 @@ import sys
 
 import numpy
 import pytest
-from family_cases import (COMPLEX, DTYPES, FLOATS, LAYOUTS, MODES, check_equal, check_gradient, check_values, values,
-                          variable_for, zero_strides)
+from family_cases import (
+    COMPLEX,
+    DTYPES,
+    FLOATS,
+    LAYOUTS,
+    MODES,
+    check_equal,
+    check_gradient,
+    check_values,
+    values,
+    variable_for,
+    zero_strides,
+)
 
 import phintys
 import phintys.tensor as T
-from phintys.ops.products.blas import (Dot, Dot22, Gemm, Gemv, Ger, dot, dot22, dot22scalar, gemm, gemv, ger, outer, tensordot)
+from phintys.ops.products.blas import (
+    Dot,
+    Dot22,
+    Gemm,
+    Gemv,
+    Ger,
+    dot,
+    dot22,
+    dot22scalar,
+    gemm,
+    gemv,
+    ger,
+    outer,
+    tensordot,
+)
 from phintys.ops.products.blas_library import blas_threads
 from phintys.ops.types.tensor_type import TensorType
 

@@ -1,13 +1,32 @@
 """Products of any rank: values against NumPy for every dtype and layout, derivatives, shapes, errors."""
 import numpy
 import pytest
+from family_cases import (
+    COMPLEX,
+    FLOATS,
+    INTEGERS,
+    LAYOUTS,
+    check_equal,
+    check_gradient,
+    check_shape,
+    check_values,
+    values,
+    variable_for,
+)
 
 import phintys
 import phintys.tensor as T
-from family_cases import (
-    COMPLEX, FLOATS, INTEGERS, LAYOUTS, check_equal, check_gradient, check_shape, check_values, values, variable_for)
 from phintys.ops.products.batched_product import BatchedDot
-from phintys.ops.products.products import batched_dot, batched_tensordot, dot, kron, kron_of_any_ranks, matmul, outer, tensordot
+from phintys.ops.products.products import (
+    batched_dot,
+    batched_tensordot,
+    dot,
+    kron,
+    kron_of_any_ranks,
+    matmul,
+    outer,
+    tensordot,
+)
 
 
 def batched_reference(x, y):

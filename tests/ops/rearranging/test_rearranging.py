@@ -1,17 +1,36 @@
 """Elements in another order, number or rank: roll, repeat, tile, compress, squeeze, moveaxis, broadcast_to ..."""
 import numpy
 import pytest
-from family_cases import (DTYPES, INTEGERS, LAYOUTS, MODES, check_equal, check_gradient, check_r_op, check_values,
-                          values, variable_for, zero_strides)
+from family_cases import (
+    DTYPES,
+    INTEGERS,
+    LAYOUTS,
+    MODES,
+    check_equal,
+    check_gradient,
+    check_r_op,
+    check_values,
+    values,
+    variable_for,
+    zero_strides,
+)
 
 import phintys
 import phintys.tensor as T
-from phintys.ops.shape.contiguous import CpuContiguous, cpu_contiguous
 from phintys.ops.creation.grids import mgrid, ogrid
 from phintys.ops.indexing.permutation import inverse_permutation, permute_row_elements
-from phintys.ops.rearranging.rearranging import (atleast_1d, atleast_2d, atleast_3d, broadcast_arrays, broadcast_to, moveaxis, roll,
-                                     squeeze)
+from phintys.ops.rearranging.rearranging import (
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    broadcast_arrays,
+    broadcast_to,
+    moveaxis,
+    roll,
+    squeeze,
+)
 from phintys.ops.rearranging.repeat import RepeatOp, SumRepeats, Tile, compress, repeat, tile
+from phintys.ops.shape.contiguous import CpuContiguous, cpu_contiguous
 from phintys.ops.shape.shape import addbroadcast
 from phintys.ops.types.tensor_type import TensorType
 

@@ -1,13 +1,25 @@
 """Reductions as users call them: values, dtypes, axes, gradients, errors; and reductions fused with their producer."""
 import numpy
 import pytest
-from family_cases import (COMPLEX, DTYPES, FLOATS, INTEGERS, LAYOUTS, MODES, check_equal, check_gradient,
-                          check_values, values, variable_for, zero_strides)
+from family_cases import (
+    COMPLEX,
+    DTYPES,
+    FLOATS,
+    INTEGERS,
+    LAYOUTS,
+    MODES,
+    check_equal,
+    check_gradient,
+    check_values,
+    values,
+    variable_for,
+    zero_strides,
+)
 
 import phintys
 from phintys.ops.elementwise import scalar
-from phintys.ops.reduction import reduction
 from phintys.ops.elementwise.composite import Composite
+from phintys.ops.reduction import reduction
 from phintys.ops.reduction.reduction import CAReduce, FusedReduction, Max, MaxAndArgmax, Prod, ProdWithoutZeros, Sum
 from phintys.ops.types.tensor_type import TensorType
 

@@ -1,11 +1,30 @@
 """Tensors side by side and apart: join, concatenate, stack and their relatives; Split."""
 import numpy
 import pytest
-from family_cases import (DTYPES, LAYOUTS, MODES, check_equal, check_gradient, check_r_op, check_values, values,
-                          variable_for, zero_strides)
+from family_cases import (
+    DTYPES,
+    LAYOUTS,
+    MODES,
+    check_equal,
+    check_gradient,
+    check_r_op,
+    check_values,
+    values,
+    variable_for,
+    zero_strides,
+)
 
 import phintys
-from phintys.ops.shape.join import (Join, MakeVector, concatenate, horizontal_stack, join, stack, stacklists, vertical_stack)
+from phintys.ops.shape.join import (
+    Join,
+    MakeVector,
+    concatenate,
+    horizontal_stack,
+    join,
+    stack,
+    stacklists,
+    vertical_stack,
+)
 from phintys.ops.shape.split import Split, split
 from phintys.ops.types.tensor_type import TensorType
 

@@ -1,12 +1,28 @@
 """Shapes, views, reshapes: dimshuffle and its relatives, reshape, flatten, rebroadcast, specify_shape, stack."""
 import numpy
 import pytest
-from family_cases import (DTYPES, LAYOUTS, MODES, check_equal, check_gradient, check_values, values, variable_for,
-                          zero_strides)
+from family_cases import (
+    DTYPES,
+    LAYOUTS,
+    MODES,
+    check_equal,
+    check_gradient,
+    check_values,
+    values,
+    variable_for,
+    zero_strides,
+)
 
 import phintys
-from phintys.ops.shape.dimshuffle import (DimShuffle, dimshuffle, shape_padaxis, shape_padleft, shape_padright, swapaxes,
-                                    transpose)
+from phintys.ops.shape.dimshuffle import (
+    DimShuffle,
+    dimshuffle,
+    shape_padaxis,
+    shape_padleft,
+    shape_padright,
+    swapaxes,
+    transpose,
+)
 from phintys.ops.shape.join import MakeVector, stack
 from phintys.ops.shape.reshape import Reshape, flatten, is_flat, reshape
 from phintys.ops.shape.shape import Shape_i, addbroadcast, patternbroadcast, shape, shape_i, specify_shape, unbroadcast

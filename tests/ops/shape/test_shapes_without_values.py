@@ -11,8 +11,8 @@ import phintys
 import phintys.tensor as T
 from phintys.graph.variable import Constant
 from phintys.ops.identity.deep_copy import DeepCopyOp
-from phintys.ops.shape.join import MakeVector
 from phintys.ops.reduction.reduction import ProdWithoutZeros
+from phintys.ops.shape.join import MakeVector
 from phintys.ops.shape.shape import Shape_i
 from phintys.tensor import nnet
 from phintys.tensor.extra_ops import CumOp, RepeatOp, cpu_contiguous

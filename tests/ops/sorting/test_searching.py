@@ -1,13 +1,24 @@
 """Places in sorted vectors, distinct values, counts, flat positions, covariance."""
 import numpy
 import pytest
-from family_cases import (COMPLEX, DTYPES, FLOATS, INTEGERS, LAYOUTS, MODES, check_equal, check_shape, check_values,
-                          values, variable_for)
+from family_cases import (
+    COMPLEX,
+    DTYPES,
+    FLOATS,
+    INTEGERS,
+    LAYOUTS,
+    MODES,
+    check_equal,
+    check_shape,
+    check_values,
+    values,
+    variable_for,
+)
 
 import phintys
-from phintys.ops.sorting.bincount import bincount
-from phintys.ops.linalg.covariance import cov
 from phintys.ops.indexing.flat_index import RavelMultiIndex, UnravelIndex, ravel_multi_index, unravel_index
+from phintys.ops.linalg.covariance import cov
+from phintys.ops.sorting.bincount import bincount
 from phintys.ops.sorting.searching import SearchsortedOp, Unique, searchsorted, to_one_hot
 from phintys.ops.types.tensor_type import TensorType
 

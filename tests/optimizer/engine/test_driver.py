@@ -9,15 +9,15 @@ from phintys.graph.config import change_flags
 from phintys.graph.function_graph import FunctionGraph
 from phintys.graph.gradients.gradient import grad
 from phintys.ops.creation.allocation import alloc
-from phintys.ops.products.products import dot
 from phintys.ops.elementwise.scalar import add, exp, log, sigmoid, sqr, sub, tanh
-from phintys.optimizer.passes.constant_folding import LARGEST
+from phintys.ops.products.products import dot
 from phintys.optimizer.engine.database import Query, Rewrite
 from phintys.optimizer.engine.driver import LIMIT, Driver
-from phintys.optimizer.passes.merge import merge
 from phintys.optimizer.engine.pattern import rule
-from phintys.optimizer.pipeline import optimize
 from phintys.optimizer.engine.terms import Hole, term
+from phintys.optimizer.passes.constant_folding import LARGEST
+from phintys.optimizer.passes.merge import merge
+from phintys.optimizer.pipeline import optimize
 
 x, y, m, k = variable("d1", "x"), variable("d1", "y"), variable("d2", "m"), variable("l1", "k")
 a, b = Hole("a"), Hole("b")

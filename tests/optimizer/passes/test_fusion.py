@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 from optimized_graphs import FAST_RUN, assert_same_results, evaluate, operations, optimized, variable
 
 from phintys.graph.function_graph import FunctionGraph
+from phintys.ops.elementwise.scalar import exp, log1p, maximum, second, sigmoid, switch, tanh
+from phintys.ops.products.products import dot
 from phintys.ops.reduction import reduction
 from phintys.ops.reduction.fused_reduction import FusedReduction
-from phintys.ops.products.products import dot
-from phintys.ops.elementwise.scalar import exp, log1p, maximum, second, sigmoid, switch, tanh
 from phintys.optimizer.passes.fusion import OPERANDS, STEPS, fuse
 
 x, y = variable("d1", "x"), variable("d1", "y")

@@ -6,9 +6,9 @@ from optimized_graphs import FAST_RUN, variable
 
 from phintys.graph.function_graph import FunctionGraph
 from phintys.graph.gradients.gradient import grad
+from phintys.ops.elementwise.scalar import add, clip, exp, gt, log, sigmoid, switch, tanh
 from phintys.ops.graphs.ifelse import ifelse
 from phintys.ops.products.products import dot
-from phintys.ops.elementwise.scalar import add, clip, exp, gt, log, sigmoid, switch, tanh
 from phintys.optimizer.pipeline import optimize
 
 x, y, w, s, m = (variable("d1", "x"), variable("d1", "y"), variable("d1", "w"), variable("d0", "s"),

@@ -7,8 +7,8 @@ from optimized_graphs import operations, optimized, variable
 import phintys
 from phintys import tensor
 from phintys.graph.config import change_flags
-from phintys.ops.types.dtypes import ALL_DTYPES
 from phintys.ops.elementwise.scalar import int_div
+from phintys.ops.types.dtypes import ALL_DTYPES
 
 
 @pytest.fixture(autouse=True)

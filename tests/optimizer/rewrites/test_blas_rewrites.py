@@ -6,10 +6,10 @@ from optimized_graphs import UNFUSED, assert_same_results, evaluate, operations,
 import phintys
 from phintys.graph.function_graph import FunctionGraph
 from phintys.graph.gradients.gradient import grad
-from phintys.ops.products.products import dot, outer
 from phintys.ops.elementwise.scalar import tanh
-from phintys.optimizer.pipeline import optimize
+from phintys.ops.products.products import dot, outer
 from phintys.optimizer.engine.values import key_of
+from phintys.optimizer.pipeline import optimize
 
 A, B, C, D = [variable("d2", name) for name in "ABCD"]
 u, v, w = [variable("d1", name) for name in "uvw"]

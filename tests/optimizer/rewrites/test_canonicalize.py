@@ -5,11 +5,28 @@ from optimized_graphs import UNFUSED, assert_same_results, evaluate, operations,
 
 from phintys.graph.gradients.gradient import grad
 from phintys.graph.gradients.view_op import disconnected_grad, grad_clip, grad_scale, zero_grad
-from phintys.ops.elementwise import scalar
-from phintys.ops.reduction import reduction
 from phintys.ops.creation.allocation import alloc
-from phintys.ops.elementwise.scalar import (abs_, cast_op, conj, exp, inv, log, maximum, mul, neg, pow, second, sqr, sqrt, sub,
-                                switch, tanh, true_div)
+from phintys.ops.elementwise import scalar
+from phintys.ops.elementwise.scalar import (
+    abs_,
+    cast_op,
+    conj,
+    exp,
+    inv,
+    log,
+    maximum,
+    mul,
+    neg,
+    pow,
+    second,
+    sqr,
+    sqrt,
+    sub,
+    switch,
+    tanh,
+    true_div,
+)
+from phintys.ops.reduction import reduction
 from phintys.rewrite_database import OPT_NONE
 
 x, y, z = variable("d1", "x"), variable("d1", "y"), variable("d1", "z")

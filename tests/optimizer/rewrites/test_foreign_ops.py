@@ -7,11 +7,11 @@ from optimized_graphs import FAST_RUN, optimized
 
 import phintys
 import phintys.tensor as T
-from phintys.optimizer import pipeline
-from phintys.optimizer.passes.constant_folding import OVERWRITING
-from phintys.optimizer.engine.lengths import RULES
 from phintys.ops.elementwise.first_dtype import in_first_dtype
 from phintys.ops.elementwise.scalar_op import SCALAR_OPS
+from phintys.optimizer import pipeline
+from phintys.optimizer.engine.lengths import RULES
+from phintys.optimizer.passes.constant_folding import OVERWRITING
 
 FAMILIES = [family for families in (pipeline.CANONICALIZE, pipeline.STABILIZE, pipeline.SOFTMAX, pipeline.SPECIALIZE,
                                     pipeline.APPROXIMATIONS, pipeline.BATCH_NORMALIZATION, pipeline.BLAS)

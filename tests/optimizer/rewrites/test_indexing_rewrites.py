@@ -4,13 +4,13 @@ import pytest
 from optimized_graphs import UNFUSED, assert_same_results, operations, optimized, variable
 
 import phintys
-from phintys.ops.indexing.advanced_subtensor import AdvancedIncSubtensor1
 from phintys.ops.creation.allocation import alloc, arange
-from phintys.ops.types.constant import constant
-from phintys.ops.indexing.inc_subtensor import inc_subtensor, set_subtensor
-from phintys.ops.products.products import dot
 from phintys.ops.elementwise.scalar import exp, tanh
+from phintys.ops.indexing.advanced_subtensor import AdvancedIncSubtensor1
+from phintys.ops.indexing.inc_subtensor import inc_subtensor, set_subtensor
 from phintys.ops.indexing.subtensor import IncSubtensor, Subtensor
+from phintys.ops.products.products import dot
+from phintys.ops.types.constant import constant
 from phintys.ops.types.tensor_type import TensorType
 
 A, B = variable("d2", "A"), variable("d2", "B")

@@ -3,8 +3,8 @@ import numpy
 import pytest
 from optimized_graphs import FAST_RUN, UNFUSED, evaluate, operations, optimized, random_value, variable
 
-from phintys.ops.reduction import reduction
 from phintys.ops.creation.allocation import alloc
+from phintys.ops.reduction import reduction
 from phintys.ops.shape.join import concatenate, join, stack
 from phintys.rewrite_database import OPT_NONE
 

@@ -8,7 +8,7 @@ import numpy
 import pytest
 from optimized_graphs import evaluate, optimized, variable
 
-from phintys import gradient, tensor
+from phintys import gradient
 from phintys.ops.elementwise.scalar import erf, erfc, exp, expm1, log, log1p, sigmoid, softplus
 
 SIZES = [1e-300, 1e-200, 1e-100, 1e-20, 1e-10, 1e-5, 1e-2, 0.5, 0.9, 1, 1.1, 3, 10, 30, 1e2, 700, 1000, 1e5, 1e10,

@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import phintys
 import phintys.tensor as T
-from phintys.making.function_maker import FunctionMaker
 from phintys.ifelse import IfElse, ifelse
+from phintys.making.function_maker import FunctionMaker
 
 
 class Counted(phintys.Op):

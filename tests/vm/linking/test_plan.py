@@ -9,9 +9,9 @@ import pytest
 import phintys
 import phintys.tensor as T
 from phintys.ifelse import ifelse
-from phintys.vm.opcodes import OPCODES
 from phintys.vm.linking.packing import Value, aligned, lay_out, lower_bound
 from phintys.vm.linking.plan import REMEMBERED, Planner, planned, values_of
+from phintys.vm.opcodes import OPCODES
 from phintys.vm.pool import pool_statistics
 
 PLAN = phintys.Mode(allow_gc="plan")

@@ -7,9 +7,9 @@ import pytest
 import phintys
 import phintys.tensor as T
 from phintys.ifelse import ifelse
+from phintys.vm.linking.verifier import ProgramError, verify
 from phintys.vm.opcodes import NUMBER
 from phintys.vm.program import INSTRUCTION_FORMAT, Instruction, Program
-from phintys.vm.linking.verifier import ProgramError, verify
 
 
 def sample(mode=None):

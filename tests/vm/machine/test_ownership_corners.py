@@ -12,9 +12,9 @@ from phintys import In, Out, function, shared
 from phintys.graph.type import generic
 from phintys.ifelse import ifelse
 from phintys.ops.indexing.advanced_subtensor import AdvancedIncSubtensor1
+from phintys.vm.linking.verifier import ProgramError, verify
 from phintys.vm.opcodes import NUMBER
 from phintys.vm.pool import pool_statistics
-from phintys.vm.linking.verifier import ProgramError, verify
 
 x, y = T.vectors("x", "y")
 

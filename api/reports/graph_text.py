@@ -1,0 +1,96 @@
+"""Graphs as text: one line for each variable, indented by its depth, as ``debugprint`` shows them.
+
+What was printed before is referred to by its label. Nothing recurses, and below ``INDENT_LIMIT`` levels a line names
+its depth instead of being indented further, so that the text stays linear in the size of the graph.
+"""
+from types import MappingProxyType
+
+INDENT_LIMIT = 100
+
+
+def letters(number):
+    """0 → A, 25 → Z, 26 → BA: the number in base 26."""
+    text = chr(ord("A") + number % 26)
+    while number >= 26:
+        number //= 26
+        text = chr(ord("A") + number % 26) + text
+    return text
+
+
+LABELS = {
+    "CHAR": lambda number, thing: f"[id {letters(number)}]",
+    "int": lambda number, thing: f"[id {number}]",
+    "id": lambda number, thing: f"[id {id(thing)}]",
+    "": lambda number, thing: "",
+}
+
+
+class GraphPrinter:
+    """Prints variables to one file; remembers the labels it gave and the nodes it printed."""
+
+    def __init__(self, file, ids="CHAR", done=None, print_type=False, stop_on_name=False, print_destroy_map=False,
+                 print_view_map=False, print_clients=False):
+        if ids not in LABELS:
+            raise ValueError(f"ids must be one of {list(LABELS)}, got {ids!r}")
+        self.file = file
+        self.label_of = LABELS[ids]
+        self.done = {} if done is None else done
+        self.labels = dict(self.done)
+        self.print_type = print_type
+        self.stop_on_name = stop_on_name
+        self.print_destroy_map = print_destroy_map
+        self.print_view_map = print_view_map
+        self.print_clients = print_clients
+
+    def label(self, thing):
+        if thing not in self.labels:            # the word output takes a number, too: labels are Theano's then
+            self.labels[thing] = thing if thing == "output" else self.label_of(len(self.labels), thing)
+        return self.labels[thing]
+
+    def print_variable(self, variable, depth, order=MappingProxyType({}), clients=MappingProxyType({}), storage=None):
+        """Print ``variable`` and what it is computed from, ``depth`` levels deep (negative: all)."""
+        waiting = [(variable, "", "", 1)]           # variable, its own indent, that of its inputs, level
+        while waiting:
+            variable, indent, inner, level = waiting.pop()
+            if 0 <= depth < level:
+                continue
+            node = variable.owner
+            if node is None:
+                print(f"{indent}{variable} {self.label(variable)}{self._type(variable)}{_stored(variable, storage)}",
+                      file=self.file)
+                self.done[variable] = self.labels[variable]
+                continue
+            printed = node in self.done
+            line = self._node_line(node, variable, order, clients)
+            print(f"{indent}{line}{_stored(variable, storage)}", file=self.file)
+            self.done[node] = self.labels[node]
+            if not printed and not (self.stop_on_name and variable.name is not None):
+                waiting.extend(reversed(self._inputs(node, inner, level)))
+
+    @staticmethod
+    def _inputs(node, inner, level):
+        if level > INDENT_LIMIT:
+            indent = f" ... depth {level} |"
+            return [(variable, indent, indent, level + 1) for variable in node.inputs]
+        last = len(node.inputs) - 1
+        return [(variable, inner + " |", inner + ("  " if position == last else " |"), level + 1)
+                for position, variable in enumerate(node.inputs)]
+
+    def _type(self, variable):
+        return f" <{variable.type}>" if self.print_type else ""
+
+    def _node_line(self, node, variable, order, clients):
+        number = "" if len(node.outputs) == 1 else f".{variable.index}"
+        destroyed = f"d={node.op.destroy_map}" if self.print_destroy_map and node.op.destroy_map else ""
+        viewed = f"v={node.op.view_map}" if self.print_view_map and node.op.view_map else ""
+        line = (f"{node.op}{number} {self.label(node)}{self._type(variable)} '{variable.name or ''}' "
+                f"{destroyed} {viewed} {order.get(node, '')}")
+        readers = clients.get(variable, ()) if self.print_clients else ()
+        if len(readers) > 1:
+            line += f" clients:{[(self.label(reader), order.get(reader, '')) for reader, _ in readers]}"
+        return line
+
+
+def _stored(variable, storage):
+    """The value that is kept for a variable between calls, if storage is to be printed."""
+    return "" if storage is None else f" [{storage.get(variable)}]"
