@@ -25,8 +25,8 @@ from phintys.graph.op import Op
 from phintys.graph.type import Type
 from phintys.numpy_protocol import FUNCTIONS
 from phintys.numpy_protocol import UFUNCS as OTHER_UFUNCS
-from phintys.ops.elementwise.elementwise.elementwise import Elemwise
-from phintys.ops.elementwise.elementwise.scalar_op import SCALAR_OPS
+from phintys.ops.elementwise.elementwise import Elemwise
+from phintys.ops.elementwise.scalar_op import SCALAR_OPS
 from phintys.ops.operators import UFUNCS, TensorOperators
 from phintys.tensor.constructors import LETTERS, LETTERS_WITH_PLURAL, RANKS
 
