@@ -5,7 +5,7 @@ import pickle
 
 import numpy
 import pytest
-from elementwise_cases import compute
+from one_op import compute
 
 import phintys.ops.operators  # noqa: F401  tensor variables
 from phintys.graph.config import change_flags

@@ -3,7 +3,7 @@ import pickle
 
 import numpy
 import pytest
-from elementwise_cases import compute
+from one_op import compute
 
 import phintys
 import phintys.scalar

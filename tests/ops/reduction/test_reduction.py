@@ -17,10 +17,11 @@ from family_cases import (
 )
 
 import phintys
+import phintys.tensor as T
+from phintys.ops.cumulative.product import Prod, ProdWithoutZeros
 from phintys.ops.elementwise import scalar
 from phintys.ops.elementwise.composite import Composite
-from phintys.ops.reduction import reduction
-from phintys.ops.reduction.reduction import CAReduce, FusedReduction, Max, MaxAndArgmax, Prod, ProdWithoutZeros, Sum
+from phintys.ops.reduction.reduction import CAReduce, FusedReduction, Max, MaxAndArgmax, Sum
 from phintys.ops.types.tensor_type import TensorType
 
 # name: NumPy's function; Theano's results have its dtypes except where RESULT_DTYPES says so
@@ -34,7 +35,7 @@ SHAPE = (3, 4, 5)
 
 def over(name, axis, keepdims=False):
     """(build, expected) of a reduction."""
-    symbolic, numeric = getattr(reduction, name), FUNCTIONS[name]
+    symbolic, numeric = getattr(T, name), FUNCTIONS[name]
     axes = tuple(axis) if isinstance(axis, list) else axis
 
     def build(x):
@@ -108,18 +109,18 @@ DTYPE_RULES = [("float32", None, None, "float32", "float64"), ("float16", None, 
 @pytest.mark.parametrize("given, dtype, acc_dtype, result, accumulator", DTYPE_RULES)
 def test_dtypes_of_sums_and_products(given, dtype, acc_dtype, result, accumulator):
     x = TensorType(given, (False,))()
-    for function in (reduction.sum, reduction.prod):
+    for function in (T.sum, T.prod):
         output = function(x, dtype=dtype, acc_dtype=acc_dtype)
         assert output.type.dtype == result
         assert output.owner.op.acc_dtype == accumulator
         array = values(9, given)
-        numeric = numpy.sum if function is reduction.sum else numpy.prod
+        numeric = numpy.sum if function is T.sum else numpy.prod
         check_equal(phintys.function([x], output)(array), numeric(array, dtype=accumulator), result)
 
 
 def test_accumulators_may_not_lose_precision():
     with pytest.raises(TypeError, match="precision would be lost"):
-        reduction.sum(TensorType("float64", (False,))(), acc_dtype="float32")
+        T.sum(TensorType("float64", (False,))(), acc_dtype="float32")
 
 
 def extremes(dtype):
@@ -134,7 +135,7 @@ def extremes(dtype):
 def test_integers_do_not_overflow_in_their_accumulators(dtype):
     """Means against exact arithmetic of Python's integers; sums too, where 64 bits hold them, else as in NumPy."""
     x = TensorType(dtype, (False,))()
-    functions = {name: phintys.function([x], getattr(reduction, name)(x))
+    functions = {name: phintys.function([x], getattr(T, name)(x))
                  for name in ("sum", "mean", "var", "std", "max", "min")}
     for array in extremes(dtype):
         whole = [int(value) for value in array]
@@ -154,7 +155,7 @@ def test_the_accumulator_of_a_mean_is_what_was_asked_for():
     large = numpy.full(4, 2 ** 62)
     for options, wanted in (({}, 2.0 ** 62), ({"dtype": "int64"}, 0.0), ({"acc_dtype": "int64"}, 0.0),
                             ({"acc_dtype": "float64"}, 2.0 ** 62), ({"op": True}, 2.0 ** 62)):
-        assert phintys.function([x], reduction.mean(x, **options))(large) == wanted
+        assert phintys.function([x], T.mean(x, **options))(large) == wanted
 
 
 def test_small_floats_are_accumulated_precisely():
@@ -185,8 +186,8 @@ def test_empty_arrays():
 
 
 def test_no_axes_change_nothing_but_the_dtype():
-    check_values(lambda x: reduction.sum(x, axis=()), lambda a: a, [values((2, 3))])
-    check_values(lambda x: reduction.sum(x, axis=[]), lambda a: a.astype("int64"), [values((2, 3), "int8")])
+    check_values(lambda x: T.sum(x, axis=()), lambda a: a, [values((2, 3))])
+    check_values(lambda x: T.sum(x, axis=[]), lambda a: a.astype("int64"), [values((2, 3), "int8")])
 
 
 def test_nan_is_the_extremum():
@@ -206,11 +207,11 @@ def test_gradients(name):
 
 def test_gradients_of_var_with_ddof_and_correction():
     array = values((3, 4))
-    check_values(lambda x: reduction.var(x, 1, ddof=1), lambda a: a.var(1, ddof=1), [array])
-    check_values(lambda x: reduction.std(x, ddof=2), lambda a: a.std(ddof=2), [array])
-    check_values(lambda x: reduction.var(x, corrected=True), numpy.var, [array])
-    check_values(lambda x: reduction.var(x, 0, ddof=1, corrected=True), lambda a: a.var(0, ddof=1), [array])
-    check_gradient(lambda x: reduction.var(x, 1, ddof=1), [array])
+    check_values(lambda x: T.var(x, 1, ddof=1), lambda a: a.var(1, ddof=1), [array])
+    check_values(lambda x: T.std(x, ddof=2), lambda a: a.std(ddof=2), [array])
+    check_values(lambda x: T.var(x, corrected=True), numpy.var, [array])
+    check_values(lambda x: T.var(x, 0, ddof=1, corrected=True), lambda a: a.var(0, ddof=1), [array])
+    check_gradient(lambda x: T.var(x, 1, ddof=1), [array])
 
 
 ZEROS = {"none": [[1.5, 2, 3]], "one": [[1.5, 0, 3]], "two": [[0, 2, 0]], "all": [[0, 0, 0]], "alone": [[0]],
@@ -220,9 +221,9 @@ ZEROS = {"none": [[1.5, 2, 3]], "one": [[1.5, 0, 3]], "two": [[0, 2, 0]], "all":
 @pytest.mark.parametrize("name", ZEROS)
 def test_gradient_of_products_with_zeros(name):
     array = numpy.array(ZEROS[name], "float64")
-    check_gradient(lambda x: reduction.prod(x, axis=1), [array])
+    check_gradient(lambda x: T.prod(x, axis=1), [array])
     x = variable_for(array)
-    gradient = phintys.function([x], phintys.grad(reduction.prod(x, axis=1).sum(), x))(array)
+    gradient = phintys.function([x], phintys.grad(T.prod(x, axis=1).sum(), x))(array)
     wanted = [[numpy.prod(numpy.delete(row, place)) for place in range(row.size)] for row in array]
     check_equal(gradient, wanted)
 
@@ -233,27 +234,27 @@ def test_higher_gradients_of_products_with_zeros(name):
     weights = numpy.arange(1.0, 1 + array.size).reshape(array.shape)
     for axis in (None, 0, 1):
         def gradient(x):
-            return phintys.grad((reduction.prod(x, axis=axis) ** 2).sum(), x)
+            return phintys.grad((T.prod(x, axis=axis) ** 2).sum(), x)
         check_gradient(gradient, [array])
         check_gradient(lambda x: phintys.grad((gradient(x) * weights).sum(), x), [array])
 
 
 def test_gradient_of_products_without_zeros():
-    check_gradient(lambda x: reduction.prod(x, no_zeros_in_input=True), [values((2, 2)) + 3])
+    check_gradient(lambda x: T.prod(x, no_zeros_in_input=True), [values((2, 2)) + 3])
 
 
 def test_every_maximum_receives_the_gradient():
     x = variable_for(values(3))
-    for function, wanted in ((reduction.max, [0.0, 1, 1]), (reduction.min, [1.0, 0, 0])):
+    for function, wanted in ((T.max, [0.0, 1, 1]), (T.min, [1.0, 0, 0])):
         gradient = phintys.grad(function(x), x)
         check_equal(phintys.function([x], gradient)(numpy.array([1.0, 2, 2])), wanted)
-    check_equal(phintys.function([x], phintys.grad(reduction.max_and_argmax(x)[0], x))(numpy.array([1.0, 3, 2])),
+    check_equal(phintys.function([x], phintys.grad(T.max_and_argmax(x)[0], x))(numpy.array([1.0, 3, 2])),
                 [0.0, 1, 0])
 
 
 def test_positions_have_a_zero_gradient():
     x = variable_for(values(3))
-    gradient = phintys.grad((reduction.argmax(x) * x).sum(), x)
+    gradient = phintys.grad((T.argmax(x) * x).sum(), x)
     check_equal(phintys.function([x], gradient)(numpy.array([1.0, 2, 5])), [2.0, 2, 2])
 
 
@@ -270,8 +271,8 @@ def test_directional_derivatives():
 
 def test_other_functions():
     array = values((3, 4))
-    check_values(lambda x: reduction.ptp(x, 1), lambda a: numpy.ptp(a, 1), [array])
-    check_values(lambda x: reduction.max_and_argmax(x, 0)[1], lambda a: a.argmax(0), [array])
+    check_values(lambda x: T.ptp(x, 1), lambda a: numpy.ptp(a, 1), [array])
+    check_values(lambda x: T.max_and_argmax(x, 0)[1], lambda a: a.argmax(0), [array])
     check_values(lambda x: MaxAndArgmax([1])(x)[0], lambda a: a.max(1), [array])
     check_values(lambda x: MaxAndArgmax([0, 1])(x)[1], lambda a: numpy.array(a.argmax()), [array])
     check_gradient(lambda x: MaxAndArgmax([1])(x)[0], [array])
@@ -299,7 +300,7 @@ def test_maxima_and_their_positions():
             position = over("argmax", axis, keepdims)[1](array)
             for layout in LAYOUTS.values():
                 x = variable_for(array)
-                outputs = reduction.max_and_argmax(x, axis, keepdims)
+                outputs = T.max_and_argmax(x, axis, keepdims)
                 for mode in MODES:
                     first, second, shape = phintys.function([x], [*outputs, outputs[1].shape], mode=mode)(layout(array))
                     check_equal(first, largest)
@@ -314,8 +315,8 @@ def test_maxima_and_their_positions():
 
 def test_of_a_search_only_what_is_read_is_computed():
     x = variable_for(values((3, 4)))
-    for position, op in ((0, Max), (1, reduction.Argmax)):
-        function = phintys.function([x], reduction.max_and_argmax(x, 1)[position])
+    for position, op in ((0, Max), (1, T.Argmax)):
+        function = phintys.function([x], T.max_and_argmax(x, 1)[position])
         assert [type(node.op) for node in function.maker.fgraph.apply_nodes] == [op]
 
 
@@ -323,12 +324,12 @@ def test_logsumexp():
     array = values((3, 4))
     for axis in (None, 0, -1, (0, 1)):
         for keepdims in (False, True):
-            check_values(lambda x: reduction.logsumexp(x, axis, keepdims),
+            check_values(lambda x: T.logsumexp(x, axis, keepdims),
                          lambda a: numpy.asarray(numpy.log(numpy.exp(a).sum(axis, keepdims=keepdims))), [array])
-        check_gradient(lambda x: reduction.logsumexp(x, axis), [array])
-    check_values(reduction.logsumexp, lambda a: numpy.array(1000 + numpy.log(2)), [numpy.array([1000.0, 1000])])
-    check_values(reduction.logsumexp, lambda a: a[0], [numpy.array([-numpy.inf, -numpy.inf])], modes=MODES[:1])
-    check_values(reduction.logsumexp, lambda a: a[0], [numpy.array([numpy.inf, 0])], modes=MODES[:1])
+        check_gradient(lambda x: T.logsumexp(x, axis), [array])
+    check_values(T.logsumexp, lambda a: numpy.array(1000 + numpy.log(2)), [numpy.array([1000.0, 1000])])
+    check_values(T.logsumexp, lambda a: a[0], [numpy.array([-numpy.inf, -numpy.inf])], modes=MODES[:1])
+    check_values(T.logsumexp, lambda a: a[0], [numpy.array([numpy.inf, 0])], modes=MODES[:1])
 
 
 def test_sums_of_short_rows_are_precise():
@@ -336,34 +337,34 @@ def test_sums_of_short_rows_are_precise():
     exact = array.astype("float64").sum()
     x = variable_for(array)
     for axes in ((0, 2), (0, 1, 2)):
-        total = phintys.function([x], reduction.sum(x, axis=axes, acc_dtype="float32").sum())(array[:, :, ::-1])
+        total = phintys.function([x], T.sum(x, axis=axes, acc_dtype="float32").sum())(array[:, :, ::-1])
         assert abs(total - exact) < 1e-5 * exact
 
 
 def test_axes_as_constants_and_arrays():
     x = variable_for(values(SHAPE))
     for axis in (numpy.int64(1), numpy.array(1), numpy.array([1]), phintys.tensor.constant(1), [numpy.int8(1)]):
-        assert reduction.sum(x, axis=axis).owner.op == Sum(1, "float64", "float64")
-    assert reduction.max(x, axis=-2).owner.op == Max(1)
+        assert T.sum(x, axis=axis).owner.op == Sum(1, "float64", "float64")
+    assert T.max(x, axis=-2).owner.op == Max(1)
 
 
 def test_types():
     x = TensorType("float64", (True, False, False), shape=(1, 4, None))()
-    assert reduction.sum(x, axis=1).type.broadcastable == (True, False)
-    assert reduction.sum(x, axis=2).type.shape == (1, 4)
-    assert reduction.argmax(x, axis=2, keepdims=True).type.broadcastable == (True, False, True)
+    assert T.sum(x, axis=1).type.broadcastable == (True, False)
+    assert T.sum(x, axis=2).type.shape == (1, 4)
+    assert T.argmax(x, axis=2, keepdims=True).type.broadcastable == (True, False, True)
 
 
 BAD_GRAPHS = {
-    "axis too large": (lambda x: reduction.sum(x, axis=2), ValueError),
-    "axis too small": (lambda x: reduction.max(x, axis=-3), ValueError),
-    "one of two": (lambda x: reduction.argmax(x, axis=(0, 2)), ValueError),
-    "float axis": (lambda x: reduction.sum(x, axis=0.5), TypeError),
-    "symbolic axis": (lambda x: reduction.sum(x, axis=x), TypeError),
-    "bool axis": (lambda x: reduction.sum(x, axis=True), TypeError),
-    "ddof": (lambda x: reduction.var(x, 0, False), ValueError),
-    "mean": (lambda x: reduction.mean(x, axis=5), ValueError),
-    "dtype": (lambda x: reduction.sum(x, dtype="object"), TypeError),
+    "axis too large": (lambda x: T.sum(x, axis=2), ValueError),
+    "axis too small": (lambda x: T.max(x, axis=-3), ValueError),
+    "one of two": (lambda x: T.argmax(x, axis=(0, 2)), ValueError),
+    "float axis": (lambda x: T.sum(x, axis=0.5), TypeError),
+    "symbolic axis": (lambda x: T.sum(x, axis=x), TypeError),
+    "bool axis": (lambda x: T.sum(x, axis=True), TypeError),
+    "ddof": (lambda x: T.var(x, 0, False), ValueError),
+    "mean": (lambda x: T.mean(x, axis=5), ValueError),
+    "dtype": (lambda x: T.sum(x, dtype="object"), TypeError),
 }
 
 
@@ -371,7 +372,7 @@ BAD_GRAPHS = {
 def test_an_axis_that_is_named_twice(name):
     for axis in ((0, 0), (1, -1), [-2, 0, 1]):
         with pytest.raises(ValueError, match="duplicate value in 'axis'"):
-            getattr(reduction, name)(variable_for(values((2, 3))), axis=axis)
+            getattr(T, name)(variable_for(values((2, 3))), axis=axis)
 
 
 @pytest.mark.parametrize("name", BAD_GRAPHS)

@@ -10,8 +10,8 @@ from family_cases import values
 import phintys
 import phintys.tensor as T
 from phintys.graph.variable import Constant
+from phintys.ops.cumulative.product import ProdWithoutZeros
 from phintys.ops.identity.deep_copy import DeepCopyOp
-from phintys.ops.reduction.reduction import ProdWithoutZeros
 from phintys.ops.shape.join import MakeVector
 from phintys.ops.shape.shape import Shape_i
 from phintys.tensor import nnet
