@@ -61,16 +61,21 @@ cdef double SIGNAL_SECONDS = 0.1    # a call that works without the GIL looks at
 
 cdef extern from *:
     """
+    /* NumPy's own dtype of a number. NumPy keeps one for each for ever, so the references are borrowed; asking it each
+     * time would cost 25 instructions a result. Only called with the GIL. */
+    static inline PyArray_Descr* phintys_plain_dtype(int typenum) {
+        static PyArray_Descr* known[NPY_NTYPES_LEGACY];
+        if (known[typenum] == NULL) known[typenum] = PyArray_DescrFromType(typenum);
+        return known[typenum];
+    }
     /* Whether the array has the flags, the shape, the strides (NULL: those of C order, exactly, which the flag does not
      * say where lengths are 0 or 1) and the very dtype that NumPy gives a new array: another one may carry metadata. */
     static inline int phintys_is_plain(PyArrayObject* array, int flags, int typenum, int ndim, const npy_intp* shape,
                                        const npy_intp* strides) {
         const int order = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS;
-        PyArray_Descr* const plain = PyArray_DescrFromType(typenum);
         npy_intp stride;
-        int axis, same = PyArray_DESCR(array) == plain && PyArray_NDIM(array) == ndim
+        int axis, same = PyArray_DESCR(array) == phintys_plain_dtype(typenum) && PyArray_NDIM(array) == ndim
             && (PyArray_FLAGS(array) & ~order) == flags;
-        Py_DECREF(plain);
         stride = PyArray_ITEMSIZE(array);
         for (axis = ndim - 1; same && axis >= 0; axis--) {
             same = PyArray_DIM(array, axis) == shape[axis]
