@@ -2,39 +2,62 @@
 
 An instruction is 16 bytes: ``op:u8 flags:u8 n:u16 a:i32 b:i32 c:i32``. ``C[x]`` is a cell, ``K[x]`` a kernel, ``N[x]``
 a node, ``S[x]`` a container (a shared variable's storage), ``P[b:b+c]`` a list of cells in the operand pool. The order
-of the rows gives the numbers; ``setup.py`` writes them for Cython. Adding an opcode: a row here, a case in
-``interpreter.pyx``, a line in ``emitter.py``, a golden listing in the tests.
+of the rows gives the numbers; ``setup.py`` writes them for Cython. What an opcode reads, writes and empties, and
+whether it may fail, is said here and nowhere else: the linker, lifetimes, groups, listings and the verifier read it
+from the table, through ``symbolic.py``. Adding an opcode: see ``CONTRIBUTING.md``.
 
-Room left for what comes: SCAN and its TAP, SLOT,
-PUT, NEXT. Overwriting needs no opcode: which cell may take whose memory is written in the cells.
+Room left for what comes: SCAN and its TAP, SLOT, PUT, NEXT. Overwriting needs no opcode: which cell may take whose
+memory is written in the cells.
 """
 from collections import namedtuple
 
-Opcode = namedtuple("Opcode", "name operands effect reads writes")
+Opcode = namedtuple("Opcode", "name operands effect reads writes empties may_fail")
 
-# `reads` and `writes` name the operands that are cells read and written: "a", "b", or "P" for the list P[b:b+c].
+# `reads`, `writes` and `empties` say which cells, by a key of CELLS; a cell that is emptied need not be filled.
+# `may_fail`: it can raise, or run Python code, as letting go of what a cell had can; so it does not stand after COMMIT.
 OPCODES = (
-    Opcode("HALT", "b c", "return; C[P[b:b+c]] are emptied when the claims have been given up", "", ""),    # (9)
-    Opcode("LOAD", "a b", "C[a] := S[b], one buffer, pinned for the call", "", "a"),
-    Opcode("KERNEL", "a b c", "run kernel K[a] on C[P[b:b+c]]: inputs, then outputs", "P", "P"),     # (1) (2)
-    Opcode("TOGETHER", "a", "the next a KERNELs are independent: workers run them side by side if that pays", "", ""),
-    Opcode("CALL", "a b c", "run N[a].op.perform under the GIL on C[P[b:b+c]]", "P", "P"),          # (1) (3)
-    Opcode("COPY", "a b", "C[a] := C[b] in memory of its own, in C order", "b", "a"),
-    Opcode("OWN", "a b", "C[a] is copied unless its memory is its own alone, or S[b]'s already", "a", "a"),  # (4)
-    Opcode("DROP", "b c", "empty C[P[b:b+c]]; flag 2: what is small stays, for the next call", "P", ""),  # (5)
-    Opcode("PREPARE", "a b c", "as KERNEL up to where something is written: all that can fail", "P", "P"),
-    Opcode("RESULT", "b c", "results := C[P[b:b+c]] as arrays; flag 1: the cells are emptied", "P", ""),  # (6)
-    Opcode("COMMIT", "", "from here on nothing can fail: the results exist, the updates are stored", "", ""),  # (10)
-    Opcode("RUN", "a b c", "the rest of KERNEL, for what was prepared", "P", "P"),                   # (2)
-    Opcode("STORE", "a b", "S[a] := C[b], the buffers change places; C[b] has the old value until HALT", "b", ""),
-    Opcode("JUMP", "a", "go on at instruction a, which stands behind", "", ""),
-    Opcode("JUMPZ", "a b", "the same if the number C[b] is zero; NaN is not", "b", ""),
-    Opcode("NEED", "a b", "unless block b has run in this call: run it, from instruction a to its BACK", "", ""),  # (7)
-    Opcode("BACK", "a", "the end of block a: go on behind the NEED that entered it", "", ""),
-    Opcode("ALIAS", "a b", "C[a] := C[b], one buffer, two cells", "b", "a"),
-    Opcode("MOVE", "a b", "C[a] := C[b], the cells' buffers change places; C[b] is empty", "b", "a"),
-    Opcode("PLAN", "", "choose the places of temporaries by the shapes of arguments and shared values", "", ""),  # (8)
-    Opcode("FAIL", "", "raise: tests put it in the place of another instruction", "", ""),
+    Opcode("HALT", "b c", "return; C[P[b:b+c]] are emptied when the claims have been given up",    # (9)
+           reads="", writes="", empties="list", may_fail=False),
+    Opcode("LOAD", "a b", "C[a] := S[b], one buffer, pinned for the call",
+           reads="", writes="a", empties="", may_fail=True),
+    Opcode("KERNEL", "a b c", "run kernel K[a] on C[P[b:b+c]]: inputs, then outputs",    # (1) (2)
+           reads="inputs", writes="outputs", empties="", may_fail=True),
+    Opcode("TOGETHER", "a", "the next a KERNELs are independent: workers run them side by side if that pays",
+           reads="", writes="", empties="", may_fail=True),
+    Opcode("CALL", "a b c", "run N[a].op.perform under the GIL on C[P[b:b+c]]",    # (1) (3)
+           reads="inputs", writes="outputs", empties="", may_fail=True),
+    Opcode("COPY", "a b", "C[a] := C[b] in memory of its own, in C order",
+           reads="b", writes="a", empties="", may_fail=True),
+    Opcode("OWN", "a b", "C[a] is copied unless its memory is its own alone, or S[b]'s already",    # (4)
+           reads="a", writes="a", empties="", may_fail=True),
+    Opcode("DROP", "b c", "empty C[P[b:b+c]]; flag 2: what is small stays, for the next call",    # (5)
+           reads="", writes="", empties="list", may_fail=True),
+    Opcode("PREPARE", "a b c", "as KERNEL up to where something is written: all that can fail",
+           reads="inputs", writes="outputs", empties="", may_fail=True),
+    Opcode("RESULT", "b c", "results := C[P[b:b+c]] as arrays; flag 1: the cells are emptied",    # (6)
+           reads="list", writes="", empties="given", may_fail=True),
+    Opcode("COMMIT", "", "from here on nothing can fail: the results exist, the updates are stored",    # (10)
+           reads="", writes="", empties="", may_fail=True),
+    Opcode("RUN", "a b c", "the rest of KERNEL, for what was prepared",    # (2)
+           reads="inputs", writes="outputs", empties="", may_fail=False),
+    Opcode("STORE", "a b", "S[a] := C[b], the buffers change places; C[b] has the old value until HALT",
+           reads="b", writes="", empties="b", may_fail=False),
+    Opcode("JUMP", "a", "go on at instruction a, which stands behind",
+           reads="", writes="", empties="", may_fail=False),
+    Opcode("JUMPZ", "a b", "the same if the number C[b] is zero; NaN is not",
+           reads="b", writes="", empties="", may_fail=False),
+    Opcode("NEED", "a b", "unless block b has run in this call: run it, from instruction a to its BACK",    # (7)
+           reads="", writes="", empties="", may_fail=True),
+    Opcode("BACK", "a", "the end of block a: go on behind the NEED that entered it",
+           reads="", writes="", empties="", may_fail=False),
+    Opcode("ALIAS", "a b", "C[a] := C[b], one buffer, two cells",
+           reads="b", writes="a", empties="", may_fail=True),
+    Opcode("MOVE", "a b", "C[a] := C[b], the cells' buffers change places; C[b] is empty",
+           reads="b", writes="a", empties="b", may_fail=True),
+    Opcode("PLAN", "", "choose the places of temporaries by the shapes of arguments and shared values",    # (8)
+           reads="", writes="", empties="", may_fail=True),
+    Opcode("FAIL", "", "raise: tests put it in the place of another instruction",
+           reads="", writes="", empties="", may_fail=True),
 )
 
 NOTES = (
@@ -53,6 +76,27 @@ NOTES = (
 NUMBER = {opcode.name: number for number, opcode in enumerate(OPCODES)}
 RESULT_EMPTIES = 1                       # flag of RESULT
 DROP_LARGE = 2                           # flag of DROP
+KEPT_BY_RESULT = frozenset(["lent", "late"])        # the access of cells that RESULT never empties
+
+
+def _given(instruction, layouts):
+    """The cells that RESULT empties: values whose memory goes to the caller."""
+    if not instruction.flags & RESULT_EMPTIES:
+        return []
+    return [cell for cell in instruction.cells
+            if layouts[cell].kind == "value" and layouts[cell].access not in KEPT_BY_RESULT]
+
+
+# What the columns `reads`, `writes` and `empties` name: from an instruction and the cells' layouts to numbers of cells.
+CELLS = {
+    "": lambda instruction, layouts: (),
+    "a": lambda instruction, layouts: (instruction.a,),
+    "b": lambda instruction, layouts: (instruction.b,),
+    "list": lambda instruction, layouts: instruction.cells,                         # C[P[b:b+c]]
+    "inputs": lambda instruction, layouts: instruction.cells[:instruction.n],       # C[P[b:b+n]]
+    "outputs": lambda instruction, layouts: instruction.cells[instruction.n:],      # C[P[b+n:b+c]]
+    "given": _given,                                                                # with flag 1
+}
 
 
 def cython_enum():

@@ -7,6 +7,7 @@ from collections import namedtuple
 
 from phintys.graph.variable import Constant
 from phintys.vm.opcodes import OPCODES
+from phintys.vm.symbolic import SymbolicInstruction
 
 # kind: "argument", "shared", "constant" or "value". value: the constant's array, or None. donor: the cell whose memory
 # this one may take, or None. access: one of ACCESS.
@@ -24,6 +25,7 @@ ACCESS = {
 Instruction = namedtuple("Instruction", "op flags n a b c")
 
 INSTRUCTION_FORMAT = struct.Struct("=BBHiii")
+MANY_INPUTS = 65535             # `n` of an instruction with that many inputs or more: its node says how many
 
 
 def cells_of_inputs(node, cells, layouts):
@@ -69,11 +71,24 @@ class Program:
 
     def result_cells(self):
         """The layouts of the results' cells, in order."""
-        for instruction in self.instructions():
-            if OPCODES[instruction.op].name == "RESULT":
-                return [self.cells[cell] for cell in self.pool[instruction.b:instruction.b + instruction.c]]
+        for instruction in self.symbolic():
+            if instruction.name == "RESULT":
+                return [self.cells[cell] for cell in instruction.cells]
         return []
 
     def instructions(self):
-        """The code, decoded."""
+        """The code, as numbers."""
         return [Instruction(*fields) for fields in INSTRUCTION_FORMAT.iter_unpack(self.code)]
+
+    def symbolic(self):
+        """The code, decoded: a list of SymbolicInstruction."""
+        return [self.decoded(position, instruction) for position, instruction in enumerate(self.instructions())]
+
+    def decoded(self, position, instruction):
+        """One instruction with its name, its operands from the pool, and its node."""
+        op, flags, n, a, b, c = instruction
+        node = self.nodes[position]
+        if n == MANY_INPUTS and node is not None:
+            n = c - len(node.outputs)
+        return SymbolicInstruction(OPCODES[op].name, flags, n, a, b, self.pool[b:b + c] if c else (), node,
+                                   self.remarks.get(position, ""))

@@ -6,6 +6,7 @@ line; then whose memory is whose (``memory_notes.py``), and why what could be in
 printed from their table.
 """
 import os
+from collections import Counter
 
 from phintys.vm.explaining.memory_notes import memory_lines, remark_on, remark_on_results
 from phintys.vm.linking.plan import Planner
@@ -30,15 +31,12 @@ def listing(program, manual=False, reasons=()):
     -------
     str
     """
-    instructions = program.instructions()
-    counts = {}
-    for instruction in instructions:
-        name = OPCODES[instruction.op].name
-        counts[name] = counts.get(name, 0) + 1
+    instructions = program.symbolic()
+    counts = Counter([instruction.name for instruction in instructions])
     lines = [f"program {program.name or '(no name)'}: {len(instructions)} instructions, "
-             f"{counts.get('KERNEL', 0)} kernels, {counts.get('CALL', 0)} Python calls, {len(program.cells)} cells, "
+             f"{counts['KERNEL']} kernels, {counts['CALL']} Python calls, {len(program.cells)} cells, "
              f"allow_gc={program.allow_gc}"]
-    lines += _leaf_lines(program)
+    lines += _leaf_lines(program, instructions)
     lines += [_code_line(program, position, instruction) for position, instruction in enumerate(instructions)]
     lines += memory_lines(program)
     lines += _reason_lines(program, reasons)
@@ -54,10 +52,9 @@ def manual_lines():
     return lines + list(NOTES)
 
 
-def _leaf_lines(program):
+def _leaf_lines(program, instructions):
     """Cells that are not computed, without the constants that only kernels know."""
-    read = set(program.pool).union(instruction.b for instruction in program.instructions()
-                                   if OPCODES[instruction.op].name in ("COPY", "ALIAS", "JUMPZ"))
+    read = {cell for instruction in instructions for cell in instruction.reads()}
     for number, layout in enumerate(program.cells):
         if layout.kind == "constant" and number not in read:
             continue
@@ -95,28 +92,21 @@ def _cells(numbers):
 
 
 def _code_line(program, position, instruction):
-    name = OPCODES[instruction.op].name
-    operands, remark = _DESCRIBE.get(name, _describe_nothing)(program, position, instruction)
-    return f"{position:>5}  {name:<7} {operands:<52}  {remark}".rstrip()
+    operands, remark = _DESCRIBE.get(instruction.name, _describe_nothing)(program, instruction)
+    return f"{position:>5}  {instruction.name:<7} {operands:<52}  {remark}".rstrip()
 
 
-def _describe_nothing(program, position, instruction):
+def _describe_nothing(program, instruction):
     return "", ""
 
 
-def _pool_cells(program, instruction):
-    return list(program.pool[instruction.b:instruction.b + instruction.c])
-
-
-def _describe_node(program, position, instruction):
-    node = program.nodes[position]
-    cells = _pool_cells(program, instruction)
-    outputs = cells[len(cells) - len(node.outputs):]
+def _describe_node(program, instruction):
+    node = instruction.node
     remarks = [variable.name for variable in node.outputs if variable.name]
-    memory = remark_on(program, position, instruction)
+    memory = remark_on(program, instruction)
     if memory:
         remarks.append(f"[{memory}]")
-    return f"{_cells(outputs)} := {node.op}({_inputs(program, node, cells)})", " ".join([*remarks, *_place(node)])
+    return f"{_cells(instruction.writes())} := {node.op}({_inputs(program, instruction)})", " ".join([*remarks, *_place(node)])
 
 
 def _place(node):
@@ -130,70 +120,69 @@ def _title(node):
     return " ".join([str(node.op), *_place(node)]) if node is not None else ""
 
 
-def _inputs(program, node, cells):
+def _inputs(program, instruction):
     """The inputs of a node as its instruction reads them; a constant that its kernel has inside, by its value."""
-    number = cells_of_inputs(node, cells[:len(cells) - len(node.outputs)], program.cells)
+    number = cells_of_inputs(instruction.node, instruction.reads(), program.cells)
     return ", ".join([f"C{number[variable]}" if variable in number else _shortened(variable.data.reshape(()))
-                      for variable in node.inputs])
+                      for variable in instruction.node.inputs])
 
 
-def _describe_load(program, position, instruction):
+def _describe_load(program, instruction):
     return f"C{instruction.a} := S{instruction.b}", program.containers[instruction.b].name or ""
 
 
-def _describe_store(program, position, instruction):
+def _describe_store(program, instruction):
     return f"S{instruction.a} := C{instruction.b}", program.containers[instruction.a].name or ""
 
 
-def _describe_copy(program, position, instruction):
-    return f"C{instruction.a} := copy of C{instruction.b}", program.remarks.get(position, "")
+def _describe_copy(program, instruction):
+    return f"C{instruction.a} := copy of C{instruction.b}", instruction.remark
 
 
-def _describe_alias(program, position, instruction):
-    moved = OPCODES[instruction.op].name == "MOVE"
-    return f"C{instruction.a} := C{instruction.b}", f"C{instruction.b} is empty" if moved else "one memory"
+def _describe_alias(program, instruction):
+    emptied = _cells(instruction.empties(program.cells))
+    return f"C{instruction.a} := C{instruction.b}", f"{emptied} is empty" if emptied else "one memory"
 
 
-def _describe_jump(program, position, instruction):
+def _describe_jump(program, instruction):
     return f"to {instruction.a}", ""
 
 
-def _describe_condition(program, position, instruction):
-    return f"to {instruction.a} if C{instruction.b} is 0", _title(program.nodes[position])
+def _describe_condition(program, instruction):
+    return f"to {instruction.a} if C{instruction.b} is 0", _title(instruction.node)
 
 
-def _describe_need(program, position, instruction):
+def _describe_need(program, instruction):
     return f"block {instruction.b} at {instruction.a}", "once"
 
 
-def _describe_back(program, position, instruction):
+def _describe_back(program, instruction):
     return f"end of block {instruction.a}", ""
 
 
-def _describe_own(program, position, instruction):
+def _describe_own(program, instruction):
     return f"C{instruction.a}", "copied if shared"
 
 
-def _describe_drop(program, position, instruction):
+def _describe_drop(program, instruction):
     habit = "memory above 4 KiB stays with the frame" if instruction.flags & DROP_LARGE else ""
-    return _cells(_pool_cells(program, instruction)), habit
+    return _cells(instruction.cells), habit
 
 
-def _describe_result(program, position, instruction):
+def _describe_result(program, instruction):
     habit = "to the caller" if instruction.flags & RESULT_EMPTIES else "to the caller; small buffers are kept"
-    return _cells(_pool_cells(program, instruction)), "; ".join([habit, *remark_on_results(program, instruction)])
+    return _cells(instruction.cells), "; ".join([habit, *remark_on_results(program, instruction)])
 
 
-def _describe_halt(program, position, instruction):
-    cells = _pool_cells(program, instruction)
-    return _cells(cells), "emptied when the updates are visible" if cells else ""
+def _describe_halt(program, instruction):
+    return _cells(instruction.cells), "emptied when the updates are visible" if instruction.cells else ""
 
 
-def _describe_plan(program, position, instruction):
+def _describe_plan(program, instruction):
     return f"{len(Planner(program).cells)} cells", "by the shapes of arguments and shared values"
 
 
-def _describe_together(program, position, instruction):
+def _describe_together(program, instruction):
     return f"the next {instruction.a}", "side by side if that pays"
 
 

@@ -3,7 +3,6 @@
 Only what is known when a function is made. A cell that may take another's memory does so when the program runs, unless
 somebody else refers to that memory by then: a result that a caller kept, another thread, an array lent by the user.
 """
-from phintys.vm.opcodes import OPCODES
 from phintys.vm.views import roots_of, views_of
 
 OWNERS = {
@@ -32,19 +31,18 @@ def memory_lines(program):
     return ["memory", *lines] if lines else []
 
 
-def remark_on(program, position, instruction):
+def remark_on(program, instruction):
     """What an instruction does to the memory of its operands, in a few words; else an empty string.
 
     Returns
     -------
     str
     """
-    name = OPCODES[instruction.op].name
-    if name not in ("KERNEL", "CALL", "RUN"):
+    if not instruction.computes() or instruction.name == "PREPARE":
         return ""
-    written = [(output, program.cells[output].donor) for output in _outputs(program, instruction)]
+    written = [(output, program.cells[output].donor) for output in instruction.writes()]
     remarks = [f"C{output} over C{donor}" for output, donor in written if donor is not None]
-    remarks += [f"C{view} looks at C{source}" for view, source in views_of(program, position, instruction)]
+    remarks += [f"C{view} looks at C{source}" for view, source in views_of(instruction, program.cells)]
     return ", ".join(remarks)
 
 
@@ -54,7 +52,7 @@ def remark_on_results(program, instruction):
     Parameters
     ----------
     program : Program
-    instruction : Instruction
+    instruction : SymbolicInstruction
         The RESULT.
 
     Returns
@@ -62,9 +60,8 @@ def remark_on_results(program, instruction):
     list of str
     """
     roots = roots_of(program)
-    cells = list(program.pool[instruction.b:instruction.b + instruction.c])
     remarks, last = [], {}
-    for cell in reversed(cells):
+    for cell in reversed(instruction.cells):
         layout, root = program.cells[cell], roots.get(cell, cell)
         if layout.access != "shown":
             owner = program.cells[root]
@@ -76,7 +73,6 @@ def remark_on_results(program, instruction):
                 remarks.append(f"C{cell} is copied while C{last[root]} is in the same memory")
         last.setdefault(root, cell)
     return remarks[::-1]
-
 
 
 def _notes(program):
@@ -91,10 +87,10 @@ def _notes(program):
             donor = program.cells[layout.donor]
             where = f"S{_container_of(program, layout.donor)}'s" if donor.kind == "shared" else f"C{layout.donor}'s"
             notes[number] = _joined(notes.get(number), f"takes {where} memory, unless others refer to it")
-    for position, instruction in enumerate(program.instructions()):
-        for view, source in views_of(program, position, instruction):
+    for instruction in program.symbolic():
+        for view, source in views_of(instruction, program.cells):
             notes[view] = _joined(notes.get(view), f"a view of C{source}")
-        if OPCODES[instruction.op].name == "ALIAS" and program.cells[instruction.a].ndim:
+        if instruction.name == "ALIAS" and program.cells[instruction.a].ndim:
             notes[instruction.a] = _joined(notes.get(instruction.a), f"on a branch that of C{instruction.b}")
     return notes
 
@@ -105,9 +101,5 @@ def _joined(first, second):
 
 def _container_of(program, cell):
     """The number of the container that a cell is loaded from."""
-    return next(instruction.b for instruction in program.instructions()
-                if OPCODES[instruction.op].name == "LOAD" and instruction.a == cell)
-
-
-def _outputs(program, instruction):
-    return program.pool[instruction.b + instruction.n:instruction.b + instruction.c]
+    return next(instruction.b for instruction in program.symbolic()
+                if instruction.name == "LOAD" and instruction.a == cell)

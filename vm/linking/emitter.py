@@ -1,12 +1,12 @@
 """The emitter: what an op sees of the linker while it is lowered, and the symbolic code that lowering makes.
 
 An op calls ``emitter.kernel(kernel, node)`` (with ``inputs=`` when its kernel reads only some) or
-``emitter.call(node)``; the linker itself emits loads, copies, results, jumps and stores. Instructions are tuples
-``(name, flags, n, a, b, cells, node, remark)`` whose ``cells`` are not yet in the operand pool; a remark says why, for
-listings. Where the bytecode names an instruction, they name a *label*: a number that ``("LABEL", 0, 0, label, ...)``
-gives to the instruction behind it.
+``emitter.call(node)``; the linker itself emits loads, copies, results, jumps and stores. What is collected are
+``SymbolicInstruction``s, whose ``cells`` are not yet in the operand pool. Where the bytecode names an instruction, they
+name a *label*: a number that a ``LABEL`` gives to the instruction after it.
 """
 from phintys.vm.linking.inner_code import lower_graph
+from phintys.vm.symbolic import SymbolicInstruction
 
 
 class Emitter:
@@ -30,15 +30,18 @@ class Emitter:
             number = self._kernel_number[id(kernel)] = len(self.kernels)
             self.kernels.append(kernel)
         inputs = node.inputs if inputs is None else inputs
-        self.code.append(("KERNEL", 0, len(inputs), number, 0, self._operands(inputs, node.outputs), node, ""))
+        self._emit("KERNEL", n=len(inputs), a=number, cells=self._operands(inputs, node.outputs), node=node)
 
     def call(self, node):
         """Run the op's Python ``perform``."""
-        self.code.append(("CALL", 0, len(node.inputs), 0, 0, self._operands(node.inputs, node.outputs), node, ""))
+        self._emit("CALL", n=len(node.inputs), cells=self._operands(node.inputs, node.outputs), node=node)
 
     def graph(self, fgraph, node):
         """Run an optimised graph that the op holds: its inputs and outputs are those of the node."""
         lower_graph(self, fgraph, node)
+
+    def _emit(self, name, **fields):
+        self.code.append(SymbolicInstruction(name, **fields))
 
     def _operands(self, inputs, outputs):
         cell_of = self.cell_of
@@ -46,42 +49,39 @@ class Emitter:
 
     # ---- for the linker -----------------------------------------------------------------------------------------
     def load(self, cell, container):
-        self.code.append(("LOAD", 0, 0, cell, container, (), None, ""))
+        self._emit("LOAD", a=cell, b=container)
 
     def copy(self, target, source, reason="", node=None):
-        self.code.append(("COPY", 0, 0, target, source, (), node, reason))
+        self._emit("COPY", a=target, b=source, node=node, remark=reason)
 
     def alias(self, target, source, node=None):
         """Let the cell ``target`` look at the memory of ``source``."""
-        self.code.append(("ALIAS", 0, 0, target, source, (), node, ""))
+        self._emit("ALIAS", a=target, b=source, node=node)
 
     def own(self, cell, container):
         """Give a cell that will be stored in ``container`` memory that nobody else has."""
-        self.code.append(("OWN", 0, 0, cell, container, (), None, ""))
-
-    def drop(self, cells):
-        self.code.append(("DROP", 0, 0, 0, 0, cells, None, ""))
+        self._emit("OWN", a=cell, b=container)
 
     def result(self, cells, flags):
-        self.code.append(("RESULT", flags, 0, 0, 0, cells, None, ""))
+        self._emit("RESULT", flags=flags, cells=cells)
 
     def prepare(self, instruction):
-        self.code.append(("PREPARE", *instruction[1:]))
+        self.code.append(instruction._replace(name="PREPARE"))
 
     def commit(self):
-        self.code.append(("COMMIT", 0, 0, 0, 0, (), None, ""))
+        self._emit("COMMIT")
 
     def run(self, instruction):
-        self.code.append(("RUN", *instruction[1:]))
+        self.code.append(instruction._replace(name="RUN"))
 
     def store(self, container, cell):
-        self.code.append(("STORE", 0, 0, container, cell, (), None, ""))
+        self._emit("STORE", a=container, b=cell)
 
     def plan(self):
-        self.code.append(("PLAN", 0, 0, 0, 0, (), None, ""))
+        self._emit("PLAN")
 
     def halt(self):
-        self.code.append(("HALT", 0, 0, 0, 0, (), None, ""))
+        self._emit("HALT")
 
     # ---- branches and blocks ----------------------------------------------------------------------------------------
     def label(self):
@@ -90,16 +90,16 @@ class Emitter:
         return self._labels
 
     def place(self, label):
-        self.code.append(("LABEL", 0, 0, label, 0, (), None, ""))
+        self._emit("LABEL", a=label)
 
     def jump(self, label):
-        self.code.append(("JUMP", 0, 0, label, 0, (), None, ""))
+        self._emit("JUMP", a=label)
 
     def jump_if_zero(self, label, cell, node):
-        self.code.append(("JUMPZ", 0, 0, label, cell, (), node, ""))
+        self._emit("JUMPZ", a=label, b=cell, node=node)
 
     def need(self, label):
-        self.code.append(("NEED", 0, 0, label, 0, (), None, ""))
+        self._emit("NEED", a=label)
 
     def begin_block(self, label):
         """What is emitted up to ``end_block`` stands behind HALT."""
@@ -108,6 +108,6 @@ class Emitter:
         self.place(label)
 
     def end_block(self, label):
-        self.code.append(("BACK", 0, 0, label, 0, (), None, ""))
+        self._emit("BACK", a=label)
         self.blocks.extend(self.code)
         self.code = self._outside.pop()

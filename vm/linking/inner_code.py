@@ -17,7 +17,7 @@ OBJECT_TYPENUM = -1
 def lower_graph(emitter, fgraph, node):
     """Emit what computes ``node``'s outputs by ``fgraph``, whose inputs and outputs are in the node's order."""
     nodes = schedule(fgraph)
-    owners = Ownership(fgraph, nodes, (), len(fgraph.inputs), len(fgraph.outputs), (), (), (), ())
+    owners = Ownership(fgraph, nodes, n_arguments=len(fgraph.inputs), n_outputs=len(fgraph.outputs))
     outer = emitter.cell_of
     inner = dict(zip(fgraph.inputs, [outer[variable] for variable in node.inputs]))
     copied = []

@@ -6,9 +6,6 @@ a variable has when it runs: what was loaded and not yet read is loaded again. I
 what was computed from it may undo the inner update, which Theano does silently; here the call fails and changes
 nothing, and the inner update stays.
 """
-from phintys.vm.linking.lifetimes import touched_cells
-from phintys.vm.opcodes import OPCODES
-
 ENDS = "RESULT", "PREPARE", "COMMIT"            # the first of these comes after all that is computed
 
 
@@ -27,12 +24,12 @@ def may_have_read(program, cell, position):
     -------
     bool
     """
-    instructions = program.instructions()
-    names = [OPCODES[instruction.op].name for instruction in instructions]
+    instructions = program.symbolic()
+    names = [instruction.name for instruction in instructions]
     halt = names.index("HALT")
     last = position if position < halt else min([names.index(name) for name in ENDS if name in names]) - 1
-    return any([cell in touched_cells(program, instruction, names[number])
-                for number, instruction in enumerate(instructions) if number <= last or number > halt])
+    return any([cell in instruction.reads() for number, instruction in enumerate(instructions)
+                if number <= last or number > halt])
 
 
 def lost_update(container, culprit):

@@ -46,7 +46,7 @@ class Frames:
 
     def __init__(self, code):
         self.of = []
-        self.halt = next(position for position, instruction in enumerate(code) if instruction[0] == "HALT")
+        self.halt = next(position for position, instruction in enumerate(code) if instruction.name == "HALT")
         self._blocks = {}                       # label → Frame
         self._arms = {}                         # Jump → its two arms
         self._jump_at = {}                      # position of a JUMPZ → Jump
@@ -56,7 +56,8 @@ class Frames:
     def _build(self, code):
         current = self.main = Frame(None, None, None, -1)
         number, otherwise, ends = 0, {}, {}     # labels → the jumps that they belong to
-        for position, (name, _flags, _n, label, *_) in enumerate(code):
+        for position, instruction in enumerate(code):
+            name, label = instruction.name, instruction.a
             if name == "JUMPZ":
                 self.of.append(current)
                 jump = otherwise[label] = self._jump_at[position] = Jump(position)

@@ -5,7 +5,6 @@ views belong to the holder of what they look at, and once shapes are known a cel
 to the donor's holder. The life of a holder goes from the instruction that first writes to it to the last that touches
 it or any cell that belongs to it. What runs side by side happens at one moment.
 """
-from phintys.vm.opcodes import OPCODES
 from phintys.vm.views import roots_of
 
 # Instructions whose cells need memory that can be handed over, or that others may keep.
@@ -33,17 +32,15 @@ class Lifetimes:
         self.order = []                             # roots, in the order in which they are first written
         in_block = False                            # blocks stand behind HALT, and run whenever they are needed
         for moment, instruction in moments_of(program):
-            name = OPCODES[instruction.op].name
-            in_block = in_block or name == "HALT"
-            for cell in touched_cells(program, instruction, name):
+            in_block = in_block or instruction.name == "HALT"
+            for cell in instruction.touches():
                 root = self.roots.get(cell, cell)
                 if root not in self.touched:
                     self.touched[root] = moment, moment
                     self.order.append(root)
                 self.touched[root] = self.touched[root][0], moment
-            if name in HANDED_OVER or in_block:
-                self.apart.update([self.roots.get(cell, cell)
-                                   for cell in handed_over(program, instruction, name)])
+            if instruction.name in HANDED_OVER or in_block:
+                self.apart.update([self.roots.get(cell, cell) for cell in handed_over(instruction)])
         for number, layout in enumerate(program.cells):
             if layout.typenum < 0 or layout.access:
                 self.apart.add(self.roots.get(number, number))
@@ -81,34 +78,19 @@ class Lifetimes:
         return holder
 
 
-def touched_cells(program, instruction, name):
-    """The cells whose memory an instruction reads or writes."""
-    if name in ("DROP", "LOAD", "HALT"):
-        return ()
-    if name in ("COPY", "ALIAS", "MOVE"):
-        return instruction.a, instruction.b
-    if name == "OWN":
-        return (instruction.a,)
-    if name in ("STORE", "JUMPZ"):
-        return (instruction.b,)
-    return program.pool[instruction.b:instruction.b + instruction.c]
-
-
-def handed_over(program, instruction, name):
-    """Of these the ones whose memory others may come to hold."""
-    if name in ("PREPARE", "RUN"):
-        return program.pool[instruction.b + instruction.n:instruction.b + instruction.c]
-    return touched_cells(program, instruction, name)
+def handed_over(instruction):
+    """The cells of an instruction whose memory others may come to hold."""
+    return instruction.writes() if instruction.name in ("PREPARE", "RUN") else instruction.touches()
 
 
 def moments_of(program):
     """(moment, instruction) for each instruction: its number, or that of the TOGETHER in front of its group."""
     moment = together = 0
-    for position, instruction in enumerate(program.instructions()):
+    for position, instruction in enumerate(program.symbolic()):
         if together:
             together -= 1
         else:
             moment = position
-        if OPCODES[instruction.op].name == "TOGETHER":
+        if instruction.name == "TOGETHER":
             together = instruction.a
         yield moment, instruction

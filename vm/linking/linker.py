@@ -21,7 +21,9 @@ from phintys.vm.linking.schedule import schedule
 from phintys.vm.linking.side_by_side import side_by_side
 from phintys.vm.linking.verifier import ProgramError, verify
 from phintys.vm.opcodes import DROP_LARGE, NUMBER, RESULT_EMPTIES
-from phintys.vm.program import INSTRUCTION_FORMAT, CellLayout, Program
+from phintys.vm.program import INSTRUCTION_FORMAT, MANY_INPUTS, CellLayout, Program
+from phintys.vm.symbolic import SymbolicInstruction
+from phintys.vm.views import is_view
 from phintys.vm.worker_count import usable_workers
 
 OBJECT_TYPENUM = -1        # the layout of a cell that holds a Python object
@@ -60,7 +62,8 @@ def link(fgraph, n_arguments, containers, updates, n_outputs, allow_gc=True, nam
     late = dict.fromkeys(commit)
     order = schedule(fgraph)
     nodes = [node for node in order if node not in late]
-    owners = Ownership(fgraph, nodes, late, n_arguments, n_outputs, updates, mutable, borrowed, lent)
+    owners = Ownership(fgraph, nodes, late=late, n_arguments=n_arguments, n_outputs=n_outputs, updates=updates,
+                       mutable=mutable, borrowed=borrowed, lent=lent)
     cells, cell_of = assign_cells(fgraph, [*nodes, *late], n_arguments, owners)
     storage = list(containers)
     number = {id(container): position for position, container in enumerate(storage)}
@@ -79,10 +82,11 @@ def link(fgraph, n_arguments, containers, updates, n_outputs, allow_gc=True, nam
     if usable_workers() > 1:
         code = side_by_side(code, cells)
     code = collect(code, cells, allow_gc)
-    program = assemble(code, lowering.emitter.kernels, cells, storage, n_arguments, n_outputs, allow_gc, name)
+    surroundings = {"name": name, "kernels": lowering.emitter.kernels, "cells": cells, "containers": storage,
+                    "n_arguments": n_arguments, "n_results": n_outputs, "allow_gc": allow_gc}
+    program = assemble(code, **surroundings)
     if allow_gc == "plan" and not places_something(program):
-        code = [instruction for instruction in code if instruction[0] != "PLAN"]
-        program = assemble(code, lowering.emitter.kernels, cells, storage, n_arguments, n_outputs, allow_gc, name)
+        program = assemble([instruction for instruction in code if instruction.name != "PLAN"], **surroundings)
     verify(program)
     return program
 
@@ -140,8 +144,8 @@ class Lowering:
         """The code of one node; where it is a copy, with the node that needs one."""
         code = self.emitter.code
         node.op.lower(self.emitter, node)
-        if code[-1][0] == "COPY" and not code[-1][-1]:
-            code[-1] = (*code[-1][:-1], self._why_copied(node.outputs[0]))
+        if code[-1].name == "COPY" and not code[-1].remark:
+            code[-1] = code[-1]._replace(remark=self._why_copied(node.outputs[0]))
 
     def _why_copied(self, variable):
         for reader, position in self.fgraph.clients[variable]:
@@ -175,7 +179,7 @@ class Lowering:
         node.op.lower(self.emitter, node)
         instruction, *more = code[length:]
         del code[length:]
-        if more or instruction[0] != "KERNEL" or self.emitter.kernels[instruction[3]].may_fail:
+        if more or instruction.name != "KERNEL" or self.emitter.kernels[instruction.a].may_fail:
             raise ProgramError(f"{node} may fail, and cannot run behind COMMIT")
         return instruction
 
@@ -230,19 +234,12 @@ class Lowering:
         return len(self.cells) - 1
 
 
-def touched(instruction):
-    """The cells that a symbolic instruction reads or writes."""
-    name, _flags, _n, a, b, operands, _node, _remark = instruction
-    return {"LOAD": (a,), "OWN": (a,), "COPY": (a, b), "STORE": (b,), "JUMPZ": (b,), "ALIAS": (a, b),
-            "MOVE": (a, b)}.get(name, operands)
-
-
 def collect(code, cells, allow_gc):
     """Insert DROPs behind the last use of each cell that holds what is not its own, or is not to be kept.
 
     An ALIAS of a value that is not used again becomes a MOVE.
     """
-    frames = Frames(code) if any([instruction[0] == "JUMPZ" for instruction in code]) else None
+    frames = Frames(code) if any([instruction.name == "JUMPZ" for instruction in code]) else None
     uses = _uses(code, cells) if frames is None else _uses_on_paths(code, cells, frames)
     for cell, layout in enumerate(cells):
         if layout.kind == "argument" and layout.typenum == OBJECT_TYPENUM and len(code) > 1:
@@ -251,23 +248,24 @@ def collect(code, cells, allow_gc):
     for cell, positions in uses.items():
         dropped = is_dropped(cells[cell], allow_gc)
         for position in positions:
-            if dropped or code[position][:5:4] == ("ALIAS", cell):
+            if dropped or (code[position].name == "ALIAS" and code[position].b == cell):
                 dying.setdefault(position, []).append(cell)
     code = [*code]
-    halt = next(position for position, instruction in enumerate(code) if instruction[0] == "HALT")
-    code[halt] = (*code[halt][:5], _left_to_halt(code[:halt], dying), None, "")
+    halt = next(position for position, instruction in enumerate(code) if instruction.name == "HALT")
+    code[halt] = code[halt]._replace(cells=_left_to_halt(code[:halt], dying))
     if not dying:
         return code
     _postpone(code, dying)
     collected = []
     for position, instruction in enumerate(code):
         dead = sorted(dying.get(position, ()))
-        if instruction[0] == "ALIAS" and instruction[4] in dead:
-            dead.remove(instruction[4])
-            if cells[instruction[4]].kind == "value" and cells[instruction[4]].ndim:
-                instruction = ("MOVE", *instruction[1:])
-            elif is_dropped(cells[instruction[4]], allow_gc):
-                dead.append(instruction[4])
+        if instruction.name == "ALIAS" and instruction.b in dead:
+            source = instruction.b
+            dead.remove(source)
+            if cells[source].kind == "value" and cells[source].ndim:
+                instruction = instruction._replace(name="MOVE")
+            elif is_dropped(cells[source], allow_gc):
+                dead.append(source)
         collected.append(instruction)
         _append_drops(collected, sorted(dead), cells, allow_gc)
     return collected
@@ -275,9 +273,9 @@ def collect(code, cells, allow_gc):
 
 def _left_to_halt(code, dying):
     """The cells that are emptied when all updates are visible: old values, and all else that is used after COMMIT."""
-    commit = next((position for position, instruction in enumerate(code) if instruction[0] == "COMMIT"), len(code))
+    commit = next((position for position, instruction in enumerate(code) if instruction.name == "COMMIT"), len(code))
     late = range(commit, len(code))
-    stored = [code[position][4] for position in late if code[position][0] == "STORE"]
+    stored = [cell for position in late if code[position].name == "STORE" for cell in code[position].reads()]
     return [*stored, *sorted([cell for position in late for cell in dying.pop(position, ())])]
 
 
@@ -288,14 +286,14 @@ def _append_drops(collected, dead, cells, allow_gc):
         chosen_for[DROP_LARGE if allow_gc is False and is_own_array(cells[cell]) else 0].append(cell)
     for flags, chosen in chosen_for.items():
         if chosen:
-            collected.append(("DROP", flags, 0, 0, 0, chosen, None, ""))
+            collected.append(SymbolicInstruction("DROP", flags=flags, cells=chosen))
 
 
 def _postpone(code, dying):
     """What is used last inside a group is dropped behind it."""
     for position, instruction in enumerate(code):
-        if instruction[0] == "TOGETHER":
-            last = position + instruction[3]
+        if instruction.name == "TOGETHER":
+            last = position + instruction.a
             for member in range(position + 1, last):
                 dying.setdefault(last, []).extend(dying.pop(member, ()))
             if not dying.get(last):
@@ -306,9 +304,9 @@ def _uses(code, cells):
     """Cell → the position of its last use, in a tuple; without cells that an instruction empties there."""
     last_use = {}
     for position, instruction in enumerate(code):
-        for cell in touched(instruction):
+        for cell in instruction.touches():
             last_use[cell] = (position,)
-        for cell in _emptied(instruction, cells):
+        for cell in instruction.empties(cells):
             last_use.pop(cell, None)
     return last_use
 
@@ -318,21 +316,12 @@ def _uses_on_paths(code, cells, frames):
     uses = {}
     for position in [*range(frames.halt + 1, len(code)), *range(frames.halt)]:
         instruction = code[position]
-        for cell in touched(instruction):
+        for cell in instruction.touches():
             uses.setdefault(cell, []).append(position)
-        for cell in _emptied(instruction, cells):
+        for cell in instruction.empties(cells):
             uses.pop(cell, None)
     return {cell: list(frames.last_uses(positions, cells[cell].kind == "argument"))
             for cell, positions in uses.items()}
-
-
-def _emptied(instruction, cells):
-    """The cells that an instruction empties."""
-    if instruction[0] == "STORE":
-        return [instruction[4]]
-    if instruction[0] == "RESULT" and instruction[1] & RESULT_EMPTIES:
-        return [cell for cell in instruction[5] if cells[cell].kind == "value" and cells[cell].access != "late"]
-    return ()
 
 
 def is_dropped(layout, allow_gc):
@@ -351,50 +340,40 @@ def is_own_array(layout):
     return layout.kind == "value" and layout.typenum != OBJECT_TYPENUM and not is_view(layout.variable)
 
 
-def is_view(variable):
-    """Whether a node made the variable as a view of its input; a number that is one of several was copied."""
-    node = variable.owner
-    if node is None or not node.op.view_map:
-        return False
-    positions = node.op.view_map.get(variable.index, ())
-    return len(positions) == 1 or (len(positions) > 1 and getattr(variable.type, "ndim", None) != 0)
-
-
-def assemble(code, kernels, cells, containers, n_arguments, n_results, allow_gc, name):
-    """Symbolic code to bytes and operand pool."""
+def assemble(code, **surroundings):
+    """A Program of symbolic code, which becomes bytes and operand pool; all else that it has is in ``surroundings``."""
     pool, binary, nodes, remarks = array("i"), bytearray(), [], {}
     pack = INSTRUCTION_FORMAT.pack
     labels, blocks = _numbered(code)
-    for opcode, flags, n, a, b, operands, node, remark in code:
-        if opcode == "LABEL":
+    for name, flags, n, a, b, operands, node, remark in code:
+        if name == "LABEL":
             continue
         if remark:
             remarks[len(nodes)] = remark
         nodes.append(node)
-        if opcode == "CALL":
+        if name == "CALL":
             a = len(nodes) - 1                      # N[a]: the node of this very instruction
-        elif opcode == "NEED":
+        elif name == "NEED":
             a, b = labels[a], blocks[a]
-        elif opcode in ("JUMP", "JUMPZ"):
+        elif name in ("JUMP", "JUMPZ"):
             a = labels[a]
-        elif opcode == "BACK":
+        elif name == "BACK":
             a = blocks[a]
         if operands:
             b = len(pool)
             pool.extend(operands)
-        binary += pack(NUMBER[opcode], flags, min(n, 65535), a, b, len(operands))
-    return Program(name=name, code=bytes(binary), pool=pool, kernels=kernels, nodes=nodes, remarks=remarks, cells=cells,
-                   containers=containers, n_arguments=n_arguments, n_results=n_results, allow_gc=allow_gc)
+        binary += pack(NUMBER[name], flags, min(n, MANY_INPUTS), a, b, len(operands))
+    return Program(code=bytes(binary), pool=pool, nodes=nodes, remarks=remarks, **surroundings)
 
 
 def _numbered(code):
     """(label → the number of its instruction, label of a block → the number of the block)."""
     labels, blocks, position = {}, {}, 0
-    for opcode, _flags, _n, label, *_ in code:
-        if opcode == "LABEL":
-            labels[label] = position
+    for instruction in code:
+        if instruction.name == "LABEL":
+            labels[instruction.a] = position
             continue
-        if opcode == "BACK":
-            blocks[label] = len(blocks)
+        if instruction.name == "BACK":
+            blocks[instruction.a] = len(blocks)
         position += 1
     return labels, blocks

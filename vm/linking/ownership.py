@@ -6,6 +6,7 @@ the ``access`` of its cell and the variable whose memory it may take, its donor.
 taken is decided when the program runs, by reference counts; nothing here depends on shapes.
 """
 from phintys.graph.variable import Constant
+from phintys.vm.views import view_roots_of
 
 
 class Ownership:
@@ -19,7 +20,8 @@ class Ownership:
         Variable → a key of ``program.ACCESS``, where it is not the usual one.
     """
 
-    def __init__(self, fgraph, nodes, late, n_arguments, n_outputs, updates, mutable, borrowed, lent):
+    def __init__(self, fgraph, nodes, *, n_arguments, n_outputs, late=(), updates=(), mutable=(), borrowed=(),
+                 lent=()):
         nodes = [*nodes, *late]
         self._roots, self._chosen = view_roots_of(nodes)
         self.donors, self.access = {}, {}
@@ -71,23 +73,3 @@ class Ownership:
             self.access[variable] = "shown"
         elif not isinstance(root, Constant) and root.owner is not None and root not in stored:
             self.access[variable] = "lent" if root is variable else "shown"
-
-
-def view_roots_of(nodes):
-    """Whose memory views look at, of nodes in the order in which they run.
-
-    Returns
-    -------
-    tuple of dict and set
-        View → the variable that it is, in the end, a view of. Variables that are a view of one of several; they are
-        their own roots.
-    """
-    roots, chosen = {}, set()
-    for node in nodes:
-        for output, positions in node.op.view_map.items():
-            source = node.inputs[positions[0]]
-            if len(positions) > 1:
-                chosen.add(node.outputs[output])
-            else:
-                roots[node.outputs[output]] = roots.get(source, source)
-    return roots, chosen

@@ -14,7 +14,6 @@ from heapq import heappop, heappush
 
 from phintys.vm.linking.lifetimes import Lifetimes
 from phintys.vm.linking.packing import Value, lay_out, lower_bound
-from phintys.vm.opcodes import OPCODES
 
 REMEMBERED = 8                  # tuples of shapes a function remembers
 INLINE_BYTES = 16               # values up to here live in their cells
@@ -44,8 +43,7 @@ class Planner:
         self.program = program
         self.lifetimes = Lifetimes(program)
         self.cells = list(self.lifetimes.temporaries())
-        loaded = {instruction.a for instruction in program.instructions()
-                  if OPCODES[instruction.op].name == "LOAD"}
+        loaded = {instruction.a for instruction in program.symbolic() if instruction.name == "LOAD"}
         self.leaves = [number for number, layout in enumerate(program.cells)
                        if self.cells and layout.typenum >= 0 and layout.ndim > 0
                        and (layout.kind == "argument" or number in loaded)]

@@ -6,6 +6,8 @@ TOGETHER in ``interpreter.pyx``. A kernel is moved forward past others, and what
 share no memory but what all read, so the result is the same in any order. Nothing is moved far: the schedule was made
 to hold little memory. Everything is linear in the length of the code.
 """
+from phintys.vm.symbolic import SymbolicInstruction
+from phintys.vm.views import memories_of, overwritten_by
 
 WINDOW = 32                     # how many instructions a kernel is moved past at most
 LARGEST = 16                    # kernels in a group
@@ -17,13 +19,13 @@ def side_by_side(code, cells):
 
     Parameters
     ----------
-    code : list of tuple
+    code : list of SymbolicInstruction
         What the emitter collected, without DROPs.
     cells : list of CellLayout
 
     Returns
     -------
-    list of tuple
+    list of SymbolicInstruction
         The same instructions; in front of each group a TOGETHER with the number of its kernels.
     """
     if sum([is_candidate(instruction) for instruction in code]) < 2:
@@ -38,7 +40,7 @@ def side_by_side(code, cells):
             if members:
                 taken.update(members, before)
                 grouped.extend([code[earlier] for earlier in before])
-                grouped.append(("TOGETHER", 0, 0, len(members) + 1, 0, (), None, "if that pays"))
+                grouped.append(SymbolicInstruction("TOGETHER", a=len(members) + 1, remark="if that pays"))
                 grouped.extend([code[member] for member in [position, *members]])
                 continue
         grouped.append(instruction)
@@ -47,7 +49,7 @@ def side_by_side(code, cells):
 
 def is_candidate(instruction):
     """Whether an instruction is a kernel that uses one thread."""
-    return instruction[0] == "KERNEL" and instruction[6] is not None and instruction[6].op.runs_alone
+    return instruction.name == "KERNEL" and instruction.node is not None and instruction.node.op.runs_alone
 
 
 def followers(code, first, happening, taken):
@@ -59,7 +61,7 @@ def followers(code, first, happening, taken):
         instruction = code[position]
         if position in taken:
             continue
-        if instruction[0] not in PASSED or len(members) + 1 == LARGEST:
+        if instruction.name not in PASSED or len(members) + 1 == LARGEST:
             break
         reads, writes = happening[position]
         is_free = (written.isdisjoint(reads | writes) and passed_written.isdisjoint(reads | writes)
@@ -68,7 +70,7 @@ def followers(code, first, happening, taken):
             members.append(position)
             read |= reads
             written |= writes
-        elif is_free and instruction[0] == "KERNEL":
+        elif is_free and instruction.name == "KERNEL":
             before.append(position)
         else:
             passed_read |= reads
@@ -79,43 +81,11 @@ def followers(code, first, happening, taken):
 def effects_of(code, cells):
     """For each instruction (cells read, cells written): with whose memory they look at, and what is overwritten."""
     memory, happening = memories_of(code, cells), []
-    for name, _, n, a, b, operands, node, _ in code:
-        if name == "COPY":
-            happening.append(({b, memory.get(b, b)}, {a}))
-            continue
-        if not operands:                                # nothing is moved past such an instruction
-            happening.append((frozenset(), frozenset()))
-            continue
-        reads, writes = set(operands[:n]), set(operands[n:])
-        overwritten = [cells[cell].donor for cell in operands[n:] if cells[cell].donor is not None]
-        if node is not None:
-            cell_of = {cells[cell].variable: cell for cell in operands}
-            overwritten += [cell_of[node.inputs[position]] for positions in node.op.destroy_map.values()
-                            for position in positions if node.inputs[position] in cell_of]
-        reads.update([memory[cell] for cell in operands[:n] if cell in memory])
+    for instruction in code:
+        reads, writes = set(instruction.reads()), set(instruction.writes())
+        overwritten = [cells[cell].donor for cell in writes if cells[cell].donor is not None]
+        overwritten += [source for _, source in overwritten_by(instruction, cells)]
+        reads.update([memory[cell] for cell in reads if cell in memory])
         writes.update(overwritten, [memory[cell] for cell in overwritten if cell in memory])
         happening.append((reads, writes))
     return happening
-
-
-def memories_of(code, cells):
-    """Cell → one that stands for all with which it may share memory, as views do and what branches hand on."""
-    parents = {}
-
-    def memory(cell):
-        parents.setdefault(cell, cell)
-        while parents[cell] != cell:
-            parents[cell] = parents[parents[cell]]
-            cell = parents[cell]
-        return cell
-
-    for name, _, _, a, b, operands, node, _ in code:
-        if name in ("ALIAS", "MOVE"):
-            parents[memory(a)] = memory(b)
-        elif operands and node is not None and node.op.view_map:
-            cell_of = {cells[cell].variable: cell for cell in operands}
-            for output, (position, *_) in node.op.view_map.items():
-                source = cell_of.get(node.inputs[position])
-                if source is not None:
-                    parents[memory(cell_of[node.outputs[output]])] = memory(source)
-    return {cell: memory(cell) for cell in parents}

@@ -2,21 +2,22 @@
 
 No read of a cell that may be empty or of a value that has been overwritten, no write to an argument, a constant or a
 shared value that nobody may overwrite, every number in its range, nothing that can fail after COMMIT, HALT at the end
-of the main program, BACK at the end of each block behind it. Jumps lead forward and nest: what holds behind a branch
+of the main program, BACK at the end of each block behind it. What an instruction reads, writes and empties is in the
+opcode table; ``check_NAME`` is what it demands beyond that, once its cells have been read and before any is written. Jumps lead forward and nest: what holds behind a branch
 holds on both paths. What a block needs is checked wherever it is entered. It knows of aliases only what ops declare
 (``view_map``, ``destroy_map``) and what the bytecode says, so it checks the linker and the in-place rewrites
 independently of how they decided. A violation is a bug in an op or in phintys, never the user's.
 """
 from phintys.vm.linking.branch_checks import Branch, State, Summary
-from phintys.vm.opcodes import NUMBER, OPCODES, RESULT_EMPTIES
-from phintys.vm.program import ACCESS, cells_of_inputs
+from phintys.vm.opcodes import OPCODES
+from phintys.vm.program import ACCESS, MANY_INPUTS, cells_of_inputs
+from phintys.vm.symbolic import ROWS
 
 
 class ProgramError(Exception):
     """A program breaks a rule of the bytecode."""
 
 
-AFTER_COMMIT = frozenset(["RUN", "STORE", "HALT"])      # no DROP: it can run Python code, which sees half a commit
 ALWAYS = frozenset(["LOAD", "RESULT", "PREPARE", "COMMIT", "RUN", "STORE", "HALT"])     # in no branch and no block
 
 
@@ -29,7 +30,7 @@ class _Check:
     """One walk over a program."""
 
     def __init__(self, program):
-        self.program, self.instructions = program, program.instructions()
+        self.program, self.instructions = program, []
         self.cells, self.pool = program.cells, program.pool
         self.state = State([layout.kind in ("argument", "constant") for layout in self.cells])
         self.lost = {}                              # cell whose value is lost behind COMMIT → the RUN that did it
@@ -51,42 +52,57 @@ class _Check:
         raise ProgramError(f"instruction {self.position} ({self.name}): {what}")
 
     def run(self):
-        code = self.instructions
         self._check_cells()
-        for self.position, (number, _, n, a, b, c) in enumerate(code):
-            if number == NUMBER["STORE"]:
-                self.stored_cells[a] = b
-            elif number == NUMBER["RUN"] and n < 65535 and b + c <= len(self.pool):
-                self.becomes.update([(source, output) for output, source in self._of_node(
-                    self.pool[b:b + n], self.pool[b + n:b + c], "destroy_map")])
-        halt = next((position for position, fields in enumerate(code) if fields[0] == NUMBER["HALT"]), None)
-        if halt is None or (halt + 1 < len(code) and code[-1][0] != NUMBER["BACK"]):
+        self._decode()
+        code = self.instructions
+        for instruction in code:
+            if instruction.name == "STORE":
+                self.stored_cells[instruction.a] = instruction.b
+            elif instruction.name == "RUN":
+                self.becomes.update([(source, output) for output, source in self._of_node(instruction, "destroy_map")])
+        halt = next((position for position, instruction in enumerate(code) if instruction.name == "HALT"), None)
+        if halt is None or (halt + 1 < len(code) and code[-1].name != "BACK"):
             raise ProgramError("the program does not end with HALT, or with blocks behind it")
         self._find_homes(code[halt + 1:])
-        needs = {fields[4]: position for position, fields in enumerate(code[:halt]) if fields[0] == NUMBER["NEED"]}
+        needs = {instruction.b: position for position, instruction in enumerate(code[:halt])
+                 if instruction.name == "NEED"}
         self._walk_blocks(code, halt + 1)
         self.needed = {cell: needs.get(number, 0) for number, block in self.blocks.items() for cell in block.leaves}
         self._walk(code, 0, halt)
         if self.prepared:
             raise ProgramError(f"prepared and never run: instructions {sorted(self.prepared.values())}")
 
+    def _decode(self):
+        """The instructions with names and operands, as far as their numbers make sense."""
+        for self.position, fields in enumerate(self.program.instructions()):
+            if fields.op >= len(OPCODES):
+                self.fail(f"unknown opcode {fields.op}")
+            self.name = OPCODES[fields.op].name
+            if fields.c and not 0 <= fields.b <= fields.b + fields.c <= len(self.pool):
+                self.fail("its operands lie outside the pool")
+            instruction = self.program.decoded(self.position, fields)
+            if instruction.computes():
+                if fields.n == MANY_INPUTS and instruction.node is None:
+                    self.fail(f"has {MANY_INPUTS} inputs or more, and no node says how many")
+                if not 0 <= instruction.n <= fields.c:
+                    self.fail(f"has {instruction.n} inputs among {fields.c} operands")
+            self.instructions.append(instruction)
+
     def _find_homes(self, code):
         """Which block writes which cells."""
         written = []
-        for number, _, n, a, b, c in code:
-            writes = OPCODES[number].writes if number < len(OPCODES) else ""
-            if number == NUMBER["BACK"]:
-                self.home.update(dict.fromkeys(written, a))
+        for instruction in code:
+            written.extend(instruction.writes())
+            if instruction.name == "BACK":
+                self.home.update(dict.fromkeys(written, instruction.a))
                 written = []
-            elif writes:
-                written.extend([a] if writes == "a" else self.pool[b + n:b + c])
 
     def _walk_blocks(self, code, first):
         """Summaries of all blocks; their instructions begin at ``first``."""
         for position in range(first, len(code)):
-            if code[position][0] != NUMBER["BACK"]:
+            if code[position].name != "BACK":
                 continue
-            self.block, self.here = Summary(first, position), code[position][3]
+            self.block, self.here = Summary(first, position), code[position].a
             mark = self.state.mark()
             self._walk(code, first, position)
             self.block.close(self.here, {cell: self.state.root[cell] for cell in self.block.own
@@ -102,20 +118,19 @@ class _Check:
         self.range = first, last
         self.state.entries.forget()
         for self.position in range(first, last + 1):
-            number, flags, n, a, b, c = code[self.position]
-            if number >= len(OPCODES):
-                self.fail(f"unknown opcode {number}")
-            self.name = OPCODES[number].name
+            instruction = code[self.position]
+            self.name = instruction.name
             self._end_branches()
-            if self.committed and self.name not in AFTER_COMMIT:
+            if self.committed and (ROWS[self.name].may_fail or self.name not in ALWAYS):
                 self.fail("stands after COMMIT: it can fail, or run Python code")
             if self.name in ALWAYS and (self.branches or self.block is not None):
                 self.fail("stands in a branch or a block")
-            if c and not 0 <= b <= b + c <= len(self.pool):
-                self.fail("its operands lie outside the pool")
+            for cell in instruction.reads():
+                self.read(cell)
             check = getattr(self, "check_" + self.name, None)
             if check is not None:
-                check(flags, n, a, b, c)
+                check(instruction)
+            self._change(instruction)
         if self.branches:
             self.fail("stands in a branch that does not end")
 
@@ -159,7 +174,7 @@ class _Check:
     def write(self, cell):
         if not 0 <= cell < len(self.cells):
             self.fail(f"there is no cell C{cell}")
-        if self.cells[cell].kind != "value":
+        if self.cells[cell].kind != ("shared" if self.name == "LOAD" else "value"):
             self.fail(f"writes to C{cell}, which is protected ({self.cells[cell].kind} {self.cells[cell].variable})")
         if self.block is not None:
             self.block.own.add(cell)
@@ -200,50 +215,51 @@ class _Check:
             output = self.becomes[output]
         return self.stored_cells.get(self.loaded.get(shared)) == output
 
-    def _compute(self, n, b, c):
-        """What KERNEL, CALL, and PREPARE with RUN do to their operands."""
-        if n == 65535:
-            return
-        inputs, outputs = self.pool[b:b + n], self.pool[b + n:b + c]
-        for cell in inputs:
-            self.read(cell)
-        roots = {output: self.state.root[source] for output, source in self._of_node(inputs, outputs, "view_map")}
-        destroyed = [pair for pair in self._of_node(inputs, outputs, "destroy_map")
-                     if self.name != "PREPARE" and (self.name == "CALL" or self.cells[pair[0]].donor is not None)]
-        for cell in outputs:
+    def _change(self, instruction):
+        """Write and empty the cells that the opcode table names; what is overwritten and looked at besides."""
+        roots = {view: self.state.root[source] for view, source in self._views(instruction)}
+        destroyed = [(output, source) for output, source in self._of_node(instruction, "destroy_map")
+                     if self.name != "PREPARE" and (self.name == "CALL" or self.cells[output].donor is not None)]
+        for cell in instruction.writes():
             self.write(cell)
         for output, source in destroyed:
             self.overwrite(source, output)
-        for output, root in roots.items():
-            self.state.set("root", output, root)
+        for view, root in roots.items():
+            self.state.set("root", view, root)
+        for cell in instruction.empties(self.cells):
+            self.state.set("filled", cell, False)
 
-    def _of_node(self, inputs, outputs, which):
+    def _views(self, instruction):
+        """(view, the cell that it looks at), of what an instruction makes."""
+        if self.name in ("ALIAS", "MOVE"):
+            return [(instruction.a, instruction.b)]
+        return self._of_node(instruction, "view_map")
+
+    def _of_node(self, instruction, which):
         """(output cell, input cell) of the pairs that an op declares, as far as its instruction reads the inputs."""
-        node = self.program.nodes[self.position]
-        if node is None:
+        node = instruction.node
+        if node is None or not instruction.computes():
             return
-        cell_of = cells_of_inputs(node, inputs, self.cells)
+        outputs, cell_of = instruction.writes(), cells_of_inputs(node, instruction.reads(), self.cells)
         for output, (position, *_) in getattr(node.op, which).items():
             source = cell_of.get(node.inputs[position])
             if source is not None:
                 yield outputs[output], source
 
     # ---- instructions --------------------------------------------------------------------------------------------
-    def check_KERNEL(self, flags, n, a, b, c):
-        if not 0 <= a < len(self.program.kernels):
-            self.fail(f"there is no kernel K{a}")
-        self._compute(n, b, c)
+    def check_KERNEL(self, instruction):
+        if not 0 <= instruction.a < len(self.program.kernels):
+            self.fail(f"there is no kernel K{instruction.a}")
 
-    def check_TOGETHER(self, flags, n, a, b, c):
-        group = self.instructions[self.position + 1:self.position + 1 + a]
-        if a < 2 or len(group) < a or any([OPCODES[member.op].name != "KERNEL" for member in group]):
-            self.fail(f"is not followed by {a} kernels")
+    def check_TOGETHER(self, instruction):
+        group = self.instructions[self.position + 1:self.position + 1 + instruction.a]
+        if instruction.a < 2 or len(group) < instruction.a or any([member.name != "KERNEL" for member in group]):
+            self.fail(f"is not followed by {instruction.a} kernels")
         written, read = set(), set()
         for member in group:
             if self.program.kernels[member.a].may_fail:
                 self.fail(f"K{member.a} may fail in the midst of others")
-            inputs = self.pool[member.b:member.b + member.n]
-            outputs = self.pool[member.b + member.n:member.b + member.c]
+            inputs, outputs = member.reads(), member.writes()
             reads = {self.state.root[cell] for cell in inputs}.union(inputs)
             writes = set(outputs).union([self.state.root[self.cells[cell].donor] for cell in outputs
                                          if self.cells[cell].donor is not None])
@@ -252,18 +268,18 @@ class _Check:
             read |= reads
             written |= writes
 
-    def check_CALL(self, flags, n, a, b, c):
-        if not 0 <= a < len(self.program.nodes) or self.program.nodes[a] is None:
-            self.fail(f"there is no node N{a}")
-        self._compute(n, b, c)
+    def check_CALL(self, instruction):
+        number = instruction.a
+        if not 0 <= number < len(self.program.nodes) or self.program.nodes[number] is None:
+            self.fail(f"there is no node N{number}")
 
-    def check_PREPARE(self, flags, n, a, b, c):
-        self.check_KERNEL(flags, n, a, b, c)
-        if self.program.kernels[a].may_fail:
-            self.fail(f"K{a} may fail, and is to run behind COMMIT")
-        self._check_examined(self.program.nodes[self.position], self.pool[b:b + n])
-        self.prepared[tuple(self.pool[b:b + c])] = self.position
-        self.promised.update(self.pool[b + n:b + c])
+    def check_PREPARE(self, instruction):
+        self.check_KERNEL(instruction)
+        if self.program.kernels[instruction.a].may_fail:
+            self.fail(f"K{instruction.a} may fail, and is to run behind COMMIT")
+        self._check_examined(instruction.node, instruction.reads())
+        self.prepared[tuple(instruction.cells)] = self.position
+        self.promised.update(instruction.writes())
 
     def _check_examined(self, node, inputs):
         """What a kernel looks at to be prepared must have been computed before."""
@@ -274,110 +290,89 @@ class _Check:
             if cell_of.get(variable) in self.promised:
                 self.fail(f"needs the value of {variable}, which is computed behind COMMIT")
 
-    def check_RUN(self, flags, n, a, b, c):
+    def check_RUN(self, instruction):
         if not self.committed:
             self.fail("stands before COMMIT")
-        if self.prepared.pop(tuple(self.pool[b:b + c]), None) is None:
+        if self.prepared.pop(tuple(instruction.cells), None) is None:
             self.fail("was not prepared")
-        self.check_KERNEL(flags, n, a, b, c)
+        self.check_KERNEL(instruction)
 
-    def check_LOAD(self, flags, n, a, b, c):
+    def check_LOAD(self, instruction):
+        a, b = instruction.a, instruction.b
         if not 0 <= b < len(self.program.containers):
             self.fail(f"there is no container S{b}")
         if not 0 <= a < len(self.cells) or self.cells[a].kind != "shared":
             self.fail(f"loads into C{a}, which is no shared value's")
-        self.state.set("filled", a, True)
         self.loaded[a] = b
 
-    def check_COPY(self, flags, n, a, b, c):
-        self.read(b)
-        self.write(a)
+    def check_OWN(self, instruction):
+        if not 0 <= instruction.b < len(self.program.containers):
+            self.fail(f"there is no container S{instruction.b}")
+        self.owned[instruction.a] = instruction.b
 
-    def check_OWN(self, flags, n, a, b, c):
-        if not 0 <= b < len(self.program.containers):
-            self.fail(f"there is no container S{b}")
-        self.owned[a] = b
-        self.read(a)
-        self.write(a)
-
-    def check_DROP(self, flags, n, a, b, c):
-        for cell in self.pool[b:b + c]:
+    def check_DROP(self, instruction):
+        for cell in instruction.cells:
+            if not 0 <= cell < len(self.cells):
+                self.fail(f"there is no cell C{cell}")
             if self.cells[cell].kind == "constant":
                 self.fail(f"drops the constant C{cell}")
-            self.state.set("filled", cell, False)
             if self.needed.get(cell, 0) > self.position:
                 self.state.set("spent", cell, True)
 
-    def check_RESULT(self, flags, n, a, b, c):
-        for cell in self.pool[b:b + c]:
-            self.read(cell)
-        if flags & RESULT_EMPTIES:
-            for cell in self.pool[b:b + c]:
-                layout = self.cells[cell]
-                if layout.kind == "value" and layout.access not in ("lent", "late"):
-                    self.state.set("filled", cell, False)
-
-    def check_PLAN(self, flags, n, a, b, c):
+    def check_PLAN(self, instruction):
         if any([self.state.filled[number] for number, layout in enumerate(self.cells) if layout.kind == "value"]):
             self.fail("stands behind a computation")
 
-    def check_FAIL(self, flags, n, a, b, c):
+    def check_FAIL(self, instruction):
         self.fail("is for tests")
 
-    def check_COMMIT(self, flags, n, a, b, c):
+    def check_COMMIT(self, instruction):
         self.committed = True
 
-    def check_STORE(self, flags, n, a, b, c):
+    def check_STORE(self, instruction):
+        a, b = instruction.a, instruction.b
         if not 0 <= a < len(self.program.containers):
             self.fail(f"there is no container S{a}")
-        self.read(b)
         kind = self.cells[b].kind
         if kind not in ("value", "shared") or (kind == "shared" and self.loaded.get(b) not in self.stored_cells):
             self.fail(f"stores C{b}, which is not its own ({kind})")
         if self.owned.get(b, a) != a:
             self.fail(f"stores C{b} in S{a}, though it may be what S{self.owned[b]} has")
-        self.state.set("filled", b, False)
 
-    def check_HALT(self, flags, n, a, b, c):
-        emptied = self.pool[b:b + c]
+    def check_HALT(self, instruction):
+        emptied = instruction.cells
         for cell in emptied:
             if not 0 <= cell < len(self.cells) or self.cells[cell].kind == "constant":
                 self.fail(f"empties C{cell}, which is {'a constant' if 0 <= cell < len(self.cells) else 'no cell'}")
-            self.state.set("filled", cell, False)
         kept = set(self.stored_cells.values()).difference(emptied)
         if kept:
             self.fail(f"leaves old values of shared variables in the cells {sorted(kept)}")
 
     # ---- branches and blocks -----------------------------------------------------------------------------------------
-    def check_ALIAS(self, flags, n, a, b, c):
-        self.read(b)
-        root = self.state.root[b]
-        self.write(a)
-        self.state.set("root", a, root)
+    def check_MOVE(self, instruction):
+        kind = self.cells[instruction.b].kind
+        if kind != "value":
+            self.fail(f"empties C{instruction.b}, which is not its own ({kind})")
 
-    def check_MOVE(self, flags, n, a, b, c):
-        self.check_ALIAS(flags, n, a, b, c)
-        if self.cells[b].kind != "value":
-            self.fail(f"empties C{b}, which is not its own ({self.cells[b].kind})")
-        self.state.set("filled", b, False)
-
-    def check_JUMPZ(self, flags, n, a, b, c):
-        self.read(b)
+    def check_JUMPZ(self, instruction):
+        a, b = instruction.a, instruction.b
         if self.cells[b].ndim or self.cells[b].typenum < 0:
             self.fail(f"its condition C{b} is no number")
         if not self.position < a <= self.range[1]:
             self.fail(f"jumps to {a}, which is not ahead")
         self.branches.append(Branch(self.position, a, self.state.mark()))
 
-    def check_JUMP(self, flags, n, a, b, c):
+    def check_JUMP(self, instruction):
+        end = instruction.a
         branch = self.branches[-1] if self.branches else None
         if branch is None or branch.end is not None or branch.otherwise != self.position + 1:
             self.fail("does not end the first part of a branch")
-        if not self.position < a <= self.range[1]:
-            self.fail(f"jumps to {a}, which is not ahead")
-        branch.end, branch.changes = a, self.state.take_back(branch.mark, branch.first)
+        if not self.position < end <= self.range[1]:
+            self.fail(f"jumps to {end}, which is not ahead")
+        branch.end, branch.changes = end, self.state.take_back(branch.mark, branch.first)
 
-    def check_NEED(self, flags, n, a, b, c):
+    def check_NEED(self, instruction):
+        a, b = instruction.a, instruction.b
         block, state = self.blocks.get(b), self.state
         if block is None or block.first != a:
             self.fail(f"there is no block {b} at {a}, or it stands in front of this one")
@@ -401,6 +396,6 @@ class _Check:
         """The instruction that has overwritten what a cell looks at, or None."""
         return self.lost.get(self.state.root[cell], self.state.overwritten.get(self.state.memory_of(cell)))
 
-    def check_BACK(self, flags, n, a, b, c):
-        if self.block is None or self.position != self.block.last or a in self.blocks:
-            self.fail(f"ends no block {a}")
+    def check_BACK(self, instruction):
+        if self.block is None or self.position != self.block.last or instruction.a in self.blocks:
+            self.fail(f"ends no block {instruction.a}")

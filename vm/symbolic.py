@@ -1,0 +1,59 @@
+"""Symbolic instructions: what lowering emits, and what bytecode is decoded to, with fields that have names.
+
+What an instruction reads, writes and empties is looked up in the opcode table.
+"""
+from collections import namedtuple
+
+from phintys.vm.opcodes import CELLS, OPCODES, Opcode
+
+# LABEL is no opcode: it gives a name to the instruction after it, and takes no place in the bytecode.
+ROWS = {opcode.name: opcode for opcode in OPCODES} | {"LABEL": Opcode("LABEL", "a", "", "", "", "", False)}
+
+
+class SymbolicInstruction(namedtuple("SymbolicInstruction", "name flags n a b cells node remark",
+                                     defaults=(0, 0, 0, 0, (), None, ""))):
+    """One instruction.
+
+    Attributes
+    ----------
+    name : str
+        Of the opcode, or LABEL.
+    flags : int
+    n : int
+        How many of ``cells`` are inputs, if the opcode tells inputs from outputs.
+    a, b : int
+        As the opcode table says. Before assembly, a label stands for the number of an instruction or a block.
+    cells : sequence of int
+        The operands that stand in the operand pool.
+    node : Apply or None
+        What it was lowered from.
+    remark : str
+        Why it is there; for listings.
+    """
+
+    __slots__ = ()
+
+    def reads(self):
+        """The cells whose values it reads."""
+        return CELLS[ROWS[self.name].reads](self, None)
+
+    def writes(self):
+        """The cells that it gives values to."""
+        return CELLS[ROWS[self.name].writes](self, None)
+
+    def empties(self, layouts):
+        """The cells that it leaves without a value.
+
+        Parameters
+        ----------
+        layouts : sequence of CellLayout
+        """
+        return CELLS[ROWS[self.name].empties](self, layouts)
+
+    def touches(self):
+        """The cells that it reads or writes."""
+        return [*self.reads(), *self.writes()]
+
+    def computes(self):
+        """Whether it runs its node's op on inputs and outputs."""
+        return ROWS[self.name].writes == "outputs"
