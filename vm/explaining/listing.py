@@ -106,7 +106,8 @@ def _describe_node(program, instruction):
     memory = remark_on(program, instruction)
     if memory:
         remarks.append(f"[{memory}]")
-    return f"{_cells(instruction.writes())} := {node.op}({_inputs(program, instruction)})", " ".join([*remarks, *_place(node)])
+    equation = f"{_cells(instruction.writes())} := {node.op}({_inputs(program, instruction)})"
+    return equation, " ".join([*remarks, *_place(node)])
 
 
 def _place(node):

@@ -2,11 +2,13 @@
 
 No read of a cell that may be empty or of a value that has been overwritten, no write to an argument, a constant or a
 shared value that nobody may overwrite, every number in its range, nothing that can fail after COMMIT, HALT at the end
-of the main program, BACK at the end of each block behind it. What an instruction reads, writes and empties is in the
-opcode table; ``check_NAME`` is what it demands beyond that, once its cells have been read and before any is written. Jumps lead forward and nest: what holds behind a branch
+of the main program, BACK at the end of each block behind it. Jumps lead forward and nest: what holds behind a branch
 holds on both paths. What a block needs is checked wherever it is entered. It knows of aliases only what ops declare
 (``view_map``, ``destroy_map``) and what the bytecode says, so it checks the linker and the in-place rewrites
 independently of how they decided. A violation is a bug in an op or in phintys, never the user's.
+
+Which cells an instruction reads, writes and empties is in the opcode table. A method ``check_NAME`` has what the opcode
+demands besides; it is called when the cells have been read, and before any is written.
 """
 from phintys.vm.linking.branch_checks import Branch, State, Summary
 from phintys.vm.opcodes import OPCODES

@@ -233,6 +233,57 @@ def test_a_kernel_may_not_write_to_a_constant():
         verify(rebuilt(program, pool=pool))
 
 
+def of_many_inputs():
+    """A correct program whose CALL has more inputs than its instruction can say; the position of the CALL."""
+    class Last(phintys.Op):
+        def make_node(self, *inputs):
+            return phintys.Apply(self, inputs, [inputs[-1].type()])
+
+        def perform(self, node, inputs, output_storage):
+            output_storage[0][0] = inputs[-1] + 1.0
+
+    x, y = T.vectors("x", "y")
+    function = phintys.function([x, y], Last()(*[x] * 70000, y), mode=phintys.Mode(optimizer=None))
+    np.testing.assert_array_equal(function([1.0], [5.0]), [6.0])
+    return function.program, position(function.program, "CALL")
+
+
+def test_an_instruction_with_very_many_inputs_is_checked_as_any_other():
+    program, at = of_many_inputs()
+    assert len(program.symbolic()[at].reads()) == 70001 and program.symbolic()[at].writes() == array("i", [2])
+    call = program.instructions()[at]
+    unwritten = list(program.pool)
+    unwritten[call.b + call.c - 2] = unwritten[call.b + call.c - 1]         # the last input is the output
+    with pytest.raises(ProgramError, match="reads the empty cell"):
+        verify(rebuilt(program, pool=unwritten))
+    protected = list(program.pool)
+    protected[call.b + call.c - 1] = 0
+    with pytest.raises(ProgramError, match="protected"):
+        verify(rebuilt(program, pool=protected))
+    unknown = rebuilt(program)
+    unknown.nodes = [None] * len(program.nodes)
+    with pytest.raises(ProgramError, match="no node says how many"):
+        verify(unknown)
+
+
+def test_inputs_are_no_more_than_operands():
+    program = sample()
+    instructions = program.instructions()
+    at = position(program, "KERNEL")
+    instructions[at] = instructions[at]._replace(n=instructions[at].c + 1)
+    with pytest.raises(ProgramError, match="inputs among"):
+        verify(rebuilt(program, instructions))
+
+
+@pytest.mark.parametrize("name", ["JUMP", "JUMPZ", "NEED", "ALIAS", "MOVE", "COPY", "LOAD", "TOGETHER", "PLAN"])
+def test_only_what_cannot_fail_stands_after_a_commit(name):
+    program = sample()
+    instructions = program.instructions()
+    instructions.insert(-1, Instruction(NUMBER[name], 0, 0, 0, 0, 0))
+    with pytest.raises(ProgramError, match="stands after COMMIT"):
+        verify(rebuilt(program, instructions))
+
+
 # ---- branches and blocks ---------------------------------------------------------------------------------------------
 def branching():
     """A correct program with a branch in a branch, and a block."""
