@@ -9,6 +9,12 @@ from phintys.vm.opcodes import CELLS, OPCODES, Opcode
 # LABEL is no opcode: it gives a name to the instruction after it, and takes no place in the bytecode.
 ROWS = {opcode.name: opcode for opcode in OPCODES} | {"LABEL": Opcode("LABEL", "a", "", "", "", "", False)}
 
+# Each column by names, so that a look-up is one step: code is long.
+READS = {name: CELLS[row.reads] for name, row in ROWS.items()}
+WRITES = {name: CELLS[row.writes] for name, row in ROWS.items()}
+EMPTIES = {name: CELLS[row.empties] for name, row in ROWS.items()}
+COMPUTES = frozenset([name for name, row in ROWS.items() if row.writes == "outputs"])
+
 
 class SymbolicInstruction(namedtuple("SymbolicInstruction", "name flags n a b cells node remark",
                                      defaults=(0, 0, 0, 0, (), None, ""))):
@@ -35,11 +41,11 @@ class SymbolicInstruction(namedtuple("SymbolicInstruction", "name flags n a b ce
 
     def reads(self):
         """The cells whose values it reads."""
-        return CELLS[ROWS[self.name].reads](self, None)
+        return READS[self.name](self, None)
 
     def writes(self):
         """The cells that it gives values to."""
-        return CELLS[ROWS[self.name].writes](self, None)
+        return WRITES[self.name](self, None)
 
     def empties(self, layouts):
         """The cells that it leaves without a value.
@@ -48,7 +54,7 @@ class SymbolicInstruction(namedtuple("SymbolicInstruction", "name flags n a b ce
         ----------
         layouts : sequence of CellLayout
         """
-        return CELLS[ROWS[self.name].empties](self, layouts)
+        return EMPTIES[self.name](self, layouts)
 
     def touches(self):
         """The cells that it reads or writes."""
@@ -56,4 +62,4 @@ class SymbolicInstruction(namedtuple("SymbolicInstruction", "name flags n a b ce
 
     def computes(self):
         """Whether it runs its node's op on inputs and outputs."""
-        return ROWS[self.name].writes == "outputs"
+        return self.name in COMPUTES

@@ -220,8 +220,7 @@ class _Check:
     def _change(self, instruction):
         """Write and empty the cells that the opcode table names; what is overwritten and looked at besides."""
         roots = {view: self.state.root[source] for view, source in self._views(instruction)}
-        destroyed = [(output, source) for output, source in self._of_node(instruction, "destroy_map")
-                     if self.name != "PREPARE" and (self.name == "CALL" or self.cells[output].donor is not None)]
+        destroyed = self._destroyed(instruction)
         for cell in instruction.writes():
             self.write(cell)
         for output, source in destroyed:
@@ -237,13 +236,21 @@ class _Check:
             return [(instruction.a, instruction.b)]
         return self._of_node(instruction, "view_map")
 
+    def _destroyed(self, instruction):
+        """(output, the cell whose memory it takes), of what an instruction overwrites."""
+        if self.name == "PREPARE":
+            return []
+        return [(output, source) for output, source in self._of_node(instruction, "destroy_map")
+                if self.name == "CALL" or self.cells[output].donor is not None]
+
     def _of_node(self, instruction, which):
         """(output cell, input cell) of the pairs that an op declares, as far as its instruction reads the inputs."""
         node = instruction.node
-        if node is None or not instruction.computes():
+        declared = getattr(node.op, which) if node is not None and instruction.computes() else None
+        if not declared:
             return
         outputs, cell_of = instruction.writes(), cells_of_inputs(node, instruction.reads(), self.cells)
-        for output, (position, *_) in getattr(node.op, which).items():
+        for output, (position, *_) in declared.items():
             source = cell_of.get(node.inputs[position])
             if source is not None:
                 yield outputs[output], source
