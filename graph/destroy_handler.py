@@ -15,6 +15,7 @@ from collections import deque
 
 from phintys.graph.errors import InconsistencyError, made_at
 from phintys.graph.lazy_regions import EXCLUSIVE, known_regions
+from phintys.graph.traversal import view_roots_of
 from phintys.graph.variable import Constant
 
 MOST_READERS = 64              # of a value of which more than the last reader in order may be allowed to overwrite it
@@ -142,15 +143,12 @@ class Memory:
 
     def __init__(self, fgraph):
         self.order = fgraph.data_order()
-        self._roots = roots = {}
+        self._roots, choices = view_roots_of(self.order, follow_choices=True)
         self._joined = {}                       # root → a root with the same memory
         self.chosen = set()                     # roots of memory that is one of several, as a call decides
-        for node in self.order:
-            for output, positions in node.op.view_map.items():
-                looked_at = node.inputs[positions[0]]
-                roots[node.outputs[output]] = roots.get(looked_at, looked_at)
-                for position in positions[1:]:
-                    self._join(self.root(looked_at), self.root(node.inputs[position]))
+        for first, *others in choices.values():
+            for other in others:
+                self._join(self.root(first), self.root(other))
         self.readers = readers = {}
         for node in self.order:
             for variable in node.inputs:

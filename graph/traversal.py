@@ -357,3 +357,29 @@ def view_roots(variable):
         else:
             roots.append(current)
     return roots
+
+
+def view_roots_of(nodes, follow_choices):
+    """Whose memory views look at, of nodes in the order in which they run.
+
+    Parameters
+    ----------
+    nodes : iterable of Apply
+    follow_choices : bool
+        What is a view of one of several variables, as a call decides, counts as a view of the first of them. Otherwise
+        it is its own root.
+
+    Returns
+    -------
+    tuple of dict and dict
+        View → the variable that it is, in the end, a view of. Variable that is a view of one of several → these.
+    """
+    roots, chosen = {}, {}
+    for node in nodes:
+        for output, positions in node.op.view_map.items():
+            view, source = node.outputs[output], node.inputs[positions[0]]
+            if len(positions) > 1:
+                chosen[view] = [node.inputs[position] for position in positions]
+            if len(positions) == 1 or follow_choices:
+                roots[view] = roots.get(source, source)
+    return roots, chosen

@@ -1,29 +1,9 @@
-"""Views: which cells or variables look at whose memory, as ops declare it in ``view_map``.
+"""Views among cells: which look at whose memory, as ops declare it in ``view_map``; for variables see
+``graph/traversal.py``.
 
-The one place in ``vm`` that follows views, except for the verifier, which follows them by itself to check the others.
+The one place that follows views of cells, except for the verifier, which follows them by itself to check the others.
 """
 from phintys.vm.program import cells_of_inputs
-
-
-# ---- variables -------------------------------------------------------------------------------------------------------
-def view_roots_of(nodes):
-    """Whose memory views look at, of nodes in the order in which they run.
-
-    Returns
-    -------
-    tuple of dict and set
-        View → the variable that it is, in the end, a view of. Variables that are a view of one of several; they are
-        their own roots.
-    """
-    roots, chosen = {}, set()
-    for node in nodes:
-        for output, positions in node.op.view_map.items():
-            source = node.inputs[positions[0]]
-            if len(positions) > 1:
-                chosen.add(node.outputs[output])
-            else:
-                roots[node.outputs[output]] = roots.get(source, source)
-    return roots, chosen
 
 
 def is_view(variable):
@@ -35,7 +15,6 @@ def is_view(variable):
     return len(positions) == 1 or (len(positions) > 1 and getattr(variable.type, "ndim", None) != 0)
 
 
-# ---- cells -----------------------------------------------------------------------------------------------------------
 def views_of(instruction, layouts):
     """The views that an instruction makes.
 

@@ -8,9 +8,9 @@ are those of the compiled graph; only what stands in ``outputs`` may be new.
 from collections import Counter
 
 from phintys.graph.function_graph import FunctionGraph
+from phintys.graph.traversal import view_roots_of
 from phintys.graph.variable import Constant
 from phintys.ops.identity.deep_copy import deep_copy_op
-from phintys.vm.linking.ownership import view_roots_of
 
 
 def shown_graph(fgraph, lent, borrowed, updated):
@@ -30,7 +30,7 @@ def shown_graph(fgraph, lent, borrowed, updated):
     -------
     FunctionGraph
     """
-    roots, _ = view_roots_of(fgraph.data_order())
+    roots, _ = view_roots_of(fgraph.data_order(), follow_choices=False)
     sources = [roots.get(variable, variable) for variable in fgraph.outputs]
     place = {variable: number for number, variable in enumerate(fgraph.inputs)}
     later, borrowed_later = Counter(sources), Counter(source for number, source in enumerate(sources) if number in lent)

@@ -3,6 +3,7 @@ import pytest
 from toy_graph import LENGTH, Cast, Overwrite, ToyConstant, ToyType, add, chain, mul, negate, pair, scalar, vector
 
 from phintys.graph import traversal
+from phintys.graph.apply import Apply
 from phintys.graph.errors import InconsistencyError
 from phintys.graph.gradients.view_op import ViewOp
 from phintys.graph.toposort import io_toposort
@@ -173,6 +174,23 @@ def test_view_roots():
     view = ViewOp()(ViewOp()(x))
     computed = negate(view)
     assert traversal.view_roots(view) == [x] and traversal.view_roots(computed) == [computed]
+
+
+class OneOfTwo(ViewOp):
+    view_map = {0: [0, 1]}
+
+    def make_node(self, x, y):
+        return Apply(self, [x, y], [x.type()])
+
+
+def test_view_roots_of_nodes():
+    x, y = scalar(), scalar()
+    view = ViewOp()(x)
+    choice = OneOfTwo()(view, y)
+    last = ViewOp()(choice)
+    nodes = [variable.owner for variable in (view, choice, last)]
+    assert traversal.view_roots_of(nodes, follow_choices=False) == ({view: x, last: choice}, {choice: [view, y]})
+    assert traversal.view_roots_of(nodes, follow_choices=True) == ({view: x, choice: x, last: x}, {choice: [view, y]})
 
 
 # ---- depth -----------------------------------------------------------------------------------------------------------

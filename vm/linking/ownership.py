@@ -5,8 +5,8 @@ says what is permitted (``mutable`` and ``borrow`` of arguments and results). Th
 the ``access`` of its cell and the variable whose memory it may take, its donor. Whether a donor's memory is really
 taken is decided when the program runs, by reference counts; nothing here depends on shapes.
 """
+from phintys.graph.traversal import view_roots_of
 from phintys.graph.variable import Constant
-from phintys.vm.views import view_roots_of
 
 
 class Ownership:
@@ -23,7 +23,7 @@ class Ownership:
     def __init__(self, fgraph, nodes, *, n_arguments, n_outputs, late=(), updates=(), mutable=(), borrowed=(),
                  lent=()):
         nodes = [*nodes, *late]
-        self._roots, self._chosen = view_roots_of(nodes)
+        self._roots, self._chosen = view_roots_of(nodes, follow_choices=False)
         self.donors, self.access = {}, {}
         arguments = {variable: position for position, variable in enumerate(fgraph.inputs[:n_arguments])}
         shared = set(fgraph.inputs[n_arguments:])
