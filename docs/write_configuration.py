@@ -1,20 +1,22 @@
-"""Writes configuration.md from the table of options: ``python docs/write_configuration.py``; a test says when to."""
+"""Writes configuration.md from the table of options: ``python docs/write_configuration.py``.
+
+A test fails when the page is out of date."""
 from pathlib import Path
 
 from phintys.graph.config import OPTIONS
 
 PAGE = Path(__file__).with_name("configuration.md")
 FOR_THEANO = "Accepted for Theano's sake"
-# Options, or sections of them, that are read by features that this version does not have.
+# Options, or sections of options, that only features of later versions read.
 WITHOUT_EFFECT = ("scan", "profile", "profile_memory", "profile_optimizer", "profiling", "conv")
 
 HEAD = """# Configuration
 
-Written by `docs/write_configuration.py` from the table in `graph/config.py`; change it there.
+Written by `docs/write_configuration.py` from the table in `graph/config.py`; edit the table, not this file.
 
 Options are read from the environment variable `PHINTYS_FLAGS` when phintys is imported
-(`PHINTYS_FLAGS=floatX=float32,allow_gc=False`), set as attributes of `phintys.config`, and set for a while by
-`phintys.config.change_flags(floatX="float32")`. An unknown name is an `AttributeError`, an impossible value a
+(`PHINTYS_FLAGS=floatX=float32,allow_gc=False`), set as attributes of `phintys.config`, and set temporarily
+by `phintys.config.change_flags(floatX="float32")`. An unknown name raises `AttributeError`, an impossible value
 `ValueError`. Theano's `THEANO_FLAGS` is not read; if it is set, importing phintys warns.
 """
 
@@ -34,8 +36,9 @@ def page():
     names = ", ".join(f"`{option[0]}`" for option in accepted)
     return "\n".join([
         HEAD, "## Options", "", table(working),
-        "## Options of features to come", "", "Nothing reads them yet.", "", table(later),
-        "## Accepted and ignored", "", f"So that programs written for Theano run: {names}.", ""])
+        "## Options of features to come", "", "These options have no effect yet.", "", table(later),
+        "## Accepted and ignored", "",
+        f"These options have no effect. They are accepted so that programs written for Theano run: {names}.", ""])
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
-"""Writes operations.md from the docstrings of public names: ``python docs/write_operations.py``; a test says when.
+"""Writes operations.md from the docstrings of public names: ``python docs/write_operations.py``.
 
-``NAMESPACES`` says where public names are looked for, ``FAMILIES`` under which heading a name stands: that of the
-module which defines it. A public name whose module has no heading is an error, and so is one without a docstring.
+A test fails when the page is out of date.
+
+``NAMESPACES`` lists the namespaces that have public names. ``FAMILIES`` says under which heading a name is listed: the
+heading of the module that defines it. A public name whose module has no heading is an error, and so is one without a docstring.
 """
 import inspect
 import re
@@ -32,22 +34,22 @@ from phintys.tensor.constructors import LETTERS, LETTERS_WITH_PLURAL, RANKS
 
 PAGE = Path(__file__).with_name("operations.md")
 
-# How a name is written → where it is; a name that several have is listed by the first.
+# Prefix → namespace. A value that several namespaces have is listed under the first one.
 NAMESPACES = {"T.": T, "T.nnet.": T.nnet, "T.linalg.": T.linalg, "T.nlinalg.": T.nlinalg, "T.slinalg.": T.slinalg,
               "phintys.": phintys, "gradient.": phintys.gradient, "ifelse.": phintys.ifelse,
               "printing.": phintys.printing, "compile.": phintys.compile, "memory.": phintys.memory,
               "T.opt.": T.opt, "T.blas.": T.blas, "T.xlogx.": T.xlogx}
 
-# Heading, what to know first, and the modules and folders whose names are listed under it.
+# Heading, introduction, and the modules and folders whose names are listed under it.
 FAMILIES = [
     ("Making tensors",
      "From values, or with values that are computed when the function runs. `T.mgrid[0:2, 0:3]` and `T.ogrid` "
-     "answer coordinates of a grid.",
+     "return the coordinates of a grid.",
      "ops.types.constant ops.indexing.constant_value ops.creation tensor.constructors"),
     ("Elementwise functions",
      "Operands broadcast. Each of these is an `Elemwise` around a scalar op of the table in "
-     "`ops/elementwise/scalar.py`, or a function that chooses one. `T.inplace` has most of them once more with the"
-     " ending `_inplace`, as ops that may overwrite their first argument.",
+     "`ops/elementwise/scalar.py`, or a function that chooses one. `T.inplace` has most of them again, with the "
+     "ending `_inplace`, as ops that may overwrite their first argument.",
      "ops.elementwise"),
     ("Indexing",
      "`x[...]` takes what NumPy takes: integers, slices, `None`, `...`, arrays of integers, masks, and any "
@@ -60,23 +62,23 @@ FAMILIES = [
      "",
      "ops.shape.join ops.shape.split ops.rearranging.repeat"),
     ("Reductions",
-     "`axis` is an integer, a sequence of them, or None for all. Empty tensors give the identity, or an error "
-     "where there is none.",
+     "`axis` is an integer, a sequence of integers, or None for all. The reduction of an empty tensor is the "
+     "identity of the operation, or an error if it has none.",
      "ops.reduction ops.cumulative.product ops.linalg.covariance"),
     ("Cumulative, sorting and searching",
      "",
      "ops.cumulative ops.sorting"),
     ("Products",
-     "By BLAS, whatever the strides are.",
+     "Computed by BLAS, for any strides.",
      "ops.products ops.linalg.einsum"),
     ("More of NumPy's functions",
-     "Short expressions of the functions above.",
+     "Short expressions that use the functions above.",
      "ops.numpy_functions"),
     ("Neural networks",
      "",
      "ops.nnet"),
     ("Gradients",
-     "Whatever is in `T` is in `gradient`, too.",
+     "The names in `T` are in `gradient`, too.",
      "graph.gradients graph.valueless_types ops.graphs.jacobian"),
     ("Lazy branches",
      "`T.switch` computes both of its branches, `ifelse` only one.",
@@ -88,7 +90,7 @@ FAMILIES = [
     ("Memory",
      "",
      "memory vm.pool vm.machine.callable"),
-    ("Ops of one's own",
+    ("Writing your own ops",
      "",
      "ops.graphs.as_op ops.graphs.op_from_graph graph.op tensor.opt gof"),
     ("Printing and checking",
@@ -102,21 +104,21 @@ FAMILIES = [
      "graph.errors"),
 ]
 SHORT_NAMES = {1: ["x"], 2: ["a", "b"], 3: ["a", "b", "c"]}
-# What modules import for themselves is no part of a namespace.
+# Names that a namespace imports for its own use are not listed.
 NOT_LISTED = ("submodules", "not_yet", "ops.elementwise.scalar")
 
 HEAD = """# Operations
 
-Written by `docs/write_operations.py` from the docstrings; change them there. `help(T.name)` has the rest.
+Written by `docs/write_operations.py` from the docstrings; edit the docstrings, not this file. `help(T.name)` shows
+the full text.
 
-`T` is `phintys.tensor`; `gradient`, `ifelse`, `printing`, `compile` and `memory` are modules of `phintys`. What a table
-calls "op" is a class of nodes, as functions on graphs meet them, and the ops made of it; models are written with
-functions.
+`T` is `phintys.tensor`; `gradient`, `ifelse`, `printing`, `compile` and `memory` are modules of `phintys`. Use the
+functions to write models. The tables "op" list the classes of the nodes that appear in graphs, and their instances.
 """
 
 
 def family_of(value):
-    """The heading that a public value stands under, or None for what a module only imported."""
+    """The heading under which a public value is listed, or None for names that a module only imports."""
     module = value.__module__ or ""
     name = module.removeprefix("phintys.")
     if not module.startswith("phintys") or name in NOT_LISTED:
@@ -126,7 +128,7 @@ def family_of(value):
             if name in modules.split():
                 return heading
         name = name.rpartition(".")[0]
-    raise LookupError(f"{value!r} of {module} is public: say in FAMILIES of docs/write_operations.py where it stands")
+    raise LookupError(f"{value!r} of {module} is public: say in FAMILIES of docs/write_operations.py which heading lists it")
 
 
 def public_values():
@@ -149,7 +151,7 @@ def public_values():
 
 
 def constructor_names():
-    """Every name that makes a variable: with a letter, without, in the plural."""
+    """All names of constructors: with a letter, without a letter, and in the plural."""
     letters = ["", *LETTERS]
     plurals = ["", *LETTERS_WITH_PLURAL]
     return {letter + rank for rank in RANKS for letter in letters} | {
@@ -173,7 +175,7 @@ def signature(value):
 
 
 def named(parameter):
-    """A parameter with its default; functions among the defaults by name, for addresses differ each time."""
+    """A parameter with its default; functions among the defaults by name, because their addresses differ in each run."""
     default = parameter.default
     if inspect.isroutine(default) or inspect.isclass(default) and default is not inspect.Parameter.empty:
         return f"{parameter.name}={default.__name__}"
@@ -231,7 +233,7 @@ def section(heading, introduction, entries):
 
 
 def place(entry):
-    """Where an entry stands in its family: scalar ops in the order of their table, then all else by name."""
+    """The sort key of an entry in its family: scalar ops in the order of their table, then all else by name."""
     names, value = entry
     order = list(SCALAR_OPS).index(value.scalar_op.name) if isinstance(value, Elemwise) else len(SCALAR_OPS)
     return order, names[0].split("(")[0].rsplit(".", 1)[1].lower()
@@ -250,7 +252,7 @@ def constructors():
 
 
 def notation():
-    """What variables and NumPy's functions offer."""
+    """Operators and methods of variables, and the NumPy functions that accept variables."""
     public = [name for name in dir(TensorOperators) if not name.startswith("_")]
     properties = [name for name in public if isinstance(getattr(TensorOperators, name), property)]
     methods = [f"{name}()" for name in public if name not in properties]
@@ -280,7 +282,7 @@ def paragraph(text):
 
 
 def listed(names):
-    """Names in a row."""
+    """Names in code style, separated by commas."""
     return ", ".join(f"`{name}`" for name in names)
 
 
