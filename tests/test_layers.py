@@ -177,3 +177,18 @@ def test_no_folder_is_crowded():
             if path.suffix in (".py", ".pyx", ".pxd", ".h") and path.stem != "__init__":
                 counts.setdefault(path.parent.relative_to(ROOT).as_posix(), set()).add(path.stem)
     assert {folder: len(stems) for folder, stems in counts.items() if len(stems) > MOST_FILES} == {}
+
+
+@pytest.mark.parametrize("floor", ROOMS)
+def test_the_architecture_page_lists_every_room_in_order(floor):
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    table = text.split(f"| room of `{floor}/` | holds |\n|---|---|\n")[1].split("\n\n")[0]
+    named = [row.split("|")[1].strip().strip("`") for row in table.splitlines()]
+    assert ["" if name == "(root)" else name for name in named] == ROOMS[floor]
+
+
+@pytest.mark.parametrize("document", ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "docs/guide.md"])
+def test_paths_in_the_documents_exist(document):
+    """Paths of source files that begin with a folder of the source, placeholders such as ``<family>`` excepted."""
+    paths = re.findall(rf"`((?:{'|'.join([*FOLDERS, 'tests'])})/[\w/.]+)`", (ROOT / document).read_text())
+    assert [path for path in paths if not (ROOT / path).exists() and not [*ROOT.glob(f"{path}.py*")]] == []
