@@ -5,7 +5,7 @@ from phintys.vm.abi cimport ABI_VERSION, Cell, Context, Kernel, allocate
 
 from phintys.vm.abi import abi_version
 
-# ABI_VERSION was compiled into this module, abi_version() answers for the phintys that is running.
+# ABI_VERSION was compiled into this module, abi_version() returns that of the installed phintys.
 if abi_version() != ABI_VERSION:
     raise ImportError(f"moving_average_kernel was built for kernel contract {ABI_VERSION}, "
                       f"the installed phintys has {abi_version()}; build it again")
