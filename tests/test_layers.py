@@ -192,3 +192,9 @@ def test_paths_in_the_documents_exist(document):
     """Paths of source files that begin with a folder of the source, placeholders such as ``<family>`` excepted."""
     paths = re.findall(rf"`((?:{'|'.join([*FOLDERS, 'tests'])})/[\w/.]+)`", (ROOT / document).read_text())
     assert [path for path in paths if not (ROOT / path).exists() and not [*ROOT.glob(f"{path}.py*")]] == []
+
+
+def test_every_folder_says_what_it_holds():
+    inits = [path for folder in FOLDERS for path in (ROOT / folder).rglob("__init__.py")]
+    assert [path.parent.relative_to(ROOT).as_posix() for path in inits
+            if not ast.get_docstring(ast.parse(path.read_text()))] == []

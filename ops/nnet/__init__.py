@@ -1,0 +1,1 @@
+"""Neural networks: softmax, cross-entropies, hinge loss, batch normalization, activations."""

@@ -1,0 +1,1 @@
+"""Elements in another order or several times: roll, moveaxis, squeeze, repeat, tile, compress."""

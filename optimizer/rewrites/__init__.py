@@ -1,0 +1,1 @@
+"""Tables of rewrites, one file for each family; ``optimizer/pipeline.py`` says when each of them runs."""

@@ -1,0 +1,1 @@
+"""Texts about programs: listings, notes on memory, and errors that name the node at fault."""

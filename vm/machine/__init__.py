@@ -1,0 +1,1 @@
+"""What runs during a call: the interpreter, callables, containers, claims, groups of kernels."""
