@@ -6,7 +6,7 @@
     x = T.dvector()
     f = phintys.function([x], T.exp(-x ** 2).sum())
 
-What is rarely needed (``phintys.printing``, ``phintys.gof``, ...) is imported when first asked for.
+Modules that programs rarely need (``phintys.printing``, ``phintys.gof``, ...) are imported at their first use.
 """
 from importlib import import_module
 

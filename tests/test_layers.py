@@ -28,7 +28,7 @@ ALLOWED = {
 }
 
 # The rooms of a floor, lowest first: a file imports from its own room and those before it. "" is the folder itself.
-# Rooms of graph and api are read from above and below by turns; there it is the files that have an order.
+# The rooms of graph and api import from each other; only their files have an order.
 ROOMS = {
     "ops": ["native", "types", "elementwise", "shape", "identity", "reduction", "creation", "cumulative", "products",
             "indexing", "rearranging", "linalg", "sorting", "nnet", "graphs", ""],

@@ -1,9 +1,9 @@
-"""The scalar namespace: single numbers as a level of their own, below tensors, as in Theano.
+"""The scalar namespace: single numbers, a separate level below tensors, as in Theano.
 
 ``phintys.scalar.float64`` is a type, ``float64("x")`` a variable of it, and ``add(x, 1)`` or ``x + 1`` a node of the op
 that ``Elemwise`` applies to every element of a tensor. Graphs of numbers are compiled like all others; their results
-are NumPy numbers. Called on tensors, the ops here apply their ``Elemwise``. ``tensor_from_scalar`` and
-``scalar_from_tensor`` of ``phintys.tensor`` lead from one level to the other.
+are NumPy numbers. An op that is called on tensors applies its ``Elemwise``. ``tensor_from_scalar`` and
+``scalar_from_tensor`` of ``phintys.tensor`` convert between the levels.
 """
 import numpy
 

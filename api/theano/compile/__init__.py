@@ -1,4 +1,4 @@
-"""Theano's name ``compile`` for what makes functions: names only, everything is defined in its own module."""
+"""Theano's name ``compile`` for the parts that make functions. Names only: each is defined in its own module."""
 from phintys.compile import builders, function_module, ops
 from phintys.compile.builders import OpFromGraph
 from phintys.compile.function_module import Supervisor, convert_function_input, orig_function

@@ -1,4 +1,4 @@
-"""Theano's name ``gof``: graph classes, from ``phintys.graph``, and optimizers by hand, from the modules beside it."""
+"""Theano's name ``gof``: the graph classes of ``phintys.graph``, and the optimizer classes of the other modules here."""
 from importlib import import_module
 
 from phintys.gof import graph, link, op

@@ -1,1 +1,1 @@
-"""Theano's name ``misc``: what its users import from there. Each module is about one thing; there is nothing here."""
+"""Theano's name ``misc``: modules that its users import from there. This file defines nothing."""
