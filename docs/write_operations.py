@@ -3,7 +3,8 @@
 A test fails when the page is out of date.
 
 ``NAMESPACES`` lists the namespaces that have public names. ``FAMILIES`` says under which heading a name is listed: the
-heading of the module that defines it. A public name whose module has no heading is an error, and so is one without a docstring.
+heading of the module that defines it. A public name whose module has no heading is an error, and so is a name without
+a docstring.
 """
 import inspect
 import re
@@ -128,7 +129,8 @@ def family_of(value):
             if name in modules.split():
                 return heading
         name = name.rpartition(".")[0]
-    raise LookupError(f"{value!r} of {module} is public: say in FAMILIES of docs/write_operations.py which heading lists it")
+    raise LookupError(f"{value!r} of {module} is public: say in FAMILIES of docs/write_operations.py which heading "
+                      "lists it")
 
 
 def public_values():

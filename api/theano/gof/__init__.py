@@ -1,4 +1,4 @@
-"""Theano's name ``gof``: the graph classes of ``phintys.graph``, and the optimizer classes of the other modules here."""
+"""Theano's name ``gof``: graph classes of ``phintys.graph``, and Theano's classes for optimizers."""
 from importlib import import_module
 
 from phintys.gof import graph, link, op
