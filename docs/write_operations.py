@@ -177,7 +177,7 @@ def signature(value):
 
 
 def named(parameter):
-    """A parameter with its default; functions among the defaults by name, because their addresses differ in each run."""
+    """A parameter with its default; functions among the defaults by name: addresses differ in each run."""
     default = parameter.default
     if inspect.isroutine(default) or inspect.isclass(default) and default is not inspect.Parameter.empty:
         return f"{parameter.name}={default.__name__}"
