@@ -63,3 +63,10 @@ def test_links_to_files_lead_somewhere(document):
     text = re.sub(r"^```.*?^```$", "", (ROOT / document).read_text(), flags=re.MULTILINE | re.DOTALL)
     targets = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text)
     assert [target for target in targets if not (folder / target).exists()] == []
+
+
+@pytest.mark.parametrize("document", [*DOCUMENTS, "ARCHITECTURE.md", "CONTRIBUTING.md", "gpu/README.md"])
+def test_lines_have_at_most_120_columns(document):
+    """Prose and tables; blocks of code follow their own language."""
+    text = re.sub(r"^```.*?^```$", "", (ROOT / document).read_text(), flags=re.MULTILINE | re.DOTALL)
+    assert [line for line in text.splitlines() if len(line) > 120] == []
