@@ -8,12 +8,12 @@
 
 Modules that programs rarely need (``phintys.printing``, ``phintys.gof``, ...) are imported at their first use.
 """
-from importlib import import_module
+from importlib import import_module as _import_module
 
-import numpy
+import numpy as _numpy
 
 from phintys.function import function
-from phintys.graph import hooks
+from phintys.graph import hooks as _hooks
 from phintys.graph.apply import Apply
 from phintys.graph.config import change_flags, config
 from phintys.graph.errors import InconsistencyError
@@ -32,8 +32,8 @@ from phintys.shared import SharedVariable, shared
 from phintys.updates import OrderedUpdates
 from phintys.vm.machine.container import Container
 
-hooks.function = function
-hooks.numpy_protocol = lambda: import_module("phintys.numpy_protocol")
+_hooks.function = function
+_hooks.numpy_protocol = lambda: _import_module("phintys.numpy_protocol")
 
 __version__ = "0.1.0"
 
@@ -46,18 +46,25 @@ _ON_DEMAND = {"tensor": "tensor", "scalar": "scalar", "printing": "printing", "g
               "sparse_grad": "tensor.subtensor", "misc": "misc", "compat": "compat", "raise_op": "raise_op",
               "configparser": "configparser"}
 
+__all__ = sorted([
+    "Apply", "Constant", "Container", "FAST_COMPILE", "FAST_RUN", "Function", "FunctionGraph", "FunctionMaker",
+    "Generic", "In", "InconsistencyError", "Lop", "Mode", "Op", "OrderedUpdates", "Out", "Param", "Rop",
+    "SharedVariable", "SymbolicInput", "SymbolicOutput", "Type", "Variable", "change_flags", "clone", "config", "dot",
+    "function", "function_dump", "generic", "get_scalar_constant_value", "grad", "predefined_modes", "shared",
+    "subgraph_grad", "updates", *_ON_DEMAND])
+
 
 def __getattr__(name):
     if name not in _ON_DEMAND:
-        raise import_module("phintys.not_yet").unknown(__name__, name)
-    module = import_module("phintys." + _ON_DEMAND[name])
+        raise _import_module("phintys.not_yet").unknown(__name__, name)
+    module = _import_module("phintys." + _ON_DEMAND[name])
     value = module if name == _ON_DEMAND[name] else getattr(module, name)
     globals()[name] = value
     return value
 
 
 def __dir__():
-    return sorted(set(globals()) | set(_ON_DEMAND))
+    return __all__
 
 
 def dot(l, r):
@@ -82,9 +89,9 @@ def dot(l, r):
 
 def _asarray(a, dtype, order=None):
     """``a`` as an array of ``dtype``, where "floatX" means ``config.floatX``; copied only if it must be."""
-    return numpy.asarray(a, dtype=config.floatX if dtype == "floatX" else dtype, order=order)
+    return _numpy.asarray(a, dtype=config.floatX if dtype == "floatX" else dtype, order=order)
 
 
 def get_scalar_constant_value(v):
     """The value of a constant number behind a variable; see ``phintys.tensor.get_scalar_constant_value``."""
-    return import_module("phintys.tensor").get_scalar_constant_value(v)
+    return _import_module("phintys.tensor").get_scalar_constant_value(v)

@@ -11,6 +11,7 @@ from phintys.graph.variable import Constant, Variable
 from phintys.io import In
 from phintys.making.function_maker import FunctionMaker, wrap_in
 from phintys.making.rebuild import pairs
+__all__ = ["convert_function_input", "function"]
 
 
 def function(inputs, outputs=None, mode=None, updates=None, givens=None, no_default_updates=False, accept_inplace=False,

@@ -10,6 +10,8 @@ from phintys.making.argument_container import ArgumentContainer
 from phintys.shared import SharedVariable
 from phintys.vm.machine.container import Container
 
+__all__ = ["In", "Out", "Param", "SymbolicInput", "SymbolicOutput"]
+
 STORED = (Container, ArgumentContainer, SharedVariable)     # values that an input shares with other functions
 
 

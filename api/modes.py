@@ -24,6 +24,11 @@ from phintys.rewrite_database import (
 )
 from phintys.vm.linking.linker import link
 
+__all__ = ["FAST_COMPILE", "FAST_RUN", "LATER_MODES", "LINKERS", "Mode", "OPTIMIZERS", "OPT_FAST_COMPILE",
+           "OPT_FAST_RUN", "OPT_FAST_RUN_STABLE", "OPT_MERGE", "OPT_NONE", "OPT_O2", "OPT_O3", "OPT_STABILIZE",
+           "OPT_UNSAFE", "get_default_mode", "get_mode", "optdb", "predefined_modes", "register_linker",
+           "register_mode", "register_optimizer"]
+
 # Theano's name of a linker → whether functions drop intermediate results; None: as config.allow_gc says.
 LINKERS = {None: None, "vm": None, "cvm": None, "py": None, "c": None, "c|py": None,
            "vm_nogc": False, "cvm_nogc": False, "c|py_nogc": False}

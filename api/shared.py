@@ -17,6 +17,8 @@ from phintys.ops.types.tensor_type import TensorType
 from phintys.vm.call_stack import user_trace
 from phintys.vm.explaining.runtime_error import filtered
 from phintys.vm.machine.container import Container
+__all__ = ["ScalarSharedVariable", "SharedVariable", "TensorSharedVariable", "generic_constructor",
+           "scalar_constructor", "shared", "shared_constructor", "tensor_constructor"]
 
 
 class SharedVariable(Variable):

@@ -2,6 +2,7 @@
 from collections import OrderedDict
 
 from phintys.shared import SharedVariable
+__all__ = ["OrderedUpdates"]
 
 
 class OrderedUpdates(OrderedDict):

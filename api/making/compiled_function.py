@@ -12,6 +12,10 @@ from phintys.vm.explaining.listing import listing
 from phintys.vm.explaining.runtime_error import bad_argument
 from phintys.vm.machine.callable import Callable, enable_vectorcall
 
+# What the machine and the files of this folder call or read, so that ``dir(f)`` shows users only what is for them.
+INTERNAL = frozenset("""at_length call containers_of_graph default_was_set evaluate has_states indirect last_shapes
+    output_keys_of position_of refuse_keyword stored_values""".split())
+
 DUPLICATE = ["DUPLICATE"]           # what ``finder`` has for a name that several inputs bear
 
 
@@ -329,6 +333,10 @@ class Function(Callable):
 
     def __repr__(self):
         return f"<phintys function {self.name!r}>"
+
+    def __dir__(self):
+        """The attributes for users; others may change from one version to the next."""
+        return sorted([name for name in super().__dir__() if not name.startswith("_") and name not in INTERNAL])
 
 
 enable_vectorcall(Function)

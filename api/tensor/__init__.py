@@ -3,7 +3,7 @@
 Names only: each is defined in the file of its family under ``phintys.ops``. Many names are Python's own (``sum``,
 ``abs``, ``round``); import the namespace, not its names.
 """
-from importlib import import_module
+from importlib import import_module as _import_module
 
 from phintys.gradient import (
     Lop,
@@ -18,7 +18,7 @@ from phintys.gradient import (
 )
 from phintys.graph.errors import EmptyConstantError, NotScalarConstantError
 from phintys.graph.variable import Constant, Variable
-from phintys.not_yet import unknown
+from phintys.not_yet import unknown as _unknown
 from phintys.numpy_names import FUNCTIONS as _NUMPY
 from phintys.ops.creation.allocation import (
     Alloc,
@@ -44,8 +44,8 @@ from phintys.ops.creation.load_from_disk import LoadFromDisk, load
 from phintys.ops.cumulative.cumulative import CumOp, DiffOp, cumprod, cumsum, diff
 from phintys.ops.cumulative.product import Prod, ProdWithoutZeros, prod
 from phintys.ops.elementwise.elementwise import Elemwise
+from phintys.ops.elementwise.elementwise_functions import CASTS as _CASTS
 from phintys.ops.elementwise.elementwise_functions import (
-    CASTS,
     abs,
     abs_,
     add,
@@ -208,7 +208,8 @@ from phintys.ops.numpy_functions import (
     vdot,
     vstack,
 )
-from phintys.ops.operators import UFUNCS, TensorConstant, TensorVariable
+from phintys.ops.operators import UFUNCS as _UFUNCS
+from phintys.ops.operators import TensorConstant, TensorVariable
 from phintys.ops.products.blas import Dot
 from phintys.ops.products.dot import dot_op as _dot
 from phintys.ops.products.products import batched_dot, batched_tensordot, dot, kron, matmul, outer, tensordot
@@ -294,9 +295,9 @@ from phintys.ops.types.dtypes import (
     uint_dtypes,
 )
 from phintys.ops.types.number_views import ScalarFromTensor, TensorFromScalar, scalar_from_tensor, tensor_from_scalar
+from phintys.ops.types.tensor_type import DEFAULT_TOLERANCE as _DEFAULT_TOLERANCE
+from phintys.ops.types.tensor_type import TOLERANCES as _TOLERANCES
 from phintys.ops.types.tensor_type import (
-    DEFAULT_TOLERANCE,
-    TOLERANCES,
     TensorType,
     _allclose,
     _get_atol_rtol,
@@ -305,7 +306,7 @@ from phintys.ops.types.tensor_type import (
 from phintys.scalar import upcast
 from phintys.shared import ScalarSharedVariable, TensorSharedVariable
 from phintys.shared import tensor_constructor as _shared
-from phintys.submodules import submodules
+from phintys.submodules import submodules as _submodules
 from phintys.tensor import elemwise, linalg, nnet
 from phintys.tensor.constructors import *  # noqa: F403
 from phintys.tensor.sort import argsort, sort
@@ -313,28 +314,30 @@ from phintys.tensor.subtensor import *  # noqa: F403
 from phintys.tensor.type_other import *  # noqa: F403
 
 as_tensor, Tensor = as_tensor_variable, TensorType
-float16_rtol, float16_atol = TOLERANCES["float16"]
-float32_rtol, float32_atol = TOLERANCES["float32"]
-float64_rtol, float64_atol = DEFAULT_TOLERANCE
-globals().update({f"_convert_to_{dtype}": conversion for dtype, conversion in CASTS.items()})
+float16_rtol, float16_atol = _TOLERANCES["float16"]
+float32_rtol, float32_atol = _TOLERANCES["float32"]
+float64_rtol, float64_atol = _DEFAULT_TOLERANCE
+globals().update({f"_convert_to_{dtype}": conversion for dtype, conversion in _CASTS.items()})
 
 # NumPy's names for what has another one here (`amax`, `ravel`, `less`, ...), from the tables that serve NumPy itself.
-for _name, _target in {**UFUNCS, **{name: target for name, (target, _) in _NUMPY.items() if "." not in name}}.items():
+for _name, _target in {**_UFUNCS, **{name: target for name, (target, _) in _NUMPY.items() if "." not in name}}.items():
     globals().setdefault(_name, globals()[_target] if isinstance(_target, str) else _target)
 
 # Theano's submodules; `var` is also a function, and that is what T.var means.
-_modules = submodules(__name__, {"basic": "phintys.tensor", "scal": "phintys.scalar", "sharedvar": "phintys.shared",
+_modules = _submodules(__name__, {"basic": "phintys.tensor", "scal": "phintys.scalar", "sharedvar": "phintys.shared",
                                  "type": "phintys.ops.types.tensor_type", "var": "phintys.ops.operators"})
 globals().update({name: module for name, module in _modules.items() if name != "var"})
 
 _ON_DEMAND = ("blas", "extra_ops", "inplace", "io", "nlinalg", "opt", "slinalg", "utils", "xlogx")
+# Public is what has no underscore; `constructors` is there because it was imported.
+__all__ = sorted({name for name in globals() if not name.startswith("_")} - {"constructors"} | {*_ON_DEMAND})
 
 
 def __getattr__(name):
     if name not in _ON_DEMAND:
-        raise unknown(__name__, name)
-    return import_module("phintys.tensor." + name)
+        raise _unknown(__name__, name)
+    return _import_module("phintys.tensor." + name)
 
 
 def __dir__():
-    return sorted({*globals(), *_ON_DEMAND})
+    return __all__
