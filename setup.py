@@ -104,7 +104,7 @@ CIMPORT_ROOT = link_cimport_root()
 write_opcodes(CIMPORT_ROOT)
 PACKAGES = package_folders()
 setup(packages=list(PACKAGES), package_dir=PACKAGES, include_package_data=False,
-      package_data={"": ["*.pxd", "*.h", "py.typed"]},
+      package_data={"": ["*.pxd", "*.pyi", "*.h", "py.typed"]},
       ext_modules=cythonize(list(extensions()), include_path=[str(CIMPORT_ROOT)], compiler_directives=DIRECTIVES),
       cmdclass={"build_py": BuildWithoutLeftovers},
       options={"build_ext": {"parallel": len(os.sched_getaffinity(0))}})

@@ -2,20 +2,38 @@
 
 It checks what the user wrote, gives the function a name and hands everything to ``FunctionMaker``.
 """
+from __future__ import annotations
+
 import gc
 import sys
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal
 
 from phintys.graph.errors import UnusedInputError, made_at
 from phintys.graph.variable import Constant, Variable
 from phintys.io import In
 from phintys.making.function_maker import FunctionMaker, wrap_in
 from phintys.making.rebuild import pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    
+    from phintys.io import SymbolicInput, SymbolicOutput
+    from phintys.making.compiled_function import Function
+    from phintys.modes import Mode
+    
+    Pairs = Mapping[Any, Any] | Iterable[tuple[Any, Any] | list[Any]]
 __all__ = ["convert_function_input", "function"]
 
 
-def function(inputs, outputs=None, mode=None, updates=None, givens=None, no_default_updates=False, accept_inplace=False,
-             name=None, rebuild_strict=True, allow_input_downcast=None, profile=None, on_unused_input=None):
+def function(inputs: Sequence[Variable | SymbolicInput | tuple[Any, ...]],
+             outputs: None | Variable | SymbolicOutput | Sequence[Variable | SymbolicOutput]
+             | Mapping[str, Variable | SymbolicOutput] = None,
+             mode: str | Mode | None = None, updates: Pairs | None = None, givens: Pairs | None = None,
+             no_default_updates: bool | list[Variable] = False, accept_inplace: bool = False, name: str | None = None,
+             rebuild_strict: bool = True, allow_input_downcast: bool | None = None,
+             profile: Literal[False] | None = None,
+             on_unused_input: Literal["raise", "warn", "ignore"] | None = None) -> Function:
     """Compile a function that computes ``outputs`` from ``inputs`` and then applies ``updates``.
 
     Parameters
@@ -118,7 +136,7 @@ def _as_in(spec, allow_downcast):
     return convert_function_input(spec)
 
 
-def convert_function_input(spec):
+def convert_function_input(spec: SymbolicInput | Variable | tuple[Any, ...] | list[Any]) -> SymbolicInput:
     """An input as `In`: also from Theano's old tuples.
 
     Parameters

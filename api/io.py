@@ -3,7 +3,10 @@
 They say how a value enters a call (its name, default, conversion, what may be done to its memory) and how a result
 leaves it. They hold no values of a call and do nothing by themselves; ``function`` reads them.
 """
+from __future__ import annotations
+
 import warnings
+from typing import Any
 
 from phintys.graph.variable import Variable
 from phintys.making.argument_container import ArgumentContainer
@@ -48,8 +51,9 @@ class SymbolicInput:
         If something is no variable, the name is no string, or the update has another type than the variable.
     """
 
-    def __init__(self, variable, name=None, update=None, mutable=None, strict=False, allow_downcast=None,
-                 autoname=True, implicit=False):
+    def __init__(self, variable: Variable, name: str | None = None, update: Variable | None = None,
+                 mutable: bool | None = None, strict: bool = False, allow_downcast: bool | None = None,
+                 autoname: bool = True, implicit: bool = False) -> None:
         for part in (variable,) if update is None else (variable, update):
             _check_symbolic(part)
         if name is None and autoname:
@@ -98,8 +102,10 @@ class In(SymbolicInput):
         If an implicit input has no value.
     """
 
-    def __init__(self, variable, name=None, value=None, update=None, mutable=None, strict=False, allow_downcast=None,
-                 autoname=True, implicit=None, borrow=None, shared=False):
+    def __init__(self, variable: Variable, name: str | None = None, value: Any = None, update: Variable | None = None,
+                 mutable: bool | None = None, strict: bool = False, allow_downcast: bool | None = None,
+                 autoname: bool = True, implicit: bool | None = None, borrow: bool | None = None,
+                 shared: bool = False) -> None:
         borrow = mutable if borrow is None else borrow
         if mutable and not borrow:
             raise AssertionError(f"Symbolic input for variable {variable} (name={name}) has flags mutable=True, "
@@ -116,12 +122,12 @@ class In(SymbolicInput):
         self.shared = shared
 
     @property
-    def required(self):
+    def required(self) -> bool:
         """Whether each call must give a value."""
         return self.value is None
 
     @property
-    def is_state(self):
+    def is_state(self) -> bool:
         """Whether the value lives in a container between calls."""
         return self.implicit or self.update is not None or isinstance(self.value, STORED)
 
@@ -129,8 +135,9 @@ class In(SymbolicInput):
 class Param(In):
     """Theano's older name for `In`, with ``default`` for ``value``; it warns."""
 
-    def __init__(self, variable, default=None, name=None, mutable=False, strict=False, allow_downcast=None,
-                 implicit=None, borrow=None):
+    def __init__(self, variable: Variable, default: Any = None, name: str | None = None, mutable: bool = False,
+                 strict: bool = False, allow_downcast: bool | None = None, implicit: bool | None = None,
+                 borrow: bool | None = None) -> None:
         warnings.warn("The Param class is deprecated. Replace Param(default=N) by phintys.In(value=N)", stacklevel=2)
         super().__init__(variable, name=name, value=default, mutable=mutable, strict=strict,
                          allow_downcast=allow_downcast, implicit=implicit, borrow=borrow)
@@ -148,7 +155,7 @@ class SymbolicOutput:
         Return the value as it is stored; on the CPU that is the same.
     """
 
-    def __init__(self, variable, borrow=False, return_internal_type=False):
+    def __init__(self, variable: Variable, borrow: bool = False, return_internal_type: bool = False) -> None:
         _check_symbolic(variable)
         self.variable = variable
         self.borrow = borrow

@@ -4,8 +4,11 @@ A ``Mode`` names the rewrites to apply (a query by tags) and whether intermediat
 Theano's linker names are accepted; there is one linker here, so all they decide is ``allow_gc``. ``including``,
 ``excluding`` and ``requiring`` return new modes; only ``_optimizer``, for programs written for Theano, changes one.
 """
+from __future__ import annotations
+
 from contextlib import nullcontext
 from importlib import import_module
+from typing import Any, Literal
 
 from phintys.gof.link import CLinker, Linker, OpWiseCLinker, PerformLinker, VM_Linker
 from phintys.graph.config import config
@@ -101,7 +104,8 @@ class Mode:
     linker_class = VM_Linker            # of names that have none of their own
     _linker = None
 
-    def __init__(self, linker=None, optimizer="default", allow_gc=None):
+    def __init__(self, linker: str | Linker | None = None, optimizer: Any = "default",
+                 allow_gc: bool | Literal["plan"] | None = None) -> None:
         linker = config.linker if linker is None else linker
         if not isinstance(linker, Linker) and linker not in LINKERS:
             raise KeyError(f"no linker is called {linker!r}; there are {sorted(map(str, LINKERS))}")
@@ -149,7 +153,7 @@ class Mode:
                 return choice
         return config.allow_gc
 
-    def clone(self, link_kwargs=None, optimizer="", **kwargs):
+    def clone(self, link_kwargs: dict[str, Any] | None = None, optimizer: Any = "", **kwargs: Any) -> Mode:
         """A copy with another optimizer or, by ``link_kwargs={"allow_gc": ...}``, another ``allow_gc``."""
         allow_gc = (link_kwargs or {}).get("allow_gc", self._allow_gc)
         if isinstance(optimizer, str) and not optimizer:
@@ -178,19 +182,19 @@ class Mode:
         linker = self.provided_linker
         return linker.link(fgraph, **arguments) if isinstance(linker, Linker) else link(fgraph, **arguments)
 
-    def including(self, *tags):
+    def including(self, *tags: str) -> Mode:
         """This mode with more rewrites."""
         return self.clone(optimizer=self.query.including(*tags))
 
-    def excluding(self, *tags):
+    def excluding(self, *tags: str) -> Mode:
         """This mode without the rewrites that have one of the tags."""
         return self.clone(optimizer=self.query.excluding(*tags))
 
-    def requiring(self, *tags):
+    def requiring(self, *tags: str) -> Mode:
         """This mode with only those of its rewrites that have all the tags."""
         return self.clone(optimizer=self.query.requiring(*tags))
 
-    def register(self, *optimizations):
+    def register(self, *optimizations: Any) -> Mode:
         """This mode with rewrites of the caller: `Rewrite` objects, or pairs of an optimizer by hand and a position."""
         return self.clone(optimizer=self.query.register(*map(_rewrite, optimizations)))
 
@@ -220,7 +224,7 @@ def _refuse_taken(kind, name, table):
         raise ValueError(f"{kind} name already taken: {name}")
 
 
-def register_linker(name, linker):
+def register_linker(name: str, linker: Any) -> None:
     """Let ``Mode(linker=name)`` drop or keep intermediate results as ``linker`` does.
 
     Raises
@@ -232,7 +236,7 @@ def register_linker(name, linker):
     LINKERS[name], LINKER_CLASSES[name] = linker.allow_gc, type(linker)
 
 
-def register_optimizer(name, opt):
+def register_optimizer(name: str, opt: Any) -> None:
     """Let ``Mode(optimizer=name)`` mean ``opt``, a query or an optimizer by hand.
 
     Raises
@@ -265,7 +269,7 @@ def _named_mode(name):
                      f"there are {', '.join(map(repr, _names()))}")
 
 
-def get_mode(mode):
+def get_mode(mode: str | Mode | None) -> Mode:
     """The mode that a name, a ``Mode`` or None (``config.mode`` with the optimizer flags) stands for.
 
     Raises
@@ -290,12 +294,12 @@ def get_mode(mode):
     return chosen
 
 
-def get_default_mode():
+def get_default_mode() -> Mode:
     """What ``function`` uses when no mode is given."""
     return get_mode(None)
 
 
-def register_mode(name, mode):
+def register_mode(name: str, mode: Mode) -> None:
     """Let ``function(mode=name)`` mean ``mode``.
 
     Raises

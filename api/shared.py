@@ -4,7 +4,10 @@ The value is in the variable's ``container``; a function that reads or updates t
 Cloning a variable shares the container; no two containers share memory. ``shared`` picks the kind of variable by asking
 the registered constructors, the latest first; a constructor refuses a value by ``TypeError``.
 """
+from __future__ import annotations
+
 import sys
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy
 
@@ -17,6 +20,16 @@ from phintys.ops.types.tensor_type import TensorType
 from phintys.vm.call_stack import user_trace
 from phintys.vm.explaining.runtime_error import filtered
 from phintys.vm.machine.container import Container
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from typing_extensions import Self
+
+    from phintys.graph.type import Type
+
+    Constructor = Callable[..., "SharedVariable"]
+
 __all__ = ["ScalarSharedVariable", "SharedVariable", "TensorSharedVariable", "generic_constructor",
            "scalar_constructor", "shared", "shared_constructor", "tensor_constructor"]
 
@@ -46,7 +59,11 @@ class SharedVariable(Variable):
         ``no_default_updates`` say otherwise.
     """
 
-    def __init__(self, name, type, value, strict, allow_downcast=None, container=None, borrow=False):
+    default_update: Variable
+
+    def __init__(self, name: str | None, type: Type, value: Any, strict: bool | None,
+                 allow_downcast: bool | None = None, container: Container | None = None,
+                 borrow: bool = False) -> None:
         super().__init__(type, None, None, name)
         self._position = user_trace()
         if container is not None:
@@ -58,7 +75,7 @@ class SharedVariable(Variable):
         self.container = Container.__new__(Container, type, name=name, strict=strict, allow_downcast=allow_downcast)
         self.container.set(value, borrow=borrow)
 
-    def get_value(self, borrow=False, return_internal_type=False):
+    def get_value(self, borrow: bool = False, return_internal_type: bool = False) -> Any:
         """The value, of the type that the variable was made from.
 
         Parameters
@@ -77,11 +94,11 @@ class SharedVariable(Variable):
         """
         return self.container.get(borrow=borrow)
 
-    def get_test_value(self):
+    def get_test_value(self) -> Any:
         """The value; what ``config.compute_test_value`` computes with."""
         return self.get_value(borrow=True)
 
-    def set_value(self, new_value, borrow=False):
+    def set_value(self, new_value: Any, borrow: bool = False) -> None:
         """Replace the value, for all functions that use the variable; waits for calls that update it.
 
         Parameters
@@ -104,7 +121,7 @@ class SharedVariable(Variable):
                          lambda: f"the shared variable {self}{made_at(self)}")
         container.set(value, borrow=borrow)
 
-    def zero(self, borrow=False):
+    def zero(self, borrow: bool = False) -> None:
         """Set all elements to zero, where they stand if nobody else refers to the memory.
 
         Parameters
@@ -120,7 +137,7 @@ class SharedVariable(Variable):
         else:
             self.set_value(0 * value, borrow=True)
 
-    def clone(self):
+    def clone(self) -> Self:
         """A variable of the same class, name, tag and container."""
         twin = type(self)(name=self.name, type=self.type, value=None, strict=None, container=self.container)
         copy_tag(self, twin)
@@ -130,14 +147,15 @@ class SharedVariable(Variable):
     def __getitem__(self, *indices):
         raise TypeError(f"The generic 'SharedVariable' object is not subscriptable. {self._content()}")
 
-    def __getattr__(self, name):
-        """Only for what is missing: what tensors have is missing because the value is none of a tensor."""
-        found = getattr(type(self), name, None)
-        if isinstance(found, property):             # it is there and has raised an AttributeError
-            return found.fget(self)
-        is_tensors = not name.startswith("_") and hasattr(TensorOperators, name)
-        hint = f". {self._content()}" if is_tensors and self.type == generic else ""
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}", name=name, obj=self)
+    if not TYPE_CHECKING:                           # checkers would take any name for an attribute
+        def __getattr__(self, name):
+            """Only for what is missing: what tensors have is missing because the value is none of a tensor."""
+            found = getattr(type(self), name, None)
+            if isinstance(found, property):             # it is there and has raised an AttributeError
+                return found.fget(self)
+            is_tensors = not name.startswith("_") and hasattr(TensorOperators, name)
+            hint = f". {self._content()}" if is_tensors and self.type == generic else ""
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}", name=name, obj=self)
 
     def _content(self):
         """What the value is, and what it should have been."""
@@ -181,7 +199,7 @@ class ScalarSharedVariable(TensorOperators, SharedVariable):
     """A shared number, kept as a 0-d array."""
 
 
-def shared_constructor(constructor, remove=False):
+def shared_constructor(constructor: Constructor, remove: bool = False) -> Constructor:
     """Register (or remove) a constructor that ``shared`` tries; usable as a decorator.
 
     A constructor takes ``(value, name, strict, allow_downcast)`` and keywords of its own, and raises ``TypeError`` for
@@ -192,6 +210,19 @@ def shared_constructor(constructor, remove=False):
     else:
         shared.constructors.append(constructor)
     return constructor
+
+
+@overload
+def shared(value: numpy.ndarray, name: str | None = None, strict: bool = False, allow_downcast: bool | None = None, *,
+           borrow: bool = False, broadcastable: Sequence[bool] | None = None,
+           target: str = "cpu") -> TensorSharedVariable: ...
+@overload
+def shared(value: numpy.number | numpy.bool | complex, name: str | None = None, strict: bool = False,
+           allow_downcast: bool | None = None, *, borrow: bool = False,
+           target: str = "cpu") -> ScalarSharedVariable: ...
+@overload
+def shared(value: Any, name: str | None = None, strict: bool = False, allow_downcast: bool | None = None,
+           **kwargs: Any) -> SharedVariable: ...
 
 
 def shared(value, name=None, strict=False, allow_downcast=None, **kwargs):

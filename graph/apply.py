@@ -3,11 +3,20 @@
 A node owns its outputs from the moment it is made, for ever. Its inputs change only through
 ``FunctionGraph.change_input``.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from phintys.graph.membership import InGraph
 from phintys.graph.scratchpad import LazyTag, copy_tag, position_of
 from phintys.graph.serialization import GraphNode
 from phintys.graph.trace import resolve, where_of
 from phintys.graph.variable import Constant, Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    
+    from phintys.graph.op import Op
 
 
 class Apply(GraphNode):
@@ -32,7 +41,11 @@ class Apply(GraphNode):
     tag = LazyTag()
     fgraph = InGraph(lambda fgraph: fgraph.apply_nodes, lambda fgraph, node: fgraph, "The FunctionGraph it is in.")
 
-    def __init__(self, op, inputs, outputs):
+    op: Any
+    inputs: list[Any]
+    outputs: list[Any]
+
+    def __init__(self, op: Op, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
         if not isinstance(inputs, (list, tuple)):
             raise TypeError(f"The inputs of an Apply must be a list or tuple, not {inputs!r}")
         if not isinstance(outputs, (list, tuple)):
@@ -62,7 +75,7 @@ class Apply(GraphNode):
         variable.index = index
 
     @property
-    def where(self):
+    def where(self) -> tuple[str, int] | None:
         """(file, line) where the user made it, or None where that is not known."""
         return where_of(position_of(self))
 
@@ -94,15 +107,15 @@ class Apply(GraphNode):
 
     out = property(default_output, doc="The same as ``default_output()``.")
 
-    def get_parents(self):
+    def get_parents(self) -> list[Variable]:
         """The inputs, in a new list."""
         return list(self.inputs)
 
-    def clone(self):
+    def clone(self) -> Apply:
         """A new node with the same op and inputs, new outputs, and the same tag and origin."""
         return self._with_inputs(list(self.inputs))
 
-    def clone_with_new_inputs(self, inputs, strict=True):
+    def clone_with_new_inputs(self, inputs: Sequence[Variable], strict: bool = True) -> Apply:
         """A new node with other inputs.
 
         Parameters

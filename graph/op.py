@@ -4,7 +4,10 @@ An op is immutable and knows no graph; what it knows of its inputs it learns in 
 native kernel or by a Python ``perform``; an op with a kernel gets its ``perform`` from it, so that constant folding and
 test values need no program. Every optional method has its default here, so that nobody has to ask whether an op has it.
 """
+from __future__ import annotations
+
 from functools import wraps
+from typing import TYPE_CHECKING, Any
 
 from phintys.graph.apply import Apply
 from phintys.graph.config import config
@@ -15,6 +18,9 @@ from phintys.graph.thunks import perform_by_thunk
 from phintys.graph.valueless_types import grad_not_implemented
 from phintys.vm.abi import run_kernel
 from phintys.vm.call_stack import user_trace
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class Op(Properties):
@@ -79,13 +85,13 @@ class Op(Properties):
     default_output = None
     itypes = otypes = params_type = None
 
-    def __init_subclass__(cls, **arguments):
+    def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
         if cls.params_type is not None and "perform" in cls.__dict__:
             cls.perform = _given_params(cls.perform)
 
     # ---- building ----------------------------------------------------------------------------------------------------
-    def make_node(self, *inputs):
+    def make_node(self, *inputs: Any) -> Apply:
         """An Apply node of this op on ``inputs``.
 
         Raises
@@ -107,7 +113,7 @@ class Op(Properties):
             converted.append(variable)
         return Apply(self, converted, [output.make_variable() for output in self.otypes])
 
-    def __call__(self, *inputs, return_list=False, **options):
+    def __call__(self, *inputs: Any, return_list: bool = False, **options: Any) -> Any:
         """Make a node and answer its outputs.
 
         Parameters
@@ -162,7 +168,8 @@ class Op(Properties):
         """Emit what ends a branch of a lazy node, 0 or 1: the outputs from the branch's inputs."""
         raise MethodNotDefined("lower_branch", type(self), type(self).__name__)
 
-    def perform(self, node, inputs, output_storage, params=None):
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]],
+                params: Any = None) -> None:
         """Compute a node on values; by default with the node's kernel, or with what ``make_thunk`` makes.
 
         Parameters
@@ -187,7 +194,7 @@ class Op(Properties):
         """What ``perform`` gets as its last argument, for ops with a ``params_type``."""
         raise MethodNotDefined("get_params", type(self), type(self).__name__)
 
-    def infer_shape(self, node, input_shapes):
+    def infer_shape(self, node: Apply, input_shapes: Sequence[Any]) -> Sequence[Any]:
         """Symbolic shapes of the outputs from those of the inputs: a list of tuples.
 
         Raises
@@ -197,7 +204,7 @@ class Op(Properties):
         """
         raise MethodNotDefined("infer_shape", type(self), type(self).__name__)
 
-    def do_constant_folding(self, node):
+    def do_constant_folding(self, node: Apply) -> bool:
         """Whether a node with constant inputs may be computed while a function is made."""
         return True
 
@@ -233,19 +240,19 @@ class Op(Properties):
         return type(self)(**{**self._props_dict(), self.inplace_property: bool(pairs)})
 
     # ---- gradients ---------------------------------------------------------------------------------------------------
-    def connection_pattern(self, node):
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """For each input a list that says for each output whether it depends on the input's elements."""
         return [[True] * len(node.outputs) for _ in node.inputs]
 
-    def grad(self, inputs, output_grads):
+    def grad(self, inputs: Sequence[Any], output_grads: Sequence[Any]) -> Sequence[Any]:
         """Gradients of the cost with respect to the inputs, given those with respect to the outputs."""
         return [grad_not_implemented(self, position, variable) for position, variable in enumerate(inputs)]
 
-    def L_op(self, inputs, outputs, output_grads):
+    def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]) -> Sequence[Any]:
         """As ``grad``, for ops whose gradients can use the outputs."""
         return self.grad(inputs, output_grads)
 
-    def R_op(self, inputs, eval_points):
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> Sequence[Any]:
         """Derivatives of the outputs along ``eval_points``: for each input a Variable, or None if it does not move.
 
         A result that is None does not move either; one of a NullType is undefined, and `Rop` raises. By default, for an

@@ -3,10 +3,18 @@
 A type is immutable and may be shared by any number of variables. ``TensorType`` stands in ``ops``; here are the base
 class and ``Generic``, the type of any Python object.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from phintys.graph.errors import MethodNotDefined
 from phintys.graph.properties import Properties
 from phintys.graph.variable import Constant, Variable
 from phintys.vm.call_stack import user_trace
+
+if TYPE_CHECKING:
+    from phintys.graph.variable import Constant as AnyConstant  # in the class, the plain names are its attributes
+    from phintys.graph.variable import Variable as AnyVariable
 
 
 class Type(Properties):
@@ -31,7 +39,7 @@ class Type(Properties):
     is_number = False
 
     # ---- values ------------------------------------------------------------------------------------------------------
-    def filter(self, value, strict=False, allow_downcast=None):
+    def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
         """``value``, or its conversion, as a value of this type.
 
         Parameters
@@ -60,7 +68,7 @@ class Type(Properties):
         """
         return None
 
-    def is_valid_value(self, value):
+    def is_valid_value(self, value: Any) -> bool:
         """Whether ``value`` is of this type as it is."""
         try:
             self.filter(value, strict=True)
@@ -81,21 +89,21 @@ class Type(Properties):
         return self.values_eq(a, b)
 
     # ---- variables ---------------------------------------------------------------------------------------------------
-    def make_variable(self, name=None):
+    def make_variable(self, name: str | None = None) -> AnyVariable:
         """A new variable of this type. Ops make their outputs by it: it does not look for the user's line."""
         return self.Variable(self, name=name)
 
-    def make_constant(self, value, name=None):
+    def make_constant(self, value: Any, name: str | None = None) -> AnyConstant:
         """A constant of this type."""
         return self.Constant(self, value, name=name)
 
-    def __call__(self, name=None):
+    def __call__(self, name: str | None = None) -> AnyVariable:
         """A new variable of this type that knows where the user made it."""
         variable = self.make_variable(name)
         variable._position = user_trace()
         return variable
 
-    def filter_variable(self, other, allow_convert=True):
+    def filter_variable(self, other: Any, allow_convert: bool = True) -> AnyVariable:
         """``other`` as a variable of this type; a value becomes a constant.
 
         Raises

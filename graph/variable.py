@@ -4,8 +4,11 @@ A variable knows its type, the Apply node that computes it (``owner`` and ``inde
 made it. Who reads it is known to a FunctionGraph only, which ``clients`` asks (``membership.py``). Equality is
 identity. How variables are pickled and copied, however long the chain behind them, is in ``serialization.py``.
 """
+from __future__ import annotations
+
 from collections.abc import Mapping
 from itertools import count
+from typing import TYPE_CHECKING, Any
 
 from phintys.graph import hooks
 from phintys.graph.config import config
@@ -14,6 +17,12 @@ from phintys.graph.membership import InGraph
 from phintys.graph.scratchpad import LazyTag, copy_tag, made, position_of
 from phintys.graph.serialization import GraphVariable
 from phintys.graph.trace import resolve, where_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from phintys.graph.apply import Apply
+    from phintys.graph.type import Type
 
 
 class Variable(GraphVariable):
@@ -47,7 +56,13 @@ class Variable(GraphVariable):
     clients = InGraph(lambda fgraph: fgraph.clients, lambda fgraph, variable: fgraph.clients[variable],
                       "Its readers in the FunctionGraph it is in: pairs (node, input position).")
 
-    def __init__(self, type, owner=None, index=None, name=None):
+    type: Type
+    owner: Apply | None
+    index: int | None
+    name: str | None
+
+    def __init__(self, type: Type, owner: Apply | None = None, index: int | None = None,
+                 name: str | None = None) -> None:
         if name is not None and not isinstance(name, str):
             raise TypeError(f"The name of a variable must be a string, got {name!r}. (Types have no lengths: vectors "
                             "and matrices get theirs when a function is called.)")
@@ -58,22 +73,22 @@ class Variable(GraphVariable):
         self._number = next(self.__count__)
 
     @property
-    def auto_name(self):
+    def auto_name(self) -> str:
         """A name that no other variable of this process has."""
         if self._number is None:
             self._number = next(self.__count__)
         return f"auto_{self._number}"
 
     @property
-    def where(self):
+    def where(self) -> tuple[str, int] | None:
         """(file, line) where the user made it, or None where that is not known."""
         return where_of(position_of(self))
 
-    def get_parents(self):
+    def get_parents(self) -> list[Apply]:
         """The owner, in a list, or an empty list."""
         return [] if self.owner is None else [self.owner]
 
-    def clone(self):
+    def clone(self) -> Self:
         """A new variable without owner, of the same type and with the same name, tag and origin."""
         copied = self.__class__(self.type, None, None, self.name)
         copy_tag(self, copied)
@@ -81,7 +96,7 @@ class Variable(GraphVariable):
         return copied
 
     # ---- values ------------------------------------------------------------------------------------------------------
-    def eval(self, inputs_to_values=None):
+    def eval(self, inputs_to_values: Mapping[Any, Any] | None = None) -> Any:
         """Compute the value, by a function that is made at the first call and kept.
 
         Parameters
@@ -102,7 +117,7 @@ class Variable(GraphVariable):
             functions[inputs] = hooks.function(list(inputs), self)
         return functions[inputs](*[values[variable] for variable in inputs])
 
-    def get_test_value(self):
+    def get_test_value(self) -> Any:
         """``tag.test_value`` as a value of the type.
 
         Raises
@@ -137,16 +152,16 @@ class Variable(GraphVariable):
         return str(self)
 
     # ---- order is for subclasses: a value is neither above nor below another before it is computed -------------------
-    def __lt__(self, other):
+    def __lt__(self, other: Any) -> Any:
         raise NotImplementedError(f"Subclasses of Variable must provide __lt__: {type(self).__name__}")
 
-    def __le__(self, other):
+    def __le__(self, other: Any) -> Any:
         raise NotImplementedError(f"Subclasses of Variable must provide __le__: {type(self).__name__}")
 
-    def __gt__(self, other):
+    def __gt__(self, other: Any) -> Any:
         raise NotImplementedError(f"Subclasses of Variable must provide __gt__: {type(self).__name__}")
 
-    def __ge__(self, other):
+    def __ge__(self, other: Any) -> Any:
         raise NotImplementedError(f"Subclasses of Variable must provide __ge__: {type(self).__name__}")
 
     # ---- state -------------------------------------------------------------------------------------------------------
@@ -181,13 +196,13 @@ class Constant(Variable):
     name : str, optional
     """
 
-    def __init__(self, type, data, name=None):
+    def __init__(self, type: Type, data: Any, name: str | None = None) -> None:
         Variable.__init__(self, type, None, None, name)
         self.data = type.filter(data)
 
     value = property(lambda self: self.data, doc="The same as ``data``, to read only.")
 
-    def signature(self):
+    def signature(self) -> Any:
         """What equal constants share: a pair of the type and something that compares by value."""
         return self.type, self.data
 
@@ -195,18 +210,18 @@ class Constant(Variable):
         """The signature by which the optimizer finds equal constants."""
         return self.signature()
 
-    def equals(self, other):
+    def equals(self, other: object) -> bool:
         """Whether ``other`` is a constant of equal type and value."""
         return isinstance(other, Constant) and self.signature() == other.signature()
 
-    def clone(self):
+    def clone(self) -> Self:
         """A new constant with the same data, which is not copied."""
         copied = self.__copy__()
         copied.__dict__.pop("tag", None)
         copy_tag(self, copied)
         return copied
 
-    def get_test_value(self):
+    def get_test_value(self) -> Any:
         """The data."""
         return self.data
 

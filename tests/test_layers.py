@@ -1,7 +1,8 @@
 """The floors and rooms of ARCHITECTURE.md, enforced: a file imports only what is below it.
 
 Every import counts: at the top of a file, inside a function, in Cython (``cimport``) and by ``import_module``. Files
-are read as text, so nothing is imported or built here. A folder of one floor is a *room*; rooms have an order, too.
+are read as text, so nothing is imported or built here. What stands below ``if TYPE_CHECKING:`` is never imported, and
+may name any type. A folder of one floor is a *room*; rooms have an order, too.
 """
 import ast
 import re
@@ -65,15 +66,28 @@ def modules():
     return found
 
 
+class _Run(ast.NodeTransformer):
+    """A module without what only type checkers read."""
+
+    def visit_If(self, node):
+        only_for_checkers = isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        return node.orelse or ast.Pass() if only_for_checkers else self.generic_visit(node)
+
+
+def called(call):
+    """The last part of the name that is called."""
+    return getattr(call.func, "id", getattr(call.func, "attr", ""))
+
+
 def python_imports(path):
     """Absolute names of what a Python file imports."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(_Run().visit(ast.parse(path.read_text()))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}:{node.lineno}: relative import"
             yield from (most_precise(node.module, alias.name) for alias in node.names)
-        elif isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) == "import_module":
+        elif isinstance(node, ast.Call) and called(node).lstrip("_") == "import_module":
             yield from (piece.value for piece in ast.walk(node) if isinstance(piece, ast.Constant)
                         and isinstance(piece.value, str))
 

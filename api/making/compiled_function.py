@@ -4,6 +4,10 @@ A ``Callable`` of the virtual machine with Theano's attributes. It adds nothing 
 the machine; only functions with states the caller may set (``In`` with ``update``), and calls after a default was set,
 pass through Python code here (``call``). Invariant: a call that fails leaves states and defaults as they were.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
 from phintys.debugging.failed_node import at_length
 from phintys.making.argument_container import ArgumentContainer
 from phintys.making.function_copies import Recipe, remake
@@ -11,6 +15,13 @@ from phintys.optimizer.passes.not_in_place import reasons_against
 from phintys.vm.explaining.listing import listing
 from phintys.vm.explaining.runtime_error import bad_argument
 from phintys.vm.machine.callable import Callable, enable_vectorcall
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from phintys.making.function_maker import FunctionMaker
+    from phintys.reports.memory_report import MemoryReport
+    from phintys.shared import SharedVariable
 
 # What the machine and the files of this folder call or read, so that ``dir(f)`` shows users only what is for them.
 INTERNAL = frozenset("""at_length call containers_of_graph default_was_set evaluate has_states indirect last_shapes
@@ -41,9 +52,9 @@ class Function(Callable):
         The storage of each input: of states and shared variables, and of the defaults of arguments.
     """
 
-    profile = None
+    profile: None = None
 
-    def __init__(self, maker, program, input_storage):
+    def __init__(self, maker: FunctionMaker, program: Any, input_storage: list[Any]) -> None:
         self.maker = maker
         self.input_storage = input_storage
         self._finder = self._fn = None
@@ -67,11 +78,11 @@ class Function(Callable):
         return (self.maker.positions != list(range(n_arguments))
                 or any([spec.required for spec, _ in self._explicit[n_arguments:]]))
 
-    def explain(self):
+    def explain(self) -> str:
         """The program as a text: instructions, whose memory is whose, and why what could be in place is not."""
         return listing(self.program, reasons=reasons_against(self.maker.compiled, self.maker.mode.query))
 
-    def memory_report(self, shapes=None):
+    def memory_report(self, shapes: Any = None) -> MemoryReport:
         """How much memory calls need, for each way of collecting garbage.
 
         Parameters
@@ -202,18 +213,18 @@ class Function(Callable):
         return self.finder
 
     @property
-    def value(self):
+    def value(self) -> Function:
         """Theano's name for the function seen as a dictionary: ``f.value[x]`` is ``f[x]``."""
         return self
 
-    def __contains__(self, item):
+    def __contains__(self, item: Any) -> bool:
         return item in self.finder
 
-    def __getitem__(self, item):
+    def __getitem__(self, item: Any) -> Any:
         """The value of a state or shared variable, or the default of an argument."""
         return self._container_of(item).value
 
-    def __setitem__(self, item, value):
+    def __setitem__(self, item: Any, value: Any) -> None:
         """Set the value of a state or shared variable, or, for the next call, the default of an argument."""
         self._container_of(item).value = value
 
@@ -279,15 +290,16 @@ class Function(Callable):
         """Positions of outputs as ``output_subset`` takes them: the keys, if outputs have keys."""
         return positions if self.output_keys is None else [self.output_keys[position] for position in positions]
 
-    def get_shared(self):
+    def get_shared(self) -> list[SharedVariable]:
         """The shared variables that the function reads or updates."""
         return [spec.variable for spec in self.maker.inputs if spec.implicit]
 
-    def sync_shared(self):
+    def sync_shared(self) -> None:
         """Wait until all updates are done; they are when a call returns."""
 
     # ---- copies ------------------------------------------------------------------------------------------------------
-    def copy(self, share_memory=False, swap=None, delete_updates=False, name=None, profile=None):
+    def copy(self, share_memory: bool = False, swap: Mapping[Any, Any] | None = None, delete_updates: bool = False,
+             name: str | None = None, profile: Literal[False] | None = None) -> Function:
         """A function of its own with the same graph, the same defaults and shared variables.
 
         States of the function's own are copied with their present values. As in Theano, a copy returns a list of its
@@ -334,7 +346,7 @@ class Function(Callable):
     def __repr__(self):
         return f"<phintys function {self.name!r}>"
 
-    def __dir__(self):
+    def __dir__(self) -> list[str]:
         """The attributes for users; others may change from one version to the next."""
         return sorted([name for name in super().__dir__() if not name.startswith("_") and name not in INTERNAL])
 

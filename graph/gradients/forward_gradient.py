@@ -4,7 +4,10 @@ The nodes that depend on ``wrt`` are visited once each, inputs first; every op's
 derivatives of its inputs into those of its outputs. It gets None for an input that does not move: a constant, another
 leaf, what is computed of those alone, or what is reached by steps only. A derivative that is undefined is an error.
 """
+from __future__ import annotations
+
 import warnings
+from typing import TYPE_CHECKING, Any, Literal
 
 from phintys.graph.errors import DisconnectedInputError, NullTypeGradError, made_at
 from phintys.graph.gradients.gradient import format_as
@@ -12,10 +15,15 @@ from phintys.graph.toposort import io_toposort
 from phintys.graph.valueless_types import NullType, disconnected_type
 from phintys.graph.variable import Variable
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 OWN_OPS = __name__.partition(".")[0] + "."
 
 
-def Rop(f, wrt, eval_points, disconnected_outputs="raise", return_disconnected="zero"):
+def Rop(f: Variable | Sequence[Variable], wrt: Variable | Sequence[Variable],
+        eval_points: Variable | Sequence[Variable], disconnected_outputs: Literal["ignore", "warn", "raise"] = "raise",
+        return_disconnected: str = "zero") -> Any:
     """The Jacobian of ``f`` with respect to ``wrt``, multiplied from the right by ``eval_points``.
 
     Parameters

@@ -7,7 +7,10 @@ variables ``zeros_like``, ``ones_like``, ``astype`` and ``+``.
 Rules that hold everywhere: a gradient is never of an integer dtype; the gradient of a float variable has its dtype;
 what the cost does not depend on has a gradient of ``DisconnectedType``; what has no derivative, one of ``NullType``.
 """
+from __future__ import annotations
+
 import warnings
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from phintys.graph.config import config
 from phintys.graph.errors import DisconnectedInputError, NullTypeGradError, made_at
@@ -22,6 +25,32 @@ from phintys.graph.gradients.gradient_terms import (
 )
 from phintys.graph.valueless_types import DisconnectedType, NullType, disconnected_type
 from phintys.graph.variable import Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from phintys.ops.operators import TensorOperators, TensorVariable
+
+    Reaction = Literal["ignore", "warn", "raise"]
+
+
+@overload
+def grad(cost: Variable | None, wrt: TensorOperators, consider_constant: Iterable[Variable] | None = None,
+         disconnected_inputs: Reaction = "raise", add_names: bool = True, known_grads: Mapping[Any, Any] | None = None,
+         return_disconnected: str = "zero", null_gradients: Literal["raise", "return"] = "raise") -> TensorVariable: ...
+@overload
+def grad(cost: Variable | None, wrt: Sequence[TensorOperators], consider_constant: Iterable[Variable] | None = None,
+         disconnected_inputs: Reaction = "raise", add_names: bool = True, known_grads: Mapping[Any, Any] | None = None,
+         return_disconnected: str = "zero", null_gradients: Literal["raise", "return"] = "raise"
+         ) -> list[TensorVariable]: ...
+@overload
+def grad(cost: Variable | None, wrt: Variable, consider_constant: Iterable[Variable] | None = None,
+         disconnected_inputs: Reaction = "raise", add_names: bool = True, known_grads: Mapping[Any, Any] | None = None,
+         return_disconnected: str = "zero", null_gradients: Literal["raise", "return"] = "raise") -> Variable: ...
+@overload
+def grad(cost: Variable | None, wrt: Sequence[Variable], consider_constant: Iterable[Variable] | None = None,
+         disconnected_inputs: Reaction = "raise", add_names: bool = True, known_grads: Mapping[Any, Any] | None = None,
+         return_disconnected: str = "zero", null_gradients: Literal["raise", "return"] = "raise") -> list[Variable]: ...
 
 
 def grad(cost, wrt, consider_constant=None, disconnected_inputs="raise", add_names=True, known_grads=None,
@@ -251,7 +280,9 @@ def _float_ones_like(variable):
 
 
 # ---- on top of grad --------------------------------------------------------------------------------------------------
-def Lop(f, wrt, eval_points, consider_constant=None, disconnected_inputs="raise"):
+def Lop(f: Variable | Sequence[Variable], wrt: Variable | Sequence[Variable],
+        eval_points: Variable | Sequence[Variable], consider_constant: Iterable[Variable] | None = None,
+        disconnected_inputs: Reaction = "raise") -> Any:
     """The Jacobian of ``f`` with respect to ``wrt``, multiplied from the left by ``eval_points``.
 
     Parameters
@@ -275,7 +306,8 @@ def Lop(f, wrt, eval_points, consider_constant=None, disconnected_inputs="raise"
                 known_grads=dict(zip(outputs, points)))
 
 
-def subgraph_grad(wrt, end, start=None, cost=None, details=False):
+def subgraph_grad(wrt: Sequence[Variable], end: Sequence[Variable], start: Mapping[Any, Any] | None = None,
+                  cost: Variable | None = None, details: bool = False) -> Any:
     """Gradients through a part of a graph: from ``cost`` or known gradients down to the variables in ``end``.
 
     Parameters

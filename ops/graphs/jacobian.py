@@ -3,6 +3,10 @@
 A Jacobian is the gradient of a sum of the expression's elements with one weight for each element, taken for all rows of
 the identity matrix as weights. ``map_rows`` does that for all rows at once, by matrix operations, or row by row.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
 import numpy
 
 from phintys.graph.debug_values import get_debug_values
@@ -14,8 +18,13 @@ from phintys.ops.graphs.inner_graph import gradient_type
 from phintys.ops.graphs.row_map import map_rows
 from phintys.ops.shape.shape import shape_i
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
-def jacobian(expression, wrt, consider_constant=None, disconnected_inputs="raise"):
+
+def jacobian(expression: Variable, wrt: Variable | Sequence[Variable],
+             consider_constant: Iterable[Variable] | None = None,
+             disconnected_inputs: Literal["ignore", "warn", "raise"] = "raise") -> Any:
     """The derivatives of all elements of a vector.
 
     Parameters
@@ -63,7 +72,9 @@ def _rows_of_gradients(expression, wanted, options):
     return map_rows(gradients, [(weights, eye(shape_i(expression, 0), dtype=weights.type.dtype))], name="jacobian")
 
 
-def hessian(cost, wrt, consider_constant=None, disconnected_inputs="raise"):
+def hessian(cost: Variable, wrt: Variable | Sequence[Variable],
+            consider_constant: Iterable[Variable] | None = None,
+            disconnected_inputs: Literal["ignore", "warn", "raise"] = "raise") -> Any:
     """The second derivatives of a scalar, for each vector apart.
 
     Parameters
@@ -104,7 +115,8 @@ def hessian(cost, wrt, consider_constant=None, disconnected_inputs="raise"):
     return format_as(isinstance(wrt, list), isinstance(wrt, tuple), results)
 
 
-def hessian_vector_product(cost, wrt, p, **grad_options):
+def hessian_vector_product(cost: Variable, wrt: Variable | Sequence[Variable], p: Variable | Sequence[Variable],
+                           **grad_options: Any) -> Any:
     """The Hessian of a scalar times a vector, at the price of two gradients.
 
     Parameters

@@ -5,7 +5,10 @@ which values from outside enter: ``filter`` answers a plain array of exactly thi
 and aligned, or raises ``TypeError``. It says nothing about memory; ``layout`` is all the virtual machine asks it.
 Types are equal when dtype and broadcastable are; the static ``shape`` is knowledge, not identity.
 """
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -14,6 +17,13 @@ from phintys.graph.type import Type
 from phintys.graph.variable import Variable
 from phintys.ops.types.dtypes import NUMPY_DTYPES, TYPE_NUMBERS, canonical_dtype, discrete_dtypes, upcast
 from phintys.ops.types.refused_values import inexact, not_numbers, shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import DTypeLike
+
+    from phintys.ops.operators import TensorConstant, TensorVariable
 
 RANK_NAMES = {(): "scalar", (False,): "vector", (False, False): "matrix", (True, False): "row", (False, True): "col"}
 
@@ -73,7 +83,18 @@ class TensorType(Type):
     stack = None                # a list of variables as one variable (shape/join.py)
     filter_checks_isfinite = False      # set on the class: `filter` refuses NaN and infinities, by ValueError
 
-    def __init__(self, dtype, broadcastable, name=None, shape=None):
+    dtype: str
+    broadcastable: tuple[bool, ...]
+    ndim: int
+    name: str | None
+    numpy_dtype: numpy.dtype[Any]
+    shape: tuple[int | None, ...]
+
+    if TYPE_CHECKING:
+        def __call__(self, name: str | None = None) -> TensorVariable: ...
+
+    def __init__(self, dtype: DTypeLike, broadcastable: Sequence[bool], name: str | None = None,
+                 shape: Sequence[int | None] | None = None) -> None:
         self.dtype = canonical_dtype(dtype)
         self.broadcastable = _checked_pattern(broadcastable)
         self.ndim = len(self.broadcastable)
@@ -315,11 +336,11 @@ class TensorType(Type):
 
     # ---- variables ---------------------------------------------------------------------------------------
 
-    def make_variable(self, name=None):
+    def make_variable(self, name: str | None = None) -> TensorVariable:
         """A new variable of this type."""
         return self.Variable(self, name=name)
 
-    def make_constant(self, value, name=None):
+    def make_constant(self, value: Any, name: str | None = None) -> TensorConstant:
         """A new constant of this type."""
         return self.Constant(self, value, name=name)
 

@@ -29,7 +29,8 @@ def test_there_is_no_source_that_would_need_a_compiler(files):
     assert [path for path in files if path.suffix in (".c", ".pyx", ".pxi")] == []
 
 
-@pytest.mark.parametrize("name", ["phintys/py.typed", "phintys/vm/abi.pxd", "phintys/gpu/__init__.py"])
+@pytest.mark.parametrize("name", ["phintys/py.typed", "phintys/__init__.pyi", "phintys/tensor/__init__.pyi",
+                                  "phintys/vm/abi.pxd", "phintys/gpu/__init__.py"])
 def test_has(files, name):
     assert PurePosixPath(name) in files
 

@@ -1,0 +1,129 @@
+"""Written by docs/write_stubs.py."""
+from collections.abc import Iterator, Sequence
+from types import ModuleType
+from typing import Any as _Any
+
+from numpy.typing import DTypeLike
+
+from phintys import compat as compat
+from phintys import compile as compile
+from phintys import configdefaults as configdefaults
+from phintys import configparser as configparser
+from phintys import gof as gof
+from phintys import gradient as gradient
+from phintys import ifelse as ifelse
+from phintys import memory as memory
+from phintys import misc as misc
+from phintys import numpy_protocol as numpy_protocol
+from phintys import printing as printing
+from phintys import raise_op as raise_op
+from phintys import scalar as scalar
+from phintys import tensor as tensor
+from phintys import updates as updates
+from phintys.function import function as function
+from phintys.graph.apply import Apply as Apply
+from phintys.graph.config import change_flags as change_flags
+from phintys.graph.errors import InconsistencyError as InconsistencyError
+from phintys.graph.function_graph import FunctionGraph as FunctionGraph
+from phintys.graph.gradients.forward_gradient import Rop as Rop
+from phintys.graph.gradients.gradient import Lop as Lop
+from phintys.graph.gradients.gradient import grad as grad
+from phintys.graph.gradients.gradient import subgraph_grad as subgraph_grad
+from phintys.graph.op import Op as Op
+from phintys.graph.traversal import clone_replace as clone
+from phintys.graph.type import Generic as Generic
+from phintys.graph.type import Type as Type
+from phintys.graph.variable import Constant as Constant
+from phintys.graph.variable import Variable as Variable
+from phintys.include_path import get_include as get_include
+from phintys.io import In as In
+from phintys.io import Param as Param
+from phintys.io import SymbolicInput as SymbolicInput
+from phintys.io import SymbolicOutput as Out
+from phintys.io import SymbolicOutput as SymbolicOutput
+from phintys.making.compiled_function import Function as Function
+from phintys.making.function_dump import function_dump as function_dump
+from phintys.making.function_maker import FunctionMaker as FunctionMaker
+from phintys.modes import Mode as Mode
+from phintys.ops.graphs.op_from_graph import OpFromGraph as OpFromGraph
+from phintys.printing import debugprint as debugprint
+from phintys.shared import SharedVariable as SharedVariable
+from phintys.shared import shared as shared
+from phintys.updates import OrderedUpdates as OrderedUpdates
+from phintys.vm.machine.container import Container as Container
+from phintys.ops.elementwise.elementwise import Elemwise
+from phintys.ops.types.tensor_type import TensorType
+from phintys.ops.operators import TensorVariable
+from phintys.ops.operators import _Axis, _OfMany, _OfOne, _OfThree, _OfTwo, _Shape, _TensorLike
+
+__all__ = [
+    "Apply",
+    "Constant",
+    "Container",
+    "FAST_COMPILE",
+    "FAST_RUN",
+    "Function",
+    "FunctionGraph",
+    "FunctionMaker",
+    "Generic",
+    "In",
+    "InconsistencyError",
+    "Lop",
+    "Mode",
+    "Op",
+    "OpFromGraph",
+    "OrderedUpdates",
+    "Out",
+    "Param",
+    "Rop",
+    "SharedVariable",
+    "SymbolicInput",
+    "SymbolicOutput",
+    "Type",
+    "Variable",
+    "as_op",
+    "change_flags",
+    "clone",
+    "compat",
+    "compile",
+    "config",
+    "configdefaults",
+    "configparser",
+    "debugprint",
+    "dot",
+    "function",
+    "function_dump",
+    "generic",
+    "get_include",
+    "get_scalar_constant_value",
+    "gof",
+    "grad",
+    "gradient",
+    "ifelse",
+    "memory",
+    "misc",
+    "numpy_protocol",
+    "pp",
+    "pprint",
+    "predefined_modes",
+    "printing",
+    "raise_op",
+    "scalar",
+    "shared",
+    "sparse_grad",
+    "subgraph_grad",
+    "tensor",
+    "updates",
+]
+
+FAST_COMPILE: _Any
+FAST_RUN: _Any
+def as_op(itypes: _Any, otypes: _Any, infer_shape: _Any = None) -> TensorVariable: ...
+config: _Any
+def dot(l: _Any, r: _Any) -> TensorVariable: ...
+generic: Generic
+def get_scalar_constant_value(v: _Any) -> _Any: ...
+pp: _Any
+pprint: _Any
+predefined_modes: _Any
+def sparse_grad(var: _Any) -> _Any: ...

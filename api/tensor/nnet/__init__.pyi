@@ -1,0 +1,138 @@
+"""Written by docs/write_stubs.py."""
+from collections.abc import Iterator, Sequence
+from types import ModuleType
+from typing import Any as _Any
+
+from numpy.typing import DTypeLike
+
+from phintys.ops.nnet.crossentropy import CrossentropyCategorical1Hot as CrossentropyCategorical1Hot
+from phintys.ops.nnet.crossentropy import CrossentropyCategorical1HotGrad as CrossentropyCategorical1HotGrad
+from phintys.ops.nnet.crossentropy import CrossentropySoftmax1HotWithBiasDx as CrossentropySoftmax1HotWithBiasDx
+from phintys.ops.nnet.crossentropy import CrossentropySoftmaxArgmax1HotWithBias as CrossentropySoftmaxArgmax1HotWithBias
+from phintys.ops.nnet.prepend import Prepend_scalar_constant_to_each_row as Prepend_scalar_constant_to_each_row
+from phintys.ops.nnet.prepend import Prepend_scalar_to_each_row as Prepend_scalar_to_each_row
+from phintys.ops.nnet.softmax import LogSoftmax as LogSoftmax
+from phintys.ops.nnet.softmax import Softmax as Softmax
+from phintys.ops.nnet.softmax import SoftmaxGrad as SoftmaxGrad
+from phintys.ops.nnet.softmax import SoftmaxWithBias as SoftmaxWithBias
+from phintys.tensor.nnet import bn as bn
+from phintys.tensor.nnet import nnet as nnet
+from phintys.tensor.nnet import sigm as sigm
+from phintys.ops.elementwise.elementwise import Elemwise
+from phintys.graph.op import Op
+from phintys.ops.types.tensor_type import TensorType
+from phintys.ops.operators import TensorVariable
+from phintys.graph.variable import Variable
+from phintys.ops.operators import _Axis, _OfMany, _OfOne, _OfThree, _OfTwo, _Shape, _TensorLike
+
+__all__ = [
+    "CrossentropyCategorical1Hot",
+    "CrossentropyCategorical1HotGrad",
+    "CrossentropySoftmax1HotWithBiasDx",
+    "CrossentropySoftmaxArgmax1HotWithBias",
+    "LogSoftmax",
+    "Prepend_scalar_constant_to_each_row",
+    "Prepend_scalar_to_each_row",
+    "ScalarSigmoid",
+    "ScalarSoftplus",
+    "ScalarSoftsign",
+    "Softmax",
+    "SoftmaxGrad",
+    "SoftmaxWithBias",
+    "UltraFastScalarSigmoid",
+    "batch_normalization",
+    "batch_normalization_test",
+    "batch_normalization_train",
+    "binary_crossentropy",
+    "bn",
+    "categorical_crossentropy",
+    "confusion_matrix",
+    "crossentropy_categorical_1hot",
+    "crossentropy_categorical_1hot_grad",
+    "crossentropy_softmax_1hot",
+    "crossentropy_softmax_1hot_with_bias",
+    "crossentropy_softmax_1hot_with_bias_dx",
+    "crossentropy_softmax_argmax_1hot_with_bias",
+    "crossentropy_softmax_max_and_argmax_1hot",
+    "crossentropy_softmax_max_and_argmax_1hot_with_bias",
+    "elu",
+    "h_softmax",
+    "hard_sigmoid",
+    "logsoftmax",
+    "logsoftmax_op",
+    "multiclass_hinge_loss",
+    "nnet",
+    "prepend_0_to_each_row",
+    "prepend_1_to_each_row",
+    "prepend_scalar_to_each_row",
+    "relu",
+    "scalar_sigmoid",
+    "scalar_softplus",
+    "scalar_softsign",
+    "selu",
+    "sigm",
+    "sigmoid",
+    "sigmoid_binary_crossentropy",
+    "sigmoid_inplace",
+    "softmax",
+    "softmax_grad",
+    "softmax_graph",
+    "softmax_op",
+    "softmax_with_bias",
+    "softplus",
+    "softsign",
+    "ultra_fast_scalar_sigmoid",
+    "ultra_fast_sigmoid",
+    "ultra_fast_sigmoid_inplace",
+]
+
+ScalarSigmoid: type[Op]
+ScalarSoftplus: type[Op]
+ScalarSoftsign: type[Op]
+UltraFastScalarSigmoid: type[Op]
+def batch_normalization(inputs: _Any, gamma: _Any, beta: _Any, mean: _Any, std: _Any, mode: str = 'low_mem'
+                        ) -> TensorVariable: ...
+def batch_normalization_test(inputs: _Any, gamma: _Any, beta: _Any, mean: _Any, var: _Any,
+                             axes: _Any = 'per-activation', epsilon: float = 0.0001) -> TensorVariable: ...
+def batch_normalization_train(inputs: _Any, gamma: _Any, beta: _Any, axes: _Any = 'per-activation',
+                              epsilon: float = 0.0001, running_average_factor: float = 0.1,
+                              running_mean: _Any = None, running_var: _Any = None) -> _Any: ...
+def binary_crossentropy(output: _Any, target: _Any) -> TensorVariable: ...
+def categorical_crossentropy(coding_dist: _Any, true_dist: _Any) -> TensorVariable: ...
+def confusion_matrix(actual: _Any, pred: _Any) -> TensorVariable: ...
+crossentropy_categorical_1hot: CrossentropyCategorical1Hot
+crossentropy_categorical_1hot_grad: CrossentropyCategorical1HotGrad
+def crossentropy_softmax_1hot(x: _TensorLike, y_idx: _Any) -> TensorVariable: ...
+def crossentropy_softmax_1hot_with_bias(x: _TensorLike, b: _TensorLike, y_idx: _Any) -> TensorVariable: ...
+crossentropy_softmax_1hot_with_bias_dx: CrossentropySoftmax1HotWithBiasDx
+crossentropy_softmax_argmax_1hot_with_bias: CrossentropySoftmaxArgmax1HotWithBias
+def crossentropy_softmax_max_and_argmax_1hot(x: _TensorLike, y_idx: _Any) -> _Any: ...
+def crossentropy_softmax_max_and_argmax_1hot_with_bias(x: _TensorLike, b: _TensorLike, y_idx: _Any) -> _Any: ...
+def elu(x: _TensorLike, alpha: int | Variable = 1) -> TensorVariable: ...
+def h_softmax(x: _TensorLike, batch_size: _Any, n_outputs: _Any, n_classes: _Any, n_outputs_per_class: _Any,
+              W1: _Any, b1: _Any, W2: _Any, b2: _Any, target: _Any = None) -> TensorVariable: ...
+def hard_sigmoid(x: _TensorLike) -> TensorVariable: ...
+def logsoftmax(c: _TensorLike) -> TensorVariable: ...
+logsoftmax_op: LogSoftmax
+def multiclass_hinge_loss(predictions: _Any, targets: _Any, delta: int | Variable = 1) -> TensorVariable: ...
+prepend_0_to_each_row: Prepend_scalar_constant_to_each_row
+prepend_1_to_each_row: Prepend_scalar_constant_to_each_row
+prepend_scalar_to_each_row: Prepend_scalar_to_each_row
+def relu(x: _TensorLike, alpha: _TensorLike = 0) -> TensorVariable: ...
+scalar_sigmoid: Op
+scalar_softplus: Op
+scalar_softsign: Op
+def selu(x: _TensorLike) -> TensorVariable: ...
+sigmoid: _OfOne
+def sigmoid_binary_crossentropy(output: _Any, target: _Any) -> TensorVariable: ...
+sigmoid_inplace: _OfOne
+def softmax(c: _TensorLike) -> TensorVariable: ...
+softmax_grad: SoftmaxGrad
+def softmax_graph(c: _TensorLike) -> TensorVariable: ...
+softmax_op: Softmax
+softmax_with_bias: SoftmaxWithBias
+softplus: _OfOne
+softsign: _OfOne
+ultra_fast_scalar_sigmoid: Op
+ultra_fast_sigmoid: _OfOne
+ultra_fast_sigmoid_inplace: _OfOne

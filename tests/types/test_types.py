@@ -1,0 +1,80 @@
+"""What type checkers know of phintys: mypy reads a correct program, one with mistakes, and the public modules.
+
+mypy runs once for all tests. An editable install has its modules in folders of other names than the modules have, which
+no checker finds; a tree of links stands in for it.
+"""
+import os
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import phintys
+
+pytest.importorskip("mypy", reason="mypy is not installed")
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+PACKAGE = Path(phintys.__file__).parent
+
+# Modules that have to be free of errors themselves.
+PUBLIC = ["phintys", "phintys.tensor", "phintys.tensor.nnet", "phintys.ops.operators", "phintys.vm.machine.callable",
+          "phintys.vm.machine.container"]
+
+
+def linked(folder):
+    """Links that make the source tree look as it is installed; the folder that holds them."""
+    package = folder / "phintys"
+    package.mkdir()
+    for source in [*PACKAGE.iterdir(), *(PACKAGE / "theano").iterdir()]:
+        (package / source.name).symlink_to(source)
+    for floor in ("graph", "gpu", "ops", "optimizer", "vm"):
+        (package / floor).symlink_to(PACKAGE.parent / floor)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory):
+    """Lines like ``file:line: error: what``."""
+    folder = tmp_path_factory.mktemp("types")
+    installed = PACKAGE.name == "phintys"           # mypy finds what is installed by itself
+    environment = {**os.environ, "MYPYPATH": "" if installed else str(linked(folder))}
+    options = ["--strict", "--follow-imports=silent", "--no-error-summary", "--hide-error-context",
+               f"--cache-dir={folder / 'cache'}", f"--python-executable={sys.executable}"]
+    run = [subprocess.run([sys.executable, "-m", "mypy", *options, *what], capture_output=True, text=True, cwd=folder,
+                          env=environment)
+           for what in ([str(HERE / "user_program.py"), str(HERE / "wrong_program.py")],
+                        [part for name in PUBLIC for part in ("-m", name)])]
+    assert all(part.stderr == "" for part in run), run
+    return [line for part in run for line in part.stdout.splitlines()]
+
+
+def test_a_correct_program_has_no_errors(reports):
+    assert [line for line in reports if "user_program" in line] == []
+
+
+def test_mistakes_are_reported_where_they_are(reports):
+    wrong = {number for number, line in enumerate((HERE / "wrong_program.py").read_text().splitlines(), 1)
+             if "  # " in line}
+    errors = map(re.compile(r".*wrong_program\.py:(\d+): error").match, reports)
+    found = {int(match[1]) for match in errors if match}
+    assert found == wrong and len(wrong) > 15
+
+
+def test_public_modules_have_no_errors(reports):
+    assert [line for line in reports if "_program" not in line] == []
+
+
+def test_the_correct_program_runs(capsys):
+    runpy.run_path(str(HERE / "user_program.py"))
+    assert "float64 2 (False, False)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("module", ["phintys", "phintys.tensor", "phintys.tensor.nnet", "phintys.ops.operators"])
+def test_stub_is_current(module):
+    writer = runpy.run_path(str(ROOT / "docs" / "write_stubs.py"))
+    message = "run: python docs/write_stubs.py"
+    assert (ROOT / writer["STUBS"][module]).read_text() == writer["stub"](module), message

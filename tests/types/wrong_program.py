@@ -1,0 +1,28 @@
+"""A program with a mistake in each line that has a comment, for type checkers: they report those, and no other."""
+import phintys
+import phintys.tensor as T
+from phintys import In, function, shared
+
+x, y = T.dmatrix("x"), T.dvector("y")
+w = shared(1.0, name="w")
+f = function([x], x + 1)
+
+phintys.functoin([x], x)                        # no such name
+T.dott(x, x)                                    # no such name
+T.exp("x")                                      # text is no tensor
+T.exp(x, y)                                     # too many operands
+T.dot(x)                                        # an operand is missing
+x.summ()                                        # no such method
+x.sum(axis="rows")                              # an axis is a number
+x + "1"                                         # text is no tensor
+T.dmatrix(3)                                    # a name is text
+function(x, x)                                  # inputs are a list
+function([x], x, modus="FAST_RUN")              # no such option
+function([x], x, allow_input_downcast="yes")    # True, False or None
+shared(1.0, nam="w", strict="yes").get_value()  # strict is True or False
+w.get_value(borow=True)                         # no such option
+w.values                                        # no such attribute
+In(x, mutable="yes")                            # True or False
+f.explane()                                     # no such method
+phintys.grad(x.sum(), [x])[0].summ()            # no such method
+T.nnet.softmaxx(x)                              # no such name
