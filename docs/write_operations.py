@@ -29,6 +29,7 @@ from phintys.graph.type import Type
 from phintys.numpy_protocol import FUNCTIONS
 from phintys.numpy_protocol import UFUNCS as OTHER_UFUNCS
 from phintys.ops.elementwise.elementwise import Elemwise
+from phintys.ops.elementwise.help_text import operand_names
 from phintys.ops.elementwise.scalar_op import SCALAR_OPS
 from phintys.ops.operators import UFUNCS, TensorOperators
 from phintys.tensor.constructors import LETTERS, LETTERS_WITH_PLURAL, RANKS
@@ -104,7 +105,6 @@ FAMILIES = [
      "",
      "graph.errors"),
 ]
-SHORT_NAMES = {1: ["x"], 2: ["a", "b"], 3: ["a", "b", "c"]}
 # Names that a namespace imports for its own use are not listed.
 NOT_LISTED = ("submodules", "not_yet", "ops.elementwise.scalar")
 
@@ -166,7 +166,7 @@ CONSTRUCTORS = constructor_names()
 def signature(value):
     """The parameters of a function or class as text; of an elementwise op the names of its operands."""
     if isinstance(value, Elemwise):
-        return operands(value.scalar_op)
+        return f"({', '.join(operand_names(value.scalar_op))})"
     if isinstance(value, type) and issubclass(value, Exception):
         return ""
     try:
@@ -184,17 +184,9 @@ def named(parameter):
     return str(parameter.replace(annotation=inspect.Parameter.empty))
 
 
-def operands(scalar_op):
-    """The operands of a scalar op as its gradient names them; letters where that does not."""
-    count = scalar_op.nin
-    if count < 0:
-        return "(*tensors)"
-    names = [] if scalar_op.gradient is None else list(inspect.signature(scalar_op.gradient).parameters)[:-2]
-    return "(" + ", ".join(names if len(names) == count else SHORT_NAMES[count]) + ")"
-
-
 def first_sentence(value):
     """The first sentence of a docstring in Markdown."""
+    value = value.scalar_op if isinstance(value, Elemwise) else value
     described = value if isinstance(value, (Op, type)) or inspect.isroutine(value) else type(value).__call__
     text = described.__doc__
     if not text:

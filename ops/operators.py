@@ -429,7 +429,7 @@ def method_of(name):
 
     def method(self):
         return function(self)
-    method.__name__, method.__doc__ = name, function.__doc__
+    method.__name__, method.__doc__ = name, function.scalar_op.__doc__
     return method
 
 

@@ -12,6 +12,7 @@ from phintys.graph.variable import Constant, Variable
 from phintys.ops.elementwise.complex_derivatives import directions, gradients
 from phintys.ops.elementwise.elementwise_kernel import ElementwiseKernel
 from phintys.ops.elementwise.elementwise_steps import Steps
+from phintys.ops.elementwise.help_text import HelpText, help_text
 from phintys.ops.elementwise.scalar import add, as_dtype, second, zero_by
 from phintys.ops.elementwise.scalar_op import LoopedScalarOp
 from phintys.ops.elementwise.scalar_protocol import ScalarOp
@@ -51,6 +52,7 @@ class Elemwise(Op):
         If ``scalar_op`` is none.
     """
 
+    __doc__ = HelpText(__doc__, lambda op: help_text(op.scalar_op))
     __props__ = ("scalar_op", "inplace_pattern")
     cannot_fail = reads_before_writing = True
 

@@ -58,7 +58,7 @@ def upgrade_to_float(*dtypes):
 
 
 def upgrade_to_float_no_complex(*dtypes):
-    """As ``upgrade_to_float``, for real operands."""
+    """The common dtype of real operands after discrete dtypes became the float dtype that holds their values."""
     refuse(dtypes, complex_dtypes, "complex arguments are not supported")
     return upgrade_to_float(*dtypes)
 
@@ -224,7 +224,7 @@ class LoopedScalarOp(ScalarOp):
     def elementwise(self):
         """The Elemwise of this op; always the same one."""
         if self._elementwise is None:
-            self._elementwise = self.elementwise_class(self, name=self._elementwise_name(), doc=self.__doc__)
+            self._elementwise = self.elementwise_class(self, name=self._elementwise_name())
         return self._elementwise
 
     def _elementwise_name(self):

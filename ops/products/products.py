@@ -26,12 +26,19 @@ def dot(a, b):
     Returns
     -------
     TensorVariable
-        Of the common dtype.
+        Of the common dtype. Its shape is that of ``a`` and then that of ``b``, without the two dimensions summed over:
+        (n, k) and (k, m) give (n, m), two vectors a number.
 
     Raises
     ------
     ValueError
         When it runs, if the lengths summed over differ.
+
+    Examples
+    --------
+    >>> x = T.dmatrix("x")
+    >>> T.dot(x, [1.0, 2.0]).eval({x: [[1, 0], [3, 4]]})
+    array([ 1., 11.])
     """
     a, b = as_tensor_variable(a), as_tensor_variable(b)
     if a.type.ndim == 0 or b.type.ndim == 0:
