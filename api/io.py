@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from phintys.graph.public_names import at_home
 from phintys.graph.variable import Variable
 from phintys.making.argument_container import ArgumentContainer
 from phintys.shared import SharedVariable
@@ -23,6 +24,7 @@ def _check_symbolic(thing):
         raise TypeError(f"inputs, updates and outputs of functions are symbolic variables, got {thing!r}")
 
 
+@at_home
 class SymbolicInput:
     """One input of a function.
 
@@ -77,6 +79,7 @@ class SymbolicInput:
         return f"In({self.variable})"
 
 
+@at_home
 class In(SymbolicInput):
     """One input of a function, with a default value or a state.
 
@@ -132,6 +135,7 @@ class In(SymbolicInput):
         return self.implicit or self.update is not None or isinstance(self.value, STORED)
 
 
+@at_home
 class Param(In):
     """Theano's older name for `In`, with ``default`` for ``value``; it warns."""
 
@@ -143,6 +147,7 @@ class Param(In):
                          allow_downcast=allow_downcast, implicit=implicit, borrow=borrow)
 
 
+@at_home
 class SymbolicOutput:
     """One output of a function.
 

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from phintys.gof.link import CLinker, Linker, OpWiseCLinker, PerformLinker, VM_Linker
 from phintys.graph.config import config
+from phintys.graph.public_names import at_home
 from phintys.optimizer.engine.database import Query
 from phintys.rewrite_database import (
     OPT_FAST_COMPILE,
@@ -79,6 +80,7 @@ def _checked_allow_gc(choice):
     raise ValueError(f"allow_gc is True, False, 'plan' or None, got {choice!r}")
 
 
+@at_home
 class Mode:
     """How to optimise and link.
 

@@ -1,10 +1,12 @@
 """``OrderedUpdates``: a dictionary from shared variables to their new values, with ``+`` as union."""
 from collections import OrderedDict
 
+from phintys.graph.public_names import at_home
 from phintys.shared import SharedVariable
 __all__ = ["OrderedUpdates"]
 
 
+@at_home
 class OrderedUpdates(OrderedDict):
     """Updates for ``function``.
 

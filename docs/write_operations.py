@@ -25,6 +25,7 @@ import phintys.tensor.opt
 import phintys.tensor.slinalg
 import phintys.tensor.xlogx
 from phintys.graph.op import Op
+from phintys.graph.public_names import defined_in
 from phintys.graph.type import Type
 from phintys.numpy_protocol import FUNCTIONS
 from phintys.numpy_protocol import UFUNCS as OTHER_UFUNCS
@@ -106,7 +107,7 @@ FAMILIES = [
      "graph.errors"),
 ]
 # Names that a namespace imports for its own use are not listed.
-NOT_LISTED = ("submodules", "not_yet", "ops.elementwise.scalar")
+NOT_LISTED = ("submodules", "not_yet", "ops.elementwise.scalar", "scalar")
 
 HEAD = """# Operations
 
@@ -120,7 +121,7 @@ functions to write models. The tables "op" list the classes of the nodes that ap
 
 def family_of(value):
     """The heading under which a public value is listed, or None for names that a module only imports."""
-    module = value.__module__ or ""
+    module = defined_in(value) or ""
     name = module.removeprefix("phintys.")
     if not module.startswith("phintys") or name in NOT_LISTED:
         return None

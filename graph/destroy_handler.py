@@ -15,12 +15,14 @@ from collections import deque
 
 from phintys.graph.errors import InconsistencyError, made_at
 from phintys.graph.lazy_regions import EXCLUSIVE, known_regions
+from phintys.graph.public_names import at_home
 from phintys.graph.traversal import view_roots_of
 from phintys.graph.variable import Constant
 
 MOST_READERS = 64              # of a value of which more than the last reader in order may be allowed to overwrite it
 
 
+@at_home
 class DestroyHandler:
     """Feature: orders destroyers after the readers of what they destroy, and says what may be destroyed.
 

@@ -3,8 +3,10 @@
 An exception stands here when more than one floor raises or catches it. Messages name the thing, the value, what was
 expected, and where the user made it; ``made_at`` writes that last part.
 """
+from phintys.graph.public_names import at_home
 
 
+@at_home
 class MethodNotDefined(Exception):
     """An op or type lacks a method that was needed; ``args`` are the method's name, the class, and its name."""
 
@@ -14,38 +16,47 @@ class MethodNotDefined(Exception):
         return super().__str__()
 
 
+@at_home
 class InconsistencyError(Exception):
     """A graph breaks a rule, for example by a cycle or by a replacement that a feature refuses."""
 
 
+@at_home
 class AlreadyThere(Exception):
     """A feature's methods would hide others: it, or one in conflict with it, is attached to the graph already."""
 
 
+@at_home
 class ReplacementDidntRemovedError(Exception):
     """A replacement left in the graph what it should have removed."""
 
 
+@at_home
 class MissingInputError(Exception):
     """A graph needs a variable that is neither an input, nor a constant, nor computed."""
 
 
+@at_home
 class UnusedInputError(Exception):
     """An input of a function takes no part in what the function computes."""
 
 
+@at_home
 class AliasedMemoryError(Exception):
     """Two inputs that must not share memory do."""
 
 
+@at_home
 class DisconnectedInputError(ValueError):
     """A gradient was asked with respect to something the cost does not depend on."""
 
 
+@at_home
 class NullTypeGradError(TypeError):
     """A gradient is undefined or not implemented, and was needed."""
 
 
+@at_home
 class GradientError(Exception):
     """A symbolic gradient differs from finite differences by more than the tolerances; ``verify_grad.E_grad``."""
 
@@ -64,10 +75,12 @@ class GradientError(Exception):
                 f"    rel. error = {self.rel_err}, rel. tolerance = {self.rel_tol}\n{details}")
 
 
+@at_home
 class NotScalarConstantError(Exception):
     """A variable is not known to hold one number, whatever the inputs are."""
 
 
+@at_home
 class EmptyConstantError(NotScalarConstantError):
     """A constant has no elements, so it holds no number."""
 

@@ -11,6 +11,7 @@ from phintys.graph.config import config
 from phintys.graph.errors import AlreadyThere, InconsistencyError, MissingInputError, made_at
 from phintys.graph.formula import as_string
 from phintys.graph.membership import enrol
+from phintys.graph.public_names import at_home
 from phintys.graph.scratchpad import made
 from phintys.graph.toposort import io_toposort
 from phintys.graph.trace import is_in_parts, joined
@@ -45,6 +46,7 @@ class ClientsOf(dict):
         return self[variable]
 
 
+@at_home
 class FunctionGraph:
     """The graph between ``inputs`` and ``outputs``.
 

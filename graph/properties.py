@@ -5,6 +5,7 @@ except for those it defines itself; its subclasses inherit them. Without ``__pro
 is kept on the object: properties must not change after the first use. Copies and pickles do not carry the kept hash,
 because a copy may be given other properties and strings hash differently in another process.
 """
+from phintys.graph.public_names import at_home
 
 
 class Properties:
@@ -12,6 +13,7 @@ class Properties:
 
     def __init_subclass__(cls, **arguments):
         super().__init_subclass__(**arguments)
+        at_home(cls)
         names = cls.__dict__.get("__props__")
         if names is None:
             return

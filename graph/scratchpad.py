@@ -6,6 +6,7 @@ the user made the variable or node, as in Theano; it is worked out when somebody
 import copy
 from weakref import ref
 
+from phintys.graph.public_names import at_home
 from phintys.graph.trace import given_traces, theano_traces
 
 
@@ -20,6 +21,7 @@ class Trace:
         return traces
 
 
+@at_home
 class Scratchpad:
     """An empty object with free attributes."""
 

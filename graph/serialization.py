@@ -19,6 +19,7 @@ import copy
 import threading
 from weakref import ref
 
+from phintys.graph.public_names import at_home
 from phintys.graph.toposort import io_toposort
 
 PLACE = frozenset(["op", "inputs", "outputs", "owner", "index"])
@@ -55,6 +56,10 @@ _bundled = _Bundled()
 class GraphNode:
     """What an Apply node does when it is pickled or deep-copied."""
 
+    def __init_subclass__(cls, **arguments):
+        super().__init_subclass__(**arguments)
+        at_home(cls)
+
     def __reduce_ex__(self, protocol):
         return _bare_node, (_bundle_of(self), type(self), self.op, self.inputs, list(map(type, self.outputs)))
 
@@ -76,6 +81,10 @@ class GraphNode:
 class GraphVariable:
     """What a Variable does when it is pickled or deep-copied."""
 
+    def __init_subclass__(cls, **arguments):
+        super().__init_subclass__(**arguments)
+        at_home(cls)
+
     def __reduce_ex__(self, protocol):
         if self.owner is not None:
             return _output, (self.owner, self.index)
@@ -90,6 +99,7 @@ class GraphVariable:
         return copied
 
 
+@at_home
 class Bundle:
     """Nodes in topological order and leaves, to be written together."""
 
@@ -142,6 +152,7 @@ class _Copied:
         return id(node) in self.memo
 
 
+@at_home
 def _bare_node(bundle, kind, op, inputs, output_kinds):
     """A node whose outputs know nothing yet but their place."""
     node = kind.__new__(kind)
@@ -152,6 +163,7 @@ def _bare_node(bundle, kind, op, inputs, output_kinds):
     return node
 
 
+@at_home
 def _bare_variable(bundle, kind):
     """A variable that knows nothing yet."""
     leaf = kind.__new__(kind)
@@ -159,6 +171,7 @@ def _bare_variable(bundle, kind):
     return leaf
 
 
+@at_home
 def _output(node, index):
     return node.outputs[index]
 

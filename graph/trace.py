@@ -11,6 +11,7 @@ import linecache
 from bisect import bisect_right
 
 from phintys.graph.config import config
+from phintys.graph.public_names import at_home
 from phintys.vm.call_stack import is_library, set_limit, user_trace
 
 MOST_TRACES = 16                # of one node, that are told
@@ -21,6 +22,7 @@ _line_tables = {}               # id of a code object -> _Lines, which keeps the
 config.on_change("traceback.limit", set_limit)
 
 
+@at_home
 class Traces:
     """The traces of the nodes that one node stands for.
 

@@ -12,6 +12,7 @@ import numpy
 
 from phintys.graph import hooks
 from phintys.graph.config import config
+from phintys.graph.public_names import at_home
 from phintys.graph.variable import Constant, Variable
 from phintys.ops.cumulative.cumulative import cumprod, cumsum
 from phintys.ops.cumulative.product import prod
@@ -459,6 +460,7 @@ def _report_float64():
         breakpoint()
 
 
+@at_home
 class TensorConstantSignature:
     """What equal large constants share; it compares their memory, so NaN equals NaN and 0.0 is not -0.0."""
 

@@ -6,6 +6,7 @@ put a node where it stands.
 """
 from phintys.debugging.debug_differences import described, difference
 from phintys.graph.errors import made_at
+from phintys.graph.public_names import at_home
 from phintys.printing import debugprint
 
 DEPTH = 6                      # levels of a graph that a message prints
@@ -19,6 +20,7 @@ def _graph(variable):
     return debugprint(variable, depth=DEPTH, file="str", print_type=True).rstrip()
 
 
+@at_home
 class DebugModeError(Exception):
     """An op, a kernel, a type or a rewrite does not do what it says."""
 
@@ -32,6 +34,7 @@ class DebugModeError(Exception):
         return "\n".join([*self.lines(), *self.context])
 
 
+@at_home
 class BadThunkOutput(DebugModeError):
     """Two ways to compute a node, or two layouts of its operands, give different values.
 
@@ -62,10 +65,12 @@ class BadThunkOutput(DebugModeError):
                 *[f"Input {position}: {described(value)}" for position, value in enumerate(self.inputs_val)]]
 
 
+@at_home
 class NondeterministicOp(BadThunkOutput):
     """The same computation of the same values, done twice, gives different values."""
 
 
+@at_home
 class UnwrittenOutput(DebugModeError):
     """A kernel leaves a part of its output as it found the memory.
 
@@ -89,6 +94,7 @@ class UnwrittenOutput(DebugModeError):
                 f"The output over two kinds of garbage: {difference(self.value, self.other)}"]
 
 
+@at_home
 class BadOptimization(DebugModeError):
     """A rewrite put a variable with another value in the place of one.
 
@@ -113,6 +119,7 @@ class BadOptimization(DebugModeError):
                 "Old graph:", self.old_graph or _graph(self.old_r), "New graph:", self.new_graph or _graph(self.new_r)]
 
 
+@at_home
 class BadDestroyMap(DebugModeError):
     """A node changed an input that its op's ``destroy_map`` does not name.
 
@@ -136,6 +143,7 @@ class BadDestroyMap(DebugModeError):
                 f"Difference, before and after: {difference(self.old_val, self.new_val)}"]
 
 
+@at_home
 class BadViewMap(DebugModeError):
     """An output shares memory with something that its op's ``view_map`` does not name.
 
@@ -170,6 +178,7 @@ class BadViewMap(DebugModeError):
                 f"Output: {described(self.out_storage)}"]
 
 
+@at_home
 class InvalidValueError(DebugModeError):
     """A value is none of its variable's type, or not finite.
 
@@ -198,6 +207,7 @@ class InvalidValueError(DebugModeError):
                 *([f"Read by: {self.client_node}"] if self.client_node else ())]
 
 
+@at_home
 class BadShape(DebugModeError):
     """An output has another shape than ``infer_shape``, or the variable's type, says.
 
@@ -222,6 +232,7 @@ class BadShape(DebugModeError):
                 f"{self.inferred}, but it has {self.actual}.", *_node_lines(self.node)]
 
 
+@at_home
 class BadProgram(DebugModeError):
     """The linked program gives another value than its nodes, run one by one.
 
@@ -244,5 +255,6 @@ class BadProgram(DebugModeError):
                 f"{difference(self.value, self.expected)}", f"Variable: {self.r}{made_at(self.r)}", _graph(self.r)]
 
 
+@at_home
 class StochasticOrder(DebugModeError):
     """Optimising the same graph twice does not do the same."""

@@ -31,6 +31,7 @@ from phintys.debugging.stepwise import link_stepwise
 from phintys.gof.link import StepwiseLinker
 from phintys.graph.config import change_flags, config
 from phintys.graph.function_graph import FunctionGraph
+from phintys.graph.public_names import at_home
 from phintys.modes import Mode, register_mode
 from phintys.optimizer.pipeline import optimize
 
@@ -44,6 +45,7 @@ OPTIONS = ("stability_patience", "check_c_code", "check_py_code", "check_isfinit
            "require_matching_strides")
 
 
+@at_home
 class DebugMode(Mode):
     """A mode whose functions check themselves.
 
@@ -158,6 +160,7 @@ def _first(value, default):
     return default if value is None else value
 
 
+@at_home
 def _remade(cls, optimizer, options):
     return cls(optimizer=optimizer, **options)
 

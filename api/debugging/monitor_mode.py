@@ -6,10 +6,12 @@ node's number, the node, and a `Thunk` with the storage of its inputs and output
 import numpy
 
 from phintys.debugging.watching import link_watching
+from phintys.graph.public_names import at_home
 from phintys.modes import Mode
 from phintys.printing import debugprint
 
 
+@at_home
 class WatchingMode(Mode):
     """Base of modes that look at every node as it runs: override ``run_node`` and, if need be, ``look_at_input``."""
 
@@ -26,6 +28,7 @@ class WatchingMode(Mode):
                              self.look_at_input)
 
 
+@at_home
 class MonitorMode(WatchingMode):
     """A mode whose functions call back.
 

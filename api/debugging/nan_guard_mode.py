@@ -8,6 +8,7 @@ import numpy
 from phintys.debugging.monitor_mode import WatchingMode
 from phintys.graph.config import config
 from phintys.graph.errors import made_at
+from phintys.graph.public_names import at_home
 from phintys.printing import debugprint
 
 BIG = 1e10
@@ -38,6 +39,7 @@ def _is_inexact(value):
     return isinstance(value, numpy.ndarray) and value.dtype.kind in "fc"
 
 
+@at_home
 class NanGuardMode(WatchingMode):
     """A mode whose functions look for NaN, infinities and large values.
 

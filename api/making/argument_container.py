@@ -9,10 +9,12 @@ import weakref
 
 import numpy
 
+from phintys.graph.public_names import at_home
 from phintys.vm.explaining.runtime_error import filtered
 from phintys.vm.machine.container import Container
 
 
+@at_home
 class ArgumentContainer:
     """Storage of the default of one argument.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from phintys.debugging.failed_node import at_length
+from phintys.graph.public_names import at_home
 from phintys.making.argument_container import ArgumentContainer
 from phintys.making.function_copies import Recipe, remake
 from phintys.optimizer.passes.not_in_place import reasons_against
@@ -30,6 +31,7 @@ INTERNAL = frozenset("""at_length call containers_of_graph default_was_set evalu
 DUPLICATE = ["DUPLICATE"]           # what ``finder`` has for a name that several inputs bear
 
 
+@at_home
 class Function(Callable):
     """A compiled function; made by ``phintys.function``.
 

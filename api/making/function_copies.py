@@ -9,6 +9,7 @@ import copy
 
 from phintys.graph.config import config
 from phintys.graph.errors import made_at
+from phintys.graph.public_names import at_home
 from phintys.graph.variable import Variable
 from phintys.making.argument_container import ArgumentContainer
 from phintys.shared import SharedVariable
@@ -96,6 +97,7 @@ def _own(spec, container):
                      container.allow_downcast)
 
 
+@at_home
 def remake(maker_class, arguments, input_storage, attributes):
     """Unpickle a function: compile it again. None if ``config.unpickle_function`` is off."""
     if not config.unpickle_function:

@@ -13,6 +13,7 @@ from phintys.graph.config import change_flags, config
 from phintys.graph.destroy_handler import DestroyHandler, destroyed_inputs
 from phintys.graph.errors import MissingInputError, UnusedInputError, made_at
 from phintys.graph.function_graph import FunctionGraph
+from phintys.graph.public_names import at_home
 from phintys.graph.traversal import ancestors
 from phintys.graph.variable import Constant, Variable
 from phintys.io import In, SymbolicInput, SymbolicOutput
@@ -27,6 +28,7 @@ from phintys.shared import SharedVariable
 from phintys.vm.machine.container import Container
 
 
+@at_home
 class FunctionMaker:
     """Compiles functions: from inputs, outputs and updates to a program, and from that to any number of functions.
 

@@ -3,10 +3,12 @@
 ``T.eye(n, m)`` is an example: with None for ``m`` it is square, as in Theano. Where anything else reads the argument,
 for instance because a shape was inferred from it, None is refused like any other value that is no number.
 """
+from phintys.graph.public_names import at_home
 from phintys.ops.creation.absent import absent
 from phintys.ops.types.dtypes import int_dtypes
 
 
+@at_home
 class OptionalType:
     """The type of an argument, which also takes None."""
 

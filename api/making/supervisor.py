@@ -4,8 +4,10 @@ Theano's name and protocol, for programs that build their own graphs. ``function
 overwrite is settled by the rewrites and checked by the verifier of the virtual machine.
 """
 from phintys.graph.errors import InconsistencyError, made_at
+from phintys.graph.public_names import at_home
 
 
+@at_home
 class Supervisor:
     """Protects variables of a graph, and the graph's outputs.
 

@@ -7,6 +7,7 @@ the scalar op does to one element is said in ``scalar.py``; fusion replaces seve
 from phintys.graph.apply import Apply
 from phintys.graph.config import config
 from phintys.graph.op import Op
+from phintys.graph.public_names import at_home
 from phintys.graph.valueless_types import NullType, disconnected_type, grad_not_implemented
 from phintys.graph.variable import Constant, Variable
 from phintys.ops.elementwise.complex_derivatives import directions, gradients
@@ -268,6 +269,7 @@ class Elemwise(Op):
 LoopedScalarOp.elementwise_class = Elemwise
 
 
+@at_home
 def _rebuilt(scalar_op, inplace_pattern, name):
     """What pickles of Elemwise call: ops of the table without in-place are shared."""
     shared = scalar_op.elementwise

@@ -4,6 +4,7 @@
 int array. Its class is one of ``add``'s, so whoever asks what a node computes finds an addition. There is one for each
 scalar op.
 """
+from phintys.graph.public_names import at_home
 from phintys.ops.elementwise.scalar_op import LoopedScalarOp
 from phintys.ops.types.dtypes import complex_dtypes
 
@@ -41,6 +42,7 @@ class FirstDtype(LoopedScalarOp):
         return [steps.cast(result, output_dtypes[0])]
 
 
+@at_home
 def in_first_dtype(scalar_op):
     """The scalar op that computes as ``scalar_op`` and keeps the dtype of its first operand; always the same one."""
     if scalar_op not in _twins:

@@ -10,6 +10,7 @@ import math
 from itertools import accumulate
 
 from phintys.graph.config import config
+from phintys.graph.public_names import at_home
 from phintys.ops.elementwise import scalar_op as rules
 from phintys.ops.elementwise.scalar_op import SCALAR_OPS, LoopedScalarOp, define, scalar_op_named
 from phintys.ops.elementwise.scalar_protocol import BinaryScalarOp, ScalarOp, UnaryScalarOp
@@ -28,10 +29,12 @@ __all__ = ["SCALAR_OPS", "ScalarOp", "UnaryScalarOp", "BinaryScalarOp", "scalar_
            "ComplexError", "IntegerDivisionError"]
 
 
+@at_home
 class ComplexError(NotImplementedError):
     """An operation that complex numbers do not have."""
 
 
+@at_home
 class IntegerDivisionError(Exception):
     """``/`` between integers while ``config.int_division`` is ``"raise"``."""
 

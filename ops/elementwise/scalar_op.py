@@ -8,6 +8,7 @@ Every row is the only instance of its class; equality is identity, and pickling 
 import numpy
 
 from phintys.graph.config import config
+from phintys.graph.public_names import at_home
 from phintys.ops.elementwise.scalar_protocol import BinaryScalarOp, ScalarOp, UnaryScalarOp
 from phintys.ops.types.dtypes import REAL_PART, complex_dtypes, discrete_dtypes, float_dtypes, integer_dtypes, upcast
 from phintys.ops.types.scalar_type import get_scalar_type
@@ -325,6 +326,7 @@ class LoopedScalarOp(ScalarOp):
 BASES = {1: UnaryScalarOp, 2: BinaryScalarOp}
 
 
+@at_home
 def scalar_op_named(name):
     """The ScalarOp of that name; what pickles of scalar ops call."""
     return SCALAR_OPS[name]
@@ -339,7 +341,7 @@ def define(class_name, name, nin, *arguments, base=None, **options):
     """Make a row of the table: a LoopedScalarOp that is the only instance of a class called ``class_name``."""
     parent = base or BASES.get(nin, ScalarOp)
     kind = type(class_name, (LoopedScalarOp, parent),
-                {"__module__": "phintys.ops.elementwise.scalar", "__doc__": options.get("doc")})
+                {"__module__": "phintys.scalar", "__doc__": options.get("doc")})
     SCALAR_OPS[name] = row = kind(name, nin, *arguments, **options)
     kind.__init__ = _refuse_instances
     return row

@@ -5,6 +5,7 @@ Each takes the types of the inputs, ``Scalar`` types, and returns a tuple with t
 Those made with parameters are equal when their parameters are, and all can be pickled.
 """
 from phintys.graph.properties import Properties
+from phintys.graph.public_names import at_home
 from phintys.ops.elementwise import scalar_op as rules
 from phintys.ops.types.dtypes import complex_dtypes
 from phintys.ops.types.scalar_type import get_scalar_type
@@ -22,7 +23,7 @@ def _preference(name, rule):
 
     preference.__name__ = preference.__qualname__ = name
     preference.__doc__ = rule.__doc__
-    return preference
+    return at_home(preference)
 
 
 def _float64(*dtypes):

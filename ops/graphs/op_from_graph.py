@@ -9,6 +9,7 @@ from phintys.graph.apply import Apply
 from phintys.graph.config import change_flags
 from phintys.graph.gradients.forward_gradient import Rop
 from phintys.graph.gradients.gradient import float_zeros_like, grad
+from phintys.graph.public_names import at_home
 from phintys.graph.traversal import clone_replace, graph_inputs, io_connection_pattern
 from phintys.graph.valueless_types import DisconnectedType, NullType, disconnected_type
 from phintys.graph.variable import Variable
@@ -229,6 +230,7 @@ LOOKS_AT = {"lop": lambda inputs, outputs, gradients: (inputs, outputs, gradient
             "rop": lambda inputs, points: (inputs, points)}
 
 
+@at_home
 class _Derivative:
     """A gradient or R-operator: what overrides it, and the ops made for it.
 

@@ -5,8 +5,10 @@ nobody needs is not run and prints nothing.
 """
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
+from phintys.graph.public_names import at_home
 
 
+@at_home
 def print_attributes(op, value):
     """Show what ``op.attrs`` names: methods are called, anything else is shown as it is."""
     for name in op.attrs:

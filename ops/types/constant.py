@@ -8,6 +8,7 @@ import numpy
 
 from phintys.graph.apply import Apply
 from phintys.graph.config import config
+from phintys.graph.public_names import at_home
 from phintys.graph.variable import Constant, Variable
 from phintys.ops.types.dtypes import FLOAT_DTYPES, INT_DTYPES, NUMPY_DTYPES, canonical_dtype
 from phintys.ops.types.tensor_type import TensorType
@@ -18,6 +19,7 @@ MOST_SHARED = 10000
 _shared_numbers = {}         # (Python type, value, dtype, floatX, policy) → constant
 
 
+@at_home
 class AsTensorError(TypeError):
     """The value cannot become a tensor variable."""
 

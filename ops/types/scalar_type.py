@@ -6,6 +6,7 @@ kernels of elementwise ops compute them. There is one type for each dtype; ``get
 """
 import numpy
 
+from phintys.graph.public_names import at_home
 from phintys.graph.type import Type
 from phintys.ops.types.dtypes import ALL_DTYPES, NUMPY_DTYPES, TYPE_NUMBERS, canonical_dtype, upcast
 from phintys.ops.types.tensor_type import TensorType
@@ -130,6 +131,7 @@ class Scalar(Type):
         return TensorType.values_eq_approx(numpy.asarray(a), numpy.asarray(b), **tolerances)
 
 
+@at_home
 def get_scalar_type(dtype):
     """The type of single numbers of ``dtype``; always the same one."""
     found = _types.get(dtype)

@@ -7,6 +7,7 @@ all tags, as in Theano, so ``mode.excluding("fusion")`` and ``mode.including("lo
 
 This file knows no graph and runs nothing.
 """
+from phintys.graph.public_names import at_home
 
 FAST_RUN, FAST_COMPILE = "fast_run", "fast_compile"
 
@@ -51,6 +52,7 @@ class Family:
         return [rewrite for rewrite in self.rewrites if query.wants(rewrite.tags | self.tags)]
 
 
+@at_home
 class Query:
     """Wanted and unwanted tags. Immutable and hashable, so that what it chooses is worked out once.
 

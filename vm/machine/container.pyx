@@ -20,6 +20,7 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 from numpy cimport npy_intp
 
+from phintys.graph.public_names import at_home
 from phintys.vm.abi cimport (
     CELL_NUMBER, CELL_OBJECT, INLINE_BYTES, Cell, Context, Span, allocate, cell_hold_array, cell_init,
     cell_is_contiguous, cell_is_whole, cell_to_array, cell_to_number, context_clear, context_init, drop, overlap,
@@ -299,6 +300,7 @@ cdef class Container:
         return restored, (self.type, self.get(borrow=True), self.name, self.readonly, self.strict, self.allow_downcast)
 
 
+@at_home
 def restored(type, value, name, readonly, strict, allow_downcast):
     """A container from its pickle, or a copy of one; objects in it keep their identity inside one pickle."""
     container = Container.__new__(Container, type, None, name, readonly, strict, allow_downcast)

@@ -1,0 +1,198 @@
+"""Under which public name a class is known: in pickles, in tracebacks and in ``help``.
+
+A pickle names a class by ``__module__``. Files move between rooms, and a pickle has to be readable afterwards; so what
+users can pickle or catch says that it belongs to a module they can import. ``HOMES`` is the one table of that. What
+only pickles name (functions that put a graph together, ops that only rewrites make) is in ``phintys.pickled``, which
+finds it by this table. When a file moves, its row here moves, and no pickle changes.
+
+``at_home`` applies the table: to ops, types, variables and nodes when the class is made, to everything else as a
+decorator.
+"""
+
+# Public module → module of phintys that defines → the names it defines.
+HOMES = {
+    "phintys": {
+        "graph.apply": "Apply",
+        "graph.errors": "InconsistencyError",
+        "graph.function_graph": "FunctionGraph",
+        "graph.op": "Op",
+        "graph.type": "Type Generic",
+        "graph.variable": "Variable Constant",
+        "io": "SymbolicInput In Param SymbolicOutput",
+        "making.compiled_function": "Function",
+        "making.function_maker": "FunctionMaker",
+        "modes": "Mode",
+        "ops.graphs.op_from_graph": "OpFromGraph",
+        "shared": "SharedVariable",
+        "updates": "OrderedUpdates",
+    },
+    "phintys.compile": {
+        "debugging.debug_mode": "DebugMode",
+        "debugging.monitor_mode": "MonitorMode",
+        "debugging.nan_guard_mode": "NanGuardMode",
+        "graph.errors": "UnusedInputError AliasedMemoryError",
+        "graph.gradients.view_op": "ViewOp",
+        "making.supervisor": "Supervisor",
+        "ops.graphs.as_op": "FromFunctionOp",
+        "ops.identity.deep_copy": "DeepCopyOp",
+    },
+    "phintys.compile.debugmode": {
+        "debugging.debug_errors": """
+            DebugModeError BadThunkOutput NondeterministicOp UnwrittenOutput BadOptimization BadDestroyMap BadViewMap
+            InvalidValueError BadShape BadProgram StochasticOrder""",
+        "debugging.debug_mode": "_remade",
+    },
+    "phintys.compile.monitormode": {
+        "debugging.monitor_mode": "WatchingMode",
+    },
+    "phintys.tensor": {
+        "graph.errors": "NotScalarConstantError EmptyConstantError",
+        "ops.creation.allocation": "Alloc AllocEmpty ARange Eye Tri Bartlett",
+        "ops.creation.load_from_disk": "LoadFromDisk",
+        "ops.cumulative.cumulative": "CumOp DiffOp",
+        "ops.cumulative.product": "Prod ProdWithoutZeros",
+        "ops.elementwise.elementwise": "Elemwise",
+        "ops.indexing.advanced_subtensor": """
+            AdvancedSubtensor1 AdvancedIncSubtensor1 AdvancedSubtensor AdvancedBooleanSubtensor AdvancedIncSubtensor
+            AdvancedBooleanIncSubtensor""",
+        "ops.indexing.choose": "Choose",
+        "ops.indexing.nonzero": "Nonzero",
+        "ops.indexing.permutation": "PermuteRowElements",
+        "ops.indexing.subtensor": "Subtensor IncSubtensor",
+        "ops.linalg.diagonal": "ExtractDiag AllocDiag FillDiagonal FillDiagonalOffset",
+        "ops.operators": "TensorVariable TensorConstant",
+        "ops.products.dot": "Dot",
+        "ops.rearranging.repeat": "RepeatOp Tile",
+        "ops.reduction.argmax": "Argmax Argmin MaxAndArgmax",
+        "ops.reduction.careduce": "CAReduce All Any Max Min CAReduceDtype Sum",
+        "ops.reduction.mean": "Mean",
+        "ops.shape.dimshuffle": "DimShuffle",
+        "ops.shape.join": "MakeVector Join",
+        "ops.shape.reshape": "Reshape",
+        "ops.shape.shape": "Shape Shape_i Rebroadcast SpecifyShape",
+        "ops.shape.split": "Split",
+        "ops.types.constant": "AsTensorError",
+        "ops.types.number_views": "TensorFromScalar ScalarFromTensor",
+        "ops.types.slice_type": "NoneTypeT SliceConstant SliceType MakeSlice",
+        "ops.types.tensor_type": "TensorType values_eq_approx_always_true",
+        "shared": "TensorSharedVariable ScalarSharedVariable",
+    },
+    "phintys.tensor.nnet": {
+        "ops.nnet.crossentropy": """
+            CrossentropySoftmaxArgmax1HotWithBias CrossentropySoftmax1HotWithBiasDx CrossentropyCategorical1HotGrad
+            CrossentropyCategorical1Hot""",
+        "ops.nnet.prepend": "Prepend_scalar_constant_to_each_row Prepend_scalar_to_each_row",
+        "ops.nnet.softmax": "Softmax LogSoftmax SoftmaxWithBias SoftmaxGrad",
+    },
+    "phintys.scalar": {
+        "ops.elementwise.composite": "Composite",
+        "ops.elementwise.scalar": """
+            ComplexError IntegerDivisionError LogicalComparison FixedLogicalComparison UnaryBitOp BinaryBitOp
+            Cast InRange""",
+        "ops.elementwise.scalar_op": "scalar_op_named",
+        "ops.elementwise.scalar_preferences": """
+            float_out float_out_nocomplex int_out int_out_nocomplex real_out same_out same_out_float_only same_out_min8
+            same_out_nobool same_out_nocomplex specific_out transfer_type unary_out_lookup upcast_out upcast_out_min8
+            upcast_out_no_complex upcast_out_nobool upgrade_to_float upgrade_to_float64
+            upgrade_to_float_no_complex""",
+        "ops.elementwise.scalar_protocol": "ScalarOp UnaryScalarOp BinaryScalarOp",
+        "ops.elementwise.scalar_variable": "ScalarVariable ScalarConstant",
+        "ops.types.scalar_type": "Scalar get_scalar_type",
+    },
+    "phintys.gof": {
+        "graph.destroy_handler": "DestroyHandler",
+        "graph.errors": "MethodNotDefined ReplacementDidntRemovedError MissingInputError",
+        "graph.valueless_types": "NullType DisconnectedType",
+    },
+    "phintys.gradient": {
+        "graph.errors": "DisconnectedInputError NullTypeGradError GradientError",
+        "graph.gradients.view_op": "ZeroGrad ConsiderConstant DisconnectedGrad UndefinedGrad GradClip GradScale",
+    },
+    "phintys.ifelse": {
+        "ops.graphs.ifelse": "IfElse",
+    },
+    "phintys.printing": {
+        "ops.identity.print_op": "Print",
+    },
+    "phintys.compile.function_module": {
+        "making.argument_container": "ArgumentContainer",
+    },
+    "phintys.tensor.blas": {
+        "ops.products.batched_product": "BatchedDot",
+        "ops.products.blas": "Dot22 Dot22Scalar Gemv Gemm Ger",
+    },
+    "phintys.tensor.extra_ops": {
+        "ops.indexing.flat_index": "UnravelIndex RavelMultiIndex",
+        "ops.shape.contiguous": "CpuContiguous",
+        "ops.sorting.searching": "SearchsortedOp Unique",
+    },
+    "phintys.tensor.sort": {
+        "ops.sorting.sorting": "SortOp ArgSortOp",
+    },
+    "phintys.tensor.opt": {
+        "ops.identity.assertion": "Assert",
+    },
+    "phintys.tensor.nnet.bn": {
+        "ops.nnet.batch_normalization": "AbstractBatchNormTrain AbstractBatchNormTrainGrad AbstractBatchNormInference",
+    },
+    "phintys.gof.fg": {
+        "graph.errors": "AlreadyThere",
+    },
+    "phintys.gof.type": {
+        "graph.type": "SingletonType",
+    },
+    "phintys.pickled": {
+        "debugging.stepwise": "Stepwise",
+        "graph.scratchpad": "Scratchpad",
+        "graph.serialization": "Bundle _bare_node _bare_variable _output",
+        "graph.trace": "Traces",
+        "making.function_copies": "remake",
+        "making.optional_argument": "OptionalType",
+        "ops.cumulative.recurrence": "LinearRecurrence",
+        "ops.elementwise.elementwise": "_rebuilt",
+        "ops.elementwise.first_dtype": "FirstDtype in_first_dtype",
+        "ops.elementwise.impl_elementwise": "ImplElemwise",
+        "ops.elementwise.scalar_op": "LoopedScalarOp",
+        "ops.graphs.inner_graph": "InnerGraphOp",
+        "ops.graphs.op_from_graph": "_Derivative",
+        "ops.graphs.row_map": "RowMap",
+        "ops.identity.print_op": "print_attributes",
+        "ops.indexing.advanced_index": "AdvancedIndexing",
+        "ops.indexing.subtensor": "Indexing",
+        "ops.linalg.diagonal": "Diagonal SetDiagonal",
+        "ops.linalg.triangle": "Triangle",
+        "ops.nnet.batch_normalization": "BatchNormalizationOp",
+        "ops.nnet.hinge": "MulticlassHingeLossGrad MulticlassHingeLoss",
+        "ops.nnet.native_batch_normalization": "NormalizationOp BatchNormTrain BatchNormInference BatchNormTrainGrad",
+        "ops.nnet.softmax": "RowOp",
+        "ops.operators": "TensorConstantSignature",
+        "ops.products.blas": "BlasOp Accumulation",
+        "ops.rearranging.repeat": "SumRepeats",
+        "ops.reduction.careduce": "Extremum MaxOrLowest",
+        "ops.reduction.fused_reduction": "FusedReduction",
+        "ops.sorting.bincount": "Counters",
+        "ops.sorting.sorting": "_AlongAxis",
+        "ops.types.number_views": "NumberView",
+        "ops.types.slice_type": "SliceParts",
+        "optimizer.engine.database": "Query",
+        "vm.machine.container": "restored",
+    },
+}
+
+_HOME_OF = {(f"phintys.{inner}", name): home
+            for home, modules in HOMES.items() for inner, names in modules.items() for name in names.split()}
+_DEFINED_IN = {(home, name): inner for (inner, name), home in _HOME_OF.items()}
+
+
+def at_home(thing):
+    """A class or function that has just been defined, with its public module as its ``__module__`` if it has one."""
+    home = _HOME_OF.get((thing.__module__, thing.__qualname__))
+    if home is not None:
+        thing.__module__ = home
+    return thing
+
+
+def defined_in(thing):
+    """The name of the module whose file defines a class or function, or the class of any other thing."""
+    name = getattr(thing, "__qualname__", type(thing).__qualname__)
+    return _DEFINED_IN.get((thing.__module__, name), thing.__module__)
