@@ -43,6 +43,7 @@ from phintys.ops.creation.grids import mgrid, ogrid
 from phintys.ops.creation.load_from_disk import LoadFromDisk, load
 from phintys.ops.cumulative.cumulative import CumOp, DiffOp, cumprod, cumsum, diff
 from phintys.ops.cumulative.product import Prod, ProdWithoutZeros, prod
+from phintys.ops.elementwise import elementwise_functions as _elementwise
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.elementwise.elementwise_functions import CASTS as _CASTS
 from phintys.ops.elementwise.elementwise_functions import (
@@ -318,6 +319,7 @@ float16_rtol, float16_atol = _TOLERANCES["float16"]
 float32_rtol, float32_atol = _TOLERANCES["float32"]
 float64_rtol, float64_atol = _DEFAULT_TOLERANCE
 globals().update({f"_convert_to_{dtype}": conversion for dtype, conversion in _CASTS.items()})
+globals().update(_elementwise.public_functions())
 
 # NumPy's names for what has another one here (`amax`, `ravel`, `less`, ...), from the tables that serve NumPy itself.
 for _name, _target in {**_UFUNCS, **{name: target for name, (target, _) in _NUMPY.items() if "." not in name}}.items():

@@ -113,6 +113,12 @@ conj = scalar.conj.elementwise
 complex = scalar.complex.elementwise
 complex_from_polar = scalar.complex_from_polar.elementwise
 
+
+def public_functions():
+    """Name → Elemwise of each row that is public in the tensor namespace itself; a new row needs no line above."""
+    return {row.public: row.elementwise for row in SCALAR_OPS.values() if row.public and "." not in row.public}
+
+
 # Conversions to each dtype, by dtype.
 CASTS = {dtype: SCALAR_OPS[f"convert_to_{dtype}"].elementwise for dtype in NUMPY_DTYPES}
 

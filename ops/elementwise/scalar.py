@@ -85,14 +85,14 @@ add = define("Add", "add", -1, rules.upcast_out, "add", add_gradient, complex_ru
              commutative=True, associative=True, identity=0, symbol="+",
              doc="Elementwise sum of any number of tensors.")
 mul = define("Mul", "mul", -1, rules.upcast_out, "multiply", mul_gradient,
-             commutative=True, associative=True, identity=1, symbol="*",
+             commutative=True, associative=True, identity=1, symbol="*", complex_rule="holomorphic",
              doc="Elementwise product of any number of tensors.")
 sub = define("Sub", "sub", 2, rules.upcast_out_no_bool, "subtract",
              lambda a, b, out, g: (g, -g), complex_rule="real_slope", symbol="-",
              doc="Elementwise difference; not for two bools.")
 true_div = define("TrueDiv", "true_div", 2, rules.true_div_out, "divide",
                   lambda a, b, out, g: (g / b, -(g * out) / b), operands="float", symbol="/",
-                  doc="Elementwise quotient; of discrete tensors it is in floatX.")
+                  complex_rule="holomorphic", doc="Elementwise quotient; of discrete tensors it is in floatX.")
 int_div = define("IntDiv", "int_div", 2, rules.upcast_out_no_complex, "floor_divide", zeros_by, symbol="//",
                  doc="Elementwise quotient, rounded towards minus infinity; integers divided by zero give 0.")
 mod = define("Mod", "mod", 2, rules.upcast_out_no_complex, "remainder",
@@ -101,11 +101,11 @@ mod = define("Mod", "mod", 2, rules.upcast_out_no_complex, "remainder",
 neg = define("Neg", "neg", 1, rules.same_out_no_bool, "negative", lambda x, out, g: -g, complex_rule="real_slope",
              symbol="-", doc="Elementwise -x; not for bools.")
 inv = define("Inv", "inv", 1, rules.upgrade_to_float, "reciprocal", lambda x, out, g: -g * sqr(out),
-             doc="Elementwise 1 / x.")
+             complex_rule="holomorphic", doc="Elementwise 1 / x.")
 sqr = define("Sqr", "sqr", 1, rules.same_out, "square", lambda x, out, g: g * x * number(2, g),
-             doc="Elementwise square.")
+             complex_rule="holomorphic", doc="Elementwise square.")
 sqrt = define("Sqrt", "sqrt", 1, rules.upgrade_to_float, "sqrt", lambda x, out, g: g * number(0.5, g) / out,
-              doc="Elementwise square root.")
+              complex_rule="holomorphic", doc="Elementwise square root.")
 
 
 def pow_gradient(base, exponent, out, g):
@@ -126,7 +126,7 @@ def pow_gradient(base, exponent, out, g):
     return by_base, switch(eq(base, 0), number(0, g), g * out * logarithm)
 
 
-pow = define("Pow", "pow", 2, rules.upcast_out_min8, "power", pow_gradient, symbol="**",
+pow = define("Pow", "pow", 2, rules.upcast_out_min8, "power", pow_gradient, symbol="**", complex_rule="holomorphic",
              doc="Elementwise power; integers with negative exponents give 0 (1 and -1 for the bases 1 and -1).")
 
 
@@ -243,30 +243,31 @@ def emit_exp2(steps, dtype, x):
     return steps.apply("exp", steps.apply("multiply", x, steps.constant(math.log(2), dtype)))
 
 
-exp = define("Exp", "exp", 1, rules.upgrade_to_float, "exp", lambda x, out, g: g * out, doc="Elementwise e**x.")
+exp = define("Exp", "exp", 1, rules.upgrade_to_float, "exp", lambda x, out, g: g * out, complex_rule="holomorphic",
+             doc="Elementwise e**x.")
 exp2 = define("Exp2", "exp2", 1, rules.upgrade_to_float, emit_exp2,
-              lambda x, out, g: g * out * number(math.log(2), g), doc="Elementwise 2**x.")
+              lambda x, out, g: g * out * number(math.log(2), g), complex_rule="holomorphic", doc="Elementwise 2**x.")
 expm1 = define("Expm1", "expm1", 1, rules.upgrade_to_float, "expm1", lambda x, out, g: g * exp(x),
-               doc="Elementwise e**x - 1, exact for small x.")
-log = define("Log", "log", 1, rules.upgrade_to_float, "log", lambda x, out, g: g / x,
+               complex_rule="holomorphic", doc="Elementwise e**x - 1, exact for small x.")
+log = define("Log", "log", 1, rules.upgrade_to_float, "log", lambda x, out, g: g / x, complex_rule="holomorphic",
              doc="Elementwise natural logarithm.")
 log2 = define("Log2", "log2", 1, rules.upgrade_to_float, "log2", lambda x, out, g: g / (x * number(math.log(2), g)),
-              doc="Elementwise logarithm to base 2.")
+              complex_rule="holomorphic", doc="Elementwise logarithm to base 2.")
 log10 = define("Log10", "log10", 1, rules.upgrade_to_float, "log10", lambda x, out,
-               g: g / (x * number(math.log(10), g)),
+               g: g / (x * number(math.log(10), g)), complex_rule="holomorphic",
                doc="Elementwise logarithm to base 10.")
 log1p = define("Log1p", "log1p", 1, rules.upgrade_to_float, "log1p", lambda x, out, g: g / (x + number(1, g)),
-               doc="Elementwise log(1 + x), exact for small x.")
+               complex_rule="holomorphic", doc="Elementwise log(1 + x), exact for small x.")
 logaddexp = define("LogAddExp", "logaddexp", 2, rules.upgrade_to_float_no_complex, "logaddexp",
                    lambda a, b, out, g: (g * exp(a - out), g * exp(b - out)), commutative=True, associative=True,
                    doc="Elementwise log(exp(a) + exp(b)) without overflow.")
 log1mexp = define("Log1mExp", "log1mexp", 1, rules.upgrade_to_float_no_complex, emit_log1mexp,
-                  lambda x, out, g: -g / expm1(-as_dtype(x, g.type.dtype)),
+                  lambda x, out, g: -g / expm1(-as_dtype(x, g.type.dtype)), public=None,
                   doc="Elementwise log(1 - exp(x)), exact for x near 0 and for far negative ones.")
 xlogx = define("XlogX", "xlogx", 1, rules.upgrade_to_float, emit_xlogx, lambda x, out, g: g * (number(1, g) + log(x)),
-               doc="Elementwise x * log(x), 0 where x is 0.")
+               public="xlogx.xlogx", doc="Elementwise x * log(x), 0 where x is 0.")
 xlogy0 = define("XlogY0", "xlogy0", 2, rules.upgrade_to_float, emit_xlogy0,
-                lambda x, y, out, g: (g * log(continuous(y, g)), g * x / y),
+                lambda x, y, out, g: (g * log(continuous(y, g)), g * x / y), public="xlogx.xlogy0",
                 doc="Elementwise x * log(y), 0 where x is 0.")
 sigmoid = define("ScalarSigmoid", "sigmoid", 1, rules.upgrade_to_float_no_complex, emit_sigmoid,
                  lambda x, out, g: g * out * (number(1, g) - out),
@@ -274,12 +275,13 @@ sigmoid = define("ScalarSigmoid", "sigmoid", 1, rules.upgrade_to_float_no_comple
 softplus = define("ScalarSoftplus", "softplus", 1, rules.upgrade_to_float_no_complex, emit_softplus,
                   lambda x, out, g: g * sigmoid(x), doc="Elementwise log(1 + exp(x)) without overflow.")
 scalar_softsign = define("ScalarSoftsign", "scalar_softsign", 1, rules.upgrade_to_float_no_complex, emit_softsign,
-                         lambda x, out, g: g / sqr(number(1, g) + abs_(x)), doc="Elementwise x / (1 + abs(x)).")
+                         lambda x, out, g: g / sqr(number(1, g) + abs_(x)), public="nnet.softsign",
+                         doc="Elementwise x / (1 + abs(x)).")
 relu = define("ScalarRelu", "relu", 1, rules.upgrade_to_float_no_complex, emit_relu,
-              lambda x, out, g: g * (number(0.5, g) + number(0.5, g) * sgn(continuous(x, g))),
+              lambda x, out, g: g * (number(0.5, g) + number(0.5, g) * sgn(continuous(x, g))), public=None,
               doc="Elementwise max(x, 0); at 0 the slope is 1/2.")
 leaky_relu = define("LeakyRelu", "leaky_relu", 2, rules.upgrade_to_float_no_complex, emit_leaky_relu,
-                    leaky_relu_gradient,
+                    leaky_relu_gradient, public=None,
                     doc="Elementwise x, or alpha * x where x is negative; at 0 the slope is the mean of both.")
 
 
@@ -291,11 +293,11 @@ def ultra_fast_sigmoid_gradient(x, out, g):
 
 
 ultra_fast_sigmoid = define("UltraFastScalarSigmoid", "ultra_fast_sigmoid", 1, rules.upgrade_to_float_no_complex,
-                            emit_ultra_fast_sigmoid, ultra_fast_sigmoid_gradient,
+                            emit_ultra_fast_sigmoid, ultra_fast_sigmoid_gradient, public="nnet.ultra_fast_sigmoid",
                             doc="Elementwise approximation of the sigmoid, within 0.03.")
 sigmoid_binary_crossentropy = define(
     "SigmoidBinaryCrossentropy", "sigmoid_binary_crossentropy", 2, rules.upgrade_to_float_no_complex,
-    emit_sigmoid_binary_crossentropy, lambda x, target, out, g: (g * (sigmoid(x) - target), -g * x),
+    emit_sigmoid_binary_crossentropy, lambda x, target, out, g: (g * (sigmoid(x) - target), -g * x), public=None,
     doc="Elementwise binary cross-entropy of sigmoid(x) and a target between 0 and 1, for any x.")
 
 # ---- angles ------------------------------------------------------------------------------------------------------
@@ -303,16 +305,20 @@ deg2rad = define("Deg2Rad", "deg2rad", 1, rules.upgrade_to_float_no_complex, "de
                  lambda x, out, g: g * number(math.pi / 180, g), doc="Elementwise degrees to radians.")
 rad2deg = define("Rad2Deg", "rad2deg", 1, rules.upgrade_to_float_no_complex, "rad2deg",
                  lambda x, out, g: g * number(180 / math.pi, g), doc="Elementwise radians to degrees.")
-cos = define("Cos", "cos", 1, rules.upgrade_to_float, "cos", lambda x, out, g: -g * sin(x), doc="Elementwise cosine.")
-sin = define("Sin", "sin", 1, rules.upgrade_to_float, "sin", lambda x, out, g: g * cos(x), doc="Elementwise sine.")
+cos = define("Cos", "cos", 1, rules.upgrade_to_float, "cos", lambda x, out, g: -g * sin(x), complex_rule="holomorphic",
+             doc="Elementwise cosine.")
+sin = define("Sin", "sin", 1, rules.upgrade_to_float, "sin", lambda x, out, g: g * cos(x), complex_rule="holomorphic",
+             doc="Elementwise sine.")
 tan = define("Tan", "tan", 1, rules.upgrade_to_float, "tan", lambda x, out, g: g * (number(1, g) + sqr(out)),
-             doc="Elementwise tangent.")
+             complex_rule="holomorphic", doc="Elementwise tangent.")
 arccos = define("ArcCos", "arccos", 1, rules.upgrade_to_float, "arccos",
-                lambda x, out, g: -g / sqrt((number(1, g) - x) * (number(1, g) + x)), doc="Elementwise inverse cosine.")
+                lambda x, out, g: -g / sqrt((number(1, g) - x) * (number(1, g) + x)), complex_rule="holomorphic",
+                doc="Elementwise inverse cosine.")
 arcsin = define("ArcSin", "arcsin", 1, rules.upgrade_to_float, "arcsin",
-                lambda x, out, g: g / sqrt((number(1, g) - x) * (number(1, g) + x)), doc="Elementwise inverse sine.")
+                lambda x, out, g: g / sqrt((number(1, g) - x) * (number(1, g) + x)), complex_rule="holomorphic",
+                doc="Elementwise inverse sine.")
 arctan = define("ArcTan", "arctan", 1, rules.upgrade_to_float, "arctan",
-                lambda x, out, g: g / (number(1, g) + sqr(continuous(x, g))),
+                lambda x, out, g: g / (number(1, g) + sqr(continuous(x, g))), complex_rule="holomorphic",
                 doc="Elementwise inverse tangent.")
 
 
@@ -327,19 +333,19 @@ hypot = define("Hypot", "hypot", 2, rules.upgrade_to_float_no_complex, "hypot",
                lambda x, y, out, g: (g * x / out, g * y / out), commutative=True,
                doc="Elementwise sqrt(x ** 2 + y ** 2) without overflow.")
 cosh = define("Cosh", "cosh", 1, rules.upgrade_to_float, "cosh", lambda x, out, g: g * sinh(x),
-              doc="Elementwise hyperbolic cosine.")
+              complex_rule="holomorphic", doc="Elementwise hyperbolic cosine.")
 sinh = define("Sinh", "sinh", 1, rules.upgrade_to_float, "sinh", lambda x, out, g: g * cosh(x),
-              doc="Elementwise hyperbolic sine.")
+              complex_rule="holomorphic", doc="Elementwise hyperbolic sine.")
 tanh = define("Tanh", "tanh", 1, rules.upgrade_to_float, "tanh", lambda x, out, g: g * (number(1, g) - sqr(out)),
-              doc="Elementwise hyperbolic tangent.")
+              complex_rule="holomorphic", doc="Elementwise hyperbolic tangent.")
 arccosh = define("ArcCosh", "arccosh", 1, rules.upgrade_to_float, "arccosh",
                  lambda x, out, g: g / sqrt((x - number(1, g)) * (x + number(1, g))),
                  doc="Elementwise inverse hyperbolic cosine.")
 arcsinh = define("ArcSinh", "arcsinh", 1, rules.upgrade_to_float, "arcsinh",
-                 lambda x, out, g: g / sqrt(sqr(continuous(x, g)) + number(1, g)),
+                 lambda x, out, g: g / sqrt(sqr(continuous(x, g)) + number(1, g)), complex_rule="holomorphic",
                  doc="Elementwise inverse hyperbolic sine.")
 arctanh = define("ArcTanh", "arctanh", 1, rules.upgrade_to_float, "arctanh",
-                 lambda x, out, g: g / ((number(1, g) - x) * (number(1, g) + x)),
+                 lambda x, out, g: g / ((number(1, g) - x) * (number(1, g) + x)), complex_rule="holomorphic",
                  doc="Elementwise inverse hyperbolic tangent.")
 
 # ---- the error and gamma families, Bessel functions ----------------------------------------------------------------
@@ -390,7 +396,7 @@ def chi2sf_gradient(x, k, out, g):
 
 
 erf = define("Erf", "erf", 1, rules.upgrade_to_float, "scipy.special:erf",
-             lambda x, out, g: g * number(SLOPE_OF_ERF, g) * exp(-sqr(continuous(x, g))),
+             lambda x, out, g: g * number(SLOPE_OF_ERF, g) * exp(-sqr(continuous(x, g))), complex_rule="holomorphic",
              doc="Elementwise error function.")
 erfc = define("Erfc", "erfc", 1, rules.upgrade_to_float_no_complex, "scipy.special:erfc",
               lambda x, out, g: g * number(-SLOPE_OF_ERF, g) * exp(-sqr(continuous(x, g))),
@@ -399,14 +405,14 @@ erfcx = define("Erfcx", "erfcx", 1, rules.upgrade_to_float_no_complex, "scipy.sp
                lambda x, out, g: g * (x * number(2, g) * out - number(SLOPE_OF_ERF, g)),
                doc="Elementwise exp(x**2) * erfc(x).")
 log_erfc = define("LogErfc", "log_erfc", 1, rules.upgrade_to_float_no_complex, emit_log_erfc,
-                  lambda x, out, g: g * number(-SLOPE_OF_ERF, g) / erfcx(x),
+                  lambda x, out, g: g * number(-SLOPE_OF_ERF, g) / erfcx(x), public=None,
                   doc="Elementwise log(erfc(x)) without underflow.")
 erfinv = define("Erfinv", "erfinv", 1, rules.upgrade_to_float_no_complex, "scipy.special:erfinv",
                 lambda x, out, g: g * number(1 / SLOPE_OF_ERF, g) * exp(sqr(out)), doc="Elementwise inverse of erf.")
 erfcinv = define("Erfcinv", "erfcinv", 1, rules.upgrade_to_float_no_complex, "scipy.special:erfcinv",
                  lambda x, out, g: g * number(-1 / SLOPE_OF_ERF, g) * exp(sqr(out)), doc="Elementwise inverse of erfc.")
 gamma = define("Gamma", "gamma", 1, rules.upgrade_to_float, "scipy.special:gamma", lambda x, out, g: g * out * psi(x),
-               doc="Elementwise gamma function.")
+               complex_rule="holomorphic", doc="Elementwise gamma function.")
 gammaln = define("GammaLn", "gammaln", 1, rules.upgrade_to_float_no_complex, "scipy.special:gammaln",
                  lambda x, out, g: g * psi(x), doc="Elementwise logarithm of the gamma function's modulus.")
 psi = define("Psi", "psi", 1, rules.upgrade_to_float, "scipy.special:psi", lambda x, out, g: g * tri_gamma(x),
@@ -684,11 +690,6 @@ complex = define("Complex", "complex", 2, rules.complex_out, emit_complex, lambd
 complex_from_polar = define("ComplexFromPolar", "complex_from_polar", 2, rules.complex_out, emit_polar, polar_gradient,
                             operands="as they are", complex_rule="transposed",
                             doc="Elementwise complex number from radius and angle.")
-
-# Rows whose formula multiplies by a slope that is a complex derivative, too; the others say in their row what it means.
-for _row in (mul, true_div, inv, sqr, sqrt, pow, exp, exp2, expm1, log, log2, log10, log1p, cos, sin, tan, arccos,
-             arcsin, arctan, cosh, sinh, tanh, arcsinh, arctanh, erf, gamma):
-    _row.complex_rule = "holomorphic"
 
 # Other names of rows.
 floor_div, reciprocal, scalar_maximum, scalar_minimum = int_div, inv, maximum, minimum

@@ -181,7 +181,8 @@ class LoopedScalarOp(ScalarOp):
         ``(*inputs, output, output_gradient)`` to the gradient, or tuple of gradients, one per input; None in the tuple
         where there is no formula.
     complex_rule : {None, 'holomorphic', 'real_slope', 'transposed'}
-        What the formula means for complex operands; see ``complex_derivatives.py``.
+        What the formula means for complex operands; see ``complex_derivatives.py``. ``'holomorphic'``: it multiplies
+        by a slope that is a complex derivative, too.
     connected : tuple of bool or None
         Which inputs the values of the output depend on; None: all.
     commutative, associative : bool
@@ -189,10 +190,14 @@ class LoopedScalarOp(ScalarOp):
         The neutral element.
     symbol : str or None
         How to print it between its operands.
+    public : str or None
+        The name of its Elemwise in ``phintys.tensor``, dotted if a submodule has it; None if only rewrites make it.
+        ``define`` takes the row's own name if nothing is said.
     """
 
     def __init__(self, name, nin, output_rule, loop, gradient=None, *, operands="output", complex_rule=None,
-                 connected=None, commutative=False, associative=False, identity=None, symbol=None, doc=None):
+                 connected=None, commutative=False, associative=False, identity=None, symbol=None, public=None,
+                 doc=None):
         self.name = name
         self.nin = nin
         self.output_rule = output_rule
@@ -205,6 +210,7 @@ class LoopedScalarOp(ScalarOp):
         self.associative = associative
         self.identity = identity
         self.symbol = symbol
+        self.public = public
         self.__doc__ = doc
         self._elementwise = None
 
@@ -340,6 +346,7 @@ def _refuse_instances(self, *arguments, **options):
 def define(class_name, name, nin, *arguments, base=None, **options):
     """Make a row of the table: a LoopedScalarOp that is the only instance of a class called ``class_name``."""
     parent = base or BASES.get(nin, ScalarOp)
+    options.setdefault("public", name)
     kind = type(class_name, (LoopedScalarOp, parent),
                 {"__module__": "phintys.scalar", "__doc__": options.get("doc")})
     SCALAR_OPS[name] = row = kind(name, nin, *arguments, **options)
