@@ -14,6 +14,7 @@ import numpy as _numpy
 
 from phintys.function import function
 from phintys.graph import hooks as _hooks
+from phintys.graph import public_names as _public_names
 from phintys.graph.apply import Apply
 from phintys.graph.config import change_flags, config
 from phintys.graph.errors import InconsistencyError
@@ -34,6 +35,8 @@ from phintys.vm.machine.container import Container
 
 _hooks.function = function
 _hooks.numpy_protocol = lambda: _import_module("phintys.numpy_protocol")
+
+_public_names.adopt(globals())
 
 __version__ = "0.1.0"
 

@@ -1,5 +1,6 @@
 """Gradients as Theano's ``gradient`` module names them, and ``verify_grad`` bound to this package's ``function``."""
 from phintys.function import function
+from phintys.graph import public_names as _public_names
 from phintys.graph.errors import DisconnectedInputError, GradientError, NullTypeGradError
 from phintys.graph.gradients.forward_gradient import Rop
 from phintys.graph.gradients.gradient import Lop, format_as, grad, subgraph_grad
@@ -41,3 +42,4 @@ __all__ = ["ConsiderConstant", "DisconnectedGrad", "DisconnectedInputError", "Di
            "format_as", "grad", "grad_clip", "grad_not_implemented", "grad_scale", "grad_undefined", "hessian",
            "hessian_vector_product", "jacobian", "null_type", "numeric_grad", "subgraph_grad", "undefined_grad",
            "undefined_grad_", "verify_grad", "zero_grad", "zero_grad_"]
+_public_names.adopt(globals())

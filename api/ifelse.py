@@ -1,4 +1,6 @@
 """Theano's name ``ifelse`` for lazy branches: names only, everything is defined in ``phintys.ops.graphs.ifelse``."""
+from phintys.graph import public_names as _public_names
 from phintys.ops.graphs.ifelse import IfElse, ifelse
 
 __all__ = ["IfElse", "ifelse"]
+_public_names.adopt(globals())

@@ -6,8 +6,13 @@ only pickles name (functions that put a graph together, ops that only rewrites m
 finds it by this table. When a file moves, its row here moves, and no pickle changes.
 
 ``at_home`` applies the table: to ops, types, variables and nodes when the class is made, to everything else as a
-decorator.
+decorator. Functions need no rows: a public namespace calls ``adopt`` for those it exports, and the first to do so is
+their public module.
 """
+from types import FunctionType
+
+# Folders whose files may move.
+INNER = tuple([f"phintys.{room}." for room in "ops vm graph optimizer making debugging reports".split()])
 
 # Public module → module of phintys that defines → the names it defines.
 HOMES = {
@@ -190,6 +195,15 @@ def at_home(thing):
     if home is not None:
         thing.__module__ = home
     return thing
+
+
+def adopt(namespace):
+    """Make a public module, whose ``globals()`` are given, the public module of the functions it exports."""
+    home = namespace["__name__"]
+    for name, value in list(namespace.items()):
+        if type(value) is FunctionType and value.__qualname__ == name and value.__module__.startswith(INNER):
+            _DEFINED_IN[home, name] = value.__module__
+            value.__module__ = home
 
 
 def defined_in(thing):

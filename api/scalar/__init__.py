@@ -8,6 +8,7 @@ are NumPy numbers. An op that is called on tensors applies its ``Elemwise``. ``t
 import numpy
 
 import phintys.ops.elementwise.impl_elementwise  # noqa: F401  gives users' scalar ops their Elemwise
+from phintys.graph import public_names as _public_names
 from phintys.graph.variable import Variable
 from phintys.ops.elementwise import scalar as _table
 from phintys.ops.elementwise import scalar_preferences as _preferences
@@ -78,3 +79,4 @@ __all__ = ["BinaryBitOp", "Composite", "FixedLogicalComparison", "LogicalCompari
            "integer_dtypes", "integer_types", "ints", "mod_check",
            "round_half_away_from_zero_vec", "shared", "uint_dtypes", "uint_types", *_TYPES,
            *_table.__all__, *_preferences.__all__]
+_public_names.adopt(globals())

@@ -16,6 +16,7 @@ from phintys.gradient import (
     numeric_grad,
     verify_grad,
 )
+from phintys.graph import public_names as _public_names
 from phintys.graph.errors import EmptyConstantError, NotScalarConstantError
 from phintys.graph.variable import Constant, Variable
 from phintys.not_yet import unknown as _unknown
@@ -333,6 +334,8 @@ globals().update({name: module for name, module in _modules.items() if name != "
 _ON_DEMAND = ("blas", "extra_ops", "inplace", "io", "nlinalg", "opt", "slinalg", "utils", "xlogx")
 # Public is what has no underscore; `constructors` is there because it was imported.
 __all__ = sorted({name for name in globals() if not name.startswith("_")} - {"constructors"} | {*_ON_DEMAND})
+
+_public_names.adopt(globals())
 
 
 def __getattr__(name):

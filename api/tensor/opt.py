@@ -7,6 +7,7 @@
 from phintys.gof.local_optimizers import local_optimizer
 from phintys.gof.navigators import in2out, out2in
 from phintys.gof.opt import copy_stack_trace
+from phintys.graph import public_names as _public_names
 from phintys.graph.errors import NotScalarConstantError
 from phintys.ops.identity.assertion import Assert, assert_, assert_op
 from phintys.ops.indexing.constant_value import get_scalar_constant_value
@@ -54,3 +55,4 @@ register_canonicalize = _registering("canonicalize", "fast_run", "fast_compile")
 register_stabilize = _registering("stabilize", "fast_run")
 register_specialize = _registering("specialize", "fast_run")
 register_uncanonicalize = _registering("uncanonicalize", "fast_run")
+_public_names.adopt(globals())

@@ -3,6 +3,7 @@ import hashlib
 
 import numpy
 
+from phintys.graph import public_names as _public_names
 from phintys.reports.predicted_shapes import shapes_in_graph
 
 __all__ = ["hash_from_ndarray", "shape_of_variables"]
@@ -53,3 +54,4 @@ def shape_of_variables(fgraph, input_shapes):
     if missing:
         raise ValueError(f"input_shapes lacks the inputs {missing}")
     return shapes_in_graph(fgraph, input_shapes)
+_public_names.adopt(globals())

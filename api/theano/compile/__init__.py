@@ -8,6 +8,7 @@ from phintys.debugging.debug_mode import DebugMode
 from phintys.debugging.monitor_mode import MonitorMode
 from phintys.debugging.nan_guard_mode import NanGuardMode
 from phintys.function import function
+from phintys.graph import public_names as _public_names
 from phintys.graph.errors import AliasedMemoryError, UnusedInputError
 from phintys.io import In, Out, Param, SymbolicInput, SymbolicOutput
 from phintys.making.function_dump import function_dump
@@ -50,4 +51,5 @@ __all__ = ["AliasedMemoryError", "DebugMode", "DeepCopyOp", "FAST_COMPILE", "FAS
            "predefined_modes", "predefined_optimizers", "rebuild", "rebuild_collect_shared", "register_linker",
            "register_mode", "register_optimizer", "shape", "shape_i", "shared", "shared_constructor", "specify_shape",
            "view_op", *_modules]
+_public_names.adopt(globals())
 __getattr__ = lookup(__name__)

@@ -4,6 +4,7 @@ from importlib import import_module
 from phintys.gof import graph, link, op
 from phintys.gof.link import CLinker, DualLinker, Linker, LocalLinker, OpWiseCLinker, PerformLinker, VM_Linker
 from phintys.gof.op import PureOp
+from phintys.graph import public_names as _public_names
 from phintys.graph.apply import Apply
 from phintys.graph.destroy_handler import DestroyHandler
 from phintys.graph.errors import InconsistencyError, MethodNotDefined, MissingInputError
@@ -37,6 +38,8 @@ __all__ = ["Apply", "CLinker", "Constant", "Container", "DestroyHandler", "Disco
            "FunctionGraph", "Generic", "InconsistencyError", "Linker", "LocalLinker", "MethodNotDefined",
            "MissingInputError", "NullType", "Op", "OpWiseCLinker", "PerformLinker", "PureOp", "Type", "VM_Linker",
            "Variable", "generic", "graph", "link", "op", "view_roots", *_modules, *_ON_DEMAND, *_home]
+
+_public_names.adopt(globals())
 
 
 def __getattr__(name):

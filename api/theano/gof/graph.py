@@ -1,4 +1,5 @@
 """Theano's name ``gof.graph`` for nodes and the walks over them."""
+from phintys.graph import public_names as _public_names
 from phintys.graph.apply import Apply
 from phintys.graph.formula import as_string
 from phintys.graph.op import Op
@@ -60,3 +61,4 @@ def io_toposort(inputs, outputs, orderings=None, clients=None):
         before = thing.inputs if isinstance(thing, Apply) else [thing.owner] if thing.owner is not None else []
         return [*before, *orderings.get(thing, ())]
     return [thing for thing in general_toposort(outputs, needed, clients=clients) if isinstance(thing, Apply)]
+_public_names.adopt(globals())

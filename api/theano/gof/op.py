@@ -1,4 +1,5 @@
 """Theano's name ``gof.op`` for ops and test values: names only."""
+from phintys.graph import public_names as _public_names
 from phintys.graph.debug_values import (
     compute_test_values,
     debug_assert,
@@ -13,3 +14,4 @@ PureOp = Op         # what Theano calls an op without C code; ``make_thunk`` may
 
 __all__ = ["Op", "PureOp", "compute_test_values", "debug_assert", "debug_error_message", "get_debug_values",
            "get_test_value", "missing_test_message"]
+_public_names.adopt(globals())

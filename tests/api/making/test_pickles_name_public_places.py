@@ -21,6 +21,11 @@ from phintys.ops.elementwise.first_dtype import in_first_dtype
 from phintys.ops.elementwise.scalar_op import SCALAR_OPS, LoopedScalarOp
 from phintys.ops.nnet.float_op import FloatOp
 
+PUBLIC_MODULES = [f"phintys{name}" for name in (
+    "", ".gradient", ".ifelse", ".tensor", ".tensor.nnet", ".tensor.nnet.bn", ".tensor.nnet.nnet", ".tensor.nnet.sigm",
+    ".tensor.blas", ".tensor.extra_ops", ".tensor.linalg", ".tensor.nlinalg", ".tensor.slinalg", ".tensor.sort",
+    ".tensor.subtensor", ".tensor.opt", ".tensor.utils", ".tensor.io", ".scalar", ".gof", ".gof.graph", ".gof.op",
+    ".compile", ".compile.ops", ".compile.pfunc")]
 INNER = ("ops", "vm", "graph", "optimizer", "making", "debugging", "reports", "theano")
 ROWS = [(home, inner, name) for home, modules in HOMES.items() for inner, names in modules.items()
         for name in names.split()]
@@ -134,6 +139,21 @@ def test_every_op_type_and_variable_has_a_public_module():
 def test_every_scalar_op_is_found_by_the_name_of_its_class():
     for row in SCALAR_OPS.values():
         assert isinstance(row, LoopedScalarOp) and getattr(phintys.scalar, type(row).__name__) is type(row)
+
+
+@pytest.mark.parametrize("module", PUBLIC_MODULES)
+def test_exported_functions_are_pickled_by_a_public_name(module):
+    namespace = vars(importlib.import_module(module))
+    functions = [value for name, value in namespace.items() if inspect.isfunction(value) and value.__qualname__ == name]
+    assert functions
+    for function in functions:
+        assert not is_inner(function.__module__ + "."), function
+        assert function.__module__ != module or pickle.loads(pickle.dumps(function)) is function
+
+
+def test_an_adopted_function_is_still_found_in_its_file():
+    assert T.nnet.softmax.__module__ == "phintys.tensor.nnet" and T.stack.__module__ == "phintys.tensor"
+    assert defined_in(T.nnet.softmax) == "phintys.ops.nnet.softmax" and defined_in(T.stack) == "phintys.ops.shape.join"
 
 
 def test_what_has_no_row_stays():
