@@ -2,11 +2,21 @@
 
 The folders of the repository are mapped to one import name (``vm/`` is ``phintys.vm``, ``api/`` is ``phintys``), so
 nothing but ``phintys`` is installed. Cython resolves ``cimport phintys.vm.abi`` by folder names, hence the links under
-``build/cimport``. ``PHINTYS_ONLY=ops.products.blas_kernel`` builds just the named modules (comma separated) while developing;
-``PHINTYS_SANITIZE=address`` builds with a sanitizer of the C compiler (``make stress``).
-What a wheel holds besides modules is listed in ``pyproject.toml``, what a source distribution holds in ``MANIFEST.in``.
+``build/cimport``. What a wheel holds besides modules is listed in ``pyproject.toml``, what a source distribution holds
+in ``MANIFEST.in``.
+
+Modules share structs, vtables and opcode numbers, so a module that was built before one of these changed must be built
+again: ``sources_of`` says on which files a module depends. Three variables of the environment:
+
+* ``PHINTYS_ONLY=ops.products.blas_kernel`` builds the named modules (comma separated) and those whose shared
+  declarations changed after they were built; the other modules are left as they are. For work in the source tree.
+* ``PHINTYS_ANNOTATE=1`` makes Cython write a page beside each module that shows the C code of each line, as
+  ``make annotate`` does.
+* ``PHINTYS_SANITIZE=address`` builds with a sanitizer of the C compiler (``make stress``).
 """
 import os
+import re
+import sysconfig
 from pathlib import Path
 
 import numpy
@@ -29,6 +39,13 @@ if SANITIZER:
     LINK_ARGS.append(f"-fsanitize={SANITIZER}")
 DIRECTIVES = {"language_level": 3, "boundscheck": False, "wraparound": False, "cdivision": True,
               "initializedcheck": False, "freethreading_compatible": False}
+
+
+# What modules share: structs, vtables, opcode numbers, and the C structs that declarations take from headers.
+DECLARATIONS = {".pxd", ".pxi", ".h"}
+# An included file, or the module and members of a ``cimport``; members may stand in brackets, on several lines.
+NAMED = re.compile(r'(?:\binclude\s*|\bextern\s+from\s+)"([^"]+)"|'
+                   r'^\s*(?:from\s+([\w.]+)\s+)?cimport\s+(\([^)]*\)|[^\n]*)', re.MULTILINE)
 
 
 def link_cimport_root():
@@ -69,20 +86,67 @@ def package_folders():
     return {import_name(folder): str(folder.relative_to(ROOT)) for folder in folders}
 
 
-def extensions():
-    """One extension module per ``.pyx`` file; all C headers of its folder are its dependencies."""
-    chosen = [name for name in os.environ.get("PHINTYS_ONLY", "").split(",") if name]
-    for folder in NATIVE_FOLDERS:
-        headers = [str(path.relative_to(ROOT)) for path in sorted((ROOT / folder).rglob("*.h"))]
-        for source in sorted((ROOT / folder).rglob("*.pyx")):
-            name = import_name(source).removeprefix("phintys.")
-            if chosen and name not in chosen:
-                continue
-            yield Extension("phintys." + name, [str(source.relative_to(ROOT))], depends=headers,
-                            include_dirs=[numpy.get_include(), folder],
-                            define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"),
-                                           ("NPY_TARGET_VERSION", "NPY_2_0_API_VERSION")],
-                            extra_compile_args=COMPILE_ARGS, extra_link_args=LINK_ARGS)
+def names_in(path):
+    """What a file of Cython or C may include or ``cimport``: paths as they would be below an include folder."""
+    for included, module, members in NAMED.findall(path.read_text()):
+        if included:
+            yield included
+        elif module:                                            # ``from phintys.vm cimport pool`` names a module, too
+            folder = module.replace(".", "/")
+            yield from (f"{folder}.pxd", *(f"{folder}/{member}.pxd" for member in re.findall(r"\w+", members)))
+        else:
+            yield from (name.replace(".", "/") + ".pxd" for name in re.findall(r"[\w.]+", members))
+
+
+def sources_of(source, cimport_root):
+    """All files of this tree that a module is made from, directly or not, ``source`` and its ``.pxd`` included.
+
+    A name is looked up as Cython and the C compiler do: beside the file, then in the include folders.
+    """
+    found, waiting = set(), [source, source.with_suffix(".pxd")]
+    while waiting:
+        path = waiting.pop().resolve()
+        if path in found or not path.is_file():
+            continue
+        found.add(path)
+        folders = [path.parent, cimport_root, *(ROOT / folder for folder in NATIVE_FOLDERS)]
+        waiting += [folder / name for name in names_in(path) for folder in folders]
+    return found
+
+
+def is_older_than_its_declarations(source, sources):
+    """Whether a built module lies in the source tree that does not know the present structs and opcodes."""
+    module = source.with_suffix(sysconfig.get_config_var("EXT_SUFFIX"))
+    if not module.exists():
+        return False                                            # importing it fails: nothing runs with a wrong struct
+    built = module.stat().st_mtime
+    return any(path.suffix in DECLARATIONS and path.stat().st_mtime > built for path in sources)
+
+
+def modules(cimport_root):
+    """The source of each module to build, with all it is made from."""
+    chosen = {name for name in os.environ.get("PHINTYS_ONLY", "").split(",") if name}
+    found = {import_name(source).removeprefix("phintys."): source
+             for folder in NATIVE_FOLDERS for source in sorted((ROOT / folder).rglob("*.pyx"))}
+    if unknown := sorted(chosen - set(found)):
+        raise SystemExit(f"PHINTYS_ONLY names no extension module: {', '.join(unknown)}. "
+                         "Expected names like ops.products.blas_kernel, for ops/products/blas_kernel.pyx.")
+    for name, source in found.items():
+        sources = sources_of(source, cimport_root)
+        if not chosen or name in chosen or is_older_than_its_declarations(source, sources):
+            yield source, sources
+
+
+def extensions(cimport_root):
+    """One extension module per ``.pyx`` file."""
+    for source, sources in modules(cimport_root):
+        path = source.relative_to(ROOT)
+        yield Extension(import_name(source), [str(path)],
+                        depends=sorted(os.path.relpath(file, ROOT) for file in sources),
+                        include_dirs=[numpy.get_include(), path.parts[0]],
+                        define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"),
+                                       ("NPY_TARGET_VERSION", "NPY_2_0_API_VERSION")],
+                        extra_compile_args=COMPILE_ARGS, extra_link_args=LINK_ARGS)
 
 
 class BuildWithoutLeftovers(build_py):
@@ -105,6 +169,7 @@ write_opcodes(CIMPORT_ROOT)
 PACKAGES = package_folders()
 setup(packages=list(PACKAGES), package_dir=PACKAGES, include_package_data=False,
       package_data={"": ["*.pxd", "*.pyi", "*.h", "py.typed"]},
-      ext_modules=cythonize(list(extensions()), include_path=[str(CIMPORT_ROOT)], compiler_directives=DIRECTIVES),
+      ext_modules=cythonize(list(extensions(CIMPORT_ROOT)), include_path=[str(CIMPORT_ROOT)],
+                            compiler_directives=DIRECTIVES, annotate=bool(os.environ.get("PHINTYS_ANNOTATE"))),
       cmdclass={"build_py": BuildWithoutLeftovers},
       options={"build_ext": {"parallel": len(os.sched_getaffinity(0))}})

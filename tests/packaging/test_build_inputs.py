@@ -1,0 +1,164 @@
+"""``setup.py``: on which files each extension module depends, and what ``PHINTYS_ONLY`` builds.
+
+The oracle for Cython's files is Cython's own tree of dependencies, for headers the C compiler (``gcc -MM`` and alike).
+"""
+import os
+import runpy
+import shlex
+import subprocess
+import sysconfig
+from pathlib import Path
+
+import Cython.Build
+import numpy
+import pytest
+import setuptools
+from Cython.Build.Dependencies import create_dependency_tree
+from Cython.Compiler.Main import Context
+from Cython.Compiler.Options import CompilationOptions, default_options
+
+ROOT = Path(__file__).parents[2]
+SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
+SOURCES = {
+    "setup.py": (ROOT / "setup.py").read_text(),
+    "vm/opcodes.py": 'NAMES = ["STOP"]\ndef cython_enum():\n    return "cdef enum: " + ", ".join(NAMES)\n',
+    "vm/abi.pxd": "from phintys.vm.pool cimport (\n    Buffer,\n)\n",
+    "vm/abi.pyx": "",
+    "vm/pool.pxd": 'cdef extern from "pool_sizes.h":\n    pass\n',
+    "vm/pool.pyx": "",
+    "vm/pool_sizes.h": '#include "numbers.h"\n',
+    "vm/numbers.h": "",
+    "vm/machine/loop.pyx": 'include "opcodes.pxi"\n',
+    "ops/sums/sum_kernel.pyx": 'cimport phintys.vm.abi\ncdef extern from "sums/sum_loops.h" nogil:\n    pass\n',
+    "ops/sums/sum_loops.h": "",
+}
+
+
+@pytest.fixture
+def setup_py(monkeypatch):
+    """Runs the ``setup.py`` of a folder without building; returns its extension modules, and leaves nothing behind."""
+    monkeypatch.setattr(setuptools, "setup", lambda **arguments: None)
+    monkeypatch.chdir(Path.cwd())                       # setup.py goes to its own folder
+
+    def run(folder, only=""):
+        found = []
+        monkeypatch.setattr(Cython.Build, "cythonize", lambda extensions, **options: found.extend(extensions))
+        monkeypatch.setenv("PHINTYS_ONLY", only)
+        runpy.run_path(str(folder / "setup.py"))
+        return {module.name: module for module in found}
+    return run
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A small source tree whose modules were built a while ago: all sources are older than all modules."""
+    for name, text in SOURCES.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        os.utime(path, (1000, 1000))
+    return tmp_path
+
+
+def build(tree, setup_py):
+    """What a build leaves: each module newer than what it was made from."""
+    setup_py(tree)
+    os.utime(tree / "build/cimport/opcodes.pxi", (1000, 1000))
+    for source in tree.glob("*/**/*.pyx"):
+        if "build" not in source.relative_to(tree).parts:
+            module = source.with_suffix(SUFFIX)
+            module.touch()
+            os.utime(module, (2000, 2000))
+
+
+def chosen(setup_py, tree, only):
+    return set(setup_py(tree, only))
+
+
+def test_depends_on_what_it_includes_and_cimports_through_other_files(tree, setup_py):
+    modules = setup_py(tree)
+    assert set(modules["phintys.ops.sums.sum_kernel"].depends) == {
+        "ops/sums/sum_kernel.pyx", "ops/sums/sum_loops.h", "vm/abi.pxd", "vm/pool.pxd", "vm/pool_sizes.h",
+        "vm/numbers.h"}
+    assert set(modules["phintys.vm.machine.loop"].depends) == {"vm/machine/loop.pyx", "build/cimport/opcodes.pxi"}
+
+
+def test_the_named_module_alone_while_declarations_are_as_they_were(tree, setup_py):
+    build(tree, setup_py)
+    (tree / "vm/pool.pyx").touch()
+    assert chosen(setup_py, tree, "ops.sums.sum_kernel") == {"phintys.ops.sums.sum_kernel"}
+
+
+@pytest.mark.parametrize("changed, built", [
+    ("vm/pool.pxd", {"vm.abi", "vm.pool", "ops.sums.sum_kernel"}),
+    ("vm/numbers.h", {"vm.abi", "vm.pool", "ops.sums.sum_kernel"}),
+    ("vm/abi.pxd", {"vm.abi", "ops.sums.sum_kernel"}),
+    ("ops/sums/sum_loops.h", {"ops.sums.sum_kernel", "vm.abi"})])
+def test_modules_whose_declarations_changed_are_built_too(tree, setup_py, changed, built):
+    build(tree, setup_py)
+    (tree / changed).touch()
+    assert chosen(setup_py, tree, "vm.abi") == {f"phintys.{name}" for name in built}
+
+
+def test_a_new_opcode_builds_the_loop_whatever_is_named(tree, setup_py):
+    build(tree, setup_py)
+    opcodes = tree / "vm/opcodes.py"
+    opcodes.write_text(opcodes.read_text().replace('"STOP"', '"LOAD", "STOP"'))
+    assert chosen(setup_py, tree, "vm.pool") == {"phintys.vm.pool", "phintys.vm.machine.loop"}
+
+
+def test_an_unknown_module_is_refused(tree, setup_py):
+    with pytest.raises(SystemExit, match="PHINTYS_ONLY names no extension module: vm.pol. Expected names like"):
+        setup_py(tree, "vm.pol,vm.pool")
+
+
+def copy_of_native_sources(tmp_path):
+    """What ``setup.py`` reads of this tree, so that running it leaves the tree alone."""
+    folders = ("vm", "ops")
+    for path in (ROOT / "setup.py", *(path for folder in folders for path in (ROOT / folder).rglob("*"))):
+        if path.suffix in {".py", ".pyx", ".pxd", ".h"}:
+            target = tmp_path / path.relative_to(ROOT)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(path.read_bytes())
+    return tmp_path
+
+
+@pytest.fixture
+def native_sources(tmp_path, setup_py):
+    """(folder, extension modules of this tree)"""
+    tree = copy_of_native_sources(tmp_path)
+    return tree, setup_py(tree).values()
+
+
+def inside(tree, paths):
+    """Those of some paths that are in the tree, relative to it, with links resolved."""
+    resolved = {Path(path).resolve() for path in paths}
+    return {str(path.relative_to(tree.resolve())) for path in resolved if path.is_relative_to(tree.resolve())}
+
+
+def test_nothing_that_cython_reads_is_missing(native_sources):
+    tree, modules = native_sources
+    options = CompilationOptions(default_options, include_path=[str(tree / "build" / "cimport")])
+    cython = create_dependency_tree(Context.from_options(options))
+    for module in modules:
+        assert inside(tree, cython.all_dependencies(module.sources[0])) <= set(module.depends), module.name
+
+
+def test_no_header_that_the_compiler_reads_is_missing(native_sources):
+    """One file that includes the headers each module names, instead of Cython's output, which takes a minute."""
+    tree, modules = native_sources
+    compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC"))
+    for folder in ("vm", "ops"):
+        headers = sorted(str(path.relative_to(tree)) for path in (tree / folder).rglob("*.h"))
+        rules = subprocess.run([*compiler, "-MM", "-I", folder, "-I", numpy.get_include(),
+                                "-I", sysconfig.get_path("include"), "-x", "c", *headers],
+                               cwd=tree, capture_output=True, text=True)
+        assert rules.returncode == 0, rules.stderr
+        read = {}
+        for rule in rules.stdout.replace("\\\n", " ").splitlines():
+            header, *others = rule.partition(":")[2].split()
+            read[header] = inside(tree, [tree / other for other in others])
+        named = [(module, header) for module in modules for header in module.depends if header in read]
+        assert named
+        for module, header in named:
+            assert read[header] <= set(module.depends), (module.name, header)
