@@ -6,7 +6,7 @@ may name any type. A folder of one floor is a *room*; rooms have an order, too.
 """
 import ast
 import re
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -55,7 +55,7 @@ def import_name(path):
     return ".".join(["phintys", *parts])
 
 
-@lru_cache(maxsize=None)
+@cache
 def modules():
     """Import name → the files of that module: one of Python, or the two of Cython."""
     found = {}
@@ -106,7 +106,7 @@ def most_precise(module, name):
     return f"{module}.{name}" if f"{module}.{name}" in modules() else module
 
 
-@lru_cache(maxsize=None)
+@cache
 def imports_of(name):
     """The modules of phintys that a module imports, without itself."""
     found = set()

@@ -11,7 +11,7 @@ GARBAGE = 0x7F                 # a large number in every float dtype but float16
 def _filled(shape, dtype, order="C"):
     """New memory full of garbage."""
     array = numpy.empty(shape, dtype, order)
-    if dtype != object:
+    if numpy.dtype(dtype) != object:
         array.reshape(-1, order="A").view("uint8")[...] = GARBAGE
     return array
 

@@ -47,7 +47,7 @@ def _nodes_to_check(fgraph, ops_to_check):
         return [variable.owner for variable in fgraph.outputs if variable.owner is not None]
     if ops_to_check == "all":
         return list(fgraph.apply_nodes)
-    if isinstance(ops_to_check, Op) or isinstance(ops_to_check, type):
+    if isinstance(ops_to_check, (Op, type)):
         ops_to_check = [ops_to_check]
     if isinstance(ops_to_check, (tuple, list)):
         ops = [op for op in ops_to_check if isinstance(op, Op)]

@@ -7,7 +7,7 @@ are NumPy numbers. An op that is called on tensors applies its ``Elemwise``. ``t
 """
 import numpy
 
-import phintys.ops.elementwise.impl_elementwise  # noqa: F401  gives users' scalar ops their Elemwise
+import phintys.ops.elementwise.impl_elementwise  # gives users' scalar ops their Elemwise
 from phintys.graph import public_names as _public_names
 from phintys.graph.variable import Variable
 from phintys.ops.elementwise import scalar as _table

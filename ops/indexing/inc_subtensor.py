@@ -130,4 +130,4 @@ def _change_reshaped(x, y, inplace, sets, tolerate):
 
 _changes = {Subtensor: _change_part, AdvancedSubtensor1: _change_rows, DimShuffle: _change_shuffled,
             Reshape: _change_reshaped,
-            **{op: _change_elements for op in (AdvancedSubtensor, *AdvancedSubtensor.__subclasses__())}}
+            **dict.fromkeys((AdvancedSubtensor, *AdvancedSubtensor.__subclasses__()), _change_elements)}

@@ -197,7 +197,7 @@ def build(expression, arguments):
     """Variables for the arguments and the expression over them."""
     variables = [T.tensor(str(argument.dtype), (False,) * argument.ndim, name=name)
                  for argument, name in zip(arguments, "abc")]
-    names = {name: variable for name, variable in zip("abc", variables)}
+    names = dict(zip("abc", variables))
     return variables, eval(expression, {"T": T, "phintys": phintys, **names})
 
 

@@ -39,6 +39,6 @@ def test_options_with_one_value_refuse_others_when_they_are_set(name):
     config = Config(OPTIONS)
     with pytest.raises(ValueError, match=f"config.{name} cannot be"):
         config.set(name, ONE_VALUE[name])
-    config.set(name, dict((row[0], row[1]) for row in OPTIONS)[name])
+    config.set(name, {row[0]: row[1] for row in OPTIONS}[name])
     with pytest.raises(ValueError, match=f"PHINTYS_FLAGS: config.{name} cannot be"):
         config.read_flags(f"{name}={ONE_VALUE[name]}")

@@ -31,7 +31,7 @@ def test_identity_is_kept(duplicate):
     z = mul(y, add(y, 2))
     for things in ((x, y, z), (z, y, x), [y, z, x, z.owner]):
         copies = duplicate(things)
-        new = {old: made for old, made in zip(things, copies)}
+        new = dict(zip(things, copies))
         assert new[z].owner.inputs[0] is new[y] and new[y].owner.inputs == [new[x]] and new[x].name == "x"
         assert new[y] is not y and equal_computations([z], [new[z]], [x], [new[x]])
         assert new[z].type == z.type and new[z].where == z.where and new[z].owner.outputs == [new[z]]

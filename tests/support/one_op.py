@@ -4,7 +4,7 @@
 
 def compute(outputs, inputs, values):
     """Values of ``outputs``, computed node by node with ``Op.perform``."""
-    known = {variable: value for variable, value in zip(inputs, values)}
+    known = dict(zip(inputs, values))
     waiting = list(outputs)
     while waiting:
         variable = waiting[-1]

@@ -76,7 +76,7 @@ def outcome(convert, value):
     except Exception as error:
         return type(error).__name__, str(error)
     order = result.ndim > 1 and not result.flags.c_contiguous
-    return result.dtype.str, result.shape, order, [text for text in map(repr, result.ravel("K").tolist())]
+    return result.dtype.str, result.shape, order, list(map(repr, result.ravel("K").tolist()))
 
 
 @pytest.fixture(autouse=True)
