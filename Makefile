@@ -1,16 +1,25 @@
 # `make demo` and `make test` are all the set-up there is. Both make a virtual environment in .venv, build phintys into
 # it, and run; a second time they only build what changed. The tests see the installed package, never the source tree.
 #
-# PYTHON  the interpreter to make .venv from        make test PYTHON=python3.12
-# VENV    where the virtual environment stands      make test VENV=/tmp/environment
-# ARGS    arguments for pytest, the demo, or asv    make test ARGS="tests/graph -x"
+# PYTHON   the interpreter to make .venv from        make test PYTHON=python3.12
+# VENV     where the virtual environment is          make test VENV=/tmp/environment
+# EDITABLE where that of `make develop` is           make develop EDITABLE=/tmp/editable
+# ARGS     arguments for pytest, ruff, the demo, asv make test ARGS="tests/graph -x"
+# WORKERS  how many tests run at a time              make test WORKERS=0 ARGS="tests/graph --pdb"
 
 PYTHON ?= python3
 VENV ?= .venv
+EDITABLE ?= .venv-editable
 ARGS ?=
+WORKERS ?= auto
 
 RUN := "$(VENV)/bin/python"
 ASV := $(RUN) -m asv --config asv_bench/asv.conf.json
+# -I keeps the source tree out of the import path. The tests use all cores.
+TEST := $(RUN) -I -m pytest -n $(WORKERS)
+# What `make check` runs: at least one test file for each floor, those that find most for their time.
+QUICK := tests/test_tiny.py tests/test_layers.py tests/docs tests/graph/test_fgraph.py tests/vm/linking \
+	tests/optimizer/engine tests/ops/elementwise tests/ops/shape tests/ops/nnet tests/ops/types
 # Short, but long enough that results are worth keeping; asv throws those of its own --quick away.
 SHORT := -a rounds=1 -a warmup_time=0.05 -a sample_time=0.02
 INSTALL := $(RUN) -m pip install --quiet --disable-pip-version-check
@@ -22,38 +31,65 @@ ifneq ($(origin CC),default)
 export CC
 endif
 
-.PHONY: help demo test stress bench clean list-sources
+.PHONY: help demo test check lint coverage develop editable annotate stress bench clean list-sources
 .DELETE_ON_ERROR:
 
 help:
-	@echo 'make demo    train the logistic regression of the 2010 paper on real data'
-	@echo 'make test    run the tests'
-	@echo 'make stress  run the tests with poisoned memory, and under AddressSanitizer'
-	@echo 'make bench   run the benchmarks on the last commit (needs git)'
-	@echo 'make clean   remove everything that can be built again'
+	@echo 'make demo      train the logistic regression of the 2010 paper on real data'
+	@echo 'make test      run the tests'
+	@echo 'make check     lint, and run the quick half of the tests: a verdict in two minutes'
+	@echo 'make lint      look for mistakes in the Python files (ruff)'
+	@echo 'make coverage  say which lines of the Python files no test runs'
+	@echo 'make develop   build in the source tree, for an editable install'
+	@echo 'make annotate  write a page for each Cython file that shows the C code of each line'
+	@echo 'make stress    run the tests with poisoned memory, and under AddressSanitizer'
+	@echo 'make bench     run the benchmarks on the last commit (needs git)'
+	@echo 'make clean     remove everything that can be built again'
 
 demo: $(VENV)/examples.stamp
 	$(RUN) examples/logistic_regression.py $(ARGS)
 
-# -I keeps the source tree out of the import path.
 test: $(VENV)/test.stamp
-	$(RUN) -I -m pytest $(ARGS)
+	$(TEST) $(ARGS)
+
+check: lint $(VENV)/test.stamp
+	$(TEST) $(QUICK) $(ARGS)
+
+lint: $(VENV)/lint.stamp
+	$(RUN) -m ruff check $(ARGS) .
+
+coverage: $(VENV)/test.stamp $(VENV)/coverage.stamp
+	$(TEST) --cov --cov-report=term --cov-report=html:build/coverage $(ARGS)
+	@echo 'Line by line: build/coverage/index.html'
+
+# Modules are built beside their sources, by the interpreter of an environment of its own: that of `make test` has
+# phintys installed. Python files are used as they are; run this again after changing any other file.
+develop:
+	@$(MAKE) --no-print-directory VENV="$(EDITABLE)" editable
+
+editable: $(VENV)/editable.stamp
+	$(RUN) setup.py -q build_ext --inplace
+	@echo 'phintys is ready: . $(VENV)/bin/activate, then python -I -m pytest tests/graph, for instance'
+
+annotate: $(VENV)/build-requirements.stamp
+	$(RUN) setup.py -q annotate
 
 # Under `stress` all memory comes from malloc, so that the sanitizer sees each use of memory that was given back.
 # Python itself is not built with it, hence the preloading, and leaves memory to the system when it ends.
 stress: $(VENV)/test.stamp
-	PHINTYS_FLAGS=stress $(RUN) -I -m pytest $(ARGS)
+	PHINTYS_FLAGS=stress $(TEST) $(ARGS)
 	PHINTYS_SANITIZE=address $(RUN) setup.py -q build --build-base build/address --build-lib build/address/lib
 	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:quarantine_size_mb=16 PHINTYS_FLAGS=stress \
 		LD_PRELOAD="$$(gcc -print-file-name=libasan.so)" \
-		PYTHONMALLOC=malloc PYTHONPATH=build/address/lib $(RUN) -m pytest --ignore=tests/packaging $(ARGS)
+		PYTHONMALLOC=malloc PYTHONPATH=build/address/lib $(RUN) -m pytest -n $(WORKERS) --ignore=tests/packaging $(ARGS)
 
 bench: $(VENV)/bench.stamp
 	@$(ASV) machine --yes >/dev/null
 	$(ASV) run --show-stderr $(SHORT) $(ARGS) 'HEAD^!'
 
 clean:
-	rm -rf .venv build dist phintys.egg-info .pytest_cache .hypothesis examples/output asv_bench/.asv/env
+	rm -rf .venv .venv-editable build dist phintys.egg-info .pytest_cache .ruff_cache .hypothesis .coverage*
+	rm -rf examples/output asv_bench/.asv/env
 	rm -rf examples/out_of_tree_op/build examples/out_of_tree_op/*.c examples/out_of_tree_op/*.so
 	find vm ops '(' -name '*.c' -o -name '*.so' ')' -delete
 	find $(FOLDERS) tests examples asv_bench -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -68,12 +104,27 @@ $(VENV)/sources.txt: list-sources $(VENV)/created.stamp
 	@$(LIST_SOURCES) | sort > $@.new
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
-# Without build isolation, so that the compiled modules of the last build are still good. The build requirements come
-# from pyproject.toml; xargs takes the quotes off.
-$(VENV)/package.stamp: $(VENV)/sources.txt $(SOURCES)
-	@echo 'Building phintys; the first time this takes a minute or two.'
+# The build requirements come from pyproject.toml; xargs takes the quotes off.
+$(VENV)/build-requirements.stamp: pyproject.toml $(VENV)/created.stamp
 	@sed -n 's/^requires = \[\(.*\)\]/\1/p' pyproject.toml | tr -d , | xargs $(INSTALL)
+	@touch $@
+
+# Without build isolation, so that the compiled modules of the last build are still good.
+$(VENV)/package.stamp: $(VENV)/sources.txt $(SOURCES) $(VENV)/build-requirements.stamp
+	@echo 'Building phintys; the first time this takes some minutes.'
 	$(INSTALL) --no-build-isolation .
+	@touch $@
+
+# Only which folders are packages and what the metadata says is installed: again when one of them may have changed. pip
+# would compile every module in a folder that it throws away, so it gets one; `editable` builds them all in place.
+$(VENV)/editable.stamp: $(VENV)/sources.txt setup.py pyproject.toml $(VENV)/build-requirements.stamp
+	@echo 'Building phintys; the first time this takes some minutes.'
+	PHINTYS_ONLY=vm.pool $(INSTALL) --no-build-isolation --editable ".[test,examples]"
+	@touch $@
+
+# A linter needs no phintys.
+$(VENV)/lint.stamp: pyproject.toml $(VENV)/created.stamp
+	@sed -n 's/^lint = \[\(.*\)\]/\1/p' pyproject.toml | tr -d , | xargs $(INSTALL)
 	@touch $@
 
 # phintys itself is there: this adds what the extra asks for.

@@ -6,12 +6,10 @@ nothing but ``phintys`` is installed. Cython resolves ``cimport phintys.vm.abi``
 in ``MANIFEST.in``.
 
 Modules share structs, vtables and opcode numbers, so a module that was built before one of these changed must be built
-again: ``sources_of`` says on which files a module depends. Three variables of the environment:
+again: ``sources_of`` says on which files a module depends. Two variables of the environment:
 
 * ``PHINTYS_ONLY=ops.products.blas_kernel`` builds the named modules (comma separated) and those whose shared
   declarations changed after they were built; the other modules are left as they are. For work in the source tree.
-* ``PHINTYS_ANNOTATE=1`` makes Cython write a page beside each module that shows the C code of each line, as
-  ``make annotate`` does.
 * ``PHINTYS_SANITIZE=address`` builds with a sanitizer of the C compiler (``make stress``).
 """
 import os
@@ -21,7 +19,7 @@ from pathlib import Path
 
 import numpy
 from Cython.Build import cythonize
-from setuptools import Extension, setup
+from setuptools import Command, Extension, setup
 from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
@@ -163,13 +161,30 @@ class BuildWithoutLeftovers(build_py):
         super().run()
 
 
+class Annotate(Command):
+    """Cython's page for each module to build: the C code of each line. Files of a build are left alone."""
+
+    description = "write pages that show the C code of each line of Cython"
+    user_options = []
+
+    def initialize_options(self):
+        self.folder = os.path.join("build", "annotate")
+
+    def finalize_options(self):
+        pass
+
+    def run(self):
+        cythonize(list(extensions(CIMPORT_ROOT)), annotate=True, build_dir=self.folder, quiet=True, **CYTHON)
+        print(f"One page for each .pyx file, below {self.folder}")
+
+
 os.chdir(ROOT)
 CIMPORT_ROOT = link_cimport_root()
 write_opcodes(CIMPORT_ROOT)
+CYTHON = {"include_path": [str(CIMPORT_ROOT)], "compiler_directives": DIRECTIVES}
 PACKAGES = package_folders()
 setup(packages=list(PACKAGES), package_dir=PACKAGES, include_package_data=False,
       package_data={"": ["*.pxd", "*.pyi", "*.h", "py.typed"]},
-      ext_modules=cythonize(list(extensions(CIMPORT_ROOT)), include_path=[str(CIMPORT_ROOT)],
-                            compiler_directives=DIRECTIVES, annotate=bool(os.environ.get("PHINTYS_ANNOTATE"))),
-      cmdclass={"build_py": BuildWithoutLeftovers},
+      ext_modules=cythonize(list(extensions(CIMPORT_ROOT)), **CYTHON),
+      cmdclass={"build_py": BuildWithoutLeftovers, "annotate": Annotate},
       options={"build_ext": {"parallel": len(os.sched_getaffinity(0))}})
