@@ -71,7 +71,7 @@ class SharedVariable(Variable):
                 raise TypeError("value and strict are ignored if you pass a container here")
             self.container = container
             return
-        value = type.filter(value, strict=strict, allow_downcast=allow_downcast)
+        value = type.filter(value, strict=bool(strict), allow_downcast=allow_downcast)
         self.container = Container.__new__(Container, type, name=name, strict=strict, allow_downcast=allow_downcast)
         self.container.set(value, borrow=borrow)
 
@@ -194,9 +194,16 @@ for _operator in [*_OPERATORS, *[f"r{name}" for name in _OPERATORS], "neg", "abs
 class TensorSharedVariable(TensorOperators, SharedVariable):
     """A shared array of any rank."""
 
+    type: TensorType
+
 
 class ScalarSharedVariable(TensorOperators, SharedVariable):
     """A shared number, kept as a 0-d array."""
+
+    type: TensorType
+
+
+CONSTRUCTORS: list[Constructor] = []    # what `shared` tries, the latest first
 
 
 def shared_constructor(constructor: Constructor, remove: bool = False) -> Constructor:
@@ -206,9 +213,9 @@ def shared_constructor(constructor: Constructor, remove: bool = False) -> Constr
     values and keywords it does not support.
     """
     if remove:
-        shared.constructors.remove(constructor)
+        CONSTRUCTORS.remove(constructor)
     else:
-        shared.constructors.append(constructor)
+        CONSTRUCTORS.append(constructor)
     return constructor
 
 
@@ -259,7 +266,7 @@ def shared(value, name=None, strict=False, allow_downcast=None, **kwargs):
     if _is_masked(value):
         raise TypeError("masked arrays have no counterpart in phintys: fill the masked elements first, "
                         "for instance with value.filled(0)")
-    for constructor in reversed(shared.constructors):
+    for constructor in reversed(CONSTRUCTORS):
         try:
             return constructor(value, name=name, strict=strict, allow_downcast=allow_downcast, **kwargs)
         except TypeError:
@@ -271,7 +278,7 @@ def shared(value, name=None, strict=False, allow_downcast=None, **kwargs):
                     f'We do not support the parameter dtype or type. value="{value}". parameters="{kwargs}"')
 
 
-shared.constructors = []
+shared.constructors = CONSTRUCTORS      # type: ignore[attr-defined]
 
 
 def _is_masked(value):

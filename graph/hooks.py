@@ -2,5 +2,7 @@
 
 Ops of one family that need one of a later family have such a hook on a class instead, for example ``Join.Split``.
 """
-function = None                 # phintys.function, which evaluates variables and compiles the graphs inside ops
-numpy_protocol = None           # loads and returns the module phintys.numpy_protocol
+from typing import Any
+
+function: Any = None                 # phintys.function, which evaluates variables and compiles the graphs inside ops
+numpy_protocol: Any = None           # loads and returns the module phintys.numpy_protocol

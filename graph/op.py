@@ -73,9 +73,9 @@ class Op(Properties):
         Types of inputs and outputs, for ops that leave ``make_node`` to this class.
     """
 
-    view_map = {}
-    destroy_map = {}
-    can_overwrite = {}
+    view_map: dict[int, list[int]] = {}
+    destroy_map: dict[int, list[int]] = {}
+    can_overwrite: dict[int, tuple[int, ...]] = {}
     inplace_property = "inplace"
     writes_by_strides = False
     cannot_fail = changes_part = reads_before_writing = explains_errors = runs_alone = False

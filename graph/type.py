@@ -32,10 +32,10 @@ class Type(Properties):
         Values are single NumPy numbers; programs hold them as arrays of rank 0, so ``layout`` has the rank 0.
     """
 
-    Variable = Variable
-    Constant = Constant
-    layout = None
-    shape = None
+    Variable: Any = Variable
+    Constant: Any = Constant
+    layout: Any = None
+    shape: Any = None
     is_number = False
 
     # ---- values ------------------------------------------------------------------------------------------------------

@@ -127,7 +127,7 @@ class Variable(GraphVariable):
         TypeError
             If it is no value of the type.
         """
-        tag = self.__dict__.get("tag")
+        tag: Any = self.__dict__.get("tag")
         if not hasattr(tag, "test_value"):
             raise AttributeError(f"{self} has no test value{made_at(self)}")
         try:

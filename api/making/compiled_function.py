@@ -68,7 +68,7 @@ class Function(Callable):
                          defaults=[None if container.required else container for container in own])
         self._explicit = [(spec, container) for spec, container in zip(maker.inputs, input_storage)
                           if not spec.implicit]
-        self._set = []                              # containers whose defaults were set since the last call
+        self._set: list[Any] = []                              # containers whose defaults were set since the last call
         self.has_states = len(self._explicit) > len(own)
         self.indirect = self._always_indirect = self._states_are_in_the_way()
         for container in own:

@@ -333,7 +333,7 @@ def subgraph_grad(wrt: Sequence[Variable], end: Sequence[Variable], start: Mappi
     if not isinstance(wrt, list) or not isinstance(end, list):
         raise AssertionError("subgraph_grad: wrt and end must be lists")
     parameters = list(dict.fromkeys(wrt + end))
-    options = dict(consider_constant=end, disconnected_inputs="ignore")
+    options: dict[str, Any] = dict(consider_constant=end, disconnected_inputs="ignore")
     start_grads = None if start is None else grad(None, parameters, known_grads=start, **options)
     cost_grads = None if cost is None else grad(cost, parameters, **options)
     parts = [part for part in (start_grads, cost_grads) if part is not None]

@@ -37,7 +37,7 @@ DTYPE_NAMES = {numpy.dtype(code).num: numpy.dtype(code).name for code in numpy.t
 
 # Every distinct (dtype, broadcastable, shape) has a number, so that ops can look up what they know about a combination
 # of operand types without hashing strings and tuples of flags.
-_type_keys = {}
+_type_keys: dict[tuple[Any, ...], int] = {}
 
 
 class TextError(TypeError, ValueError):
@@ -76,8 +76,8 @@ class TensorType(Type):
         If ``shape`` contradicts ``broadcastable``.
     """
 
-    Variable = None      # the classes of this type's variables and constants, set by operators.py
-    Constant = None
+    Variable: Any = None    # the classes of this type's variables and constants, set by operators.py
+    Constant: Any = None
     # What is defined in files that import this one, which set it:
     get_scalar_type = None      # the type of single numbers of a dtype (scalar_type.py)
     patternbroadcast = None     # a variable declared to have another broadcastable pattern (shape/shape.py)

@@ -5,6 +5,7 @@ There is one linker here, ``phintys.vm.linking.linker``. These classes have Thea
 thunk with storage to fill.
 """
 from copy import copy
+from typing import Any
 
 from phintys.vm.linking.linker import link
 from phintys.vm.machine.container import Container
@@ -21,7 +22,8 @@ class Linker:
         Accepted for Theano's sake: the order of the nodes is the linker's own.
     """
 
-    FunctionMaker = Mode = None         # set by the modules that define them, which import this one
+    FunctionMaker: Any = None
+    Mode: Any = None                    # both are set by the modules that define them, which import this one
 
     def __init__(self, allow_gc=None, schedule=None):
         self.allow_gc = allow_gc
