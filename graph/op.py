@@ -7,7 +7,7 @@ test values need no program. Every optional method has its default here, so that
 from __future__ import annotations
 
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from phintys.graph.apply import Apply
 from phintys.graph.config import config
@@ -20,7 +20,14 @@ from phintys.vm.abi import run_kernel
 from phintys.vm.call_stack import user_trace
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+    Result = TypeVar("Result")
+
+
+def of_any_parameters(method: Callable[..., Result]) -> Callable[..., Result]:
+    """Tells type checkers that a subclass may give the method parameters of its own."""
+    return method
 
 
 class Op(Properties):
@@ -91,6 +98,7 @@ class Op(Properties):
             cls.perform = _given_params(cls.perform)
 
     # ---- building ----------------------------------------------------------------------------------------------------
+    @of_any_parameters
     def make_node(self, *inputs: Any) -> Apply:
         """An Apply node of this op on ``inputs``.
 
@@ -168,6 +176,7 @@ class Op(Properties):
         """Emit what ends a branch of a lazy node, 0 or 1: the outputs from the branch's inputs."""
         raise MethodNotDefined("lower_branch", type(self), type(self).__name__)
 
+    @of_any_parameters
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]],
                 params: Any = None) -> None:
         """Compute a node on values; by default with the node's kernel, or with what ``make_thunk`` makes.

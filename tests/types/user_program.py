@@ -1,4 +1,6 @@
 """A program as users write it, for type checkers: it is correct, so they report nothing."""
+from typing import Any
+
 import numpy
 
 import phintys
@@ -32,3 +34,20 @@ b.set_value(numpy.ones(3))
 print(cost.dtype, hidden.ndim, x.type.broadcastable, cost.eval({x: values, t: numpy.zeros(5, "int32")}))
 rows, columns = x.shape
 print((T.concatenate([x.T, x[::2].T], axis=1) >= rows).any().eval({x: values}), columns.owner is not None)
+
+
+class Double(phintys.Op):
+    __props__ = ()
+
+    def make_node(self, value: Any) -> phintys.Apply:
+        variable = T.as_tensor_variable(value)
+        return phintys.Apply(self, [variable], [variable.type()])
+
+    def perform(self, node: phintys.Apply, inputs: Any, output_storage: Any) -> None:
+        output_storage[0][0] = inputs[0] * 2
+
+    def grad(self, inputs: Any, output_grads: Any) -> list[Any]:
+        return [output_grads[0] * 2]
+
+
+print(Double()(x).eval({x: values}).shape)
