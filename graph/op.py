@@ -83,19 +83,24 @@ class Op(Properties):
     view_map: dict[int, list[int]] = {}
     destroy_map: dict[int, list[int]] = {}
     can_overwrite: dict[int, tuple[int, ...]] = {}
-    inplace_property = "inplace"
+    inplace_property: str | None = "inplace"
     writes_by_strides = False
     cannot_fail = changes_part = reads_before_writing = explains_errors = runs_alone = False
-    linear_in = gives_memory = takes_none = ()
-    first_examined = None
-    destroyhandler_tolerate_same = destroyhandler_tolerate_aliased = ()
-    default_output = None
-    itypes = otypes = params_type = None
+    linear_in: Any = ()
+    gives_memory: Any = ()
+    takes_none: tuple[int, ...] = ()
+    first_examined: Any = None
+    destroyhandler_tolerate_same: Any = ()
+    destroyhandler_tolerate_aliased: Any = ()
+    default_output: int | None = None
+    itypes: Sequence[Any] | None = None
+    otypes: Sequence[Any] | None = None
+    params_type: Any = None
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
         if cls.params_type is not None and "perform" in cls.__dict__:
-            cls.perform = _given_params(cls.perform)
+            cls.perform = _given_params(cls.perform)     # type: ignore[method-assign]
 
     # ---- building ----------------------------------------------------------------------------------------------------
     @of_any_parameters

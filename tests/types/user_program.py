@@ -50,4 +50,19 @@ class Double(phintys.Op):
         return [output_grads[0] * 2]
 
 
-print(Double()(x).eval({x: values}).shape)
+class Halves(phintys.Op):
+    __props__ = ("rest",)
+    itypes = [T.dvector]
+    otypes = [T.dvector, T.dvector]
+    default_output = 0
+    view_map = {0: [0]}
+
+    def __init__(self, rest: int = 0) -> None:
+        self.rest = rest
+
+    def perform(self, node: phintys.Apply, inputs: Any, output_storage: Any) -> None:
+        middle = len(inputs[0]) // 2
+        output_storage[0][0], output_storage[1][0] = inputs[0][:middle], inputs[0][middle:] + self.rest
+
+
+print(Halves()(T.flatten(x)).eval({x: values}).shape, Double()(x).eval({x: values}).shape)
