@@ -6,10 +6,11 @@ nothing but ``phintys`` is installed. Cython resolves ``cimport phintys.vm.abi``
 in ``MANIFEST.in``.
 
 Modules share structs, vtables and opcode numbers, so a module that was built before one of these changed must be built
-again: ``sources_of`` says on which files a module depends. Two variables of the environment:
+again: ``sources_of`` says on which files a module depends. Three variables of the environment:
 
 * ``PHINTYS_ONLY=ops.products.blas_kernel`` builds the named modules (comma separated) and those whose shared
   declarations changed after they were built; the other modules are left as they are. For work in the source tree.
+* ``PHINTYS_DEBUG=1`` builds for a debugger: without optimisation, with macros.
 * ``PHINTYS_SANITIZE=address`` builds with a sanitizer of the C compiler (``make stress``).
 """
 import os
@@ -31,6 +32,8 @@ RENAMED_FOLDERS = {"api": "phintys", "api/theano/compile": "phintys.compile", "a
 COMPILE_ARGS = ["-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-Wno-unused-function",
                 "-Wno-psabi"]
 LINK_ARGS = ["-pthread"]
+if os.environ.get("PHINTYS_DEBUG"):
+    COMPILE_ARGS += ["-O0", "-g3"]
 SANITIZER = os.environ.get("PHINTYS_SANITIZE")
 if SANITIZER:
     COMPILE_ARGS += [f"-fsanitize={SANITIZER}", "-fno-omit-frame-pointer", "-g", "-O1"]
