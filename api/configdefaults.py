@@ -1,5 +1,6 @@
 """Widths of integers on this machine, under Theano's names. The options themselves are in ``config``."""
 import struct
+
 __all__ = ["local_bitwidth", "python_int_bitwidth"]
 
 

@@ -17,11 +17,11 @@ from phintys.making.rebuild import pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    
+
     from phintys.io import SymbolicInput, SymbolicOutput
     from phintys.making.compiled_function import Function
     from phintys.modes import Mode
-    
+
     Pairs = Mapping[Any, Any] | Iterable[tuple[Any, Any] | list[Any]]
 __all__ = ["convert_function_input", "function"]
 

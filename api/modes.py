@@ -24,7 +24,7 @@ from phintys.rewrite_database import (
     OPT_O3,
     OPT_STABILIZE,
     OPT_UNSAFE,
-    optdb,  # noqa: F401  Theano has it here
+    optdb,  # Theano has it here
 )
 from phintys.vm.linking.linker import link
 

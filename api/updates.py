@@ -3,6 +3,7 @@ from collections import OrderedDict
 
 from phintys.graph.public_names import at_home
 from phintys.shared import SharedVariable
+
 __all__ = ["OrderedUpdates"]
 
 

@@ -15,7 +15,7 @@ from phintys.graph.variable import Constant, Variable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    
+
     from phintys.graph.op import Op
 
 

@@ -1,4 +1,4 @@
-"""What ``dir`` shows of namespaces and functions: their public names, all of them there, and nothing that was imported."""
+"""What ``dir`` shows of namespaces and functions: their public names, and nothing that was only imported."""
 import importlib
 from types import ModuleType
 
@@ -40,7 +40,7 @@ def test_dir_shows_no_module_of_others(namespace):
 
 @pytest.mark.parametrize("namespace", [phintys, T], ids=["phintys", "tensor"])
 def test_every_name_without_underscore_is_public(namespace):
-    """A function, class or op that was imported and forgotten in ``__all__``, or a tool that should have an underscore."""
+    """A function, class or op that is not in ``__all__``, or a tool whose name should start with an underscore."""
     imported = {name for name, value in vars(namespace).items()
                 if not name.startswith("_") and not isinstance(value, ModuleType)}
     assert imported - set(namespace.__all__) == set()
