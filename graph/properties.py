@@ -5,13 +5,15 @@ except for those it defines itself; its subclasses inherit them. Without ``__pro
 is kept on the object: properties must not change after the first use. Copies and pickles do not carry the kept hash,
 because a copy may be given other properties and strings hash differently in another process.
 """
+from typing import Any
+
 from phintys.graph.public_names import at_home
 
 
 class Properties:
     """Base class that reads ``__props__`` of every subclass."""
 
-    def __init_subclass__(cls, **arguments):
+    def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
         at_home(cls)
         names = cls.__dict__.get("__props__")

@@ -10,6 +10,9 @@ decorator. Functions need no rows: a public namespace calls ``adopt`` for those 
 their public module.
 """
 from types import FunctionType
+from typing import Any, TypeVar
+
+Named = TypeVar("Named")           # a class or a function
 
 # Folders whose files may move.
 INNER = tuple([f"phintys.{room}." for room in "ops vm graph optimizer making debugging reports".split()])
@@ -189,7 +192,7 @@ _HOME_OF = {(f"phintys.{inner}", name): home
 _DEFINED_IN = {(home, name): inner for (inner, name), home in _HOME_OF.items()}
 
 
-def at_home(thing):
+def at_home(thing: Named) -> Named:
     """A class or function that has just been defined, with its public module as its ``__module__`` if it has one."""
     home = _HOME_OF.get((thing.__module__, thing.__qualname__))
     if home is not None:
@@ -197,7 +200,7 @@ def at_home(thing):
     return thing
 
 
-def adopt(namespace):
+def adopt(namespace: dict[str, Any]) -> None:
     """Make a public module, whose ``globals()`` are given, the public module of the functions it exports."""
     home = namespace["__name__"]
     for name, value in list(namespace.items()):
@@ -206,7 +209,7 @@ def adopt(namespace):
             value.__module__ = home
 
 
-def defined_in(thing):
+def defined_in(thing: Any) -> Any:
     """The name of the module whose file defines a class or function, or the class of any other thing."""
     name = getattr(thing, "__qualname__", type(thing).__qualname__)
     return _DEFINED_IN.get((thing.__module__, name), thing.__module__)

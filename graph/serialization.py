@@ -17,6 +17,7 @@ twice are one object afterwards, also when they are computed: ``pickle.loads(pic
 """
 import copy
 import threading
+from typing import Any
 from weakref import ref
 
 from phintys.graph.public_names import at_home
@@ -56,7 +57,7 @@ _bundled = _Bundled()
 class GraphNode:
     """What an Apply node does when it is pickled or deep-copied."""
 
-    def __init_subclass__(cls, **arguments):
+    def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
         at_home(cls)
 
@@ -81,7 +82,7 @@ class GraphNode:
 class GraphVariable:
     """What a Variable does when it is pickled or deep-copied."""
 
-    def __init_subclass__(cls, **arguments):
+    def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
         at_home(cls)
 
