@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 from phintys.graph.op import Op
+from phintys.graph.public_names import defined_in
 from phintys.graph.type import Type
 from phintys.graph.variable import Variable
 from phintys.ops.elementwise.elementwise import Elemwise
@@ -164,12 +165,12 @@ def constructor_text(name, value):
 def imported(value, name):
     """``from ... import ... as name``, which says that the name is public."""
     own = value.__name__
-    return f"from {value.__module__} import {own} as {name}"
+    return f"from {defined_in(value)} import {own} as {name}"
 
 
 def is_written(cls):
     """Whether a file has the class; those of scalar ops are made by a table."""
-    path = Path(importlib.import_module(cls.__module__).__file__)
+    path = Path(importlib.import_module(defined_in(cls)).__file__)
     return path.suffix != ".py" or f"class {cls.__name__}" in path.read_text()
 
 
@@ -183,11 +184,11 @@ def declaration(package, name, value):
     if isinstance(value, type):
         return imported(value, name) if is_written(value) else f"{name}: type[Op]"
     if inspect.isfunction(value):
-        if value.__module__ == package:
+        if defined_in(value) == package:
             return function_text(name, value)
-        if value.__module__ == CONSTRUCTORS:
+        if defined_in(value) == CONSTRUCTORS:
             return constructor_text(name, value)
-        return imported(value, name) if value.__module__ in ANNOTATED else function_text(name, value)
+        return imported(value, name) if defined_in(value) in ANNOTATED else function_text(name, value)
     if isinstance(value, TensorType):
         return f"{name}: TensorType"
     if isinstance(value, frozenset):
@@ -207,7 +208,7 @@ def namespace_stub(package):
     texts = {name: declaration(package, name, getattr(module, name)) for name in module.__all__}
     imports = sorted({text for text in texts.values() if text.startswith("from ")})
     known = {line.rpartition(" ")[2] for line in imports}
-    extra = [f"from {cls.__module__} import {cls.__name__}" for cls in needed_classes(module)
+    extra = [f"from {defined_in(cls)} import {cls.__name__}" for cls in needed_classes(module)
              if cls.__name__ not in known]
     aliases = "from phintys.ops.operators import _Axis, _OfMany, _OfOne, _OfThree, _OfTwo, _Shape, _TensorLike"
     body = [text for text in texts.values() if not text.startswith("from ")]
