@@ -1,4 +1,4 @@
-"""Which functions of NumPy exist on symbolic tensors: the one table behind NumPy's protocol and names of ``tensor``.
+"""Which functions of NumPy exist on symbolic tensors: the one table for NumPy's protocol and the names of ``tensor``.
 
 ``numpy.flip(x)`` works on a variable, and ``phintys.tensor.flip(x)`` is the same function; ``numpy_protocol.py`` reads
 the table for the first, ``tensor/__init__.py`` for the second.

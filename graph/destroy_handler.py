@@ -74,7 +74,7 @@ class DestroyHandler:
         if not first:
             return []
         found = set()
-        while first:                                    # whoever reads what a commit node has made is one, too
+        while first:                                    # what reads a commit node's output is one, too
             node = first.pop()
             if node not in found:
                 found.add(node)
@@ -344,7 +344,7 @@ class Destruction:
         return found
 
     def deferrable(self, wanted):
-        """Those of the nodes ``wanted`` that may run behind COMMIT; a dict, readers before what they read.
+        """Those of the nodes ``wanted`` that may run after COMMIT; a dict, readers before what they read.
 
         ``wanted`` is a dict from nodes to ``{output: input position}``.
         """
@@ -394,7 +394,7 @@ class Destruction:
 
 
 def bound_to(commits):
-    """Commit node → those that cannot run behind COMMIT without it: whose values it reads; its followers in a chain.
+    """Commit node → those that cannot run after COMMIT without it: whose values it reads; its followers in a chain.
 
     ``commits`` is a dict from nodes to ``{output: input position}``.
     """

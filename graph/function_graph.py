@@ -125,7 +125,7 @@ class FunctionGraph:
         reason : object, optional
             Given to the features.
         origin : optional
-            Where the user made what these nodes stand for (see ``graph/trace.py``). Nodes that know it part by part
+            Where the user made what these nodes compute (see ``graph/trace.py``). Nodes that know it part by part
             keep what they know.
 
         Raises

@@ -291,7 +291,7 @@ class Op(Properties):
 
     # ---- errors ------------------------------------------------------------------------------------------------------
     def part_at_fault(self, node, shapes):
-        """Which part of a node that stands for several nodes of the user's cannot work on operands of such shapes.
+        """Which part of a node that replaced several nodes of the user's cannot work on operands of such shapes.
 
         Parameters
         ----------

@@ -24,7 +24,7 @@ config.on_change("traceback.limit", set_limit)
 
 @at_home
 class Traces:
-    """The traces of the nodes that one node stands for.
+    """The traces of the nodes that one node replaced.
 
     Parameters
     ----------
