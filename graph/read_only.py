@@ -1,6 +1,6 @@
 """What ``perform`` may write to: the inputs that the op's ``destroy_map`` names, and no others.
 
-The virtual machine hands out read-only views by itself (``vm/machine/interpreter.pyx``); this is for code that calls
+The virtual machine hands out read-only views by itself (``vm/machine/perform.pyx``); this is for code that calls
 ``perform`` on values, node by node.
 """
 import numpy

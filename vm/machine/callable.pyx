@@ -22,8 +22,11 @@ from phintys.vm.machine.claims cimport changes_in_progress, claim, give_up, wait
 from phintys.vm.machine.container cimport is_held_by_another
 from phintys.vm.conversion cimport (
     ALLOWED, FLOATS_TO_FLOATX, FORBIDDEN, Downcast, Target, array_from, mask_of, number_into)
-from phintys.vm.machine.interpreter cimport (
-    Code, Frame, bytes_kept_by, check_lent, empty_after, empty_frame, execute, reset, shapes_of)
+from phintys.vm.machine.code cimport Code
+from phintys.vm.machine.frame cimport Frame, bytes_kept_by, empty_after, empty_frame, reset
+from phintys.vm.machine.interpreter cimport execute
+from phintys.vm.machine.results cimport check_lent
+from phintys.vm.machine.slots cimport shapes_of
 from phintys.vm.pool cimport buffer_references
 
 from weakref import WeakSet

@@ -1,0 +1,33 @@
+"""Programs in C arrays; see ``code.pyx``."""
+from cpython.ref cimport PyObject
+
+from phintys.vm.machine.claims cimport Claim
+
+cdef packed struct Instruction:
+    unsigned char op
+    unsigned char flags
+    unsigned short n
+    int a
+    int b
+    int c
+
+cdef class Code:
+    """A Program in C arrays, shared by all frames."""
+    cdef readonly object program
+    cdef Instruction* instructions
+    cdef int n_instructions, n_cells, n_operands, n_dimensions, n_blocks
+    cdef PyObject** kernels
+    cdef PyObject** containers
+    cdef Claim** updated            # of the containers that STORE writes, by address
+    cdef Claim** loaded             # of those that LOAD reads
+    cdef PyObject** watched         # containers that are both loaded and stored
+    cdef int* watched_cells         # the cells into which they are loaded
+    cdef dict known_reads           # (such a cell, a CALL) → whether it may have been read by then
+    cdef int n_updated, n_loaded, n_watched, n_arguments
+    cdef int halt                   # the position of HALT
+    cdef int first_result           # where the cells of the results stand in the operand pool
+    cdef list lent                  # which results are lent
+    cdef list kept
+    cdef object planner             # a Planner in mode "plan", else None
+    cdef int _find_claims(self) except -1
+    cdef int _find_watched(self) except -1

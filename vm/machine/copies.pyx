@@ -1,0 +1,130 @@
+"""Copies of cells, and cells that refer to the memory of others: COPY, OWN, ALIAS and MOVE."""
+from libc.string cimport memcpy
+from numpy cimport npy_intp
+
+from phintys.vm.abi cimport (
+    CELL_OBJECT, Cell, Context, allocate, cell_is_contiguous, cell_is_packed, cell_size, drop, owner_is_alone, share)
+from phintys.vm.machine.code cimport Instruction
+from phintys.vm.machine.container cimport Container, copy_object
+from phintys.vm.machine.frame cimport Machine
+from phintys.vm.pool cimport GIVEN, PLANNED, Buffer, buffer_references, buffer_release
+
+
+cdef void alias(Context* context, Cell* target, Cell* source) noexcept nogil:
+    """Let the target look at the source's memory; a number is copied."""
+    cdef int axis
+    if source.flags & CELL_OBJECT:
+        copy_object(target, source)
+        return
+    if source.ndim == 0:
+        memcpy(target.value, source.data, source.itemsize)
+        target.data = <char*>target.value
+        return
+    for axis in range(source.ndim):
+        target.shape[axis] = source.shape[axis]
+        target.strides[axis] = source.strides[axis]
+    share(context, target, source, source.data)
+
+
+cdef void move(Context* context, Cell* target, Cell* source) noexcept nogil:
+    """The same, and the source is empty; it takes the target's old buffer for its next value."""
+    cdef Buffer* old
+    if source.buffer == NULL or source.flags & CELL_OBJECT:
+        alias(context, target, source)
+        drop(context, source)
+        return
+    old = target.buffer
+    target.buffer = NULL
+    alias(context, target, source)
+    buffer_release(source.buffer)                           # not the last reference: the target has one
+    source.buffer, source.data = old, NULL
+
+
+cdef inline void copy_line(char* write, const char* read, npy_intp stride, npy_intp count, int itemsize) noexcept nogil:
+    cdef npy_intp index
+    if itemsize == 8:                   # most elements; a memcpy of unknown size takes ten times as long
+        for index in range(count):
+            (<double*>write)[index] = (<const double*>(read + index * stride))[0]
+    else:
+        for index in range(count):
+            memcpy(write + index * itemsize, read + index * stride, itemsize)
+
+
+cdef void copy_elements(char* write, Cell* source) noexcept nogil:
+    """The elements of a cell in C order."""
+    cdef npy_intp index[64]
+    cdef const char* read = source.data
+    cdef int axis, last = source.ndim - 1
+    cdef npy_intp size = cell_size(source), line
+    if size == 0 or cell_is_contiguous(source):
+        memcpy(write, read, size * source.itemsize)
+        return
+    line = source.shape[last]
+    for axis in range(last):
+        index[axis] = 0
+    while True:
+        copy_line(write, read, source.strides[last], line, source.itemsize)
+        write += line * source.itemsize
+        axis = last - 1
+        while axis >= 0:
+            index[axis] += 1
+            read += source.strides[axis]
+            if index[axis] < source.shape[axis]:
+                break
+            read -= source.strides[axis] * index[axis]
+            index[axis] = 0
+            axis -= 1
+        if axis < 0:
+            return
+
+
+cdef int copy_memory(Context* context, Cell* target, Cell* source) except -1 nogil:
+    """C order copy of any strided cell; ``target`` gets fresh memory."""
+    allocate(context, target, source.shape)
+    copy_elements(target.data, source)
+    return 0
+
+
+cdef int copy_cell(Machine* machine, const Instruction* at) except -1 nogil:
+    cdef Cell* source = &machine.cells[at.b]
+    if source.flags & CELL_OBJECT:
+        copy_object(&machine.cells[at.a], source)
+        return 0
+    return copy_memory(&machine.context, &machine.cells[at.a], source)
+
+
+cdef inline bint is_own(const Cell* cell, const Cell* home) noexcept nogil:
+    """Whether nobody else refers to the cell's memory, or only the container that it will be stored in, which the call
+    has claimed: a value that was left alone."""
+    cdef Buffer* buffer = cell.buffer
+    if buffer.owner == NULL:
+        return buffer.size_class != PLANNED and buffer_references(buffer) == (2 if home.buffer == buffer else 1)
+    return buffer_references(buffer) == 1 and buffer.size_class != GIVEN and owner_is_alone(buffer)
+
+
+cdef int own_cell(Machine* machine, const Instruction* at) except -1 nogil:
+    """Copy the cell unless its memory is its own and holds only its value, without gaps."""
+    cdef Cell* cell = &machine.cells[at.a]
+    cdef const Cell* home = &(<Container>machine.containers[at.b]).cell
+    cdef Cell fresh
+    cdef npy_intp dimensions[2 * 64]
+    cdef int axis
+    if cell.flags & CELL_OBJECT or cell.data == <char*>cell.value:
+        return 0
+    if cell.buffer != NULL and is_own(cell, home) and cell_is_packed(cell) and not is_wasteful(cell):
+        return 0
+    fresh = cell[0]
+    fresh.buffer, fresh.data = NULL, NULL
+    fresh.donor, fresh.heir, fresh.slot = NULL, NULL, NULL
+    fresh.shape, fresh.strides = dimensions, dimensions + cell.ndim
+    copy_memory(&machine.context, &fresh, cell)
+    drop(&machine.context, cell)
+    for axis in range(cell.ndim):
+        cell.shape[axis] = fresh.shape[axis]
+        cell.strides[axis] = fresh.strides[axis]
+    if fresh.buffer == NULL:
+        memcpy(cell.value, fresh.value, sizeof(fresh.value))
+        cell.data = <char*>cell.value
+    else:
+        cell.buffer, cell.data = fresh.buffer, fresh.data
+    return 0
