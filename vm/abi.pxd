@@ -9,7 +9,12 @@ graph, no op and no program. What it fixes:
 * A ``Buffer`` is reference-counted memory: 64-byte aligned pool memory, or foreign memory with an owning object.
 * ``buffer == NULL`` with ``data != NULL``: an inline value, a constant, or an argument that its caller keeps alive.
 * A kernel is built once and shared by all frames and threads: it holds no per-call state. Scratch memory, workers and
-  the allocator come from the ``Context``.
+  the allocator come from the ``Context``; so does ``context.room``, private memory of one frame for one instruction.
+
+How a kernel is called. ``prepare`` sees the operands, raises what can be raised, and gives the outputs their shapes and
+memory; ``run`` computes. While the shapes and strides of a call's operands are those of the call before, most of what
+``prepare`` derives is known: a kernel that says so in ``bind`` is not prepared again. The VM then gives the outputs
+memory itself and calls ``run``, or the *step* that ``bind`` has chosen for these shapes.
 """
 from cpython.ref cimport PyObject
 from numpy cimport npy_intp
@@ -17,7 +22,7 @@ from numpy cimport npy_intp
 from phintys.vm.pool cimport MEDIUM_CLASSES, SMALL_CLASSES, Buffer
 
 cdef enum:
-    ABI_VERSION = 3            # bumped whenever a struct or a signature below changes
+    ABI_VERSION = 4            # raised whenever a struct or a signature below changes
     INLINE_BYTES = 16          # one complex128
     RUNS_ALONE = 2             # `prepare` answers: worth leaving the GIL, and worth a worker: `run` uses one thread
     RESULT_COPY_BYTES = 1024   # results up to here are copied into NumPy's own memory, which has less to set up
@@ -27,8 +32,12 @@ cdef enum CellFlag:
     CELL_OBJECT = 2            # the value is `object`, not an array
     CELL_DEVICE = 4            # room for the GPU: `data` is a device address
     CELL_LENT = 8              # a borrowed result: its buffer stays, and is reused although the user sees it
+    CELL_SHOWN = 16            # a result that may be a view of what others hold
+    CELL_LATE = 32             # a result that is read again after COMMIT
+    CELL_CONSTANT = 64         # belongs to the program
     CELL_ANY_LAYOUT = 128      # of a kernel that writes by strides: it takes a caller's memory in any layout
     CELL_NUMBER = 256          # of rank 0, and Python sees a NumPy number instead of an array
+    CELL_PASSED = 512          # the memory is a loaded value's, and its container's: both still refer to it
 
 cdef struct Cell:
     char* data
@@ -44,6 +53,7 @@ cdef struct Cell:
     double value[2]            # the inline value
     Cell* heir                 # the last of those that take this cell's memory, where it stays between calls; or NULL
     Buffer* slot               # room that a plan has for the value; or NULL
+    size_t size                # of the value, in bytes, as `allocate` found it
     size_t kept_capacity       # in a frame that keeps: of the larger block that the cell had last
 
 cdef struct Context:
@@ -52,7 +62,7 @@ cdef struct Context:
     size_t scratch_size
     int workers                # how many threads `parallel` may use, the caller included
     int flags
-    long long step             # room for scan: the number of the step
+    void* room                 # of the kernel that is being prepared, run or bound: `Kernel.room` bytes, or NULL
     void* stream               # room for the GPU: the device stream
     const char* failure        # set by a `may_fail` kernel whose run answers -1
     int poison                 # 0, or 256 + the byte that fresh memory and scratch are filled with
@@ -63,8 +73,19 @@ cdef struct Context:
 # A piece of a parallel loop: items [start, stop) done by worker number `worker` (0 is the caller).
 ctypedef void (*Task)(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil
 
+cdef enum Binding:              # what `bind` returns: what the VM does in a call of the same shapes and strides
+    UNBOUND                    # prepare and run, as ever
+    BOUND                      # the outputs get memory for the shapes they have; then the step, or `run`
+    BOUND_VIEW                 # the outputs get no memory, as the step, or `run`, lets them refer to that of others
+
+# Computes what `run` does, for operands of the shapes and strides that `bind` saw; addresses may be others.
+ctypedef int (*Step)(Context* context, Cell** operands) noexcept nogil
+
 cdef class Kernel:
-    cdef public bint may_fail  # `run` can answer -1; such kernels stay out of commits
+    cdef public bint may_fail  # `run` can return -1; such kernels stay out of commits
+    cdef readonly int room     # bytes that `prepare`, `run` and the step share, in each frame and for each instruction
+    # Of which inputs `prepare` reads the values, not only shapes and strides: their numbers; None: perhaps of all.
+    cdef readonly tuple examined
     # Validate shapes, allocate outputs and scratch. Operands are inputs, then outputs. May raise (take the GIL to do
     # so). Answers 1 when `run` is long enough to be worth leaving the GIL (about 20 microseconds), RUNS_ALONE when it
     # is and another kernel may use the other processors meanwhile, else 0.
@@ -72,6 +93,8 @@ cdef class Kernel:
     # Compute. Cannot fail (answers 0) unless `may_fail`; then -1 says that `context.failure` is set, or an exception.
     # Of scratch memory only the size is kept since `prepare`.
     cdef int run(self, Context* context, Cell** operands) noexcept nogil
+    # After `run`, when the same shapes and strides came twice. May set `step` and fill `context.room` for it.
+    cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil
 
 # ---- memory -------------------------------------------------------------------------------------------------------
 # Give `cell` memory for `shape` in C order (shape may be cell.shape itself) and set its shape and strides. A cell with
@@ -82,6 +105,8 @@ cdef int allocate(Context* context, Cell* cell, const npy_intp* shape) except -1
 # The same for elements in another order without gaps: `axes` names the dimensions, the outermost first. A donor in this
 # order is taken.
 cdef int allocate_in_order(Context* context, Cell* cell, const npy_intp* shape, const int* axes) except -1 nogil
+# The same for a cell that keeps the shape and strides of the last call.
+cdef int renew(Context* context, Cell* cell) except -1 nogil
 # Make `view` look at memory of `source` from address `data` on; the caller sets view.shape and view.strides. A view of
 # an inline value becomes a copy of it inside `view`.
 cdef void share(Context* context, Cell* view, Cell* source, char* data) noexcept nogil

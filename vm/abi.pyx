@@ -105,10 +105,6 @@ cdef int cell_init(Cell* cell, int typenum, int ndim, npy_intp* dimensions) exce
     return 0
 
 
-cdef enum:
-    CELL_PASSED = 512           # the cell's memory is a loaded value's, and its container's: both refer to it still
-
-
 cdef inline Buffer* take_small(Context* context, size_t size) noexcept nogil:
     """A block from the frame's own lists, else from the pool."""
     cdef int size_class = <int>((size + 63) >> 6)
@@ -322,7 +318,6 @@ cdef inline int allocate_packed(Context* context, Cell* cell, const npy_intp* sh
     cdef size_t size = cell.itemsize
     cdef bint empty = False
     cdef int axis
-    cdef Buffer* buffer
     for axis in range(cell.ndim):
         if shape[axis] < 0:
             return fail_allocation(cell, shape, True)
@@ -341,6 +336,18 @@ cdef inline int allocate_packed(Context* context, Cell* cell, const npy_intp* sh
         set_contiguous_strides(cell)
     else:
         set_packed_strides(cell, axes)
+    cell.size = size
+    return take_memory(context, cell)
+
+
+cdef int renew(Context* context, Cell* cell) except -1 nogil:
+    return take_memory(context, cell)
+
+
+cdef inline int take_memory(Context* context, Cell* cell) except -1 nogil:
+    """Memory for a cell whose shape, strides and size are set."""
+    cdef size_t size = cell.size
+    cdef Buffer* buffer
     if cell.donor != NULL and cell.donor.buffer != NULL and adopt(context, cell):
         return 0
     buffer = cell.buffer
@@ -365,7 +372,7 @@ cdef inline int allocate_packed(Context* context, Cell* cell, const npy_intp* sh
         buffer = take_small(context, size) if size <= SMALL_LIMIT else take_larger(context, cell, size)
     if buffer == NULL:
         cell.data = NULL
-        return fail_allocation(cell, shape, False)
+        return fail_allocation(cell, cell.shape, False)
     cell.buffer = buffer
     cell.data = buffer.data
     if context.poison:
@@ -542,6 +549,9 @@ cdef class Kernel:
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         return 0
+
+    cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:
+        return UNBOUND
 
 
 cdef class _Operands:

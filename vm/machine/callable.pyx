@@ -53,6 +53,8 @@ cdef extern from "Python.h":
     }
     """
     void phintys_enable_vectorcall(PyTypeObject*, Py_ssize_t)
+    PyTypeObject* Py_TYPE(PyObject*) nogil
+    void* PyArray_DescrFromType(int)
     size_t PyVectorcall_NARGS(size_t) nogil
     PyObject** PySequence_Fast_ITEMS(object)
     PyObject* PyTuple_GET_ITEM(object, Py_ssize_t)
@@ -77,6 +79,7 @@ cdef enum Access:
 
 cdef struct Argument:
     Target target                   # the dtype and rank, and how values convert
+    void* dtype                     # NumPy's own of the type, which almost all arrays have
     unsigned long long broadcastable    # bit per axis
     bint plain_float                # a Python float is its value, unless it is infinite or NaN
     Access access
@@ -123,8 +126,10 @@ cdef class Callable:
     cdef Argument* arguments
     cdef long conversion_rules      # `current_rules` when the arguments' rules were looked up
     cdef int n_arguments, n_lent, n_mutable
+    cdef bint only_read             # no argument is held or may be overwritten
     cdef Unpack unpack
-    cdef list frames
+    cdef Frame hot                  # the idle frame that the next call takes, or None
+    cdef list frames                # other idle frames
     cdef dict positions
     cdef object __weakref__
 
@@ -153,23 +158,27 @@ cdef class Callable:
         self.code = Code(program)
         self.n_lent = len(self.code.lent)
         self.n_mutable = sum([layout.access == "mutable" for layout in program.cells[:self.n_arguments]])
+        self.only_read = True
         free(self.arguments)
         self.arguments = <Argument*>malloc((self.n_arguments + 1) * sizeof(Argument))
         if self.arguments == NULL:
             raise MemoryError()
         for index, type_ in enumerate(self.argument_types):
             self.arguments[index].access = ACCESS.get(program.cells[index].access, READ)
+            self.arguments[index].dtype = NULL
+            self.only_read &= self.arguments[index].access == READ
             self.arguments[index].target.typenum = -1
             self.arguments[index].target.plain = self.arguments[index].plain_float = False
             if type_.layout is None:
                 continue
             self.arguments[index].target.typenum, self.arguments[index].target.ndim = type_.layout
+            self.arguments[index].dtype = PyArray_DescrFromType(self.arguments[index].target.typenum)    # lives for ever
             self.arguments[index].target.downcast = downcast_of(self.downcast_flags[index])
             self.arguments[index].broadcastable = 0
             for axis, broadcastable in enumerate(type_.broadcastable):
                 if broadcastable:
                     self.arguments[index].broadcastable |= <unsigned long long>1 << axis
-        self.frames.append(self._new_frame())
+        self.hot = self._new_frame()
         callables.add(self)
 
     def __dealloc__(self):
@@ -184,16 +193,19 @@ cdef class Callable:
     def free(self):
         """Give up all memory that idle frames keep between calls: buffers, arenas, scratch memory, free lists."""
         cdef Frame frame
-        cdef list idle = self.frames                # out of the way of calls that start meanwhile
-        self.frames = []
+        cdef list idle = self._idle_frames()
+        self.frames, self.hot = [], None            # out of the way of calls that start meanwhile
         for frame in idle:
             empty_frame(frame)
         self.frames.extend(idle[:kept_frames])
 
+    cdef list _idle_frames(self):
+        return [] + self.frames if self.hot is None else self.frames + [self.hot]
+
     def kept_bytes(self):
         """The memory that idle frames keep between calls, in bytes."""
         cdef Frame frame
-        return sum([bytes_kept_by(frame) for frame in self.frames])
+        return sum([bytes_kept_by(frame) for frame in self._idle_frames()])
 
     def last_shapes(self):
         """The shapes that the program's cells had in the last call.
@@ -203,7 +215,8 @@ cdef class Callable:
         list of tuple or None
             One entry a cell; None: an object, or not computed.
         """
-        return shapes_of(<Frame>self.frames[len(self.frames) - 1]) if self.frames else [None] * len(self.program.cells)
+        cdef list idle = self._idle_frames()
+        return shapes_of(<Frame>idle[len(idle) - 1]) if idle else [None] * len(self.program.cells)
 
     def fail_at(self, position=None):
         """Let instruction ``position`` raise ``RuntimeError`` instead of being run, in each call; None: none any more.
@@ -424,6 +437,7 @@ cdef class Callable:
                 or (buffer_behind(value) != NULL and buffer_references(buffer_behind(value)) > 1)):
             value = value.copy()
             cell.object = NULL
+            frame.machine.epoch += 1                # the copy's strides are others
         cell_give_array(&frame.machine.context, cell, value)
         return 0
 
@@ -445,6 +459,7 @@ cdef class Callable:
                     if (other != index and self.arguments[other].target.typenum >= 0
                             and overlap(span_of_cell(&frame.cells[index]), span_of_cell(&frame.cells[other]))):
                         value = array_of(&frame.cells[index]).copy()
+                        frame.machine.epoch += 1
                         frame.cells[index].object = NULL
                         cell_give_array(&frame.machine.context, &frame.cells[index], value)
                         break
@@ -471,12 +486,18 @@ cdef class Callable:
         return [results[position] for position in chosen]
 
     cdef inline Frame _idle_frame(self):
-        return <Frame>self.frames.pop() if self.frames else self._new_frame()
+        cdef Frame frame = self.hot
+        if frame is None:
+            return <Frame>self.frames.pop() if self.frames else self._new_frame()
+        self.hot = None
+        return frame
 
     cdef inline int _put_back(self, Frame frame) except -1:
         """The frame is idle again."""
-        let_go(frame, self.n_arguments)
-        if len(self.frames) < kept_frames:
+        let_go(frame, self.n_arguments)             # may run any code, which may call this function
+        if self.hot is None and kept_frames > 0:
+            self.hot = frame
+        elif len(self.frames) + 1 < kept_frames:
             self.frames.append(frame)
         return 0
 
@@ -551,16 +572,33 @@ cdef inline Downcast downcast_of(flag):
     return FLOATS_TO_FLOATX if flag is None else ALLOWED if flag else FORBIDDEN
 
 
-cdef inline void look_at(Cell* cell, value):
-    """The cell looks at the array, which the caller keeps alive."""
+cdef inline bint look_at(Cell* cell, value):
+    """The cell refers to the array, which the caller keeps alive; returns whether the layout is another than before."""
     cdef int axis
     cdef npy_intp* shape = cnp.PyArray_DIMS(value)
     cdef npy_intp* strides = cnp.PyArray_STRIDES(value)
+    cdef bint differs = False
     cell.data = <char*>cnp.PyArray_DATA(value)
     cell.object = <PyObject*>value
     for axis in range(cell.ndim):
+        differs |= cell.shape[axis] != shape[axis] or cell.strides[axis] != strides[axis]
         cell.shape[axis] = shape[axis]
         cell.strides[axis] = strides[axis]
+    return differs
+
+
+cdef inline bint fits_at_once(Argument* argument, PyObject* value) noexcept:
+    """Whether the value is an array of exactly the declared type, asked of NumPy's own dtype only."""
+    cdef int axis
+    if (<PyTypeObject*>cnp.ndarray != Py_TYPE(value) or <void*>cnp.PyArray_DESCR(<cnp.ndarray>value) != argument.dtype
+            or cnp.PyArray_NDIM(<cnp.ndarray>value) != argument.target.ndim
+            or not cnp.PyArray_FLAGS(<cnp.ndarray>value) & cnp.NPY_ARRAY_ALIGNED):
+        return False
+    if argument.broadcastable:
+        for axis in range(argument.target.ndim):
+            if argument.broadcastable >> axis & 1 and cnp.PyArray_DIM(<cnp.ndarray>value, axis) != 1:
+                return False
+    return True
 
 
 cdef bint may_overlap_itself(cnp.ndarray array) noexcept:
@@ -610,15 +648,35 @@ cdef inline Frame after_run(Callable self, PyObject** values):
 
 
 cdef int bind(Callable self, Frame frame, PyObject** values) except -1:
-    """Make the arguments' cells look at the values: first convert all, which may run any code, then look.
+    """Make the arguments' cells refer to the values.
 
     ``frame.given`` has a reference to each value or what it was converted to; NULL for a number in the cell itself.
     """
     cdef PyObject* value
     cdef Argument* argument
     cdef int index
-    cdef bint all_fit = True
     for index in range(self.n_arguments):
+        argument = &self.arguments[index]
+        value = values[index]
+        if fits_at_once(argument, value):
+            Py_INCREF(<object>value)
+            frame.given[index] = value
+            frame.machine.epoch += look_at(&frame.cells[index], <object>value)
+        elif not (argument.plain_float and bind_float(self, &frame.cells[index], <object>value)):
+            return convert(self, frame, values, index)
+    if not self.only_read:
+        hold_all(self, frame)
+    return 0
+
+
+cdef int convert(Callable self, Frame frame, PyObject** values, int first) except -1:
+    """Bind arguments of which some must be converted, from ``first`` on. Converting may run any code, which may change
+    arrays; so all are converted before the address of any is kept."""
+    cdef PyObject* value
+    cdef Argument* argument
+    cdef int index
+    cdef bint all_fit = True
+    for index in range(first, self.n_arguments):
         argument = &self.arguments[index]
         value = values[index]
         if fits(argument, <object>value):
@@ -630,11 +688,20 @@ cdef int bind(Callable self, Frame frame, PyObject** values) except -1:
     if not all_fit:
         self._check_unchanged(frame)
     for index in range(self.n_arguments):
-        argument = &self.arguments[index]
-        if frame.given[index] != NULL and argument.target.typenum >= 0:
-            look_at(&frame.cells[index], <object>frame.given[index])
-            if argument.access != READ:
-                self._hold(frame, index, <object>frame.given[index])
+        if frame.given[index] != NULL and self.arguments[index].target.typenum >= 0:
+            frame.machine.epoch += look_at(&frame.cells[index], <object>frame.given[index])
+    if not self.only_read:
+        hold_all(self, frame)
+    return 0
+
+
+cdef int hold_all(Callable self, Frame frame) except -1:
+    """Hold the memory of arguments that results may show, or that may be overwritten."""
+    cdef int index
+    for index in range(self.n_arguments):
+        if (self.arguments[index].access != READ and frame.given[index] != NULL
+                and self.arguments[index].target.typenum >= 0):
+            self._hold(frame, index, <object>frame.given[index])
     return 0
 
 

@@ -11,10 +11,19 @@ cdef packed struct Instruction:
     int b
     int c
 
+cdef struct Outline:                # of an instruction that runs a kernel or calls `perform`
+    int inputs                      # how many of the operands they are
+    bint varies                     # the layouts of the outputs depend on values, too
+    int first                       # RUN: the position of its PREPARE; others: their own
+    size_t room                     # where the kernel's room begins in the frame's
+
 cdef class Code:
     """A Program in C arrays, shared by all frames."""
     cdef readonly object program
     cdef Instruction* instructions
+    cdef Outline* outlines          # by position of the instruction
+    cdef size_t room                # bytes of all kernels' rooms
+    cdef int most_layouts           # numbers in the shapes and strides of all outputs of any instruction
     cdef int n_instructions, n_cells, n_operands, n_dimensions, n_blocks
     cdef PyObject** kernels
     cdef PyObject** containers
@@ -31,3 +40,6 @@ cdef class Code:
     cdef object planner             # a Planner in mode "plan", else None
     cdef int _find_claims(self) except -1
     cdef int _find_watched(self) except -1
+    cdef int _find_outlines(self) except -1
+    cdef int _inputs_of(self, int position) except -1
+    cdef bint _varies(self, int position) except -1

@@ -1,5 +1,5 @@
 """A ``Code`` is a Program in C arrays, shared by all frames that run it."""
-from libc.stdlib cimport free, malloc, qsort
+from libc.stdlib cimport calloc, free, malloc, qsort
 from libc.string cimport memcpy
 from cpython.ref cimport PyObject
 
@@ -8,6 +8,7 @@ from phintys.vm.machine.claims cimport Claim
 from phintys.vm.machine.container cimport Container
 
 from phintys.vm.linking.plan import Planner
+from phintys.vm.program import MANY_INPUTS
 
 include "opcodes.pxi"
 
@@ -42,6 +43,7 @@ cdef class Code:
         self.lent = [index for index, layout in enumerate(program.result_cells()) if layout.access == "lent"]
         self._find_claims()
         self._find_watched()
+        self._find_outlines()
 
     cdef int _find_claims(self) except -1:
         """The claims of all containers that are read, and that are updated."""
@@ -82,7 +84,69 @@ cdef class Code:
                 self.n_watched += 1
         return 0
 
+    cdef int _find_outlines(self) except -1:
+        """What the sites of all frames have in common."""
+        cdef Instruction* at
+        cdef Outline* outline
+        cdef int position, index, numbers
+        cdef dict prepared = {}
+        cdef list layouts = self.program.cells
+        cdef int[:] pool
+        self.outlines = <Outline*>calloc(self.n_instructions + 1, sizeof(Outline))
+        if self.outlines == NULL:
+            raise MemoryError()
+        if self.n_operands:
+            pool = self.program.pool
+        for position in range(self.n_instructions):
+            at = &self.instructions[position]
+            if at.op != OP_KERNEL and at.op != OP_PREPARE and at.op != OP_RUN and at.op != OP_CALL:
+                continue
+            outline = &self.outlines[position]
+            outline.first = position
+            outline.inputs = self._inputs_of(position)
+            if at.op == OP_RUN:
+                outline.first = prepared[at.a, bytes(pool[at.b:at.b + at.c])]
+                continue
+            numbers = 0
+            for index in range(outline.inputs, at.c):
+                numbers += 2 * <int>layouts[pool[at.b + index]].ndim
+            self.most_layouts = max(self.most_layouts, numbers)
+            outline.varies = self._varies(position)
+            if at.op == OP_PREPARE:
+                prepared[at.a, bytes(pool[at.b:at.b + at.c])] = position
+            if at.op != OP_CALL:
+                outline.room = self.room
+                self.room += (<Kernel>self.kernels[at.a]).room + 15 & ~15
+        return 0
+
+    cdef int _inputs_of(self, int position) except -1:
+        """How many of an instruction's operands are inputs; the field has no room for very many."""
+        cdef Instruction* at = &self.instructions[position]
+        return at.n if at.n < MANY_INPUTS else at.c - <int>len(self.program.nodes[position].outputs)
+
+    cdef bint _varies(self, int position) except -1:
+        """Whether an instruction's outputs may have other layouts although those of its inputs are the same: `perform`
+        decides as it likes, a kernel by the values that it examines, `allocate` by an array that may be overwritten."""
+        cdef Instruction* at = &self.instructions[position]
+        cdef Outline* outline = &self.outlines[position]
+        cdef list layouts = self.program.cells
+        cdef int[:] pool
+        cdef object examined
+        cdef int index
+        if at.op == OP_CALL or not at.c:
+            return True
+        pool = self.program.pool
+        for index in range(outline.inputs, at.c):
+            if takes_any_layout(layouts[pool[at.b + index]]):
+                return True
+        examined = (<Kernel>self.kernels[at.a]).examined
+        for index in range(outline.inputs) if examined is None else examined:
+            if layouts[pool[at.b + index]].kind != "constant":
+                return True
+        return examined is None and outline.inputs == 0
+
     def __dealloc__(self):
+        free(self.outlines)
         free(self.watched)
         free(self.watched_cells)
         free(self.updated)
@@ -90,6 +154,12 @@ cdef class Code:
         free(self.instructions)
         free(self.kernels)
         free(self.containers)
+
+
+def takes_any_layout(layout):
+    """Whether a cell may take the memory of an argument in whatever order it has."""
+    node = layout.variable.owner
+    return layout.donor is not None and node is not None and node.op.writes_by_strides
 
 
 cdef int by_address(const void* first, const void* second) noexcept nogil:

@@ -19,7 +19,7 @@ cdef class Container:
     cdef public bint readonly
     cdef public bint strict
     cdef public object allow_downcast
-    cdef void load(self, Context* context, Cell* target) noexcept nogil
+    cdef bint load(self, Context* context, Cell* target) noexcept nogil    # returns whether the layout is another
     cdef void store(self, Context* context, Cell* source) noexcept nogil
     cdef int _wait_until_whole(self) except -1
     cdef object _lent_array(self)

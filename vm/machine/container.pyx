@@ -220,14 +220,16 @@ cdef class Container:
         cnp.PyArray_CopyInto(over_memory(fresh), value)
         return 0
 
-    cdef void load(self, Context* context, Cell* target) noexcept nogil:
+    cdef bint load(self, Context* context, Cell* target) noexcept nogil:
         cdef Cell* cell = &self.cell
         cdef Buffer* old = target.buffer
         cdef int axis
+        cdef bint differs = False
         if cell.flags & CELL_OBJECT:
             copy_object(target, cell)
-            return
+            return False
         for axis in range(2 * cell.ndim):
+            differs |= target.shape[axis] != cell.shape[axis]
             target.shape[axis] = cell.shape[axis]
         target.buffer = NULL
         if cell.buffer == NULL:
@@ -242,6 +244,7 @@ cdef class Container:
             target.buffer = cell.buffer
         if old != NULL:
             buffer_release(old)
+        return differs
 
     cdef void store(self, Context* context, Cell* source) noexcept nogil:
         """The buffers change places: who calls drops the source, and with it the old value, when all is done."""

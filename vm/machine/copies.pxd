@@ -3,8 +3,9 @@ from phintys.vm.abi cimport Cell, Context, cell_size
 from phintys.vm.machine.code cimport Instruction
 from phintys.vm.machine.frame cimport WASTE, Machine
 
-cdef void alias(Context* context, Cell* target, Cell* source) noexcept nogil
-cdef void move(Context* context, Cell* target, Cell* source) noexcept nogil
+# Both return whether the target has another shape or other strides than before.
+cdef bint alias(Context* context, Cell* target, Cell* source) noexcept nogil
+cdef bint move(Context* context, Cell* target, Cell* source) noexcept nogil
 cdef int copy_cell(Machine* machine, const Instruction* at) except -1 nogil
 cdef int own_cell(Machine* machine, const Instruction* at) except -1 nogil
 cdef void copy_elements(char* write, Cell* source) noexcept nogil

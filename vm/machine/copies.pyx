@@ -10,34 +10,39 @@ from phintys.vm.machine.frame cimport Machine
 from phintys.vm.pool cimport GIVEN, PLANNED, Buffer, buffer_references, buffer_release
 
 
-cdef void alias(Context* context, Cell* target, Cell* source) noexcept nogil:
+cdef bint alias(Context* context, Cell* target, Cell* source) noexcept nogil:
     """Let the target look at the source's memory; a number is copied."""
     cdef int axis
+    cdef bint differs = False
     if source.flags & CELL_OBJECT:
         copy_object(target, source)
-        return
+        return False
     if source.ndim == 0:
         memcpy(target.value, source.data, source.itemsize)
         target.data = <char*>target.value
-        return
+        return False
     for axis in range(source.ndim):
+        differs |= target.shape[axis] != source.shape[axis] or target.strides[axis] != source.strides[axis]
         target.shape[axis] = source.shape[axis]
         target.strides[axis] = source.strides[axis]
     share(context, target, source, source.data)
+    return differs
 
 
-cdef void move(Context* context, Cell* target, Cell* source) noexcept nogil:
+cdef bint move(Context* context, Cell* target, Cell* source) noexcept nogil:
     """The same, and the source is empty; it takes the target's old buffer for its next value."""
     cdef Buffer* old
+    cdef bint differs
     if source.buffer == NULL or source.flags & CELL_OBJECT:
-        alias(context, target, source)
+        differs = alias(context, target, source)
         drop(context, source)
-        return
+        return differs
     old = target.buffer
     target.buffer = NULL
-    alias(context, target, source)
+    differs = alias(context, target, source)
     buffer_release(source.buffer)                           # not the last reference: the target has one
     source.buffer, source.data = old, NULL
+    return differs
 
 
 cdef inline void copy_line(char* write, const char* read, npy_intp stride, npy_intp count, int itemsize) noexcept nogil:
@@ -120,7 +125,8 @@ cdef int own_cell(Machine* machine, const Instruction* at) except -1 nogil:
     copy_memory(&machine.context, &fresh, cell)
     drop(&machine.context, cell)
     for axis in range(cell.ndim):
-        cell.shape[axis] = fresh.shape[axis]
+        if cell.strides[axis] != fresh.strides[axis]:
+            machine.epoch += 1
         cell.strides[axis] = fresh.strides[axis]
     if fresh.buffer == NULL:
         memcpy(cell.value, fresh.value, sizeof(fresh.value))

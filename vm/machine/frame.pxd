@@ -2,21 +2,30 @@
 from cpython.ref cimport PyObject
 from numpy cimport npy_intp
 
-from phintys.vm.abi cimport CELL_LENT, CELL_READONLY, Cell, Context
+from phintys.vm.abi cimport CELL_LATE, CELL_LENT, CELL_READONLY, Binding, Cell, Context, Step
 from phintys.vm.machine.claims cimport Claim
 from phintys.vm.machine.code cimport Code, Instruction
 from phintys.vm.pool cimport Buffer
 
 cdef enum:
-    CELL_SHOWN = 16                 # a result that may be a view of what others hold
-    CELL_LATE = 32                  # a result that is read again after COMMIT
-    CELL_CONSTANT = 64              # belongs to the program
     KEPT = CELL_READONLY | CELL_LENT | CELL_LATE    # cells that RESULT does not empty
     WASTE = 4096                    # bytes that a value may hold in vain
 
 cdef struct Block:                  # of code that runs once a call
     long long call                  # the number of the call in which it ran last
     const Instruction* entered      # the NEED that it goes back to
+
+cdef struct Site:                   # what a frame knows of one instruction that runs a kernel
+    long long bound                 # the epoch in which it was bound; for the others see `Machine.epoch`
+    long long prepared              # the epoch in which it was prepared, negative: and could not be bound
+    Step step                       # NULL: the kernel's `run`
+    void* room
+    Binding binding
+    int worth                       # what `prepare` returned
+    int inputs                      # how many of the operands they are
+    bint varies                     # the outputs' layouts depend on values, too
+    bint by_step                    # of PREPARE, in this call: RUN goes on with the step
+    Site* first                     # RUN: that of its PREPARE; others: their own
 
 cdef enum Planning:                 # what a frame knows about the sizes of its values, in mode "plan"
     UNKNOWN                         # nothing yet
@@ -36,6 +45,11 @@ cdef struct Machine:                # one running call, in C
     bint long_commit                # what was prepared for the commit is worth leaving the GIL
     bint changing                   # the commit has left the GIL
     long long call                  # counts the calls of the frame
+    # The number of the present epoch. During an epoch, each cell has the same shape and strides whenever it has a
+    # value; what finds another layout begins the next epoch. So a site bound in it need not look at layouts.
+    long long epoch
+    Site* sites                     # by position of the instruction
+    npy_intp* layouts               # room for the layouts of one instruction's outputs
     Block* blocks
     double looked                   # when signals were looked at, in seconds; set while the GIL is released
     PyObject* frame                 # the Frame, borrowed
@@ -65,6 +79,32 @@ cdef class Frame:
     cdef int _find_donors(self) except -1
     cdef int _find_heirs(self) except -1
     cdef int _find_slots(self) except -1
+    cdef int _find_sites(self) except -1
+    cdef char* rooms                # memory of all sites
+
+cdef inline void remember_layouts(Machine* machine, Cell** operands, int first, int count) noexcept nogil:
+    """Keep the shapes and strides of an instruction's outputs, before it gives them others."""
+    cdef npy_intp* number = machine.layouts
+    cdef Cell* cell
+    cdef int index, axis
+    for index in range(first, count):
+        cell = operands[index]
+        for axis in range(cell.ndim):
+            number[0], number[1] = cell.shape[axis], cell.strides[axis]
+            number += 2
+
+cdef inline void compare_layouts(Machine* machine, Cell** operands, int first, int count) noexcept nogil:
+    """Begin the next epoch if an output has another shape or other strides than were kept."""
+    cdef npy_intp* number = machine.layouts
+    cdef Cell* cell
+    cdef int index, axis
+    for index in range(first, count):
+        cell = operands[index]
+        for axis in range(cell.ndim):
+            if number[0] != cell.shape[axis] or number[1] != cell.strides[axis]:
+                machine.epoch += 1
+                return
+            number += 2
 
 cdef void empty_after(Frame frame) noexcept
 cdef int reset(Frame frame) except -1

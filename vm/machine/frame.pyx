@@ -9,12 +9,13 @@ from libc.stdlib cimport calloc, free, malloc
 from numpy cimport npy_intp
 
 from phintys.vm.abi cimport (
-    CELL_ANY_LAYOUT, CELL_LENT, CELL_NUMBER, CELL_OBJECT, CELL_READONLY, Cell, cell_borrow_array, cell_init,
-    context_clear, context_init, drop)
-from phintys.vm.machine.code cimport Code, Instruction
+    CELL_ANY_LAYOUT, CELL_CONSTANT, CELL_LATE, CELL_LENT, CELL_NUMBER, CELL_OBJECT, CELL_READONLY, CELL_SHOWN, Cell,
+    cell_borrow_array, cell_init, context_clear, context_init, drop)
+from phintys.vm.machine.code cimport Code, Instruction, Outline
 from phintys.vm.machine.container cimport Container
 from phintys.vm.pool cimport PLANNED, SMALL_CLASSES, Buffer, buffer_release
 
+from phintys.vm.machine.code import takes_any_layout
 from phintys.vm.views import roots_of
 
 include "opcodes.pxi"
@@ -62,6 +63,7 @@ cdef class Frame:
         self.machine.frame = <PyObject*>self
         self._find_donors()
         self._find_heirs()
+        self._find_sites()
         if code.planner is not None:
             self._find_slots()
 
@@ -120,6 +122,25 @@ cdef class Frame:
             self.slots[index].size_class = PLANNED
         return 0
 
+    cdef int _find_sites(self) except -1:
+        """Room for what is remembered of each instruction that runs a kernel; the first epoch begins."""
+        cdef Code code = self.code
+        cdef Outline* outline
+        cdef Site* site
+        cdef int position
+        self.machine.epoch = 1
+        self.machine.sites = <Site*>calloc(code.n_instructions + 1, sizeof(Site))
+        self.machine.layouts = <npy_intp*>malloc((code.most_layouts + 1) * sizeof(npy_intp))
+        self.rooms = <char*>calloc(code.room + 16, 1)
+        if self.machine.sites == NULL or self.machine.layouts == NULL or self.rooms == NULL:
+            raise MemoryError()
+        for position in range(code.n_instructions):
+            outline, site = &code.outlines[position], &self.machine.sites[position]
+            site.inputs, site.varies = outline.inputs, outline.varies
+            site.room = self.rooms + code.outlines[outline.first].room
+            site.first = &self.machine.sites[outline.first]
+        return 0
+
     cdef int _add_cell(self, Cell* cell, layout, npy_intp* dimensions) except -1:
         if layout.typenum < 0:
             cell.flags = CELL_OBJECT
@@ -138,8 +159,7 @@ cdef class Frame:
             cell.flags = CELL_READONLY
         if layout.kind == "constant":
             cell.flags |= CELL_CONSTANT
-        node = layout.variable.owner
-        if layout.donor is not None and node is not None and node.op.writes_by_strides:
+        if takes_any_layout(layout):
             cell.flags |= CELL_ANY_LAYOUT
         cell.flags |= {"lent": CELL_LENT, "shown": CELL_SHOWN, "late": CELL_LATE}.get(layout.access, 0)
         if layout.variable.type.is_number:
@@ -161,6 +181,9 @@ cdef class Frame:
                 Py_XDECREF(self.given[index])
         if self.arena != NULL:
             buffer_release(self.arena)
+        free(self.rooms)
+        free(self.machine.sites)
+        free(self.machine.layouts)
         free(self.slots)
         free(self.placed)
         free(self.machine.leaves)
@@ -188,6 +211,7 @@ cdef int reset(Frame frame) except -1:
         take_back(frame, index)
         frame.machine.operands[frame.code.first_result + index].flags |= CELL_LENT
     forget_results(frame)
+    frame.machine.epoch += 1
     frame.machine.long_commit = False
     if frame.machine.planning == WATCHED:
         frame.machine.planning = UNKNOWN

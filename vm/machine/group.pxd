@@ -9,6 +9,7 @@ cdef enum:
 cdef struct Member:
     PyObject* kernel
     Cell** operands
+    void* room                 # see `Context.room`
     char* scratch              # its own, while the others run
     size_t scratch_size
     bint alone                 # its `run` uses one thread, and is long enough for a worker
@@ -19,7 +20,7 @@ cdef struct Group:
     Member members[LARGEST_GROUP]
 
 # Prepare the next member; answers as `Kernel.prepare`. The GIL is taken only to raise.
-cdef int prepare_member(Group* group, PyObject* kernel, Cell** operands) noexcept nogil
+cdef int prepare_member(Group* group, PyObject* kernel, Cell** operands, void* room) noexcept nogil
 # Run all members, those that are alone on the workers.
 cdef void run_group(Group* group) noexcept nogil
 # Give back what the members had; to be called in any case.

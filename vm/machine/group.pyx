@@ -21,14 +21,15 @@ cdef int prepare_kernel(PyObject* kernel, Context* context, Cell** operands) exc
 cdef Preparation prepare = <Preparation>prepare_kernel
 
 
-cdef int prepare_member(Group* group, PyObject* kernel, Cell** operands) noexcept nogil:
+cdef int prepare_member(Group* group, PyObject* kernel, Cell** operands, void* room) noexcept nogil:
     cdef Context* context = group.context
     cdef Member* member = &group.members[group.count]
     cdef char* scratch = context.scratch
     cdef size_t scratch_size = context.scratch_size
     cdef int worth
-    context.scratch, context.scratch_size = NULL, 0
+    context.scratch, context.scratch_size, context.room = NULL, 0, room
     worth = prepare(kernel, context, operands)
+    member.room = room
     member.kernel, member.operands, member.alone = kernel, operands, worth == RUNS_ALONE
     member.scratch, member.scratch_size = context.scratch, context.scratch_size
     context.scratch, context.scratch_size = scratch, scratch_size
@@ -38,7 +39,7 @@ cdef int prepare_member(Group* group, PyObject* kernel, Cell** operands) noexcep
 
 cdef void run_member(Group* group, Member* member, int workers) noexcept nogil:
     cdef Context context = group.context[0]
-    context.workers = workers
+    context.workers, context.room = workers, member.room
     context.scratch, context.scratch_size = member.scratch, member.scratch_size
     (<Kernel>member.kernel).run(&context, member.operands)
 

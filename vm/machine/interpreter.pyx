@@ -9,12 +9,12 @@ cimport numpy as cnp
 from cpython.exc cimport PyErr_Occurred, PyErr_SetString
 from cpython.ref cimport PyObject
 
-from phintys.vm.abi cimport Cell, Context, Kernel, drop
+from phintys.vm.abi cimport BOUND, INLINE_BYTES, UNBOUND, Cell, Context, Kernel, drop, renew
 from phintys.vm.machine.claims cimport begin_change, end_change
 from phintys.vm.machine.code cimport Instruction
 from phintys.vm.machine.container cimport Container
 from phintys.vm.machine.copies cimport alias, copy_cell, move, own_cell
-from phintys.vm.machine.frame cimport Block, Machine
+from phintys.vm.machine.frame cimport Block, Machine, Site, compare_layouts, remember_layouts
 from phintys.vm.machine.group cimport Group, leave_group, prepare_member, run_group
 from phintys.vm.machine.perform cimport call_perform, has_changed, refuse_late_change
 from phintys.vm.machine.results cimport take_results
@@ -43,6 +43,7 @@ cdef double SIGNAL_SECONDS = 0.1    # a call that works without the GIL looks at
 
 # What raises in Python answers -1 to the loop, which cleans up before anybody looks at the exception.
 ctypedef int (*KernelStep)(PyObject* kernel, Context* context, Cell** operands) noexcept nogil
+ctypedef int (*MemoryStep)(Context* context, Cell* cell) noexcept nogil
 ctypedef int (*PythonStep)(Machine* machine, const Instruction* instruction) noexcept nogil
 
 
@@ -50,7 +51,12 @@ cdef int prepare_kernel(PyObject* kernel, Context* context, Cell** operands) exc
     return (<Kernel>kernel).prepare(context, operands)
 
 
+cdef int renew_cell(Context* context, Cell* cell) except -1 nogil:
+    return renew(context, cell)
+
+
 cdef KernelStep prepare = <KernelStep>prepare_kernel
+cdef MemoryStep renew_step = <MemoryStep>renew_cell
 cdef PythonStep call_step = <PythonStep>call_perform
 cdef PythonStep copy_step = <PythonStep>copy_cell
 cdef PythonStep own_step = <PythonStep>own_cell
@@ -124,6 +130,7 @@ cdef int execute(Machine* machine) noexcept nogil:
     cdef Context* context = &machine.context
     cdef Cell** operands
     cdef Block* block
+    cdef Site* site
     cdef int index, worth
     machine.call += 1
     for index in range(machine.n_watched):
@@ -131,11 +138,17 @@ cdef int execute(Machine* machine) noexcept nogil:
     while True:
         if at.op == OP_KERNEL:
             operands = machine.operands + at.b
-            worth = prepare(machine.kernels[at.a], context, operands)
-            if worth:
-                if worth < 0 or leave_gil(machine) < 0:
+            site = &machine.sites[at - machine.code]
+            context.room = site.room
+            if site.bound != machine.epoch:
+                if run_anew(machine, at, site) < 0:
                     break
-            if (<Kernel>machine.kernels[at.a]).run(context, operands) < 0:
+            elif site.worth and leave_gil(machine) < 0:
+                break
+            elif site.binding == BOUND and renew_all(context, operands + site.inputs, operands + at.c) < 0:
+                break
+            elif (site.step(context, operands) if site.step != NULL
+                    else (<Kernel>machine.kernels[at.a]).run(context, operands)) < 0:
                 raise_failure(machine)
                 break
         elif at.op == OP_DROP:
@@ -144,10 +157,11 @@ cdef int execute(Machine* machine) noexcept nogil:
                 if not (at.flags & DROP_LARGE and is_small(operands[index].buffer)):
                     drop(context, operands[index])
         elif at.op == OP_LOAD:
-            (<Container>machine.containers[at.b]).load(context, &machine.cells[at.a])
+            machine.epoch += (<Container>machine.containers[at.b]).load(context, &machine.cells[at.a])
         elif at.op == OP_TOGETHER:
-            if run_together(machine, &at) < 0:
-                break
+            site = &machine.sites[at - machine.code]
+            if site.bound != machine.epoch and run_together(machine, &at, site) < 0:
+                break                                       # bound: the members are too short to be shared
         elif at.op == OP_CALL:
             take_gil(machine)
             if call_step(machine, at) < 0:
@@ -164,7 +178,7 @@ cdef int execute(Machine* machine) noexcept nogil:
                 break
         elif at.op == OP_PREPARE:
             take_gil(machine)                               # who else refers to a value may not change from here on
-            worth = prepare(machine.kernels[at.a], context, machine.operands + at.b)
+            worth = prepare_change(machine, at)
             if worth < 0:
                 break
             machine.long_commit |= worth
@@ -184,9 +198,9 @@ cdef int execute(Machine* machine) noexcept nogil:
                 at = machine.code + at.a
                 continue
         elif at.op == OP_ALIAS:
-            alias(context, &machine.cells[at.a], &machine.cells[at.b])
+            machine.epoch += alias(context, &machine.cells[at.a], &machine.cells[at.b])
         elif at.op == OP_MOVE:
-            move(context, &machine.cells[at.a], &machine.cells[at.b])
+            machine.epoch += move(context, &machine.cells[at.a], &machine.cells[at.b])
         elif at.op == OP_NEED:
             block = &machine.blocks[at.b]
             if block.call != machine.call:
@@ -197,7 +211,7 @@ cdef int execute(Machine* machine) noexcept nogil:
         elif at.op == OP_BACK:
             at = machine.blocks[at.a].entered
         elif at.op == OP_RUN:
-            (<Kernel>machine.kernels[at.a]).run(context, machine.operands + at.b)
+            run_change(machine, at)
         elif at.op == OP_STORE:
             take_gil(machine)
             (<Container>machine.containers[at.a]).store(context, &machine.cells[at.b])
@@ -220,15 +234,96 @@ cdef int execute(Machine* machine) noexcept nogil:
 
 
 # ---- instructions that need more than a line -------------------------------------------------------------------------
-cdef int run_together(Machine* machine, const Instruction** place) noexcept nogil:
-    """Run the group behind TOGETHER; ``place`` moves to its last instruction, or to the one that failed."""
+cdef inline int renew_all(Context* context, Cell** first, Cell** end) noexcept nogil:
+    """Memory for outputs whose layouts are those of the last call."""
+    cdef Cell* cell
+    while first != end:
+        cell = first[0]
+        if cell.size <= INLINE_BYTES and cell.donor == NULL and cell.buffer == NULL and not context.poison:
+            cell.data = <char*>cell.value
+        elif renew_step(context, cell) < 0:
+            return -1
+        first += 1
+    return 0
+
+
+cdef int prepare_anew(Machine* machine, const Instruction* at, Site* site) noexcept nogil:
+    """Call ``prepare``, and notice outputs whose layouts nothing else could foresee; returns what it did."""
+    cdef Cell** operands = machine.operands + at.b
+    cdef int worth
+    if site.varies:
+        remember_layouts(machine, operands, site.inputs, at.c)
+    machine.context.room = site.room
+    worth = prepare(machine.kernels[at.a], &machine.context, operands)
+    if site.varies and worth >= 0:
+        compare_layouts(machine, operands, site.inputs, at.c)
+    site.worth = worth
+    return worth
+
+
+cdef void bind_if_repeated(Machine* machine, const Instruction* at, Site* site) noexcept nogil:
+    """After ``run``: when an epoch's layouts came twice, bind the kernel to them."""
+    if site.varies or site.prepared == -machine.epoch:
+        return
+    if site.prepared != machine.epoch:
+        site.prepared = machine.epoch
+        return
+    site.step = NULL
+    site.binding = (<Kernel>machine.kernels[at.a]).bind(&machine.context, machine.operands + at.b, &site.step)
+    if site.binding == UNBOUND:
+        site.prepared = -machine.epoch
+    else:
+        site.bound = machine.epoch
+
+
+cdef int run_anew(Machine* machine, const Instruction* at, Site* site) noexcept nogil:
+    """KERNEL with operands of unknown shapes."""
+    cdef Cell** operands = machine.operands + at.b
+    cdef int worth = prepare_anew(machine, at, site)
+    if worth < 0 or (worth and leave_gil(machine) < 0):
+        return -1
+    if (<Kernel>machine.kernels[at.a]).run(&machine.context, operands) < 0:
+        raise_failure(machine)
+        return -1
+    bind_if_repeated(machine, at, site)
+    return 0
+
+
+cdef int prepare_change(Machine* machine, const Instruction* at) noexcept nogil:
+    """PREPARE: all of KERNEL that can fail."""
+    cdef Site* site = &machine.sites[at - machine.code]
+    cdef Cell** operands = machine.operands + at.b
+    site.by_step = site.bound == machine.epoch
+    if not site.by_step:
+        return prepare_anew(machine, at, site)
+    if site.binding == BOUND and renew_all(&machine.context, operands + site.inputs, operands + at.c) < 0:
+        return -1
+    return site.worth
+
+
+cdef void run_change(Machine* machine, const Instruction* at) noexcept nogil:
+    """RUN: the rest of KERNEL."""
+    cdef Site* site = machine.sites[at - machine.code].first
+    cdef Cell** operands = machine.operands + at.b
+    machine.context.room = site.room
+    if site.by_step and site.step != NULL:
+        site.step(&machine.context, operands)
+        return
+    (<Kernel>machine.kernels[at.a]).run(&machine.context, operands)
+    if not site.by_step:
+        bind_if_repeated(machine, at, site)
+
+
+cdef int run_together(Machine* machine, const Instruction** place, Site* site) noexcept nogil:
+    """Run the group after TOGETHER; ``place`` moves to its last instruction, or to the one that failed."""
     cdef Group group
     cdef int index, worth, count = place[0].a
     cdef bint is_long = False
     group.context, group.count = &machine.context, 0
     for index in range(count):
         place[0] += 1
-        worth = prepare_member(&group, machine.kernels[place[0].a], machine.operands + place[0].b)
+        worth = prepare_member(&group, machine.kernels[place[0].a], machine.operands + place[0].b,
+                               machine.sites[place[0] - machine.code].room)
         if worth < 0:
             leave_group(&group)
             return -1
@@ -238,6 +333,8 @@ cdef int run_together(Machine* machine, const Instruction** place) noexcept nogi
         return -1
     run_group(&group)
     leave_group(&group)
+    if not is_long:
+        site.bound = machine.epoch
     return 0
 
 

@@ -7,7 +7,7 @@ from phintys.vm.abi cimport (
     CELL_NUMBER, CELL_OBJECT, Cell, cell_give_array, cell_hold_array, cell_to_array, cell_to_number, drop)
 from phintys.vm.machine.code cimport Code, Instruction
 from phintys.vm.machine.container cimport Container
-from phintys.vm.machine.frame cimport Frame, Machine
+from phintys.vm.machine.frame cimport Frame, Machine, compare_layouts, remember_layouts
 
 from phintys.vm.linking.inner_updates import lost_update, may_have_read
 
@@ -61,7 +61,7 @@ cdef int follow_changes(Machine* machine, const Instruction* at) except -1:
         if code.known_reads[cell, position]:
             raise lost_update(container, f"perform of {code.program.nodes[position].op}")
         machine.seen[index] = container.changes
-        container.load(&machine.context, &machine.cells[cell])
+        machine.epoch += container.load(&machine.context, &machine.cells[cell])
     return 0
 
 
@@ -137,6 +137,7 @@ cdef int call_perform(Machine* machine, const Instruction* at) except -1:
     cdef list inputs = inputs_of(op.destroy_map, operands, n_inputs)
     op.perform(node, inputs, storage)
     del inputs
+    remember_layouts(machine, operands, n_inputs, at.c)
     if machine.n_watched > 0 and has_changed(machine):
         follow_changes(machine, at)
     if len(storage) < n_outputs:
@@ -144,4 +145,5 @@ cdef int call_perform(Machine* machine, const Instruction* at) except -1:
     for index in range(n_outputs):
         take_output(machine, operands[n_inputs + index], storage[index], node.outputs[index],
                     index in op.view_map or index in op.destroy_map, index in op.gives_memory)
+    compare_layouts(machine, operands, n_inputs, at.c)
     return 0

@@ -8,12 +8,12 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
 from numpy cimport npy_intp
 
 from phintys.vm.abi cimport (
-    CELL_LENT, CELL_NUMBER, CELL_OBJECT, RESULT_COPY_BYTES, Cell, Span, cell_is_whole, cell_size, cell_to_array,
+    CELL_LENT, CELL_NUMBER, CELL_OBJECT, CELL_SHOWN, RESULT_COPY_BYTES, Cell, Span, cell_is_whole, cell_size, cell_to_array,
     cell_to_number, cell_to_result, cell_to_view, drop, overlap, owner_is_alone, span_of_cell)
 from phintys.vm.machine.code cimport Instruction
 from phintys.vm.machine.container cimport is_held_by_another
 from phintys.vm.machine.copies cimport copy_elements, is_wasteful
-from phintys.vm.machine.frame cimport CELL_SHOWN, KEPT, Frame, Machine, take_back
+from phintys.vm.machine.frame cimport KEPT, Frame, Machine, take_back
 from phintys.vm cimport pool
 from phintys.vm.pool cimport GIVEN, PLANNED, buffer_references
 

@@ -31,6 +31,7 @@ cdef int choose_plan(Machine* machine, const Instruction* at) except -1:
     if machine.planning == WATCHED:
         planner.watched(known_key(machine), shapes_of(frame))
     machine.planning = UNKNOWN
+    machine.epoch += 1
     clear_slots(frame)
     remember_key(machine)
     layout = planner.layout(known_key(machine))
