@@ -84,6 +84,7 @@ ctypedef int (*Step)(Context* context, Cell** operands) noexcept nogil
 cdef class Kernel:
     cdef public bint may_fail  # `run` can return -1; such kernels stay out of commits
     cdef readonly int room     # bytes that `prepare`, `run` and the step share, in each frame and for each instruction
+    cdef Binding binding       # what `bind` returns, unless it is overridden
     # Of which inputs `prepare` reads the values, not only shapes and strides: their numbers; None: perhaps of all.
     cdef readonly tuple examined
     # Validate shapes, allocate outputs and scratch. Operands are inputs, then outputs. May raise (take the GIL to do

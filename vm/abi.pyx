@@ -551,7 +551,7 @@ cdef class Kernel:
         return 0
 
     cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:
-        return UNBOUND
+        return self.binding
 
 
 cdef class _Operands:

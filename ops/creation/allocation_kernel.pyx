@@ -8,7 +8,7 @@ from numpy cimport npy_intp
 
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.strided_copy cimport copy_strided
-from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size
+from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size
 
 from phintys.ops.creation.absent import ABSENT
 
@@ -45,6 +45,7 @@ cdef class AllocKernel(Kernel):
 
     def __init__(self, int rank, repeats=None):
         self.rank = rank
+        self.examined, self.binding = tuple(range(1, 1 + rank)), BOUND
         self.repeats, self.names_function = repeats, repeats is not None
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
@@ -87,6 +88,7 @@ cdef class AllocEmptyKernel(Kernel):
 
     def __init__(self, int rank):
         self.rank = rank
+        self.examined, self.binding = tuple(range(rank)), BOUND
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef npy_intp shape[MAX_RANK]
@@ -99,6 +101,9 @@ cdef class EyeKernel(Kernel):
     """Ones on a diagonal, zeros elsewhere: ``(rows, columns, diagonal, out)``; no columns: as many as rows."""
     cdef char one[16]
     cdef char* absent               # where None lies, see ``absent.py``
+
+    def __cinit__(self):
+        self.examined, self.binding = (0, 1), BOUND
 
     def __init__(self, one):
         cdef bytes value = one.tobytes()
@@ -144,6 +149,9 @@ cdef class TriKernel(EyeKernel):
 cdef class BartlettKernel(Kernel):
     """The triangular window: ``(points, out)``; float64."""
 
+    def __cinit__(self):
+        self.examined, self.binding = (0,), BOUND
+
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef npy_intp points = max(integer_at(operands[0], 0), <npy_intp>0)
         allocate(context, operands[1], &points)
@@ -163,6 +171,9 @@ cdef class BartlettKernel(Kernel):
 
 cdef class TileKernel(Kernel):
     """An array put next to itself: ``(x, repetitions, out)``, with a repetition for each dimension of the result."""
+
+    def __cinit__(self):
+        self.examined, self.binding = (1,), BOUND
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef Cell* source = operands[0]
@@ -222,6 +233,9 @@ cdef class ARangeKernel(Kernel):
     ``exact``: all three operands are integers; otherwise the length is computed in double precision.
     """
     cdef bint exact
+
+    def __cinit__(self):
+        self.examined, self.binding = (0, 1, 2), BOUND
 
     def __init__(self, bint exact):
         self.exact = exact

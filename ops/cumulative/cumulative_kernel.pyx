@@ -13,7 +13,8 @@ import numpy
 from phintys.ops.native.loops import TYPES
 from phintys.ops.native.loops cimport Loop, find_loop
 from phintys.ops.native.strided_copy cimport copy_strided, next_part
-from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, scratch, share
+from phintys.vm.abi cimport (
+    BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, scratch, share)
 
 cdef extern from "cumulative/cumulative_loops.h" nogil:
     ctypedef void (*phintys_running)(const char* source, npy_intp stride, npy_intp next_source, char* target,
@@ -40,6 +41,9 @@ cdef class CumulativeKernel(Kernel):
     cdef Loop loop
     cdef phintys_running running    # NULL for dtypes without a loop of our own
     cdef int axis
+
+    def __cinit__(self):
+        self.examined, self.binding = (), BOUND
 
     def __init__(self, dtype, int axis, mode):
         cdef bint multiplies = mode == "mul"

@@ -3,7 +3,7 @@ from numpy cimport npy_intp
 
 from phintys.ops.native.integers cimport shape_of
 from phintys.ops.native.strided_copy cimport contiguous_data
-from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, scratch
+from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, scratch
 
 cdef extern from "cumulative/recurrence_loops.h" nogil:
     ctypedef void (*phintys_recurrence)(const void* factors, const void* terms, void* results, npy_intp rows,
@@ -33,6 +33,9 @@ cdef class RecurrenceKernel(Kernel):
     cdef phintys_recurrence recur
     cdef int axis
     cdef bint backwards, own
+
+    def __cinit__(self):
+        self.examined, self.binding = (), BOUND
 
     def __init__(self, dtype, int axis, backwards, own):
         self.recur = phintys_recurrences[<int>DTYPES.index(dtype)]

@@ -12,10 +12,11 @@ from libc.stdint cimport uintptr_t
 from numpy cimport npy_intp
 
 from phintys.ops.elementwise.block_program cimport (
-    MAXIMUM_RANK, SMALL_PLACES, SMALL_REGISTERS, BlockProgram, Program, broadcast_shape, run_steps, set_places)
+    MAXIMUM_RANK, SMALL_PLACES, SMALL_REGISTERS, BlockProgram, Program, Step as BlockStep, broadcast_shape, run_steps,
+    set_places)
 from phintys.ops.native.loops cimport LoopFunction, copy_function
 from phintys.vm.abi cimport (
-    Cell, Context, Kernel, allocate, allocate_in_order, cell_is_contiguous, cell_size, parallel)
+    BOUND, Binding, Cell, Context, Kernel, Step, allocate, allocate_in_order, cell_is_contiguous, cell_size, parallel)
 
 cdef extern from "alloca.h" nogil:
     void* alloca(size_t)
@@ -70,6 +71,7 @@ cdef class ElementwiseKernel(Kernel):
         self.program = BlockProgram(list(inputs), list(constants), list(steps), list(outputs))
         full = [index for index, (_, pattern) in enumerate(inputs) if len(pattern) > 1 and not any(pattern)]
         self.leader = full[0] if full else -1
+        self.examined, self.room = (), room_of(&self.program.program)
 
     def __reduce__(self):
         return ElementwiseKernel, self.program.arguments
@@ -109,6 +111,11 @@ cdef class ElementwiseKernel(Kernel):
         elif layout.size:
             run_range(&layout, 0, 0, layout.size)
         return 0
+
+    cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:
+        if bind_small(&self.program.program, operands, context):
+            step[0] = run_bound
+        return BOUND
 
 
 # ---- the order of the results ----------------------------------------------------------------------------------------
@@ -167,6 +174,21 @@ cdef int (*allocate_alike)(Program*, Context*, Cell**, int, const npy_intp*) exc
 allocate_alike = allocate_in_chosen_order
 
 
+cdef inline bint is_one_block(Program* program, Cell** operands, int workers, npy_intp size,
+                              npy_intp* strides) noexcept nogil:
+    """Whether the elements are few, and inputs are contiguous or have one element; sets the inputs' strides."""
+    cdef int index
+    if size > program.small or size == 0 or (workers > 1 and size * program.cost > 2 * PIECE_NANOSECONDS):
+        return False
+    for index in range(program.inputs):
+        strides[index] = program.input_sizes[index]
+        if size == 1 or cell_size(operands[index]) == 1:
+            strides[index] = 0
+        elif cell_size(operands[index]) != size or not cell_is_contiguous(operands[index]):
+            return False
+    return True
+
+
 cdef inline bint run_small(Program* program, Cell** operands, int workers) noexcept nogil:
     """Do it all in one block if that is possible: few elements, and inputs that are contiguous or of one element."""
     cdef char* pointers[SMALL_PLACES]
@@ -174,16 +196,10 @@ cdef inline bint run_small(Program* program, Cell** operands, int workers) noexc
     cdef char registers[SMALL_REGISTERS + 64]
     cdef npy_intp size = cell_size(operands[program.inputs])
     cdef int index, place
-    if size > program.small or size == 0 or (workers > 1 and size * program.cost > 2 * PIECE_NANOSECONDS):
+    if not is_one_block(program, operands, workers, size, strides) or overwrites_too_early(program, operands):
         return False
     for index in range(program.inputs):
-        pointers[index], strides[index] = operands[index].data, program.input_sizes[index]
-        if size == 1 or cell_size(operands[index]) == 1:
-            strides[index] = 0
-        elif cell_size(operands[index]) != size or not cell_is_contiguous(operands[index]):
-            return False
-    if overwrites_too_early(program, operands):
-        return False
+        pointers[index] = operands[index].data
     set_places(program, pointers, strides, <char*>((<uintptr_t>registers + 63) & ~<uintptr_t>63),
                (size + 15) & ~<npy_intp>15)
     place = program.place_count - program.results
@@ -214,6 +230,102 @@ cdef inline bint overwrites_too_early(Program* program, Cell** operands) noexcep
     return False
 
 
+# ---- bound to a layout -----------------------------------------------------------------------------------------------
+# A program of one block with all that does not depend on addresses worked out. After it, in the kernel's room: the
+# arguments and strides of all steps' loops, one after the other, then the addresses to fill in.
+cdef struct Bound:
+    Program* program
+    npy_intp size
+    char** arguments
+    npy_intp* strides
+    Address* addresses
+    int operands               # of the addresses, the first so many are those of operands,
+    int all                    # and the others, up to so many, those of registers
+
+cdef struct Address:
+    int place                  # among the arguments
+    int source                 # number of the operand, or offset from the first register
+
+
+cdef int room_of(Program* program) noexcept nogil:
+    """The bytes that `bind_small` needs."""
+    cdef int index, count = 0
+    for index in range(program.step_count):
+        count += program.steps[index].count
+    return sizeof(Bound) + count * <int>(sizeof(char*) + sizeof(npy_intp) + sizeof(Address))
+
+
+cdef bint may_overwrite_too_early(Program* program, Cell** operands) noexcept nogil:
+    """Whether a result could take an input's memory before the input's last reader runs."""
+    cdef int index, result
+    for index in range(program.inputs):
+        for result in range(program.results):
+            if (result >= 64 or program.read_later[index] >> result & 1) and (
+                    operands[program.inputs + result].donor != NULL):
+                return True
+    return False
+
+
+cdef bint bind_small(Program* program, Cell** operands, Context* context) noexcept nogil:
+    """Write down a block's work for `run_bound`; returns whether it is one block whatever the addresses."""
+    cdef Bound* bound = <Bound*>context.room
+    cdef char* pointers[SMALL_PLACES]
+    cdef npy_intp strides[SMALL_PLACES]
+    cdef int index, place, count = 0, first_result = program.place_count - program.results
+    cdef npy_intp size = cell_size(operands[program.inputs])
+    if (not is_one_block(program, operands, context.workers, size, strides)
+            or may_overwrite_too_early(program, operands)):
+        return False
+    set_places(program, pointers, strides, NULL, (size + 15) & ~<npy_intp>15)
+    for index in range(program.results):
+        strides[first_result + index] = program.result_sizes[index]
+    for index in range(program.step_count):
+        count += program.steps[index].count
+    bound.program, bound.size, bound.operands, bound.all = program, size, 0, 0
+    bound.arguments = <char**>(bound + 1)
+    bound.strides = <npy_intp*>(bound.arguments + count)
+    bound.addresses = <Address*>(bound.strides + count)
+    for index in range(count):
+        place = program.places[index]
+        bound.arguments[index], bound.strides[index] = pointers[place], strides[place]
+        if place < program.inputs or place >= first_result:
+            bound.addresses[bound.operands].place = index
+            bound.addresses[bound.operands].source = (place if place < program.inputs
+                                                      else program.inputs + place - first_result)
+            bound.operands += 1
+    bound.all = bound.operands
+    for index in range(count):
+        place = program.places[index]
+        if program.inputs + program.constants <= place < first_result:
+            bound.addresses[bound.all].place = index
+            bound.addresses[bound.all].source = <int>(pointers[place] - <char*>NULL)
+            bound.all += 1
+    return True
+
+
+cdef int run_bound(Context* context, Cell** operands) noexcept nogil:
+    """The step of a kernel that is bound."""
+    cdef Bound* bound = <Bound*>context.room
+    cdef char registers[SMALL_REGISTERS + 64]
+    cdef char* first = <char*>((<uintptr_t>registers + 63) & ~<uintptr_t>63)
+    cdef char** arguments = bound.arguments
+    cdef npy_intp* strides = bound.strides
+    cdef BlockStep* step = bound.program.steps
+    cdef BlockStep* end = step + bound.program.step_count
+    cdef int index
+    for index in range(bound.operands):
+        arguments[bound.addresses[index].place] = operands[bound.addresses[index].source].data
+    for index in range(bound.operands, bound.all):
+        arguments[bound.addresses[index].place] = first + bound.addresses[index].source
+    while step != end:
+        step.function(arguments, &bound.size, strides, step.data)
+        arguments += step.count
+        strides += step.count
+        step += 1
+    return 0
+
+
+# ---- blocks ----------------------------------------------------------------------------------------------------------
 cdef void lay_out(Layout* layout, Cell** operands, int rank) noexcept nogil:
     """Join the dimensions and decide which inputs to load."""
     cdef Program* program = layout.program

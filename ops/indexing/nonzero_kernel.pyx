@@ -8,7 +8,7 @@ from numpy cimport npy_intp
 
 from phintys.ops.native.mask_loops cimport count_true, find_true
 from phintys.ops.native.strided_copy cimport PHINTYS_MAX_RANK, CopyPlan, next_place
-from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size
+from phintys.vm.abi cimport RUNS_ALONE, UNBOUND, Cell, Context, Kernel, allocate, cell_size
 
 cdef enum:
     LONG_COUNT = 32768              # elements: looking at as many takes about 20 microseconds
@@ -16,6 +16,9 @@ cdef enum:
 
 cdef class NonzeroKernel(Kernel):
     """See the file; elements come in C order."""
+
+    def __cinit__(self):
+        self.examined, self.binding = (0,), UNBOUND
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef Cell* mask = operands[0]

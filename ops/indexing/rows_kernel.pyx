@@ -11,7 +11,7 @@ from phintys.ops.native.indexed_loops cimport (
 from phintys.ops.native.positions cimport check_positions
 from phintys.ops.native.row_copy cimport gather_rows
 from phintys.ops.native.strided_copy cimport CopyPlan, plan_copy
-from phintys.vm.abi cimport Cell, Context, Kernel, allocate, cell_size, parallel
+from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, allocate, cell_size, parallel
 
 cdef enum:
     MAX_RANK = 64
@@ -55,6 +55,9 @@ cdef class RowsKernel(Kernel):
         Of the positions.
     """
     cdef int dtype
+
+    def __cinit__(self):
+        self.examined, self.binding = (), BOUND
 
     def __init__(self, str dtype):
         self.dtype = position_dtype(dtype)

@@ -10,7 +10,8 @@ from phintys.ops.indexing.index_parts cimport Part, Range, integer_position, rea
 from phintys.ops.native.indexed_loops cimport LineLoop, line_by_line, phintys_add_line
 from phintys.ops.native.integers cimport shape_of
 from phintys.ops.native.strided_copy cimport copy_strided
-from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, share
+from phintys.vm.abi cimport (
+    BOUND, BOUND_VIEW, INLINE_BYTES, RUNS_ALONE, Binding, Cell, Context, Kernel, Step, allocate, cell_size, share)
 
 from phintys.ops.native.loops import TYPES
 
@@ -26,6 +27,22 @@ cdef struct Region:                 # part of an array
     char* data
     npy_intp shape[MAX_RANK]
     npy_intp strides[MAX_RANK]
+
+
+cdef struct Place:                  # what the step of a view knows
+    npy_intp offset                 # from the first byte of the source
+    int result
+
+
+cdef inline bint is_inline(const Cell* cell) noexcept nogil:
+    """Whether the value is in the cell itself."""
+    return <char*>cell.value <= cell.data < <char*>cell.value + INLINE_BYTES
+
+
+cdef int view_at_place(Context* context, Cell** operands) noexcept nogil:
+    cdef const Place* place = <const Place*>context.room
+    share(context, operands[place.result], operands[0], operands[0].data + place.offset)
+    return 0
 
 
 cdef class IndexKernel(Kernel):
@@ -72,6 +89,7 @@ cdef class SubtensorKernel(IndexKernel):
 
     def __init__(self, plan, int integers):
         IndexKernel.__init__(self, plan)
+        self.examined, self.room = tuple(range(1, 1 + integers)), sizeof(Place)
         self.result = 1 + integers
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
@@ -94,6 +112,16 @@ cdef class SubtensorKernel(IndexKernel):
         share(context, view, source, region.data)
         return 0
 
+    cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:
+        cdef Place* place = <Place*>context.room
+        cdef Cell* view = operands[self.result]
+        if cell_size(view):
+            place.offset, place.result = view.data - operands[0].data, self.result
+            if is_inline(operands[0]):               # the view has a copy of the value
+                place.offset -= <char*>view.value - <char*>operands[0].value
+            step[0] = view_at_place
+        return BOUND_VIEW
+
 
 cdef class IncSubtensorKernel(IndexKernel):
     """A copy of ``x`` with part of it set, or added to: ``(x, y, integers..., out)``; ``y`` broadcasts over the part.
@@ -112,6 +140,7 @@ cdef class IncSubtensorKernel(IndexKernel):
 
     def __init__(self, plan, int integers, dtype, bint sets):
         IndexKernel.__init__(self, plan)
+        self.examined, self.binding = tuple(range(2, 2 + integers)), BOUND
         self.result = 2 + integers
         self.sets = sets
         self.add = phintys_add_line[<int>TYPES.index(dtype)]

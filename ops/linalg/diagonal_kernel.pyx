@@ -8,7 +8,7 @@ from numpy cimport npy_intp
 
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.strided_copy cimport copy_strided
-from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, share
+from phintys.vm.abi cimport BOUND, BOUND_VIEW, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, share
 
 cdef enum:
     MAX_RANK = 64
@@ -43,6 +43,9 @@ cdef class ExtractDiagKernel(Kernel):
     cdef npy_intp offset
     cdef int first, second
 
+    def __cinit__(self):
+        self.examined, self.binding = (), BOUND_VIEW
+
     def __init__(self, npy_intp offset, int first, int second):
         self.offset, self.first, self.second = offset, first, second
 
@@ -69,6 +72,9 @@ cdef class SetDiagonalKernel(Kernel):
     """A copy of ``x`` with its diagonals set to ``y``, which broadcasts: ``(x, y, out)``."""
     cdef npy_intp offset
     cdef int first, second
+
+    def __cinit__(self):
+        self.examined, self.binding = (), BOUND
 
     def __init__(self, npy_intp offset, int first, int second):
         self.offset, self.first, self.second = offset, first, second
@@ -112,6 +118,9 @@ cdef class AllocDiagKernel(Kernel):
     cdef npy_intp offset
     cdef int first, second
 
+    def __cinit__(self):
+        self.examined, self.binding = (), BOUND
+
     def __init__(self, npy_intp offset, int first, int second):
         self.offset, self.first, self.second = offset, first, second
 
@@ -144,6 +153,9 @@ cdef class FillDiagonalKernel(Kernel):
     Of an array with more than two dimensions all lengths must be equal.
     """
     cdef int result
+
+    def __cinit__(self):
+        self.examined, self.binding = (), BOUND
 
     def __init__(self, bint has_offset):
         self.result = 2 + has_offset

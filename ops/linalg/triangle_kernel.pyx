@@ -8,7 +8,7 @@ from numpy cimport npy_intp
 
 from phintys.ops.native.integers cimport integer_at
 from phintys.ops.native.strided_copy cimport copy_strided, next_part
-from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size
+from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size
 
 cdef enum:
     MAX_RANK = 64
@@ -24,6 +24,9 @@ cdef class TriangleKernel(Kernel):
         Keep what is on the diagonal or above it; otherwise what is on it or below.
     """
     cdef bint upper
+
+    def __cinit__(self):
+        self.examined, self.binding = (), BOUND
 
     def __init__(self, bint upper):
         self.upper = upper

@@ -11,7 +11,8 @@ from numpy cimport npy_intp
 
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.strided_copy cimport copy_strided, view_strides
-from phintys.vm.abi cimport Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, share
+from phintys.vm.abi cimport (
+    BOUND, BOUND_VIEW, Binding, Cell, Context, Kernel, Step, allocate, cell_is_contiguous, cell_size, share)
 
 cnp.import_array()
 
@@ -32,6 +33,9 @@ cdef inline void copy_cell(Cell* target, const Cell* source) noexcept nogil:
 cdef class ContiguousKernel(Kernel):
     """The array itself when it stands in C order, else a copy that does: ``(x, out)``."""
 
+    def __cinit__(self):
+        self.examined = ()
+
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         if cell_is_contiguous(operands[0]):
             view_whole(operands[0], operands[1])
@@ -46,6 +50,9 @@ cdef class ContiguousKernel(Kernel):
             copy_cell(operands[1], operands[0])
         return 0
 
+    cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:
+        return BOUND_VIEW if cell_is_contiguous(operands[0]) else BOUND
+
 
 cdef class DimShuffleKernel(Kernel):
     """A view with permuted, dropped and added dimensions: ``(x, out)``.
@@ -58,6 +65,9 @@ cdef class DimShuffleKernel(Kernel):
     cdef int order[MAX_RANK]
     cdef int dropped[MAX_RANK]
     cdef int ndim, drops
+
+    def __cinit__(self):
+        self.examined, self.binding = (), BOUND_VIEW
 
     def __init__(self, int input_rank, new_order):
         self.ndim = len(new_order)
@@ -94,6 +104,9 @@ cdef class RebroadcastKernel(Kernel):
     cdef int ones[MAX_RANK]
     cdef int count
 
+    def __cinit__(self):
+        self.examined, self.binding = (), BOUND_VIEW
+
     def __init__(self, ones):
         self.count = len(ones)
         for index, axis in enumerate(ones):
@@ -123,6 +136,9 @@ cdef inline void view_whole(const Cell* source, Cell* view) noexcept nogil:
 cdef class SpecifyShapeKernel(Kernel):
     """The same array, after a check of its shape: ``(x, shape, out)``."""
 
+    def __cinit__(self):
+        self.examined, self.binding = (1,), BOUND_VIEW
+
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef int axis
         cdef bint right = operands[1].shape[0] == operands[0].ndim
@@ -142,6 +158,9 @@ cdef class SpecifyShapeKernel(Kernel):
 
 cdef class ReshapeKernel(Kernel):
     """Another shape with the same elements in C order: ``(x, shape, out)``; a view where strides allow, else a copy."""
+
+    def __cinit__(self):
+        self.examined = (1,)
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef Cell* source = operands[0]
@@ -190,6 +209,13 @@ cdef class ReshapeKernel(Kernel):
         copy_strided(source.ndim, source.shape, result.data, strides, source.data, source.strides, source.itemsize)
         return 0
 
+    cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:
+        cdef Cell* source = operands[0]
+        cdef Cell* result = operands[2]
+        cdef npy_intp strides[MAX_RANK]
+        return BOUND_VIEW if view_strides(source.ndim, source.shape, source.strides, source.itemsize, result.ndim,
+                                          result.shape, strides) else BOUND
+
 
 cdef inline void contiguous_strides(int ndim, const npy_intp* shape, npy_intp itemsize,
                                     npy_intp* strides) noexcept nogil:
@@ -201,6 +227,9 @@ cdef inline void contiguous_strides(int ndim, const npy_intp* shape, npy_intp it
 
 cdef class ShapeKernel(Kernel):
     """The shape as a vector of int64: ``(x, out)``."""
+
+    def __cinit__(self):
+        self.examined, self.binding = (), BOUND
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef npy_intp length = operands[0].ndim
@@ -217,6 +246,9 @@ cdef class ShapeKernel(Kernel):
 cdef class ShapeIKernel(Kernel):
     """One length as a 0-d int64: ``(x, out)``."""
     cdef int axis
+
+    def __cinit__(self):
+        self.examined, self.binding = (), BOUND
 
     def __init__(self, int axis):
         self.axis = axis

@@ -5,7 +5,7 @@ from numpy cimport npy_intp
 import numpy
 
 from phintys.ops.native.strided_copy cimport copy_strided
-from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size
+from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size
 
 cdef enum:
     LONG_BYTES = 200000            # take about 20 microseconds
@@ -22,6 +22,9 @@ cdef class PrependKernel(Kernel):
     """
     cdef char number[ITEM_BYTES]
     cdef bint is_known
+
+    def __cinit__(self):
+        self.examined, self.binding = (), BOUND
 
     def __init__(self, number=None):
         cdef bytes content

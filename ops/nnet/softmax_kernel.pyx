@@ -10,7 +10,7 @@ from numpy cimport npy_intp
 
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.loops cimport Loop, find_loop
-from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, parallel, scratch
+from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, parallel, scratch
 
 cdef extern from "nnet/softmax_loops.h" nogil:
     void shift_rows_float(const phintys_rows* rows, npy_intp first, npy_intp count, float* out, const npy_intp* labels,
@@ -241,6 +241,9 @@ cdef class SoftmaxKernel(Kernel):
     cdef Exponentials loops
     cdef bint logarithm, bias
 
+    def __cinit__(self):
+        self.examined, self.binding = (), BOUND
+
     def __init__(self, str dtype, bint logarithm=False, bint bias=False):
         find_exponentials(&self.loops, dtype)
         self.logarithm, self.bias = logarithm, bias
@@ -295,6 +298,9 @@ cdef class SoftmaxGradKernel(Kernel):
         From ``prepare``, for shapes that differ.
     """
     cdef bint spread_rows, spread_columns
+
+    def __cinit__(self):
+        self.examined, self.binding = (), BOUND
 
     def __init__(self, str dtype, spread=(False, False)):
         self.spread_rows, self.spread_columns = spread

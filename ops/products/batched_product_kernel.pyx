@@ -9,7 +9,7 @@ from numpy cimport npy_intp
 from phintys.ops.products.blas_kernel import ProductKernel
 from phintys.ops.products.blas_library cimport enter_single_thread, leave_single_thread
 from phintys.ops.native.integers cimport shape_of
-from phintys.vm.abi cimport Cell, Context, Kernel, allocate, drop, parallel, scratch
+from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, allocate, drop, parallel, scratch
 
 cdef enum:
     RELEASE = 200000               # multiplications that take about 20 microseconds
@@ -111,6 +111,9 @@ cdef class BatchedProductKernel(Kernel):
     """
     cdef Kernel product
     cdef bint spread_x, spread_y
+
+    def __cinit__(self):
+        self.examined, self.binding = (), BOUND
 
     def __init__(self, dtype, int left_rank, int right_rank, spread=(False, False)):
         self.product = ProductKernel(dtype, left_rank, right_rank)

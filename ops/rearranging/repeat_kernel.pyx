@@ -12,8 +12,7 @@ import numpy
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.loops cimport Loop, find_loop
 from phintys.ops.native.strided_copy cimport contiguous_data
-from phintys.vm.abi cimport (
-    RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, scratch)
+from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, scratch
 
 cdef extern from "rearranging/repeat_loops.h" nogil:
     char* repeat_chunks(char* target, const char* source, npy_intp bytes, npy_intp chunks, const npy_intp* counts)
@@ -84,6 +83,9 @@ cdef class RepeatKernel(Kernel):
     """
     cdef int axis
 
+    def __cinit__(self):
+        self.examined, self.binding = (1,), BOUND
+
     def __init__(self, int axis):
         self.axis = axis
 
@@ -132,6 +134,9 @@ cdef class SumRepeatsKernel(Kernel):
     """
     cdef Loop loop
     cdef int axis
+
+    def __cinit__(self):
+        self.examined, self.binding = (1, 2), BOUND
 
     def __init__(self, dtype, int axis):
         self.loop = find_loop(numpy.add, (dtype,) * 3)

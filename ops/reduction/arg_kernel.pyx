@@ -12,7 +12,7 @@ import numpy
 
 from phintys.ops.native.loops import TYPES
 from phintys.ops.elementwise.block_program cimport axes_mask, kept_dimensions
-from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, parallel
+from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, parallel
 
 cnp.import_array()
 
@@ -74,6 +74,9 @@ cdef class ArgKernel(Kernel):
     ValueError
         For bad axes, and from ``prepare`` when there is nothing to search.
     """
+
+    def __cinit__(self):
+        self.examined, self.binding = (), BOUND
 
     def __init__(self, dtype, rank, axes, which, keepdims=False):
         self.arguments = (dtype, rank, axes, which, keepdims)

@@ -11,7 +11,8 @@ from numpy.exceptions import AxisError
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.loops cimport Loop, LoopFunction, find_loop
 from phintys.ops.native.strided_copy cimport PHINTYS_MAX_RANK, CopyPlan, copy_strided, next_place, plan_copy
-from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, share
+from phintys.vm.abi cimport (
+    BOUND, BOUND_VIEW, RUNS_ALONE, Binding, Cell, Context, Kernel, Step, allocate, cell_size, share)
 
 cdef enum:
     LONG_BYTES = 131072             # copying as much takes about 20 microseconds from memory
@@ -52,6 +53,7 @@ cdef class JoinKernel(Kernel):
         self.casts = <LoopFunction*>malloc(len(dtypes) * sizeof(LoopFunction))
         if self.casts == NULL:
             raise MemoryError
+        self.examined = (0,)
 
     def __dealloc__(self):
         free(self.casts)
@@ -126,6 +128,10 @@ cdef class JoinKernel(Kernel):
             target += array.shape[axis] * result.strides[axis]
         return 0
 
+    cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:
+        cdef npy_intp axis = integer_at(operands[0], 0)
+        return BOUND_VIEW if self.is_view(operands + 1, axis + operands[1].ndim if axis < 0 else axis) else BOUND
+
 
 cdef void cast_strided(LoopFunction cast, Cell* source, char* target, const npy_intp* strides) noexcept nogil:
     """Copy to another dtype, line by line of the last dimension."""
@@ -150,6 +156,9 @@ cdef void cast_strided(LoopFunction cast, Cell* source, char* target, const npy_
 cdef class SplitKernel(Kernel):
     """Parts of an array along an axis, as views: ``(x, axis, lengths, out, ..., out)``."""
     cdef int count
+
+    def __cinit__(self):
+        self.examined, self.binding = (1, 2), BOUND_VIEW
 
     def __init__(self, int count):
         self.count = count
@@ -202,6 +211,9 @@ cdef class SplitKernel(Kernel):
 cdef class MakeVectorKernel(Kernel):
     """0-d operands of one dtype side by side: ``(x, ..., x, out)``."""
     cdef npy_intp count
+
+    def __cinit__(self):
+        self.examined, self.binding = (), BOUND
 
     def __init__(self, npy_intp count):
         self.count = count

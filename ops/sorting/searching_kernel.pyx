@@ -8,7 +8,7 @@ from numpy cimport npy_intp
 
 from phintys.ops.native.loops import TYPES
 from phintys.ops.native.strided_copy cimport contiguous_data
-from phintys.vm.abi cimport Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, parallel, scratch
+from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, parallel, scratch
 
 cdef extern from "sorting/searching_loops.h" nogil:
     ctypedef struct Haystack:
@@ -55,6 +55,9 @@ cdef class SearchsortedKernel(Kernel):
     """
     cdef phintys_search_needles of_needles
     cdef bint ordered
+
+    def __cinit__(self):
+        self.examined, self.binding = (), BOUND
 
     def __init__(self, dtype, bint right, bint ordered):
         self.of_needles = phintys_searches_for_needles[<int>TYPES.index(dtype)][<int>right][<int>ordered]
