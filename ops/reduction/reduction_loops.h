@@ -1,7 +1,7 @@
 /* Folds: sums, products and tests of many values, the partial results in registers.
  *
  * A fold reads values of one type and accumulates in another: integers in 64 bits, where they wrap; float16 in float,
- * float and double in double; tests in one byte. `phintys_find_fold(kind, type)` answers the fold for a kind and a type
+ * float and double in double; tests in one byte. `phintys_find_fold(kind, type)` returns the fold for a kind and a type
  * of values, in the order of `loops.TYPES`, or NULL: NumPy's loops are used for what has none. The folds are compiled
  * twice, from reduction_folds.h: with AVX2, FMA and F16C, and without. The order of operations is the same in both, so
  * results do not depend on the processor. Included by reduction_kernel.pyx.
@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "native/half_floats.h"
+#include "native/templates.h"
 
 /* Strides are in bytes. `fresh`: totals are written, else the values are added to them.
  * rows: each of `rows` lines of `n` values has a total of its own.
@@ -37,11 +38,8 @@ enum {
 #define PHINTYS_TIMES(a, b) ((a) * (b))
 #define PHINTYS_OR(a, b) ((a) | (b))
 #define PHINTYS_AND(a, b) ((a) & (b))
-#define PHINTYS_SAME(x) (x)
-#define PHINTYS_INLINE static inline __attribute__((always_inline))
-#define PHINTYS_JOINED(NAME, FLAVOUR) NAME##_##FLAVOUR
-#define PHINTYS_NAMED(NAME, FLAVOUR) PHINTYS_JOINED(NAME, FLAVOUR)
-#define OF(NAME) PHINTYS_NAMED(NAME, PHINTYS_FLAVOUR)
+#define OF(NAME) PHINTYS_NAMED(NAME, PHINTYS_FLAVOUR)              /* of this flavour */
+#define MEMBER(NAME) OF(PHINTYS_NAMED(FOLD, NAME))                  /* of this fold */
 
 typedef double phintys_doubles __attribute__((vector_size(32)));
 typedef double phintys_near_doubles __attribute__((vector_size(32), aligned(8), may_alias));
