@@ -60,7 +60,7 @@ def modules():
     """Import name → the files of that module: one of Python, or the two of Cython."""
     found = {}
     for folder in FOLDERS:
-        for suffix in ("*.py", "*.pyx", "*.pxd"):
+        for suffix in ("*.py", "*.pyx", "*.pxd", "*.pxi"):
             for path in sorted((ROOT / folder).rglob(suffix)):
                 found.setdefault(import_name(path), []).append(path)
     return found
@@ -188,7 +188,7 @@ def test_no_folder_is_crowded():
     counts = {}
     for folder in FOLDERS:
         for path in (ROOT / folder).rglob("*"):
-            if path.suffix in (".py", ".pyx", ".pxd", ".h") and path.stem != "__init__":
+            if path.suffix in (".py", ".pyx", ".pxd", ".pxi", ".h") and path.stem != "__init__":
                 counts.setdefault(path.parent.relative_to(ROOT).as_posix(), set()).add(path.stem)
     assert {folder: len(stems) for folder, stems in counts.items() if len(stems) > MOST_FILES} == {}
 

@@ -116,7 +116,7 @@ def copy_of_native_sources(tmp_path):
     """What ``setup.py`` reads of this tree, so that running it leaves the tree alone."""
     folders = ("vm", "ops")
     for path in (ROOT / "setup.py", *(path for folder in folders for path in (ROOT / folder).rglob("*"))):
-        if path.suffix in {".py", ".pyx", ".pxd", ".h"}:
+        if path.suffix in {".py", ".pyx", ".pxd", ".pxi", ".h"}:
             target = tmp_path / path.relative_to(ROOT)
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(path.read_bytes())

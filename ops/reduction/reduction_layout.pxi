@@ -1,0 +1,254 @@
+# The layout of a reduction: which dimensions the loops walk in which order, and where each accumulator is. Included by
+# reduction_kernel.pyx.
+#
+# The inputs have one common shape, with strides of 0 where an input is repeated. Example: a sum over axis 1 of a
+# C-contiguous x of shape (4, 5, 6), whose axes are 240, 48 and 8 bytes wide.
+#
+#     sorted by stride    axis 2 (kept, 6)    axis 1 (reduced, 5)    axis 0 (kept, 4)
+#     joined              neighbours of one kind whose strides fit become one dimension; here there are none
+#     innermost           axis 2; it is kept, so a line of 5 * 6 values is 5 rows added to a line of 6 accumulators
+#     the others          reduced: [5]; kept: [4]
+#     accumulators        in the order of the walk: 6 * 4, axis 2 first; that is C order here, so they are the results
+#
+# The loops are then, from outside in: kept dimensions, reduced dimensions, the innermost one.
+
+cdef enum:
+    # An innermost dimension below these lengths gives way to a longer one: adding a row to a line of accumulators
+    # costs about 40 ns besides its elements, folding a line to one accumulator about 50.
+    SHORT_REDUCED = 28
+    SHORT_KEPT = 10
+    ENOUGH = 64                    # of this length the next one is taken, and no longer one that is further apart
+    BLOCK_BYTES = 16384            # of values and operands that a producer computes at a time: half an L1 cache
+    LONGEST_BLOCK = 2048           # elements
+
+# Dimensions of one kind, kept or reduced, without the innermost one of all. Those whose elements are closest are first.
+cdef struct Dimensions:
+    int count
+    npy_intp size                              # elements: the product of the lengths
+    npy_intp lengths[MAXIMUM_RANK]
+    npy_intp result_strides[MAXIMUM_RANK]      # of the accumulators, in bytes; 0 for reduced dimensions
+    npy_intp* strides                          # of the inputs, in bytes: strides[dimension * inputs + input]
+
+# One run of a kernel, as its loops and its workers see it.
+cdef struct Layout:
+    # What is computed:
+    Program* program               # the producer; without steps the value is an input
+    int value_place                # of what is reduced, among the places of the program
+    int value_size                 # its size in bytes
+    const phintys_fold* fold       # the built-in loop that reduces; NULL: the ufunc's loop is used instead
+    LoopFunction function          # of the ufunc: combines two accumulators, or an accumulator and a value
+    void* data                     # for ``function``
+    bint pairwise                  # rounding depends on the order: partial results are combined pairwise
+    const char* identity           # what accumulators begin with; NULL: with the first value
+    int itemsize                   # of an accumulator
+    LoopFunction copy              # copies accumulators
+    # The dimensions:
+    int rank                       # of the inputs
+    Dimensions kept                # without the innermost dimension
+    Dimensions reduced             # without the innermost dimension
+    bint inner_reduced             # whether the innermost dimension is reduced
+    npy_intp inner                 # its length
+    npy_intp inner_result_stride   # of the accumulators along it; 0 if it is reduced
+    npy_intp* inner_strides        # of each input along it
+    char** bases                   # memory of each input
+    # The accumulators:
+    char* accumulators             # the results' memory, or scratch memory
+    npy_intp result_strides[MAXIMUM_RANK]      # by axis of the inputs; 0 for reduced axes and axes of length 1
+    bint in_order                  # they are in C order, as the results
+    # Work at a time:
+    npy_intp block                 # elements of the innermost dimension that the producer computes
+    # Where one result is reduced in pieces, because it has many elements:
+    npy_intp piece                 # elements of a piece
+    npy_intp pieces                # how many there are
+    npy_intp element               # the kept element whose pieces are being reduced
+    char* partial                  # the results of its pieces, ACCUMULATOR_BYTES apart
+
+
+# ---- axes of the inputs ----------------------------------------------------------------------------------------------
+cdef inline npy_intp stride_along(Cell* cell, int axis) noexcept nogil:
+    """0 where the operand is repeated."""
+    return cell.strides[axis] if cell.shape[axis] != 1 else 0
+
+
+cdef npy_intp common_length(Cell** operands, int inputs, int axis) noexcept nogil:
+    """The length of an axis of the inputs' common shape; ``broadcast_shape`` has checked that there is one."""
+    cdef int index
+    for index in range(inputs):
+        if operands[index].shape[axis] != 1:
+            return operands[index].shape[axis]
+    return 1
+
+
+cdef npy_intp reach(Cell** operands, int inputs, int axis) noexcept nogil:
+    """The distance in bytes of neighbours along the axis, summed over all inputs."""
+    cdef npy_intp total = 0, stride
+    cdef int index
+    for index in range(inputs):
+        stride = stride_along(operands[index], axis)
+        total += stride if stride >= 0 else -stride
+    return total
+
+
+cdef int sorted_axes(Layout* layout, Cell** operands, int rank, int* axes) noexcept nogil:
+    """Write the axes longer than 1 to ``axes``, the one with the smallest reach first; return their number.
+
+    Insertion, from the last axis on: of axes with the same reach the last one is first, as in C order.
+    """
+    cdef int inputs = layout.program.inputs
+    cdef int axis, place, count = 0
+    cdef npy_intp own
+    for axis in range(rank - 1, -1, -1):
+        if common_length(operands, inputs, axis) == 1:
+            continue
+        own = reach(operands, inputs, axis)
+        place = count
+        while place > 0 and reach(operands, inputs, axes[place - 1]) > own:
+            axes[place] = axes[place - 1]
+            place -= 1
+        axes[place] = axis
+        count += 1
+    return count
+
+
+cdef void set_strides(Layout* layout, npy_intp* strides, int rank) noexcept nogil:
+    """Divide memory for ``(2 * (rank + 1) + 1) * inputs`` strides: innermost, kept, reduced dimensions."""
+    cdef int inputs = layout.program.inputs
+    layout.rank = rank
+    layout.inner_strides = strides
+    layout.kept.strides = strides + inputs
+    layout.reduced.strides = strides + (rank + 2) * inputs
+
+
+# ---- dimensions of the walk ------------------------------------------------------------------------------------------
+cdef void lay_out(Layout* layout, Cell** operands, int rank, unsigned long long mask) noexcept nogil:
+    """Sort and join the dimensions, and choose the innermost.
+
+    An axis joins the dimension before it if both are reduced or both kept, and if each input's stride is the length of
+    that dimension: then the two are walked as one. A fold that reads an input as it is takes many lines in one call,
+    short ones too, so the dimension whose elements are closest is the innermost.
+    """
+    cdef int inputs = layout.program.inputs
+    cdef int axes[MAXIMUM_RANK]
+    cdef int dimension_of[MAXIMUM_RANK]
+    cdef npy_intp before[MAXIMUM_RANK]              # by axis: elements of the axes that its dimension has before it
+    cdef npy_intp lengths[MAXIMUM_RANK]
+    cdef bint reduced[MAXIMUM_RANK]
+    cdef npy_intp* strides = <npy_intp*>alloca((rank + 1) * inputs * sizeof(npy_intp))
+    cdef int axis, place, index, dimension = -1, inner = 0
+    cdef int count = sorted_axes(layout, operands, rank, axes)
+    cdef npy_intp length
+    cdef bint joins
+    for place in range(count):
+        axis = axes[place]
+        length = common_length(operands, inputs, axis)
+        joins = dimension >= 0 and reduced[dimension] == <bint>(mask >> axis & 1)
+        if joins:
+            for index in range(inputs):
+                if stride_along(operands[index], axis) != strides[dimension * inputs + index] * lengths[dimension]:
+                    joins = False
+                    break
+        if joins:
+            before[axis], dimension_of[axis] = lengths[dimension], dimension
+            lengths[dimension] *= length
+            continue
+        dimension += 1
+        before[axis], dimension_of[axis] = 1, dimension
+        lengths[dimension] = length
+        reduced[dimension] = mask >> axis & 1
+        for index in range(inputs):
+            strides[dimension * inputs + index] = stride_along(operands[index], axis)
+    if layout.fold == NULL or layout.program.step_count:
+        inner = innermost(dimension + 1, lengths, reduced)
+    split(layout, dimension + 1, inner, lengths, reduced, strides)
+    order_results(layout, operands, mask, count, inner, axes, dimension_of, before)
+
+
+cdef int innermost(int count, const npy_intp* lengths, const bint* reduced) noexcept nogil:
+    """The dimension that lines run along, of ``count`` dimensions, those whose elements are closest first.
+
+    The first, unless it is short: then the first of length ``ENOUGH``, or the longest. A short line that is kept costs
+    less than one that is reduced, so from ``SHORT_KEPT`` on only a kept dimension is better.
+    """
+    cdef int inner = 0, dimension
+    if count == 0 or lengths[0] >= (SHORT_REDUCED if reduced[0] else SHORT_KEPT):
+        return 0
+    for dimension in range(1, count):
+        if reduced[dimension] and lengths[0] >= SHORT_KEPT:
+            continue
+        if lengths[inner] < ENOUGH and lengths[dimension] > lengths[inner]:
+            inner = dimension
+    return inner
+
+
+cdef void order_results(Layout* layout, Cell** operands, unsigned long long mask, int count, int inner, const int* axes,
+                        const int* dimension_of, const npy_intp* before) noexcept nogil:
+    """The strides of the accumulators along each axis, and whether they are those of C order."""
+    cdef npy_intp strides[MAXIMUM_RANK]             # by joined dimension
+    cdef npy_intp expected = layout.itemsize
+    cdef int axis, place, dimension
+    cdef int kept = 0
+    for axis in range(layout.rank):
+        layout.result_strides[axis] = 0
+    for place in range(count):
+        axis, dimension = axes[place], dimension_of[axes[place]]
+        if mask >> axis & 1:
+            continue
+        if before[axis] == 1 and dimension != inner:
+            strides[dimension] = layout.kept.result_strides[kept]
+            kept += 1
+        elif dimension == inner:
+            strides[dimension] = layout.inner_result_stride
+        layout.result_strides[axis] = strides[dimension] * before[axis]
+    layout.in_order = True
+    for axis in range(layout.rank - 1, -1, -1):
+        if mask >> axis & 1 or layout.result_strides[axis] == 0:
+            continue
+        layout.in_order = layout.in_order and layout.result_strides[axis] == expected
+        expected *= common_length(operands, layout.program.inputs, axis)
+
+
+cdef void split(Layout* layout, int count, int inner, const npy_intp* lengths, const bint* reduced,
+                const npy_intp* strides) noexcept nogil:
+    """Distribute the joined dimensions to the innermost one, the kept and the reduced.
+
+    The accumulators are in the same order without gaps: the innermost dimension first, if it is kept.
+    """
+    cdef int inputs = layout.program.inputs
+    cdef int dimension, index
+    cdef npy_intp result_stride = layout.itemsize
+    cdef Dimensions* kind
+    layout.kept.count = layout.reduced.count = 0
+    layout.kept.size = layout.reduced.size = 1
+    layout.inner, layout.inner_result_stride, layout.inner_reduced = 1, 0, True
+    for index in range(inputs):
+        layout.inner_strides[index] = 0
+    if count:
+        layout.inner, layout.inner_reduced = lengths[inner], reduced[inner]
+        memcpy(layout.inner_strides, strides + inner * inputs, inputs * sizeof(npy_intp))
+        if not reduced[inner]:
+            layout.inner_result_stride = result_stride
+            result_stride *= lengths[inner]
+    for dimension in range(count):
+        if dimension == inner:
+            continue
+        kind = &layout.reduced if reduced[dimension] else &layout.kept
+        kind.lengths[kind.count] = lengths[dimension]
+        kind.result_strides[kind.count] = 0 if reduced[dimension] else result_stride
+        if not reduced[dimension]:
+            result_stride *= lengths[dimension]
+        memcpy(kind.strides + kind.count * inputs, strides + dimension * inputs, inputs * sizeof(npy_intp))
+        kind.size *= lengths[dimension]
+        kind.count += 1
+
+
+cdef npy_intp block_length(Layout* layout) noexcept nogil:
+    """Elements that the producer computes at a time: what fits in the L1 cache, in whole vectors of 16 elements."""
+    cdef Program* program = layout.program
+    cdef npy_intp length
+    if program.step_count == 0:
+        return layout.inner
+    length = BLOCK_BYTES // (program.operand_size + layout.value_size)
+    if length > LONGEST_BLOCK:
+        length = LONGEST_BLOCK
+    length &= ~<npy_intp>15
+    return length if length > 32 else 32
