@@ -25,7 +25,8 @@ QUICK := tests/test_tiny.py tests/test_layers.py tests/docs tests/graph/test_fun
 SHORT := -a rounds=1 -a warmup_time=0.05 -a sample_time=0.02
 INSTALL := $(RUN) -m pip install --quiet --disable-pip-version-check
 FOLDERS := api graph vm ops optimizer gpu
-LIST_SOURCES := find $(FOLDERS) -name '*.py' -o -name '*.pyx' -o -name '*.pyi' -o -name '*.pxd' -o -name '*.h'
+LIST_SOURCES := find $(FOLDERS) -name '*.py' -o -name '*.pyx' -o -name '*.pyi' -o -name '*.pxd' \
+	-o -name '*.pxi' -o -name '*.h'
 SOURCES := setup.py pyproject.toml $(shell $(LIST_SOURCES))
 
 ifneq ($(origin CC),default)

@@ -3,6 +3,7 @@
 The oracle for Cython's files is Cython's own tree of dependencies, for headers the C compiler (``gcc -MM`` and alike).
 """
 import os
+import re
 import runpy
 import shlex
 import subprocess
@@ -134,6 +135,14 @@ def inside(tree, paths):
     """Those of some paths that are in the tree, relative to it, with links resolved."""
     resolved = {Path(path).resolve() for path in paths}
     return {str(path.relative_to(tree.resolve())) for path in resolved if path.is_relative_to(tree.resolve())}
+
+
+def test_make_looks_at_every_kind_of_file_that_a_module_is_made_from(native_sources):
+    listed = re.search(r"LIST_SOURCES := ((?:.*\\\n)*.*)", (ROOT / "Makefile").read_text())
+    kinds = {path.suffix for module in native_sources[1] for path in map(Path, module.depends)
+             if path.parts[0] != "build"}
+    assert ".pxi" in kinds
+    assert kinds <= set(re.findall(r"'\*(\.\w+)'", listed[1]))
 
 
 def test_nothing_that_cython_reads_is_missing(native_sources):
