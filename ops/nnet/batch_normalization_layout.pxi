@@ -1,0 +1,176 @@
+# What the loops of batch normalization see of x, and their scratch memory. Included by batch_normalization_kernel.pyx.
+#
+# Dimensions of length 1 are left out, neighbours of one kind (averaged or kept) are joined. Examples, with the averaged
+# dimensions in brackets:
+#
+#     [N] C         batch 1, outer N, columns C: a column for each channel
+#     [N] C [H W]   H*W long: runs of H*W elements, N of them, C*H*W apart, for each channel
+#                   H*W short: columns C*H*W, merged: H*W neighbouring columns are of the same channel
+#     C [N]         batch C: as many problems of one channel each, one run of N elements
+#     [N] C [H] D   columns C*H*D, merged; channels C*D
+#
+# So the memory of x is [batch][outer][columns], and all groups of dimensions after the outer one are in ``columns``.
+
+cdef enum:
+    MAXIMUM_RANK = 64
+    PARAMETERS = 4                 # at most: inputs with one element for each channel
+    RESULTS = 4                    # at most: outputs with one element for each channel
+    SUMS = 3                       # at most, of each channel: see ``finish``
+    COEFFICIENTS = 4               # at most, of each channel: see ``finish``
+    LONG_RUN = 64                  # elements; shorter runs are columns, unless there are few rows
+    FEW_ROWS = 16                  # fewer than these
+    SCRATCH_ALIGNMENT = 64         # bytes: a cache line
+
+cdef enum Kind:
+    TRAIN
+    INFERENCE
+    GRADIENT
+
+# The shape of x as the loops see it: [batch][outer][columns], a channel in one or several columns.
+cdef struct Layout:
+    npy_intp batch                 # kept elements in front: problems that have nothing to do with each other
+    npy_intp outer                 # rows of one problem: the length of its first averaged dimension
+    npy_intp columns               # elements of a row, which is also the distance of rows
+    npy_intp channels              # of one problem of the batch
+    npy_intp inner                 # elements of a row that are of one channel; where there are runs, the length of one
+    bint runs                      # channels are worked on as runs, else as columns
+    bint merged                    # several columns are of one channel: ``channel_of`` says of which
+    int groups                     # joined dimensions after the outer one, which make the columns:
+    npy_intp lengths[MAXIMUM_RANK] # the length of each,
+    bint kept[MAXIMUM_RANK]        # and whether it is kept
+
+# One run of a kernel, as its loops and its workers see it.
+cdef struct Work:
+    Layout layout
+    Kind kind
+    int itemsize                   # 4 or 8: of all elements but epsilon and the factor
+    # Operands, in C order; of columns x, dy and out move on from problem to problem:
+    const char* x
+    const char* dy                 # NULL, unless this is a gradient
+    char* out                      # of the shape of x; NULL: not wanted
+    const char* parameters[PARAMETERS]         # one element for each channel
+    char* results[RESULTS]         # one element for each channel; NULL: not wanted
+    double epsilon                 # added to variances
+    double factor                  # of the new values in running means and variances
+    double count                   # elements of a channel
+    # Scratch memory for one problem of the batch, for columns. Without merging, what is of channels and what is of
+    # columns is the same memory.
+    double* sums[SUMS]             # of each column
+    double* channel_sums[SUMS]     # of each channel
+    char* coefficients[COEFFICIENTS]           # of each column, in the dtype of x
+    char* channel_coefficients[COEFFICIENTS]   # of each channel
+    int32_t* channel_of            # by column, if layout.merged, else NULL
+
+# Scratch memory that is being divided.
+ctypedef struct Room:
+    char* next                     # NULL while sizes are added up
+    size_t size                    # divided so far
+
+
+# ---- what the loops see ----------------------------------------------------------------------------------------------
+cdef void plan(Layout* layout, const Cell* x, unsigned long long averaged) noexcept nogil:
+    """Join dimensions, and choose runs or columns; bit d of ``averaged``: dimension d is averaged over."""
+    cdef npy_intp lengths[MAXIMUM_RANK]
+    cdef bint kept[MAXIMUM_RANK]
+    cdef int count = 0, axis, first = 0, group
+    cdef bint is_kept
+    for axis in range(x.ndim):
+        is_kept = not (averaged >> axis) & 1
+        if x.shape[axis] == 1:
+            continue
+        if count and kept[count - 1] == is_kept:
+            lengths[count - 1] *= x.shape[axis]
+        else:
+            lengths[count], kept[count] = x.shape[axis], is_kept
+            count += 1
+    layout.batch = layout.outer = layout.inner = layout.columns = layout.channels = 1
+    if count and kept[0]:
+        layout.batch, first = lengths[0], 1
+    layout.groups = 0
+    if count - first <= 1:
+        layout.runs, layout.merged = True, False
+        if count > first:
+            layout.inner = layout.columns = lengths[first]
+        return
+    layout.outer = lengths[first]
+    for group in range(first + 1, count):
+        layout.lengths[layout.groups], layout.kept[layout.groups] = lengths[group], kept[group]
+        layout.groups += 1
+        layout.columns *= lengths[group]
+        if kept[group]:
+            layout.channels *= lengths[group]
+    layout.inner = layout.columns // layout.channels if layout.channels else 1
+    layout.merged = layout.groups > 1
+    layout.runs = layout.groups == 2 and (layout.inner >= LONG_RUN or layout.outer < FEW_ROWS)
+
+
+cdef void number_columns(Work* work) noexcept nogil:
+    """Write the channel of each column, where averaged dimensions are between or after kept ones.
+
+    Counts through the columns; a step along a kept group changes the channel, one along an averaged group does not.
+    """
+    cdef Layout* layout = &work.layout
+    cdef npy_intp index[MAXIMUM_RANK]
+    cdef npy_intp steps[MAXIMUM_RANK]
+    cdef npy_intp column, channel = 0, step = 1
+    cdef int group
+    for group in range(layout.groups - 1, -1, -1):
+        index[group] = 0
+        steps[group] = step if layout.kept[group] else 0
+        if layout.kept[group]:
+            step *= layout.lengths[group]
+    for column in range(layout.columns):
+        work.channel_of[column] = <int32_t>channel
+        for group in range(layout.groups - 1, -1, -1):
+            channel += steps[group]
+            index[group] += 1
+            if index[group] < layout.lengths[group]:
+                break
+            channel -= steps[group] * layout.lengths[group]
+            index[group] = 0
+
+
+# ---- scratch memory --------------------------------------------------------------------------------------------------
+cdef inline char* take(Room* room, size_t size) noexcept nogil:
+    """The next piece; while ``room.next`` is NULL sizes are only added up."""
+    cdef char* piece = room.next
+    size = (size + SCRATCH_ALIGNMENT - 1) & ~<size_t>(SCRATCH_ALIGNMENT - 1)
+    room.size += size
+    if room.next != NULL:
+        room.next += size
+    return piece
+
+
+cdef const char* gapless(Room* room, Cell* cell) noexcept nogil:
+    """The elements in C order: where they are, or a copy in ``room``; NULL for a copy while sizes are added up."""
+    cdef char* piece
+    if cell_is_contiguous(cell):
+        return cell.data
+    piece = take(room, cell_size(cell) * cell.itemsize)
+    return NULL if piece == NULL else contiguous_data(cell, piece)
+
+
+cdef void furnish(Work* work, Room* room, Cell* x, Cell* dy, Cell** parameters, int count) noexcept nogil:
+    """Copies of what has gaps, and memory for sums and coefficients.
+
+    ``prepare`` calls this to add up sizes, ``run`` to divide the memory; ``dy`` may be NULL.
+    """
+    cdef Layout* layout = &work.layout
+    cdef int number
+    work.x = gapless(room, x)
+    work.dy = gapless(room, dy) if dy != NULL else NULL
+    for number in range(count):
+        work.parameters[number] = gapless(room, parameters[number])
+    if layout.runs or cell_size(x) == 0:             # columns without elements may be more than memory holds
+        return
+    for number in range(SUMS):
+        work.sums[number] = <double*>take(room, layout.columns * sizeof(double))
+        work.channel_sums[number] = work.sums[number]
+        if layout.merged:
+            work.channel_sums[number] = <double*>take(room, layout.channels * sizeof(double))
+    for number in range(COEFFICIENTS):
+        work.coefficients[number] = take(room, layout.columns * work.itemsize)
+        work.channel_coefficients[number] = work.coefficients[number]
+        if layout.merged:
+            work.channel_coefficients[number] = take(room, layout.channels * work.itemsize)
+    work.channel_of = <int32_t*>take(room, layout.columns * sizeof(int32_t)) if layout.merged else NULL

@@ -1,0 +1,265 @@
+# Passes over the memory of x, in pieces for workers. Included by batch_normalization_kernel.pyx. The last argument of
+# functions that are made for float and for double only says for which: callers pass NULL.
+
+cdef extern from "nnet/batch_normalization_loops.h" nogil:
+    ctypedef struct phintys_moments:
+        double count, mean, square
+    phintys_moments moments_of_runs_float(const float* x, npy_intp outer, npy_intp step, npy_intp inner)
+    phintys_moments moments_of_runs_double(const double* x, npy_intp outer, npy_intp step, npy_intp inner)
+    void normalize_runs_float(const float* x, float* out, npy_intp outer, npy_intp step, npy_intp inner, float shift,
+                              float slope, float offset)
+    void normalize_runs_double(const double* x, double* out, npy_intp outer, npy_intp step, npy_intp inner,
+                               double shift, double slope, double offset)
+    void sums_of_runs_float(const float* x, const float* dy, npy_intp outer, npy_intp step, npy_intp inner, float mean,
+                            double* sums)
+    void sums_of_runs_double(const double* x, const double* dy, npy_intp outer, npy_intp step, npy_intp inner,
+                             double mean, double* sums)
+    void gradient_of_runs_float(const float* x, const float* dy, float* out, npy_intp outer, npy_intp step,
+                                npy_intp inner, float mean, float scale, float slope, float offset)
+    void gradient_of_runs_double(const double* x, const double* dy, double* out, npy_intp outer, npy_intp step,
+                                 npy_intp inner, double mean, double scale, double slope, double offset)
+    void moments_of_columns_float(const float* x, npy_intp rows, npy_intp step, npy_intp width, double* mean,
+                                  double* square)
+    void moments_of_columns_double(const double* x, npy_intp rows, npy_intp step, npy_intp width, double* mean,
+                                   double* square)
+    void normalize_columns_float(const float* x, float* out, npy_intp rows, npy_intp step, npy_intp width,
+                                 const float* shift, const float* slope, const float* offset)
+    void normalize_columns_double(const double* x, double* out, npy_intp rows, npy_intp step, npy_intp width,
+                                  const double* shift, const double* slope, const double* offset)
+    void sums_of_columns_float(const float* x, const float* dy, npy_intp rows, npy_intp step, npy_intp width,
+                               const float* mean, double* of_dy, double* of_product, double* of_x)
+    void sums_of_columns_double(const double* x, const double* dy, npy_intp rows, npy_intp step, npy_intp width,
+                                const double* mean, double* of_dy, double* of_product, double* of_x)
+    void gradient_of_columns_float(const float* x, const float* dy, float* out, npy_intp rows, npy_intp step,
+                                   npy_intp width, const float* mean, const float* scale, const float* slope,
+                                   const float* offset)
+    void gradient_of_columns_double(const double* x, const double* dy, double* out, npy_intp rows, npy_intp step,
+                                    npy_intp width, const double* mean, const double* scale, const double* slope,
+                                    const double* offset)
+    enum:
+        COLUMNS
+
+cdef enum:
+    GRAIN_ELEMENTS = 32768         # worth waking a worker
+    LEAST_COLUMNS = 64             # for one worker: a few cache lines of each row
+
+
+cdef inline npy_intp grain(npy_intp elements, npy_intp least) noexcept nogil:
+    """How many items of so many elements are worth waking a worker, but at least ``least``."""
+    return max(GRAIN_ELEMENTS // max(elements, <npy_intp>1), least)
+
+
+# ---- runs: a channel is finished while it is in the cache ------------------------------------------------------------
+cdef inline void do_channels(const Work* work, npy_intp start, npy_intp stop, Real* anything) noexcept nogil:
+    """Channels [start, stop), of all problems of the batch, one after the other."""
+    cdef npy_intp outer = work.layout.outer, inner = work.layout.inner, channels = work.layout.channels
+    cdef npy_intp step = work.layout.columns, channel, place
+    cdef double sums[SUMS]
+    cdef Real c[COEFFICIENTS]
+    cdef phintys_moments moments
+    cdef const Real* x
+    cdef const Real* dy
+    cdef Real* out
+    sums[0] = sums[1] = sums[2] = c[0] = c[1] = c[2] = c[3] = 0
+    for channel in range(start, stop):
+        place = channel // channels * outer * step + channel % channels * inner
+        x, dy, out = <const Real*>work.x + place, <const Real*>work.dy + place, <Real*>work.out + place
+        if work.kind == TRAIN:
+            moments = moments_of_runs_float(x, outer, step, inner) if Real is float \
+                else moments_of_runs_double(x, outer, step, inner)
+            sums[0], sums[1] = moments.mean, moments.square
+        elif work.kind == GRADIENT:
+            if Real is float:
+                sums_of_runs_float(x, dy, outer, step, inner, (<const float*>work.parameters[1])[channel], sums)
+            else:
+                sums_of_runs_double(x, dy, outer, step, inner, (<const double*>work.parameters[1])[channel], sums)
+        finish(work, channel, sums[0], sums[1], sums[2], c)
+        if work.out == NULL:
+            continue
+        if work.kind == GRADIENT:
+            if Real is float:
+                gradient_of_runs_float(x, dy, out, outer, step, inner, c[0], c[1], c[2], c[3])
+            else:
+                gradient_of_runs_double(x, dy, out, outer, step, inner, c[0], c[1], c[2], c[3])
+        elif Real is float:
+            normalize_runs_float(x, out, outer, step, inner, c[0], c[1], c[2])
+        else:
+            normalize_runs_double(x, out, outer, step, inner, c[0], c[1], c[2])
+
+
+cdef void channels_piece(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+    cdef const Work* work = <const Work*>argument
+    if work.itemsize == sizeof(float):
+        do_channels[float](work, start, stop, NULL)
+    else:
+        do_channels[double](work, start, stop, NULL)
+
+
+# ---- columns: sums of all columns, then channels, then the result ----------------------------------------------------
+cdef inline void sum_columns(const Work* work, npy_intp start, npy_intp stop, Real* anything) noexcept nogil:
+    """Moments, or the gradient's sums, of columns [start, stop)."""
+    cdef npy_intp rows = work.layout.outer, step = work.layout.columns, width
+    cdef const Real* x = <const Real*>work.x
+    cdef const Real* dy = <const Real*>work.dy
+    cdef const Real* mean = <const Real*>work.coefficients[0]
+    while start < stop:
+        width = min(stop - start, <npy_intp>COLUMNS)
+        if work.kind == TRAIN:
+            if Real is float:
+                moments_of_columns_float(x + start, rows, step, width, work.sums[0] + start, work.sums[1] + start)
+            else:
+                moments_of_columns_double(x + start, rows, step, width, work.sums[0] + start, work.sums[1] + start)
+        elif Real is float:
+            sums_of_columns_float(x + start, dy + start, rows, step, width, mean + start, work.sums[0] + start,
+                                  work.sums[1] + start, work.sums[2] + start)
+        else:
+            sums_of_columns_double(x + start, dy + start, rows, step, width, mean + start, work.sums[0] + start,
+                                   work.sums[1] + start, work.sums[2] + start)
+        start += width
+
+
+cdef void sums_piece(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+    cdef const Work* work = <const Work*>argument
+    if work.itemsize == sizeof(float):
+        sum_columns[float](work, start, stop, NULL)
+    else:
+        sum_columns[double](work, start, stop, NULL)
+
+
+cdef void merge_columns(const Work* work) noexcept nogil:
+    """The sums of channels from those of their columns, which all have the same number of elements, ``rows``.
+
+    A mean is the mean of the columns' means. Squared deviations grow by the distances of these from it, as in
+    ``phintys_merge``.
+    """
+    cdef npy_intp column, channel, columns = work.layout.columns, channels = work.layout.channels
+    cdef double rows = work.layout.outer, share = <double>channels / columns, distance
+    cdef int number
+    for number in range(2 if work.kind == TRAIN else SUMS):
+        for channel in range(channels):
+            work.channel_sums[number][channel] = 0
+        for column in range(columns):
+            work.channel_sums[number][work.channel_of[column]] += work.sums[number][column]
+    if work.kind == TRAIN:
+        for channel in range(channels):
+            work.channel_sums[0][channel] *= share
+        for column in range(columns):
+            channel = work.channel_of[column]
+            distance = work.sums[0][column] - work.channel_sums[0][channel]
+            work.channel_sums[1][channel] += rows * distance * distance
+
+
+cdef inline void finish_channels(const Work* work, npy_intp first, Real* anything) noexcept nogil:
+    """Results and coefficients of the channels from number ``first`` on."""
+    cdef npy_intp channel
+    cdef int number
+    cdef Real c[COEFFICIENTS]
+    c[0] = c[1] = c[2] = c[3] = 0
+    for channel in range(work.layout.channels):
+        finish(work, first + channel, work.channel_sums[0][channel], work.channel_sums[1][channel],
+               work.channel_sums[2][channel], c)
+        for number in range(COEFFICIENTS):
+            (<Real*>work.channel_coefficients[number])[channel] = c[number]
+
+
+cdef inline void spread(const Work* work, const Real* of_channels, Real* of_columns) noexcept nogil:
+    """Each column gets the number of its channel."""
+    cdef npy_intp column
+    for column in range(work.layout.columns):
+        of_columns[column] = of_channels[work.channel_of[column]]
+
+
+cdef void spread_coefficients(const Work* work, int count) noexcept nogil:
+    """The first ``count`` coefficients of columns, from those of channels, where these differ."""
+    cdef int number
+    for number in range(count if work.layout.merged else 0):
+        if work.itemsize == sizeof(float):
+            spread(work, <const float*>work.channel_coefficients[number], <float*>work.coefficients[number])
+        else:
+            spread(work, <const double*>work.channel_coefficients[number], <double*>work.coefficients[number])
+
+
+cdef void set_means(const Work* work, npy_intp first) noexcept nogil:
+    """The gradient's sums need the means as coefficients before the rest of them are known."""
+    cdef npy_intp channel
+    for channel in range(work.layout.channels):
+        if work.itemsize == sizeof(float):
+            (<float*>work.channel_coefficients[0])[channel] = (<const float*>work.parameters[1])[first + channel]
+        else:
+            (<double*>work.channel_coefficients[0])[channel] = (<const double*>work.parameters[1])[first + channel]
+    spread_coefficients(work, 1)
+
+
+cdef inline void do_rows(const Work* work, npy_intp start, npy_intp stop, Real* anything) noexcept nogil:
+    """The result's rows [start, stop), some columns at a time so that their coefficients stay in the L1 cache."""
+    cdef npy_intp step = work.layout.columns, column = 0, width
+    cdef const Real* x = <const Real*>work.x + start * step
+    cdef const Real* dy = <const Real*>work.dy + start * step
+    cdef Real* out = <Real*>work.out + start * step
+    cdef Real* c[COEFFICIENTS]
+    c[0], c[1] = <Real*>work.coefficients[0], <Real*>work.coefficients[1]
+    c[2], c[3] = <Real*>work.coefficients[2], <Real*>work.coefficients[3]
+    while column < step:
+        width = min(step - column, <npy_intp>COLUMNS)
+        if work.kind == GRADIENT:
+            if Real is float:
+                gradient_of_columns_float(x + column, dy + column, out + column, stop - start, step, width,
+                                          c[0] + column, c[1] + column, c[2] + column, c[3] + column)
+            else:
+                gradient_of_columns_double(x + column, dy + column, out + column, stop - start, step, width,
+                                           c[0] + column, c[1] + column, c[2] + column, c[3] + column)
+        elif Real is float:
+            normalize_columns_float(x + column, out + column, stop - start, step, width, c[0] + column, c[1] + column,
+                                    c[2] + column)
+        else:
+            normalize_columns_double(x + column, out + column, stop - start, step, width, c[0] + column, c[1] + column,
+                                     c[2] + column)
+        column += width
+
+
+cdef void rows_piece(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+    cdef const Work* work = <const Work*>argument
+    if work.itemsize == sizeof(float):
+        do_rows[float](work, start, stop, NULL)
+    else:
+        do_rows[double](work, start, stop, NULL)
+
+
+cdef void do_columns(Context* context, Work* work) noexcept nogil:
+    """All problems of the batch, one after the other."""
+    cdef Layout* layout = &work.layout
+    cdef npy_intp problem, elements = layout.outer * layout.columns * work.itemsize
+    if layout.merged:
+        number_columns(work)
+    for problem in range(layout.batch):
+        if work.kind == GRADIENT:
+            set_means(work, problem * layout.channels)
+        if work.kind != INFERENCE:
+            parallel(context, sums_piece, work, layout.columns, grain(layout.outer, LEAST_COLUMNS))
+            if layout.merged:
+                merge_columns(work)
+        if work.itemsize == sizeof(float):
+            finish_channels[float](work, problem * layout.channels, NULL)
+        else:
+            finish_channels[double](work, problem * layout.channels, NULL)
+        if work.out != NULL:
+            spread_coefficients(work, COEFFICIENTS)
+            parallel(context, rows_piece, work, layout.outer, grain(layout.columns, 1))
+            work.out += elements
+        work.x += elements
+        if work.dy != NULL:
+            work.dy += elements
+
+
+# ---- no elements -----------------------------------------------------------------------------------------------------
+cdef void do_nothing(Work* work) noexcept nogil:
+    """Write the results of channels without elements: means that are NaN, sums that are 0."""
+    cdef npy_intp channel
+    cdef double nothing = NAN if work.kind == TRAIN else 0
+    cdef float single[COEFFICIENTS]
+    cdef double wide[COEFFICIENTS]
+    for channel in range(work.layout.batch * work.layout.channels):
+        if work.itemsize == sizeof(float):
+            finish(work, channel, nothing, nothing, 0, single)
+        else:
+            finish(work, channel, nothing, nothing, 0, wide)
