@@ -41,6 +41,7 @@ ROOMS = {
 RENAMED_FOLDERS = {"api": "phintys", "api/theano/compile": "phintys.compile", "api/theano/gof": "phintys.gof",
                    "api/theano/misc": "phintys.misc"}
 MOST_FILES = 30                     # of one kind (Python, Cython and headers are counted together) in one folder
+MOST_LINES_OF_A_MACRO = 50
 
 CYTHON_IMPORT = re.compile(r"^\s*(?:from\s+(phintys[\w.]*)\s+c?import\s+\(?(.+)|c?import\s+(phintys[\w.]*))")
 
@@ -191,6 +192,17 @@ def test_no_folder_is_crowded():
             if path.suffix in (".py", ".pyx", ".pxd", ".pxi", ".h") and path.stem != "__init__":
                 counts.setdefault(path.parent.relative_to(ROOT).as_posix(), set()).add(path.stem)
     assert {folder: len(stems) for folder, stems in counts.items() if len(stems) > MOST_FILES} == {}
+
+
+def test_no_macro_of_c_is_long():
+    """A debugger cannot step through a macro; long ones are templates (``ops/native/templates.h``)."""
+    long_macros = {}
+    for path in (path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.h"))):
+        for macro in re.finditer(r"^ *# *define (\w+)(?:.*\\\n)*.*", path.read_text(), re.MULTILINE):
+            length = macro[0].count("\n") + 1
+            if length > MOST_LINES_OF_A_MACRO:
+                long_macros[path.relative_to(ROOT).as_posix(), macro[1]] = length
+    assert long_macros == {}
 
 
 @pytest.mark.parametrize("floor", ROOMS)
