@@ -23,49 +23,53 @@ cnp.import_array()
 
 cdef extern from "products/small_products.h" nogil:
     ctypedef struct Product:
-        npy_intp m, n, k
+        npy_intp m, n, k                   # x is m x k, y is k x n, out is m x n
         const char* x
         const char* y
-        npy_intp xs0, xs1, ys0, ys1
-        char* out
-        npy_intp os0
-        const void* alpha
-        const void* beta
+        npy_intp xs0, xs1, ys0, ys1        # bytes
+        char* out                          # rows without gaps
+        npy_intp os0                       # bytes from row to row
+        const void* alpha                  # NULL: 1
+        const void* beta                   # NULL: 0, and out is not read
     ctypedef void (*ProductLoop)(const Product*) noexcept nogil
     ProductLoop product_loop(int typenum, int itemsize)
 
+# Operands of the kernel.
 cdef enum Form:
     PLAIN = 0                      # (x, y, out)
     SCALED = 1                     # (x, y, alpha, out)
     ACCUMULATED = 2                # (z, alpha, x, y, beta, out)
 
 cdef enum Path:
-    LOOPS = 0
-    DOT = 1
+    LOOPS = 0                      # the plain loops of small_products.h; the others are calls of BLAS:
+    DOT = 1                        # vector by vector
     MATRIX_VECTOR = 2
     VECTOR_MATRIX = 3
-    GEMM = 4
+    GEMM = 4                       # matrix by matrix
 
-# Multiplications up to which the plain loops are faster than a call of BLAS: matrix by vector with the memory along the
-# rows (24 x 24), along the columns (64 x 64), complex (7 x 7); matrix by matrix (5 x 5 by 5 x 5).
-cdef double SMALL_ROWS = 600
-cdef double SMALL_COLUMNS = 4096
-cdef double SMALL_COMPLEX = 50
-cdef double SMALL_MATRIX = 125
-# Multiplications in a piece that is worth a worker (25 microseconds): matrix by matrix, matrix by vector. Products are
-# shared among our own workers, each of which calls BLAS for its rows or columns. OpenBLAS's threads wait for each other
-# by spinning: when another process uses a processor, a product of a millisecond takes ten.
-cdef double PIECE_MATRIX = 6e5
-cdef double PIECE_VECTOR = 1e5
+# Thresholds. A product has m * n * k multiplications.
+
+# Multiplications up to which the plain loops are faster than a call of BLAS.
+cdef double SMALL_ROWS = 600       # matrix by vector, memory along the rows: 24 x 24
+cdef double SMALL_COLUMNS = 4096   # matrix by vector, memory along the columns: 64 x 64
+cdef double SMALL_COMPLEX = 50     # matrix by vector, complex: 7 x 7
+cdef double SMALL_MATRIX = 125     # matrix by matrix: 5 x 5 by 5 x 5
+
+# Multiplications in a piece that is worth a worker: 25 microseconds. Products are shared among the machine's own
+# workers, each of which calls BLAS for its rows or columns. OpenBLAS's threads wait for each other by spinning: when
+# another process uses a processor, a product of a millisecond takes ten.
+cdef double PIECE_MATRIX = 6e5     # matrix by matrix
+cdef double PIECE_VECTOR = 1e5     # matrix by vector
 # Pieces begin at multiples of so many rows or columns, where BLAS's inner loops begin.
 cdef npy_intp PIECE_STEP = 8
-# Multiplications from which a product is worth a worker beside others; up to THREADED several of them gain more by that
-# than by being shared one after the other.
+
+# Multiplications from which a product is worth a worker beside other kernels. Up to THREADED, several products gain
+# more by that than by being shared one after the other.
 cdef double ALONE_MATRIX = 9e5
 cdef double ALONE_VECTOR = 1e5
 # Multiplications from which a product that no workers share is left to BLAS's threads.
 cdef double THREADED = 4e6
-# Up to here OpenBLAS itself uses one thread, and its setting is left alone.
+# Multiplications up to which OpenBLAS itself uses one thread, so that its setting is left alone.
 cdef double SINGLE_MATRIX = 262144
 cdef double SINGLE_VECTOR = 8192
 # Multiplications that take about 20 microseconds.
@@ -74,29 +78,29 @@ cdef double LONG_VECTOR = 4e4
 
 FORMS = {"plain": PLAIN, "scaled": SCALED, "accumulated": ACCUMULATED}
 
+# The operands by name.
 cdef struct Operands:
-    Cell* start                    # z
-    Cell* alpha
+    Cell* start                    # z; NULL unless the form is ACCUMULATED
+    Cell* alpha                    # NULL if the form is PLAIN
     Cell* x
     Cell* y
-    Cell* beta
+    Cell* beta                     # NULL unless the form is ACCUMULATED
     Cell* out
 
+include "blas_operands.pxi"
 
-cdef enum Layout:
-    ROWS = 0
-    COLUMNS = 1
-    COPY = 2
 
 # A product that BLAS does, as its workers see it.
 cdef struct Settled:
     void* kernel                   # the ProductKernel
-    Path path
-    Product product
-    Layout x_layout, y_layout
-    int x_leading, y_leading, itemsize
+    Path path                      # not LOOPS
+    Product product                # with copies in place of operands that BLAS cannot take
+    Layout x_layout, y_layout      # not COPY
+    int x_leading, y_leading       # leading dimensions: elements from row to row, or from column to column
+    int itemsize
     bint by_rows                   # workers share the rows of the result, else its columns
-    npy_intp length, piece         # how many there are, and how many are done at once
+    npy_intp length                # how many there are
+    npy_intp piece                 # how many are done at once
 
 
 cdef class ProductKernel(Kernel):
@@ -149,7 +153,9 @@ cdef class ProductKernel(Kernel):
         memset(self.one, 0, sizeof(self.one))
         memcpy(self.one, <char*>one, len(one))
 
+    # ---- the product ----
     cdef inline void sort(self, Cell** operands, Operands* sorted) noexcept nogil:
+        """The operands by name."""
         sorted.start = sorted.alpha = sorted.beta = NULL
         if self.form == ACCUMULATED:
             sorted.start, sorted.alpha, sorted.x = operands[0], operands[1], operands[2]
@@ -177,6 +183,7 @@ cdef class ProductKernel(Kernel):
         return product.xs1 != self.itemsize if product.n == 1 and product.m > 1 else product.ys1 == self.itemsize
 
     cdef inline Path path(self, const Product* product) noexcept nogil:
+        """What computes: the plain loops, or a function of BLAS. For k <= 1 there is nothing to add up."""
         cdef double work = <double>product.m * <double>product.n * <double>product.k
         cdef double small = SMALL_MATRIX
         if not self.has_blas or product.k <= 1:
@@ -228,7 +235,7 @@ cdef class ProductKernel(Kernel):
         return 0
 
     cdef inline size_t copied_bytes(self, const Product* product) noexcept nogil:
-        """Room for the operands that BLAS cannot take as they are."""
+        """Bytes of scratch memory for the operands that BLAS cannot take as they are."""
         cdef size_t size = 0
         cdef int leading
         if find_layout(product.m, product.k, product.xs0, product.xs1, self.itemsize, &leading) == COPY:
@@ -261,7 +268,7 @@ cdef class ProductKernel(Kernel):
         return 0
 
     cdef void copy_start(self, Operands* cells) noexcept nogil:
-        """Put z where the product is added; it may be there already when the linker made the pair in-place."""
+        """Copy z to where the product is added; it is there already if the kernel works in place."""
         cdef Cell* start = cells.start
         cdef npy_intp strides[2]
         cdef int axis
@@ -271,7 +278,13 @@ cdef class ProductKernel(Kernel):
             strides[axis] = start.strides[axis] if start.shape[axis] == cells.out.shape[axis] else 0
         copy_strided(start.ndim, cells.out.shape, cells.out.data, cells.out.strides, start.data, strides, self.itemsize)
 
+    # ---- BLAS ----
     cdef void run_blas(self, Context* context, Path path, Product* product) noexcept nogil:
+        """Copy operands that BLAS cannot take, then share the product among workers, or call BLAS once.
+
+        BLAS runs on one thread while workers share a product, and for products that its threads make slower: see
+        ``THREADED``. A multiplication of complex numbers counts as four.
+        """
         cdef char* room = context.scratch
         cdef double work = <double>product.m * <double>product.n * <double>product.k
         cdef double single_limit = SINGLE_MATRIX if path == GEMM else SINGLE_VECTOR
@@ -299,18 +312,20 @@ cdef class ProductKernel(Kernel):
             leave_single_thread()
 
     cdef void share_out(self, Context* context, Settled* settled, double work, double piece) noexcept nogil:
-        """Let the workers do the longer side of the result in pieces."""
+        """Divide the longer side of the result into pieces, and let the workers compute these."""
         cdef npy_intp length, whole, half
         settled.by_rows = settled.product.m >= settled.product.n
         length = settled.product.m if settled.by_rows else settled.product.n
         whole, half = piece_of(length, context.workers), piece_of(length, 2 * context.workers)
-        # Two pieces for each worker, so that one that came late is waited for half as long, if they come out even.
+        # Two pieces for each worker, so that the others wait half as long for one that starts late. But one piece if
+        # two would be short, or if rounding to PIECE_STEP makes them longer by more than a 16th.
         if work < 4 * context.workers * piece or 16 * (2 * half - whole) > whole:
             half = whole
         settled.length, settled.piece = length, half
         parallel(context, run_part, settled, (length + half - 1) // half, 1)
 
     cdef void run_piece(self, Settled* settled) noexcept nogil:
+        """Call BLAS for a product, or a piece of one. A vector by a matrix is the matrix's transpose by the vector."""
         cdef Product* product = &settled.product
         if settled.path == GEMM:
             self.gemm(product, settled.x_layout, settled.x_leading, settled.y_layout, settled.y_leading)
@@ -325,7 +340,7 @@ cdef class ProductKernel(Kernel):
 
     cdef inline Layout settle(self, npy_intp rows, npy_intp columns, const char** data, npy_intp* stride0,
                               npy_intp* stride1, int* leading, char** room) noexcept nogil:
-        """The layout of an operand for BLAS, after copying it into ``room`` if it has none."""
+        """The layout of an operand for BLAS, after copying it into ``room``, which moves on, if it has none."""
         cdef Layout layout = find_layout(rows, columns, stride0[0], stride1[0], self.itemsize, leading)
         cdef npy_intp shape[2]
         cdef npy_intp source[2]
@@ -346,7 +361,7 @@ cdef class ProductKernel(Kernel):
 
     cdef void gemm(self, Product* product, Layout x_layout, int x_leading, Layout y_layout,
                    int y_leading) noexcept nogil:
-        """Fortran sees the transposed result: y first."""
+        """``out`` is in row order; BLAS sees it in column order, as the transposed product ``y.T x.T``: y first."""
         cdef int m = <int>product.m, n = <int>product.n, k = <int>product.k
         cdef int out_leading = <int>(product.os0 // self.itemsize)
         cdef char* x_transposed = b"n" if x_layout == ROWS else b"t"
@@ -368,6 +383,7 @@ cdef class ProductKernel(Kernel):
                        &step, self.beta_of(product), product.out, &one)
 
     cdef void dot(self, Product* product) noexcept nogil:
+        """Vector by vector, for float32 and float64."""
         cdef int k = <int>product.k
         cdef int x_step = <int>(product.xs1 // self.itemsize), y_step = <int>(product.ys0 // self.itemsize)
         cdef double result
@@ -385,13 +401,8 @@ cdef class ProductKernel(Kernel):
         return <void*>product.beta if product.beta != NULL else <void*>self.zero
 
 
-cdef inline npy_intp piece_of(npy_intp length, npy_intp count) noexcept nogil:
-    """The length of ``count`` pieces that begin where BLAS's inner loops begin."""
-    return ((length + count - 1) // count + PIECE_STEP - 1) // PIECE_STEP * PIECE_STEP
-
-
 cdef void run_part(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
-    """Pieces [start, stop) of the rows or columns of a product."""
+    """Pieces [start, stop) of the rows or columns of a product, as one product."""
     cdef Settled part = (<Settled*>argument)[0]
     start, stop = start * part.piece, min(stop * part.piece, part.length)
     if part.by_rows:
@@ -403,61 +414,6 @@ cdef void run_part(void* argument, int worker, npy_intp start, npy_intp stop) no
         part.product.y += start * part.product.ys1
         part.product.out += start * part.itemsize
     (<ProductKernel>part.kernel).run_piece(&part)
-
-
-cdef inline void turn(Product* product, npy_intp itemsize) noexcept nogil:
-    """See a product with a vector transposed where that makes its memory run along the loops."""
-    cdef Product old = product[0]
-    if (old.n == 1 and old.m > 1 and old.xs1 != itemsize) or (old.m == 1 and old.n > 1 and old.ys1 != itemsize):
-        product.m, product.n = old.n, old.m
-        product.x, product.xs0, product.xs1 = old.y, old.ys1, old.ys0
-        product.y, product.ys0, product.ys1 = old.x, old.xs1, old.xs0
-        product.os0 = product.n * itemsize
-
-
-ctypedef fused Real:
-    float
-    double
-
-
-cdef inline void store_scaled(Real* out, Real value, const Real* alpha, const Real* beta) noexcept nogil:
-    if alpha != NULL:
-        value = alpha[0] * value
-    out[0] = value + beta[0] * out[0] if beta != NULL else value
-
-
-cdef inline bint is_zero(const Cell* cell) noexcept nogil:
-    """Whether a 0-d float or complex is zero; any integer counts as nonzero, which changes no result."""
-    if cell.typenum == cnp.NPY_FLOAT64:
-        return (<double*>cell.data)[0] == 0
-    if cell.typenum == cnp.NPY_FLOAT32:
-        return (<float*>cell.data)[0] == 0
-    if cell.typenum == cnp.NPY_COMPLEX128:
-        return (<double*>cell.data)[0] == 0 and (<double*>cell.data)[1] == 0
-    if cell.typenum == cnp.NPY_COMPLEX64:
-        return (<float*>cell.data)[0] == 0 and (<float*>cell.data)[1] == 0
-    return False
-
-
-cdef inline size_t rounded(size_t size) noexcept nogil:
-    return (size + 63) & ~<size_t>63
-
-
-cdef inline Layout find_layout(npy_intp rows, npy_intp columns, npy_intp stride0, npy_intp stride1, int itemsize,
-                               int* leading) noexcept nogil:
-    """How BLAS can see a matrix: stored by rows, by columns, or only as a copy; and its leading dimension."""
-    cdef npy_intp step
-    if stride1 == itemsize or columns == 1:
-        step = stride0 if rows != 1 else columns * itemsize
-        if step >= columns * itemsize and step % itemsize == 0 and step // itemsize <= INT_MAX:
-            leading[0] = <int>(step // itemsize)
-            return ROWS
-    if stride0 == itemsize or rows == 1:
-        step = stride1 if columns != 1 else rows * itemsize
-        if step >= rows * itemsize and step % itemsize == 0 and step // itemsize <= INT_MAX:
-            leading[0] = <int>(step // itemsize)
-            return COLUMNS
-    return COPY
 
 
 cdef int fail_mismatch(const Cell* x, const Cell* y) except -1 with gil:

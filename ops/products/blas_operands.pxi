@@ -1,0 +1,77 @@
+# How BLAS and the plain loops can see the operands of a product. Included by blas_kernel.pyx.
+
+# How a matrix is in memory, for BLAS: elements of a row are neighbours, or those of a column, or neither.
+cdef enum Layout:
+    ROWS = 0
+    COLUMNS = 1
+    COPY = 2                       # BLAS cannot take it: it is copied to scratch memory
+
+
+cdef inline Layout find_layout(npy_intp rows, npy_intp columns, npy_intp stride0, npy_intp stride1, int itemsize,
+                               int* leading) noexcept nogil:
+    """How BLAS can see a matrix of ``rows`` x ``columns``, with strides in bytes.
+
+    BLAS takes matrices in column order. One in row order is its own transpose in column order, which BLAS multiplies
+    as well. The leading dimension, the distance of rows or columns in elements, is written to ``leading``, except for
+    a copy. BLAS wants at least the length of a row or column there; a stride of a dimension of length 1 is ignored.
+    """
+    cdef npy_intp step
+    if stride1 == itemsize or columns == 1:
+        step = stride0 if rows != 1 else columns * itemsize
+        if step >= columns * itemsize and step % itemsize == 0 and step // itemsize <= INT_MAX:
+            leading[0] = <int>(step // itemsize)
+            return ROWS
+    if stride0 == itemsize or rows == 1:
+        step = stride1 if columns != 1 else rows * itemsize
+        if step >= rows * itemsize and step % itemsize == 0 and step // itemsize <= INT_MAX:
+            leading[0] = <int>(step // itemsize)
+            return COLUMNS
+    return COPY
+
+
+cdef inline size_t rounded(size_t size) noexcept nogil:
+    """Bytes of whole cache lines, so that each copy in scratch memory begins at one."""
+    return (size + 63) & ~<size_t>63
+
+
+cdef inline void turn(Product* product, npy_intp itemsize) noexcept nogil:
+    """Transpose a product with a vector where that makes the memory of its matrix run along the innermost loop.
+
+    ``x.y`` is the transpose of ``y.T x.T``, and the result, a vector, is the same memory.
+    """
+    cdef Product old = product[0]
+    if (old.n == 1 and old.m > 1 and old.xs1 != itemsize) or (old.m == 1 and old.n > 1 and old.ys1 != itemsize):
+        product.m, product.n = old.n, old.m
+        product.x, product.xs0, product.xs1 = old.y, old.ys1, old.ys0
+        product.y, product.ys0, product.ys1 = old.x, old.xs1, old.xs0
+        product.os0 = product.n * itemsize
+
+
+cdef inline npy_intp piece_of(npy_intp length, npy_intp count) noexcept nogil:
+    """The length of ``count`` pieces that begin where BLAS's inner loops begin."""
+    return ((length + count - 1) // count + PIECE_STEP - 1) // PIECE_STEP * PIECE_STEP
+
+
+ctypedef fused Real:
+    float
+    double
+
+
+cdef inline void store_scaled(Real* out, Real value, const Real* alpha, const Real* beta) noexcept nogil:
+    """``out = alpha * value + beta * out``; NULL: 1 for alpha, 0 for beta, and then ``out`` is not read."""
+    if alpha != NULL:
+        value = alpha[0] * value
+    out[0] = value + beta[0] * out[0] if beta != NULL else value
+
+
+cdef inline bint is_zero(const Cell* cell) noexcept nogil:
+    """Whether a 0-d float or complex is zero; any integer counts as nonzero, which changes no result."""
+    if cell.typenum == cnp.NPY_FLOAT64:
+        return (<double*>cell.data)[0] == 0
+    if cell.typenum == cnp.NPY_FLOAT32:
+        return (<float*>cell.data)[0] == 0
+    if cell.typenum == cnp.NPY_COMPLEX128:
+        return (<double*>cell.data)[0] == 0 and (<double*>cell.data)[1] == 0
+    if cell.typenum == cnp.NPY_COMPLEX64:
+        return (<float*>cell.data)[0] == 0 and (<float*>cell.data)[1] == 0
+    return False
