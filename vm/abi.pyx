@@ -14,6 +14,7 @@ from libc.string cimport memcpy, memset
 from numpy cimport npy_intp
 
 from phintys.vm cimport pool
+from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.pool cimport (
     FOREIGN, FRESH, GIVEN, PAGE, PLANNED, SMALL_LIMIT, allocation_fails, buffer_acquire, buffer_forsake,
     buffer_give_back, buffer_of_owner, buffer_references, buffer_release, buffer_retain, is_close, size_class_of,
@@ -659,6 +660,9 @@ cdef object view_into(Cell* cell, list owners):
     Py_INCREF(owners)
     PyArray_SetBaseObject(array, owners)
     return array
+
+
+LARGEST_RANK = MAX_RANK             # for Python, which cannot cimport
 
 
 def abi_version():

@@ -17,6 +17,8 @@ from cpython.tuple cimport PyTuple_CheckExact
 from libc.stdint cimport int64_t
 from numpy cimport npy_intp
 
+from phintys.vm.thresholds cimport LONG_CAST
+
 import numpy
 
 from phintys.graph.config import config
@@ -44,9 +46,6 @@ cdef union Number:                  # a number in the widest type of its kind
     double real
     double parts[2]
     char bytes[32]                  # room for any scalar of NumPy's
-
-cdef enum:
-    LONG = 20000                    # elements whose cast is worth leaving the GIL: about 20 microseconds
 
 cdef int float_x = -1               # the type number of config.floatX
 
@@ -157,7 +156,7 @@ cdef object cast_by_loop(cnp.ndarray array, int typenum, bint exact):
     Py_INCREF(descr)
     result = PyArray_NewLikeArray(array, cnp.NPY_KEEPORDER, descr, 0)
     read, write = cnp.PyArray_DATA(array), cnp.PyArray_DATA(result)
-    if count < LONG:
+    if count < LONG_CAST:
         done = cast(read, write, count, exact)
     else:
         with nogil:

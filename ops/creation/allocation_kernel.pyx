@@ -9,18 +9,16 @@ from numpy cimport npy_intp
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.strided_copy cimport copy_strided
 from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size
+from phintys.vm.limits cimport MAX_RANK
+from phintys.vm.thresholds cimport LONG_COPY
 
 from phintys.ops.creation.absent import ABSENT
 
 cnp.import_array()
 
-cdef enum:
-    MAX_RANK = 64
-    LONG_BYTES = 131072             # writing as much takes about 20 microseconds from memory
-
 
 cdef inline int is_long(const Cell* cell) noexcept nogil:
-    return cell_size(cell) * cell.itemsize >= LONG_BYTES
+    return cell_size(cell) * cell.itemsize >= LONG_COPY
 
 
 cdef inline void read_shape(Cell** lengths, int rank, npy_intp* shape) noexcept nogil:

@@ -15,6 +15,8 @@ from phintys.ops.native.loops cimport Loop, find_loop
 from phintys.ops.native.strided_copy cimport copy_strided, next_part
 from phintys.vm.abi cimport (
     BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, scratch, share)
+from phintys.vm.limits cimport MAX_RANK
+from phintys.vm.thresholds cimport LONG_CUMULATIVE
 
 cdef extern from "cumulative/cumulative_loops.h" nogil:
     ctypedef void (*phintys_running)(const char* source, npy_intp stride, npy_intp next_source, char* target,
@@ -23,7 +25,6 @@ cdef extern from "cumulative/cumulative_loops.h" nogil:
     const phintys_running phintys_cumulative[2][12]
 
 cdef enum:
-    LONG_ELEMENTS = 20000           # take about 20 microseconds
     COLUMNS = 1024                  # added at a time, so that the slice before is still in the L1 cache
     LONG_CHUNK = 16                 # from here on slices are added, below lines are run along
 
@@ -57,14 +58,14 @@ cdef class CumulativeKernel(Kernel):
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef npy_intp size = cell_size(operands[0])
         allocate(context, operands[1], &size if self.axis < 0 else operands[0].shape)
-        return RUNS_ALONE if size >= LONG_ELEMENTS else 0
+        return RUNS_ALONE if size >= LONG_CUMULATIVE else 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Cell* source = operands[0]
         cdef Cell* result = operands[1]
         cdef npy_intp outer = 1, length = 1, chunk = 1
         cdef npy_intp stride = source.itemsize
-        cdef npy_intp strides[64]
+        cdef npy_intp strides[MAX_RANK]
         cdef const char* values = source.data
         cdef int dimension
         for dimension in range(source.ndim):
@@ -156,7 +157,7 @@ cdef class DifferenceKernel(Kernel):
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef Cell* source = operands[0]
         cdef Cell* result = operands[1]
-        cdef npy_intp shape[64]
+        cdef npy_intp shape[MAX_RANK]
         cdef npy_intp slab = source.itemsize
         cdef int axis
         if self.times == 0:
@@ -170,13 +171,13 @@ cdef class DifferenceKernel(Kernel):
         shape[self.axis] = max(shape[self.axis] - self.times, 0)
         allocate(context, result, shape)
         scratch(context, slab)
-        return RUNS_ALONE if cell_size(source) >= LONG_ELEMENTS else 0
+        return RUNS_ALONE if cell_size(source) >= LONG_CUMULATIVE else 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Cell* source = operands[0]
         cdef Cell* result = operands[1]
-        cdef npy_intp strides[64]
-        cdef npy_intp index[64]
+        cdef npy_intp strides[MAX_RANK]
+        cdef npy_intp index[MAX_RANK]
         cdef npy_intp stride = source.itemsize, step, row, length
         cdef char* values = source.data
         cdef char* differences = result.data

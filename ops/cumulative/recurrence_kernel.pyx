@@ -4,14 +4,12 @@ from numpy cimport npy_intp
 from phintys.ops.native.integers cimport shape_of
 from phintys.ops.native.strided_copy cimport contiguous_data
 from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, scratch
+from phintys.vm.thresholds cimport LONG_RECURRENCE
 
 cdef extern from "cumulative/recurrence_loops.h" nogil:
     ctypedef void (*phintys_recurrence)(const void* factors, const void* terms, void* results, npy_intp rows,
                                         npy_intp columns, int backwards, int own) noexcept nogil
     const phintys_recurrence phintys_recurrences[4]
-
-cdef enum:
-    LONG_ELEMENTS = 10000           # take about 20 microseconds
 
 DTYPES = ("float32", "float64", "complex64", "complex128")
 
@@ -51,7 +49,7 @@ cdef class RecurrenceKernel(Kernel):
                                      f"{shape_of(operands[1])}")
         allocate(context, operands[2], operands[0].shape)
         scratch(context, 2 * size * operands[0].itemsize)
-        return RUNS_ALONE if size >= LONG_ELEMENTS else 0
+        return RUNS_ALONE if size >= LONG_RECURRENCE else 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Cell* result = operands[2]

@@ -15,6 +15,7 @@ import numpy
 from phintys.ops.elementwise.arithmetic_tree import merge_arithmetic
 from phintys.ops.native.loops cimport Loop, find_loop
 from phintys.vm.abi cimport Cell
+from phintys.vm.limits cimport MAX_RANK
 
 cnp.import_array()
 
@@ -71,8 +72,8 @@ cdef class BlockProgram:
         self.arguments = (inputs, constants, steps, results)
         self.memory = []
         self.rank = len(inputs[0][1]) if inputs else 0
-        if self.rank > MAXIMUM_RANK:
-            raise ValueError(f"an operand has {self.rank} dimensions; at most {MAXIMUM_RANK} are possible")
+        if self.rank > MAX_RANK:
+            raise ValueError(f"an operand has {self.rank} dimensions; at most {MAX_RANK} are possible")
         for index, (dtype, broadcastable) in enumerate(inputs):
             if len(broadcastable) != self.rank:
                 raise ValueError(f"input {index} has {len(broadcastable)} dimensions, input 0 has {self.rank}")

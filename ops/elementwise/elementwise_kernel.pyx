@@ -12,11 +12,12 @@ from libc.stdint cimport uintptr_t
 from numpy cimport npy_intp
 
 from phintys.ops.elementwise.block_program cimport (
-    MAXIMUM_RANK, SMALL_PLACES, SMALL_REGISTERS, BlockProgram, Program, Step as BlockStep, broadcast_shape, run_steps,
-    set_places)
+    SMALL_PLACES, SMALL_REGISTERS, BlockProgram, Program, Step as BlockStep, broadcast_shape, run_steps, set_places)
 from phintys.ops.native.loops cimport LoopFunction, copy_function
 from phintys.vm.abi cimport (
     BOUND, Binding, Cell, Context, Kernel, Step, allocate, allocate_in_order, cell_is_contiguous, cell_size, parallel)
+from phintys.vm.limits cimport MAX_RANK
+from phintys.vm.thresholds cimport LONG_NANOSECONDS, PIECE_NANOSECONDS
 
 cdef extern from "alloca.h" nogil:
     void* alloca(size_t)
@@ -26,8 +27,6 @@ cdef enum:
     REGISTER_BYTES = 24576     # of all registers on a thread's stack
     LONGEST_BLOCK = 2048
     LONG_ROW = 48              # elements: shorter rows are gathered
-    RELEASE_NANOSECONDS = 20000    # worth leaving the GIL
-    PIECE_NANOSECONDS = 25000      # worth waking a worker
 
 # How the flat range maps to the inputs. Dimension 0 is the innermost.
 cdef struct Layout:
@@ -35,7 +34,7 @@ cdef struct Layout:
     int ndim
     int loaded_size            # bytes an element takes in registers of loaded inputs
     npy_intp size
-    npy_intp shape[MAXIMUM_RANK]
+    npy_intp shape[MAX_RANK]
     npy_intp* strides          # strides[dimension * inputs + input], in bytes
     char* loaded               # per input: gathered into a register at the start of each block
     char** data                # of the inputs, then of the results
@@ -78,7 +77,7 @@ cdef class ElementwiseKernel(Kernel):
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef Program* program = &self.program.program
-        cdef npy_intp shape[MAXIMUM_RANK]
+        cdef npy_intp shape[MAX_RANK]
         cdef npy_intp size = 1
         cdef int index, axis, rank = self.program.rank
         if rank:
@@ -89,7 +88,7 @@ cdef class ElementwiseKernel(Kernel):
                 allocate(context, operands[program.inputs + index], shape)
         for axis in range(rank):
             size *= shape[axis]
-        return size * program.cost > RELEASE_NANOSECONDS
+        return size * program.cost > LONG_NANOSECONDS
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Program* program = &self.program.program
@@ -160,7 +159,7 @@ cdef bint choose_order(Program* program, Cell** operands, int leader, int* order
 cdef int allocate_in_chosen_order(Program* program, Context* context, Cell** operands, int leader,
                                   const npy_intp* shape) except -1 nogil:
     """Allocate the results in the order that the inputs agree on; answers 0 if that is C order."""
-    cdef int order[MAXIMUM_RANK]
+    cdef int order[MAX_RANK]
     cdef int index
     if not choose_order(program, operands, leader, order):
         return 0
@@ -333,7 +332,7 @@ cdef void lay_out(Layout* layout, Cell** operands, int rank) noexcept nogil:
     cdef const npy_intp* shape = operands[inputs].shape     # of the first result
     cdef npy_intp* strides
     cdef npy_intp stride
-    cdef int order[MAXIMUM_RANK]
+    cdef int order[MAX_RANK]
     cdef int place, axis, index, dimension = -1
     cdef bint joins, reordered = not cell_is_contiguous(operands[inputs]) and sort_axes(operands[inputs], order)
     layout.size = 1
@@ -490,7 +489,7 @@ cdef void load(Layout* layout, int index, char* target, npy_intp column, const n
     """Gather ``n`` elements of an input, from the given position on."""
     cdef npy_intp itemsize = layout.program.input_sizes[index]
     cdef LoopFunction copy = copy_function(<int>itemsize)
-    cdef npy_intp local[MAXIMUM_RANK]
+    cdef npy_intp local[MAX_RANK]
     cdef npy_intp steps[2]
     cdef char* arguments[2]
     cdef npy_intp count
@@ -513,7 +512,7 @@ cdef void run_rows(Layout* layout, char** pointers, npy_intp* strides, npy_intp 
     """Several dimensions: blocks end with long rows, or run over short rows with loaded inputs."""
     cdef Program* program = layout.program
     cdef bint whole_rows = layout.ndim > 1 and layout.shape[0] >= LONG_ROW
-    cdef npy_intp position[MAXIMUM_RANK]
+    cdef npy_intp position[MAX_RANK]
     cdef npy_intp n, column = seek(layout, start, position)
     cdef int index
     while start < stop:

@@ -26,17 +26,13 @@ from phintys.ops.native.positions cimport check_positions
 from phintys.ops.native.row_copy cimport gather_rows, scatter_rows
 from phintys.ops.native.strided_copy cimport CopyPlan, copy_strided
 from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, parallel
+from phintys.vm.limits cimport MAX_RANK
+from phintys.vm.thresholds cimport LONG_SCATTER, LONG_SCATTER_BYTES, PIECE_INDEXED_BYTES
 
 from phintys.ops.native.loops import TYPES
 
 cdef extern from "alloca.h" nogil:
     void* alloca(size_t)
-
-cdef enum:
-    MAX_RANK = 64
-    LONG_BYTES = 65536              # moving as much to scattered places takes about 20 microseconds
-    LONG_COUNT = 8192               # and so does looking at as many positions
-    PIECE_BYTES = 131072            # worth waking a worker
 
 cdef enum EntryKind:
     SLICE, NEW, INTEGER, ARRAY, MASK
@@ -286,11 +282,11 @@ cdef class AdvancedSubtensorKernel(AdvancedIndexKernel):
         allocate(context, result, shape)
         if self.is_divided(result):
             return 1
-        return RUNS_ALONE if cell_size(result) * result.itemsize >= LONG_BYTES or walk.size >= LONG_COUNT else 0
+        return RUNS_ALONE if cell_size(result) * result.itemsize >= LONG_SCATTER_BYTES or walk.size >= LONG_SCATTER else 0
 
     cdef inline bint is_divided(self, const Cell* result) noexcept nogil:
         """Whether several workers may share the work; a mask is read from its start on."""
-        return self.mask_count == 0 and cell_size(result) * result.itemsize > 2 * PIECE_BYTES
+        return self.mask_count == 0 and cell_size(result) * result.itemsize > 2 * PIECE_INDEXED_BYTES
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Walk walk
@@ -305,7 +301,7 @@ cdef class AdvancedSubtensorKernel(AdvancedIndexKernel):
         walk.rows = gather_rows
         start_walk(&walk, result, result.ndim)
         if self.is_divided(result):
-            parallel(context, walk_positions, &walk, walk.size, PIECE_BYTES * walk.size // bytes + 1)
+            parallel(context, walk_positions, &walk, walk.size, PIECE_INDEXED_BYTES * walk.size // bytes + 1)
         else:
             walk_positions(&walk, 0, 0, walk.size)
         return 0
@@ -359,7 +355,7 @@ cdef class AdvancedIncSubtensorKernel(AdvancedIndexKernel):
                     raise ValueError(f"shape mismatch: value array of shape {shape_of(value)} could not be broadcast "
                                      f"to indexing result of shape {part}")
         allocate(context, result, operands[0].shape)
-        return RUNS_ALONE if cell_size(result) * result.itemsize >= 2 * LONG_BYTES or walk.size >= LONG_COUNT else 0
+        return RUNS_ALONE if cell_size(result) * result.itemsize >= 2 * LONG_SCATTER_BYTES or walk.size >= LONG_SCATTER else 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Walk walk

@@ -10,6 +10,8 @@ from phintys.ops.native.indexed_loops cimport OffsetLoop, phintys_offsets, posit
 from phintys.ops.native.integers cimport shape_of
 from phintys.ops.native.strided_copy cimport Lines, first_line, next_line
 from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size
+from phintys.vm.limits cimport MAX_RANK
+from phintys.vm.thresholds cimport LONG_CHOOSE
 
 cdef extern from "alloca.h" nogil:
     void* alloca(size_t)
@@ -26,9 +28,7 @@ cdef extern from "indexing/choose_loops.h" nogil:
     npy_intp first_unknown(const int64_t* numbers, npy_intp count, int64_t choices)
 
 cdef enum:
-    MAX_RANK = 64
     BLOCK = 512                     # numbers: 4 KiB of the stack
-    LONG_COUNT = 16384              # elements: choosing as many takes about 20 microseconds
 
 cdef enum Mode:
     RAISE, WRAP, CLIP
@@ -93,7 +93,7 @@ cdef class ChooseKernel(Kernel):
             with gil:
                 raise ValueError("Choose: there are no choices")
         allocate(context, result, shape)
-        return RUNS_ALONE if cell_size(result) >= LONG_COUNT else 0
+        return RUNS_ALONE if cell_size(result) >= LONG_CHOOSE else 0
 
     cdef int check(self, const Cell* numbers, npy_intp choices) except -1 nogil:
         """Every number must be that of a choice."""

@@ -10,10 +10,10 @@ from numpy cimport npy_intp
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.strided_copy cimport Lines, contiguous_data, first_line, next_line
 from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, scratch
+from phintys.vm.limits cimport MAX_RANK
+from phintys.vm.thresholds cimport LONG_FLAT_INDEX
 
 cdef enum:
-    MAX_RANK = 64
-    LONG_COUNT = 4096               # positions: as many take about 20 microseconds
     BLOCK = 512
 
 cdef enum Mode:
@@ -143,7 +143,7 @@ cdef class UnravelIndexKernel(Kernel):
             allocate(context, operands[2 + axis], operands[0].shape)
         if not cell_is_contiguous(operands[0]):
             scratch(context, cell_size(operands[0]) * sizeof(int64_t))
-        return RUNS_ALONE if cell_size(operands[0]) * self.count >= LONG_COUNT else 0
+        return RUNS_ALONE if cell_size(operands[0]) * self.count >= LONG_FLAT_INDEX else 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef npy_intp total = cell_size(operands[0]), done = 0, count, size = 1
@@ -243,7 +243,7 @@ cdef class RavelMultiIndexKernel(Kernel):
                     raise ValueError(f"ravel_multi_index: invalid entry in coordinates array: {coordinate}, dimension "
                                      f"{dimension} has length {lengths[dimension]}")
         allocate(context, result, shape)
-        return RUNS_ALONE if cell_size(result) * self.count >= LONG_COUNT else 0
+        return RUNS_ALONE if cell_size(result) * self.count >= LONG_FLAT_INDEX else 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Cell* lengths = operands[self.count]

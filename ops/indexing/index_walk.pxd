@@ -4,13 +4,14 @@ from numpy cimport npy_intp
 from phintys.ops.native.indexed_loops cimport ItemLoop, LineLoop, OffsetLoop
 from phintys.ops.native.mask_loops cimport MaskCursor
 from phintys.ops.native.row_copy cimport RowLoop
-from phintys.ops.native.strided_copy cimport PHINTYS_MAX_RANK, CopyPlan
+from phintys.ops.native.strided_copy cimport CopyPlan
 from phintys.vm.abi cimport Cell
+from phintys.vm.limits cimport MAX_RANK
 
 # An array of positions or a mask.
 cdef struct Source:
     char* data
-    npy_intp strides[PHINTYS_MAX_RANK]      # along the dimensions of the arrays: bytes; of a mask: true elements
+    npy_intp strides[MAX_RANK]              # along the dimensions of the arrays: bytes; of a mask: true elements
     npy_intp length, step                   # of the dimension it selects from: length, bytes from element to element
     npy_intp count                          # true elements of a mask
     OffsetLoop offsets                      # NULL: a mask
@@ -19,8 +20,8 @@ cdef struct Source:
 # The dimensions of the index arrays, broadcast together.
 cdef struct Arrays:
     int count
-    npy_intp shape[PHINTYS_MAX_RANK]
-    npy_intp partner[PHINTYS_MAX_RANK]      # bytes, in the partner
+    npy_intp shape[MAX_RANK]
+    npy_intp partner[MAX_RANK]              # bytes, in the partner
 
 cdef struct Walk:
     char* base

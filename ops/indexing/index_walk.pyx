@@ -10,8 +10,9 @@ from numpy cimport npy_intp
 
 from phintys.ops.native.indexed_loops cimport move_lines
 from phintys.ops.native.mask_loops cimport MaskCursor, mask_next, mask_restart
-from phintys.ops.native.strided_copy cimport PHINTYS_MAX_RANK, CopyPlan, next_place, plan_copy
+from phintys.ops.native.strided_copy cimport CopyPlan, next_place, plan_copy
 from phintys.vm.abi cimport Cell
+from phintys.vm.limits cimport MAX_RANK
 
 cdef enum:
     BLOCK = 4096                    # offsets: 32 KiB of the stack
@@ -109,7 +110,7 @@ cdef void walk_positions(void* argument, int worker, npy_intp start, npy_intp st
     cdef Walk* walk = <Walk*>argument
     cdef Arrays* arrays = &walk.arrays
     cdef npy_intp offsets[BLOCK]
-    cdef npy_intp index[PHINTYS_MAX_RANK]
+    cdef npy_intp index[MAX_RANK]
     cdef npy_intp rest = start, count, common, most = BLOCK if uses_again(walk) else SHORT
     cdef char* partner
     cdef int axis, last = arrays.count - 1
@@ -192,7 +193,7 @@ cdef void add_true(MaskCursor* cursor, npy_intp place, npy_intp* offsets, npy_in
 cdef void move_block(Walk* walk, char* base, const npy_intp* offsets, npy_intp count, char* partner,
                      npy_intp stride) noexcept nogil:
     """Move a block for every place of the dimensions in front of the arrays."""
-    cdef npy_intp index[PHINTYS_MAX_RANK]
+    cdef npy_intp index[MAX_RANK]
     memset(index, 0, walk.before.ndim * sizeof(npy_intp))
     while True:
         move_places(walk, base, offsets, count, partner, stride)

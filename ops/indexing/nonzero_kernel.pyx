@@ -7,11 +7,10 @@ from libc.string cimport memcpy, memset
 from numpy cimport npy_intp
 
 from phintys.ops.native.mask_loops cimport count_true, find_true
-from phintys.ops.native.strided_copy cimport PHINTYS_MAX_RANK, CopyPlan, next_place
+from phintys.ops.native.strided_copy cimport CopyPlan, next_place
 from phintys.vm.abi cimport RUNS_ALONE, UNBOUND, Cell, Context, Kernel, allocate, cell_size
-
-cdef enum:
-    LONG_COUNT = 32768              # elements: looking at as many takes about 20 microseconds
+from phintys.vm.limits cimport MAX_RANK
+from phintys.vm.thresholds cimport LONG_NONZERO
 
 
 cdef class NonzeroKernel(Kernel):
@@ -25,14 +24,14 @@ cdef class NonzeroKernel(Kernel):
         cdef npy_intp shape[2]
         shape[0], shape[1] = mask.ndim, count_true(mask.data, mask.ndim, mask.shape, mask.strides)
         allocate(context, operands[1], shape)
-        return RUNS_ALONE if cell_size(mask) >= LONG_COUNT else 0
+        return RUNS_ALONE if cell_size(mask) >= LONG_NONZERO else 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Cell* mask = operands[0]
         cdef npy_intp count = operands[1].shape[1]
         cdef int64_t* columns = <int64_t*>operands[1].data
         cdef int last = mask.ndim - 1, axis
-        cdef npy_intp index[PHINTYS_MAX_RANK]
+        cdef npy_intp index[MAX_RANK]
         cdef npy_intp done = 0, found, place, column
         cdef char* line = mask.data
         cdef const char* same = mask.data

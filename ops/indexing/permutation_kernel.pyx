@@ -10,12 +10,13 @@ from phintys.ops.native.indexed_loops cimport (
     OffsetLoop, phintys_get_items, phintys_offsets, phintys_set_items, position_dtype, size_class)
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.positions cimport check_positions
-from phintys.ops.native.strided_copy cimport PHINTYS_MAX_RANK, CopyPlan, next_place
+from phintys.ops.native.strided_copy cimport CopyPlan, next_place
 from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size
+from phintys.vm.limits cimport MAX_RANK
+from phintys.vm.thresholds cimport LONG_PERMUTATION
 
 cdef enum:
     BLOCK = 512
-    LONG_COUNT = 8192               # elements: moving as many takes about 20 microseconds
 
 
 cdef inline npy_intp stride_of(const Cell* cell, int axis) noexcept nogil:
@@ -34,7 +35,7 @@ cdef class PermuteRowsKernel(Kernel):
     """
     cdef int dtype                  # of the order
     cdef OffsetLoop offsets
-    cdef bint repeated[2][PHINTYS_MAX_RANK]
+    cdef bint repeated[2][MAX_RANK]
 
     def __init__(self, order_dtype, repeated):
         self.dtype = position_dtype(order_dtype)
@@ -45,7 +46,7 @@ cdef class PermuteRowsKernel(Kernel):
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef Cell* x = operands[0]
         cdef Cell* order = operands[1]
-        cdef npy_intp shape[PHINTYS_MAX_RANK]
+        cdef npy_intp shape[MAX_RANK]
         cdef int axis
         for axis in range(x.ndim):
             shape[axis] = order.shape[axis] if self.repeated[0][axis] else x.shape[axis]
@@ -55,7 +56,7 @@ cdef class PermuteRowsKernel(Kernel):
                     raise ValueError(f"PermuteRowElements: dimension mismatch: {shape_of(x)}, {shape_of(order)}")
         check_positions(order, self.dtype, shape[x.ndim - 1], x.ndim - 1)
         allocate(context, operands[3], shape)
-        return RUNS_ALONE if cell_size(operands[3]) >= LONG_COUNT else 0
+        return RUNS_ALONE if cell_size(operands[3]) >= LONG_PERMUTATION else 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Cell* x = operands[0]
@@ -63,7 +64,7 @@ cdef class PermuteRowsKernel(Kernel):
         cdef Cell* result = operands[3]
         cdef bint inverse = integer_at(operands[2], 0) != 0
         cdef CopyPlan rows
-        cdef npy_intp index[PHINTYS_MAX_RANK]
+        cdef npy_intp index[MAX_RANK]
         cdef const char* source = x.data
         cdef char* places = order.data
         cdef char* target = result.data

@@ -12,13 +12,11 @@ from phintys.ops.native.positions cimport check_positions
 from phintys.ops.native.row_copy cimport gather_rows
 from phintys.ops.native.strided_copy cimport CopyPlan, plan_copy
 from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, allocate, cell_size, parallel
+from phintys.vm.limits cimport MAX_RANK
+from phintys.vm.thresholds cimport LONG_TAKE, LONG_TAKE_BYTES, PIECE_INDEXED_BYTES
 
 cdef enum:
-    MAX_RANK = 64
     BLOCK = 512                     # offsets: 4 KiB of the stack
-    LONG_BYTES = 131072             # taking as much from a table in the cache takes about 20 microseconds
-    LONG_COUNT = 16384              # and so does taking as many elements from a larger one
-    PIECE_BYTES = 131072            # worth waking a worker
 
 cdef struct Rows:
     TakeLoop take                   # for rows of 1, 2, 4, 8 or 16 bytes without gaps; or NULL
@@ -70,12 +68,12 @@ cdef class RowsKernel(Kernel):
         for axis in range(1, operands[0].ndim):
             shape[axis] = operands[0].shape[axis]
         allocate(context, operands[2], shape)
-        return shape[0] >= LONG_COUNT or cell_size(operands[2]) * operands[2].itemsize >= LONG_BYTES
+        return shape[0] >= LONG_TAKE or cell_size(operands[2]) * operands[2].itemsize >= LONG_TAKE_BYTES
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Rows rows
         lay_out(operands, self.dtype, &rows)
-        parallel(context, take_range, &rows, operands[1].shape[0], PIECE_BYTES // (rows.bytes + 1) + 1)
+        parallel(context, take_range, &rows, operands[1].shape[0], PIECE_INDEXED_BYTES // (rows.bytes + 1) + 1)
         if rows.outside:
             refuse(operands[1], self.dtype, rows.length)
             return -1

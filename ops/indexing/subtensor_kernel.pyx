@@ -12,12 +12,10 @@ from phintys.ops.native.integers cimport shape_of
 from phintys.ops.native.strided_copy cimport copy_strided
 from phintys.vm.abi cimport (
     BOUND, BOUND_VIEW, INLINE_BYTES, RUNS_ALONE, Binding, Cell, Context, Kernel, Step, allocate, cell_size, share)
+from phintys.vm.limits cimport MAX_RANK
+from phintys.vm.thresholds cimport LONG_COPY
 
 from phintys.ops.native.loops import TYPES
-
-cdef enum:
-    MAX_RANK = 64
-    LONG_BYTES = 131072             # copying as much takes about 20 microseconds from memory
 
 cdef struct Row:
     bint drops
@@ -157,7 +155,7 @@ cdef class IncSubtensorKernel(IndexKernel):
                     raise ValueError(f"IncSubtensor: could not broadcast a value of shape {shape_of(part)} into the "
                                      f"indexed part of shape {target}")
         allocate(context, result, operands[0].shape)
-        return RUNS_ALONE if cell_size(result) * result.itemsize >= LONG_BYTES else 0
+        return RUNS_ALONE if cell_size(result) * result.itemsize >= LONG_COPY else 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Cell* source = operands[0]

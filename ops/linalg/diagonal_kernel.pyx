@@ -9,10 +9,8 @@ from numpy cimport npy_intp
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.strided_copy cimport copy_strided
 from phintys.vm.abi cimport BOUND, BOUND_VIEW, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, share
-
-cdef enum:
-    MAX_RANK = 64
-    LONG_BYTES = 131072             # copying as much takes about 20 microseconds from memory
+from phintys.vm.limits cimport MAX_RANK
+from phintys.vm.thresholds cimport LONG_COPY
 
 # The dimensions of the diagonals of the matrices in an array: all others, then along the diagonal.
 cdef struct Diagonals:
@@ -91,7 +89,7 @@ cdef class SetDiagonalKernel(Kernel):
                     raise ValueError(f"could not broadcast a value of shape {shape_of(value)} to the diagonal, which "
                                      f"has shape {shape}")
         allocate(context, operands[2], operands[0].shape)
-        return RUNS_ALONE if cell_size(operands[2]) * operands[2].itemsize >= LONG_BYTES else 0
+        return RUNS_ALONE if cell_size(operands[2]) * operands[2].itemsize >= LONG_COPY else 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Cell* value = operands[1]
@@ -135,7 +133,7 @@ cdef class AllocDiagKernel(Kernel):
                 shape[axis] = values.shape[taken]
                 taken += 1
         allocate(context, operands[1], shape)
-        return RUNS_ALONE if cell_size(operands[1]) * operands[1].itemsize >= LONG_BYTES else 0
+        return RUNS_ALONE if cell_size(operands[1]) * operands[1].itemsize >= LONG_COPY else 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Cell* values = operands[0]
@@ -169,7 +167,7 @@ cdef class FillDiagonalKernel(Kernel):
                     raise ValueError("All dimensions of input must be of equal length, the shape is "
                                      f"{shape_of(array)}")
         allocate(context, operands[self.result], array.shape)
-        return RUNS_ALONE if cell_size(array) * array.itemsize >= LONG_BYTES else 0
+        return RUNS_ALONE if cell_size(array) * array.itemsize >= LONG_COPY else 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Cell* result = operands[self.result]

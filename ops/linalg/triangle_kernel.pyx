@@ -9,10 +9,8 @@ from numpy cimport npy_intp
 from phintys.ops.native.integers cimport integer_at
 from phintys.ops.native.strided_copy cimport copy_strided, next_part
 from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size
-
-cdef enum:
-    MAX_RANK = 64
-    LONG_BYTES = 131072             # writing as much takes about 20 microseconds from memory
+from phintys.vm.limits cimport MAX_RANK
+from phintys.vm.thresholds cimport LONG_COPY
 
 
 cdef class TriangleKernel(Kernel):
@@ -33,7 +31,7 @@ cdef class TriangleKernel(Kernel):
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         allocate(context, operands[2], operands[0].shape)
-        return RUNS_ALONE if cell_size(operands[0]) * operands[0].itemsize >= LONG_BYTES else 0
+        return RUNS_ALONE if cell_size(operands[0]) * operands[0].itemsize >= LONG_COPY else 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Cell* source = operands[0]

@@ -2,6 +2,8 @@
 from libc.stdint cimport int64_t
 from numpy cimport npy_intp
 
+from phintys.vm.limits cimport MAX_RANK       # the header reads the macro
+
 cdef extern from "native/mask_loops.h" nogil:
     ctypedef struct MaskCursor:
         npy_intp given

@@ -13,16 +13,14 @@ from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.strided_copy cimport copy_strided, view_strides
 from phintys.vm.abi cimport (
     BOUND, BOUND_VIEW, Binding, Cell, Context, Kernel, Step, allocate, cell_is_contiguous, cell_size, share)
+from phintys.vm.limits cimport MAX_RANK
+from phintys.vm.thresholds cimport LONG_COPY
 
 cnp.import_array()
 
-cdef enum:
-    MAX_RANK = 64
-    LONG_BYTES = 131072             # copying as much takes about 20 microseconds from memory
-
 
 cdef inline int is_long(const Cell* cell) noexcept nogil:
-    return cell_size(cell) * cell.itemsize >= LONG_BYTES
+    return cell_size(cell) * cell.itemsize >= LONG_COPY
 
 
 cdef inline void copy_cell(Cell* target, const Cell* source) noexcept nogil:

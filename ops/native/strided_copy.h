@@ -13,7 +13,7 @@
 
 #include "copy_loops.h"
 
-#define PHINTYS_MAX_RANK 64
+/* PHINTYS_MAX_RANK comes from vm/limits.pxd, which every .pxd that declares this header cimports before. */
 #define PHINTYS_STRIP 512               /* elements of a line between tiles: both sides stay in the cache */
 
 typedef struct {

@@ -3,19 +3,18 @@ from libc.string cimport memset
 from numpy cimport npy_intp
 
 from phintys.vm.abi cimport Cell, cell_is_contiguous, set_contiguous_strides
+from phintys.vm.limits cimport MAX_RANK
 
 cdef extern from "native/strided_copy.h" nogil:
     void copy_strided(int ndim, const npy_intp* shape, char* target, const npy_intp* target_strides,
                       const char* source, const npy_intp* source_strides, int itemsize)
     int view_strides(int ndim, const npy_intp* shape, const npy_intp* strides, int itemsize,
                      int new_ndim, const npy_intp* new_shape, npy_intp* new_strides)
-    enum:
-        PHINTYS_MAX_RANK
     ctypedef struct CopyPlan:
         int ndim
-        npy_intp shape[PHINTYS_MAX_RANK]
-        npy_intp target[PHINTYS_MAX_RANK]
-        npy_intp source[PHINTYS_MAX_RANK]
+        npy_intp shape[MAX_RANK]
+        npy_intp target[MAX_RANK]
+        npy_intp source[MAX_RANK]
     npy_intp plan_copy(CopyPlan* plan, int ndim, const npy_intp* shape, const npy_intp* target,
                        const npy_intp* source)
     bint next_place(const CopyPlan* plan, int axes, npy_intp* index, char** target, const char** source)
@@ -23,7 +22,7 @@ cdef extern from "native/strided_copy.h" nogil:
 cdef inline char* contiguous_data(Cell* array, char* room) noexcept nogil:
     """The elements in C order: where they stand, or copied to ``room``."""
     cdef Cell copied
-    cdef npy_intp strides[PHINTYS_MAX_RANK]
+    cdef npy_intp strides[MAX_RANK]
     if cell_is_contiguous(array):
         return array.data
     copied = array[0]
@@ -35,7 +34,7 @@ cdef inline char* contiguous_data(Cell* array, char* room) noexcept nogil:
 # The lines of an array: its last dimension, again and again; neighbouring dimensions are joined where they can be.
 cdef struct Lines:
     CopyPlan plan
-    npy_intp index[PHINTYS_MAX_RANK]
+    npy_intp index[MAX_RANK]
     char* data                      # of the line where the walk stands
     npy_intp length, stride
 

@@ -10,9 +10,9 @@ from phintys.ops.products.blas_kernel import ProductKernel
 from phintys.ops.products.blas_library cimport enter_single_thread, leave_single_thread
 from phintys.ops.native.integers cimport shape_of
 from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, allocate, drop, parallel, scratch
+from phintys.vm.thresholds cimport LONG_BATCHED
 
 cdef enum:
-    RELEASE = 200000               # multiplications that take about 20 microseconds
     MATRIX = 2
 
 cdef struct Item:                  # one item of each operand, as cells of their own
@@ -151,7 +151,7 @@ cdef class BatchedProductKernel(Kernel):
         parts[0], parts[1], parts[2] = &item.x, &item.y, &item.out
         self.product.prepare(context, parts)             # refuses what BLAS cannot take
         drop(context, &item.out)
-        return count * multiplications(&item) > RELEASE
+        return count * multiplications(&item) > LONG_BATCHED
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef npy_intp count = operands[2].shape[0], work
@@ -164,9 +164,9 @@ cdef class BatchedProductKernel(Kernel):
         batch.y_step = operands[1].strides[0] if operands[1].shape[0] == count else 0
         batch.out_step = operands[2].strides[0]
         batch.copies = room_for(&item.x) + room_for(&item.y)
-        if context.workers > 1 and count >= context.workers and count * work > 2 * RELEASE:
+        if context.workers > 1 and count >= context.workers and count * work > 2 * LONG_BATCHED:
             enter_single_thread()
-            parallel(context, run_items, &batch, count, RELEASE // (work + 1) + 1)
+            parallel(context, run_items, &batch, count, LONG_BATCHED // (work + 1) + 1)
             leave_single_thread()
         elif count:
             run_items(&batch, 0, 0, count)

@@ -18,6 +18,7 @@ from phintys.ops.products.blas_library cimport (BlasFunctions, DoubleDotFunction
 from phintys.ops.native.integers cimport shape_of
 from phintys.ops.native.strided_copy cimport copy_strided
 from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, parallel, scratch
+from phintys.vm.thresholds cimport ALONE_MATRIX, ALONE_VECTOR, LONG_MATRIX, LONG_VECTOR, PIECE_MATRIX, PIECE_VECTOR
 
 cnp.import_array()
 
@@ -55,26 +56,17 @@ cdef double SMALL_COLUMNS = 4096   # matrix by vector, memory along the columns:
 cdef double SMALL_COMPLEX = 50     # matrix by vector, complex: 7 x 7
 cdef double SMALL_MATRIX = 125     # matrix by matrix: 5 x 5 by 5 x 5
 
-# Multiplications in a piece that is worth a worker: 25 microseconds. Products are shared among the machine's own
-# workers, each of which calls BLAS for its rows or columns. OpenBLAS's threads wait for each other by spinning: when
-# another process uses a processor, a product of a millisecond takes ten.
-cdef double PIECE_MATRIX = 6e5     # matrix by matrix
-cdef double PIECE_VECTOR = 1e5     # matrix by vector
-# Pieces begin at multiples of so many rows or columns, where BLAS's inner loops begin.
+# Products are shared among the machine's own workers, each of which calls BLAS for its rows or columns (PIECE_MATRIX,
+# PIECE_VECTOR). OpenBLAS's threads wait for each other by spinning: when another process uses a processor, a product of
+# a millisecond takes ten. Pieces begin at multiples of so many rows or columns, where BLAS's inner loops begin.
 cdef npy_intp PIECE_STEP = 8
 
-# Multiplications from which a product is worth a worker beside other kernels. Up to THREADED, several products gain
-# more by that than by being shared one after the other.
-cdef double ALONE_MATRIX = 9e5
-cdef double ALONE_VECTOR = 1e5
-# Multiplications from which a product that no workers share is left to BLAS's threads.
+# Multiplications from which a product that no workers share is left to BLAS's threads. From ALONE_MATRIX and
+# ALONE_VECTOR up to here, several products gain more by running beside each other than by being shared one by one.
 cdef double THREADED = 4e6
 # Multiplications up to which OpenBLAS itself uses one thread, so that its setting is left alone.
 cdef double SINGLE_MATRIX = 262144
 cdef double SINGLE_VECTOR = 8192
-# Multiplications that take about 20 microseconds.
-cdef double LONG_MATRIX = 2e5
-cdef double LONG_VECTOR = 4e4
 
 FORMS = {"plain": PLAIN, "scaled": SCALED, "accumulated": ACCUMULATED}
 

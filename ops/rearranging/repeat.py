@@ -27,6 +27,7 @@ from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import discrete_dtypes, integer_dtypes
 from phintys.ops.types.known_length import known_integer
 from phintys.ops.types.tensor_type import TensorType
+from phintys.vm.abi import LARGEST_RANK
 
 _repeating, _tiling = Alloc("repeat"), Alloc("tile")
 
@@ -190,6 +191,8 @@ def repeat(x, repeats, axis=None):
         repeats = repeats[0]
     if axis is None:
         x, axis = flatten(x), 0
+    if x.type.ndim == LARGEST_RANK:             # no dimension is left for the copies
+        return RepeatOp(axis=axis)(x, repeats)
     axis %= x.type.ndim
     lengths = [shape_i(x, dimension) for dimension in range(x.type.ndim)]
     order = list(range(x.type.ndim))

@@ -13,13 +13,11 @@ from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.loops cimport Loop, find_loop
 from phintys.ops.native.strided_copy cimport contiguous_data
 from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, scratch
+from phintys.vm.limits cimport MAX_RANK
+from phintys.vm.thresholds cimport LONG_COPY
 
 cdef extern from "rearranging/repeat_loops.h" nogil:
     char* repeat_chunks(char* target, const char* source, npy_intp bytes, npy_intp chunks, const npy_intp* counts)
-
-cdef enum:
-    MAX_RANK = 64
-    LONG_BYTES = 131072             # copying as much takes about 20 microseconds from memory
 
 cdef struct Slices:
     npy_intp outer
@@ -101,7 +99,7 @@ cdef class RepeatKernel(Kernel):
             shape[self.axis] = total
         allocate(context, operands[2], shape)
         scratch(context, scratch_bytes(source, slices.length))
-        return RUNS_ALONE if cell_size(operands[2]) * source.itemsize >= LONG_BYTES else 0
+        return RUNS_ALONE if cell_size(operands[2]) * source.itemsize >= LONG_COPY else 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Cell* source = operands[0]
@@ -155,7 +153,7 @@ cdef class SumRepeatsKernel(Kernel):
         shape[self.axis] = length
         allocate(context, operands[3], shape)
         scratch(context, scratch_bytes(source, 0))
-        return RUNS_ALONE if cell_size(source) * source.itemsize >= LONG_BYTES else 0
+        return RUNS_ALONE if cell_size(source) * source.itemsize >= LONG_COPY else 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Cell* source = operands[0]

@@ -10,12 +10,11 @@ from numpy.exceptions import AxisError
 
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.loops cimport Loop, LoopFunction, find_loop
-from phintys.ops.native.strided_copy cimport PHINTYS_MAX_RANK, CopyPlan, copy_strided, next_place, plan_copy
+from phintys.ops.native.strided_copy cimport CopyPlan, copy_strided, next_place, plan_copy
 from phintys.vm.abi cimport (
     BOUND, BOUND_VIEW, RUNS_ALONE, Binding, Cell, Context, Kernel, Step, allocate, cell_size, share)
-
-cdef enum:
-    LONG_BYTES = 131072             # copying as much takes about 20 microseconds from memory
+from phintys.vm.limits cimport MAX_RANK
+from phintys.vm.thresholds cimport LONG_COPY
 
 
 cdef int fail_axis(str op, npy_intp axis, Cell* array) except -1 with gil:
@@ -73,7 +72,7 @@ cdef class JoinKernel(Kernel):
         cdef Cell** arrays = operands + 1
         cdef Cell* result = operands[1 + self.count]
         cdef Cell* seen
-        cdef npy_intp shape[PHINTYS_MAX_RANK]
+        cdef npy_intp shape[MAX_RANK]
         cdef npy_intp axis = integer_at(operands[0], 0)
         cdef int index, dimension, rank = result.ndim
         if axis < -rank or axis >= rank:
@@ -93,7 +92,7 @@ cdef class JoinKernel(Kernel):
             memcpy(result.strides, seen.strides, rank * sizeof(npy_intp))
             return 0
         allocate(context, result, shape)
-        return RUNS_ALONE if cell_size(result) * result.itemsize >= LONG_BYTES else 0
+        return RUNS_ALONE if cell_size(result) * result.itemsize >= LONG_COPY else 0
 
     cdef inline bint is_view(self, Cell** arrays, npy_intp axis) noexcept nogil:
         """Whether the result is one of the arrays."""
@@ -138,7 +137,7 @@ cdef void cast_strided(LoopFunction cast, Cell* source, char* target, const npy_
     cdef CopyPlan plan
     cdef char* arguments[2]
     cdef npy_intp steps[2]
-    cdef npy_intp index[PHINTYS_MAX_RANK]
+    cdef npy_intp index[MAX_RANK]
     cdef npy_intp count = 1
     if plan_copy(&plan, source.ndim, source.shape, strides, source.strides) == 0:
         return

@@ -5,9 +5,7 @@ from numpy cimport npy_intp
 
 from phintys.ops.native.integers cimport integer_at
 from phintys.vm.abi cimport Cell, Context, Kernel, allocate
-
-cdef enum:
-    LONG_COUNT = 100000             # elements: looking at as many takes about 20 microseconds
+from phintys.vm.thresholds cimport LONG_BINCOUNT
 
 ctypedef fused integer:
     cnp.npy_int8
@@ -72,7 +70,7 @@ cdef class CountersKernel(Kernel):
             with gil:
                 raise ValueError(f"bincount: minlength must not be negative, got {integer_at(operands[1], 0)}")
         allocate(context, operands[2], NULL)
-        return operands[0].shape[0] >= LONG_COUNT
+        return operands[0].shape[0] >= LONG_BINCOUNT
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef int64_t extremes[2]

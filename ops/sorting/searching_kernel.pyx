@@ -9,6 +9,7 @@ from numpy cimport npy_intp
 from phintys.ops.native.loops import TYPES
 from phintys.ops.native.strided_copy cimport contiguous_data
 from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, parallel, scratch
+from phintys.vm.thresholds cimport LONG_SEARCH, PIECE_SEARCH
 
 cdef extern from "sorting/searching_loops.h" nogil:
     ctypedef struct Haystack:
@@ -20,10 +21,6 @@ cdef extern from "sorting/searching_loops.h" nogil:
     ctypedef void (*phintys_search_needles)(Haystack* haystack, const char* needles, npy_intp count,
                                             int64_t* places) noexcept nogil
     const phintys_search_needles phintys_searches_for_needles[14][2][2]
-
-cdef enum:
-    LONG_COUNT = 1000               # needles: finding as many takes about 20 microseconds
-    GRAIN = 2000
 
 cdef struct Search:
     phintys_search_needles of_needles
@@ -71,7 +68,7 @@ cdef class SearchsortedKernel(Kernel):
                                  f"{operands[0].shape[0]}")
         allocate(context, operands[2 + self.ordered], needles.shape)
         scratch(context, self.copied_bytes(operands))
-        return cell_size(needles) >= LONG_COUNT
+        return cell_size(needles) >= LONG_SEARCH
 
     cdef inline npy_intp copied_bytes(self, Cell** operands) noexcept nogil:
         """For copies of the needles and of the order, where they are not contiguous."""
@@ -97,7 +94,7 @@ cdef class SearchsortedKernel(Kernel):
                 room += operands[2].shape[0] * sizeof(int64_t)
         search.needles = contiguous_data(needles, room)
         if count:
-            parallel(context, search_range, &search, count, GRAIN)
+            parallel(context, search_range, &search, count, PIECE_SEARCH)
         if search.haystack.wrong:
             context.failure = b"searchsorted: Sorter index out of range."
             return -1

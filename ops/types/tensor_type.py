@@ -18,6 +18,7 @@ from phintys.graph.type import Type
 from phintys.graph.variable import Variable
 from phintys.ops.types.dtypes import NUMPY_DTYPES, TYPE_NUMBERS, canonical_dtype, discrete_dtypes, upcast
 from phintys.ops.types.refused_values import inexact, not_numbers, shortened
+from phintys.vm.abi import LARGEST_RANK
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,7 +74,8 @@ class TensorType(Type):
     TypeError
         If the dtype is not supported.
     ValueError
-        If ``shape`` contradicts ``broadcastable``.
+        If ``shape`` contradicts ``broadcastable``, or there are more than 64 dimensions, the most an array of NumPy
+        can have.
     """
 
     Variable: Any = None    # the classes of this type's variables and constants, set by operators.py
@@ -99,6 +101,9 @@ class TensorType(Type):
         self.dtype = canonical_dtype(dtype)
         self.broadcastable = _checked_pattern(broadcastable)
         self.ndim = len(self.broadcastable)
+        if self.ndim > LARGEST_RANK:
+            raise ValueError(f"a {self.dtype} tensor cannot have {self.ndim} dimensions: at most {LARGEST_RANK} are "
+                             "supported, as in NumPy.")
         self.name = name
         self.numpy_dtype = NUMPY_DTYPES[self.dtype]
         self.layout = (TYPE_NUMBERS[self.dtype], self.ndim)

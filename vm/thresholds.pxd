@@ -1,0 +1,64 @@
+"""How much work is worth leaving the GIL, and how much is worth a worker: each threshold with its measurement.
+
+Leaving the GIL and taking it again takes 0.2 us without other threads, and up to 5 ms (``sys.getswitchinterval``) with
+another thread that computes in Python. Waking a worker takes about 5 us. So ``LONG_...`` is the amount of work that takes
+about 20 us, from which ``prepare`` returns 1 or RUNS_ALONE, and ``PIECE_...`` the amount that takes about 25 us, the
+smallest piece that is given to a worker. A kernel whose cost does not depend on its dtype and loop counts what is named
+here: elements, bytes, multiplications.
+
+The numbers were chosen on processors with AVX2, for operands that come from memory or from the L3 cache. The comments
+say what one call with exactly this amount took, beyond the same call with one element: the best of 2,000 calls of one
+thread, operands in float64 unless noted and in the L2 cache (2 MiB), on a Xeon of 2.6 GHz with AVX-512 (family 6, model
+167). Where this is far from 20 us, operands from memory, other dtypes or other values make the difference.
+"""
+cdef enum:
+    # Kernels that know what an element costs.
+    LONG_NANOSECONDS = 20000
+    PIECE_NANOSECONDS = 25000
+
+    # Moving memory.
+    LONG_CAST = 20000                   # elements of an argument: int64 to float64 5.4 us
+    LONG_COPY = 131072                  # bytes that are written: alloc 1.1, join 2.7, repeat 3.0, transposed copy 6.3 us;
+    #                                     20 us when they are copied from memory
+    LONG_PREPEND = 200000               # bytes of the matrix: 5.1 us
+
+    # Indexing.
+    LONG_TAKE = 16384                   # rows that are taken: single elements of a table of 80 MB 65 us
+    LONG_TAKE_BYTES = 131072            # bytes that are taken: rows of 1 KiB 3.8 us
+    LONG_SCATTER = 8192                 # positions of an advanced index: taken 11, added at 11.2 us
+    LONG_SCATTER_BYTES = 65536          # bytes that they move: the same calls
+    PIECE_INDEXED_BYTES = 131072
+    LONG_CHOOSE = 16384                 # elements: random choices of two arrays 20 us
+    LONG_FLAT_INDEX = 4096              # positions times dimensions: unravel_index in two dimensions 9.2 us
+    LONG_NONZERO = 32768                # elements of a mask: 5.6 us, with one in ten or every second one true
+    LONG_PERMUTATION = 8192             # elements: 5.8 us
+
+    # Searching and counting.
+    LONG_SEARCH = 1000                  # needles: in 10,000 numbers 12.4 us
+    PIECE_SEARCH = 2000
+    LONG_BINCOUNT = 100000              # elements: 125 us for 100 bins
+    LONG_ARG = 20000                    # elements: 200 lines of 100 3.6 us
+    PIECE_ARG = 32768
+
+    # One result depends on the one before.
+    LONG_CUMULATIVE = 20000             # elements: cumsum 11.2 us
+    LONG_RECURRENCE = 10000             # elements: the gradient of a product of 100 lines of 100 61 us, all of its kernels
+
+    # Multiplications of products.
+    LONG_MATRIX = 200000                # matrix by matrix, 58 x 58: 5.6 us
+    LONG_VECTOR = 40000                 # matrix by vector, 200 x 200: 4.3 us; outer product of 200 by 200 6.4 us
+    LONG_BATCHED = 200000               # 50 products of 16 x 16: 8.6 us
+    PIECE_MATRIX = 600000               # 84 x 84: 16 us
+    PIECE_VECTOR = 100000               # 316 x 316: 10 us
+    # From here on a product is worth a worker beside others.
+    ALONE_MATRIX = 900000               # 97 x 97: 24.6 us
+    ALONE_VECTOR = 100000
+
+    # Networks.
+    LONG_HINGE = 30000                  # elements of the scores: 300 lines of 100 8.1 us
+    SHARED_HINGE = 60000                # worth a second worker
+    LONG_SOFTMAX = 10000                # elements: 100 lines of 100 9.7 us
+    PIECE_SOFTMAX = 12000
+    LONG_CROSSENTROPY = 10000           # lines: of 3 numbers 37 us
+    LONG_BATCH_NORMALIZATION = 30000    # elements: 300 lines of 100 10.7 us
+    PIECE_BATCH_NORMALIZATION = 32768
