@@ -25,6 +25,7 @@ from phintys.vm.abi cimport (
     CELL_NUMBER, CELL_OBJECT, INLINE_BYTES, Cell, Context, Span, allocate, cell_hold_array, cell_init,
     cell_is_contiguous, cell_is_whole, cell_to_array, cell_to_number, context_clear, context_init, drop, overlap,
     owner_is_alone, span_of, span_of_cell)
+from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.machine.claims cimport (
     Claim, begin_change, changes_in_progress, claim, end_change, give_up, wait_until_whole)
 from phintys.vm.pool cimport FOREIGN, GIVEN, Buffer, buffer_references, buffer_release, buffer_retain
@@ -151,7 +152,7 @@ cdef class Container:
         """
         cdef Claim* mine = &self.claim
         cdef Cell fresh                             # the new value, and then the old one
-        cdef npy_intp dimensions[2 * 64]
+        cdef npy_intp dimensions[2 * MAX_RANK]
         if self.cell.flags & CELL_OBJECT:
             value = value if borrow else self._copied(value)
         elif self.cell.flags & CELL_NUMBER:

@@ -4,6 +4,7 @@ from numpy cimport npy_intp
 
 from phintys.vm.abi cimport (
     CELL_OBJECT, Cell, Context, allocate, cell_is_contiguous, cell_is_packed, cell_size, drop, owner_is_alone, share)
+from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.machine.code cimport Instruction
 from phintys.vm.machine.container cimport Container, copy_object
 from phintys.vm.machine.frame cimport Machine
@@ -57,7 +58,7 @@ cdef inline void copy_line(char* write, const char* read, npy_intp stride, npy_i
 
 cdef void copy_elements(char* write, Cell* source) noexcept nogil:
     """The elements of a cell in C order."""
-    cdef npy_intp index[64]
+    cdef npy_intp index[MAX_RANK]
     cdef const char* read = source.data
     cdef int axis, last = source.ndim - 1
     cdef npy_intp size = cell_size(source), line
@@ -112,7 +113,7 @@ cdef int own_cell(Machine* machine, const Instruction* at) except -1 nogil:
     cdef Cell* cell = &machine.cells[at.a]
     cdef const Cell* home = &(<Container>machine.containers[at.b]).cell
     cdef Cell fresh
-    cdef npy_intp dimensions[2 * 64]
+    cdef npy_intp dimensions[2 * MAX_RANK]
     cdef int axis
     if cell.flags & CELL_OBJECT or cell.data == <char*>cell.value:
         return 0
