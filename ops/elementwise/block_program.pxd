@@ -5,7 +5,6 @@ from phintys.ops.native.loops cimport LoopFunction
 from phintys.vm.abi cimport Cell
 
 cdef enum:
-    MAXIMUM_RANK = 64
     CONSTANT_BYTES = 16        # one complex128
     SMALL_PLACES = 48          # a program with at most so many places, and SMALL_REGISTERS bytes of registers, needs no
     SMALL_REGISTERS = 4096     # memory but what stands on the stack anyhow

@@ -25,13 +25,12 @@ from phintys.ops.nnet.softmax_kernel cimport Real
 from phintys.ops.native.strided_copy cimport contiguous_data
 from phintys.vm.abi cimport (
     RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, parallel, scratch)
+from phintys.vm.limits cimport MAX_RANK
+from phintys.vm.thresholds cimport LONG_BATCH_NORMALIZATION, PIECE_BATCH_NORMALIZATION
 
 include "batch_normalization_layout.pxi"
 include "batch_normalization_channels.pxi"
 include "batch_normalization_passes.pxi"
-
-cdef enum:
-    RELEASE_ELEMENTS = 30000       # about 20 microseconds
 
 
 cdef class BatchNormKernel(Kernel):
@@ -82,7 +81,7 @@ cdef class BatchNormKernel(Kernel):
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef Cell* x = operands[0]
         cdef Cell* found[PARAMETERS]
-        cdef npy_intp shape[MAXIMUM_RANK]
+        cdef npy_intp shape[MAX_RANK]
         cdef int count = self.parameters(operands, found), number, axis, results = self.inputs()
         cdef npy_intp size = cell_size(x)
         cdef Work work
@@ -109,7 +108,7 @@ cdef class BatchNormKernel(Kernel):
         furnish(&work, &room, x, operands[1] if self.kind == GRADIENT else NULL, found, count)
         if room.size:
             scratch(context, room.size)
-        return (RUNS_ALONE if size < 2 * GRAIN_ELEMENTS else 1) if size > RELEASE_ELEMENTS else 0
+        return (RUNS_ALONE if size < 2 * PIECE_BATCH_NORMALIZATION else 1) if size > LONG_BATCH_NORMALIZATION else 0
 
     cdef int channel_results(self) noexcept nogil:
         """How many outputs have one element for each channel."""

@@ -12,7 +12,6 @@
 # So the memory of x is [batch][outer][columns], and all groups of dimensions after the outer one are in ``columns``.
 
 cdef enum:
-    MAXIMUM_RANK = 64
     PARAMETERS = 4                 # at most: inputs with one element for each channel
     RESULTS = 4                    # at most: outputs with one element for each channel
     SUMS = 3                       # at most, of each channel: see ``finish``
@@ -36,8 +35,8 @@ cdef struct Layout:
     bint runs                      # channels are worked on as runs, else as columns
     bint merged                    # several columns are of one channel: ``channel_of`` says of which
     int groups                     # joined dimensions after the outer one, which make the columns:
-    npy_intp lengths[MAXIMUM_RANK] # the length of each,
-    bint kept[MAXIMUM_RANK]        # and whether it is kept
+    npy_intp lengths[MAX_RANK] # the length of each,
+    bint kept[MAX_RANK]        # and whether it is kept
 
 # One run of a kernel, as its loops and its workers see it.
 cdef struct Work:
@@ -70,8 +69,8 @@ ctypedef struct Room:
 # ---- what the loops see ----------------------------------------------------------------------------------------------
 cdef void plan(Layout* layout, const Cell* x, unsigned long long averaged) noexcept nogil:
     """Join dimensions, and choose runs or columns; bit d of ``averaged``: dimension d is averaged over."""
-    cdef npy_intp lengths[MAXIMUM_RANK]
-    cdef bint kept[MAXIMUM_RANK]
+    cdef npy_intp lengths[MAX_RANK]
+    cdef bint kept[MAX_RANK]
     cdef int count = 0, axis, first = 0, group
     cdef bint is_kept
     for axis in range(x.ndim):
@@ -110,8 +109,8 @@ cdef void number_columns(Work* work) noexcept nogil:
     Counts through the columns; a step along a kept group changes the channel, one along an averaged group does not.
     """
     cdef Layout* layout = &work.layout
-    cdef npy_intp index[MAXIMUM_RANK]
-    cdef npy_intp steps[MAXIMUM_RANK]
+    cdef npy_intp index[MAX_RANK]
+    cdef npy_intp steps[MAX_RANK]
     cdef npy_intp column, channel = 0, step = 1
     cdef int group
     for group in range(layout.groups - 1, -1, -1):

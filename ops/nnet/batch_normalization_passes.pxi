@@ -40,13 +40,12 @@ cdef extern from "nnet/batch_normalization_loops.h" nogil:
         COLUMNS
 
 cdef enum:
-    GRAIN_ELEMENTS = 32768         # worth waking a worker
     LEAST_COLUMNS = 64             # for one worker: a few cache lines of each row
 
 
 cdef inline npy_intp grain(npy_intp elements, npy_intp least) noexcept nogil:
     """How many items of so many elements are worth waking a worker, but at least ``least``."""
-    return max(GRAIN_ELEMENTS // max(elements, <npy_intp>1), least)
+    return max(PIECE_BATCH_NORMALIZATION // max(elements, <npy_intp>1), least)
 
 
 # ---- runs: a channel is finished while it is in the cache ------------------------------------------------------------

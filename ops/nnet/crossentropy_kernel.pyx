@@ -13,6 +13,7 @@ from phintys.ops.nnet.softmax_kernel cimport (
     Exponentials, Real, RowPass, check_bias, find_exponentials, label_at, phintys_rows, rows_worth_a_worker, run_pass,
     set_rows, worth_of)
 from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, parallel
+from phintys.vm.thresholds cimport LONG_CROSSENTROPY
 
 cdef extern from "nnet/softmax_loops.h" nogil:
     void crossentropy_gradient_float(const phintys_rows* softmax, npy_intp first, npy_intp count, const char* gradient,
@@ -22,7 +23,6 @@ cdef extern from "nnet/softmax_loops.h" nogil:
 
 cdef enum:
     LABELS = 256                   # on the stack
-    RELEASE_ELEMENTS = 10000       # about 20 microseconds
 
 
 cdef int check_labels(const Cell* labels, const Cell* matrix, bint as_index, bint leading) except -1 nogil:
@@ -218,7 +218,7 @@ cdef class LabelLossKernel(Kernel):
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         check_labels(operands[1], operands[0], False, False)
         allocate(context, operands[2], operands[0].shape)
-        return RUNS_ALONE if operands[0].shape[0] > RELEASE_ELEMENTS else 0
+        return RUNS_ALONE if operands[0].shape[0] > LONG_CROSSENTROPY else 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef char* arguments[2]
@@ -254,7 +254,7 @@ cdef class LabelLossGradKernel(Kernel):
                                  f"{shape_of(operands[1])}")
         check_labels(operands[2], operands[1], False, False)
         allocate(context, operands[3], operands[1].shape)
-        return RUNS_ALONE if cell_size(operands[1]) > 4 * RELEASE_ELEMENTS else 0
+        return RUNS_ALONE if cell_size(operands[1]) > 4 * LONG_CROSSENTROPY else 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         if operands[1].itemsize == sizeof(float):

@@ -8,6 +8,7 @@ from phintys.ops.nnet.crossentropy_kernel cimport check_labels
 from phintys.ops.native.integers cimport shape_of
 from phintys.ops.nnet.softmax_kernel cimport label_at, phintys_rows, rows_worth_a_worker, set_rows
 from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, parallel, scratch
+from phintys.vm.thresholds cimport LONG_HINGE, SHARED_HINGE
 
 cdef extern from "nnet/hinge_loops.h" nogil:
     void hinge_rows_float(const phintys_rows* p, npy_intp first, npy_intp count, const npy_intp* labels, float delta,
@@ -21,8 +22,6 @@ cdef extern from "nnet/hinge_loops.h" nogil:
 
 cdef enum:
     LABELS = 256                   # on the stack
-    RELEASE_ELEMENTS = 30000       # about 20 microseconds
-    SHARED_ELEMENTS = 60000        # worth a second worker
 
 cdef struct Work:
     phintys_rows rows
@@ -72,7 +71,7 @@ cdef int room_for_rows(Context* context, const Cell* x) except -1 nogil:
     """Scratch memory of a row for each worker, and what ``prepare`` answers."""
     cdef npy_intp size = cell_size(x)
     scratch(context, context.workers * x.shape[1] * x.itemsize)
-    return 0 if size < RELEASE_ELEMENTS else RUNS_ALONE if size < SHARED_ELEMENTS else 1
+    return 0 if size < LONG_HINGE else RUNS_ALONE if size < SHARED_HINGE else 1
 
 
 cdef class HingeKernel(Kernel):

@@ -6,9 +6,9 @@ import numpy
 
 from phintys.ops.native.strided_copy cimport copy_strided
 from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size
+from phintys.vm.thresholds cimport LONG_PREPEND
 
 cdef enum:
-    LONG_BYTES = 200000            # take about 20 microseconds
     ITEM_BYTES = 16                # at most, of a number
 
 
@@ -38,7 +38,7 @@ cdef class PrependKernel(Kernel):
         cdef npy_intp shape[2]
         shape[0], shape[1] = matrix.shape[0], matrix.shape[1] + 1
         allocate(context, operands[1 + (not self.is_known)], shape)
-        return RUNS_ALONE if cell_size(matrix) * matrix.itemsize > LONG_BYTES else 0
+        return RUNS_ALONE if cell_size(matrix) * matrix.itemsize > LONG_PREPEND else 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Cell* matrix = operands[not self.is_known]

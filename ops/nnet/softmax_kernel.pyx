@@ -11,6 +11,7 @@ from numpy cimport npy_intp
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.loops cimport Loop, find_loop
 from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, parallel, scratch
+from phintys.vm.thresholds cimport LONG_SOFTMAX, PIECE_SOFTMAX
 
 cdef extern from "nnet/softmax_loops.h" nogil:
     void shift_rows_float(const phintys_rows* rows, npy_intp first, npy_intp count, float* out, const npy_intp* labels,
@@ -34,13 +35,11 @@ cdef enum:
     BLOCK_BYTES = 16384            # of rows worked on together: half of the smallest L1 cache
     BLOCK_ELEMENTS = 4096          # of the smaller dtype in a block
     MOST_ROWS = 256                # in a block: their sums and labels stand on the stack
-    RELEASE_ELEMENTS = 10000       # about 20 microseconds
-    PIECE_ELEMENTS = 12000         # worth waking a worker
 
 
 cdef int worth_of(npy_intp elements) noexcept nogil:
     """What ``prepare`` answers for so many elements."""
-    return 0 if elements <= RELEASE_ELEMENTS else RUNS_ALONE if elements < 2 * PIECE_ELEMENTS else 1
+    return 0 if elements <= LONG_SOFTMAX else RUNS_ALONE if elements < 2 * PIECE_SOFTMAX else 1
 
 
 cdef int find_exponentials(Exponentials* loops, str dtype) except -1:
@@ -69,7 +68,7 @@ cdef int check_bias(const Cell* x, const Cell* bias) except -1 nogil:
 
 
 cdef npy_intp rows_worth_a_worker(npy_intp columns) noexcept nogil:
-    return PIECE_ELEMENTS // (columns if columns else 1) + 1
+    return PIECE_SOFTMAX // (columns if columns else 1) + 1
 
 
 cdef npy_intp rows_in_block(npy_intp columns, int itemsize) noexcept nogil:

@@ -13,6 +13,8 @@ import numpy
 from phintys.ops.native.loops import TYPES
 from phintys.ops.elementwise.block_program cimport axes_mask, kept_dimensions
 from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, parallel
+from phintys.vm.limits cimport MAX_RANK
+from phintys.vm.thresholds cimport LONG_ARG, PIECE_ARG
 
 cnp.import_array()
 
@@ -26,10 +28,7 @@ cdef extern from "numpy/arrayobject.h" nogil:
     PyArray_ArrFuncs* PyDataType_GetArrFuncs(void* descriptor)
 
 cdef enum:
-    MAXIMUM_RANK = 64
     COLUMNS = 256                  # compared at a time; their best values stand on the stack
-    RELEASE_ELEMENTS = 20000
-    GRAIN_ELEMENTS = 32768
     SHORT_LINE = 24                # elements; below, setting out costs NumPy's search more than it gains
 
 # Axes of one kind in order; the innermost kept axis is apart when columns are compared.
@@ -41,10 +40,10 @@ cdef struct Layout:
     int itemsize
     int kept_count
     int searched_count
-    npy_intp kept_lengths[MAXIMUM_RANK]
-    npy_intp kept_strides[MAXIMUM_RANK]
-    npy_intp searched_lengths[MAXIMUM_RANK]
-    npy_intp searched_strides[MAXIMUM_RANK]
+    npy_intp kept_lengths[MAX_RANK]
+    npy_intp kept_strides[MAX_RANK]
+    npy_intp searched_lengths[MAX_RANK]
+    npy_intp searched_strides[MAX_RANK]
     npy_intp searched                  # elements, without the run
     npy_intp run                       # length of the innermost searched axis; 1 when columns are compared
     npy_intp run_stride
@@ -96,16 +95,16 @@ cdef class ArgKernel(Kernel):
         return ArgKernel, self.arguments
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
-        cdef npy_intp shape[MAXIMUM_RANK]
+        cdef npy_intp shape[MAX_RANK]
         cdef npy_intp kept = 1, searched = 1
         kept_dimensions(self.rank, self.mask, self.keepdims, operands[0].shape, shape, &kept, &searched)
         if searched == 0:
             with gil:
                 raise ValueError(f"attempt to get {self.arguments[3]} of an empty sequence")
         allocate(context, operands[1], shape)
-        if kept * searched <= RELEASE_ELEMENTS:
+        if kept * searched <= LONG_ARG:
             return 0
-        return RUNS_ALONE if kept * searched < 2 * GRAIN_ELEMENTS or kept == 1 else 1
+        return RUNS_ALONE if kept * searched < 2 * PIECE_ARG or kept == 1 else 1
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Layout layout
@@ -120,7 +119,7 @@ cdef class ArgKernel(Kernel):
         for axis in range(layout.kept_count):
             kept *= layout.kept_lengths[axis]
         searched = layout.searched * layout.run
-        grain = GRAIN_ELEMENTS // (searched * (layout.columns if layout.columns else 1)) + 1
+        grain = PIECE_ARG // (searched * (layout.columns if layout.columns else 1)) + 1
         parallel(context, search_columns if layout.columns else search_runs, &layout, kept, grain)
         return 0
 
@@ -151,8 +150,8 @@ cdef class ExtremumKernel(ArgKernel):
 cdef void take_extremes(const Cell* source, unsigned long long mask, char* values, const int64_t* positions,
                         npy_intp count) noexcept nogil:
     """The values at ``count`` positions, a line of the innermost kept axis at a time."""
-    cdef npy_intp lengths[2][MAXIMUM_RANK]           # of the kept axes, and of the searched ones
-    cdef npy_intp strides[2][MAXIMUM_RANK]
+    cdef npy_intp lengths[2][MAX_RANK]               # of the kept axes, and of the searched ones
+    cdef npy_intp strides[2][MAX_RANK]
     cdef int counts[2]
     cdef int axis, kind
     cdef npy_intp first = 0, number, columns = 1, step = 0

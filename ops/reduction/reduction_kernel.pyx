@@ -22,12 +22,14 @@ from numpy cimport npy_intp
 import numpy
 
 from phintys.ops.elementwise.block_program cimport (
-    MAXIMUM_RANK, BlockProgram, Program, axes_mask, broadcast_shape, kept_dimensions, run_steps, set_places)
+    BlockProgram, Program, axes_mask, broadcast_shape, kept_dimensions, run_steps, set_places)
 from phintys.ops.reduction.folds import KINDS, choose_fold
 from phintys.ops.native.loops import TYPES
 from phintys.ops.native.loops cimport LoopFunction, copy_function, find_loop
 from phintys.ops.native.strided_copy cimport copy_strided
-from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, parallel, scratch
+from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, parallel, scratch
+from phintys.vm.limits cimport MAX_RANK
+from phintys.vm.thresholds cimport LONG_NANOSECONDS, PIECE_NANOSECONDS
 
 cnp.import_array()
 
@@ -36,10 +38,6 @@ cdef extern from "reduction/reduction_loops.h" nogil:
 
 cdef extern from "alloca.h" nogil:
     void* alloca(size_t)
-
-cdef enum:
-    RELEASE_NANOSECONDS = 20000    # of work from which ``prepare`` tells the machine that ``run`` is long
-    PIECE_NANOSECONDS = 25000      # of work for which waking a worker pays
 
 cdef double FOLD_COST = 0.08       # nanoseconds an element
 
@@ -76,6 +74,9 @@ cdef class ReductionKernel(Kernel):
     ValueError
         For bad axes; from ``prepare``, for shapes that differ and for empty reductions without an identity.
     """
+
+    def __cinit__(self):
+        self.examined, self.binding = (), BOUND
 
     def __init__(self, inputs, constants, steps, value, loop, axes, accumulator_dtype, output_dtype, keepdims=False,
                  identity=None):
@@ -136,8 +137,8 @@ cdef class ReductionKernel(Kernel):
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef Program* program = &self.program.program
-        cdef npy_intp shape[MAXIMUM_RANK]
-        cdef npy_intp kept_shape[MAXIMUM_RANK]
+        cdef npy_intp shape[MAX_RANK]
+        cdef npy_intp kept_shape[MAX_RANK]
         cdef npy_intp kept = 1, reduced = 1
         broadcast_shape(program, operands, self.program.rank, shape)
         kept_dimensions(self.program.rank, self.reduced, self.keepdims, shape, kept_shape, &kept, &reduced)
@@ -146,7 +147,7 @@ cdef class ReductionKernel(Kernel):
         allocate(context, operands[program.inputs], kept_shape)
         if self.cast != NULL or not accumulates_in_order(self, operands):
             scratch(context, kept * self.itemsize)
-        if kept * reduced * self.cost <= RELEASE_NANOSECONDS:
+        if kept * reduced * self.cost <= LONG_NANOSECONDS:
             return 0
         return RUNS_ALONE if kept * reduced * self.cost < 2 * PIECE_NANOSECONDS else 1
 

@@ -25,8 +25,8 @@ cdef enum:
 cdef struct Dimensions:
     int count
     npy_intp size                              # elements: the product of the lengths
-    npy_intp lengths[MAXIMUM_RANK]
-    npy_intp result_strides[MAXIMUM_RANK]      # of the accumulators, in bytes; 0 for reduced dimensions
+    npy_intp lengths[MAX_RANK]
+    npy_intp result_strides[MAX_RANK]      # of the accumulators, in bytes; 0 for reduced dimensions
     npy_intp* strides                          # of the inputs, in bytes: strides[dimension * inputs + input]
 
 # One run of a kernel, as its loops and its workers see it.
@@ -53,7 +53,7 @@ cdef struct Layout:
     char** bases                   # memory of each input
     # The accumulators:
     char* accumulators             # the results' memory, or scratch memory
-    npy_intp result_strides[MAXIMUM_RANK]      # by axis of the inputs; 0 for reduced axes and axes of length 1
+    npy_intp result_strides[MAX_RANK]      # by axis of the inputs; 0 for reduced axes and axes of length 1
     bint in_order                  # they are in C order, as the results
     # Work at a time:
     npy_intp block                 # elements of the innermost dimension that the producer computes
@@ -128,11 +128,11 @@ cdef void lay_out(Layout* layout, Cell** operands, int rank, unsigned long long 
     short ones too, so the dimension whose elements are closest is the innermost.
     """
     cdef int inputs = layout.program.inputs
-    cdef int axes[MAXIMUM_RANK]
-    cdef int dimension_of[MAXIMUM_RANK]
-    cdef npy_intp before[MAXIMUM_RANK]              # by axis: elements of the axes that its dimension has before it
-    cdef npy_intp lengths[MAXIMUM_RANK]
-    cdef bint reduced[MAXIMUM_RANK]
+    cdef int axes[MAX_RANK]
+    cdef int dimension_of[MAX_RANK]
+    cdef npy_intp before[MAX_RANK]              # by axis: elements of the axes that its dimension has before it
+    cdef npy_intp lengths[MAX_RANK]
+    cdef bint reduced[MAX_RANK]
     cdef npy_intp* strides = <npy_intp*>alloca((rank + 1) * inputs * sizeof(npy_intp))
     cdef int axis, place, index, dimension = -1, inner = 0
     cdef int count = sorted_axes(layout, operands, rank, axes)
@@ -183,7 +183,7 @@ cdef int innermost(int count, const npy_intp* lengths, const bint* reduced) noex
 cdef void order_results(Layout* layout, Cell** operands, unsigned long long mask, int count, int inner, const int* axes,
                         const int* dimension_of, const npy_intp* before) noexcept nogil:
     """The strides of the accumulators along each axis, and whether they are those of C order."""
-    cdef npy_intp strides[MAXIMUM_RANK]             # by joined dimension
+    cdef npy_intp strides[MAX_RANK]             # by joined dimension
     cdef npy_intp expected = layout.itemsize
     cdef int axis, place, dimension
     cdef int kept = 0

@@ -13,7 +13,7 @@ cdef void hand_out(Layout* layout, LoopFunction cast, Cell* result, npy_intp cou
     reduced
         Bit d: axis d is reduced. Its dimension of length 1 is there if ``keepdims``.
     """
-    cdef npy_intp strides[MAXIMUM_RANK]
+    cdef npy_intp strides[MAX_RANK]
     cdef int axis, place = 0
     if layout.in_order:
         cast_line(cast, layout.accumulators, layout.itemsize, result.data, result.itemsize, count)
