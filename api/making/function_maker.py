@@ -82,34 +82,38 @@ class FunctionMaker:
         self.accept_inplace = accept_inplace
         self.function_builder = function_builder
         self.on_unused_input = config.on_unused_input if on_unused_input is None else on_unused_input
-        self.return_none = outputs is None
-        self.unpack_single = outputs is not None and not isinstance(outputs, (list, tuple))
-        self.outputs = [wrap_out(output) for output in _as_list(outputs)]
+        self._take_outputs(outputs)
         self._given = [wrap_in(spec) for spec in _as_list(inputs)]
         self._givens = pairs(givens)
         self._rebuild_strict = rebuild_strict
         self._swap = dict(swap or {})
-        changing = [spec for spec in self._given if spec.update is not None]
-        rebuilt = rebuild([output.variable for output in self.outputs] + [spec.update for spec in changing],
-                          [spec.variable for spec in self._given], givens, updates, rebuild_strict, no_default_updates,
-                          self._swap)
-        self._new_values = rebuilt.new_values
+        rebuilt = self._rebuild(givens, updates, no_default_updates)
         self._describe_inputs(rebuilt)
-        try:
-            self._make_graph(rebuilt, [spec.variable for spec in changing])
-        except MissingInputError:
-            if self.on_unused_input == "raise":     # one input for another: the one that was given tells more
-                self._check_unused(rebuilt.inputs, set(ancestors([*rebuilt.outputs, *rebuilt.updates.values()])))
-            raise
-        self._check_unused(rebuilt.inputs,
-                           {variable for variable in self._compiled.inputs if self._compiled.clients[variable]})
+        self._make_graph(rebuilt)
+        self._describe_updates(rebuilt)
+        self._attach_handler()
+        self._check_unused(rebuilt.inputs, self._read_inputs())
         self._check_inplace()
-        with change_flags(compute_test_value="off"), self.mode.observed(self._compiled) as self._history:
-            optimize(self._compiled, self.mode.query)
+        self._optimize()
         self.argument_types = argument_types(self._compiled, len(self.arguments))
         self._shown = None
 
     # ---- stages ------------------------------------------------------------------------------------------------------
+    def _take_outputs(self, outputs):
+        """The results, and in which form a call returns them."""
+        self.return_none = outputs is None
+        self.unpack_single = outputs is not None and not isinstance(outputs, (list, tuple))
+        self.outputs = [wrap_out(output) for output in _as_list(outputs)]
+
+    def _rebuild(self, givens, updates, no_default_updates):
+        """A copy of the user's graph in which givens are replaced: of the results, then the new values of states."""
+        self._changing = [spec for spec in self._given if spec.update is not None]
+        rebuilt = rebuild([output.variable for output in self.outputs] + [spec.update for spec in self._changing],
+                          [spec.variable for spec in self._given], givens, updates, self._rebuild_strict,
+                          no_default_updates, self._swap)
+        self._new_values = rebuilt.new_values
+        return rebuilt
+
     def _describe_inputs(self, rebuilt):
         """All inputs: arguments of the call, and what is stored between calls."""
         self.inputs = self._given + [_shared_spec(variable, rebuilt.new_values.get(variable))
@@ -122,22 +126,37 @@ class FunctionMaker:
             position for position, spec in enumerate(self.inputs) if not spec.implicit)}
         self.positions = [explicit[position] for position in arguments]
 
-    def _make_graph(self, rebuilt, changing):
-        """The private graph, and which of its outputs replace which of its inputs."""
-        copies = dict(zip([spec.variable for spec in self._given], rebuilt.inputs)) | rebuilt.shared
-        results, state_values = rebuilt.outputs[:len(self.outputs)], rebuilt.outputs[len(self.outputs):]
-        new_values = dict(zip(changing, state_values)) | rebuilt.updates
+    def _updated(self, rebuilt):
+        """Variable of a state or a shared variable → its new value in the copy of the graph."""
+        changing = [spec.variable for spec in self._changing]
+        new_values = dict(zip(changing, rebuilt.outputs[len(self.outputs):])) | rebuilt.updates
         for variable, value in new_values.items():
             if value.type != variable.type:
                 raise TypeError(f"the new value of {variable}{made_at(variable)}, of type {variable.type}, became "
                                 f"{value}{made_at(value)}, of type {value.type}: look at what givens replace")
-        ordered = [self.inputs[position].variable for position in self.graph_order]
-        self._compiled = FunctionGraph([copies[variable] for variable in ordered],
-                                    results + list(new_values.values()), clone=False)
+        return new_values
+
+    def _make_graph(self, rebuilt):
+        """The private graph: of all inputs, in the order of the graph, to the results and the new values."""
+        copies = dict(zip([spec.variable for spec in self._given], rebuilt.inputs)) | rebuilt.shared
+        outputs = rebuilt.outputs[:len(self.outputs)] + list(self._updated(rebuilt).values())
+        try:
+            self._compiled = FunctionGraph([copies[self.inputs[position].variable] for position in self.graph_order],
+                                           outputs, clone=False)
+        except MissingInputError:
+            if self.on_unused_input == "raise":     # one input for another: the one that was given tells more
+                self._check_unused(rebuilt.inputs, set(ancestors([*rebuilt.outputs, *rebuilt.updates.values()])))
+            raise
         self._compiled.name = self.name
-        place = {variable: number for number, variable in enumerate(ordered)}
-        self.update_positions = [(len(results) + position, place[variable])
-                                 for position, variable in enumerate(new_values)]
+
+    def _describe_updates(self, rebuilt):
+        """Which outputs of the graph replace which of its inputs."""
+        place = {self.inputs[position].variable: number for number, position in enumerate(self.graph_order)}
+        self.update_positions = [(len(self.outputs) + position, place[variable])
+                                 for position, variable in enumerate(self._updated(rebuilt))]
+
+    def _attach_handler(self):
+        """What may be overwritten: mutable arguments, and values that are replaced."""
         # What the user's own nodes overwrite may be overwritten: that is what accept_inplace accepts.
         written = destroyed_inputs(self._compiled) if self.accept_inplace else set()
         self._mutable = _where(spec.mutable or variable in written
@@ -146,6 +165,10 @@ class FunctionMaker:
             mutable=[self._compiled.inputs[position] for position in self._mutable],
             updates={self._compiled.inputs[number]: position for position, number in self.update_positions})
         self._compiled.attach_feature(self._handler)
+
+    def _read_inputs(self):
+        """The inputs of the graph that a node or an output reads."""
+        return {variable for variable in self._compiled.inputs if self._compiled.clients[variable]}
 
     def _check_unused(self, copies, needed):
         """Complain about given inputs whose copies are not among the ``needed`` variables."""
@@ -169,6 +192,10 @@ class FunctionMaker:
             warnings.warn(message + "To make this warning into an error, you can pass the parameter "
                           "on_unused_input='raise' to phintys.function. To disable it completely, use "
                           "on_unused_input='ignore'.", stacklevel=4)
+
+    def _optimize(self):
+        with change_flags(compute_test_value="off"), self.mode.observed(self._compiled) as self._history:
+            optimize(self._compiled, self.mode.query)
 
     def _check_inplace(self):
         if self.accept_inplace:

@@ -158,31 +158,22 @@ def make_verify_grad(function, tensor_type):
         """
         points = _checked_points(pt, rng)
         tolerance = max([TOLERANCES[str(point.dtype)] for point in points])
-        inputs = [tensor_type(str(point.dtype), [length == 1 for length in point.shape])(name=f"input {position}")
-                  for position, point in enumerate(points)]
-        output = fun(*inputs)
-        if isinstance(output, (list, tuple)):
-            raise NotImplementedError("can't (yet) autotest gradient of fun with multiple outputs")
-
-        def compiled(arguments, result, name, mode=mode):
-            # numeric_grad works in the most precise dtype of the inputs, so values of the others need a downcast.
-            return function(arguments, result, accept_inplace=True, allow_input_downcast=True, mode=mode,
-                            on_unused_input="ignore", name=name)
-
-        example = compiled(inputs, output, "verify_grad forward")(*[point.copy() for point in points])
+        inputs, output = _applied(fun, points, tensor_type)
+        forward = _compiled(function, inputs, output, "verify_grad forward", mode)
+        shape = forward(*[point.copy() for point in points]).shape
         dtype = "float32" if cast_to_output_type and output.type.dtype == "float32" else "float64"
         weights = tensor_type(dtype, output.type.broadcastable)(name="random_projection")
-        cost = (weights * output).sum()
+        projected, arguments = (weights * output).sum(), [weights, *inputs]
         fast = "FAST_RUN" if no_debug_ref and mode == "FAST_COMPILE" else mode
-        cost_function = compiled([weights] + inputs, cost, "verify_grad cost", mode=fast)
-        gradient_function = compiled([weights] + inputs, grad(cost, inputs, disconnected_inputs="ignore"),
-                                     "verify_grad gradient")
+        cost = _compiled(function, arguments, projected, "verify_grad cost", fast)
+        gradient = _compiled(function, arguments, grad(projected, inputs, disconnected_inputs="ignore"),
+                             "verify_grad gradient", mode)
         try:
             for _ in range(n_tests):
                 # Weights near 0 would lose the digits of what they multiply.
-                projection = numpy.array(rng.rand(*example.shape) + 0.5, dtype)
-                numeric = numeric_grad(lambda *values: cost_function(projection, *values), points, eps, out_type)
-                symbolic = gradient_function(projection, *[point.copy() for point in points])
+                projection = numpy.array(rng.rand(*shape) + 0.5, dtype)
+                numeric = numeric_grad(lambda *values: cost(projection, *values), points, eps, out_type)
+                symbolic = gradient(projection, *[point.copy() for point in points])
                 _compare(numeric, symbolic, tolerance if abs_tol is None else abs_tol,
                          tolerance if rel_tol is None else rel_tol)
         except Exception as error:
@@ -192,6 +183,22 @@ def make_verify_grad(function, tensor_type):
 
     verify_grad.E_grad = GradientError
     return verify_grad
+
+
+def _applied(fun, points, tensor_type):
+    """Variables for the points, and what the function makes of them."""
+    inputs = [tensor_type(str(point.dtype), [length == 1 for length in point.shape])(name=f"input {position}")
+              for position, point in enumerate(points)]
+    output = fun(*inputs)
+    if isinstance(output, (list, tuple)):
+        raise NotImplementedError("can't (yet) autotest gradient of fun with multiple outputs")
+    return inputs, output
+
+
+def _compiled(function, arguments, result, name, mode):
+    # numeric_grad works in the most precise dtype of the inputs, so values of the others need a downcast.
+    return function(arguments, result, accept_inplace=True, allow_input_downcast=True, mode=mode,
+                    on_unused_input="ignore", name=name)
 
 
 def _checked_points(pt, rng):

@@ -205,30 +205,71 @@ def steps_in(node):
     return max(len(node.inputs) - 1, 1)
 
 
-def chunks_of(fgraph, members):
-    """Cut a group, in order, where a kernel would become too large."""
-    chunk, inputs, waiting, steps = [], set(), {}, 0
-    for node in members:
-        fresh = {variable for variable in node.inputs if variable not in waiting and not is_inlined(variable)}
-        wanted = [out for out in node.outputs if fgraph.clients[out]]
-        done = [variable for variable in dict.fromkeys(node.inputs)
-                if variable in waiting and waiting[variable] <= node.inputs.count(variable)]
-        operands = len(inputs | fresh) + sum([count > 0 for count in waiting.values()]) - len(done) + len(wanted) \
-            if len(inputs) + len(waiting) + len(fresh) + len(wanted) > OPERANDS else 0
-        if chunk and (operands > OPERANDS or steps + steps_in(node) > STEPS):
-            yield chunk
-            chunk, inputs, waiting, steps = [], set(), {}, 0
-            fresh = {variable for variable in node.inputs if not is_inlined(variable)}
-        chunk.append(node)
-        inputs |= fresh
-        steps += steps_in(node)
+class Chunk:
+    """Nodes of a group, in order, that become one kernel, and how large it is.
+
+    Attributes
+    ----------
+    nodes : list of Apply
+    inputs : set of Variable
+        What the kernel reads.
+    waiting : dict
+        Each result of the nodes → how many of its readers are not in the chunk. Those with readers left are outputs.
+    steps : int
+    """
+
+    def __init__(self, fgraph):
+        self.clients = fgraph.clients
+        self.nodes, self.inputs, self.waiting, self.steps = [], set(), {}, 0
+
+    def has_room_for(self, node):
+        """Whether the kernel is small enough with the node, too; one node always is."""
+        if not self.nodes:
+            return True
+        return self.steps + steps_in(node) <= STEPS and self.operands_with(node) <= OPERANDS
+
+    def operands_with(self, node):
+        """How many inputs and outputs the kernel has with the node, too; 0 if there are few by any count."""
+        fresh, wanted = self.read_first_by(node), self.wanted(node)
+        if len(self.inputs) + len(self.waiting) + len(fresh) + len(wanted) <= OPERANDS:
+            return 0
+        outputs = sum([count > 0 for count in self.waiting.values()]) - self.read_last_by(node) + len(wanted)
+        return len(self.inputs | fresh) + outputs
+
+    def add(self, node):
+        self.inputs |= self.read_first_by(node)
+        self.steps += steps_in(node)
         for variable in node.inputs:
-            if variable in waiting:
-                waiting[variable] -= 1
-        for out in wanted:
-            waiting[out] = len(fgraph.clients[out])
-    if chunk:
-        yield chunk
+            if variable in self.waiting:
+                self.waiting[variable] -= 1
+        for out in self.wanted(node):
+            self.waiting[out] = len(self.clients[out])
+        self.nodes.append(node)
+
+    def wanted(self, node):
+        """The node's results that have a reader."""
+        return [out for out in node.outputs if self.clients[out]]
+
+    def read_first_by(self, node):
+        """What the node reads that no node of the chunk computes."""
+        return {variable for variable in node.inputs if variable not in self.waiting and not is_inlined(variable)}
+
+    def read_last_by(self, node):
+        """How many results of the chunk have no reader left after the node."""
+        return sum([self.waiting[variable] <= node.inputs.count(variable)
+                    for variable in dict.fromkeys(node.inputs) if variable in self.waiting])
+
+
+def chunks_of(fgraph, members):
+    """Cut a group, in order, where a kernel would become too large: lists of nodes."""
+    chunk = Chunk(fgraph)
+    for node in members:
+        if not chunk.has_room_for(node):
+            yield chunk.nodes
+            chunk = Chunk(fgraph)
+        chunk.add(node)
+    if chunk.nodes:
+        yield chunk.nodes
 
 
 def replace_chunk(fgraph, chunk):

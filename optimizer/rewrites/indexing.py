@@ -149,20 +149,41 @@ def _composed(inner, outer):
         return outer
     if _is_whole(outer):
         return inner
-    parts = [*entry_parts(inner), *entry_parts(outer)]
-    if not all([part is None or type(part) is int for part in parts]):
+    if not _is_constant_entry(inner) or not _is_constant_entry(outer):
         return None
-    start, stop, step = inner.start or 0, inner.stop, 1 if inner.step is None else inner.step
-    if inner == slice(None, None, -1) and type(outer) is int:
-        return -1 - outer
-    if start < 0 or step < 1 or (stop is not None and stop < 0):
+    return _element_of_slice(inner, outer) if type(outer) is int else _slice_of_slice(inner, outer)
+
+
+def _is_constant_entry(entry):
+    return all([part is None or type(part) is int for part in entry_parts(entry)])
+
+
+def _forward_parts(entry):
+    """Start, stop (or None) and step of a slice whose meaning no length changes: nothing in it is negative; else None.
+    """
+    start, stop, step = entry.start or 0, entry.stop, 1 if entry.step is None else entry.step
+    return None if start < 0 or step < 1 or (stop is not None and stop < 0) else (start, stop, step)
+
+
+def _element_of_slice(inner, position):
+    """The position of one element of what a slice takes, or None."""
+    if inner == BACKWARDS:
+        return -1 - position
+    parts = _forward_parts(inner)
+    if parts is None or position < 0:
         return None
-    if type(outer) is int:
-        place = start + outer * step
-        return place if outer >= 0 and (stop is None or place < stop) else None
-    first, last, by = outer.start or 0, outer.stop, 1 if outer.step is None else outer.step
-    if first < 0 or by < 1 or (last is not None and last < 0):
+    start, stop, step = parts
+    place = start + position * step
+    return place if stop is None or place < stop else None
+
+
+def _slice_of_slice(inner, outer):
+    """One slice that means a slice of what another takes, or None."""
+    parts, outer_parts = _forward_parts(inner), _forward_parts(outer)
+    if parts is None or outer_parts is None:
         return None
+    start, stop, step = parts
+    first, last, by = outer_parts
     ends = [end for end in (stop, None if last is None else start + last * step) if end is not None]
     return slice(start + first * step, min(ends, default=None), step * by)
 

@@ -1,4 +1,6 @@
 """Rewrites of indexing: what is left of graphs, that they compute the same, and that the time stays linear."""
+from itertools import product
+
 import numpy
 import pytest
 from optimized_graphs import UNFUSED, assert_same_results, operations, optimized, variable
@@ -12,6 +14,7 @@ from phintys.ops.indexing.subtensor import IncSubtensor, Subtensor
 from phintys.ops.products.products import dot
 from phintys.ops.types.constant import constant
 from phintys.ops.types.tensor_type import TensorType
+from phintys.optimizer.rewrites.indexing import _composed
 
 A, B = variable("d2", "A"), variable("d2", "B")
 u, v = variable("d1", "u"), variable("d1", "v")
@@ -147,3 +150,25 @@ def test_long_chains():
     total = sum([x[place] ** 2 for place in range(300)])
     gradient = phintys.function([x], phintys.grad(total, x))
     numpy.testing.assert_allclose(gradient(numpy.arange(301.0)), [*2 * numpy.arange(300.0), 0])
+
+
+def taken(values, entry):
+    """What an index entry takes of a list; None if that is an error."""
+    try:
+        return values[entry]
+    except IndexError:
+        return None
+
+
+def test_two_entries_mean_what_their_composition_means():
+    parts, steps = (None, -2, 0, 1, 3), (None, -1, 1, 2)
+    slices = [slice(*triple) for triple in product(parts, parts, steps)]
+    composed = 0
+    for inner, outer in product(slices, [*slices, *range(-3, 4)]):
+        entry = _composed(inner, outer)
+        if entry is not None:
+            composed += 1
+            for length in range(6):
+                values = list(range(length))
+                assert taken(values, entry) == taken(values[inner], outer), (inner, outer, entry, length)
+    assert composed > 1000
