@@ -12,7 +12,16 @@ from itertools import accumulate
 from phintys.graph.config import config
 from phintys.graph.public_names import at_home
 from phintys.ops.elementwise import scalar_op as rules
-from phintys.ops.elementwise.scalar_op import SCALAR_OPS, LoopedScalarOp, define, scalar_op_named
+from phintys.ops.elementwise.scalar_op import (
+    ABOVE_ONE,
+    ANY,
+    POSITIVE,
+    SCALAR_OPS,
+    UNIT,
+    LoopedScalarOp,
+    define,
+    scalar_op_named,
+)
 from phintys.ops.elementwise.scalar_protocol import BinaryScalarOp, ScalarOp, UnaryScalarOp
 from phintys.ops.types.as_scalar import scalar_constant
 from phintys.ops.types.constant import constant, constant_number, is_padded_constant, padded_constant
@@ -92,20 +101,23 @@ sub = define("Sub", "sub", 2, rules.upcast_out_no_bool, "subtract",
              doc="Elementwise difference; not for two bools.")
 true_div = define("TrueDiv", "true_div", 2, rules.true_div_out, "divide",
                   lambda a, b, out, g: (g / b, -(g * out) / b), operands="float", symbol="/",
-                  complex_rule="holomorphic", doc="Elementwise quotient; of discrete tensors it is in floatX.")
+                  complex_rule="holomorphic", domain=(ANY, POSITIVE),
+                  doc="Elementwise quotient; of discrete tensors it is in floatX.")
 int_div = define("IntDiv", "int_div", 2, rules.upcast_out_no_complex, "floor_divide", zeros_by, symbol="//",
+                 domain=(ANY, POSITIVE),
                  doc="Elementwise quotient, rounded towards minus infinity; integers divided by zero give 0.")
 mod = define("Mod", "mod", 2, rules.upcast_out_no_complex, "remainder",
              lambda a, b, out, g: (g, -(a // b) * g), symbol="%",
+             domain=(ANY, POSITIVE),
              doc="Elementwise remainder with the sign of the divisor; integers modulo zero give 0.")
 neg = define("Neg", "neg", 1, rules.same_out_no_bool, "negative", lambda x, out, g: -g, complex_rule="real_slope",
              symbol="-", doc="Elementwise -x; not for bools.")
 inv = define("Inv", "inv", 1, rules.upgrade_to_float, "reciprocal", lambda x, out, g: -g * sqr(out),
-             complex_rule="holomorphic", doc="Elementwise 1 / x.")
+             complex_rule="holomorphic", domain=POSITIVE, doc="Elementwise 1 / x.")
 sqr = define("Sqr", "sqr", 1, rules.same_out, "square", lambda x, out, g: g * x * number(2, g),
              complex_rule="holomorphic", doc="Elementwise square.")
 sqrt = define("Sqrt", "sqrt", 1, rules.upgrade_to_float, "sqrt", lambda x, out, g: g * number(0.5, g) / out,
-              complex_rule="holomorphic", doc="Elementwise square root.")
+              complex_rule="holomorphic", domain=POSITIVE, doc="Elementwise square root.")
 
 
 def pow_gradient(base, exponent, out, g):
@@ -127,6 +139,7 @@ def pow_gradient(base, exponent, out, g):
 
 
 pow = define("Pow", "pow", 2, rules.upcast_out_min8, "power", pow_gradient, symbol="**", complex_rule="holomorphic",
+             domain=(POSITIVE, (0, 3.1)),
              doc="Elementwise power; integers with negative exponents give 0 (1 and -1 for the bases 1 and -1).")
 
 
@@ -250,25 +263,25 @@ exp2 = define("Exp2", "exp2", 1, rules.upgrade_to_float, emit_exp2,
 expm1 = define("Expm1", "expm1", 1, rules.upgrade_to_float, "expm1", lambda x, out, g: g * exp(x),
                complex_rule="holomorphic", doc="Elementwise e**x - 1, exact for small x.")
 log = define("Log", "log", 1, rules.upgrade_to_float, "log", lambda x, out, g: g / x, complex_rule="holomorphic",
-             doc="Elementwise natural logarithm.")
+             domain=POSITIVE, doc="Elementwise natural logarithm.")
 log2 = define("Log2", "log2", 1, rules.upgrade_to_float, "log2", lambda x, out, g: g / (x * number(math.log(2), g)),
-              complex_rule="holomorphic", doc="Elementwise logarithm to base 2.")
+              complex_rule="holomorphic", domain=POSITIVE, doc="Elementwise logarithm to base 2.")
 log10 = define("Log10", "log10", 1, rules.upgrade_to_float, "log10", lambda x, out,
                g: g / (x * number(math.log(10), g)), complex_rule="holomorphic",
-               doc="Elementwise logarithm to base 10.")
+               domain=POSITIVE, doc="Elementwise logarithm to base 10.")
 log1p = define("Log1p", "log1p", 1, rules.upgrade_to_float, "log1p", lambda x, out, g: g / (x + number(1, g)),
-               complex_rule="holomorphic", doc="Elementwise log(1 + x), exact for small x.")
+               complex_rule="holomorphic", domain=POSITIVE, doc="Elementwise log(1 + x), exact for small x.")
 logaddexp = define("LogAddExp", "logaddexp", 2, rules.upgrade_to_float_no_complex, "logaddexp",
                    lambda a, b, out, g: (g * exp(a - out), g * exp(b - out)), commutative=True, associative=True,
                    doc="Elementwise log(exp(a) + exp(b)) without overflow.")
 log1mexp = define("Log1mExp", "log1mexp", 1, rules.upgrade_to_float_no_complex, emit_log1mexp,
                   lambda x, out, g: -g / expm1(-as_dtype(x, g.type.dtype)), public=None,
-                  doc="Elementwise log(1 - exp(x)), exact for x near 0 and for far negative ones.")
+                  domain=(-3.0, -0.1), doc="Elementwise log(1 - exp(x)), exact for x near 0 and for far negative ones.")
 xlogx = define("XlogX", "xlogx", 1, rules.upgrade_to_float, emit_xlogx, lambda x, out, g: g * (number(1, g) + log(x)),
-               public="xlogx.xlogx", doc="Elementwise x * log(x), 0 where x is 0.")
+               public="xlogx.xlogx", domain=POSITIVE, doc="Elementwise x * log(x), 0 where x is 0.")
 xlogy0 = define("XlogY0", "xlogy0", 2, rules.upgrade_to_float, emit_xlogy0,
                 lambda x, y, out, g: (g * log(continuous(y, g)), g * x / y), public="xlogx.xlogy0",
-                doc="Elementwise x * log(y), 0 where x is 0.")
+                domain=POSITIVE, doc="Elementwise x * log(y), 0 where x is 0.")
 sigmoid = define("ScalarSigmoid", "sigmoid", 1, rules.upgrade_to_float_no_complex, emit_sigmoid,
                  lambda x, out, g: g * out * (number(1, g) - out),
                  doc="Elementwise logistic function 1 / (1 + exp(-x)).")
@@ -310,13 +323,13 @@ cos = define("Cos", "cos", 1, rules.upgrade_to_float, "cos", lambda x, out, g: -
 sin = define("Sin", "sin", 1, rules.upgrade_to_float, "sin", lambda x, out, g: g * cos(x), complex_rule="holomorphic",
              doc="Elementwise sine.")
 tan = define("Tan", "tan", 1, rules.upgrade_to_float, "tan", lambda x, out, g: g * (number(1, g) + sqr(out)),
-             complex_rule="holomorphic", doc="Elementwise tangent.")
+             complex_rule="holomorphic", domain=UNIT, doc="Elementwise tangent.")
 arccos = define("ArcCos", "arccos", 1, rules.upgrade_to_float, "arccos",
                 lambda x, out, g: -g / sqrt((number(1, g) - x) * (number(1, g) + x)), complex_rule="holomorphic",
-                doc="Elementwise inverse cosine.")
+                domain=UNIT, doc="Elementwise inverse cosine.")
 arcsin = define("ArcSin", "arcsin", 1, rules.upgrade_to_float, "arcsin",
                 lambda x, out, g: g / sqrt((number(1, g) - x) * (number(1, g) + x)), complex_rule="holomorphic",
-                doc="Elementwise inverse sine.")
+                domain=UNIT, doc="Elementwise inverse sine.")
 arctan = define("ArcTan", "arctan", 1, rules.upgrade_to_float, "arctan",
                 lambda x, out, g: g / (number(1, g) + sqr(continuous(x, g))), complex_rule="holomorphic",
                 doc="Elementwise inverse tangent.")
@@ -328,10 +341,10 @@ def arctan2_gradient(y, x, out, g):
 
 
 arctan2 = define("ArcTan2", "arctan2", 2, rules.upgrade_to_float_no_complex, "arctan2", arctan2_gradient,
-                 doc="Elementwise angle of the point (x, y), given y first.")
+                 domain=(ANY, POSITIVE), doc="Elementwise angle of the point (x, y), given y first.")
 hypot = define("Hypot", "hypot", 2, rules.upgrade_to_float_no_complex, "hypot",
                lambda x, y, out, g: (g * x / out, g * y / out), commutative=True,
-               doc="Elementwise sqrt(x ** 2 + y ** 2) without overflow.")
+               domain=(ANY, POSITIVE), doc="Elementwise sqrt(x ** 2 + y ** 2) without overflow.")
 cosh = define("Cosh", "cosh", 1, rules.upgrade_to_float, "cosh", lambda x, out, g: g * sinh(x),
               complex_rule="holomorphic", doc="Elementwise hyperbolic cosine.")
 sinh = define("Sinh", "sinh", 1, rules.upgrade_to_float, "sinh", lambda x, out, g: g * cosh(x),
@@ -340,13 +353,13 @@ tanh = define("Tanh", "tanh", 1, rules.upgrade_to_float, "tanh", lambda x, out, 
               complex_rule="holomorphic", doc="Elementwise hyperbolic tangent.")
 arccosh = define("ArcCosh", "arccosh", 1, rules.upgrade_to_float, "arccosh",
                  lambda x, out, g: g / sqrt((x - number(1, g)) * (x + number(1, g))),
-                 doc="Elementwise inverse hyperbolic cosine.")
+                 domain=ABOVE_ONE, doc="Elementwise inverse hyperbolic cosine.")
 arcsinh = define("ArcSinh", "arcsinh", 1, rules.upgrade_to_float, "arcsinh",
                  lambda x, out, g: g / sqrt(sqr(continuous(x, g)) + number(1, g)), complex_rule="holomorphic",
                  doc="Elementwise inverse hyperbolic sine.")
 arctanh = define("ArcTanh", "arctanh", 1, rules.upgrade_to_float, "arctanh",
                  lambda x, out, g: g / ((number(1, g) - x) * (number(1, g) + x)), complex_rule="holomorphic",
-                 doc="Elementwise inverse hyperbolic tangent.")
+                 domain=UNIT, doc="Elementwise inverse hyperbolic tangent.")
 
 # ---- the error and gamma families, Bessel functions ----------------------------------------------------------------
 SLOPE_OF_ERF = 2 / math.sqrt(math.pi)
@@ -408,34 +421,38 @@ log_erfc = define("LogErfc", "log_erfc", 1, rules.upgrade_to_float_no_complex, e
                   lambda x, out, g: g * number(-SLOPE_OF_ERF, g) / erfcx(x), public=None,
                   doc="Elementwise log(erfc(x)) without underflow.")
 erfinv = define("Erfinv", "erfinv", 1, rules.upgrade_to_float_no_complex, "scipy.special:erfinv",
-                lambda x, out, g: g * number(1 / SLOPE_OF_ERF, g) * exp(sqr(out)), doc="Elementwise inverse of erf.")
+                lambda x, out, g: g * number(1 / SLOPE_OF_ERF, g) * exp(sqr(out)), domain=UNIT,
+                doc="Elementwise inverse of erf.")
 erfcinv = define("Erfcinv", "erfcinv", 1, rules.upgrade_to_float_no_complex, "scipy.special:erfcinv",
-                 lambda x, out, g: g * number(-1 / SLOPE_OF_ERF, g) * exp(sqr(out)), doc="Elementwise inverse of erfc.")
+                 lambda x, out, g: g * number(-1 / SLOPE_OF_ERF, g) * exp(sqr(out)), domain=(0.1, 1.9),
+                 doc="Elementwise inverse of erfc.")
 gamma = define("Gamma", "gamma", 1, rules.upgrade_to_float, "scipy.special:gamma", lambda x, out, g: g * out * psi(x),
-               complex_rule="holomorphic", doc="Elementwise gamma function.")
+               complex_rule="holomorphic", domain=POSITIVE, doc="Elementwise gamma function.")
 gammaln = define("GammaLn", "gammaln", 1, rules.upgrade_to_float_no_complex, "scipy.special:gammaln",
-                 lambda x, out, g: g * psi(x), doc="Elementwise logarithm of the gamma function's modulus.")
+                 lambda x, out, g: g * psi(x), domain=POSITIVE,
+                 doc="Elementwise logarithm of the gamma function's modulus.")
 psi = define("Psi", "psi", 1, rules.upgrade_to_float, "scipy.special:psi", lambda x, out, g: g * tri_gamma(x),
-             doc="Elementwise derivative of the logarithm of gamma.")
+             domain=POSITIVE, doc="Elementwise derivative of the logarithm of gamma.")
 tri_gamma = define("TriGamma", "tri_gamma", 1, rules.upgrade_to_float_no_complex, emit_trigamma,
-                   doc="Elementwise second derivative of the logarithm of gamma.")
+                   domain=POSITIVE, doc="Elementwise second derivative of the logarithm of gamma.")
 chi2sf = define("Chi2SF", "chi2sf", 2, rules.float64_out, emit_chi2sf, chi2sf_gradient,
+                domain=POSITIVE,
                 doc="Elementwise survival function of the chi-squared distribution: chi2sf(x, degrees of freedom).")
 gammainc = define("GammaInc", "gammainc", 2, rules.upgrade_to_float_no_complex, "scipy.special:gammainc",
                   lambda k, x, out, g: (None, g * gamma_density(k, x, g)),
-                  doc="Elementwise regularized lower incomplete gamma function P(k, x).")
+                  domain=POSITIVE, doc="Elementwise regularized lower incomplete gamma function P(k, x).")
 gammaincc = define("GammaIncC", "gammaincc", 2, rules.upgrade_to_float_no_complex, "scipy.special:gammaincc",
                    lambda k, x, out, g: (None, -g * gamma_density(k, x, g)),
-                   doc="Elementwise regularized upper incomplete gamma function Q(k, x).")
+                   domain=POSITIVE, doc="Elementwise regularized upper incomplete gamma function Q(k, x).")
 gammau = define("GammaU", "gammau", 2, rules.upgrade_to_float_no_complex, emit_gammau,
                 lambda k, x, out, g: (None, -g * gamma_integrand(k, x, g)),
-                doc="Elementwise upper incomplete gamma function.")
+                domain=POSITIVE, doc="Elementwise upper incomplete gamma function.")
 gammal = define("GammaL", "gammal", 2, rules.upgrade_to_float_no_complex, emit_gammal,
                 lambda k, x, out, g: (None, g * gamma_integrand(k, x, g)),
-                doc="Elementwise lower incomplete gamma function.")
+                domain=POSITIVE, doc="Elementwise lower incomplete gamma function.")
 jv = define("Jv", "jv", 2, rules.upgrade_to_float_no_complex, "scipy.special:jv",
             lambda v, x, out, g: (None, g * (jv(v - 1, x) - jv(v + 1, x)) * number(0.5, g)),
-            doc="Elementwise Bessel function of the first kind and order v: jv(v, x).")
+            domain=POSITIVE, doc="Elementwise Bessel function of the first kind and order v: jv(v, x).")
 j1 = define("J1", "j1", 1, rules.upgrade_to_float_no_complex, "scipy.special:j1",
             lambda x, out, g: g * (j0(x) - jv(number(2, g), x)) * number(0.5, g),
             doc="Elementwise Bessel function of the first kind and order 1.")
@@ -443,7 +460,7 @@ j0 = define("J0", "j0", 1, rules.upgrade_to_float_no_complex, "scipy.special:j0"
             doc="Elementwise Bessel function of the first kind and order 0.")
 iv = define("Iv", "iv", 2, rules.upgrade_to_float_no_complex, "scipy.special:iv",
             lambda v, x, out, g: (None, g * (iv(v - 1, x) + iv(v + 1, x)) * number(0.5, g)),
-            doc="Elementwise modified Bessel function of the first kind and order v: iv(v, x).")
+            domain=POSITIVE, doc="Elementwise modified Bessel function of the first kind and order v: iv(v, x).")
 i1 = define("I1", "i1", 1, rules.upgrade_to_float_no_complex, "scipy.special:i1",
             lambda x, out, g: g * (i0(x) + iv(number(2, g), x)) * number(0.5, g),
             doc="Elementwise modified Bessel function of the first kind and order 1.")
@@ -558,7 +575,8 @@ class InRange(LoopedScalarOp):
 
         signs = f"low {'<' if openlow else '<='} x {'<' if openhi else '<='} high"
         super().__init__(self.name_of(openlow, openhi), 3, rules.in_range_out, emit, zeros_by,
-                         operands="as they are", doc=f"Elementwise {signs}, as bool; real operands.")
+                         operands="as they are", domain=(ANY, UNIT, ABOVE_ONE),
+                         doc=f"Elementwise {signs}, as bool; real operands.")
 
     @staticmethod
     def name_of(openlow, openhi):
@@ -572,6 +590,7 @@ inopenrange, inclosedrange, inrange_open_low, inrange_open_high = [
     SCALAR_OPS.setdefault(InRange.name_of(*ends), InRange(*ends))
     for ends in ((True, True), (False, False), (True, False), (False, True))]
 clip = define("Clip", "clip", 3, rules.upcast_out_no_complex, emit_clip, clip_gradient,
+              domain=(ANY, UNIT, ABOVE_ONE),
               doc="Elementwise x limited to [low, high]: clip(x, low, high). At the limits the gradient goes to x.")
 
 
@@ -602,7 +621,8 @@ class Cast(LoopedScalarOp, UnaryScalarOp):
 
         self.o_type = dtype
         super().__init__(f"convert_to_{dtype}", 1, lambda _: dtype, emit, lambda x, out, g: g,
-                         operands="as they are", complex_rule="real_slope", doc=f"Elementwise conversion to {dtype}.")
+                         operands="as they are", complex_rule="real_slope", domain=POSITIVE,
+                         doc=f"Elementwise conversion to {dtype}.")
 
     def __repr__(self):
         return f"Cast{{{self.o_type}}}"
@@ -689,7 +709,7 @@ complex = define("Complex", "complex", 2, rules.complex_out, emit_complex, lambd
                  doc="Elementwise complex number from real and imaginary part.")
 complex_from_polar = define("ComplexFromPolar", "complex_from_polar", 2, rules.complex_out, emit_polar, polar_gradient,
                             operands="as they are", complex_rule="transposed",
-                            doc="Elementwise complex number from radius and angle.")
+                            domain=(POSITIVE, ANY), doc="Elementwise complex number from radius and angle.")
 
 # Other names of rows.
 floor_div, reciprocal, scalar_maximum, scalar_minimum = int_div, inv, maximum, minimum

@@ -15,6 +15,9 @@ from phintys.ops.types.scalar_type import get_scalar_type
 
 SCALAR_OPS = {}      # name → LoopedScalarOp
 
+# Intervals in which operands have results, and slopes: what a row's ``domain`` names.
+ANY, POSITIVE, UNIT, ABOVE_ONE = (-2.9, 3.1), (0.2, 3.1), (-0.9, 0.9), (1.1, 3.1)
+
 
 # ---- dtype rules: from the dtypes of the inputs to the dtype of the result -------------------------------------
 def refuse(dtypes, families, message):
@@ -193,11 +196,14 @@ class LoopedScalarOp(ScalarOp):
     public : str or None
         The name of its Elemwise in ``phintys.tensor``, dotted if a submodule has it; None if only rewrites make it.
         ``define`` takes the row's own name if nothing is said.
+    domain : tuple
+        An interval for all operands, or one for each, in which the op is defined and has a slope if it has one
+        anywhere. Tests draw operands from it.
     """
 
     def __init__(self, name, nin, output_rule, loop, gradient=None, *, operands="output", complex_rule=None,
                  connected=None, commutative=False, associative=False, identity=None, symbol=None, public=None,
-                 doc=None):
+                 domain=ANY, doc=None):
         self.name = name
         self.nin = nin
         self.output_rule = output_rule
@@ -211,6 +217,7 @@ class LoopedScalarOp(ScalarOp):
         self.identity = identity
         self.symbol = symbol
         self.public = public
+        self.domain = domain
         self.__doc__ = doc
         self._elementwise = None
 

@@ -4,7 +4,7 @@ from operator import attrgetter
 from pathlib import Path
 
 import pytest
-from elementwise_cases import CASES
+from elementwise_cases import formula
 
 import phintys.tensor as T
 import phintys.tensor.xlogx  # noqa: F401  its names are looked up as T.xlogx
@@ -23,7 +23,7 @@ COMPLEX_RULES = {None, "holomorphic", "real_slope", "transposed"}
 def test_a_row_is_what_it_says(name):
     row = SCALAR_OPS[name]
     assert row.name == name and row.__doc__ and row.complex_rule in COMPLEX_RULES
-    assert name in CASES
+    assert callable(formula(name))
     if row.public is None:
         assert not [known for known in dir(T) if getattr(T, known, None) is row.elementwise and known[0] != "_"]
     else:
