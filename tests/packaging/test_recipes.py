@@ -1,7 +1,12 @@
-"""The recipes of CONTRIBUTING.md that need no compiler, carried out in a copy of the package: an op, a rewrite."""
+"""The recipes of CONTRIBUTING.md, carried out in a copy of the package.
+
+A block of code there begins with the name of the file that it becomes, or with that of a file and the line before which
+it is inserted.
+"""
 import importlib
 import os
 import pkgutil
+import re
 import shutil
 import subprocess
 import sys
@@ -10,6 +15,10 @@ from pathlib import Path
 import pytest
 
 import phintys
+
+ROOT = Path(__file__).resolve().parents[2]
+BLOCK = re.compile(r"^ *```\w+\n *# (?P<file>[\w/.]+)(?:, before: (?P<line>[^\n]+))?\n(?P<text>.*?)^ *```$",
+                   re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture(scope="module")
@@ -40,39 +49,159 @@ def copy_tree(package, root):
         copy_files(importlib.import_module(f"{package.__name__}.{name}" if name != "." else package.__name__), root)
 
 
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory):
+    """A folder with what the build of an extension module reads, and without compiled modules."""
+    root = tmp_path_factory.mktemp("sources")
+    shutil.copy2(ROOT / "setup.py", root)
+    for folder in ("vm", "ops"):
+        shutil.copytree(ROOT / folder, root / folder,
+                        ignore=shutil.ignore_patterns("*.so", "*.c", "__pycache__", "*.html"))
+    return root
+
+
+def recipe(heading):
+    """The blocks of code of a section: (file, the line before which the text is inserted or None, text)."""
+    page = (ROOT / "CONTRIBUTING.md").read_text()
+    section = page.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    section = re.sub(r"^   (?= *\S)", "", section, flags=re.MULTILINE) if "\n1. " in section else section
+    blocks = [(block["file"], block["line"], block["text"]) for block in BLOCK.finditer(section)]
+    assert blocks, f"CONTRIBUTING.md has no code under {heading}"
+    return blocks
+
+
+def carry_out(blocks, *roots):
+    """Write the blocks into the folders that have a place for them."""
+    for file, line, text in blocks:
+        paths = [root / file for root in roots if (root / file).parent.is_dir()]
+        for path in paths:
+            if line is None:
+                path.write_text(text)
+            else:
+                insert_before(path, line, text)
+
+
 def insert_before(path, line, text):
-    content = path.read_text()
-    assert content.count(line) == 1, f"{path} has no place for the row any more"
-    path.write_text(content.replace(line, text + line))
+    """Insert before the only line that begins with ``line``, spaces aside."""
+    lines = path.read_text().splitlines(keepends=True)
+    found = [number for number, present in enumerate(lines) if present.lstrip().startswith(line)]
+    assert len(found) == 1, f"{path} has no place for the row any more: {len(found)} lines begin with {line}"
+    path.write_text("".join([*lines[:found[0]], text, *lines[found[0]:]]))
+
+
+def build(sources, modules, package):
+    """Build extension modules and put them into the package."""
+    names = ",".join(".".join(path.relative_to(sources).with_suffix("").parts) for path in modules)
+    done = subprocess.run([sys.executable, "setup.py", "-q", "build_ext", "--inplace"], cwd=sources,
+                          env=dict(os.environ, PHINTYS_ONLY=names, PHINTYS_DEBUG="1"),     # -O0: a third of the time
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for path in modules:
+        module, = path.parent.glob(f"{path.stem}.*.so")
+        shutil.copy2(module, package / "phintys" / path.parent.relative_to(sources))
 
 
 def run(package, program):
     """What a program prints that imports the copy."""
-    result = subprocess.run([sys.executable, "-c", program], cwd=package, capture_output=True, text=True,
+    return run_python(package, ["-c", program])
+
+
+def run_python(package, arguments, folder=None):
+    result = subprocess.run([sys.executable, *arguments], cwd=folder or package, capture_output=True, text=True,
                             env=dict(os.environ, PYTHONPATH=str(package)))
-    assert result.returncode == 0, result.stderr
+    assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout
 
 
-def test_an_elementwise_op_is_a_row(package):
-    insert_before(package / "phintys/ops/elementwise/scalar.py", 'cosh = define("Cosh",', (
-        'twin = define("Twin", "twin", 1, rules.upgrade_to_float, "cosh", lambda x, out, g: g * sinh(x), doc="")\n'))
-    assert run(package, """
-import numpy, phintys, phintys.tensor as T
-from phintys.ops.elementwise import scalar
-assert phintys.__file__.startswith(__import__("os").getcwd()), phintys.__file__
+@pytest.fixture(scope="module")
+def with_row(package):
+    """The copy with one more elementwise op, which is one row."""
+    blocks = recipe("An elementwise op: one row")
+    assert len(blocks) == 1
+    carry_out(blocks, package / "phintys")
+    return package
+
+
+def test_an_elementwise_op_is_a_row(with_row):
+    """Public, documented, known to type checkers, and with a gradient."""
+    assert run(with_row, f"""
+import numpy, phintys, phintys.tensor as T, runpy, scipy.special
+assert phintys.__file__.startswith({str(with_row)!r}), phintys.__file__
 x = T.dvector("x")
-y = scalar.twin.elementwise(x)
-value, slope = phintys.function([x], [y, T.grad(y.sum(), x)])([0.0, 1.0])
-numpy.testing.assert_allclose(value, numpy.cosh([0, 1]))
-numpy.testing.assert_allclose(slope, numpy.sinh([0, 1]))
-print("done")
-""") == "done\n"
+y = T.spence(x)
+value, slope = phintys.function([x], [y, T.grad(y.sum(), x)])([0.5, 2.0])
+numpy.testing.assert_allclose(value, scipy.special.spence([0.5, 2]))
+numpy.testing.assert_allclose(slope, numpy.log([0.5, 2]) / [0.5, -1])
+page = runpy.run_path({str(ROOT / "docs" / "write_operations.py")!r})["page"]()
+family = page.split("## Elementwise functions")[1].split("\\n## ")[0]
+print([line for line in family.splitlines() if "spence" in line])
+stub = runpy.run_path({str(ROOT / "docs" / "write_stubs.py")!r})["stub"]
+print([line for line in stub("phintys.tensor").splitlines() if line.startswith("spence")])
+""") == ("['| `T.spence(x)` | Elementwise dilogarithm, the integral of log(t) / (1 - t) from 1 to x. |']\n"
+         "['spence: _OfOne']\n")
+
+
+def test_the_tests_of_elementwise_ops_find_a_row(with_row):
+    found = run_python(with_row, ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0", "-k", "spence", "-rA",
+                                  "tests/ops/elementwise/test_elementwise_table.py"], folder=ROOT)
+    passed = set(re.findall(r"PASSED \S*::(\w+)\[", found))
+    assert passed >= {"test_value_for_every_layout", "test_large", "test_every_dtype", "test_compiled", "test_gradient",
+                      "test_gradient_keeps_float32"}
+
+
+def test_an_op_with_a_kernel(package, sources):
+    blocks = recipe("An op with a kernel")
+    carry_out(blocks, package / "phintys", sources)
+    build(sources, [sources / file for file, _, _ in blocks if file.endswith(".pyx")], package)
+    assert run(package, """
+import numpy, pickle, phintys, phintys.tensor as T
+from phintys.ops.cumulative.neighbours import neighbour_differences
+x = T.dvector("x")
+y = neighbour_differences(T.exp(x))
+f = phintys.function([x], [y, T.grad((y ** 2).sum(), x), y.shape[0]])
+value = numpy.array([0.0, 1, 3])[::-1]
+differences, slope, length = f(value)
+numpy.testing.assert_allclose(differences, numpy.diff(numpy.exp(value)))
+assert length == 2 and pickle.loads(pickle.dumps(y.owner.op)) == y.owner.op
+T.verify_grad(neighbour_differences, [value], rng=numpy.random.RandomState(0))
+listing = str(phintys.function([x], neighbour_differences(x)).explain())
+print("KERNEL" in listing, "CALL" in listing)
+try:
+    f(numpy.zeros(0))
+except ValueError as error:
+    print(str(error).splitlines()[0])
+""") == "True False\nthe neighbours of no elements have no differences\n"
+
+
+def test_an_opcode(package, sources, tmp_path):
+    """In a copy of its own: another table of opcodes means other numbers."""
+    copy = tmp_path / "copy"
+    shutil.copytree(package, copy)
+    carry_out([block for block in recipe("An opcode") if block[0].endswith(".py")], copy / "phintys")
+    carry_out(recipe("An opcode"), sources)
+    numbered = [path for path in (sources / "vm").rglob("*.pyx") if 'include "opcodes.pxi"' in path.read_text()]
+    build(sources, numbered, copy)
+    assert run(copy, """
+import numpy, phintys, phintys.tensor as T
+
+class Zeros(phintys.Op):
+    __props__ = ()
+    def make_node(self, x):
+        return phintys.Apply(self, [x], [x.type()])
+    def lower(self, emitter, node):
+        source, target = emitter.cell_of[node.inputs[0]], emitter.cell_of[node.outputs[0]]
+        emitter.copy(target, source)
+        emitter.zero(target)
+
+x = T.dvector("x")
+f = phintys.function([x], [Zeros()(T.exp(x)), x + 1])
+print([result.tolist() for result in f(numpy.arange(3.0))])
+print("ZERO" in str(f.explain()))
+""") == "[[0.0, 0.0, 0.0], [1.0, 2.0, 3.0]]\nTrue\n"
 
 
 def test_a_rewrite_is_a_row(package):
-    insert_before(package / "phintys/optimizer/rewrites/stabilize.py", '    rule("local_log_exp",',
-                  '    rule("local_erf_is_odd", erf(-x), -erf(x), real),\n')
+    carry_out(recipe("A rewrite"), package / "phintys")
     assert run(package, """
 import phintys, phintys.tensor as T
 x = T.dvector("x")
