@@ -3,9 +3,12 @@
 The lines that ``debugprint`` prints are made in ``reports/graph_text.py``; ``pp`` (``reports/pretty_print.py``) prints
 formulae.
 """
+from __future__ import annotations
+
 import hashlib
 import sys
 from io import StringIO
+from typing import IO, TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, overload
 
 import numpy
 
@@ -30,13 +33,21 @@ from phintys.reports.pretty_print import (
     pprint,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    Printable = Variable | Apply | Function | FunctionGraph | SymbolicInput | SymbolicOutput | numpy.ndarray | float
+    Ids = Literal["CHAR", "int", "id", ""]
+    File = TypeVar("File", bound=IO[str])
+
 __all__ = ["DefaultPrinter", "FunctionPrinter", "IgnorePrinter", "LeafPrinter", "OperatorPrinter", "PPrinter",
            "PatternPrinter", "Print", "debugprint", "default_printer", "hex_digest", "leaf_printer",
            "min_informative_str", "pp", "pprint", "pydotprint", "var_descriptor"]
 
 pydot_imported = False          # Theano's programs ask before they call ``pydotprint``
 
-def _variables_of(thing):
+
+def _variables_of(thing: Any) -> tuple[Sequence[Variable], dict[Apply, int], dict[Variable, Any]]:
     """(variables to print, node → position in the order of computation, variable → readers) of something printable."""
     if isinstance(thing, Function):
         thing = thing.maker.fgraph
@@ -51,8 +62,27 @@ def _variables_of(thing):
     raise TypeError(f"debugprint cannot print an object of this type: {thing!r}, a {type(thing).__name__}")
 
 
-def debugprint(obj, depth=-1, print_type=False, file=None, ids="CHAR", stop_on_name=False, done=None,
-               print_storage=False, print_clients=False, used_ids=None, print_destroy_map=False, print_view_map=False):
+@overload
+def debugprint(obj: Printable | Sequence[Printable] | set[Variable], depth: int = ..., print_type: bool = ..., *,
+               file: Literal["str"], ids: Ids = ..., stop_on_name: bool = ..., done: dict[Any, str] | None = ...,
+               print_storage: bool = ..., print_clients: bool = ..., used_ids: Any = ..., print_destroy_map: bool = ...,
+               print_view_map: bool = ...) -> str: ...
+@overload
+def debugprint(obj: Printable | Sequence[Printable] | set[Variable], depth: int = ..., print_type: bool = ...,
+               file: None = ..., ids: Ids = ..., stop_on_name: bool = ..., done: dict[Any, str] | None = ...,
+               print_storage: bool = ..., print_clients: bool = ..., used_ids: Any = ..., print_destroy_map: bool = ...,
+               print_view_map: bool = ...) -> None: ...
+@overload
+def debugprint(obj: Printable | Sequence[Printable] | set[Variable], depth: int = ..., print_type: bool = ..., *,
+               file: File, ids: Ids = ..., stop_on_name: bool = ..., done: dict[Any, str] | None = ...,
+               print_storage: bool = ..., print_clients: bool = ..., used_ids: Any = ..., print_destroy_map: bool = ...,
+               print_view_map: bool = ...) -> File: ...
+
+
+def debugprint(obj: Any, depth: int = -1, print_type: bool = False, file: Any = None, ids: str = "CHAR",
+               stop_on_name: bool = False, done: dict[Any, str] | None = None, print_storage: bool = False,
+               print_clients: bool = False, used_ids: Any = None, print_destroy_map: bool = False,
+               print_view_map: bool = False) -> Any:
     """Print what something is computed from.
 
     Parameters
@@ -86,7 +116,7 @@ def debugprint(obj, depth=-1, print_type=False, file=None, ids="CHAR", stop_on_n
     """
     if not isinstance(depth, int):
         raise TypeError(f"depth parameter must be an int, got {depth!r}")
-    target = StringIO() if file == "str" else sys.stdout if file is None else file
+    target: Any = StringIO() if file == "str" else sys.stdout if file is None else file
     printer = GraphPrinter(target, ids, done, print_type, stop_on_name, print_destroy_map,
                        print_view_map, print_clients)
     for thing in obj if isinstance(obj, (list, tuple, set)) else [obj]:
@@ -100,14 +130,15 @@ def debugprint(obj, depth=-1, print_type=False, file=None, ids="CHAR", stop_on_n
     return target.getvalue() if file == "str" else file
 
 
-def min_informative_str(obj, indent_level=0):
+def min_informative_str(obj: Variable, indent_level: int = 0) -> str:
     """The graph of a variable as text that depends on nothing but the graph.
 
     Each line is a label and an op, an input's name or its type; ``<A>`` refers to what has the label A. Unlike
     ``debugprint`` it names no object by its address, so two texts can be compared.
     """
-    labels, lines = {}, []
-    waiting = [(obj, indent_level)]
+    labels: dict[Any, str] = {}
+    lines: list[str] = []
+    waiting: list[tuple[Any, int]] = [(obj, indent_level)]
     while waiting:
         thing, level = waiting.pop()
         indent = " " * level if level <= INDENT_LIMIT else f"... depth {level} "
@@ -124,7 +155,7 @@ def min_informative_str(obj, indent_level=0):
     return "\n".join(lines)
 
 
-def var_descriptor(obj):
+def var_descriptor(obj: Variable | numpy.ndarray) -> str:
     """How a variable is computed, as text of one line that depends on nothing but the graph and its constants.
 
     Parameters
@@ -136,8 +167,9 @@ def var_descriptor(obj):
     str
         Each part is ``label=op(parts)``, a name or a type; ``<label>`` stands for a part that was written before.
     """
-    labels, pieces = {}, []
-    waiting = [(obj, "")]
+    labels: dict[int, str] = {}
+    pieces: list[str] = []
+    waiting: list[tuple[Any, str]] = [(obj, "")]
     while waiting:
         thing, text = waiting.pop()
         if thing is None:
@@ -151,7 +183,7 @@ def var_descriptor(obj):
     return "".join(pieces)
 
 
-def _description(thing):
+def _description(thing: Any) -> list[tuple[Any, str]]:
     """Pairs: something to describe, or None and text."""
     node = getattr(thing, "owner", None)
     if isinstance(thing, numpy.ndarray):
@@ -162,7 +194,7 @@ def _description(thing):
     return [(None, f"{node.op}("), *parts[1:], (None, ")")]
 
 
-def hex_digest(x):
+def hex_digest(x: numpy.ndarray) -> str:
     """A hash of an array's elements, strides and shape.
 
     Parameters
@@ -177,7 +209,7 @@ def hex_digest(x):
     return f"{hashlib.sha256(x.tobytes()).hexdigest()}|strides=[{strides}]|shape=[{lengths}]"
 
 
-def pydotprint(fct, outfile=None, **options):
+def pydotprint(fct: Any, outfile: str | None = None, **options: Any) -> NoReturn:
     """Theano's picture of a graph, which needs graphviz; ``debugprint`` shows the same as text.
 
     Raises

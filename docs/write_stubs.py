@@ -21,7 +21,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # Module → its stub
 STUBS = {"phintys": "api/__init__.pyi", "phintys.tensor": "api/tensor/__init__.pyi",
-         "phintys.tensor.nnet": "api/tensor/nnet/__init__.pyi", "phintys.ops.operators": "ops/operators.pyi"}
+         "phintys.tensor.nnet": "api/tensor/nnet/__init__.pyi", "phintys.tensor.blas": "api/tensor/blas.pyi",
+         "phintys.ops.operators": "ops/operators.pyi"}
 
 # Functions whose own file is annotated: the stub names the file.
 ANNOTATED = {"phintys.function", "phintys.shared", "phintys.modes", "phintys.graph.gradients.gradient",

@@ -5,7 +5,10 @@ what a change brings in is imported, what nobody reads any more is pruned, at a 
 Nothing is recursive. Replacements have the type of what they replace. Cycles are not looked for at every change;
 ``toposort`` finds them. The user's own graph is never changed: by default the graph is a copy.
 """
+from __future__ import annotations
+
 from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 from phintys.graph.config import config
 from phintys.graph.errors import AlreadyThere, InconsistencyError, MissingInputError, made_at
@@ -18,6 +21,12 @@ from phintys.graph.trace import is_in_parts, joined
 from phintys.graph.traversal import clone, clone_get_equiv
 from phintys.graph.valueless_types import NullType
 from phintys.graph.variable import Constant
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from phintys.graph.apply import Apply
+    from phintys.graph.variable import Variable
 
 
 class Clients(dict):
@@ -79,7 +88,8 @@ class FunctionGraph:
         If a leaf is an undefined gradient.
     """
 
-    def __init__(self, inputs, outputs, features=None, clone=True):
+    def __init__(self, inputs: Iterable[Variable], outputs: Iterable[Variable], features: Iterable[Any] | None = None,
+                 clone: bool = True) -> None:
         if clone:
             inputs, outputs = _copied(inputs, outputs)
         self.features = []
@@ -109,14 +119,14 @@ class FunctionGraph:
         """All variables of the graph: inputs, what is read, and all outputs of its nodes; a view, like a set."""
         return self.clients.keys()
 
-    def add_input(self, variable):
+    def add_input(self, variable: Variable) -> None:
         """Declare another input."""
         if variable not in self.inputs:
             self.inputs.append(variable)
             self.clients.setdefault(variable, Clients())
 
     # ---- coming and going --------------------------------------------------------------------------------------------
-    def import_node(self, node, reason=None, origin=None):
+    def import_node(self, node: Apply, reason: Any = None, origin: Any = None) -> None:
         """Take in a node and everything it needs that is not in the graph yet.
 
         Parameters
@@ -188,7 +198,7 @@ class FunctionGraph:
                 pending.extend([(needed, (node, index)) for index, needed in enumerate(node.inputs)])
 
     # ---- changes -----------------------------------------------------------------------------------------------------
-    def change_input(self, node, position, new, reason=None):
+    def change_input(self, node: Apply | str, position: int, new: Variable, reason: Any = None) -> None:
         """Make one reader read another variable.
 
         Parameters
@@ -235,7 +245,7 @@ class FunctionGraph:
         node.op = op
         self._kept_order = None
 
-    def replace(self, old, new, reason=None, verbose=None):
+    def replace(self, old: Variable, new: Variable, reason: Any = None, verbose: bool | None = None) -> None:
         """Make every reader of ``old`` read ``new``. Does nothing when ``old`` is not in the graph (any more).
 
         Parameters
@@ -268,16 +278,16 @@ class FunctionGraph:
             raise TypeError(f"{reason}: the type of the replacement must be the same. {old}{made_at(old)} has type "
                             f"{old.type}, its replacement {new} has type {new.type}: {error}") from error
 
-    def replace_all(self, pairs, reason=None):
+    def replace_all(self, pairs: Iterable[tuple[Variable, Variable]], reason: Any = None) -> None:
         """``replace`` for each pair (old, new)."""
         for old, new in pairs:
             self.replace(old, new, reason)
 
-    def replace_validate(self, old, new, reason=None):
+    def replace_validate(self, old: Variable, new: Variable, reason: Any = None) -> None:
         """``replace`` and then ask the features; see ``replace_all_validate``."""
         self.replace_all_validate([(old, new)], reason)
 
-    def replace_all_validate(self, pairs, reason=None):
+    def replace_all_validate(self, pairs: Iterable[tuple[Variable, Variable]], reason: Any = None) -> None:
         """``replace`` for each pair, all or none.
 
         Afterwards every feature with a method ``validate(fgraph)`` is asked. When one of them raises, or a replacement
@@ -295,12 +305,12 @@ class FunctionGraph:
             raise
         self.features.remove(undo)
 
-    def validate(self):
+    def validate(self) -> None:
         """Let every feature with a method ``validate(fgraph)`` raise if the graph breaks its rule."""
         self._tell("validate")
 
     # ---- features ----------------------------------------------------------------------------------------------------
-    def attach_feature(self, feature):
+    def attach_feature(self, feature: Any) -> None:
         """Add an object whose methods are called when the graph changes.
 
         All methods are optional: ``on_attach(fgraph)``, ``on_detach(fgraph)``, ``on_import(fgraph, node, reason)``,
@@ -319,7 +329,7 @@ class FunctionGraph:
         self.features.append(feature)
         self._kept_order = None
 
-    def remove_feature(self, feature):
+    def remove_feature(self, feature: Any) -> None:
         """Remove a feature, if it is attached."""
         if feature in self.features:
             self.features.remove(feature)
@@ -345,7 +355,7 @@ class FunctionGraph:
                     merged.setdefault(node, []).extend(earlier)
         return merged
 
-    def toposort(self):
+    def toposort(self) -> list[Apply]:
         """The nodes, each after all that it needs.
 
         Raises
@@ -387,7 +397,7 @@ class FunctionGraph:
         self._order = self._kept_order = None       # by data alone; the one to run in
         self.derived = {}
 
-    def check_integrity(self):
+    def check_integrity(self) -> None:
         """Compare everything the graph knows with what it is.
 
         Raises
@@ -418,11 +428,12 @@ class FunctionGraph:
                 raise InconsistencyError(f"Undeclared input: {variable}")
 
     # ---- copies ------------------------------------------------------------------------------------------------------
-    def clone(self, check_integrity=True):
+    def clone(self, check_integrity: bool = True) -> FunctionGraph:
         """A copy with its own inputs, nodes and constants, and the same features."""
         return self.clone_get_equiv(check_integrity)[0]
 
-    def clone_get_equiv(self, check_integrity=True, attach_feature=True):
+    def clone_get_equiv(self, check_integrity: bool = True,
+                        attach_feature: bool = True) -> tuple[FunctionGraph, dict[Any, Any]]:
         """A copy, and a dict from everything in this graph to its copy.
 
         Returns

@@ -3,6 +3,10 @@
 ``BatchedDot()(x, y)[i] == dot(x[i], y[i])``. Either operand may be declared to have one item for all (a broadcastable
 leading dimension). ``batched_dot`` and ``batched_tensordot`` for any rank are in ``products.py``.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy
 
 from phintys.graph.apply import Apply
@@ -16,9 +20,17 @@ from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import discrete_dtypes, upcast
 from phintys.ops.types.tensor_type import TensorType
 
+if TYPE_CHECKING:
+    from typing import Any
+
+    from phintys.ops.operators import TensorVariable
+
 
 class BatchedDot(Op):
     """The product of each item of one tensor with the same item of another; items are vectors or matrices."""
+
+    if TYPE_CHECKING:
+        def __call__(self, *inputs: Any, **options: Any) -> TensorVariable: ...  # type: ignore[override]
 
     __props__ = ()
 

@@ -4,6 +4,10 @@ Users write ``dot`` (``products.py``, importable from here); the optimizer merge
 operands have one float or complex dtype, and ``alpha`` and ``beta`` are 0-d. With ``inplace`` the op may overwrite its
 first input; that is decided when the program is linked and run, not by the kernel.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from phintys.graph.apply import Apply
 from phintys.graph.errors import InconsistencyError
 from phintys.graph.op import Op
@@ -17,6 +21,11 @@ from phintys.ops.products.products import dot, outer, tensordot
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import complex_dtypes
 from phintys.ops.types.tensor_type import TensorType
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from phintys.ops.operators import TensorVariable
 
 __all__ = ["Dot", "Dot22", "Dot22Scalar", "Gemm", "Gemv", "Ger", "dot", "dot22", "dot22scalar", "dot_op", "gemm",
            "gemv", "ger", "outer", "tensordot"]
@@ -32,6 +41,9 @@ class BlasOp(Op):
     ranks = ()                         # of the operands; 0 for alpha and beta, which are cast to the others' dtype
     E_rank = "the operands have the wrong number of dimensions"
     E_z_uniq = "argument z aliased to x or y"
+
+    if TYPE_CHECKING:
+        def __call__(self, *inputs: Any, **options: Any) -> TensorVariable: ...  # type: ignore[override]
 
     def operands(self, inputs):
         """The inputs as variables of the right ranks and of one dtype, or ``TypeError``."""

@@ -3,6 +3,10 @@
 Operands of different dtypes are cast to the common one first. Products of tensors of any rank are built from this op in
 ``products.py``; the forms with scaling and accumulation, which the optimizer makes, stand in ``blas.py``.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy
 
 from phintys.graph.apply import Apply
@@ -16,11 +20,19 @@ from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import upcast
 from phintys.ops.types.tensor_type import TensorType
 
+if TYPE_CHECKING:
+    from typing import Any
+
+    from phintys.ops.operators import TensorVariable
+
 _output_types = {}      # (key of x's type, key of y's type) → type of the product
 
 
 class Dot(Op):
     """The matrix product of two inputs of one or two dimensions each."""
+
+    if TYPE_CHECKING:
+        def __call__(self, *inputs: Any, **options: Any) -> TensorVariable: ...  # type: ignore[override]
 
     runs_alone = True
     __props__ = ()

@@ -25,7 +25,13 @@ PUBLIC = ["phintys", "phintys.tensor", "phintys.tensor.nnet", "phintys.ops.opera
           "phintys.vm.machine.callable", "phintys.vm.machine.container", "phintys.function", "phintys.shared",
           "phintys.io", "phintys.modes", "phintys.gradient", "phintys.making.compiled_function",
           "phintys.graph.variable", "phintys.graph.apply", "phintys.graph.op", "phintys.graph.type",
-          "phintys.graph.gradients.gradient", "phintys.graph.gradients.forward_gradient"]
+          "phintys.graph.gradients.gradient", "phintys.graph.gradients.forward_gradient", "phintys.tensor.blas"]
+# Modules of which every function is annotated, too.
+ANNOTATED = ["phintys.printing", "phintys.compile", "phintys.compile.function_module", "phintys.compile.pfunc",
+             "phintys.gof", "phintys.gof.equilibrium", "phintys.gof.graph", "phintys.gof.link",
+             "phintys.gof.local_optimizers", "phintys.gof.navigators", "phintys.gof.opt", "phintys.gof.optdb",
+             "phintys.gof.pattern_sub", "phintys.gof.toolbox", "phintys.gof.utils", "phintys.gof.whole_optimizers",
+             "phintys.gof.wrap_linker"]
 
 
 def linked(folder):
@@ -50,7 +56,9 @@ def reports(tmp_path_factory):
     run = [subprocess.run([sys.executable, "-m", "mypy", *options, *what], capture_output=True, text=True, cwd=folder,
                           env=environment)
            for what in (["--strict", str(HERE / "user_program.py"), str(HERE / "wrong_program.py")],
-                        [part for name in PUBLIC for part in ("-m", name)])]
+                        [part for name in PUBLIC for part in ("-m", name)],
+                        ["--disallow-untyped-defs", "--disallow-incomplete-defs",
+                         *[part for name in ANNOTATED for part in ("-m", name)]])]
     assert all(part.stderr == "" for part in run), run
     return [line for part in run for line in part.stdout.splitlines()]
 
@@ -76,7 +84,8 @@ def test_the_correct_program_runs(capsys):
     assert "float64 2 (False, False)" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("module", ["phintys", "phintys.tensor", "phintys.tensor.nnet", "phintys.ops.operators"])
+@pytest.mark.parametrize("module", ["phintys", "phintys.tensor", "phintys.tensor.nnet", "phintys.tensor.blas",
+                                    "phintys.ops.operators"])
 def test_stub_is_current(module):
     writer = runpy.run_path(str(ROOT / "docs" / "write_stubs.py"))
     message = "run: python docs/write_stubs.py"

@@ -5,7 +5,7 @@ import numpy
 
 import phintys
 import phintys.tensor as T
-from phintys import In, Mode, Out, function, shared
+from phintys import In, Mode, Out, compile, function, gof, printing, shared
 from phintys.tensor import dot, nnet
 
 rng = numpy.random.default_rng(0)
@@ -64,5 +64,36 @@ class Halves(phintys.Op):
         middle = len(inputs[0]) // 2
         output_storage[0][0], output_storage[1][0] = inputs[0][:middle], inputs[0][middle:] + self.rest
 
+
+text: str = printing.debugprint([hidden, cost], depth=2, print_type=True, file="str")
+nothing: None = printing.debugprint(predict)
+formula: str = printing.min_informative_str(cost)
+products = T.blas.dot22(x, x.T) + T.blas.gemm(x, 1.0, x, x, 0.5) + T.blas.batched_dot(x, x)[0]
+squared: phintys.Function = compile.pfunc([x], (products ** 2).sum(), mode=compile.FAST_RUN)
+twice = compile.orig_function([compile.In(x, borrow=True)], [x * 2], name="twice")
+copied, made, rest = compile.rebuild_collect_shared(cost, [x, t])
+
+
+@gof.local_optimizer([Double])
+def undo(node: phintys.Apply) -> Any:
+    return [node.inputs[0] * 2]
+
+
+class Counter(gof.Feature):
+    count = 0
+
+    def on_import(self, fgraph: gof.FunctionGraph, node: phintys.Apply, reason: Any) -> None:
+        self.count += 1
+
+
+class Looks(gof.Optimizer):
+    def apply(self, fgraph: gof.FunctionGraph) -> int:
+        return len(gof.graph.io_toposort(fgraph.inputs, fgraph.outputs))
+
+
+graph = gof.FunctionGraph([x], [Double()(x)])
+graph.attach_feature(Counter())
+gof.TopoOptimizer(undo).optimize(graph)
+run = gof.PerformLinker(allow_gc=False).accept(graph).make_function()
 
 print(Halves()(T.flatten(x)).eval({x: values}).shape, Double()(x).eval({x: values}).shape)

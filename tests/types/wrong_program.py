@@ -1,7 +1,7 @@
 """A program with a mistake in each line that has a comment, for type checkers: they report those, and no other."""
 import phintys
 import phintys.tensor as T
-from phintys import In, function, shared
+from phintys import In, compile, function, gof, printing, shared
 
 x, y = T.dmatrix("x"), T.dvector("y")
 w = shared(1.0, name="w")
@@ -26,3 +26,18 @@ In(x, mutable="yes")                            # True or False
 f.explane()                                     # no such method
 phintys.grad(x.sum(), [x])[0].summ()            # no such method
 T.nnet.softmaxx(x)                              # no such name
+printing.debugprint(x, depth="all")             # a number
+printing.debugprint(x, file="str").write("")    # the text is no file
+printing.debugprnt(x)                           # no such name
+printing.hex_digest(x)                          # an array
+compile.functoin([x], x)                        # no such name
+compile.pfunc(x, x)                             # inputs are a list
+compile.orig_function([x], x, name=3)           # a name is text
+compile.Mode(optimizer="fast_run", linkr="vm")  # no such option
+gof.Aply                                        # no such name
+gof.FunctionGraph([x], [x + 1]).toposrt()       # no such method
+gof.SequenceDB().add_tags(1, "fast_run")        # a name is text
+gof.graph.io_toposort(x, 1)                     # variables
+T.blas.gem(x, x)                                # no such name
+T.blas.dot(x)                                   # an operand is missing
+T.blas.dot22(x, x).summ()                       # no such method

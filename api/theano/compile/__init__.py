@@ -1,4 +1,6 @@
 """Theano's name ``compile`` for the parts that make functions. Names only: each is defined in its own module."""
+from typing import TYPE_CHECKING
+
 from phintys.compile import builders, function_module, ops
 from phintys.compile.builders import OpFromGraph
 from phintys.compile.function_module import Supervisor, convert_function_input, orig_function
@@ -51,5 +53,15 @@ __all__ = ["AliasedMemoryError", "DebugMode", "DeepCopyOp", "FAST_COMPILE", "FAS
            "predefined_modes", "predefined_optimizers", "rebuild", "rebuild_collect_shared", "register_linker",
            "register_mode", "register_optimizer", "shape", "shape_i", "shared", "shared_constructor", "specify_shape",
            "view_op", *_modules]
+if TYPE_CHECKING:                   # the names of _modules
+    from phintys import io
+    from phintys import modes as mode
+    from phintys import shared as sharedvalue
+    from phintys.debugging import debug_mode as debugmode
+    from phintys.debugging import monitor_mode as monitormode
+    from phintys.debugging import nan_guard_mode as nanguardmode
+    __all__ += ["debugmode", "io", "mode", "monitormode", "nanguardmode", "sharedvalue"]
+
 _public_names.adopt(globals())
-__getattr__ = lookup(__name__)
+if not TYPE_CHECKING:               # a checker would take any name then
+    __getattr__ = lookup(__name__)

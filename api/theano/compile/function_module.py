@@ -1,4 +1,8 @@
 """Theano's name ``compile.function_module`` for what makes functions: names, and ``orig_function``."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
 from phintys.function import convert_function_input
 from phintys.graph.errors import AliasedMemoryError, UnusedInputError
 from phintys.io import In, SymbolicInput, SymbolicOutput
@@ -7,12 +11,22 @@ from phintys.making.compiled_function import DUPLICATE, Function
 from phintys.making.function_maker import FunctionMaker
 from phintys.making.supervisor import Supervisor
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.graph.variable import Variable
+    from phintys.modes import Mode
+
 __all__ = ["AliasedMemoryError", "ArgumentContainer", "DUPLICATE", "Function", "FunctionMaker", "In", "Supervisor",
            "SymbolicInput", "SymbolicOutput", "UnusedInputError", "convert_function_input", "orig_function"]
 
 
-def orig_function(inputs, outputs, mode=None, accept_inplace=False, name=None, profile=None, on_unused_input=None,
-                  output_keys=None):
+def orig_function(inputs: Sequence[Variable | SymbolicInput | tuple[Any, ...]],
+                  outputs: None | Variable | SymbolicOutput | Sequence[Variable | SymbolicOutput],
+                  mode: str | Mode | None = None, accept_inplace: bool = False, name: str | None = None,
+                  profile: Literal[False] | None = None,
+                  on_unused_input: Literal["raise", "warn", "ignore"] | None = None,
+                  output_keys: Sequence[str] | None = None) -> Function:
     """Compile a function from specifications of its inputs; ``function`` without its conveniences.
 
     Parameters

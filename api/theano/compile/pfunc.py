@@ -1,16 +1,33 @@
 """Theano's ``compile.pfunc``: ``function`` with the first argument's old name, and ``rebuild_collect_shared``."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
 from phintys.function import function
 from phintys.graph.variable import Variable
 from phintys.io import In, Param
 from phintys.making.rebuild import pairs as iter_over_pairs
 from phintys.making.rebuild import rebuild
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from phintys.function import Pairs
+    from phintys.io import SymbolicInput, SymbolicOutput
+    from phintys.making.compiled_function import Function
+    from phintys.modes import Mode
+
 __all__ = ["In", "Param", "iter_over_pairs", "pfunc", "rebuild_collect_shared"]
 
 
-def pfunc(params, outputs=None, mode=None, updates=None, givens=None, no_default_updates=False, accept_inplace=False,
-          name=None, rebuild_strict=True, allow_input_downcast=None, profile=None, on_unused_input=None,
-          output_keys=None):
+def pfunc(params: Sequence[Variable | SymbolicInput | tuple[Any, ...]],
+          outputs: None | Variable | SymbolicOutput | Sequence[Variable | SymbolicOutput]
+          | Mapping[str, Variable | SymbolicOutput] = None,
+          mode: str | Mode | None = None, updates: Pairs | None = None, givens: Pairs | None = None,
+          no_default_updates: bool | list[Variable] = False, accept_inplace: bool = False, name: str | None = None,
+          rebuild_strict: bool = True, allow_input_downcast: bool | None = None, profile: Literal[False] | None = None,
+          on_unused_input: Literal["raise", "warn", "ignore"] | None = None,
+          output_keys: Sequence[str] | None = None) -> Function:
     """Compile a function: ``phintys.function``, whose inputs are called ``params`` here.
 
     Parameters
@@ -32,16 +49,19 @@ def pfunc(params, outputs=None, mode=None, updates=None, givens=None, no_default
         If there are not as many keys as outputs; other errors as ``phintys.function``.
     """
     if output_keys is not None:
-        outputs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
-        if len(outputs) != len(output_keys):
-            raise ValueError(f"pfunc: {len(output_keys)} output_keys for {len(outputs)} outputs: {output_keys!r}")
-        outputs = dict(zip(output_keys, outputs))
+        given: list[Any] = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+        if len(given) != len(output_keys):
+            raise ValueError(f"pfunc: {len(output_keys)} output_keys for {len(given)} outputs: {output_keys!r}")
+        outputs = dict(zip(output_keys, given))
     return function(params, outputs, mode, updates, givens, no_default_updates, accept_inplace, name, rebuild_strict,
                     allow_input_downcast, profile, on_unused_input)
 
 
-def rebuild_collect_shared(outputs, inputs=None, replace=None, updates=None, rebuild_strict=True, copy_inputs_over=True,
-                           no_default_updates=False):
+def rebuild_collect_shared(
+        outputs: None | Variable | SymbolicOutput | Sequence[Variable | SymbolicOutput],
+        inputs: Sequence[Variable] | None = None, replace: Pairs | None = None, updates: Pairs | None = None,
+        rebuild_strict: bool = True, copy_inputs_over: bool = True, no_default_updates: bool | list[Variable] = False,
+) -> tuple[list[Variable], Variable | list[Variable], list[Any]]:
     """Copy a graph, with replacements, updates and the shared variables that it reads.
 
     Parameters
@@ -66,7 +86,7 @@ def rebuild_collect_shared(outputs, inputs=None, replace=None, updates=None, reb
     """
     inputs = list(inputs or ())
     many = isinstance(outputs, (list, tuple))
-    given = list(outputs) if many else [] if outputs is None else [outputs]
+    given: list[Any] = list(outputs) if isinstance(outputs, (list, tuple)) else [] if outputs is None else [outputs]
     variables = [output if isinstance(output, Variable) else output.variable for output in given]
     rebuilt = rebuild(variables, inputs, replace, updates, rebuild_strict, no_default_updates)
     copies = {**dict(zip(inputs, rebuilt.inputs)), **dict(zip(variables, rebuilt.outputs)), **rebuilt.shared}

@@ -3,12 +3,20 @@
 A turn applies the whole ones, takes the local ones through the nodes, outputs first, and ends with the final ones. It
 comes to an end also where they undo each other: one that has applied too often, for the size of the graph, stops it.
 """
+from __future__ import annotations
+
 from collections import deque
+from typing import TYPE_CHECKING, Any
 
 from phintys.gof.local_optimizers import LocalOptimizer
 from phintys.gof.navigators import NavigatorOptimizer
 from phintys.gof.whole_optimizers import report_failure
 from phintys.graph.toposort import io_toposort
+
+if TYPE_CHECKING:
+    from phintys.graph.apply import Apply
+    from phintys.graph.function_graph import FunctionGraph
+    from phintys.graph.variable import Variable
 
 
 class EquilibriumOptimizer(NavigatorOptimizer):
@@ -27,8 +35,9 @@ class EquilibriumOptimizer(NavigatorOptimizer):
         Applied at the end of each turn, and after each change.
     """
 
-    def __init__(self, optimizers, failure_callback=None, ignore_newtrees=True, tracks_on_change_inputs=False,
-                 max_use_ratio=None, final_optimizers=None, cleanup_optimizers=None):
+    def __init__(self, optimizers: Any, failure_callback: Any = None, ignore_newtrees: Any = True,
+                 tracks_on_change_inputs: bool = False, max_use_ratio: Any = None, final_optimizers: Any = None,
+                 cleanup_optimizers: Any = None) -> None:
         super().__init__(None, ignore_newtrees, failure_callback)
         if max_use_ratio is None:
             raise AssertionError("EquilibriumOptimizer: max_use_ratio has to be a number")
@@ -40,21 +49,21 @@ class EquilibriumOptimizer(NavigatorOptimizer):
         self.tracks_on_change_inputs = tracks_on_change_inputs
         self.max_use_ratio = max_use_ratio
 
-    def get_local_optimizers(self):
+    def get_local_optimizers(self) -> Any:
         """The local optimizers."""
         return list(self.local_optimizers)
 
-    def parts(self):
+    def parts(self) -> Any:
         return [*self.global_optimizers, *self.local_optimizers, *self.final_optimizers, *self.cleanup_optimizers]
 
-    def apply(self, fgraph, start_from=None):
+    def apply(self, fgraph: FunctionGraph, start_from: Any = None) -> Any:
         _Equilibrium(self, fgraph, start_from).reach()
 
 
 class _Equilibrium:
     """One application of an `EquilibriumOptimizer` to one graph."""
 
-    def __init__(self, optimizer, fgraph, start_from):
+    def __init__(self, optimizer: Any, fgraph: FunctionGraph, start_from: Any) -> None:
         self.optimizer, self.fgraph = optimizer, fgraph
         self.outputs = fgraph.outputs if start_from is None else start_from
         self.uses = dict.fromkeys(optimizer.parts(), 0)
@@ -62,13 +71,14 @@ class _Equilibrium:
         self.worn_out = None                # the part that applied too often
         self.changes = 0
 
-    def on_import(self, fgraph, node, reason):
+    def on_import(self, fgraph: FunctionGraph, node: Apply, reason: Any) -> None:
         self.changes += 1
 
-    def on_change_input(self, fgraph, node, position, old, new, reason):
+    def on_change_input(self, fgraph: FunctionGraph, node: Apply, position: Any, old: Variable, new: Variable,
+                        reason: Any) -> None:
         self.changes += 1
 
-    def reach(self):
+    def reach(self) -> Any:
         """Take turns until one changes nothing."""
         self.fgraph.attach_feature(self)
         try:
@@ -82,7 +92,7 @@ class _Equilibrium:
                                         f"{self.optimizer.max_use_ratio} times the number of nodes."),
                            self.optimizer, self.fgraph)
 
-    def _turn(self):
+    def _turn(self) -> Any:
         """Apply everything once; answers whether something changed."""
         optimizer, fgraph = self.optimizer, self.fgraph
         changed = self._apply(optimizer.global_optimizers)
@@ -95,7 +105,7 @@ class _Equilibrium:
         changed |= self._apply(optimizer.final_optimizers)
         return changed
 
-    def _apply(self, optimizers, clean=True):
+    def _apply(self, optimizers: Any, clean: Any = True) -> Any:
         changed = False
         for part in optimizers:
             before = self.changes
@@ -105,7 +115,7 @@ class _Equilibrium:
                 self._count(part)
         return (self._apply(self.optimizer.cleanup_optimizers, clean=False) or changed) if clean else changed
 
-    def _visit(self, node):
+    def _visit(self, node: Apply) -> Any:
         for part in self.optimizer.local_optimizers:
             if self.worn_out is None and self.optimizer.process_node(self.fgraph, node, part):
                 self._count(part)
@@ -113,7 +123,7 @@ class _Equilibrium:
                 if node not in self.fgraph.apply_nodes:
                     return
 
-    def _count(self, part):
+    def _count(self, part: Any) -> Any:
         self.uses[part] += 1
         if self.uses[part] > self.most:
             self.worn_out = part

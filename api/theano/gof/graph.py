@@ -1,4 +1,8 @@
 """Theano's name ``gof.graph`` for nodes and the walks over them."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from phintys.graph import public_names as _public_names
 from phintys.graph.apply import Apply
 from phintys.graph.formula import as_string
@@ -24,13 +28,18 @@ from phintys.graph.traversal import (
 from phintys.graph.traversal import graph_inputs as inputs
 from phintys.graph.variable import Constant, Variable
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 __all__ = ["Apply", "Constant", "Op", "Variable", "ancestors", "as_string", "clone", "clone_get_equiv",
            "equal_computations", "general_toposort", "inputs", "io_connection_pattern", "io_toposort",
            "is_in_ancestors", "is_same_graph", "list_of_nodes", "ops", "orphans", "stack_search", "variables",
            "variables_and_orphans", "view_roots"]
 
 
-def io_toposort(inputs, outputs, orderings=None, clients=None):
+def io_toposort(inputs: Iterable[Variable], outputs: Iterable[Variable],
+                orderings: dict[Apply, list[Apply]] | None = None,
+                clients: dict[Any, list[Any]] | None = None) -> list[Apply]:
     """The Apply nodes between ``inputs`` and ``outputs``, each after all nodes that compute its inputs.
 
     Parameters
@@ -55,7 +64,7 @@ def io_toposort(inputs, outputs, orderings=None, clients=None):
         return depth_first_order(inputs, outputs)
     blocked, orderings = set(inputs), orderings or {}
 
-    def needed(thing):
+    def needed(thing: Any) -> Any:
         if thing in blocked:
             return []
         before = thing.inputs if isinstance(thing, Apply) else [thing.owner] if thing.owner is not None else []

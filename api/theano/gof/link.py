@@ -4,11 +4,17 @@ There is one linker here, ``phintys.vm.linking.linker``. These classes have Thea
 ``allow_gc`` (but see ``wrap_linker.py``): each takes a graph as it is, without any rewrite, and makes a function, or a
 thunk with storage to fill.
 """
+from __future__ import annotations
+
 from copy import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from phintys.vm.linking.linker import link
 from phintys.vm.machine.container import Container
+
+if TYPE_CHECKING:
+    from phintys.graph.function_graph import FunctionGraph
+    from phintys.graph.variable import Variable
 
 
 class Linker:
@@ -25,18 +31,18 @@ class Linker:
     FunctionMaker: Any = None
     Mode: Any = None                    # both are set by the modules that define them, which import this one
 
-    def __init__(self, allow_gc=None, schedule=None):
+    def __init__(self, allow_gc: bool | None = None, schedule: Any = None) -> None:
         self.allow_gc = allow_gc
         self.schedule = schedule
-        self.fgraph = None
+        self.fgraph: Any = None
 
-    def clone(self, allow_gc=None):
+    def clone(self, allow_gc: bool | None = None) -> Any:
         """A linker of the same kind, without a graph."""
         twin = copy(self)
         twin.allow_gc, twin.fgraph = allow_gc, None
         return twin
 
-    def accept(self, fgraph, no_recycling=None, profile=None):
+    def accept(self, fgraph: FunctionGraph, no_recycling: Any = None, profile: Any = None) -> Any:
         """A linker for one graph: this one if it has none yet.
 
         Parameters
@@ -53,11 +59,11 @@ class Linker:
         linker.fgraph = fgraph
         return linker
 
-    def link(self, fgraph, **arguments):
+    def link(self, fgraph: FunctionGraph, **arguments: Any) -> Any:
         """The program for a graph, of modes that have this linker; arguments as of ``vm.linking.linker.link``."""
         return link(fgraph, **arguments)
 
-    def make_function(self, unpack_single=True, **options):
+    def make_function(self, unpack_single: bool = True, **options: Any) -> Any:
         """A function from the values of the graph's inputs to those of its outputs.
 
         Parameters
@@ -75,7 +81,7 @@ class Linker:
             self.Mode(self, optimizer=None, allow_gc=self.allow_gc), accept_inplace=True,
             on_unused_input="ignore").create()
 
-    def make_thunk(self, input_storage=None, output_storage=None, storage_map=None):
+    def make_thunk(self, input_storage: Any = None, output_storage: Any = None, storage_map: Any = None) -> Any:
         """A function without arguments that reads and fills storage.
 
         Returns
@@ -87,7 +93,7 @@ class Linker:
         inputs = [Storage(variable) for variable in self.fgraph.inputs] if input_storage is None else input_storage
         outputs = [Storage(variable) for variable in self.fgraph.outputs] if output_storage is None else output_storage
 
-        def thunk():
+        def thunk() -> Any:
             for storage, value in zip(outputs, function(*[storage[0] for storage in inputs])):
                 storage[0] = value
         return thunk, inputs, outputs
@@ -102,24 +108,24 @@ class Storage(list):
         Whose type values set by ``data`` are converted to.
     """
 
-    def __init__(self, variable):
+    def __init__(self, variable: Variable) -> None:
         super().__init__([None])
         self.type = variable.type
         self.name = variable.name
 
     @property
-    def data(self):
+    def data(self) -> Any:
         """The value."""
         return self[0]
 
     @data.setter
-    def data(self, value):
+    def data(self, value: Any) -> Any:
         self[0] = None if value is None else self.type.filter(value)
 
     value = data
 
     @property
-    def storage(self):
+    def storage(self) -> Any:
         """The list itself."""
         return self
 
@@ -145,7 +151,8 @@ class OpWiseCLinker(LocalLinker):
         Accepted for Theano's sake.
     """
 
-    def __init__(self, fallback_on_perform=True, allow_gc=None, nice_errors=True, schedule=None):
+    def __init__(self, fallback_on_perform: bool = True, allow_gc: bool | None = None, nice_errors: bool = True,
+                 schedule: Any = None) -> None:
         super().__init__(allow_gc, schedule)
 
 
@@ -158,7 +165,7 @@ class DualLinker(Linker):
         Accepted for Theano's sake.
     """
 
-    def __init__(self, checker=None, schedule=None):
+    def __init__(self, checker: Any = None, schedule: Any = None) -> None:
         super().__init__(None, schedule)
 
 
@@ -181,8 +188,8 @@ class VM_Linker(LocalLinker):
         If a callback is given.
     """
 
-    def __init__(self, allow_gc=None, use_cloop=False, callback=None, lazy=None, schedule=None, c_thunks=None,
-                 allow_partial_eval=None):
+    def __init__(self, allow_gc: bool | None = None, use_cloop: Any = False, callback: Any = None, lazy: Any = None,
+                 schedule: Any = None, c_thunks: Any = None, allow_partial_eval: Any = None) -> None:
         if callback is not None:
             raise NotImplementedError("VM_Linker(callback=...): use phintys.compile.MonitorMode to look at every node")
         super().__init__(allow_gc, schedule)

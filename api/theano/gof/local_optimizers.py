@@ -4,13 +4,22 @@
 it), or a dict from variables to their replacements. While it runs, ``node.fgraph`` is the graph that the node is in.
 Navigators (``navigators.py``) and the tables of this project (``as_rewrite``) take local optimizers through a graph.
 """
+from __future__ import annotations
+
 import sys
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from phintys.gof.whole_optimizers import attach_destroy_handler, print_summary
 from phintys.graph.op import Op
 from phintys.graph.scratchpad import copy_tag
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from phintys.graph.apply import Apply
+    from phintys.graph.function_graph import FunctionGraph
 
 
 class LocalOptimizer:
@@ -18,22 +27,22 @@ class LocalOptimizer:
 
     name = None
 
-    def tracks(self):
+    def tracks(self) -> Any:
         """The ops, or classes of ops, whose nodes it wants to see; None: all."""
         return None
 
-    def transform(self, node):
+    def transform(self, node: Apply) -> Any:
         """What may stand in the place of a node's outputs; see above."""
         raise NotImplementedError(f"{type(self).__name__} does not define transform")
 
-    def add_requirements(self, fgraph):
+    def add_requirements(self, fgraph: FunctionGraph) -> None:
         """Attach the features that ``transform`` needs."""
 
-    def parts(self):
+    def parts(self) -> Any:
         """The local optimizers it consists of."""
         return []
 
-    def print_summary(self, stream=None, level=0, depth=-1):
+    def print_summary(self, stream: Any = None, level: int = 0, depth: int = -1) -> None:
         """Print its class and name, and those of its parts down to ``depth``; -1: all."""
         print_summary(self, sys.stdout if stream is None else stream, level, depth)
 
@@ -50,26 +59,28 @@ class FromFunctionLocalOptimizer(LocalOptimizer):
         Each is called with the graph first.
     """
 
-    def __init__(self, fn, tracks=None, requirements=()):
-        self.fn = self.transform = fn
+    def __init__(self, fn: Callable[..., Any], tracks: Any = None, requirements: Iterable[Any] = ()) -> None:
+        self.fn = fn
+        self.transform = fn            # type: ignore[method-assign]
         self._tracks = tracks
         self.requirements = tuple(requirements)
         self.__name__ = fn.__name__
 
-    def tracks(self):
+    def tracks(self) -> Any:
         return self._tracks
 
-    def add_requirements(self, fgraph):
+    def add_requirements(self, fgraph: FunctionGraph) -> None:
         for require in self.requirements:
             require(fgraph)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.__name__
 
     __repr__ = __str__
 
 
-def local_optimizer(tracks, inplace=False, requirements=()):
+def local_optimizer(tracks: Any, inplace: bool = False, requirements: Iterable[Any] = (),
+                    ) -> Callable[[Callable[..., Any]], FromFunctionLocalOptimizer]:
     """Decorator: a function of a node as a `LocalOptimizer`.
 
     Parameters
@@ -86,7 +97,7 @@ def local_optimizer(tracks, inplace=False, requirements=()):
     ValueError
         If ``tracks`` is empty or holds something else.
     """
-    def decorator(f):
+    def decorator(f: Callable[..., Any]) -> FromFunctionLocalOptimizer:
         if tracks is not None and not len(tracks):
             raise ValueError(f"Use None instead of an empty list to apply to all nodes: {f.__module__}.{f.__name__}")
         for tracked in tracks or ():
@@ -109,22 +120,22 @@ class LocalOptGroup(LocalOptimizer):
         Accepted for Theano's sake.
     """
 
-    def __init__(self, *optimizers, apply_all_opts=False, profile=False):
+    def __init__(self, *optimizers: Any, apply_all_opts: bool = False, profile: Any = False) -> None:
         self.opts = tuple(optimizers[0]) if len(optimizers) == 1 and isinstance(optimizers[0], list) else optimizers
         self.apply_all_opts = apply_all_opts
         self.profile = profile
         self.reentrant = any([getattr(part, "reentrant", True) for part in self.opts])
         self.retains_inputs = all([getattr(part, "retains_inputs", False) for part in self.opts])
 
-    def tracks(self):
+    def tracks(self) -> Any:
         found = [part.tracks() for part in self.opts]
         return None if None in found else [tracked for tracks in found for tracked in tracks]
 
-    def add_requirements(self, fgraph):
+    def add_requirements(self, fgraph: FunctionGraph) -> None:
         for part in self.opts:
             part.add_requirements(fgraph)
 
-    def transform(self, node):
+    def transform(self, node: Apply) -> Any:
         result, fgraph = None, getattr(node, "fgraph", None)
         while True:
             with inside(fgraph, node):
@@ -137,10 +148,10 @@ class LocalOptGroup(LocalOptimizer):
                 return result
             node = first.owner
 
-    def parts(self):
+    def parts(self) -> Any:
         return list(self.opts)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return getattr(self, "__name__", f"LocalOptGroup({','.join(map(str, self.opts))})")
 
 
@@ -158,17 +169,17 @@ class OpSub(LocalOptimizer):
     reentrant = False
     retains_inputs = True
 
-    def __init__(self, op1, op2, transfer_tags=True):
+    def __init__(self, op1: Any, op2: Any, transfer_tags: bool = True) -> None:
         self.op1, self.op2, self.transfer_tags = op1, op2, transfer_tags
 
-    def op_key(self):
+    def op_key(self) -> Any:
         """The op it replaces."""
         return self.op1
 
-    def tracks(self):
+    def tracks(self) -> Any:
         return [self.op1]
 
-    def transform(self, node):
+    def transform(self, node: Apply) -> Any:
         if node.op != self.op1:
             return False
         made = self.op2.make_node(*node.inputs)
@@ -177,7 +188,7 @@ class OpSub(LocalOptimizer):
                 copy_tag(old, new)
         return made.outputs
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.op1} -> {self.op2}"
 
 
@@ -186,25 +197,25 @@ class OpRemove(LocalOptimizer):
 
     reentrant = False
 
-    def __init__(self, op):
+    def __init__(self, op: Any) -> None:
         self.op = op
 
-    def op_key(self):
+    def op_key(self) -> Any:
         """The op it removes."""
         return self.op
 
-    def tracks(self):
+    def tracks(self) -> Any:
         return [self.op]
 
-    def transform(self, node):
+    def transform(self, node: Apply) -> Any:
         return list(node.inputs) if node.op == self.op else False
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.op}(x) -> x"
 
 
 # ---- taking them to nodes --------------------------------------------------------------------------------------------
-def is_tracked(local_opt, node):
+def is_tracked(local_opt: Any, node: Apply) -> Any:
     """Whether a local optimizer wants to see a node."""
     tracks = local_opt.tracks()
     if tracks is None:
@@ -214,7 +225,7 @@ def is_tracked(local_opt, node):
 
 
 @contextmanager
-def inside(fgraph, node):
+def inside(fgraph: FunctionGraph | None, node: Apply) -> Iterator[None]:
     """While the block runs, ``node.fgraph`` is the graph."""
     if fgraph is None or "fgraph" in node.__dict__:
         yield
@@ -226,7 +237,7 @@ def inside(fgraph, node):
         del node.fgraph
 
 
-def as_rewrite(local_opt, name=None, tags=(FAST_RUN,)):
+def as_rewrite(local_opt: Any, name: str | None = None, tags: Any = (FAST_RUN,)) -> Any:
     """A row for the tables of this project, which tries a local optimizer.
 
     Parameters
@@ -240,7 +251,7 @@ def as_rewrite(local_opt, name=None, tags=(FAST_RUN,)):
     -------
     Rewrite
     """
-    def apply(fgraph, node):
+    def apply(fgraph: FunctionGraph, node: Apply) -> Any:
         if not is_tracked(local_opt, node):
             return None
         with inside(fgraph, node):

@@ -4,13 +4,21 @@
 again is in ``equilibrium.py``. A replacement that the graph's features refuse is taken back. Nodes that a replacement
 brings in are visited, too, unless ``ignore_newtrees``.
 """
+from __future__ import annotations
+
 from collections import deque
+from typing import TYPE_CHECKING, Any
 
 from phintys.gof.local_optimizers import LocalOptGroup, inside, is_tracked
 from phintys.gof.toolbox import NodeFinder, ReplaceValidate
 from phintys.gof.whole_optimizers import Optimizer, report_failure
 from phintys.graph.errors import InconsistencyError
 from phintys.graph.toposort import io_toposort
+
+if TYPE_CHECKING:
+    from phintys.graph.apply import Apply
+    from phintys.graph.function_graph import FunctionGraph
+    from phintys.graph.variable import Variable
 
 
 class Updater:
@@ -25,18 +33,19 @@ class Updater:
     name : str, optional
     """
 
-    def __init__(self, importer, pruner, chin, name=None):
+    def __init__(self, importer: Any, pruner: Any, chin: Any, name: str | None = None) -> None:
         self.importer, self.pruner, self.chin, self.name = importer, pruner, chin, name
 
-    def on_import(self, fgraph, node, reason):
+    def on_import(self, fgraph: FunctionGraph, node: Apply, reason: Any) -> None:
         if self.importer:
             self.importer(node)
 
-    def on_prune(self, fgraph, node, reason):
+    def on_prune(self, fgraph: FunctionGraph, node: Apply, reason: Any) -> None:
         if self.pruner:
             self.pruner(node)
 
-    def on_change_input(self, fgraph, node, position, old, new, reason):
+    def on_change_input(self, fgraph: FunctionGraph, node: Apply, position: Any, old: Variable, new: Variable,
+                        reason: Any) -> None:
         if self.chin:
             self.chin(node, position, old, new, reason)
 
@@ -53,36 +62,37 @@ class NavigatorOptimizer(Optimizer):
         ``(error, self, pairs of old and new, local optimizer, node)``, called instead of raising.
     """
 
-    def __init__(self, local_opt, ignore_newtrees="auto", failure_callback=None):
+    def __init__(self, local_opt: Any, ignore_newtrees: Any = "auto", failure_callback: Any = None) -> None:
         self.local_opt = local_opt
         self.ignore_newtrees = not getattr(local_opt, "reentrant", True) if ignore_newtrees == "auto" \
             else ignore_newtrees
         self.failure_callback = failure_callback
 
     @staticmethod
-    def warn(exc, nav, repl_pairs, local_opt, node):
+    def warn(exc: BaseException, nav: Any, repl_pairs: Any, local_opt: Any, node: Apply) -> None:
         """A failure callback: see ``report_failure``."""
         report_failure(exc, local_opt, node)
 
     @staticmethod
-    def warn_inplace(exc, nav, repl_pairs, local_opt, node):
+    def warn_inplace(exc: BaseException, nav: Any, repl_pairs: Any, local_opt: Any, node: Apply) -> None:
         """A failure callback: as ``warn``, but a refused replacement is no failure."""
         if not isinstance(exc, InconsistencyError):
             report_failure(exc, local_opt, node)
 
     @staticmethod
-    def warn_ignore(exc, nav, repl_pairs, local_opt, node):
+    def warn_ignore(exc: BaseException, nav: Any, repl_pairs: Any, local_opt: Any, node: Apply) -> None:
         """A failure callback that does nothing."""
 
-    def add_requirements(self, fgraph):
+    def add_requirements(self, fgraph: FunctionGraph) -> None:
         fgraph.attach_feature(ReplaceValidate())
         for part in self.parts():
             part.add_requirements(fgraph)
 
-    def parts(self):
+    def parts(self) -> Any:
         return [] if self.local_opt is None else [self.local_opt]
 
-    def attach_updater(self, fgraph, importer, pruner, chin=None, name=None):
+    def attach_updater(self, fgraph: FunctionGraph, importer: Any, pruner: Any, chin: Any = None,
+                       name: str | None = None) -> Any:
         """Attach an `Updater`, and answer it; None when there is nothing to pass on."""
         importer = None if self.ignore_newtrees else importer
         if importer is None and pruner is None and chin is None:
@@ -91,12 +101,12 @@ class NavigatorOptimizer(Optimizer):
         fgraph.attach_feature(updater)
         return updater
 
-    def detach_updater(self, fgraph, updater):
+    def detach_updater(self, fgraph: FunctionGraph, updater: Any) -> None:
         """Undo ``attach_updater``."""
         if updater is not None:
             fgraph.remove_feature(updater)
 
-    def process_node(self, fgraph, node, lopt=None):
+    def process_node(self, fgraph: Any, node: Apply, lopt: Any = None) -> Any:
         """Let a local optimizer look at a node, if it tracks such nodes, and replace what it wants replaced.
 
         Returns
@@ -128,21 +138,22 @@ class NavigatorOptimizer(Optimizer):
             return self._failed(error, pairs, lopt, node)
         return True
 
-    def _failed(self, error, pairs, lopt, node):
+    def _failed(self, error: BaseException, pairs: Any, lopt: Any, node: Apply) -> Any:
         if self.failure_callback is None:
             raise error
         self.failure_callback(error, self, pairs, lopt, node)
         return False
 
-    def visit_all(self, fgraph, queue, take, visit, wants=lambda node: True, follow_changes=False):
+    def visit_all(self, fgraph: FunctionGraph, queue: Any, take: Any, visit: Any, wants: Any = lambda node: True,
+                  follow_changes: Any = False) -> Any:
         """Visit the nodes in ``queue``, and those that come in meanwhile."""
         current = None
 
-        def come(node):
+        def come(node: Apply) -> Any:
             if node is not current and wants(node):
                 queue.append(node)
 
-        def changed(node, position, old, new, reason):
+        def changed(node: Apply, position: Any, old: Variable, new: Variable, reason: Any) -> Any:
             if not isinstance(node, str):
                 come(node)
 
@@ -156,7 +167,7 @@ class NavigatorOptimizer(Optimizer):
             self.detach_updater(fgraph, updater)
 
 
-def _pairs(fgraph, node, found, lopt):
+def _pairs(fgraph: FunctionGraph, node: Apply, found: Any, lopt: Any) -> Any:
     """Pairs of old and new variables, and what must be gone afterwards."""
     removed, replaced = (), node.outputs
     if isinstance(found, dict):
@@ -184,34 +195,35 @@ class TopoOptimizer(NavigatorOptimizer):
         As for `NavigatorOptimizer`.
     """
 
-    def __init__(self, local_opt, order="in_to_out", ignore_newtrees=False, failure_callback=None):
+    def __init__(self, local_opt: Any, order: str = "in_to_out", ignore_newtrees: Any = False,
+                 failure_callback: Any = None) -> None:
         if order not in ("in_to_out", "out_to_in"):
             raise ValueError(f"order must be 'out_to_in' or 'in_to_out', not {order!r}")
         self.order = order
         super().__init__(local_opt, ignore_newtrees, failure_callback)
 
-    def apply(self, fgraph, start_from=None):
+    def apply(self, fgraph: FunctionGraph, start_from: Any = None) -> Any:
         queue = deque(io_toposort(fgraph.inputs, fgraph.outputs if start_from is None else start_from))
         take = queue.pop if self.order == "out_to_in" else queue.popleft
         self.visit_all(fgraph, queue, take, lambda node: self.process_node(fgraph, node))
 
-    def __str__(self):
+    def __str__(self) -> str:
         return getattr(self, "__name__", "<TopoOptimizer instance>")
 
 
-def out2in(*local_opts, name=None, **options):
+def out2in(*local_opts: Any, name: str | None = None, **options: Any) -> Any:
     """A `TopoOptimizer` of some local optimizers, outputs first."""
     return _named_topological(local_opts, "out_to_in", name, options)
 
 
-def in2out(*local_opts, name=None, **options):
+def in2out(*local_opts: Any, name: str | None = None, **options: Any) -> Any:
     """A `TopoOptimizer` of some local optimizers, inputs first."""
     return _named_topological(local_opts, "in_to_out", name, options)
 
 
-def _named_topological(local_opts, order, name, options):
+def _named_topological(local_opts: Any, order: str, name: str | None, options: Any) -> Any:
     only, = local_opts if len(local_opts) == 1 else (LocalOptGroup(*local_opts),)
-    made = TopoOptimizer(only, order=order, **{"failure_callback": TopoOptimizer.warn_inplace, **options})
+    made: Any = TopoOptimizer(only, order=order, **{"failure_callback": TopoOptimizer.warn_inplace, **options})
     name = name or (getattr(only, "__name__", None) if len(local_opts) == 1 else None)
     if name:
         made.__name__ = name
@@ -227,16 +239,16 @@ class OpKeyOptimizer(NavigatorOptimizer):
         If it has no ``op_key``.
     """
 
-    def __init__(self, local_opt, ignore_newtrees=False, failure_callback=None):
+    def __init__(self, local_opt: Any, ignore_newtrees: Any = False, failure_callback: Any = None) -> None:
         if not hasattr(local_opt, "op_key"):
             raise TypeError("LocalOptimizer for OpKeyOptimizer must have an 'op_key' method.")
         super().__init__(local_opt, ignore_newtrees, failure_callback)
 
-    def add_requirements(self, fgraph):
+    def add_requirements(self, fgraph: FunctionGraph) -> None:
         super().add_requirements(fgraph)
         fgraph.attach_feature(NodeFinder())
 
-    def apply(self, fgraph):
+    def apply(self, fgraph: Any) -> Any:
         key = self.local_opt.op_key()
         keys = list(key) if isinstance(key, (list, tuple)) else [key]
         queue = [node for op in keys for node in fgraph.get_nodes(op)]

@@ -1,5 +1,8 @@
 """Theano's ``gof.opt``: optimizers by hand, and what looks at optimised graphs; see the modules named here."""
+from __future__ import annotations
+
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from phintys.debugging.stack_trace import check_stack_trace
 from phintys.gof.equilibrium import EquilibriumOptimizer
@@ -25,6 +28,9 @@ from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.graph.traversal import is_same_graph as is_same_graph_with_merge
 
+if TYPE_CHECKING:
+    from phintys.graph.variable import Variable
+
 __all__ = ["EquilibriumOptimizer", "FromFunctionLocalOptimizer", "FromFunctionOptimizer", "LocalOptGroup",
            "LocalOptimizer", "MergeOptimizer", "NavigatorOptimizer", "OpKeyOptimizer", "OpRemove", "OpSub", "Optimizer",
            "PatternSub", "SeqOptimizer", "TopoOptimizer", "Updater", "check_chain", "check_stack_trace",
@@ -32,7 +38,7 @@ __all__ = ["EquilibriumOptimizer", "FromFunctionLocalOptimizer", "FromFunctionOp
            "local_optimizer", "optimizer", "out2in"]
 
 
-def check_chain(r, *chain):
+def check_chain(r: Any, *chain: Any) -> Any:
     """Whether a variable is computed by a chain of ops through their first inputs.
 
     Parameters
@@ -58,11 +64,11 @@ def check_chain(r, *chain):
     return variable is not None
 
 
-def _is_op(op, wanted):
+def _is_op(op: Any, wanted: Any) -> Any:
     return isinstance(op, wanted) if isinstance(wanted, type) and issubclass(wanted, Op) else op == wanted
 
 
-def copy_stack_trace(from_var, to_var):
+def copy_stack_trace(from_var: Any, to_var: Any) -> Any:
     """Let variables know where the user made what they stand for.
 
     Parameters
@@ -82,12 +88,12 @@ def copy_stack_trace(from_var, to_var):
     return to_var
 
 
-def _made(variable):
+def _made(variable: Variable) -> Any:
     """What knows where a variable was made: its owner, if it has one."""
     return variable if variable.owner is None else variable.owner
 
 
 @contextmanager
-def inherit_stack_trace(from_var):
+def inherit_stack_trace(from_var: Any) -> Any:
     """Theano's way to let nodes made inside the block know their origin; a graph here tells them when they come in."""
     yield

@@ -4,7 +4,10 @@
 applies them until nothing changes; members may be databases themselves. The rewrites of this project stand in tables,
 which ``optdb`` of ``rewrite_database.py`` opens for what users register.
 """
+from __future__ import annotations
+
 import sys
+from typing import Any
 
 from phintys.gof.equilibrium import EquilibriumOptimizer
 from phintys.gof.local_optimizers import LocalOptGroup, LocalOptimizer
@@ -31,44 +34,44 @@ class Query(database.Query):
 
     __slots__ = ("subquery", "position_cutoff")
 
-    def __init__(self, include, require=None, exclude=None, subquery=None, position_cutoff=float("inf"),
-                 extra_optimizations=None):
+    def __init__(self, include: Any, require: Any = None, exclude: Any = None, subquery: Any = None,
+                 position_cutoff: float = float("inf"), extra_optimizations: Any = None) -> None:
         super().__init__(include, require, exclude, extra_optimizations or ())
         self.subquery = dict(subquery or {})
         self.position_cutoff = position_cutoff
 
     @property
-    def extra_optimizations(self):
+    def extra_optimizations(self) -> Any:
         """The optimizers to be applied as well, with their positions."""
         return list(self.extra)
 
-    def _with(self, include=None, require=None, exclude=None, extra=None):
+    def _with(self, include: Any = None, require: Any = None, exclude: Any = None, extra: Any = None) -> Any:
         return Query(include or self.include, require or self.require, exclude or self.exclude, self.subquery,
                      self.position_cutoff, self.extra if extra is None else extra)
 
-    def including(self, *tags):
+    def including(self, *tags: Any) -> Any:
         return self._with(include=self.include.union(tags))
 
-    def excluding(self, *tags):
+    def excluding(self, *tags: Any) -> Any:
         return self._with(exclude=self.exclude.union(tags))
 
-    def requiring(self, *tags):
+    def requiring(self, *tags: Any) -> Any:
         return self._with(require=self.require.union(tags))
 
-    def register(self, *rewrites):
+    def register(self, *rewrites: Any) -> Any:
         return self._with(extra=self.extra + rewrites)
 
 
 class DB:
     """Optimizers, local optimizers and databases under names and tags."""
 
-    name = None                                     # set where it is registered
+    name: str | None = None                         # set where it is registered
 
-    def __init__(self):
-        self.objects = {}                           # name → what was registered
-        self.tags = {}                              # name → its tags
+    def __init__(self) -> None:
+        self.objects: dict[str, Any] = {}           # name → what was registered
+        self.tags: dict[str, set[str]] = {}         # name → its tags
 
-    def register(self, name, obj, *tags, use_db_name_as_tag=True):
+    def register(self, name: str, obj: Any, *tags: Any, use_db_name_as_tag: bool = True) -> Any:
         """Put something in.
 
         Parameters
@@ -98,22 +101,22 @@ class DB:
         self.tags[name] = {name, type(obj).__name__}
         self.add_tags(name, *tags, *([self.name] if use_db_name_as_tag and self.name is not None else []))
 
-    def add_tags(self, name, *tags):
+    def add_tags(self, name: str, *tags: Any) -> None:
         """Give something more tags; a name is no tag."""
         self._check_tags(name, tags)
         self.tags[name].update(tags)
 
-    def remove_tags(self, name, *tags):
+    def remove_tags(self, name: str, *tags: Any) -> None:
         """Take tags away."""
         self._check_tags(name, tags)
         self.tags[name].difference_update(tags)
 
-    def _check_tags(self, name, tags):
+    def _check_tags(self, name: str, tags: Any) -> None:
         for tag in tags:
             if tag in self.objects:
                 raise ValueError(f"The tag of the object collides with a name: {tag!r} of {self.objects[name]}")
 
-    def query(self, *tags, **subqueries):
+    def query(self, *tags: Any, **subqueries: Any) -> Any:
         """What a query chooses, in the order of registration; databases inside are asked in turn.
 
         Parameters
@@ -136,7 +139,7 @@ class DB:
         """
         return self.chosen(as_query(tags, subqueries))
 
-    def chosen(self, query):
+    def chosen(self, query: Any) -> Any:
         """See ``query``."""
         found = []
         for name, obj in self.objects.items():
@@ -149,7 +152,7 @@ class DB:
                 found.append(obj)
         return found
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str | None) -> Any:
         found = [obj for other, obj in self.objects.items() if name in self.tags[other]]
         if not found:
             raise KeyError(f"Nothing registered for '{name}'")
@@ -157,10 +160,10 @@ class DB:
             raise ValueError(f"More than one match for {name} (please use query)")
         return found[0]
 
-    def __contains__(self, name):
+    def __contains__(self, name: str | None) -> bool:
         return any([name in tags for tags in self.tags.values()])
 
-    def print_summary(self, stream=None):
+    def print_summary(self, stream: Any = None) -> None:
         """Print the names and tags."""
         stream = sys.stdout if stream is None else stream
         print(f"{type(self).__name__} (id {id(self)})", file=stream)
@@ -168,14 +171,14 @@ class DB:
             print(f"  {name}: {', '.join(sorted(tags - {name}))}", file=stream)
 
 
-def as_query(tags, subqueries=None):
+def as_query(tags: Any, subqueries: Any = None) -> Any:
     """The query that the arguments of ``DB.query`` stand for."""
     if tags and isinstance(tags[0], database.Query):
         if len(tags) > 1 or subqueries:
             raise TypeError("If the first argument to query is a Query, there should be no other arguments: got "
                             f"{tags[1:]} and {subqueries}")
         return tags[0]
-    groups = {"+": [], "&": [], "-": []}
+    groups: dict[str, list[str]] = {"+": [], "&": [], "-": []}
     for tag in tags:
         if tag[:1] not in groups:
             raise ValueError(f"'query' syntax error: all tags must start with one of +, & or -, not {tag!r}")
@@ -192,20 +195,21 @@ class EquilibriumDB(DB):
         For the optimizer.
     """
 
-    def __init__(self, ignore_newtrees=True, tracks_on_change_inputs=False):
+    def __init__(self, ignore_newtrees: Any = True, tracks_on_change_inputs: bool = False) -> None:
         super().__init__()
         self.ignore_newtrees, self.tracks_on_change_inputs = ignore_newtrees, tracks_on_change_inputs
-        self.kinds = {}                             # name → "final" or "cleanup"
+        self.kinds: dict[str, str | None] = {}      # name → "final" or "cleanup"
 
-    def register(self, name, obj, *tags, final_opt=False, cleanup=False, **options):
+    def register(self, name: str, obj: Any, *tags: Any, final_opt: bool = False, cleanup: bool = False,
+                 **options: Any) -> Any:
         """As ``DB.register``; the optimizer may be applied at the end of each turn, or after each change."""
         if final_opt and cleanup:
             raise AssertionError(f"{name} cannot be both final and cleanup")
         super().register(name, obj, *tags, **options)
         self.kinds[name] = "final" if final_opt else "cleanup" if cleanup else None
 
-    def query(self, *tags, **subqueries):
-        kinds = {"final": [], "cleanup": [], None: []}
+    def query(self, *tags: Any, **subqueries: Any) -> Any:
+        kinds: dict[str | None, list[Any]] = {"final": [], "cleanup": [], None: []}
         for obj in super().query(*tags, **subqueries):
             kinds[self.kinds[obj.name]].append(obj)
         return EquilibriumOptimizer(kinds[None], max_use_ratio=config.optdb.max_use_ratio,
@@ -215,7 +219,7 @@ class EquilibriumDB(DB):
                                     final_optimizers=kinds["final"], cleanup_optimizers=kinds["cleanup"])
 
 
-def next_position(positions, position):
+def next_position(positions: Any, position: Any) -> Any:
     """A position as a number: ``"last"`` is behind all others."""
     if position == "last":
         return max(positions.values()) + 1 if positions else 0
@@ -235,18 +239,19 @@ class SequenceDB(DB):
 
     seq_opt = SeqOptimizer
 
-    def __init__(self, failure_callback=SeqOptimizer.warn):
+    def __init__(self, failure_callback: Any = SeqOptimizer.warn) -> None:
         super().__init__()
-        self.positions = {}
+        self.positions: dict[str, float] = {}
         self.failure_callback = failure_callback
 
-    def register(self, name, obj, position, *tags, **options):
+    def register(  # type: ignore[override]  # Theano's own signature
+            self, name: str, obj: Any, position: Any, *tags: Any, **options: Any) -> Any:
         """As ``DB.register``, at a position: a number, or ``"last"``."""
         position = next_position(self.positions, position)
         super().register(name, obj, *tags, **options)
         self.positions[name] = position
 
-    def query(self, *tags, position_cutoff=None, **subqueries):
+    def query(self, *tags: Any, position_cutoff: float | None = None, **subqueries: Any) -> Any:
         query = as_query(tags, subqueries)
         if position_cutoff is None:
             position_cutoff = min(getattr(query, "position_cutoff", float("inf")), config.optdb.position_cutoff)
@@ -255,7 +260,7 @@ class SequenceDB(DB):
         chosen = [obj for position, _, obj in sorted(placed, key=lambda row: row[:2]) if position < position_cutoff]
         return self.seq_opt(chosen, failure_callback=self.failure_callback)
 
-    def print_summary(self, stream=None):
+    def print_summary(self, stream: Any = None) -> None:
         super().print_summary(stream)
         for name, position in sorted(self.positions.items(), key=lambda row: row[1]):
             print(f"  {position}: {name}", file=sys.stdout if stream is None else stream)
@@ -272,18 +277,18 @@ class LocalGroupDB(DB):
         Of the group.
     """
 
-    def __init__(self, apply_all_opts=False, profile=False, local_opt=LocalOptGroup):
+    def __init__(self, apply_all_opts: bool = False, profile: Any = False, local_opt: Any = LocalOptGroup) -> None:
         super().__init__()
         self.apply_all_opts, self.profile, self.local_opt = apply_all_opts, profile, local_opt
-        self.positions = {}
+        self.positions: dict[str, float] = {}
 
-    def register(self, name, obj, *tags, position="last", **options):
+    def register(self, name: str, obj: Any, *tags: Any, position: Any = "last", **options: Any) -> Any:
         """As ``DB.register``, at a position: a number, or ``"last"``."""
         position = next_position(self.positions, position)
         super().register(name, obj, *tags, **options)
         self.positions[name] = position
 
-    def query(self, *tags, **subqueries):
+    def query(self, *tags: Any, **subqueries: Any) -> Any:
         chosen = sorted(super().query(*tags, **subqueries), key=lambda obj: (self.positions[obj.name], obj.name))
         return self.local_opt(*chosen, apply_all_opts=self.apply_all_opts, profile=self.profile)
 
@@ -291,20 +296,21 @@ class LocalGroupDB(DB):
 class TopoDB(DB):
     """A database that answers a `TopoOptimizer` of what another one answers."""
 
-    def __init__(self, db, order="in_to_out", ignore_newtrees=False, failure_callback=None):
+    def __init__(self, db: Any, order: str = "in_to_out", ignore_newtrees: Any = False,
+                 failure_callback: Any = None) -> None:
         super().__init__()
         self.db, self.options = db, (order, ignore_newtrees, failure_callback)
 
-    def query(self, *tags, **subqueries):
+    def query(self, *tags: Any, **subqueries: Any) -> Any:
         return TopoOptimizer(self.db.query(*tags, **subqueries), *self.options)
 
 
 class ProxyDB(DB):
     """Stands for another database in a second place."""
 
-    def __init__(self, db):
+    def __init__(self, db: Any) -> None:
         super().__init__()
         self.db = db
 
-    def query(self, *tags, **subqueries):
+    def query(self, *tags: Any, **subqueries: Any) -> Any:
         return self.db.query(*tags, **subqueries)

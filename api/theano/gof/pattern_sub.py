@@ -4,10 +4,19 @@ A pattern is ``(op, pattern, ...)``, a string (a hole, the same expression where
 Constant (a constant of this value), or ``{"pattern": ..., "constraint": ...}`` with a function of the expression that
 says whether it will do. Expressions below the top may have no other readers, unless that is allowed.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy
 
 from phintys.gof.local_optimizers import LocalOptimizer
 from phintys.graph.variable import Constant
+
+if TYPE_CHECKING:
+    from phintys.graph.apply import Apply
+    from phintys.graph.function_graph import FunctionGraph
+    from phintys.graph.variable import Variable
 
 
 class PatternSub(LocalOptimizer):
@@ -37,8 +46,9 @@ class PatternSub(LocalOptimizer):
         If ``in_pattern`` does not start with an op.
     """
 
-    def __init__(self, in_pattern, out_pattern, allow_multiple_clients=False, skip_identities_fn=None, name=None,
-                 pdb=False, tracks=(), get_nodes=None, values_eq_approx=None):
+    def __init__(self, in_pattern: Any, out_pattern: Any, allow_multiple_clients: bool = False,
+                 skip_identities_fn: Any = None, name: str | None = None, pdb: Any = False, tracks: Any = (),
+                 get_nodes: Any = None, values_eq_approx: Any = None) -> None:
         top = in_pattern["pattern"] if isinstance(in_pattern, dict) else in_pattern
         if not isinstance(top, (list, tuple)):
             raise TypeError("The pattern to search for must start with a specific Op instance.")
@@ -53,26 +63,26 @@ class PatternSub(LocalOptimizer):
         if name:
             self.__name__ = name
 
-    def op_key(self):
+    def op_key(self) -> Any:
         """The op it starts with."""
         return self.op
 
-    def tracks(self):
+    def tracks(self) -> Any:
         return self._tracks or [self.op]
 
-    def transform(self, node):
+    def transform(self, node: Apply) -> Any:
         if self.get_nodes is None:
             return self._transformed(node, node)
         for candidate in self.get_nodes(node):
-            found = False if isinstance(candidate, str) else self._transformed(candidate, node)
+            found: Any = False if isinstance(candidate, str) else self._transformed(candidate, node)
             if found:
                 return dict(zip(candidate.outputs, found))
         return False
 
-    def _transformed(self, node, seen):
+    def _transformed(self, node: Apply, seen: Any) -> Any:
         if node.op != self.op:
             return False
-        holes = {}
+        holes: dict[str, Variable] = {}
         if not _Match(self, holes, getattr(seen, "fgraph", None)).fits(self.in_pattern, node.out, True):
             return False
         made = _built(self.out_pattern, holes)
@@ -80,7 +90,7 @@ class PatternSub(LocalOptimizer):
             made.tag.values_eq_approx = self.values_eq_approx
         return [made]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return getattr(self, "__name__", None) or f"{_text(self.in_pattern)} -> {_text(self.out_pattern)}"
 
     __repr__ = __str__
@@ -89,10 +99,10 @@ class PatternSub(LocalOptimizer):
 class _Match:
     """One attempt; ``holes`` fills with what stands where strings are written."""
 
-    def __init__(self, rule, holes, fgraph):
+    def __init__(self, rule: Any, holes: Any, fgraph: FunctionGraph | None) -> None:
         self.rule, self.holes, self.fgraph = rule, holes, fgraph
 
-    def fits(self, pattern, expression, may_be_shared):
+    def fits(self, pattern: Any, expression: Any, may_be_shared: Any) -> Any:
         """Whether an expression, or one equal to it, has the form of a pattern."""
         if self._fits(pattern, expression, may_be_shared):
             return True
@@ -100,7 +110,7 @@ class _Match:
         equal = skip(expression) if skip is not None else None
         return equal is not None and self.fits(pattern, equal, may_be_shared)
 
-    def _fits(self, pattern, expression, may_be_shared):
+    def _fits(self, pattern: Any, expression: Any, may_be_shared: Any) -> Any:
         if isinstance(pattern, dict):
             if "pattern" not in pattern:
                 raise KeyError(f"Malformed pattern: {pattern} (expected key 'pattern')")
@@ -117,7 +127,7 @@ class _Match:
             return pattern.equals(expression)
         return bool(numpy.all(numpy.equal(expression.data, pattern)))
 
-    def _fits_call(self, pattern, expression, may_be_shared):
+    def _fits_call(self, pattern: Any, expression: Any, may_be_shared: Any) -> Any:
         node = expression.owner
         if node is None or node.op != pattern[0] or len(node.inputs) != len(pattern) - 1:
             return False
@@ -127,14 +137,14 @@ class _Match:
                    for inner, found in zip(pattern[1:], node.inputs))
 
 
-def _built(pattern, holes):
+def _built(pattern: Any, holes: Any) -> Any:
     """The variable, or number, that a pattern stands for."""
     if isinstance(pattern, (list, tuple)):
         return pattern[0](*[_built(inner, holes) for inner in pattern[1:]])
     return holes[pattern] if isinstance(pattern, str) else pattern
 
 
-def _text(pattern):
+def _text(pattern: Any) -> Any:
     if isinstance(pattern, (list, tuple)):
         return f"{pattern[0]}({', '.join([_text(inner) for inner in pattern[1:]])})"
     if isinstance(pattern, dict):

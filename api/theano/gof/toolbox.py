@@ -3,31 +3,40 @@
 Some of them give the graph methods while they are attached (``checkpoint``, ``revert``, ``get_nodes``); a graph has
 them once: attaching a second such feature does nothing.
 """
+from __future__ import annotations
+
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from phintys.graph.errors import AlreadyThere, InconsistencyError, ReplacementDidntRemovedError
 from phintys.graph.toposort import io_toposort
+
+if TYPE_CHECKING:
+    from phintys.graph.apply import Apply
+    from phintys.graph.function_graph import FunctionGraph
+    from phintys.graph.variable import Variable
 
 
 class Feature:
     """Base of features; see ``FunctionGraph.attach_feature`` for what is called when."""
 
-    def on_attach(self, fgraph):
+    def on_attach(self, fgraph: FunctionGraph) -> None:
         """The feature is about to be attached."""
 
-    def on_detach(self, fgraph):
+    def on_detach(self, fgraph: FunctionGraph) -> None:
         """The feature was removed."""
 
-    def on_import(self, fgraph, node, reason):
+    def on_import(self, fgraph: FunctionGraph, node: Apply, reason: Any) -> None:
         """A node came in."""
 
-    def on_prune(self, fgraph, node, reason):
+    def on_prune(self, fgraph: FunctionGraph, node: Apply, reason: Any) -> None:
         """A node went, because nobody reads it any more."""
 
-    def on_change_input(self, fgraph, node, position, old, new, reason=None):
+    def on_change_input(self, fgraph: FunctionGraph, node: Apply, position: Any, old: Variable, new: Variable,
+                        reason: Any = None) -> None:
         """A node, or ``"output"``, reads another variable."""
 
-    def orderings(self, fgraph):
+    def orderings(self, fgraph: FunctionGraph) -> Any:
         """Node to nodes that must come before it."""
         return {}
 
@@ -35,23 +44,23 @@ class Feature:
 class Bookkeeper(Feature):
     """A feature that counts what is in the graph already as coming in, and what is left as going."""
 
-    def on_attach(self, fgraph):
+    def on_attach(self, fgraph: FunctionGraph) -> None:
         for node in io_toposort(fgraph.inputs, fgraph.outputs):
             self.on_import(fgraph, node, "on_attach")
 
-    def on_detach(self, fgraph):
+    def on_detach(self, fgraph: FunctionGraph) -> None:
         for node in io_toposort(fgraph.inputs, fgraph.outputs):
             self.on_prune(fgraph, node, "Bookkeeper.detach")
 
 
-def _give(fgraph, **methods):
+def _give(fgraph: FunctionGraph, **methods: Any) -> Any:
     """Give the graph methods that it does not have yet."""
     if any([name in fgraph.__dict__ for name in methods]):
         raise AlreadyThere(f"{', '.join(methods)}: this feature, or one in conflict with it, is attached already")
     fgraph.__dict__.update(methods)
 
 
-def _take(fgraph, *names):
+def _take(fgraph: FunctionGraph, *names: Any) -> Any:
     for name in names:
         fgraph.__dict__.pop(name, None)
 
@@ -59,27 +68,30 @@ def _take(fgraph, *names):
 class History(Feature):
     """Notes changes: ``fgraph.checkpoint()`` marks a state, ``fgraph.revert(mark)`` goes back to it."""
 
-    def __init__(self):
-        self.history = {}                   # graph → [(node, position, old variable)]; None while it goes back
+    def __init__(self) -> None:
+        # graph → [(node, position, old variable)]; None while it goes back
+        self.history: dict[FunctionGraph, Any] = {}
 
-    def on_attach(self, fgraph):
+    def on_attach(self, fgraph: FunctionGraph) -> None:
         _give(fgraph, checkpoint=lambda: len(self.history[fgraph]), revert=partial(self.revert, fgraph))
         self.history[fgraph] = []
 
-    def on_detach(self, fgraph):
+    def on_detach(self, fgraph: FunctionGraph) -> None:
         _take(fgraph, "checkpoint", "revert")
         del self.history[fgraph]
 
-    def on_change_input(self, fgraph, node, position, old, new, reason=None):
+    def on_change_input(self, fgraph: FunctionGraph, node: Apply, position: Any, old: Variable, new: Variable,
+                        reason: Any = None) -> None:
         if self.history.get(fgraph) is not None:
             self.history[fgraph].append((node, position, old))
 
-    def revert(self, fgraph, checkpoint):
+    def revert(self, fgraph: FunctionGraph, checkpoint: int) -> None:
         """Undo all changes since the checkpoint was taken."""
         changes, self.history[fgraph] = self.history[fgraph], None
         try:
             while len(changes) > checkpoint:
-                fgraph.change_input(*changes.pop(), reason="Revert")
+                node, position, old = changes.pop()
+                fgraph.change_input(node, position, old, reason="Revert")
         finally:
             self.history[fgraph] = changes
 
@@ -87,13 +99,13 @@ class History(Feature):
 class Validator(Feature):
     """``fgraph.consistent()``: whether the graph keeps to the rules of its features; ``validate()`` raises if not."""
 
-    def on_attach(self, fgraph):
+    def on_attach(self, fgraph: FunctionGraph) -> None:
         _give(fgraph, consistent=partial(self.consistent_, fgraph))
 
-    def on_detach(self, fgraph):
+    def on_detach(self, fgraph: FunctionGraph) -> None:
         _take(fgraph, "consistent")
 
-    def consistent_(self, fgraph):
+    def consistent_(self, fgraph: FunctionGraph) -> Any:
         """Whether ``fgraph.validate()`` raises nothing."""
         try:
             fgraph.validate()
@@ -105,22 +117,24 @@ class Validator(Feature):
 class ReplaceValidate(History, Validator):
     """`History`, `Validator`, and ``fgraph.replace_all_validate_remove``."""
 
-    def on_attach(self, fgraph):
+    def on_attach(self, fgraph: FunctionGraph) -> None:
         _give(fgraph, replace_all_validate_remove=partial(self.replace_all_validate_remove, fgraph))
         try:
             History.on_attach(self, fgraph)
             Validator.on_attach(self, fgraph)
         except AlreadyThere:                # somebody has one of these; what this feature needs is its own
             pass
-        self._removed, self._came_back = set(), False
+        self._removed: set[Apply] = set()
+        self._came_back = False
 
-    def on_detach(self, fgraph):
+    def on_detach(self, fgraph: FunctionGraph) -> None:
         _take(fgraph, "replace_all_validate_remove")
         if fgraph in self.history:
             History.on_detach(self, fgraph)
         Validator.on_detach(self, fgraph)
 
-    def replace_all_validate_remove(self, fgraph, replacements, remove=(), reason=None, warn=True):
+    def replace_all_validate_remove(self, fgraph: FunctionGraph, replacements: Any, remove: Any = (),
+                                    reason: Any = None, warn: bool = True) -> Any:
         """``replace_all_validate``, taken back if something that should be gone is still there.
 
         Parameters
@@ -153,61 +167,62 @@ class ReplaceValidate(History, Validator):
                               f"in the graph: it was not applied.", stacklevel=3)
             raise ReplacementDidntRemovedError(f"{reason}: {kept} would stay in the graph")
 
-    def on_import(self, fgraph, node, reason):
+    def on_import(self, fgraph: FunctionGraph, node: Apply, reason: Any) -> None:
         if node in self._removed:
             self._came_back = True
 
-    def validate(self, fgraph):
+    def validate(self, fgraph: FunctionGraph) -> None:
         """Refuse that a removed node comes back."""
         if self._came_back:
             self._came_back = False
             raise InconsistencyError("Trying to reintroduce a removed node")
 
-    def __getstate__(self):
+    def __getstate__(self) -> Any:
         return {**self.__dict__, "history": {}}
 
 
 class _Changes(Feature):
     """What one transaction changed."""
 
-    def __init__(self):
-        self.made = []
+    def __init__(self) -> None:
+        self.made: list[Any] = []
 
-    def on_change_input(self, fgraph, node, position, old, new, reason=None):
+    def on_change_input(self, fgraph: FunctionGraph, node: Apply, position: Any, old: Variable, new: Variable,
+                        reason: Any = None) -> None:
         self.made.append((node, position, old))
 
 
 class NodeFinder(Bookkeeper):
     """``fgraph.get_nodes(op)``: the nodes of an op."""
 
-    def __init__(self):
-        self.fgraph = None
-        self.nodes_of = {}
+    def __init__(self) -> None:
+        self.fgraph: FunctionGraph | None = None
+        self.nodes_of: dict[Any, dict[Apply, None]] = {}
 
-    def on_attach(self, fgraph):
+    def on_attach(self, fgraph: FunctionGraph) -> None:
         if self.fgraph is not None:
             raise ValueError("A NodeFinder instance can only serve one FunctionGraph.")
         _give(fgraph, get_nodes=partial(self.query, fgraph))
         self.fgraph = fgraph
         super().on_attach(fgraph)
 
-    def on_detach(self, fgraph):
+    def on_detach(self, fgraph: FunctionGraph) -> None:
         if self.fgraph is not fgraph:
             raise ValueError("This NodeFinder instance was not attached to the provided fgraph.")
         self.fgraph = None
         _take(fgraph, "get_nodes")
         super().on_detach(fgraph)
 
-    def on_import(self, fgraph, node, reason):
+    def on_import(self, fgraph: FunctionGraph, node: Apply, reason: Any) -> None:
         self.nodes_of.setdefault(node.op, {})[node] = None
 
-    def on_prune(self, fgraph, node, reason):
+    def on_prune(self, fgraph: FunctionGraph, node: Apply, reason: Any) -> None:
         nodes = self.nodes_of[node.op]
         del nodes[node]
         if not nodes:
             del self.nodes_of[node.op]
 
-    def query(self, fgraph, op):
+    def query(self, fgraph: FunctionGraph, op: Any) -> Any:
         """The nodes of an op, in the order in which they came."""
         return list(self.nodes_of.get(op, ()))
 
@@ -215,33 +230,35 @@ class NodeFinder(Bookkeeper):
 class PrintListener(Feature):
     """Prints what happens to a graph, while ``active``."""
 
-    def __init__(self, active=True):
+    def __init__(self, active: bool = True) -> None:
         self.active = active
 
-    def _say(self, *words):
+    def _say(self, *words: Any) -> Any:
         if self.active:
             print(*words)
 
-    def on_attach(self, fgraph):
+    def on_attach(self, fgraph: FunctionGraph) -> None:
         self._say("-- attaching to: ", fgraph)
 
-    def on_detach(self, fgraph):
+    def on_detach(self, fgraph: FunctionGraph) -> None:
         self._say("-- detaching from: ", fgraph)
 
-    def on_import(self, fgraph, node, reason):
+    def on_import(self, fgraph: FunctionGraph, node: Apply, reason: Any) -> None:
         self._say(f"-- importing: {node}, reason: {reason}")
 
-    def on_prune(self, fgraph, node, reason):
+    def on_prune(self, fgraph: FunctionGraph, node: Apply, reason: Any) -> None:
         self._say(f"-- pruning: {node}, reason: {reason}")
 
-    def on_change_input(self, fgraph, node, position, old, new, reason=None):
+    def on_change_input(self, fgraph: FunctionGraph, node: Apply, position: Any, old: Variable, new: Variable,
+                        reason: Any = None) -> None:
         self._say(f"-- changing ({node}.inputs[{position}]) from {old} to {new}")
 
 
 class PreserveVariableAttributes(Feature):
     """Lets what replaces a variable have its name, and its mark for NanGuardMode, unless it has one."""
 
-    def on_change_input(self, fgraph, node, position, old, new, reason=None):
+    def on_change_input(self, fgraph: FunctionGraph, node: Apply, position: Any, old: Variable, new: Variable,
+                        reason: Any = None) -> None:
         if old.name is not None and new.name is None:
             new.name = old.name
         if getattr(old.tag, "nan_guard_mode_check", False) and not getattr(new.tag, "nan_guard_mode_check", False):
@@ -260,10 +277,10 @@ class NoOutputFromInplace(Feature):
         Which outputs: as in a slice.
     """
 
-    def __init__(self, first_output_idx=0, last_output_idx=None):
+    def __init__(self, first_output_idx: int = 0, last_output_idx: int | None = None) -> None:
         self.first_idx, self.last_idx = first_output_idx, last_output_idx
 
-    def validate(self, fgraph):
+    def validate(self, fgraph: FunctionGraph) -> None:
         """Raise InconsistencyError if an output is."""
         for output in fgraph.outputs[self.first_idx:self.last_idx]:
             if output.owner is not None and output.index in output.owner.op.destroy_map:

@@ -1,17 +1,23 @@
 """Theano's ``gof.utils``: small functions on sequences that its programs import from there."""
+from __future__ import annotations
+
 import warnings
 from collections import Counter
+from typing import TYPE_CHECKING, Any
 
 from phintys.graph.errors import MethodNotDefined
 from phintys.graph.properties import Properties as object2
 from phintys.graph.scratchpad import Scratchpad as scratchpad
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["MethodNotDefined", "difference", "flatten", "from_return_values", "give_variables_names",
            "hash_from_code", "hist", "memoize", "object2", "remove", "scratchpad", "to_return_values", "toposort",
            "uniq", "unique"]
 
 
-def flatten(a):
+def flatten(a: Any) -> list[Any]:
     """The items of nested lists, tuples and sets, in one list; of anything else, a list of it."""
     found, pending = [], [a]
     while pending:
@@ -23,7 +29,7 @@ def flatten(a):
     return found
 
 
-def uniq(seq):
+def uniq(seq: Any) -> list[Any]:
     """The items of a sequence, each where it comes first."""
     try:
         return list(dict.fromkeys(seq))
@@ -31,17 +37,17 @@ def uniq(seq):
         return [item for position, item in enumerate(seq) if item not in seq[:position]]
 
 
-def unique(x):
+def unique(x: Any) -> bool:
     """Whether no item comes twice."""
     return len(set(x)) == len(x)
 
 
-def hist(coll):
+def hist(coll: Any) -> dict[Any, int]:
     """Item to how often it comes."""
     return dict(Counter(coll))
 
 
-def difference(seq1, seq2):
+def difference(seq1: Any, seq2: Any) -> list[Any]:
     """The items of ``seq1`` that are not in ``seq2``, in order."""
     try:
         known = set(seq2)
@@ -50,22 +56,22 @@ def difference(seq1, seq2):
         return [item for item in seq1 if item not in seq2]
 
 
-def remove(predicate, coll):
+def remove(predicate: Any, coll: Any) -> list[Any]:
     """The items for which the predicate is false."""
     return [item for item in coll if not predicate(item)]
 
 
-def to_return_values(values):
+def to_return_values(values: Any) -> Any:
     """The only value of a list of one, else the list."""
     return values[0] if len(values) == 1 else values
 
 
-def from_return_values(values):
+def from_return_values(values: Any) -> Any:
     """A list or tuple as it is, anything else in a list."""
     return values if isinstance(values, (list, tuple)) else [values]
 
 
-def toposort(prereqs_d):
+def toposort(prereqs_d: Any) -> list[Any]:
     """The keys of a dict from items to the sets of items before them, in such an order.
 
     Raises
@@ -74,7 +80,7 @@ def toposort(prereqs_d):
         If there is a cycle, or an item is no key.
     """
     waiting = {item: len(set(earlier)) for item, earlier in prereqs_d.items()}
-    readers = {}
+    readers: dict[Any, list[Any]] = {}
     for item, earlier in prereqs_d.items():
         for other in set(earlier):
             readers.setdefault(other, []).append(item)
@@ -90,11 +96,11 @@ def toposort(prereqs_d):
     return order
 
 
-def memoize(f):
+def memoize(f: Callable[..., Any]) -> Any:
     """A function that computes each result once; arguments must have a hash."""
     results = {}
 
-    def remembered(*arguments, **options):
+    def remembered(*arguments: Any, **options: Any) -> Any:
         key = (arguments, tuple(sorted(options.items())))
         if key not in results:
             results[key] = f(*arguments, **options)
@@ -102,7 +108,7 @@ def memoize(f):
     return remembered
 
 
-def give_variables_names(variables):
+def give_variables_names(variables: Any) -> Any:
     """Name variables without a name, or with one that others have, ``name_number``; answer them.
 
     Raises
@@ -120,7 +126,7 @@ def give_variables_names(variables):
     return variables
 
 
-def hash_from_code(msg):
+def hash_from_code(msg: Any) -> str:
     """A module name made of the SHA256 of a text or bytes."""
     import hashlib
     return "m" + hashlib.sha256(msg.encode() if isinstance(msg, str) else msg).hexdigest()

@@ -4,51 +4,59 @@ The rewrites of this project stand in tables and need none of these classes. An 
 to a graph at hand (``opt.optimize(fgraph)``), given to ``Mode(optimizer=...)``, or registered in ``optdb``. What looks
 at one node at a time is a local optimizer; see ``local_optimizers.py``.
 """
+from __future__ import annotations
+
 import sys
+from typing import TYPE_CHECKING, Any
 
 from phintys.graph.config import config
 from phintys.graph.destroy_handler import DestroyHandler
 from phintys.optimizer.passes.merge import merge
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from phintys.graph.function_graph import FunctionGraph
+
 
 class Optimizer:
     """Changes a FunctionGraph: subclasses define ``apply``, and ``add_requirements`` if they need features."""
 
-    name = None
+    name: str | None = None
 
-    def apply(self, fgraph):
+    def apply(self, fgraph: FunctionGraph) -> Any:
         """Change the graph in place."""
 
-    def add_requirements(self, fgraph):
+    def add_requirements(self, fgraph: FunctionGraph) -> None:
         """Attach the features that ``apply`` needs."""
 
-    def optimize(self, fgraph, *arguments, **options):
+    def optimize(self, fgraph: FunctionGraph, *arguments: Any, **options: Any) -> Any:
         """Attach what is required, and apply."""
         self.add_requirements(fgraph)
         return self.apply(fgraph, *arguments, **options)
 
-    def __call__(self, fgraph):
+    def __call__(self, fgraph: FunctionGraph) -> Any:
         return self.optimize(fgraph)
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return self is other
 
-    def __ne__(self, other):
+    def __ne__(self, other: object) -> bool:
         return self is not other
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return id(self)
 
-    def parts(self):
+    def parts(self) -> Any:
         """The optimizers it consists of."""
         return []
 
-    def print_summary(self, stream=None, level=0, depth=-1):
+    def print_summary(self, stream: Any = None, level: int = 0, depth: int = -1) -> None:
         """Print its class and name, and those of its parts down to ``depth``; -1: all."""
         print_summary(self, sys.stdout if stream is None else stream, level, depth)
 
 
-def print_summary(optimizer, stream, level, depth):
+def print_summary(optimizer: Any, stream: Any, level: int, depth: int) -> None:
     """Print an optimizer, whole or local, and its parts indented below."""
     named = getattr(optimizer, "name", None) or getattr(optimizer, "__name__", None)
     print(f"{' ' * level}{type(optimizer).__name__} {named} id={id(optimizer)}", file=stream)
@@ -57,7 +65,7 @@ def print_summary(optimizer, stream, level, depth):
             part.print_summary(stream, level + 2, depth - 1)
 
 
-def report_failure(error, what, where):
+def report_failure(error: BaseException, what: Any, where: Any) -> Any:
     """Do about a failed optimization what ``config.on_opt_error`` says; failed assertions are raised always.
 
     Parameters
@@ -85,35 +93,36 @@ class FromFunctionOptimizer(Optimizer):
         Each is called with the graph before ``fn``.
     """
 
-    def __init__(self, fn, requirements=()):
-        self.fn = self.apply = fn
+    def __init__(self, fn: Callable[..., Any], requirements: Iterable[Any] = ()) -> None:
+        self.fn = fn
+        self.apply = fn                # type: ignore[method-assign]
         self.requirements = tuple(requirements)
         self.__name__ = fn.__name__
 
-    def add_requirements(self, fgraph):
+    def add_requirements(self, fgraph: FunctionGraph) -> None:
         for require in self.requirements:
             require(fgraph)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.__name__
 
 
-def optimizer(f):
+def optimizer(f: Callable[..., Any]) -> Any:
     """Decorator: the function of a graph as an `Optimizer`."""
     return FromFunctionOptimizer(f)
 
 
-def attach_destroy_handler(fgraph):
+def attach_destroy_handler(fgraph: FunctionGraph) -> None:
     """Make the graph keep to the rules for ops that overwrite their inputs."""
     fgraph.attach_feature(DestroyHandler())
 
 
-def inplace_optimizer(f):
+def inplace_optimizer(f: Callable[..., Any]) -> Any:
     """Decorator: as ``optimizer``, for one that brings in ops that overwrite their inputs."""
     return FromFunctionOptimizer(f, (attach_destroy_handler,))
 
 
-class SeqOptimizer(Optimizer, list):
+class SeqOptimizer(Optimizer, list):  # type: ignore[misc,type-arg]
     """Optimizers one after the other; a list of them.
 
     Parameters
@@ -123,16 +132,16 @@ class SeqOptimizer(Optimizer, list):
         ``(error, self, optimizer)``, called instead of raising what is no failed assertion.
     """
 
-    def __init__(self, *opts, failure_callback=None):
+    def __init__(self, *opts: Any, failure_callback: Any = None) -> None:
         super().__init__(opts[0] if len(opts) == 1 and isinstance(opts[0], (list, tuple)) else opts)
         self.failure_callback = failure_callback
 
     @staticmethod
-    def warn(exc, self, optimizer):
+    def warn(exc: BaseException, self: Any, optimizer: Any) -> None:
         """A failure callback: see ``report_failure``."""
         report_failure(exc, optimizer, self)
 
-    def apply(self, fgraph):
+    def apply(self, fgraph: FunctionGraph) -> Any:
         for part in self:
             try:
                 part.optimize(fgraph)
@@ -143,10 +152,10 @@ class SeqOptimizer(Optimizer, list):
                     raise
                 self.failure_callback(error, self, part)
 
-    def parts(self):
+    def parts(self) -> Any:
         return list(self)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"SeqOpt({list.__str__(self)})"
 
     __repr__ = list.__repr__
@@ -155,8 +164,8 @@ class SeqOptimizer(Optimizer, list):
 class MergeOptimizer(Optimizer):
     """Makes equal computations on equal inputs one, and equal constants too."""
 
-    def apply(self, fgraph):
+    def apply(self, fgraph: FunctionGraph) -> Any:
         merge(fgraph)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return type(self).__name__

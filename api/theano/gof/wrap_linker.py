@@ -1,6 +1,13 @@
 """WrapLinker: a linker whose programs call a function of the user's for every node, which runs the node."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from phintys.debugging.watching import link_watching
 from phintys.gof.link import Linker
+
+if TYPE_CHECKING:
+    from phintys.graph.function_graph import FunctionGraph
 
 
 class WrapLinker(Linker):
@@ -16,20 +23,20 @@ class WrapLinker(Linker):
         function are those of the first linker.
     """
 
-    def __init__(self, linkers, wrapper):
+    def __init__(self, linkers: Any, wrapper: Any) -> None:
         super().__init__()
         self.linkers, self.wrapper = list(linkers), wrapper
 
-    def clone(self, allow_gc=None):
+    def clone(self, allow_gc: bool | None = None) -> Any:
         """A linker of the same kind, without a graph."""
         return type(self)([linker.clone(allow_gc) for linker in self.linkers], self.wrapper)
 
-    def link(self, fgraph, **arguments):
+    def link(self, fgraph: FunctionGraph, **arguments: Any) -> Any:
         """The program for a graph."""
         return link_watching(fgraph, self.wrapper, arguments, programs=len(self.linkers))
 
 
-def WrapLinkerMany(linkers, wrappers):
+def WrapLinkerMany(linkers: Any, wrappers: Any) -> Any:
     """A `WrapLinker` that calls several functions for each node, one after the other.
 
     Parameters
@@ -41,7 +48,7 @@ def WrapLinkerMany(linkers, wrappers):
     -------
     WrapLinker
     """
-    def wrapper(*arguments):
+    def wrapper(*arguments: Any) -> Any:
         for one in wrappers:
             one(*arguments)
     return WrapLinker(linkers, wrapper)
