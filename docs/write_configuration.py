@@ -7,8 +7,6 @@ from phintys.graph.config import OPTIONS
 
 PAGE = Path(__file__).with_name("configuration.md")
 FOR_THEANO = "Accepted for Theano's sake"
-# Options, or sections of options, that only features of later versions read.
-WITHOUT_EFFECT = ("scan", "profile", "profile_memory", "profile_optimizer", "profiling", "conv")
 
 HEAD = """# Configuration
 
@@ -31,12 +29,10 @@ def table(options):
 def page():
     """The text of configuration.md."""
     accepted = [option for option in OPTIONS if option[3].startswith(FOR_THEANO)]
-    later = [option for option in OPTIONS if option[0].split(".")[0] in WITHOUT_EFFECT and option not in accepted]
-    working = [option for option in OPTIONS if option not in accepted and option not in later]
+    working = [option for option in OPTIONS if option not in accepted]
     names = ", ".join(f"`{option[0]}`" for option in accepted)
     return "\n".join([
         HEAD, "## Options", "", table(working),
-        "## Options of features to come", "", "These options have no effect yet.", "", table(later),
         "## Accepted and ignored", "",
         f"These options have no effect. They are accepted so that programs written for Theano run: {names}.", ""])
 

@@ -23,7 +23,7 @@ def test_page_is_current():
 
 def working_options():
     """The options of which the page says that they do something."""
-    listed = runpy.run_path(str(DOCS / "write_configuration.py"))["page"]().partition("## Options of features to come")
+    listed = runpy.run_path(str(DOCS / "write_configuration.py"))["page"]().partition("## Accepted and ignored")
     return re.findall(r"^\| `([\w.]+)` \|", listed[0], re.MULTILINE)
 
 
@@ -42,3 +42,13 @@ def test_options_with_one_value_refuse_others_when_they_are_set(name):
     config.set(name, {row[0]: row[1] for row in OPTIONS}[name])
     with pytest.raises(ValueError, match=f"PHINTYS_FLAGS: config.{name} cannot be"):
         config.read_flags(f"{name}={ONE_VALUE[name]}")
+
+
+@pytest.mark.parametrize("name, feature", [("scan.allow_gc", "scan"), ("profiling.n_apply", "profiling"),
+                                           ("conv.assert_shape", "convolution")])
+def test_options_of_features_to_come_are_errors_that_say_so(name, feature):
+    config, section = Config(OPTIONS), name.partition(".")[0]
+    for attempt in (lambda: getattr(config, section), lambda: config.get(name), lambda: config.set(name, True),
+                    lambda: config.read_flags(f"{name}=True")):
+        with pytest.raises((AttributeError, ValueError), match=f"{feature} is not available in this version"):
+            attempt()
