@@ -139,6 +139,12 @@ OPTIONS = [
     ("allow_gc", True, boolean_or_plan, "Memory of intermediate results: True: dropped at their last use; False: kept "
      "between calls; plan: shared by lifetime in one block, laid out for the shapes seen."),
     ("kept_frames", 4, count, "How many sets of cells a function keeps for calls to come; more serve calls at a time."),
+    ("math", "vector", one_of("vector", "numpy"), "Whose loops compute exp, log, tanh and so on in functions that are "
+     "made from now on: vector: the fastest, at most 4 ulp from the exact value; numpy: NumPy's and SciPy's, with the "
+     "bits that they give for arrays without gaps."),
+    ("cpu", "native", one_of("native", "avx2", "baseline"), "Which instruction sets such loops may use: native: all "
+     "that the processor has; avx2: at most AVX2; baseline: what every processor of its kind has. NumPy and SciPy do "
+     "not read this option: see NPY_DISABLE_CPU_FEATURES."),
     ("workers", 0, count, "Threads that one call may use; 0: as many as there are usable cores."),
     ("pool_limit", 256, count, "MiB of freed memory that is kept for the next call."),
     ("stress", False, boolean, "Poison memory that nobody holds any more and reuse none, to find errors."),

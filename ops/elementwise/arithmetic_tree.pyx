@@ -18,6 +18,7 @@ from libc.stdlib cimport calloc, free
 
 import numpy
 
+from phintys.graph.config import config
 from phintys.ops.native.loops cimport Loop, LoopFunction
 
 cnp.import_array()
@@ -305,7 +306,8 @@ cdef bint is_arithmetic(Loop loop, list operands, list values):
         return False
     if loop.name == "power":
         exponent = values[operands[1]]
-        return exponent is not None and 2 <= exponent <= LARGEST_POWER and exponent == int(exponent)
+        largest = 2 if config.math == "numpy" else LARGEST_POWER
+        return exponent is not None and 2 <= exponent <= largest and exponent == int(exponent)
     return True
 
 

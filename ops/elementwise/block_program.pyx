@@ -228,10 +228,7 @@ cdef tuple assign_registers(list order, dict loops, dtypes, dict written):
         loop, operands = loops[slot]
         released = [registers[operand] for operand in set(operands)
                     if operand in registers and last_reader[operand] == position]
-        # A ufunc's loop may write over an operand of its result's size, as NumPy's own in-place operators do.
-        in_place = (isinstance(loop.owner, numpy.ufunc)
-                    and len({numpy.dtype(dtype).itemsize for dtype in loop.dtypes}) == 1)
-        if in_place:
+        if loop.overwrites:
             free += released
         if slot not in written:
             size = max(size, numpy.dtype(dtypes[slot]).itemsize)
@@ -240,7 +237,7 @@ cdef tuple assign_registers(list order, dict loops, dtypes, dict written):
             else:
                 registers[slot] = count
                 count += 1
-        if not in_place:
+        if not loop.overwrites:
             free += released
     return count, size, registers
 

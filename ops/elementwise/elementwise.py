@@ -29,7 +29,7 @@ MOST_SIGNATURES = 4096          # operand types an op remembers
 # The gradient by a number that was written in an expression: nobody has a variable to ask for it with.
 NOBODY_ASKS = NullType("This variable is Null because it is the gradient by a number written in an expression.")
 
-_kernels = {}                   # (scalar op, operand dtypes and patterns) → kernel
+_kernels = {}                   # (options, scalar op, operand dtypes and patterns) → kernel
 
 
 class Elemwise(Op):
@@ -193,7 +193,7 @@ class Elemwise(Op):
 
     def _kernel(self, node, values):
         """A kernel that reads the inputs whose value is None."""
-        key = (self.scalar_op, *[x.type.dtype for x in node.outputs],
+        key = (config.math, config.cpu, self.scalar_op, *[x.type.dtype for x in node.outputs],
                *[(x.type.dtype, x.type.broadcastable) if value is None else (x.type.dtype, value.tobytes())
                  for x, value in zip(node.inputs, values)])
         kernel = _kernels.get(key)

@@ -10,6 +10,8 @@ cdef class Loop:
     cdef readonly str name
     cdef readonly tuple dtypes           # of the operands and, last, of the result
     cdef readonly double cost            # nanoseconds an element on long contiguous operands, roughly
+    cdef readonly str provider           # whose loop it is
+    cdef readonly bint overwrites        # the result may take the memory of an operand of the same element size
     cdef object owner                    # keeps `data` alive
 
 cpdef Loop find_loop(loop, tuple dtypes)

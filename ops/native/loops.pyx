@@ -1,6 +1,7 @@
-"""Inner loops by name and dtypes: NumPy's and SciPy's where a ufunc has them, our own where none does.
+"""Inner loops by name and dtypes: the C library's where they are faster, NumPy's and SciPy's, our own where none does.
 
-A ufunc's legacy inner loops are plain C functions over strided operands, already dispatched to what the processor can
+For functions such as exp, ``providers.py`` says whether a loop of the C library's vector functions is worth using. A
+ufunc's legacy inner loops are plain C functions over strided operands, already dispatched to what the processor can
 do and safe without the GIL. ``find_loop`` takes the first whose signature matches by kind and size (``long`` and
 ``longlong`` are both int64), and tries it once against the ufunc itself. Where a ufunc resolves the signature but has
 no such loop, or the loop disagrees, the ufunc is called as a Python object: slower, never wrong.
@@ -13,7 +14,14 @@ from cpython.exc cimport PyErr_WriteUnraisable
 from cpython.ref cimport PyObject
 from numpy cimport npy_intp
 
+import sys
+
 import numpy
+
+from phintys.graph.config import config
+from phintys.ops.native.providers import TITLES, cost_of, providers
+from phintys.ops.native.vector_math cimport vector_loop
+from phintys.ops.native.vector_math import FUNCTIONS
 
 cnp.import_array()
 
@@ -48,6 +56,17 @@ cdef extern from "native/arithmetic_loops.h" nogil:
     LoopFunction phintys_complexes[2]
     LoopFunction phintys_switch_loop(int)
     LoopFunction phintys_copy_loop(int)
+
+cdef extern from "native/gapless_loop.h" nogil:
+    ctypedef struct phintys_gapless:
+        LoopFunction function
+        void* data
+        npy_intp itemsize
+        int count
+    void phintys_gapless_loop(char**, const npy_intp*, const npy_intp*, void*)
+
+cdef enum:
+    MAXIMUM_CALLED = 8         # operands of a loop that is called from Python, the result included
 
 # The order of the tables in arithmetic_loops.h.
 TYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
@@ -91,6 +110,28 @@ cdef class Loop:
         self.name = name
         self.dtypes = dtypes
         self.cost = COSTS.get(name, DEFAULT_COST)
+        self.provider = "phintys"
+
+    def __call__(self, *operands, times=1):
+        """Run the loop over arrays of one dimension and one length, again and again to time it; returns a new array."""
+        cdef char* arguments[MAXIMUM_CALLED]
+        cdef npy_intp steps[MAXIMUM_CALLED]
+        cdef npy_intp n
+        cdef int index, count = len(self.dtypes)
+        if len(operands) != count - 1 or count > MAXIMUM_CALLED:
+            raise TypeError(f"{self.name} takes {count - 1} operands, not {len(operands)}")
+        n = len(operands[0])
+        result = numpy.empty(n, self.dtypes[count - 1])
+        arrays = [*operands, result]
+        for index in range(count):
+            if arrays[index].dtype != self.dtypes[index] or arrays[index].shape != (n,):
+                raise TypeError(f"{self!r}: operand {index} is {arrays[index].dtype} of shape {arrays[index].shape}")
+            steps[index] = cnp.PyArray_STRIDE(<cnp.ndarray>arrays[index], 0)
+        for _ in range(times):
+            for index in range(count):                  # SciPy's loops move the pointers
+                arguments[index] = <char*>cnp.PyArray_DATA(<cnp.ndarray>arrays[index])
+            self.function(arguments, &n, steps, self.data)
+        return result
 
     def __repr__(self):
         return f"<Loop {self.name} {signature(self.dtypes)}>"
@@ -202,24 +243,14 @@ cdef inline object legacy_name(int typenum):
 
 cdef bint agrees(Loop loop, object ufunc):
     """Whether the bare loop gives what the ufunc gives, on three values."""
-    cdef char* arguments[8]
-    cdef npy_intp steps[8]
-    cdef npy_intp n = 3
-    cdef int operand, count = len(loop.dtypes)
-    cdef cnp.ndarray array
-    if count > 8:
+    cdef int count = len(loop.dtypes)
+    if count > MAXIMUM_CALLED:
         return False
     arrays = [numpy.array([1, 2, 1] if numpy.dtype(dtype).kind in "iu" else [0.25, 1, 0.75]).astype(dtype)
               for dtype in loop.dtypes]
-    arrays[count - 1] = numpy.zeros(3, loop.dtypes[count - 1])
-    for operand in range(count):
-        array = arrays[operand]
-        arguments[operand] = <char*>cnp.PyArray_DATA(array)
-        steps[operand] = cnp.PyArray_STRIDE(array, 0)
     with numpy.errstate(all="ignore"):
         expected = ufunc(*arrays[:count - 1], out=numpy.empty(3, loop.dtypes[count - 1]), casting="unsafe")
-        loop.function(arguments, &n, steps, loop.data)
-    got = arrays[count - 1]
+        got = loop(*arrays[:count - 1])
     same = (got == expected) | ((got != got) & (expected != expected))
     return same.all() or numpy.allclose(got, expected, rtol=1e-3, equal_nan=True)
 
@@ -233,11 +264,69 @@ cdef bint resolves(object ufunc, tuple dtypes):
     return tuple(dtype.name for dtype in answer) == dtypes
 
 
-cdef Loop ufunc_loop(object ufunc, tuple dtypes):
+@cython.final
+cdef class Gapless:
+    """The data of a loop that hands on operands without gaps."""
+    cdef phintys_gapless inside
+
+
+cdef int make_gapless(Loop loop) except -1:
+    """Let the loop see only operands without gaps."""
+    cdef Gapless data = Gapless()
+    data.inside.function, data.inside.data = loop.function, loop.data
+    data.inside.itemsize, data.inside.count = numpy.dtype(loop.dtypes[0]).itemsize, len(loop.dtypes)
+    loop.function, loop.data, loop.owner = phintys_gapless_loop, <void*>&data.inside, data
+    return 0
+
+
+cdef bint is_numpys(object ufunc):
+    return getattr(numpy, ufunc.__name__, None) is ufunc
+
+
+cdef bint is_known(object ufunc):
+    """Whether the ufunc is what its name says: NumPy's or SciPy's."""
+    return is_numpys(ufunc) or getattr(sys.modules.get("scipy.special"), ufunc.__name__, None) is ufunc
+
+
+def provided_loop(object ufunc, tuple dtypes, str instructions):
+    """The loop that calls the C library's vector functions for an instruction set, or None if there is none."""
+    cdef Loop loop = Loop(ufunc.__name__, dtypes)
+    if len(dtypes) != ufunc.nin + 1 or len(set(dtypes)) != 1 or not is_known(ufunc):
+        return None
+    loop.function = <LoopFunction>vector_loop(loop.name, dtypes[0], instructions, &loop.data)
+    if loop.function == NULL or not agrees(loop, ufunc):
+        return None
+    loop.provider, loop.overwrites = TITLES[instructions], True
+    loop.cost = cost_of(loop.name, dtypes[0], instructions) or loop.cost
+    return loop
+
+
+cdef Loop best_loop(object ufunc, tuple dtypes):
+    """The loop of the best provider that there is."""
+    cdef Loop loop
+    if len(set(dtypes)) == 1 and is_known(ufunc):
+        for instructions in providers(ufunc.__name__, dtypes[0]):
+            loop = provided_loop(ufunc, dtypes, instructions)
+            if loop is not None:
+                return loop
+    loop = ufunc_loop(ufunc, dtypes)
+    loop.cost = cost_of(loop.name, dtypes[0]) or loop.cost
+    return loop
+
+
+def ufunc_loop(object ufunc, tuple dtypes):
+    """The ufunc's own loop, or one that calls the ufunc as a Python object.
+
+    Raises
+    ------
+    TypeError
+        If the ufunc does not take operands of these dtypes to this result.
+    """
     cdef PyUFuncObject* table = <PyUFuncObject*><PyObject*>ufunc
     cdef Loop loop = Loop(ufunc.__name__, dtypes)
     cdef UfuncCall call
     cdef int index
+    loop.provider = "NumPy" if is_numpys(ufunc) else "SciPy"
     if table.nout != 1 or table.nargs != len(dtypes):
         raise TypeError(f"{ufunc.__name__} has {table.nin} inputs and {table.nout} outputs; a step needs one output "
                         f"and as many dtypes as operands, not {dtypes}")
@@ -246,16 +335,29 @@ cdef Loop ufunc_loop(object ufunc, tuple dtypes):
     index = legacy_index(table, dtypes)
     if index >= 0:
         loop.function, loop.data, loop.owner = table.functions[index], table.data[index], ufunc
+        loop.overwrites = len({numpy.dtype(dtype).itemsize for dtype in dtypes}) == 1
         if agrees(loop, ufunc):
+            if is_numpys(ufunc) and loop.name in FUNCTIONS and dtypes[0] in ("float16", "float32", "float64"):
+                make_gapless(loop)
             return loop
     elif not resolves(ufunc, dtypes):
         raise TypeError(f"{ufunc.__name__} has no loop for {signature(dtypes)}; it has "
                         f"{' '.join(ufunc.types)}")
     call = UfuncCall()
+    loop.overwrites = False
     call.ufunc, call.typenums = ufunc, tuple(numpy.dtype(dtype).num for dtype in dtypes)
     loop.function, loop.data, loop.owner = <LoopFunction>call_ufunc, <void*>call, call
     loop.cost = 100.0
     return loop
+
+
+def forget_loops(value=None):
+    """Look up every loop again: the options that choose between providers have changed."""
+    found.clear()
+
+
+config.on_change("math", forget_loops)
+config.on_change("cpu", forget_loops)
 
 
 cdef Loop own_loop(str name, tuple dtypes):
@@ -292,7 +394,7 @@ cpdef Loop find_loop(loop, tuple dtypes):
         if isinstance(loop, str):
             answer = own_loop(loop, dtypes)
         elif isinstance(loop, numpy.ufunc):
-            answer = ufunc_loop(loop, dtypes)
+            answer = best_loop(loop, dtypes)
         else:
             raise TypeError(f"a loop is a ufunc or one of {', '.join(OWN_LOOPS)}, not {loop!r}")
         found[key] = answer

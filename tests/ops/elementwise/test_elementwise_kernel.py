@@ -6,6 +6,7 @@ import pickle
 import numpy
 import pytest
 
+from phintys.graph.config import change_flags
 from phintys.ops.elementwise.elementwise_kernel import ElementwiseKernel
 from phintys.vm.abi import run_kernel
 
@@ -96,9 +97,9 @@ def test_results_have_the_order_that_the_operands_agree_on(name, workers, shape)
 
 def test_reversed_operands_agree_on_an_order():
     a = numpy.random.default_rng(3).random((40, 50)).T[::-1, ::-1]
-    for got in run([a, a.copy(order="F")], [], [(numpy.exp, [0]), (numpy.add, [1, 2])], [3, 2]):
+    for got in run([a, a.copy(order="F")], [], [(numpy.sqrt, [0]), (numpy.add, [1, 2])], [3, 2]):
         assert got.flags.f_contiguous
-    numpy.testing.assert_array_equal(got, numpy.exp(a))
+    numpy.testing.assert_array_equal(got, numpy.sqrt(a))
 
 
 def test_lengths_that_differ_are_found_in_any_order():
@@ -146,7 +147,8 @@ def test_long_chain():
             steps.append((numpy.add, [slot, 0]))
             expected = expected + x
         slot = 1 + k
-    numpy.testing.assert_array_equal(run([x], [], steps, [slot])[0], expected)
+    with change_flags(math="numpy"):
+        numpy.testing.assert_array_equal(run([x], [], steps, [slot])[0], expected)
 
 
 def arithmetic_cases():

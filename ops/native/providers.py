@@ -1,0 +1,71 @@
+"""Providers of inner loops: whose loop serves a function, for a dtype, on this processor.
+
+Functions such as exp have loops in glibc's libmvec (for AVX2 and for AVX-512; ``vector_math.pyx`` finds them) and in
+NumPy or SciPy. The best depends on the processor: NumPy has vector loops for float64 with AVX-512 only. ``measured.py``
+holds what was measured; this file chooses from it, within what ``config.math`` and ``config.cpu`` allow. A provider
+that is missing, here or in the C library, is passed over. Functions and dtypes that are not in the table are NumPy's or
+SciPy's. What the options are when a kernel is made decides.
+"""
+import numpy
+
+from phintys.graph.config import config
+from phintys.ops.native.measured import COLUMNS, MEASURED
+from phintys.ops.native.vector_math import supported_instructions
+
+# Another provider must be so many times as fast as NumPy or SciPy, whose bits users may compare with.
+WORTH = 1.1
+MOST_ULPS = 4
+
+# config.cpu: the instruction sets that it allows
+ALLOWED = {"native": ("avx2", "avx512"), "avx2": ("avx2",), "baseline": ()}
+
+TITLES = {"avx2": "glibc AVX2", "avx512": "glibc AVX-512"}
+
+
+def usable_instructions():
+    """The instruction sets that the processor has and ``config.cpu`` allows, the widest last."""
+    return tuple([name for name in supported_instructions() if name in ALLOWED[config.cpu]])
+
+
+def numpy_column():
+    """The column of the table that holds for NumPy's loops in this process, if they kept to ``config.cpu``."""
+    if "avx512" not in usable_instructions():
+        return "numpy avx2"
+    features = getattr(numpy._core._multiarray_umath, "__cpu_features__", {})
+    return "numpy avx512" if features.get("X86_V4") or features.get("AVX512_SKX") else "numpy avx2"
+
+
+def providers(name, dtype):
+    """The instruction sets of libmvec's loops to try for a ufunc's function, the best first.
+
+    Parameters
+    ----------
+    name : str
+        Of a ufunc of NumPy or ``scipy.special``.
+    dtype : str
+        Of operands and result.
+
+    Returns
+    -------
+    list of str
+        Keys of ``TITLES``; after them comes the ufunc's own loop.
+    """
+    row = MEASURED.get((name, dtype))
+    if row is None or config.math == "numpy":
+        return []
+    nanoseconds, ulps = (dict(zip(COLUMNS, numbers)) for numbers in row)
+    limit = nanoseconds[numpy_column()]
+    offers = []
+    for instructions in usable_instructions():
+        column = f"libmvec {instructions}"
+        if nanoseconds[column] is not None and ulps[column] <= MOST_ULPS and nanoseconds[column] * WORTH <= limit:
+            offers.append((nanoseconds[column], instructions))
+    return [instructions for _, instructions in sorted(offers)]
+
+
+def cost_of(name, dtype, instructions=None):
+    """Nanoseconds an element of libmvec's loop for an instruction set, or of NumPy's; None if it was not measured."""
+    row = MEASURED.get((name, dtype))
+    if row is None:
+        return None
+    return row[0][COLUMNS.index(f"libmvec {instructions}" if instructions else numpy_column())]

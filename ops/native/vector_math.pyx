@@ -1,0 +1,58 @@
+"""Vector functions of the C library: glibc's libmvec, which is looked up when the first one is wanted.
+
+``FUNCTIONS`` maps the names of ufuncs to C names. libmvec is found by the loader and nothing of it is needed to build;
+where it is missing (older than 2.22, another C library, another processor) or lacks a function (most came with 2.35),
+there is no loop. This file only finds loops: ``providers.py`` says which are worth using.
+"""
+cdef extern from "native/vector_math.h" nogil:
+    enum: PHINTYS_AVX2
+    enum: PHINTYS_AVX512
+    enum: PHINTYS_INSTRUCTION_SETS
+    enum: PHINTYS_VECTOR_TYPES
+    int phintys_has_instructions(int)
+    void* phintys_find_vector_function(const char*)
+    VectorLoop phintys_vector_loops[PHINTYS_INSTRUCTION_SETS][PHINTYS_VECTOR_TYPES][2]
+
+# ufunc: name in C
+UNARY = {"exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2", "log10": "log10",
+         "log1p": "log1p", "sin": "sin", "cos": "cos", "tan": "tan", "arcsin": "asin", "arccos": "acos",
+         "arctan": "atan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "arcsinh": "asinh", "arccosh": "acosh",
+         "arctanh": "atanh", "erf": "erf", "erfc": "erfc"}
+BINARY = {"power": "pow", "arctan2": "atan2", "hypot": "hypot"}
+FUNCTIONS = UNARY | BINARY
+
+# Instruction sets, with the letter that the vector ABI has for them and the bytes of a vector; the widest last.
+cdef dict SETS = {"avx2": (PHINTYS_AVX2, "d", 32), "avx512": (PHINTYS_AVX512, "e", 64)}
+# dtype: row of the table of loops, bytes of an element while it is computed, suffix of the C name
+cdef dict DTYPES = {"float16": (0, 4, "f"), "float32": (1, 4, "f"), "float64": (2, 8, "")}
+
+
+def supported_instructions():
+    """The instruction sets of ``SETS`` that this processor has, the widest last."""
+    return tuple([name for name, (number, letter, width) in SETS.items() if phintys_has_instructions(number)])
+
+
+def symbol_of(str name, str dtype, str instructions):
+    """The name that a vector function has in libmvec, or None if it can have none."""
+    if name not in FUNCTIONS or dtype not in DTYPES or instructions not in SETS:
+        return None
+    number, letter, width = SETS[instructions]
+    row, itemsize, suffix = DTYPES[dtype]
+    return f"_ZGV{letter}N{width // itemsize}{'vv' if name in BINARY else 'v'}_{FUNCTIONS[name]}{suffix}"
+
+
+cdef VectorLoop vector_loop(str name, str dtype, str instructions, void** data) except? NULL:
+    """The loop of a ufunc's function, and its data; NULL where there is none or the processor cannot run it."""
+    symbol = symbol_of(name, dtype, instructions)
+    if symbol is None or not phintys_has_instructions(SETS[instructions][0]):
+        return NULL
+    data[0] = phintys_find_vector_function(symbol.encode())
+    if data[0] == NULL:
+        return NULL
+    return phintys_vector_loops[<int>SETS[instructions][0]][<int>DTYPES[dtype][0]][1 if name in BINARY else 0]
+
+
+def has_vector_function(str name, str dtype, str instructions):
+    """Whether ``vector_loop`` finds one."""
+    cdef void* data
+    return vector_loop(name, dtype, instructions, &data) != NULL

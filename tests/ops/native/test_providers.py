@@ -1,0 +1,202 @@
+"""Whose loops serve functions: special values, errors, and that an element's value depends on its value alone."""
+import math
+
+import numpy
+import pytest
+import scipy.special
+from measured_values import samples, special_values, ulps, wide
+
+import phintys
+import phintys.tensor as T
+from phintys.graph.config import change_flags, config
+from phintys.ops.native import providers as table
+from phintys.ops.native.loops import find_loop, provided_loop, ufunc_loop
+from phintys.ops.native.measured import COLUMNS, MEASURED
+from phintys.ops.native.vector_math import BINARY, FUNCTIONS, has_vector_function, supported_instructions, symbol_of
+
+CPUS = ("native", "avx2", "baseline")
+
+
+def ufunc_of(name):
+    return getattr(numpy, name, None) or getattr(scipy.special, name)
+
+
+def every_loop():
+    """(function, dtype, instruction set) of the vector functions that there are here."""
+    return [(name, dtype, instructions) for name, dtype in MEASURED for instructions in supported_instructions()
+            if has_vector_function(name, dtype, instructions)]
+
+
+def chosen_loops():
+    """(function, dtype, config.cpu) for every row of the table."""
+    return [(*row, cpu) for row in MEASURED for cpu in CPUS]
+
+
+def operands_of(name, values):
+    """All pairs of values for a function of two."""
+    if name not in BINARY:
+        return [values]
+    return [grid.ravel().copy() for grid in numpy.meshgrid(values, values)]
+
+
+def bits(values):
+    """Equal bits are equal values: zeros keep their sign, and all NaN are one."""
+    return numpy.where(numpy.isnan(values), numpy.nan, values).astype(values.dtype).view(f"uint{8 * values.itemsize}")
+
+
+def loop_for(name, dtype, cpu):
+    ufunc = ufunc_of(name)
+    with change_flags(cpu=cpu):
+        return find_loop(ufunc, (dtype,) * (ufunc.nin + 1))
+
+
+# ---- values ----------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name, dtype, instructions", every_loop())
+def test_special_values_are_numpys(name, dtype, instructions):
+    ufunc = ufunc_of(name)
+    operands = operands_of(name, special_values(dtype))
+    got = provided_loop(ufunc, (dtype,) * (ufunc.nin + 1), instructions)(*operands)
+    with numpy.errstate(all="ignore"):
+        wanted = ufunc(*operands)
+        if name == "erfc":                          # SciPy's is 0 where the value is subnormal
+            wanted = numpy.vectorize(math.erfc)(operands[0].astype("float64")).astype(dtype)
+    ordinary = numpy.isfinite(wanted) & (wanted != 0) & numpy.isfinite(got) & (got != 0)
+    numpy.testing.assert_array_equal(bits(got[~ordinary]), bits(wanted[~ordinary]))
+    numpy.testing.assert_array_equal(numpy.signbit(got[ordinary]), numpy.signbit(wanted[ordinary]))
+    assert ulps(got[ordinary], wanted[ordinary].astype("longdouble")).max(initial=0) <= 5
+
+
+@pytest.mark.parametrize("name, dtype, instructions", every_loop())
+def test_errors_are_as_small_as_the_table_says(name, dtype, instructions):
+    ufunc = ufunc_of(name)
+    error = MEASURED[name, dtype][1][COLUMNS.index(f"libmvec {instructions}")]
+    loop = provided_loop(ufunc, (dtype,) * (ufunc.nin + 1), instructions)
+    for operands in samples(dtype, len(loop.dtypes) - 1, 3000, seed=1, positive=name == "power"):
+        if dtype == "float64" and name in ("erf", "erfc"):
+            continue                                        # there is no wider type that has them
+        with numpy.errstate(all="ignore"):
+            assert ulps(loop(*operands), wide(ufunc, operands)).max() <= error + 0.5
+
+
+def test_whatever_is_chosen_is_exact_enough():
+    for name, dtype in MEASURED:
+        for instructions in table.providers(name, dtype):
+            assert MEASURED[name, dtype][1][COLUMNS.index(f"libmvec {instructions}")] <= table.MOST_ULPS
+
+
+@pytest.mark.parametrize("name, dtype, cpu", chosen_loops())
+def test_a_value_depends_on_the_value_alone(name, dtype, cpu):
+    """Not on the length, the position, the neighbours, gaps, the direction, or whether the result overwrites it."""
+    loop = loop_for(name, dtype, cpu)
+    count = len(loop.dtypes) - 1
+    values = [special_values(dtype), *samples(dtype, count, 100, seed=2)[0][:1]]
+    operands = [numpy.resize(numpy.concatenate(values), 170 + 7 * shift) for shift in range(count)]
+    operands = [operand[:170] for operand in operands]
+    whole = bits(loop(*operands))
+    for start, stop in [(0, 1), (5, 6), (160, 163), (3, 7), (31, 46), (1, 170), (7, 24)]:
+        numpy.testing.assert_array_equal(bits(loop(*[x[start:stop].copy() for x in operands])), whole[start:stop])
+    for step in (2, 3, -1, -2):
+        numpy.testing.assert_array_equal(bits(loop(*[x[::step] for x in operands])), whole[::step])
+    apart = [numpy.stack([x] * 3, axis=1)[:, 1] for x in operands]
+    numpy.testing.assert_array_equal(bits(loop(*apart)), whole)
+    for position in range(0, 170, 17):
+        alike = [numpy.broadcast_to(x[position:position + 1], (20,)) for x in operands]
+        numpy.testing.assert_array_equal(bits(loop(*alike)), numpy.repeat(whole[position], 20))
+
+
+@pytest.mark.parametrize("cpu", CPUS)
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+def test_fusion_and_threads_change_no_bit(dtype, cpu):
+    values = numpy.random.default_rng(0).uniform(-3, 3, 70_001).astype(dtype)
+    x = T.TensorType(dtype, (False,))()
+    with change_flags(cpu=cpu):
+        alone = phintys.function([x], T.tanh(x))(values)
+        with change_flags(workers=2):
+            together = phintys.function([x], [T.tanh(x), T.exp(x) * 0, T.tanh(x) + T.exp(x)])
+        single, _, _ = together(values)
+        total = phintys.function([x], T.maximum(T.tanh(x), 0).max())(values)
+    numpy.testing.assert_array_equal(single, alone)
+    assert total == alone.max()
+    numpy.testing.assert_array_equal(together(values[:33])[0], alone[:33])
+
+
+# ---- choice ----------------------------------------------------------------------------------------------------------
+def test_numpys_loops_give_numpys_bits():
+    values = numpy.random.default_rng(0).uniform(0.1, 0.9, 1001)
+    x = T.dvector()
+    with change_flags(math="numpy"):
+        function = phintys.function([x], [getattr(T, name)(x) for name in ("exp", "log", "tanh", "sin", "arcsin")]
+                                    + [x ** 3.5, x ** 10, T.erf(x)])
+    wanted = [getattr(numpy, name)(values) for name in ("exp", "log", "tanh", "sin", "arcsin")]
+    for got, value in zip(function(values), [*wanted, values ** 3.5, values ** 10, scipy.special.erf(values)]):
+        numpy.testing.assert_array_equal(got, value)
+
+
+@pytest.mark.skipif("avx2" not in supported_instructions() or not has_vector_function("tanh", "float64", "avx2"),
+                    reason="needs AVX2 and glibc 2.35")
+def test_options_choose_the_provider():
+    assert loop_for("tanh", "float64", "avx2").provider == "glibc AVX2"
+    assert loop_for("erf", "float64", "avx2").provider == "glibc AVX2"
+    assert loop_for("tanh", "float64", "baseline").provider == "NumPy"
+    assert loop_for("erf", "float64", "baseline").provider == "SciPy"
+    with change_flags(math="numpy"):
+        assert loop_for("tanh", "float64", "avx2").provider == "NumPy"
+    assert loop_for("sqrt", "float64", "avx2").provider == "NumPy"
+    assert find_loop("cast", ("float64", "float32")).provider == "phintys"
+
+
+def test_what_numpy_does_as_fast_stays_numpys(monkeypatch):
+    monkeypatch.setattr(table, "MEASURED", {("exp", "float64"): ((1.0, 1.0, 1.05, 1.05), (1, 1, 1, 1))})
+    assert table.providers("exp", "float64") == []
+    assert table.providers("log", "float64") == []          # not measured
+
+
+def test_what_is_not_exact_enough_is_not_used(monkeypatch):
+    monkeypatch.setattr(table, "supported_instructions", lambda: ("avx2", "avx512"))
+    monkeypatch.setattr(table, "MEASURED", {("exp", "float64"): ((1.0, 2.0, 9.0, 9.0), (4.1, 3.9, 1, 1))})
+    assert table.providers("exp", "float64") == ["avx2"]
+    with change_flags(cpu="baseline"):
+        assert table.providers("exp", "float64") == []
+
+
+@pytest.mark.parametrize("missing", [("nothing", "nothing"), ()])
+def test_the_next_provider_serves_where_one_is_missing(monkeypatch, missing):
+    monkeypatch.setattr("phintys.ops.native.loops.providers", lambda name, dtype: missing)
+    with change_flags(cpu="baseline"):                      # another loop than those that are kept
+        assert find_loop(numpy.exp, ("float64",) * 2).provider == "NumPy"
+
+
+def test_no_vector_function():
+    assert provided_loop(numpy.sqrt, ("float64",) * 2, "avx2") is None
+    assert provided_loop(numpy.exp, ("complex128",) * 2, "avx2") is None
+    assert provided_loop(numpy.exp, ("float64",) * 2, "mmx") is None
+    assert provided_loop(numpy.frompyfunc(abs, 1, 1), ("float64",) * 2, "avx2") is None
+    assert symbol_of("exp", "float64", "avx2") == "_ZGVdN4v_exp"
+    assert symbol_of("power", "float32", "avx512") == "_ZGVeN16vv_powf"
+
+
+def test_a_ufunc_of_another_kind_is_not_mistaken_for_numpys():
+    exp = numpy.vectorize(numpy.exp)
+    exp.nin, exp.__name__ = 1, "exp"
+    assert provided_loop(exp, ("float64",) * 2, "avx2") is None
+
+
+def test_every_function_has_rows():
+    assert {name for name, _ in MEASURED} == set(FUNCTIONS)
+    assert {dtype for _, dtype in MEASURED} == {"float64", "float32", "float16"}
+    assert set(table.ALLOWED) == set(CPUS)
+
+
+def test_a_loop_called_from_python_checks_its_operands():
+    loop = ufunc_loop(numpy.hypot, ("float64",) * 3)
+    numpy.testing.assert_array_equal(loop(numpy.ones(3) * 3, numpy.ones(3) * 4), numpy.full(3, 5.0))
+    with pytest.raises(TypeError, match="operand 1 is float32"):
+        loop(numpy.ones(3), numpy.ones(3, "float32"))
+    with pytest.raises(TypeError, match="hypot takes 2 operands, not 1"):
+        loop(numpy.ones(3))
+
+
+@pytest.mark.parametrize("option, value", [("math", "fast"), ("cpu", "sse9")])
+def test_other_values_are_refused(option, value):
+    with pytest.raises(ValueError, match=f"config.{option} cannot be '{value}'"):
+        config.set(option, value)
