@@ -75,6 +75,11 @@ cdef class ElementwiseKernel(Kernel):
     def __reduce__(self):
         return ElementwiseKernel, self.program.arguments
 
+    @property
+    def providers(self):
+        """Names of loops, and whose they are, in the order of the steps."""
+        return [(loop.name, loop.provider) for loop, _ in self.program.steps]
+
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef Program* program = &self.program.program
         cdef npy_intp shape[MAX_RANK]

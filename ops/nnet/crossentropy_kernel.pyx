@@ -71,10 +71,11 @@ cdef class CrossentropyKernel(Kernel):
         From ``prepare``, for lengths that do not match and labels that are no class; ``IndexError`` with ``as_index``.
     """
     cdef Exponentials loops
+    cdef readonly list providers         # names of loops, and whose they are
     cdef bint bias, as_index, leading
 
     def __init__(self, str dtype, bint bias=True, bint as_index=False, bint leading=False):
-        find_exponentials(&self.loops, dtype)
+        self.providers = find_exponentials(&self.loops, dtype)
         self.bias, self.as_index, self.leading = bias, as_index, leading
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
@@ -211,9 +212,10 @@ cdef class LabelLossKernel(Kernel):
         From ``prepare``, for lengths that do not match and labels that are no class.
     """
     cdef Exponentials loops
+    cdef readonly list providers         # names of loops, and whose they are
 
     def __init__(self, str dtype):
-        find_exponentials(&self.loops, dtype)
+        self.providers = find_exponentials(&self.loops, dtype)[1:]
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         check_labels(operands[1], operands[0], False, False)

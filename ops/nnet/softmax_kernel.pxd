@@ -17,7 +17,7 @@ ctypedef fused Real:
     float
     double
 
-# NumPy's exp and log for one dtype.
+# The loops of exp and log for one dtype.
 cdef struct Exponentials:
     LoopFunction exp
     LoopFunction log
@@ -35,7 +35,7 @@ cdef struct RowPass:
     char* losses               # minus the logarithm of the probability at the label
     Cell* best                 # where the largest element is
 
-cdef int find_exponentials(Exponentials* loops, str dtype) except -1
+cdef list find_exponentials(Exponentials* loops, str dtype)
 cdef void set_rows(phintys_rows* rows, const Cell* matrix, const Cell* bias) noexcept nogil
 cdef void run_pass(Context* context, RowPass* work, npy_intp count) noexcept nogil
 cdef int check_bias(const Cell* x, const Cell* bias) except -1 nogil

@@ -42,12 +42,13 @@ cdef int worth_of(npy_intp elements) noexcept nogil:
     return 0 if elements <= LONG_SOFTMAX else RUNS_ALONE if elements < 2 * PIECE_SOFTMAX else 1
 
 
-cdef int find_exponentials(Exponentials* loops, str dtype) except -1:
+cdef list find_exponentials(Exponentials* loops, str dtype):
+    """Set the loops; returns their names and whose they are."""
     cdef Loop exp = find_loop(numpy.exp, (dtype, dtype))
     cdef Loop log = find_loop(numpy.log, (dtype, dtype))
     loops.exp, loops.exp_data, loops.log, loops.log_data = exp.function, exp.data, log.function, log.data
     loops.itemsize = numpy.dtype(dtype).itemsize
-    return 0
+    return [(exp.name, exp.provider), (log.name, log.provider)]
 
 
 cdef void set_rows(phintys_rows* rows, const Cell* matrix, const Cell* bias) noexcept nogil:
@@ -238,13 +239,14 @@ cdef class SoftmaxKernel(Kernel):
         From ``prepare``, for a bias that does not have as many elements as x has columns.
     """
     cdef Exponentials loops
+    cdef readonly list providers         # names of loops, and whose they are
     cdef bint logarithm, bias
 
     def __cinit__(self):
         self.examined, self.binding = (), BOUND
 
     def __init__(self, str dtype, bint logarithm=False, bint bias=False):
-        find_exponentials(&self.loops, dtype)
+        self.providers = find_exponentials(&self.loops, dtype)[:2 if logarithm else 1]
         self.logarithm, self.bias = logarithm, bias
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:

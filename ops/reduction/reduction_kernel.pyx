@@ -135,6 +135,12 @@ cdef class ReductionKernel(Kernel):
     def __reduce__(self):
         return ReductionKernel, self.arguments
 
+    @property
+    def providers(self):
+        """Names of loops, and whose they are, in the order of the steps; the last one reduces."""
+        last = self.loop.name, self.loop.provider if self.fold == NULL else "phintys"
+        return [(loop.name, loop.provider) for loop, _ in self.program.steps] + [last]
+
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef Program* program = &self.program.program
         cdef npy_intp shape[MAX_RANK]

@@ -2,8 +2,8 @@
 
 First the cells that exist before the code runs (arguments, shared values, constants), then one line an instruction with
 the operation, the cells it reads and writes, the variables' names, what is overwritten or looked at, and the user's
-line; then whose memory is whose (``memory_notes.py``), and why what could be in place is not. What the opcodes mean is
-printed from their table.
+line; then whose loops compute, whose memory is whose (``memory_notes.py``), and why what could be in place is not.
+What the opcodes mean is printed from their table.
 """
 import os
 from collections import Counter
@@ -38,6 +38,7 @@ def listing(program, manual=False, reasons=()):
              f"allow_gc={program.allow_gc}"]
     lines += _leaf_lines(program, instructions)
     lines += [_code_line(program, position, instruction) for position, instruction in enumerate(instructions)]
+    lines += _loop_lines(program, instructions)
     lines += memory_lines(program)
     lines += _reason_lines(program, reasons)
     if manual:
@@ -62,6 +63,21 @@ def _leaf_lines(program, instructions):
             yield f"  C{number:<4} constant  {_type_name(layout):<18} {_shortened(layout.value)}"
         elif layout.kind != "value":
             yield f"  C{number:<4} {layout.kind:<9} {_type_name(layout):<18} {layout.variable}"
+
+
+def _loop_lines(program, instructions):
+    """Whose loops compute the outputs of each kernel that is made of loops."""
+    lines = []
+    for instruction in instructions:
+        if instruction.name in ("KERNEL", "RUN"):
+            names = {}
+            # Only kernels that choose between loops have this attribute.
+            for name, provider in getattr(program.kernels[instruction.a], "providers", ()):
+                names.setdefault(provider, dict.fromkeys([name])).setdefault(name)
+            whose = "; ".join([f"{', '.join(loops)}: {provider}" for provider, loops in names.items()])
+            if whose:
+                lines.append(f"  {_cells(instruction.writes()):<5} {whose}")
+    return ["loops", *lines] if lines else []
 
 
 def _reason_lines(program, reasons):

@@ -140,3 +140,13 @@ def test_the_manual_lists_every_opcode():
     manual = "\n".join(manual_lines())
     for opcode in OPCODES:
         assert re.search(rf"^{opcode.name} .*{re.escape(opcode.effect)}$", manual, re.MULTILINE)
+
+
+def test_the_listing_says_whose_loops_compute():
+    with phintys.change_flags(cpu="baseline", math="numpy"):
+        outputs = [T.tanh(T.exp(x)) + 1, T.log(x).sum(), T.nnet.softmax(m), T.dot(m, x)]
+        text = phintys.function([x, m], outputs).explain()
+    loops = text.partition("\nloops\n")[2].partition("\nmemory\n")[0].splitlines()
+    assert sorted(line.split(maxsplit=1)[1] for line in loops) == [
+        "exp, tanh: NumPy; arithmetic: phintys", "exp: NumPy", "log: NumPy; add: phintys"]
+    assert "loops" not in phintys.function([m, x], T.dot(m, x)).explain()
