@@ -144,8 +144,8 @@ def test_the_manual_lists_every_opcode():
 
 def test_the_listing_says_whose_loops_compute():
     with phintys.change_flags(cpu="baseline", math="numpy"):
-        outputs = [T.tanh(T.exp(x)) + 1, T.log(x).sum(), T.nnet.softmax(m), T.dot(m, x)]
-        text = phintys.function([x, m], outputs).explain()
+        outputs = [T.tanh(T.exp(x)) + 1, T.log(y).sum(), T.nnet.softmax(m), T.dot(m, x)]
+        text = phintys.function([x, y, m], outputs).explain()
     loops = text.partition("\nloops\n")[2].partition("\nmemory\n")[0].splitlines()
     assert sorted(line.split(maxsplit=1)[1] for line in loops) == [
         "exp, tanh: NumPy; arithmetic: phintys", "exp: NumPy", "log: NumPy; add: phintys"]
