@@ -66,6 +66,16 @@ def check(got, wanted, dtype=None):
         numpy.testing.assert_array_equal(got, wanted)
 
 
+CPUS = ["native", "avx2", "baseline"]
+
+
+@pytest.fixture(params=CPUS)
+def cpu(request):
+    """The loops that processors with other instruction sets run."""
+    with phintys.change_flags(cpu=request.param):
+        yield request.param
+
+
 def test_what_emits_several_loops_has_a_formula():
     """A row whose loop is a function of NumPy or SciPy needs none."""
     emitted = {name for name, row in SCALAR_OPS.items() if type(row.loop) is not str}
@@ -83,7 +93,7 @@ LAYOUTS = {
 
 
 @pytest.mark.parametrize("name", SCALAR_OPS)
-def test_value_for_every_layout(name):
+def test_value_for_every_layout(name, cpu):
     for layout in LAYOUTS.values():
         values = [layout(value) for value in drawn(name, (6, 9), natural_dtype(name))]
         value, node = apply(name, values)
@@ -114,9 +124,10 @@ def test_broadcast(name):
                 assert int(same_axis) == axis and not node.inputs[int(index)].type.broadcastable[axis]
 
 
-@pytest.mark.parametrize("dtype", ALL_DTYPES)
+@pytest.mark.parametrize("dtype, cpu", [(dtype, cpu) for dtype in ALL_DTYPES for cpu in CPUS
+                                        if cpu == "native" or dtype in float_dtypes], indirect=["cpu"])
 @pytest.mark.parametrize("name", SCALAR_OPS)
-def test_every_dtype(name, dtype):
+def test_every_dtype(name, dtype, cpu):
     """What the dtype rule accepts is computed; what it refuses is a TypeError when the node is made."""
     row = SCALAR_OPS[name]
     try:
@@ -304,7 +315,7 @@ EDGES = [
 
 @pytest.mark.parametrize("name, operands, wanted", EDGES,
                          ids=[f"{row[0]}-{number}" for number, row in enumerate(EDGES)])
-def test_edges(name, operands, wanted):
+def test_edges(name, operands, wanted, cpu):
     value, _ = apply(name, [numpy.array(operand) for operand in operands])
     numpy.testing.assert_allclose(value, wanted, rtol=1e-14)
 
