@@ -1,8 +1,9 @@
 /* Arithmetic trees: additions, multiplications, divisions and powers of float32 or float64 in one loop.
  *
- * A tree is a short list of instructions over chunks that stay in the L1 cache. An instruction does a few of the user's
- * operations at once, each rounded as NumPy rounds it (no fused multiply-add; multiplying by 1 or -1 is exact), so
- * the results are NumPy's, bit by bit, except for powers above 2. Included by arithmetic_tree.pyx only.
+ * A tree is a short list of instructions over chunks that fit in the L1 cache. An instruction performs several of the
+ * user's operations at once, each rounded as NumPy rounds it (no fused multiply-add; multiplying by 1 or -1 is exact).
+ * The results are therefore bitwise identical to NumPy's, except for powers above 2. Only arithmetic_tree.pyx includes
+ * this file.
  */
 #include <alloca.h>
 #include <stdint.h>
@@ -15,7 +16,7 @@
 #define PHINTYS_VECTORIZE _Pragma("GCC ivdep")
 #endif
 
-/* Operand numbers: inputs, then locals; the result is operand `result` of the tree. */
+/* Operands are numbered: inputs first, then locals, then the result. */
 typedef struct {
     void (*function)(void* out, void* const* in, const double* c, intptr_t n);
     int operands[4];
@@ -30,7 +31,7 @@ typedef struct {
 
 enum { PHINTYS_CHUNK_BYTES = 2048, PHINTYS_TREE_OPERANDS = 64 };
 
-/* name, operands used (as arrays x, y, z, w), value; a and b are constants */
+/* Name and value of each operation; x, y, z, w are the operands' arrays, a and b are constants. */
 #define PHINTYS_OPERATIONS(X) \
     X(copy, x[i]) \
     X(add, x[i] + y[i]) \
@@ -65,7 +66,8 @@ PHINTYS_CLONES static void NAME##_##TYPE(void* result, void* const* in, const do
 #define PHINTYS_BOTH(NAME, VALUE) PHINTYS_OPERATION(NAME, double, VALUE) PHINTYS_OPERATION(NAME, float, VALUE)
 PHINTYS_OPERATIONS(PHINTYS_BOTH)
 
-/* x to the power c[0], an integer above 1, by squaring: four vectors at a time, which stay in registers. */
+/* x to the power c[0], an integer above 1, by repeated squaring. Four vectors of 64 bytes are processed at a time:
+ * their squares and powers stay in registers, and the four independent chains hide the latency of multiplication. */
 typedef double phintys_vector_double __attribute__((vector_size(64), aligned(8), may_alias));
 typedef float phintys_vector_float __attribute__((vector_size(64), aligned(4), may_alias));
 #define PHINTYS_POWER(TYPE) \
@@ -105,7 +107,10 @@ typedef struct { const char* name; phintys_operation of_double, of_float; } phin
 static const phintys_operation_row phintys_operation_table[] = {
     PHINTYS_OPERATIONS(PHINTYS_ROW) {"power", power_double, power_float}, {NULL, NULL, NULL}};
 
-/* The inner loop, in NumPy's form; the result's stride is its size. */
+/* The inner loop, with the signature of NumPy's loops; the result's stride is its item size. All instructions run on
+ * one chunk before the next chunk starts, so that locals stay in the L1 cache. Inputs whose stride is not the item size
+ * are copied into a buffer of chunk length: once if the stride is 0, else for each chunk. With more than 8 buffers, the
+ * chunks become shorter, so that all buffers together take at most 16 KiB. */
 #define PHINTYS_TREE_LOOP(TYPE) \
 static void phintys_tree_##TYPE(char** args, const intptr_t* dims, const intptr_t* steps, void* data) { \
     enum { CHUNK = PHINTYS_CHUNK_BYTES / sizeof(TYPE) }; \

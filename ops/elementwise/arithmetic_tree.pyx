@@ -1,12 +1,12 @@
-"""Arithmetic trees: chains of float arithmetic that nobody else reads, merged into one loop.
+"""Arithmetic trees: chains of float arithmetic whose intermediate values have one reader, merged into one loop.
 
-``merge_arithmetic`` looks at a list of steps, takes additions, subtractions, multiplications, divisions, negations,
+``merge_arithmetic`` searches a list of steps for additions, subtractions, multiplications, divisions, negations,
 squares and small integer powers of float32 or float64, and replaces each tree of them by one step whose loop
-(arithmetic_tree.h) does a few operations per pass over a chunk: ``2*a + 3*b`` is one instruction, ``a**2 + b**2 +
-2*a*b`` two. Every operation is rounded as NumPy rounds it, in the user's order; only powers above 2 (by squaring) may
-differ from NumPy's in the last bits.
+(arithmetic_tree.h) performs several operations per pass over a chunk: ``2*a + 3*b`` is one instruction, ``a**2 + b**2 +
+2*a*b`` two. Every operation is rounded as NumPy rounds it, in the user's order; only powers above 2 (computed by
+squaring) may differ from NumPy's in the last bits.
 
-A form is a value that has not been computed yet, so that who reads it can take it along:
+A form is a value that has not been computed yet, so that the instruction that reads it can include its computation:
 
 * ``("value", operand)``
 * ``("scaled", factor, operand)``: factor * operand
@@ -46,7 +46,7 @@ cdef extern from "elementwise/arithmetic_tree.h" nogil:
 cdef enum:
     MOST_LEAVES = 24               # bounds a step's operands (block_program.pxd) and a tree's (arithmetic_tree.h)
     MOST_INSTRUCTIONS = 256
-    LARGEST_POWER = 32             # beyond, squaring loses too many bits
+    LARGEST_POWER = 32             # squaring loses too many bits for larger exponents
 
 cdef dict operation_rows = {}
 cdef int _row = 0
@@ -57,7 +57,7 @@ while phintys_operation_table[_row].name != NULL:
 
 @cython.final
 cdef class Tree:
-    """The C form of one tree: the ``data`` of its loop."""
+    """The C struct of one tree, passed to its loop as ``data``."""
     cdef phintys_tree tree
     cdef readonly list listing
 
@@ -87,7 +87,7 @@ cdef class Tree:
 
 @cython.final
 cdef class Branch:
-    """What is known of one value inside a tree: its form, and the instructions that make the form's operands."""
+    """One value inside a tree: its form, and the instructions that compute the form's operands."""
     cdef tuple form
     cdef list code                 # (name, virtual result, operands, constants); virtual numbers are negative
     cdef int leaves                # an upper bound
@@ -106,14 +106,14 @@ cdef class Merger:
         self.next_virtual = -1
 
     cdef object compute(self, list code, str name, tuple operands, tuple constants=()):
-        """Append an instruction; answer its virtual result."""
+        """Append an instruction; returns the virtual number of its result."""
         cdef int virtual = self.next_virtual
         self.next_virtual -= 1
         code.append((name, virtual, operands, constants))
         return virtual
 
     cdef object operand(self, Branch branch):
-        """The branch's value as an operand."""
+        """The operand that holds the branch's value, computed now if necessary."""
         kind = branch.form[0]
         if kind == "value":
             return branch.form[1]
@@ -168,7 +168,8 @@ cdef class Merger:
         return Branch(("value", result), code, branch.leaves)
 
     cdef Branch scale(self, Branch branch, double factor):
-        """factor * branch; only a factor of 1 or -1 may be moved inside without another rounding."""
+        """factor * branch; a factor can move into a form that already has one only if that causes no extra rounding,
+        that is, if one of the two factors is 1 or -1."""
         if abs(factor) != 1 and branch.form[0] != "value" and (branch.form[0] == "product" or abs(branch.form[1]) != 1):
             branch = Branch(("value", self.operand(branch)), branch.code, branch.leaves)
         return Branch(scaled(branch.form, factor), branch.code, branch.leaves)
@@ -186,7 +187,7 @@ cdef class Merger:
         return Branch(("product", 1.0, x, y), code, leaves)
 
     cdef Branch apply(self, str name, list operands):
-        """The branch of one operation; operands are branches, and floats where they are constant."""
+        """The branch of one operation; each operand is a branch, or a float if it is constant."""
         cdef Branch x = operands[0] if isinstance(operands[0], Branch) else None
         cdef Branch y = operands[1] if len(operands) == 2 and isinstance(operands[1], Branch) else None
         if name == "negative":
@@ -216,7 +217,7 @@ cdef class Merger:
         return Branch(("value", self.compute(branch.code, "power", (x,), (exponent,))), branch.code, branch.leaves)
 
     cdef Branch divide(self, Branch left, Branch right, double constant):
-        """left / right, where None stands for the constant."""
+        """left / right, where an operand that is None is the constant."""
         if left is None:
             result = self.compute(right.code, "divide_into", (self.operand(right),), (constant,))
             return Branch(("value", result), right.code, right.leaves)
@@ -269,7 +270,7 @@ cdef list joined(Branch left, Branch right):
 
 
 cdef tuple numbered(list code):
-    """(leaf slots, number of locals, code with final operand numbers): locals are reused after their last reader."""
+    """(leaf slots, number of locals, code with final operand numbers); a local is reused after its last reader."""
     cdef list leaves = [], free_locals = [], final = []
     cdef dict number = {}, last = {}
     cdef int count = 0
@@ -301,7 +302,7 @@ OPERATIONS = {"add", "subtract", "multiply", "divide", "true_divide", "negative"
 
 
 cdef bint is_arithmetic(Loop loop, list operands, list values):
-    """Whether the step is one of ours: a ufunc of the table over float32 or float64."""
+    """Whether a step can be part of a tree: a ufunc of the table OPERATIONS, over float32 or float64."""
     if loop.name not in OPERATIONS or loop.dtypes[0] not in ("float32", "float64") or len(set(loop.dtypes)) != 1:
         return False
     if loop.name == "power":
@@ -323,7 +324,7 @@ def merge_arithmetic(list order, dict loops, list values, set wanted):
     values : list
         By slot: the 0-d array if it is constant, else None.
     wanted : set of int
-        Slots that must be computed as they are: the results.
+        The slots of the results, which must be computed.
 
     Returns
     -------
@@ -360,7 +361,8 @@ def merge_arithmetic(list order, dict loops, list values, set wanted):
 
 
 cdef list branch_operands(Merger merger, list operands, list values, dict branches, list kept, dict merged):
-    """Branches or floats for a step's operands; what would make the tree too wide is finished as a step of its own."""
+    """Branches or floats for a step's operands; an operand that would make the tree too wide becomes a separate
+    step."""
     cdef Branch branch
     cdef int leaves = 0
     cdef dict parts = {}
@@ -375,7 +377,7 @@ cdef list branch_operands(Merger merger, list operands, list values, dict branch
                 branch = None
             parts[slot] = branch if branch is not None else Branch(("value", slot), [], 1)
             leaves += (<Branch>parts[slot]).leaves
-    # An operand that stands twice has one branch; a product or sum of it with itself needs its value once.
+    # An operand used twice has one branch, whose value must be computed once before it is combined with itself.
     if len(operands) == 2 and operands[0] == operands[1] and values[operands[0]] is None:
         branch = parts[operands[0]]
         branch.form = ("value", merger.operand(branch))

@@ -6,13 +6,15 @@ from phintys.vm.abi cimport Cell
 
 cdef enum:
     CONSTANT_BYTES = 16        # one complex128
-    SMALL_PLACES = 48          # a program with at most so many places, and SMALL_REGISTERS bytes of registers, needs no
-    SMALL_REGISTERS = 4096     # memory but what stands on the stack anyhow
+    # A program with at most SMALL_PLACES places, whose registers take at most SMALL_REGISTERS bytes, uses arrays of
+    # constant size on the stack (run_small in elementwise_kernel.pyx).
+    SMALL_PLACES = 48
+    SMALL_REGISTERS = 4096
 
 cdef struct Step:
     LoopFunction function
     void* data
-    int first                  # its operands' places, the result last: places[first : first + count]
+    int first                  # the places of its operands and result, in this order: places[first : first + count]
     int count
 
 # The steps after register assignment. Places are numbered inputs, constants, register places, results.
@@ -20,29 +22,29 @@ cdef struct Program:
     int inputs
     int constants
     int registers
-    int register_places        # a register is one place for each element size it is used with
+    int register_places        # a register has one place for each element size that it is used with
     int results
     int place_count
     int step_count
     Step* steps
     int* places
-    int* input_sizes           # bytes an element
+    int* input_sizes           # bytes per element
     int* result_sizes
     char* constant_values      # 16 bytes each
-    unsigned long long* broadcastable    # bit d: the input's dimension d is declared to have length 1
-    unsigned long long* read_later       # bit r: the input is read after result r has been written
-    int* register_numbers      # by register place
+    unsigned long long* broadcastable    # per input, bit d: dimension d is declared to have length 1
+    unsigned long long* read_later       # per input, bit r: the input is read after result r has been written
+    int* register_numbers      # per register place: the register, and the size of its elements as the stride
     int* register_strides
-    int register_size          # bytes an element takes in a register
-    int operand_size           # bytes an element takes in all inputs, results and registers together
-    double cost                # nanoseconds an element
-    npy_intp small             # up to so many elements, the registers of one block take SMALL_REGISTERS bytes
+    int register_size          # bytes per element in a register: the largest element size
+    int operand_size           # bytes per element in all inputs, results and registers together
+    double cost                # nanoseconds per element
+    npy_intp small             # the most elements for which SMALL_REGISTERS bytes suffice; -1: more than SMALL_PLACES
 
 cdef class BlockProgram:
     cdef Program program
-    cdef readonly list steps             # (Loop, places of its operands and result), for reading
+    cdef readonly list steps             # (Loop, places of its operands and result), for inspection
     cdef readonly list value_dtypes      # the dtype of every result
-    cdef readonly tuple arguments        # as given, to pickle and to copy
+    cdef readonly tuple arguments        # the constructor's arguments, for pickling and copying
     cdef int rank
     cdef list memory
     cdef dict parse(self, list dtypes, list values, list steps)
@@ -54,7 +56,7 @@ cdef int broadcast_shape(Program* program, Cell** operands, int rank, npy_intp* 
 
 cdef inline void set_places(Program* program, char** pointers, npy_intp* strides, char* registers,
                             npy_intp block) noexcept nogil:
-    """Pointers and strides of constants and registers; ``registers`` has room for blocks of ``block`` elements."""
+    """Set pointers and strides of constants and registers; ``registers`` has room for blocks of ``block`` elements."""
     cdef int index, place = program.inputs
     for index in range(program.constants):
         pointers[place], strides[place] = program.constant_values + index * CONSTANT_BYTES, 0
@@ -70,7 +72,7 @@ cdef int kept_dimensions(int rank, unsigned long long mask, bint keepdims, const
                          npy_intp* kept, npy_intp* reduced) noexcept nogil
 
 cdef inline void run_steps(Program* program, char** pointers, npy_intp* strides, npy_intp n) noexcept nogil:
-    """Do all steps for ``n`` elements; pointers and strides are by place."""
+    """Run all steps on ``n`` elements; pointers and strides are indexed by place."""
     cdef char* arguments[32]
     cdef npy_intp steps[32]
     cdef Step* step = program.steps

@@ -1,10 +1,10 @@
-"""A list of elementwise steps made ready to run over blocks that stay in the L1 cache.
+"""A list of elementwise steps, prepared to run over blocks that fit in the L1 cache.
 
-``BlockProgram`` computes what is constant, drops what nobody reads, and assigns each intermediate to a register (a
-block of scratch memory) by liveness: a register is free again after its last reader. A result's step writes straight
-into the result's memory. It knows neither shapes nor loops over dimensions: whoever runs it sets a pointer and a stride
-for each place and calls ``run_steps`` block by block. A program never changes after construction, so threads may share
-it.
+``BlockProgram`` evaluates constant steps, drops steps without readers, and assigns each intermediate to a register (a
+block of scratch memory) by liveness: a register is free again after its last reader. The step of a result writes
+directly into the result's memory. A BlockProgram handles neither shapes nor loops over dimensions: the kernel that runs
+it sets a pointer and a stride for each place and calls ``run_steps`` once per block. A program does not change after
+construction, so threads may share it.
 """
 cimport numpy as cnp
 from libc.string cimport memcpy
@@ -56,14 +56,14 @@ cdef class BlockProgram:
     constants : list of numpy.ndarray
         0-d arrays.
     steps : list of (loop, operands, dtypes)
-        As in ``ElementwiseKernel``.
+        See ``ElementwiseKernel``.
     results : list of int
-        Slots whose values are wanted.
+        The slots of the results.
 
     Raises
     ------
     TypeError
-        For a loop that does not exist, or operands that do not have the dtypes a step names.
+        For a loop that does not exist, or operands that do not have the dtypes given in their step.
     ValueError
         For inputs of different ranks, or slots that do not exist.
     """
@@ -88,7 +88,8 @@ cdef class BlockProgram:
         self.build(inputs, dtypes, values, loops, results)
 
     cdef dict parse(self, list dtypes, list values, list steps):
-        """Append each step's dtype and (if constant) value; answer {slot: (Loop, operands)} of the others."""
+        """Append the dtype and value of each step (None if it is not constant); returns {slot: (Loop, operands)} of the
+        steps that are not constant."""
         cdef dict loops = {}
         cdef Loop loop
         for operation, operands, signature in steps:
@@ -110,7 +111,7 @@ cdef class BlockProgram:
         return loops
 
     cdef int build(self, list inputs, list dtypes, list values, dict loops, list results) except -1:
-        """Number the places and write the C tables."""
+        """Assign numbers to the places and fill the C tables."""
         cdef Program* program = &self.program
         cdef int input_count = len(inputs)
         order, loops = merge_arithmetic(live_steps(loops, results), loops, values, set(results))
@@ -177,7 +178,7 @@ cdef class BlockProgram:
 
 
     cdef list later_reads(self, int input_count):
-        """For each input the results that are written before its last reader runs, as bits."""
+        """For each input, a bit mask of the results that are written before the input's last reader runs."""
         cdef Program* program = &self.program
         first_result = program.place_count - program.results
         last_read = [-1] * input_count
@@ -206,7 +207,7 @@ cdef list live_steps(dict loops, list results):
 
 
 cdef tuple with_copies(list order, dict loops, list dtypes, list results):
-    """Add a copying step for each result that is an input, a constant, or a result twice."""
+    """Append a copying step for each result that is an input, a constant, or equal to an earlier result."""
     order, loops, seen = list(order), dict(loops), set()
     for number, slot in enumerate(results):
         if slot not in loops or slot in seen:
@@ -217,7 +218,7 @@ cdef tuple with_copies(list order, dict loops, list dtypes, list results):
 
 
 cdef tuple assign_registers(list order, dict loops, dtypes, dict written):
-    """(number of registers, bytes an element, {slot: register}) for the steps that are no result."""
+    """(number of registers, bytes per element, {slot: register}) for the steps that are not results."""
     cdef Loop loop
     last_reader, registers, free = {}, {}, []
     count, size = 0, 1
@@ -244,7 +245,7 @@ cdef tuple assign_registers(list order, dict loops, dtypes, dict written):
 
 # ---- shapes and places -----------------------------------------------------------------------------------------------
 cdef str about_ones(Cell** operands, int first, int second, int rank, int axis):
-    """What to do where NumPy would repeat a length of 1."""
+    """The advice appended to an error where NumPy would broadcast a length of 1."""
     cdef int short = first if operands[first].shape[axis] == 1 else second
     if operands[short].shape[axis] != 1:
         return ""
@@ -254,7 +255,7 @@ cdef str about_ones(Cell** operands, int first, int second, int rank, int axis):
 
 
 cdef int fail_shapes(Program* program, Cell** operands, int rank, int axis) except -1 with gil:
-    """Raise Theano's error for the first pair of inputs that disagree along the axis."""
+    """Raise Theano's error for the first pair of inputs whose lengths along the axis differ."""
     cdef int index, first = -1
     for index in range(program.inputs):
         if program.broadcastable[index] >> axis & 1:
@@ -300,7 +301,8 @@ cdef unsigned long long axes_mask(axes, int rank) except? 0:
 
 cdef int kept_dimensions(int rank, unsigned long long mask, bint keepdims, const npy_intp* shape, npy_intp* kept_shape,
                          npy_intp* kept, npy_intp* reduced) noexcept nogil:
-    """The output's shape and rank, and how many elements are kept and reduced."""
+    """Write the output's shape; multiply ``kept`` and ``reduced`` by the lengths of kept and reduced axes; returns the
+    rank of the output."""
     cdef int axis, count = 0
     for axis in range(rank):
         if mask >> axis & 1:

@@ -1,12 +1,14 @@
-"""Gradients and directional derivatives of scalar ops, from the one formula that a row of the table has.
+"""Gradients and directional derivatives of scalar ops, derived from the gradient formula in each row of the table.
 
-The formula is written for real operands: the output's gradient times a slope. The gradient by a complex z is
-dcost/dz.real + i dcost/dz.imag, so what it means for complex operands depends on the row's ``complex_rule``:
+The formula is written for real operands: the output's gradient times a slope. The gradient with respect to a complex z
+is defined as dcost/dz.real + i dcost/dz.imag, so the meaning of the formula for complex operands depends on the row's
+``complex_rule``:
 
-* ``holomorphic``: the slope is a complex derivative; a gradient is multiplied by its conjugate, a direction by itself;
-* ``real_slope``: the slope is real, or the output is a part of the operand's elements: conjugating changes nothing;
-* ``transposed``: the formula is the gradient as defined above, of a map that is linear over the reals only, such as a
-  modulus; a direction is found by the gradients of real and imaginary part;
+* ``holomorphic``: the slope is a complex derivative; a gradient is multiplied by the conjugate of the slope, a
+  direction by the slope itself;
+* ``real_slope``: the slope is real, or the output consists of elements of the operand: conjugation has no effect;
+* ``transposed``: the formula is the gradient as defined above, of a map that is linear only over the reals, such as a
+  modulus; a direction is computed from the gradients of the real and imaginary parts;
 * None: there is no formula for complex operands.
 """
 from phintys.ops.elementwise.scalar import as_dtype, complex, conj, real, second
@@ -20,14 +22,14 @@ def conjugated(variable):
 
 
 def real_like(variable, gradient):
-    """The part of a gradient that a variable can follow: the real part if the variable is real."""
+    """The gradient in the domain of a variable: its real part if the variable is real."""
     if gradient.type.dtype in complex_dtypes and variable.type.dtype not in complex_dtypes:
         return real(gradient)
     return gradient
 
 
 def gradients(row, inputs, outputs, output_gradients):
-    """The gradients by the inputs, in the shape of the output; None where there is no formula.
+    """The gradients with respect to the inputs, in the shape of the output; None where there is no formula.
 
     Raises
     ------
@@ -45,7 +47,7 @@ def gradients(row, inputs, outputs, output_gradients):
 
 
 def directions(row, inputs, outputs, points):
-    """How the output moves with each input alone.
+    """The derivative of the output along a direction of each input alone.
 
     Parameters
     ----------
@@ -66,7 +68,7 @@ def directions(row, inputs, outputs, points):
     is_complex = _is_complex(row, inputs, outputs)
     if is_complex and row.complex_rule == "transposed":
         found = [_along(row, inputs, outputs, position, point) for position, point in points]
-    elif len(points) > 3:               # one formula for all inputs: many of them would be quadratic
+    elif len(points) > 3:               # one formula for all inputs: one formula for each would be quadratic
         slopes = row.gradients(inputs, outputs, [_constant_like(output, 1)])
         found = [None if slopes[position] is None else slopes[position] * point for position, point in points]
     else:
@@ -77,7 +79,7 @@ def directions(row, inputs, outputs, points):
 
 
 def _is_complex(row, inputs, outputs):
-    """Whether complex numbers take part, with a check that the row has a formula for them."""
+    """Whether an operand or output is complex; raises an error if the row has no formula for complex operands."""
     if not any([variable.type.dtype in complex_dtypes for variable in (*inputs, *outputs)]):
         return False
     if row.gradient is not None and row.complex_rule is None:
@@ -86,7 +88,7 @@ def _is_complex(row, inputs, outputs):
 
 
 def _along(row, inputs, outputs, position, point):
-    """A direction, by the transposed map: its parts are inner products with the gradients of the output's parts."""
+    """A directional derivative from the transposed map: its parts are inner products with the parts' gradients."""
     def part(unit):
         gradient = gradients(row, inputs, outputs, [_constant_like(outputs[0], unit)])[position]
         return real(conjugated(gradient) * point)

@@ -1,9 +1,10 @@
-"""Composite: several scalar ops in one, the result of elementwise fusion or of a graph written by hand.
+"""Composite: several scalar ops in one, made by elementwise fusion or from a hand-written graph.
 
-It is a flat list of steps over slots: inputs, then constants, then the result of each step. dtypes are fixed when it is
-made. It is no expression tree, so it may be thousands of steps long and share results freely; two Composites are equal
-when their lists are. The graph that it stands for is built when it is asked for. Fusion makes Composites of ops that
-have loops; in one written by hand, users' ops may take part, and then all of it runs as Python (`impl`).
+A Composite is a flat list of steps over slots: inputs, then constants, then the result of each step. The dtypes are
+fixed when it is made. Because it is not an expression tree, it may have thousands of steps and use a result several
+times; two Composites are equal when their lists are equal. The graph that a Composite represents (``fgraph``) is built
+on first access. Fusion makes Composites of ops that have loops; a hand-written Composite may contain users' ops, and
+then all of it runs as Python (`impl`).
 """
 import numpy
 
@@ -27,8 +28,8 @@ class Composite(LoopedScalarOp):
     Parameters
     ----------
     inputs, outputs : list of Variable
-        A graph of scalar ops of one output, on single numbers; tensors of rank 0 and elementwise ops on them will do,
-        too. Composites in it are taken apart.
+        A graph of scalar ops with one output each, on single numbers; tensors of rank 0 and elementwise ops on them
+        are accepted, too. Composites in it are replaced by their steps.
 
     Attributes
     ----------
@@ -42,9 +43,9 @@ class Composite(LoopedScalarOp):
     Raises
     ------
     TypeError
-        If an input is no single number, or an op refuses the dtypes of its operands.
+        If an input is not a single number, or an op refuses the dtypes of its operands.
     ValueError
-        If the graph holds other ops, or needs more than ``inputs`` and constants.
+        If the graph contains other ops, or depends on anything other than ``inputs`` and constants.
     """
 
     def __init__(self, inputs, outputs):
@@ -52,7 +53,7 @@ class Composite(LoopedScalarOp):
 
     @classmethod
     def of_steps(cls, input_dtypes, steps, outputs, constants=()):
-        """A Composite from its flat list.
+        """Make a Composite from its flat list.
 
         Parameters
         ----------
@@ -124,7 +125,7 @@ class Composite(LoopedScalarOp):
     # ---- the graph -------------------------------------------------------------------------------------------
     @property
     def fgraph(self):
-        """What it computes, as a FunctionGraph on single numbers."""
+        """The computation as a FunctionGraph on single numbers."""
         if self._graph is None:
             inputs = [type_.make_variable() for type_ in self.inputs_type]
             slots = inputs + [scalar_constant(value) for value in self.constants]
@@ -155,7 +156,7 @@ class Composite(LoopedScalarOp):
         return tuple([get_scalar_type(self.slot_dtypes[slot]) for slot in self.output_slots])
 
     def make_node(self, *inputs):
-        """A node on single numbers; for operands of other dtypes, of the Composite made for these.
+        """A node on single numbers; operands of other dtypes get a Composite made for their dtypes.
 
         Raises
         ------
@@ -207,7 +208,7 @@ class Composite(LoopedScalarOp):
         raise NotImplementedError("Composites are made after gradients; take the gradient of the original graph.")
 
     def __str__(self):
-        """``Composite{((i0 + i1) * i1)}``; what is used twice or is long gets a name: ``{(t0 * t0), t0=...}``."""
+        """``Composite{((i0 + i1) * i1)}``; long parts and parts used twice are named: ``{(t0 * t0), t0=...}``."""
         if self._text is None:
             self._text = f"Composite{{{', '.join(self._parts())}}}"
         return self._text

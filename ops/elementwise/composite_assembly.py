@@ -1,15 +1,15 @@
-"""Assembly: elementwise nodes put together to the flat list of steps that a `Composite` is made of.
+"""Assembly: builds the flat list of steps of a `Composite` from elementwise nodes.
 
-Slots are numbered only at the end, because constants come before steps but appear between them; until then they are
-named by the variables. Nodes are added in an order in which they could run. A node whose scalar op has steps itself, a
-Composite, contributes these: nothing nests.
+Slots are numbered only at the end, because constants precede all steps in the numbering but are found between them;
+until then, slots are identified by their variables. Nodes are added in an order in which they could run. A node whose
+scalar op is a Composite contributes the steps of that Composite, so Composites are never nested.
 """
 from phintys.graph.trace import is_in_parts
 from phintys.graph.variable import Constant
 
 
 def is_inlined(variable):
-    """Whether a variable is a constant of one element: it stands inside the fused kernel."""
+    """Whether a variable is a constant of one element, which becomes part of the fused kernel."""
     return isinstance(variable, Constant) and variable.data.size == 1
 
 
@@ -21,7 +21,7 @@ def parts_of(position, count):
 
 
 class Assembly:
-    """The steps of a list of nodes, while they are put together."""
+    """The steps of a list of nodes, while the list is being built."""
 
     def __init__(self):
         self.inputs = {}               # variable -> number
@@ -32,7 +32,7 @@ class Assembly:
         self.positions = []            # of each step: where the user made it
 
     def slot(self, variable):
-        """Where the value of a variable comes from."""
+        """The slot that holds the value of a variable."""
         slot = self.slots.get(variable)
         if slot is None:
             if is_inlined(variable):
@@ -58,7 +58,7 @@ class Assembly:
         return ("s", len(self.steps) - 1)
 
     def add(self, node):
-        """Append the computation of a node of numbers, or of an elementwise one."""
+        """Append the steps of a node on numbers or of an elementwise node."""
         scalar_op = getattr(node.op, "scalar_op", node.op)
         slots = [self.slot(variable) for variable in node.inputs]
         if scalar_op.steps is None:
@@ -73,7 +73,7 @@ class Assembly:
             self.slots[out] = slots[slot]
 
     def finish(self, outputs):
-        """What `Composite.of_steps` takes, to compute ``outputs`` from ``inputs``."""
+        """The arguments of `Composite.of_steps` that compute ``outputs`` from ``inputs``."""
         offset = {"i": 0, "c": len(self.inputs), "s": len(self.inputs) + len(self.constant_values)}
         steps = [(scalar_op, [offset[kind] + number for kind, number in operands])
                  for scalar_op, operands in self.steps]

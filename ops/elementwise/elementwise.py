@@ -1,8 +1,9 @@
 """Elemwise: a scalar op applied to tensors, element by element, with broadcasting.
 
 Operands of lower rank get broadcastable dimensions on the left. A dimension of the output is broadcastable when it is
-in all operands; lengths that differ where nothing is declared broadcastable are an error when the program runs. What
-the scalar op does to one element is said in ``scalar.py``; fusion replaces several Elemwise by one of a ``Composite``.
+broadcastable in all operands; different lengths in a dimension that is not declared broadcastable are a run-time error.
+``scalar.py`` defines what each scalar op does to one element; fusion replaces several Elemwise nodes by one Elemwise of
+a ``Composite``.
 """
 from phintys.graph.apply import Apply
 from phintys.graph.config import config
@@ -22,11 +23,11 @@ from phintys.ops.types.constant import AsTensorError, as_tensor_variable, is_pad
 from phintys.ops.types.dtypes import complex_dtypes, discrete_dtypes
 from phintys.ops.types.tensor_type import TensorType
 
-MOST_KERNELS = 4096             # kept for nodes alike; Composites with ever new constants must not fill the memory
-MOST_OVERWRITING = 64           # outputs that may overwrite an input: kernels have a bit for each, see read_later
-MOST_SIGNATURES = 4096          # operand types an op remembers
+MOST_KERNELS = 4096             # cached for equal nodes; a limit, because Composites with new constants keep coming
+MOST_OVERWRITING = 64           # outputs that may overwrite an input: kernels have one bit for each, see read_later
+MOST_SIGNATURES = 4096          # operand types cached by an op
 
-# The gradient by a number that was written in an expression: nobody has a variable to ask for it with.
+# The gradient with respect to a number written in an expression: no variable exists by which it could be requested.
 NOBODY_ASKS = NullType("This variable is Null because it is the gradient by a number written in an expression.")
 
 _kernels = {}                   # (options, scalar op, operand dtypes and patterns) → kernel
@@ -39,18 +40,19 @@ class Elemwise(Op):
     ----------
     scalar_op : ScalarOp
     inplace_pattern : dict, optional
-        Output position to the position of the input whose memory it overwrites.
+        Maps the position of an output to the position of the input whose memory it overwrites.
     name : str, optional
         For printing.
     nfunc_spec, openmp : optional
-        Theano's; not used, because scalar ops know their loops and large arrays go to the workers by themselves.
+        Accepted for compatibility with Theano and ignored: scalar ops know their loops, and large arrays are always
+        split between worker threads.
     doc : str, optional
         For ``help``.
 
     Raises
     ------
     TypeError
-        If ``scalar_op`` is none.
+        If ``scalar_op`` is not a ScalarOp.
     """
 
     __doc__ = HelpText(__doc__, lambda op: help_text(op.scalar_op))
@@ -129,7 +131,7 @@ class Elemwise(Op):
         if narrow:
             for position in narrow:
                 x = inputs[position]
-                # A number written here can stand in the graph with its rank; a variable must stay what others refer to.
+                # A number written in the expression can be padded in place; a variable keeps its identity.
                 own = x is not given[position] and isinstance(x, Constant)
                 inputs[position] = padded_constant(x, rank) if own else padded_left(x, rank)
         return Apply(self, inputs, [output_type.make_variable() for output_type in output_types])
@@ -159,7 +161,7 @@ class Elemwise(Op):
 
     # ---- overwriting -------------------------------------------------------------------------------------
     def inplace_candidates(self, node):
-        """Every input of an output's exact type, for each output."""
+        """For each output, the inputs of exactly the same type."""
         for output, result in enumerate(node.outputs[:MOST_OVERWRITING]):
             for position, variable in enumerate(node.inputs):
                 if variable.type == result.type and not isinstance(variable, Constant):
@@ -176,14 +178,14 @@ class Elemwise(Op):
 
     # ---- running -----------------------------------------------------------------------------------------
     def make_kernel(self, node):
-        """The kernel of a node, reading all inputs; nodes alike share one."""
+        """The kernel of a node, reading all inputs; equal nodes share one kernel."""
         return self._kernel(node, [None] * len(node.inputs))
 
     def part_at_fault(self, node, shapes):
         return None if self.scalar_op.steps is None else step_at_fault(self.scalar_op, node, shapes)
 
     def lower(self, emitter, node):
-        """Constants of one element go into the kernel: they are cast when it is built, not at each call."""
+        """Emit the kernel. Constants of one element become part of it: they are cast once, not at each call."""
         values = [inside_value(x) for x in node.inputs]
         inputs = [x for x, value in zip(node.inputs, values) if value is None]
         if inputs:
@@ -213,7 +215,7 @@ class Elemwise(Op):
         return ElementwiseKernel(inputs, *steps.finish(outputs))
 
     def infer_shape(self, node, input_shapes):
-        """Per dimension the length of the first input that is not broadcastable there, known ones first."""
+        """For each dimension, the length of the first input not broadcastable there; known lengths are preferred."""
         shape = []
         for axis, known in enumerate(node.outputs[0].type.shape):
             wide = [position for position, x in enumerate(node.inputs) if not x.type.broadcastable[axis]]
@@ -228,7 +230,7 @@ class Elemwise(Op):
         return [[flag] * len(node.outputs) for flag in connected]
 
     def L_op(self, inputs, outputs, output_gradients):
-        """Gradients by the inputs: the scalar op's formula, summed where an input was broadcast."""
+        """Gradients with respect to the inputs: the scalar op's formula, summed where an input was broadcast."""
         connected = self.scalar_op.connected or (True,) * len(inputs)
         if any([x.type.dtype in discrete_dtypes for x in outputs]):
             return [zero_by(x) if flag else disconnected_type.make_variable() for x, flag in zip(inputs, connected)]
@@ -246,9 +248,10 @@ class Elemwise(Op):
         return results
 
     def R_op(self, inputs, eval_points):
-        """Derivatives along ``eval_points``: elements do not mix, so the gradient's formula gives them.
+        """Derivatives along ``eval_points``: each element depends only on its own operands, so the gradient's formula
+        gives them.
 
-        Of a NullType if there is no formula for an input that moves.
+        The derivatives are of a NullType if there is no formula for an input that has a direction.
         """
         outputs = self(*inputs, return_list=True)
         output = outputs[0]
@@ -271,13 +274,13 @@ LoopedScalarOp.elementwise_class = Elemwise
 
 @at_home
 def _rebuilt(scalar_op, inplace_pattern, name):
-    """What pickles of Elemwise call: ops of the table without in-place are shared."""
+    """Unpickle an Elemwise; ops of the table without an in-place pattern are shared."""
     shared = scalar_op.elementwise
     return shared if not inplace_pattern and name == shared.name else Elemwise(scalar_op, inplace_pattern, name)
 
 
 def _direction(point, dtype):
-    """A direction in the dtype of the output, as gradients have it; complex numbers are dealt with elsewhere."""
+    """A direction in the dtype of the output, as for gradients; ``complex_derivatives`` treats complex numbers."""
     return point if dtype in complex_dtypes or point.type.dtype in complex_dtypes else as_dtype(point, dtype)
 
 
@@ -299,7 +302,7 @@ def sum_broadcast(gradient, pattern, output_pattern):
 
 
 def inside_value(variable):
-    """The value of a constant of one element, which does not take part in the shape of a result; else None."""
+    """The value of a constant of one element, which does not affect the shape of the result; else None."""
     if isinstance(variable, Constant) and all(variable.type.broadcastable):
         return variable.data.reshape(())
     return None

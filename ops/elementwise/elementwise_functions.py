@@ -1,8 +1,8 @@
 """The elementwise functions of the tensor namespace.
 
 ``exp``, ``add``, ``switch`` and so on are the ``Elemwise`` of the rows of the table in ``scalar.py``, as in Theano:
-calling one makes a node, and ``node.op == exp`` recognises it. The rest are functions that combine them. Arguments may
-be tensors, numbers, arrays or nested lists. Names that Python uses, too, shadow the builtins inside this file only.
+calling one makes a node, and ``node.op == exp`` is true for it. The other functions combine these. Arguments may be
+tensors, numbers, arrays or nested lists. Names such as ``round`` shadow Python's built-ins inside this file only.
 """
 import warnings
 
@@ -115,7 +115,7 @@ complex_from_polar = scalar.complex_from_polar.elementwise
 
 
 def public_functions():
-    """Name → Elemwise of each row that is public in the tensor namespace itself; a new row needs no line above."""
+    """Name → Elemwise of each row that is public in the tensor namespace itself, including rows not listed above."""
     return {row.public: row.elementwise for row in SCALAR_OPS.values() if row.public and "." not in row.public}
 
 
@@ -124,18 +124,18 @@ CASTS = {dtype: SCALAR_OPS[f"convert_to_{dtype}"].elementwise for dtype in NUMPY
 
 
 def cast(x, dtype):
-    """``x`` converted to ``dtype``; ``x`` itself if it has it already.
+    """Convert ``x`` to ``dtype``; returns ``x`` itself if it already has that dtype.
 
     Parameters
     ----------
     x : tensor-like
     dtype : str
-        ``"floatX"`` stands for ``config.floatX``.
+        ``"floatX"`` means ``config.floatX``.
 
     Raises
     ------
     TypeError
-        From complex to real: say which part with ``real``, ``imag``, ``angle`` or ``abs``.
+        If ``x`` is complex and ``dtype`` is real: use ``real``, ``imag``, ``angle`` or ``abs`` instead.
     """
     x = as_tensor_variable(x)
     dtype = canonical_dtype(dtype)
@@ -147,7 +147,7 @@ def cast(x, dtype):
 
 
 def div_proxy(x, y):
-    """``x / y`` as ``config.int_division`` wants it for two discrete tensors: ``int_div``, ``true_div`` or an error.
+    """``x / y``; for two discrete tensors ``config.int_division`` selects ``int_div``, ``true_div`` or an error.
 
     Raises
     ------
@@ -173,7 +173,7 @@ def mod_check(x, y):
     Raises
     ------
     ComplexError
-        If one of them is complex.
+        If one of the operands is complex.
     """
     x, y = as_tensor_variable(x), as_tensor_variable(y)
     _refuse_complex("the mod operator (%)", x, y)
@@ -181,7 +181,7 @@ def mod_check(x, y):
 
 
 def floor_div_check(x, y):
-    """``x // y``; ``ComplexError`` if one of them is complex."""
+    """``x // y``; raises ``ComplexError`` if one of the operands is complex."""
     x, y = as_tensor_variable(x), as_tensor_variable(y)
     _refuse_complex("integer division (//)", x, y)
     return int_div(x, y)
@@ -199,7 +199,7 @@ def divmod(x, y):
 
 
 def ceil_intdiv(a, b):
-    """``a / b`` rounded towards plus infinity, exactly: no float is involved for integers."""
+    """``a / b`` rounded towards plus infinity; exact for integers, which are never converted to floats."""
     a, b = as_tensor_variable(a), as_tensor_variable(b)
     quotient = int_div(a, b)
     return cast(neq(mod(a, b), 0), quotient.type.dtype) + quotient
@@ -289,13 +289,13 @@ def zeros_like(model, dtype=None, opt=False):
     dtype : str, optional
         By default that of ``model``.
     opt : bool
-        Answer a constant where the type alone fixes the result (0-d, or all dimensions broadcastable).
+        Return a constant where the type alone determines the result (0-d, or all dimensions broadcastable).
     """
     return _filled_like(model, 0, dtype, opt)
 
 
 def ones_like(model, dtype=None, opt=False):
-    """Ones of the shape of ``model``; otherwise as ``zeros_like``."""
+    """Ones of the shape of ``model``; the parameters are those of ``zeros_like``."""
     return _filled_like(model, 1, dtype, opt)
 
 

@@ -4,4 +4,4 @@ from phintys.vm.abi cimport Kernel
 
 cdef class ElementwiseKernel(Kernel):
     cdef readonly BlockProgram program
-    cdef int leader                      # an input of full rank and shape, whose order the results take; or -1
+    cdef int leader                      # an input without broadcast dimensions, whose order the results get; or -1

@@ -1,12 +1,13 @@
-"""Elementwise work of any rank: one pass over memory for a whole list of steps.
+"""The elementwise kernel: runs a list of steps in one pass over operands of any rank.
 
-Results have no gaps, and all the same order: that of the inputs, if they agree on one, as NumPy's have, else C order.
-So the work is one flat range of elements, cut into blocks that stay in the L1 cache. Dimensions that all operands
-traverse alike are joined first. If one dimension is left, every operand is a pointer and a stride. If
-more are left and rows are long, a block ends where its row ends; if rows are short, operands that do not run along with
-the range are gathered into a register at the start of each block, so that steps never see short rows.
+Results have no gaps, and all have the same order of dimensions: that of the inputs if all inputs have the same order
+(as in NumPy), else C order. The work is therefore one flat range of elements, which is divided into blocks that fit in
+the L1 cache. First, adjacent dimensions are joined where all operands can be traversed with one stride. If one
+dimension is left, every operand is described by a pointer and a stride. If several are left and rows are long, a block
+ends where its row ends. If rows are short, operands that are not contiguous along the range are gathered into a
+register at the start of each block, so that steps never run on short rows.
 
-The kernel holds no per-call state: layouts and registers stand on the stack of the thread that runs them.
+The kernel has no per-call state: layouts and registers are on the stack of the thread that runs it.
 """
 from libc.stdint cimport uintptr_t
 from numpy cimport npy_intp
@@ -28,16 +29,16 @@ cdef enum:
     LONGEST_BLOCK = 2048
     LONG_ROW = 48              # elements: shorter rows are gathered
 
-# How the flat range maps to the inputs. Dimension 0 is the innermost.
+# Maps the flat range of elements to the inputs. Dimension 0 is the innermost.
 cdef struct Layout:
     Program* program
     int ndim
-    int loaded_size            # bytes an element takes in registers of loaded inputs
+    int loaded_size            # bytes per element in the registers of loaded inputs
     npy_intp size
     npy_intp shape[MAX_RANK]
     npy_intp* strides          # strides[dimension * inputs + input], in bytes
-    char* loaded               # per input: gathered into a register at the start of each block
-    char** data                # of the inputs, then of the results
+    char* loaded               # per input: whether it is gathered into a register at the start of each block
+    char** data                # memory of the inputs, then of the results
 
 
 cdef class ElementwiseKernel(Kernel):
@@ -58,10 +59,10 @@ cdef class ElementwiseKernel(Kernel):
     Raises
     ------
     TypeError
-        If a loop does not exist for the dtypes, or an operand does not have the dtype its step names.
+        If a loop does not exist for the dtypes, or an operand does not have the dtype given in its step.
     ValueError
-        If ranks differ or a slot does not exist; from ``prepare``, if lengths differ along a dimension that is not
-        declared broadcastable.
+        If ranks differ or a slot does not exist. ``prepare`` raises it if lengths differ along a dimension that is
+        not declared broadcastable.
     """
 
     def __init__(self, inputs, constants, steps, outputs):
@@ -124,12 +125,13 @@ cdef class ElementwiseKernel(Kernel):
 
 # ---- the order of the results ----------------------------------------------------------------------------------------
 cdef inline npy_intp distance(const Cell* cell, int axis) noexcept nogil:
-    """How far apart neighbours along an axis are."""
+    """The distance in bytes between adjacent elements along an axis."""
     return cell.strides[axis] if cell.strides[axis] >= 0 else -cell.strides[axis]
 
 
 cdef bint sort_axes(const Cell* cell, int* order) noexcept nogil:
-    """Dimensions by distance, the largest first, and those of length 1 in front; answers whether it is not C order."""
+    """Sort the dimensions by distance, those of length 1 first, then the largest distances; returns whether the order
+    differs from C order."""
     cdef bint changed = False
     cdef int axis, place
     for axis in range(cell.ndim):
@@ -144,7 +146,7 @@ cdef bint sort_axes(const Cell* cell, int* order) noexcept nogil:
 
 
 cdef bint choose_order(Program* program, Cell** operands, int leader, int* order) noexcept nogil:
-    """The leader's order, if that is not C order and no other input has another."""
+    """Compute the leader's order; returns whether it differs from C order and all other inputs fit it."""
     cdef const Cell* cell
     cdef int index, place, rank = operands[leader].ndim, outer
     if not sort_axes(operands[leader], order):
@@ -173,7 +175,7 @@ cdef int allocate_in_chosen_order(Program* program, Context* context, Cell** ope
     return 1
 
 
-# Called through a pointer, so that the compiler leaves it out of what runs for C order.
+# The call goes through a pointer to keep the compiler from inlining it into the code for C order.
 cdef int (*allocate_alike)(Program*, Context*, Cell**, int, const npy_intp*) except -1 nogil
 allocate_alike = allocate_in_chosen_order
 
@@ -194,7 +196,8 @@ cdef inline bint is_one_block(Program* program, Cell** operands, int workers, np
 
 
 cdef inline bint run_small(Program* program, Cell** operands, int workers) noexcept nogil:
-    """Do it all in one block if that is possible: few elements, and inputs that are contiguous or of one element."""
+    """Run everything in one block if there are few elements and each input is contiguous or has one element; returns
+    whether this was possible."""
     cdef char* pointers[SMALL_PLACES]
     cdef npy_intp strides[SMALL_PLACES]
     cdef char registers[SMALL_REGISTERS + 64]
@@ -215,7 +218,7 @@ cdef inline bint run_small(Program* program, Cell** operands, int workers) noexc
 
 
 cdef inline bint is_lost(Program* program, Cell** operands, int index) noexcept nogil:
-    """Whether a result in an input's memory, as a donor's may be, is written before the input's last reader runs."""
+    """Whether a result that has the memory of an input (its donor) is written before the input's last reader runs."""
     cdef unsigned long long later = program.read_later[index]
     cdef int result = 0
     while later:
@@ -331,7 +334,7 @@ cdef int run_bound(Context* context, Cell** operands) noexcept nogil:
 
 # ---- blocks ----------------------------------------------------------------------------------------------------------
 cdef void lay_out(Layout* layout, Cell** operands, int rank) noexcept nogil:
-    """Join the dimensions and decide which inputs to load."""
+    """Join dimensions and choose the inputs to load."""
     cdef Program* program = layout.program
     cdef int inputs = program.inputs
     cdef const npy_intp* shape = operands[inputs].shape     # of the first result
@@ -372,7 +375,8 @@ cdef void lay_out(Layout* layout, Cell** operands, int rank) noexcept nogil:
 
 
 cdef void choose_loads(Layout* layout, Cell** operands) noexcept nogil:
-    """Inputs that do not run along with short rows, and inputs that a result would overwrite too early."""
+    """Choose the inputs to load: those that are not contiguous across short rows, and those that a result would
+    overwrite before their last reader."""
     cdef Program* program = layout.program
     cdef int index, dimension
     cdef npy_intp stride
@@ -391,7 +395,8 @@ cdef void choose_loads(Layout* layout, Cell** operands) noexcept nogil:
 
 
 cdef inline npy_intp block_length(Layout* layout) noexcept nogil:
-    """Elements in a block: all operands together stay well inside L1, and registers inside the stack's share."""
+    """Elements per block: all operands together fit in BLOCK_BYTES of the L1 cache, registers in REGISTER_BYTES of the
+    stack. A single step without registers needs no blocks."""
     cdef Program* program = layout.program
     cdef npy_intp register_size = program.registers * program.register_size + layout.loaded_size
     cdef npy_intp length
@@ -409,7 +414,7 @@ cdef inline npy_intp block_length(Layout* layout) noexcept nogil:
 
 
 cdef void run_range(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
-    """Elements [start, stop) of the flat range."""
+    """Compute the elements [start, stop) of the flat range."""
     cdef Layout* layout = <Layout*>argument
     cdef Program* program = layout.program
     cdef npy_intp block = block_length(layout)
@@ -445,7 +450,7 @@ cdef inline void advance_results(Program* program, char** pointers, npy_intp* st
 
 cdef void run_line(Layout* layout, char** pointers, npy_intp* strides, npy_intp start, npy_intp stop,
                    npy_intp block) noexcept nogil:
-    """All operands have one stride over the whole range."""
+    """Run blocks where every operand has one stride over the whole range."""
     cdef Program* program = layout.program
     cdef npy_intp n
     cdef int index
@@ -463,7 +468,7 @@ cdef void run_line(Layout* layout, char** pointers, npy_intp* strides, npy_intp 
 
 
 cdef inline npy_intp seek(Layout* layout, npy_intp start, npy_intp* position) noexcept nogil:
-    """Set the position of dimensions 1.. of flat element ``start``; answer that of dimension 0."""
+    """Set the positions of flat element ``start`` in dimensions 1 and up; returns its position in dimension 0."""
     cdef npy_intp rest = start // layout.shape[0]
     cdef int dimension
     for dimension in range(1, layout.ndim):
@@ -491,7 +496,7 @@ cdef inline char* row_start(Layout* layout, int index, const npy_intp* position)
 
 cdef void load(Layout* layout, int index, char* target, npy_intp column, const npy_intp* position,
                npy_intp n) noexcept nogil:
-    """Gather ``n`` elements of an input, from the given position on."""
+    """Gather ``n`` elements of an input, starting at the given position."""
     cdef npy_intp itemsize = layout.program.input_sizes[index]
     cdef LoopFunction copy = copy_function(<int>itemsize)
     cdef npy_intp local[MAX_RANK]
@@ -514,7 +519,7 @@ cdef void load(Layout* layout, int index, char* target, npy_intp column, const n
 
 cdef void run_rows(Layout* layout, char** pointers, npy_intp* strides, npy_intp start, npy_intp stop,
                    npy_intp block) noexcept nogil:
-    """Several dimensions: blocks end with long rows, or run over short rows with loaded inputs."""
+    """Run blocks over several dimensions: blocks end at the ends of long rows, or span short rows of loaded inputs."""
     cdef Program* program = layout.program
     cdef bint whole_rows = layout.ndim > 1 and layout.shape[0] >= LONG_ROW
     cdef npy_intp position[MAX_RANK]

@@ -1,8 +1,8 @@
-"""Steps: the list of inner loops that an elementwise kernel runs, while it is being written down.
+"""Steps: builds the list of inner loops that an elementwise kernel runs.
 
-Scalar ops append to it; it finds the loop's signature for the operands at hand, inserts casts, shares equal casts and
-constants, and numbers slots as ``ElementwiseKernel`` and ``ReductionKernel`` want them: inputs, constants, steps.
-It knows dtypes only, neither shapes nor variables. SciPy is imported when a step needs it, not before.
+Scalar ops append to it. It selects each loop's signature for the given operands, inserts casts, shares equal casts and
+constants, and numbers the slots as ``ElementwiseKernel`` and ``ReductionKernel`` require: inputs, constants, steps.
+It handles dtypes only, neither shapes nor variables. SciPy is imported only when a step needs it.
 """
 import importlib
 
@@ -35,7 +35,7 @@ def loop_signature(name, dtypes):
     Raises
     ------
     TypeError
-        If there is none.
+        If there is no such loop.
     """
     signature = _signatures.get((name, dtypes))
     if signature is None:
@@ -52,7 +52,7 @@ def loop_signature(name, dtypes):
 
 
 def _signatures_of(ufunc):
-    """The signatures of a ufunc, without those on objects, dates and long doubles."""
+    """The signatures of a ufunc, except those on objects, dates and long doubles."""
     table = []
     for row in ufunc.types:
         characters = row.replace("->", "")
@@ -75,7 +75,7 @@ class Steps:
         self.inputs = len(self.dtypes)
         self._constants = {}        # slot → 0-d array
         self._steps = {}            # slot → (loop, operand slots, dtypes)
-        self._known = {}            # what makes a slot → slot
+        self._known = {}            # description of a slot's computation → slot
 
     def constant(self, value, dtype):
         """The slot of a constant."""
@@ -84,7 +84,7 @@ class Steps:
         return self._slot(key, dtype, self._constants, array)
 
     def cast(self, slot, dtype):
-        """The slot of ``slot`` as ``dtype``; the same slot if nothing is to do."""
+        """The slot of ``slot`` converted to ``dtype``; the same slot if it already has that dtype."""
         if self.dtypes[slot] == dtype:
             return slot
         if slot in self._constants:
@@ -92,13 +92,13 @@ class Steps:
         return self._append("cast", (slot,), (self.dtypes[slot], dtype))
 
     def apply(self, name, *slots):
-        """The slot of a ufunc's result; operands are cast to the signature that fits them best."""
+        """The slot of a ufunc's result; operands are cast to the best matching signature."""
         signature = loop_signature(name, tuple([self.dtypes[slot] for slot in slots]))
         operands = tuple([self.cast(slot, dtype) for slot, dtype in zip(slots, signature)])
         return self._append(ufunc_named(name), operands, signature)
 
     def apply_own(self, name, result_dtype, *slots):
-        """The slot of the result of one of our own loops; operands have the dtypes it wants."""
+        """The slot of the result of a built-in loop; operands must have the dtypes that the loop takes."""
         return self._append(name, slots, tuple([self.dtypes[slot] for slot in slots]) + (result_dtype,))
 
     def _append(self, loop, slots, dtypes):
@@ -118,7 +118,7 @@ class Steps:
         Parameters
         ----------
         outputs : list of int
-            Slots wanted as results.
+            The slots of the results.
 
         Returns
         -------

@@ -1,8 +1,8 @@
-"""Scalar ops whose result keeps the dtype of the first operand: what overwrites an array cannot change its dtype.
+"""Scalar ops whose result keeps the dtype of the first operand, for updates in place, which cannot change a dtype.
 
-``in_first_dtype(add)`` computes as ``add`` does, in the common dtype, and then casts: an int array plus 0.5 stays an
-int array. Its class is one of ``add``'s, so whoever asks what a node computes finds an addition. There is one for each
-scalar op.
+``in_first_dtype(add)`` computes like ``add``, in the common dtype, and then casts the result: an int array plus 0.5
+stays an int array. Its class is a subclass of ``add``'s class, so that ``isinstance`` checks recognise an addition.
+Each scalar op has at most one such counterpart.
 """
 from phintys.graph.public_names import at_home
 from phintys.ops.elementwise.scalar_op import LoopedScalarOp
@@ -17,7 +17,7 @@ class FirstDtype(LoopedScalarOp):
     Parameters
     ----------
     plain : LoopedScalarOp
-        Of one output.
+        A scalar op with one output.
     """
 
     def __init__(self, plain):
@@ -29,7 +29,7 @@ class FirstDtype(LoopedScalarOp):
         return in_first_dtype, (self.plain,)
 
     def output_dtypes(self, dtypes):
-        """The first dtype; TypeError where the operation refuses the dtypes, or computes what is no number of it."""
+        """The first dtype; raises TypeError if the op refuses the dtypes or the first dtype cannot hold the result."""
         natural, = self.plain.output_dtypes(dtypes)
         if natural in complex_dtypes and dtypes[0] not in complex_dtypes:
             raise TypeError(f"{self.name}({', '.join(dtypes)}): the result is {natural}, and {dtypes[0]} cannot hold "
@@ -44,7 +44,8 @@ class FirstDtype(LoopedScalarOp):
 
 @at_home
 def in_first_dtype(scalar_op):
-    """The scalar op that computes as ``scalar_op`` and keeps the dtype of its first operand; always the same one."""
+    """The scalar op that computes like ``scalar_op`` and keeps the first operand's dtype; repeated calls return the
+    same object."""
     if scalar_op not in _twins:
         plain = type(scalar_op)
         kind = type(plain.__name__, (FirstDtype, plain), {"__module__": __name__, "__doc__": plain.__doc__})

@@ -1,6 +1,6 @@
-"""What ``help`` says of an elementwise function: operands, shape, dtype and an example, from its row in ``scalar.py``.
+"""The ``help`` text of an elementwise function: operands, shape, dtype and an example, from its row in ``scalar.py``.
 
-The text is made when somebody asks for it; at the start of a program nobody does.
+The text is generated on access, so that importing phintys does not pay for it.
 """
 import inspect
 from textwrap import fill
@@ -12,13 +12,13 @@ LETTERS = {"float64": "d", "int64": "l", "complex128": "z", "bool": None}      #
 
 
 class HelpText:
-    """The ``__doc__`` of a class whose instances explain themselves.
+    """A descriptor for the ``__doc__`` of a class whose instances have a documentation of their own.
 
     Parameters
     ----------
     of_class : str
     of_instance : callable
-        From an instance to its text, or None for that of the class.
+        Takes an instance and returns its text, or None for the text of the class.
     """
 
     def __init__(self, of_class, of_instance):
@@ -30,7 +30,7 @@ class HelpText:
 
 
 def operand_names(scalar_op):
-    """The operands of a scalar op as its gradient names them; letters where that does not."""
+    """The names of a scalar op's operands: the parameter names of its gradient, or letters if it names none."""
     if scalar_op.nin < 0:
         return ["*tensors"]
     gradient = getattr(scalar_op, "gradient", None)
@@ -48,7 +48,7 @@ def help_text(scalar_op):
     Returns
     -------
     str or None
-        None if it is no row of the table, or one without a docstring.
+        None if the op is not a row of the table or has no docstring.
     """
     if not scalar_op.__doc__ or not hasattr(scalar_op, "output_rule"):
         return None
@@ -71,7 +71,7 @@ def _indented(text):
 
 
 def _example(scalar_op):
-    """What comes out of matrices of the first dtype that the op takes."""
+    """The lines of an example: the type of the result for matrices of the first dtype that the op accepts."""
     count = 2 if scalar_op.nin < 0 else scalar_op.nin
     for dtype, letter in LETTERS.items():
         try:

@@ -1,7 +1,7 @@
-"""ImplElemwise: the Elemwise of a ScalarOp without loops: its ``impl`` runs on one element after the other, as Python.
+"""ImplElemwise: the Elemwise of a ScalarOp without loops. Its ``impl`` is called in Python for each element.
 
-``Elemwise(scalar_op)`` makes one by itself where it is needed. To everybody who asks with ``isinstance`` it is an
-Elemwise; rewrites that take elementwise nodes apart, such as fusion, ask for the exact class and leave it alone.
+``Elemwise(scalar_op)`` creates an ImplElemwise where one is needed. ``isinstance(op, Elemwise)`` is true for it;
+rewrites that need the loops of an elementwise node, such as fusion, check for the exact class and skip it.
 """
 import numpy
 
@@ -22,12 +22,12 @@ from phintys.ops.types.tensor_type import TensorType
 
 
 class ImplElemwise(Elemwise):
-    """Apply the ``impl`` of a scalar op to each element of tensors; parameters as of ``Elemwise``."""
+    """Apply the ``impl`` of a scalar op to each element of tensors; the parameters are those of ``Elemwise``."""
 
     cannot_fail = False
 
     def make_kernel(self, node):
-        """None: there is only ``perform``."""
+        """Always None: there is only ``perform``."""
         return None
 
     def lower(self, emitter, node):
@@ -35,7 +35,7 @@ class ImplElemwise(Elemwise):
         emitter.call(node)
 
     def inplace_candidates(self, node):
-        """None: results are objects before they are numbers, so that overwriting would save nothing."""
+        """No inputs: results are Python objects before they are numbers, so overwriting would save nothing."""
         return ()
 
     def perform(self, node, inputs, output_storage):
@@ -53,11 +53,12 @@ class ImplElemwise(Elemwise):
 
     # ---- gradients ---------------------------------------------------------------------------------------
     def connection_pattern(self, node):
-        """What the scalar op says."""
+        """The connection pattern of the scalar op."""
         return self.scalar_op.connection_pattern(node)
 
     def L_op(self, inputs, outputs, output_gradients):
-        """Gradients by the inputs: the scalar op's graph on numbers, applied to tensors and summed where needed."""
+        """Gradients with respect to the inputs: the scalar op's gradient graph on numbers, applied to tensors and
+        summed over broadcast dimensions."""
         pattern = self.connection_pattern(outputs[0].owner)
         if any([x.type.dtype in discrete_dtypes for x in outputs]):
             return [zero_by(x) if any(flags) else disconnected_type.make_variable()
@@ -72,15 +73,16 @@ class ImplElemwise(Elemwise):
         return results
 
     def R_op(self, inputs, eval_points):
-        """Derivatives along ``eval_points``: elements do not mix, so the gradient's formula gives the slopes.
+        """Derivatives along ``eval_points``: each element depends only on its own operands, so the gradient's formula
+        gives the slopes.
 
-        Of a NullType if the scalar op has no derivative by an input that moves.
+        The derivatives are of a NullType if the scalar op has no derivative for an input that has a direction.
         """
         outputs = self(*inputs, return_list=True)
         return [self._moved(inputs, eval_points, outputs, position) for position in range(len(outputs))]
 
     def _moved(self, inputs, eval_points, outputs, position):
-        """How one output moves; None if it does not."""
+        """The derivative of one output along the directions; None if it does not depend on any of them."""
         if outputs[position].type.dtype in discrete_dtypes:
             return None
         units = [second(output, constant(int(number == position), dtype=output.type.dtype))
@@ -134,13 +136,13 @@ def _lifted(terms, lifted, like):
     terms : list of Variable or None
         The outputs of the graph on numbers.
     lifted : dict
-        Its inputs → the tensors that stand for them; grows.
+        The inputs of that graph → the tensors that replace them; the results of its nodes are added.
     like : Variable
 
     Raises
     ------
     NotImplementedError
-        If an op of the graph is no elementwise one.
+        If an op of the graph is not elementwise.
     """
     for node in io_toposort(list(lifted), [term for term in terms if term is not None]):
         operands = [lifted.get(x, x) for x in node.inputs]
@@ -150,7 +152,7 @@ def _lifted(terms, lifted, like):
 
 
 def _elementwise(node):
-    """The elementwise op that does to tensors what a node does to numbers."""
+    """The elementwise op that applies to tensors the operation that a node applies to numbers."""
     if isinstance(node.op, ScalarOp):
         return node.op.elementwise
     if isinstance(node.op, Elemwise):
@@ -160,7 +162,7 @@ def _elementwise(node):
 
 
 def _filled(term, like):
-    """``term`` in the shape of ``like``."""
+    """``term`` broadcast to the shape of ``like``."""
     if term.type.is_number:                         # a constant
         term = as_tensor_variable(term)
     if not isinstance(term.type, TensorType) or term.type.broadcastable == like.type.broadcastable:

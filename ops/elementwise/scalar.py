@@ -1,10 +1,10 @@
-"""The table of scalar ops: everything phintys can do to single elements. Adding an elementwise op is one row here.
+"""The table of scalar ops: all operations of phintys on single elements. A new elementwise op is one new row here.
 
 A row names the class (for ``isinstance`` checks, as in Theano), the op, its number of inputs, the rule for the dtype
 of the result, the inner loop (a NumPy ufunc, ``"scipy.special:name"``, or a function that emits several loops), and
-the gradient as a formula over variables, tensors or numbers: inputs, then the output, then the gradient by the output.
-Gradients have the full shape of the output; ``Elemwise`` sums over broadcast dimensions and deals with discrete dtypes.
-Names are Theano's; those that Python uses, too (``pow``, ``complex``), shadow the builtins inside this file only.
+the gradient as a function of variables, tensors or numbers: the inputs, the output, and the gradient of the output.
+Gradients have the full shape of the output; ``Elemwise`` sums over broadcast dimensions and handles discrete dtypes.
+The names are Theano's; ``pow``, ``complex`` and others shadow Python's built-ins inside this file only.
 """
 import math
 from itertools import accumulate
@@ -40,17 +40,17 @@ __all__ = ["SCALAR_OPS", "ScalarOp", "UnaryScalarOp", "BinaryScalarOp", "scalar_
 
 @at_home
 class ComplexError(NotImplementedError):
-    """An operation that complex numbers do not have."""
+    """Raised for an operation that is not defined for complex numbers."""
 
 
 @at_home
 class IntegerDivisionError(Exception):
-    """``/`` between integers while ``config.int_division`` is ``"raise"``."""
+    """Raised for ``/`` between integers while ``config.int_division`` is ``"raise"``."""
 
 
-# ---- words for gradients ---------------------------------------------------------------------------------------
+# ---- helpers for gradients -------------------------------------------------------------------------------------
 def number(value, like):
-    """A constant with dtype and rank of the variable ``like``, so that it does not change the dtype of a gradient."""
+    """A constant with the dtype and rank of ``like``, so that it does not change the dtype of a gradient."""
     if like.type.is_number:
         return scalar_constant(value, dtype=like.type.dtype)
     made = constant(value, dtype=like.type.dtype)
@@ -58,18 +58,19 @@ def number(value, like):
 
 
 def zero_by(variable):
-    """The zero gradient by a variable on whose value nothing depends smoothly: in its dtype, or floatX if discrete."""
+    """The zero gradient of a variable with respect to which the result is piecewise constant: in the variable's dtype,
+    or in floatX if that is discrete."""
     dtype = variable.type.dtype
     return second(variable, constant(0, dtype=dtype if dtype in continuous_dtypes else config.floatX))
 
 
 def continuous(variable, gradient):
-    """An operand in whose dtype a formula can be evaluated: bools have no arithmetic, and squares of int8 overflow."""
+    """The operand in a dtype that suits the formula: bool has no arithmetic, and squares of int8 overflow."""
     return as_dtype(variable, gradient.type.dtype) if variable.type.dtype in discrete_dtypes else variable
 
 
 def zeros_by(*arguments):
-    """The gradient formula of steps and comparisons: zero by every input."""
+    """The gradient formula of step functions and comparisons: zero with respect to every input."""
     return [zero_by(variable) for variable in arguments[:-2]]
 
 
@@ -80,11 +81,11 @@ def add_gradient(*arguments):
 
 
 def mul_gradient(*arguments):
-    """The gradient by each factor: the output's gradient times the other factors."""
+    """The gradient with respect to each factor: the output's gradient times the other factors."""
     *factors, _, gradient = arguments
     if len(factors) <= 3:
         return [mul(gradient, *factors[:position], *factors[position + 1:]) for position in range(len(factors))]
-    # Of what stands before a factor and behind it: linear in their number.
+    # Products of the factors before and after each factor, so that the total work is linear in their number.
     before = list(accumulate([gradient, *factors[:-1]], mul))
     behind = list(accumulate(factors[:0:-1], mul))[::-1]
     return [mul(*pair) for pair in zip(before, behind)] + before[-1:]
@@ -121,7 +122,7 @@ sqrt = define("Sqrt", "sqrt", 1, rules.upgrade_to_float, "sqrt", lambda x, out, 
 
 
 def pow_gradient(base, exponent, out, g):
-    """y x^(y-1) and x^y log x, without nan where an exponent or a base is 0."""
+    """y x^(y-1) and x^y log x, without NaN where the exponent or the base is 0."""
     value = constant_number(exponent)
     if value is None:
         by_base = switch(eq(exponent, 0), number(0, g), g * exponent * pow(base, exponent - 1))
@@ -163,7 +164,7 @@ sgn = define("Sgn", "sgn", 1, rules.sign_out, emit_sgn, zeros_by,
 
 # ---- rounding --------------------------------------------------------------------------------------------------
 def own(name):
-    """Emit one of our own loops that keeps the dtype."""
+    """Emit a built-in loop whose result has the dtype of its operand."""
     return lambda steps, dtype, x: steps.apply_own(name, dtype, x)
 
 
@@ -183,20 +184,20 @@ round_half_away_from_zero = define(
 
 # ---- exponentials and logarithms ---------------------------------------------------------------------------------
 def emit_sigmoid(steps, dtype, x):
-    """1 / (1 + exp(-x)): an overflowing exponential gives the right limit, 0."""
-    if dtype == "float16":                                  # whose exponentials overflow where results do not vanish
+    """1 / (1 + exp(-x)); where exp(-x) overflows, the result is the limit, 0."""
+    if dtype == "float16":                                  # exp(-x) overflows where the result is not yet 0
         return steps.cast(emit_sigmoid(steps, "float32", steps.cast(x, "float32")), dtype)
     exponential = steps.apply("exp", steps.apply("negative", x))
     return steps.apply("reciprocal", steps.apply("add", exponential, steps.constant(1, steps.dtypes[exponential])))
 
 
 def emit_softplus(steps, dtype, x):
-    """log1p(exp(x)), which cancels nowhere; where exp overflows, softplus(x) is x to the last bit."""
+    """log1p(exp(x)), which has no cancellation; where exp overflows, softplus(x) equals x to the last bit."""
     return steps.apply_own("unless_overflow", dtype, steps.apply("log1p", steps.apply("exp", x)), x)
 
 
 def emit_log1mexp(steps, dtype, x):
-    """log1p(-exp(x)), and log(-expm1(x)) above -log(2), where 1 - exp(x) cancels."""
+    """log1p(-exp(x)); above -log(2), where 1 - exp(x) has cancellation, log(-expm1(x))."""
     if dtype == "float16":
         return steps.cast(emit_log1mexp(steps, "float32", steps.cast(x, "float32")), dtype)
     far = steps.apply("log1p", steps.apply("negative", steps.apply("exp", x)))
@@ -242,7 +243,7 @@ def emit_ultra_fast_sigmoid(steps, dtype, x):
 
 
 def emit_sigmoid_binary_crossentropy(steps, dtype, x, target):
-    """softplus(-abs(x)) + x * ((x > 0) - target): no difference of large numbers."""
+    """softplus(-abs(x)) + x * ((x > 0) - target), which avoids differences of large numbers."""
     exponential = steps.apply("exp", steps.apply("negative", steps.apply("absolute", x)))
     positive = steps.cast(steps.apply("greater", x, steps.constant(0, dtype)), dtype)
     rest = steps.apply("multiply", x, steps.apply("subtract", positive, target))
@@ -299,7 +300,7 @@ leaky_relu = define("LeakyRelu", "leaky_relu", 2, rules.upgrade_to_float_no_comp
 
 
 def ultra_fast_sigmoid_gradient(x, out, g):
-    """The slopes of the fraction and of the line, then 0."""
+    """The slope of the rational part, of the linear part, and 0 beyond."""
     half = number(0.5, g) * abs_(x)
     line = switch(lt(half, number(3, g)), number(0.0458812946797165 / 4, g), number(0, g))
     return g * switch(lt(half, number(1.7, g)), number(0.375, g) / sqr(number(1, g) + half), line)
@@ -366,7 +367,7 @@ SLOPE_OF_ERF = 2 / math.sqrt(math.pi)
 
 
 def emit_log_erfc(steps, dtype, x):
-    """log1p(-erf(x)), and log(erfcx(x)) - x**2 above 1, where 1 - erf(x) would lose digits and underflow at 27."""
+    """log1p(-erf(x)); above 1, where 1 - erf(x) loses digits and from 27 on underflows, log(erfcx(x)) - x**2."""
     if dtype == "float16":                                  # squares overflow at 256
         return steps.cast(emit_log_erfc(steps, "float32", steps.cast(x, "float32")), dtype)
     near = steps.apply("log1p", steps.apply("negative", steps.apply("scipy.special:erf", x)))
@@ -392,7 +393,7 @@ def emit_gammal(steps, dtype, k, x):
 
 
 def gamma_integrand(k, x, g):
-    """x^(k-1) e^-x: what the incomplete gamma functions integrate."""
+    """x^(k-1) e^-x, the integrand of the incomplete gamma functions."""
     k, x = continuous(k, g), continuous(x, g)
     return exp((k - number(1, x)) * log(x) - x)
 
@@ -474,7 +475,7 @@ class LogicalComparison(BinaryScalarOp):
 
 
 class FixedLogicalComparison(UnaryScalarOp):
-    """A comparison with something fixed."""
+    """A test of one operand, such as ``isnan``."""
 
 
 class UnaryBitOp(UnaryScalarOp):
@@ -486,13 +487,13 @@ class BinaryBitOp(BinaryScalarOp):
 
 
 def compare(class_name, name, loop, symbol, **options):
-    """A row of the table: a comparison, which is never differentiable."""
+    """Make the row of a comparison, whose gradient is 0."""
     return define(class_name, name, 2, rules.bool_out, loop, zeros_by, base=LogicalComparison,
                   operands="as they are", symbol=symbol, doc=f"Elementwise a {symbol} b, as bool.", **options)
 
 
 def bits(class_name, name, loop, symbol, identity):
-    """A row of the table: an operation on the bits of two integers or bools."""
+    """Make the row of an operation on the bits of two integers or bools."""
     return define(class_name, name, 2, rules.bits_out, loop, zeros_by, base=BinaryBitOp, commutative=True,
                   associative=True, identity=identity, symbol=symbol,
                   doc=f"Elementwise a {symbol} b; integers or bools only.")
@@ -525,7 +526,7 @@ def emit_switch(steps, dtype, condition, if_true, if_false):
 
 
 def emit_clip(steps, dtype, x, lowest, highest):
-    """What is below ``lowest`` becomes that, also when ``highest`` is lower still; NaN stays."""
+    """Values below ``lowest`` become ``lowest``, even if ``highest`` is lower; NaN stays NaN."""
     if dtype in ("bool", "float16"):
         below = steps.apply("less", x, lowest)
         return emit_switch(steps, dtype, below, lowest, steps.apply("minimum", x, highest))
@@ -533,7 +534,7 @@ def emit_clip(steps, dtype, x, lowest, highest):
 
 
 def extremum_gradient(a, b, out, g):
-    """All to ``a`` where it is the extremum, else to ``b``."""
+    """The whole gradient goes to ``a`` where it is the extremum, else to ``b``."""
     first = eq(out, a)
     return switch(first, g, number(0, g)), switch(first, number(0, g), g)
 
@@ -558,13 +559,14 @@ minimum = define("Minimum", "minimum", 2, rules.upcast_out, "minimum", extremum_
 
 
 class InRange(LoopedScalarOp):
-    """Whether a number lies between two others: ``InRange(openlow, openhi)`` is the row for open or closed ends."""
+    """Whether a number lies between two others: ``InRange(openlow, openhi)`` returns the row for open or closed
+    ends."""
 
     def __new__(cls, openlow, openhi):
         return SCALAR_OPS.get(cls.name_of(openlow, openhi)) or super().__new__(cls)
 
     def __init__(self, openlow, openhi):
-        if "name" in self.__dict__:                     # a row that exists already
+        if "name" in self.__dict__:                     # the row already exists
             return
         self.openlow, self.openhi = openlow, openhi = bool(openlow), bool(openhi)
         above, below = gt if openlow else ge, lt if openhi else le
@@ -594,7 +596,7 @@ clip = define("Clip", "clip", 3, rules.upcast_out_no_complex, emit_clip, clip_gr
               doc="Elementwise x limited to [low, high]: clip(x, low, high). At the limits the gradient goes to x.")
 
 
-# ---- passing on, casting -------------------------------------------------------------------------------------------
+# ---- copying, casting ----------------------------------------------------------------------------------------------
 def emit_copy(steps, dtype, x):
     return x
 
@@ -651,7 +653,7 @@ def cast_op(dtype):
 
 
 def as_dtype(variable, dtype):
-    """``variable``, cast if need be."""
+    """``variable``, cast to a dtype if it has another."""
     return variable if variable.type.dtype == dtype else cast_op(dtype)(variable)
 
 
@@ -681,7 +683,7 @@ def emit_polar(steps, dtype, radius, angle):
 
 
 def angle_gradient(z, out, g):
-    """Perpendicular to z, with length 1 / abs(z)."""
+    """The gradient is perpendicular to z, with length 1 / abs(z)."""
     if z.type.dtype not in complex_dtypes:
         return zero_by(z)
     x, y = real(z), imag(z)

@@ -1,9 +1,10 @@
-"""LoopedScalarOp: a ScalarOp that has inner loops, so that it runs as part of elementwise kernels.
+"""LoopedScalarOp: a ScalarOp that has inner loops and therefore runs as part of elementwise kernels.
 
-It is a row of the table in ``scalar.py``: how many inputs, which dtype comes out of which dtypes, which inner loops
-compute it, and its gradient, a formula over scalar ops. What users write is in ``scalar_protocol.py``.
+Each one is a row of the table in ``scalar.py``: the number of inputs, the rule for the dtype of the result, the inner
+loops, and the gradient as a formula of scalar ops. The ops that users write are in ``scalar_protocol.py``.
 
-Every row is the only instance of its class; equality is identity, and pickling goes by name.
+Every row is the only instance of its class; two rows are equal only if they are identical, and a row is pickled by
+its name.
 """
 import numpy
 
@@ -19,7 +20,7 @@ SCALAR_OPS = {}      # name → LoopedScalarOp
 ANY, POSITIVE, UNIT, ABOVE_ONE = (-2.9, 3.1), (0.2, 3.1), (-0.9, 0.9), (1.1, 3.1)
 
 
-# ---- dtype rules: from the dtypes of the inputs to the dtype of the result -------------------------------------
+# ---- dtype rules: each takes the dtypes of the inputs and returns the dtype of the result ----------------------
 def refuse(dtypes, families, message):
     """Raise TypeError if one of ``dtypes`` is in ``families``."""
     for dtype in dtypes:
@@ -57,12 +58,12 @@ FLOAT_FOR_DISCRETE.update(dict.fromkeys(("int32", "int64", "uint32", "uint64"), 
 
 
 def upgrade_to_float(*dtypes):
-    """The common dtype after discrete dtypes became the float dtype that holds their values."""
+    """The common dtype, where a discrete dtype counts as the float dtype that holds its values."""
     return upcast(*[FLOAT_FOR_DISCRETE.get(dtype, dtype) for dtype in dtypes])
 
 
 def upgrade_to_float_no_complex(*dtypes):
-    """The common dtype of real operands after discrete dtypes became the float dtype that holds their values."""
+    """The common dtype of real operands, where a discrete dtype counts as the float dtype that holds its values."""
     refuse(dtypes, complex_dtypes, "complex arguments are not supported")
     return upgrade_to_float(*dtypes)
 
@@ -141,7 +142,7 @@ def true_div_out(*dtypes):
 
 
 def bits_out(*dtypes):
-    """The common dtype of integers, or bool for bools only."""
+    """The common dtype of integers, or bool if all operands are bools."""
     if all(dtype == "bool" for dtype in dtypes):
         return "bool"
     for dtype in dtypes:
@@ -163,36 +164,36 @@ def complex_out(*dtypes):
 
 # ---- the op ----------------------------------------------------------------------------------------------------
 class LoopedScalarOp(ScalarOp):
-    """One elementwise operation that has loops.
+    """One elementwise operation with inner loops.
 
     Attributes
     ----------
     name : str
         Theano's name of the op.
     nin : int
-        Number of inputs; -1: any number from one on.
+        Number of inputs; -1 means one or more.
     nout : int
     output_rule : callable
-        From dtypes of the inputs to the dtype of the result; raises ``TypeError``.
+        Takes the dtypes of the inputs and returns the dtype of the result; raises ``TypeError`` for unsupported ones.
     loop : str or callable
         The name of an inner loop, or a function ``(steps, output_dtype, *slots) -> slot`` that emits several; see
         ``elementwise_steps.py``.
     operands : str
-        What operands are cast to before ``loop``: the ``"output"`` dtype, their ``"common"`` dtype, or ``"float"``: the
-        output dtype, but float64 when all of them are discrete.
+        The dtype to which operands are cast before ``loop``: ``"output"`` is the dtype of the output, ``"common"``
+        their common dtype, and ``"float"`` the dtype of the output, but float64 if all operands are discrete.
     gradient : callable or None
-        ``(*inputs, output, output_gradient)`` to the gradient, or tuple of gradients, one per input; None in the tuple
-        where there is no formula.
+        Takes ``(*inputs, output, output_gradient)`` and returns the gradient, or a tuple of one gradient per input;
+        None in the tuple where there is no formula.
     complex_rule : {None, 'holomorphic', 'real_slope', 'transposed'}
-        What the formula means for complex operands; see ``complex_derivatives.py``. ``'holomorphic'``: it multiplies
-        by a slope that is a complex derivative, too.
+        The meaning of the formula for complex operands; see ``complex_derivatives.py``. ``'holomorphic'``: the slope
+        in the formula is also the complex derivative.
     connected : tuple of bool or None
-        Which inputs the values of the output depend on; None: all.
+        For each input, whether the values of the output depend on it; None means all of them.
     commutative, associative : bool
     identity : number or None
         The neutral element.
     symbol : str or None
-        How to print it between its operands.
+        The infix notation of the op.
     public : str or None
         The name of its Elemwise in ``phintys.tensor``, dotted if a submodule has it; None if only rewrites make it.
         ``define`` takes the row's own name if nothing is said.
@@ -221,7 +222,7 @@ class LoopedScalarOp(ScalarOp):
         self.__doc__ = doc
         self._elementwise = None
 
-    cannot_fail = reads_before_writing = True       # of its kernel
+    cannot_fail = reads_before_writing = True       # properties of the kernel
 
     __eq__, __hash__ = object.__eq__, object.__hash__
 
@@ -236,7 +237,7 @@ class LoopedScalarOp(ScalarOp):
 
     @property
     def elementwise(self):
-        """The Elemwise of this op; always the same one."""
+        """The Elemwise of this op; always the same object."""
         if self._elementwise is None:
             self._elementwise = self.elementwise_class(self, name=self._elementwise_name())
         return self._elementwise
@@ -244,13 +245,13 @@ class LoopedScalarOp(ScalarOp):
     def _elementwise_name(self):
         return f"Elemwise{{{self.name},no_inplace}}"
 
-    # ---- a node on numbers: what an Elemwise does with tensors of rank 0 --------------------------------------
+    # ---- a node on numbers: works like an Elemwise on tensors of rank 0 ---------------------------------------
     def make_kernel(self, node):
         """The kernel of the Elemwise."""
         return self.elementwise.make_kernel(node)
 
     def lower(self, emitter, node):
-        """As the Elemwise."""
+        """Emit the code that the Elemwise would emit."""
         self.elementwise.lower(emitter, node)
 
     def perform(self, node, inputs, output_storage, params=None):
@@ -260,7 +261,7 @@ class LoopedScalarOp(ScalarOp):
             storage[0] = storage[0][()]
 
     def impl(self, *values):
-        """The result for numbers, each in the dtype NumPy gives it; a tuple of several results.
+        """The result for numbers, each in the dtype that NumPy gives it; a tuple if there are several results.
 
         Parameters
         ----------
@@ -282,7 +283,7 @@ class LoopedScalarOp(ScalarOp):
         results = tuple([result for result, in storage])
         return results if len(results) > 1 else results[0]
 
-    # ---- what Elemwise needs -----------------------------------------------------------------------------------
+    # ---- the interface to Elemwise -----------------------------------------------------------------------------
 
     def output_types(self, types):
         """The types of the results for operands of ``types``."""
@@ -303,7 +304,7 @@ class LoopedScalarOp(ScalarOp):
             raise TypeError(f"{self.name}({', '.join(dtypes)}): {error}") from None
 
     def emit(self, steps, output_dtypes, slots):
-        """Append the loops of this op to ``steps``; answers the slots of the results."""
+        """Append the loops of this op to ``steps``; returns the slots of the results."""
         output_dtype = output_dtypes[0]
         if self.operands == "output":
             slots = [steps.cast(slot, output_dtype) for slot in slots]
@@ -321,18 +322,18 @@ class LoopedScalarOp(ScalarOp):
         return [steps.cast(result, output_dtype)]
 
     def gradients(self, inputs, outputs, output_gradients):
-        """The formula for each input, before broadcasting is undone; None where there is none."""
+        """The gradient for each input, not yet summed over broadcast dimensions; None where there is no formula."""
         if self.gradient is None:
             return [None] * len(inputs)
         gradients = self.gradient(*inputs, outputs[0], output_gradients[0])
         return list(gradients) if isinstance(gradients, (tuple, list)) else [gradients]
 
     def grad(self, inputs, output_gradients):
-        """The gradients by the inputs, which users' ops can use in their own."""
+        """The gradients with respect to the inputs, for use in the gradients of users' ops."""
         return self.L_op(inputs, self(*inputs, return_list=True), output_gradients)
 
     def L_op(self, inputs, outputs, output_gradients):
-        """As ``grad``, with the outputs."""
+        """Like ``grad``, given the outputs."""
         return self.elementwise.L_op(inputs, outputs, output_gradients)
 
 
@@ -341,13 +342,13 @@ BASES = {1: UnaryScalarOp, 2: BinaryScalarOp}
 
 @at_home
 def scalar_op_named(name):
-    """The ScalarOp of that name; what pickles of scalar ops call."""
+    """The ScalarOp of that name; called when a scalar op is unpickled."""
     return SCALAR_OPS[name]
 
 
 def _refuse_instances(self, *arguments, **options):
-    raise TypeError(f"{type(self).__name__} cannot be made: rows of the table are the only instances of their classes. "
-                    f"Write an operation of your own as a subclass of UnaryScalarOp, BinaryScalarOp or ScalarOp.")
+    raise TypeError(f"{type(self).__name__} cannot be instantiated: its only instance is the built-in scalar op. "
+                    f"Define a new operation as a subclass of UnaryScalarOp, BinaryScalarOp or ScalarOp.")
 
 
 def define(class_name, name, nin, *arguments, base=None, **options):

@@ -1,8 +1,8 @@
-"""Preferences for output types: what users' ScalarOps give as ``output_types_preference``.
+"""Preferences for output types: functions that users pass to ScalarOps as ``output_types_preference``.
 
-Each takes the types of the inputs, ``Scalar`` types, and returns a tuple with the types of the outputs, or raises
-``TypeError`` for types that it refuses. They are the dtype rules of the table of ops (``scalar_op.py``), on types.
-Those made with parameters are equal when their parameters are, and all can be pickled.
+Each takes the ``Scalar`` types of the inputs and returns a tuple of the types of the outputs, or raises ``TypeError``
+for types that it refuses. They apply the dtype rules of the table of ops (``scalar_op.py``) to types. Preferences
+with parameters are equal when their parameters are equal, and all can be pickled.
 """
 from phintys.graph.properties import Properties
 from phintys.graph.public_names import at_home
@@ -17,7 +17,7 @@ __all__ = ["float_out", "float_out_nocomplex", "int_out", "int_out_nocomplex", "
 
 
 def _preference(name, rule):
-    """The preference that answers one type, of the dtype that ``rule`` finds."""
+    """The preference that returns one type, of the dtype given by ``rule``."""
     def preference(*types):
         return (get_scalar_type(rule(*[type_.dtype for type_ in types])),)
 
@@ -68,12 +68,13 @@ float_out_nocomplex = _preference("float_out_nocomplex", rules.float64_out)
 
 
 class transfer_type(Properties):
-    """The types of the inputs at some positions.
+    """Each output has the type of an input, a fixed dtype, or the common type.
 
     Parameters
     ----------
     *transfer : int, str or None
-        For each output the position of the input whose type it gets, a dtype, or None for the common type of all.
+        For each output: the position of the input whose type it has, a dtype, or None for the common type of all
+        inputs.
     """
 
     __props__ = ("transfer",)
@@ -87,7 +88,7 @@ class transfer_type(Properties):
 
 
 class specific_out(Properties):
-    """Fixed types, whatever the inputs are.
+    """Fixed types, independent of the inputs.
 
     Parameters
     ----------
@@ -104,7 +105,7 @@ class specific_out(Properties):
 
 
 class unary_out_lookup(Properties):
-    """The type that a table has for the type of the input, or for the tuple of the types of several.
+    """Looks up the output type in a table, by the type of the input or the tuple of the types of several inputs.
 
     Parameters
     ----------

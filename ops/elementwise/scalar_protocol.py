@@ -1,11 +1,11 @@
-"""ScalarOp: one operation on single numbers, as Theano's users write it: a class with ``impl``, types and a gradient.
+"""ScalarOp: one operation on single numbers, as users write it for Theano: a class with ``impl``, types and a gradient.
 
-Called on variables of ``Scalar`` types it makes a node of a graph of numbers; called on tensors it applies its
-``Elemwise``. What a user writes here runs as Python, once per element (``impl_elementwise.py``); the operations that
-phintys brings along are ScalarOps that have loops (``scalar_op.py``).
+Called with variables of ``Scalar`` types, a ScalarOp makes a node of a graph on numbers; called with tensors, it
+applies its ``Elemwise``. Users' ScalarOps run as Python, once per element (``impl_elementwise.py``); the built-in
+operations are ScalarOps with inner loops (``scalar_op.py``).
 
-Two ScalarOps are equal when Theano says so: same class, and same ``__props__`` if there are any, else the same
-preference for output types.
+Two ScalarOps are equal under Theano's conditions: the same class, and the same ``__props__`` if there are any, else
+the same preference for output types.
 """
 from importlib import import_module
 
@@ -21,7 +21,7 @@ from phintys.ops.types.scalar_type import Scalar, get_scalar_type
 
 
 def _means_tensors(inputs):
-    """Whether operands are tensors: there are variables or arrays among them, but no variable of a ``Scalar`` type."""
+    """Whether the operands contain variables or arrays, but no variable of a ``Scalar`` type."""
     found = False
     for x in inputs:
         if isinstance(x, Variable):
@@ -36,41 +36,42 @@ def _means_tensors(inputs):
 class ScalarOp(Op):
     """One operation on single numbers.
 
-    Subclasses define ``impl``, and ``grad`` or ``L_op`` if it has a gradient. C code that they bring is ignored.
+    Subclasses define ``impl``, and ``grad`` or ``L_op`` if there is a gradient. Their C code, if any, is ignored.
 
     Parameters
     ----------
     output_types_preference : callable, optional
-        From the types of the inputs, one by one, to a tuple of the types of the outputs: types of numbers, such as
-        ``phintys.scalar.float64``. Without it the class has a method of that name, or ``output_types``.
+        Takes the types of the inputs as positional arguments and returns a tuple of the types of the outputs. These
+        are types of numbers, such as ``phintys.scalar.float64``. If it is omitted, the class needs a method of that
+        name, or ``output_types``.
     name : str, optional
         For printing.
 
     Attributes
     ----------
     nin : int
-        Number of inputs; -1: any number from one on.
+        Number of inputs; -1 means one or more.
     nout : int
     nfunc_spec : tuple or None
-        ``(name, nin, nout)`` of the function of NumPy's or of ``package.module.function`` that is ``impl``, unless the
-        class has its own.
+        ``(name, nin, nout)`` of a NumPy function, or of ``package.module.function``, that computes the result if the
+        class does not define ``impl``.
 
     Raises
     ------
     TypeError
-        If ``output_types_preference`` cannot be called.
+        If ``output_types_preference`` is not callable.
     """
 
     nin = -1
     nout = 1
     name = None
     nfunc_spec = None
-    connected = None                  # which inputs the output depends on; None: all
-    complex_rule = gradient = None    # what rows of the table have, see complex_derivatives.py
+    connected = None                  # for each input, whether the output depends on it; None: all
+    complex_rule = gradient = None    # only rows of the table have these, see complex_derivatives.py
     commutative = associative = False
     identity = symbol = None
     steps = None                      # of a Composite: the flat list it is made of
-    elementwise_class = None          # set by impl_elementwise.py, which stands above this file
+    elementwise_class = None          # set by impl_elementwise.py, which imports this file
 
     def __init__(self, output_types_preference=None, name=None):
         if output_types_preference is not None:
@@ -87,7 +88,7 @@ class ScalarOp(Op):
         return hash((type(self), self._preference()))
 
     def _preference(self):
-        """The preference given to this op; one that is a method goes with the class."""
+        """The preference given to this op; None if the preference is a method of the class."""
         return self.__dict__.get("output_types_preference")
 
     def __str__(self):
@@ -102,7 +103,7 @@ class ScalarOp(Op):
         return self.elementwise_class(self)
 
     def __call__(self, *inputs, **options):
-        """A node on numbers, and its outputs; for tensors, one of the Elemwise of this op."""
+        """Make a node and return its outputs; if operands are tensors, a node of the Elemwise of this op."""
         if _means_tensors(inputs):
             return self.elementwise(*inputs, **options)
         return super().__call__(*inputs, **options)
@@ -127,13 +128,13 @@ class ScalarOp(Op):
 
     # ---- a node on numbers -------------------------------------------------------------------------------------
     def perform(self, node, inputs, output_storage, params=None):
-        """Call ``impl`` with NumPy numbers; results are cast to the dtypes of the outputs."""
+        """Call ``impl`` with NumPy numbers and cast the results to the dtypes of the outputs."""
         results = self.impl(*inputs)
         for storage, result, variable in zip(output_storage, results if self.nout > 1 else [results], node.outputs):
             storage[0] = numpy.asarray(result, dtype=variable.type.dtype)[()]
 
     def infer_shape(self, node, input_shapes):
-        """Numbers have no lengths."""
+        """Numbers have no dimensions."""
         return [()] * len(node.outputs)
 
     def connection_pattern(self, node):
@@ -141,12 +142,12 @@ class ScalarOp(Op):
         return [[flag] * len(node.outputs) for flag in connected]
 
     def R_op(self, inputs, eval_points):
-        """Derivatives along ``eval_points``: those of the Elemwise, on tensors of rank 0."""
+        """Derivatives along ``eval_points``, computed by the Elemwise on tensors of rank 0."""
         tensors = [as_tensor_variable(x) for x in inputs]
         points = [None if point is None else as_tensor_variable(point) for point in eval_points]
         return [None if moved is None else as_scalar(moved) for moved in self.elementwise.R_op(tensors, points)]
 
-    # ---- what subclasses define --------------------------------------------------------------------------------
+    # ---- methods that subclasses define ------------------------------------------------------------------------
     def output_types(self, types):
         """The types of the outputs for inputs of ``types``, by ``output_types_preference``.
 
@@ -155,7 +156,7 @@ class ScalarOp(Op):
         NotImplementedError
             If there is no preference.
         TypeError
-            If it returns anything but Scalar types.
+            If the preference returns anything other than Scalar types.
         """
         preference = getattr(self, "output_types_preference", None)
         if preference is None:
@@ -167,23 +168,23 @@ class ScalarOp(Op):
         return found
 
     def impl(self, *values):
-        """The result for numbers; a tuple of several results."""
+        """The result for numbers; a tuple if there are several results."""
         if self.nfunc_spec is None:
             raise MethodNotDefined("impl", type(self), type(self).__name__)
         module, _, function = self.nfunc_spec[0].rpartition(".")
         return getattr(import_module(module or "numpy"), function)(*values)
 
     def grad(self, inputs, output_gradients):
-        """The gradients by the inputs; inputs and gradients are variables of Scalar types."""
+        """The gradients with respect to the inputs; inputs and gradients are variables of Scalar types."""
         raise MethodNotDefined("grad", type(self), type(self).__name__)
 
     def L_op(self, inputs, outputs, output_gradients):
-        """As ``grad``, for formulas that use the outputs."""
+        """Like ``grad``, for formulas that use the outputs."""
         return self.grad(inputs, output_gradients)
 
-    # ---- what Elemwise needs -----------------------------------------------------------------------------------
+    # ---- the interface to Elemwise -----------------------------------------------------------------------------
     def check_count(self, operands):
-        """Raise TypeError if the number of operands does not fit."""
+        """Raise TypeError if the number of operands is wrong."""
         if len(operands) != self.nin and (self.nin >= 0 or not operands):
             expected = self.nin if self.nin >= 0 else "at least 1"
             raise TypeError(f"Wrong number of inputs for {self}: got {len(operands)}, expected {expected}.")
@@ -213,12 +214,12 @@ class ScalarOp(Op):
 
 
 class UnaryScalarOp(ScalarOp):
-    """A ScalarOp of one input."""
+    """A ScalarOp with one input."""
 
     nin = 1
 
 
 class BinaryScalarOp(ScalarOp):
-    """A ScalarOp of two inputs."""
+    """A ScalarOp with two inputs."""
 
     nin = 2

@@ -1,8 +1,8 @@
-"""What users write on single numbers: operators, and the classes of variables and constants of a ``Scalar`` type.
+"""Operators on single numbers, and the classes of variables and constants of a ``Scalar`` type.
 
-Every method is one call of a row of the table in ``scalar.py``. Beside a number, a tensor of rank 0 becomes a number.
-Beside a tensor with dimensions, and wherever else a tensor is wanted, a number becomes a tensor by itself
-(``tensor_from_scalar``). This file gives ``Scalar`` its ``Variable`` and ``Constant``.
+Every method is one call of a row of the table in ``scalar.py``. If the other operand is a tensor of rank 0, it is
+converted to a number. If it is a tensor with dimensions, and wherever else a tensor is expected, the number is
+converted to a tensor (``tensor_from_scalar``). This file gives ``Scalar`` its ``Variable`` and ``Constant``.
 """
 import warnings
 
@@ -19,24 +19,24 @@ from phintys.ops.types.tensor_type import TensorType
 
 
 def _as_operand(x):
-    """A variable as it is, of whatever type; a value as a constant number."""
+    """A variable of any type unchanged; a value as a constant number."""
     return x if isinstance(x, Variable) else as_scalar(x)
 
 
 def cast(x, dtype):
-    """``x`` converted to ``dtype``; ``x`` itself if it has it already.
+    """Convert ``x`` to ``dtype``; returns ``x`` itself if it already has that dtype.
 
     Parameters
     ----------
     x : Variable or number
-        A tensor stays a tensor.
+        A tensor remains a tensor.
     dtype : str
-        ``"floatX"`` stands for ``config.floatX``.
+        ``"floatX"`` means ``config.floatX``.
 
     Raises
     ------
     TypeError
-        From complex to real: say which part with ``real``, ``imag``, ``angle`` or ``abs``.
+        If ``x`` is complex and ``dtype`` is real: use ``real``, ``imag``, ``angle`` or ``abs`` instead.
     """
     x, dtype = _as_operand(x), canonical_dtype(dtype)
     if x.type.dtype == dtype:
@@ -47,7 +47,7 @@ def cast(x, dtype):
 
 
 def int_or_true_div(x_discrete, y_discrete):
-    """What ``/`` does with operands that are discrete or not, as ``config.int_division`` says.
+    """The scalar op that ``/`` applies to discrete or other operands, according to ``config.int_division``.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def mod_check(x, y):
     Raises
     ------
     ComplexError
-        If one of them is complex.
+        If one of the operands is complex.
     """
     x, y = _as_operand(x), _as_operand(y)
     for variable in (x, y):
@@ -98,24 +98,24 @@ def mod_check(x, y):
 
 
 def _is_array(x):
-    """Whether an operand is a tensor with dimensions: what to do with it is left to that tensor's operator."""
+    """Whether an operand is a tensor with dimensions, whose own operator then handles the operation."""
     return isinstance(x, Variable) and isinstance(x.type, TensorType) and x.type.ndim > 0
 
 
 def operator(function):
-    """The method of a binary operator."""
+    """Make the method of a binary operator."""
     return lambda self, other: NotImplemented if _is_array(other) else function(self, other)
 
 
 def reflected(function):
-    """The method of a binary operator whose left operand is the other one."""
+    """Make the method of a reflected binary operator, where ``self`` is the right operand."""
     return lambda self, other: NotImplemented if _is_array(other) else function(other, self)
 
 
 class ScalarOperators:
     """Python's operators for variables of a ``Scalar`` type."""
 
-    __array_ufunc__ = None          # NumPy's numbers on the left leave the operator to this class
+    __array_ufunc__ = None          # makes NumPy's scalars and arrays on the left defer to this class
     ndim = 0
     dtype = property(lambda self: self.type.dtype, doc="The name of the dtype.")
 
@@ -142,23 +142,23 @@ class ScalarOperators:
         return scalar.invert(self)
 
     def astype(self, dtype):
-        """The same value as ``dtype``; see ``cast``."""
+        """The value converted to ``dtype``; see ``cast``."""
         return cast(self, dtype)
 
     def zeros_like(self, dtype=None):
-        """Zero, in this dtype or another."""
+        """Zero, in the dtype of this number or in ``dtype``."""
         return self._like(0, dtype)
 
     def ones_like(self, dtype=None):
-        """One, in this dtype or another."""
+        """One, in the dtype of this number or in ``dtype``."""
         return self._like(1, dtype)
 
     def _like(self, value, dtype):
-        # `second`, so that an Elemwise of the graph has the shape of its operands.
+        # `second` keeps the operand in the graph, so that an Elemwise of it gets the shape of its operands.
         return scalar.second(self, get_scalar_type(dtype or self.type.dtype).make_constant(value))
 
     def _as_TensorVariable(self):
-        """What ``as_tensor_variable`` makes of it."""
+        """The number as a tensor; called by ``as_tensor_variable``."""
         return tensor_from_scalar(self)
 
 
@@ -170,7 +170,7 @@ class ScalarConstant(ScalarOperators, Constant):
     """A constant number."""
 
     def signature(self):
-        """What constants of equal type and value share: NaN equals NaN, and 0.0 is not -0.0."""
+        """A key that is equal for constants of equal type and value: NaN equals NaN, and 0.0 differs from -0.0."""
         return self.type, self.data.tobytes()
 
     def _as_TensorVariable(self):

@@ -1,7 +1,7 @@
-"""Which step of a fused elementwise kernel fails on operands of certain shapes.
+"""Finds the step of a fused elementwise kernel that fails on operands of given shapes.
 
-The kernel itself only sees that two of its operands do not fit. Here the shapes are put through its steps one by one,
-as if each had been a node of its own. It runs after an error only.
+The kernel only detects that the shapes of two of its operands do not match. This file computes the shapes of its steps
+one by one, as if each step were a separate node. It runs only after an error.
 """
 from itertools import zip_longest
 
@@ -20,7 +20,7 @@ def step_at_fault(scalar_op, node, shapes):
     Returns
     -------
     int or None
-        None when all of them can, or a shape is not known.
+        None if all steps can, or if a shape is not known.
     """
     if any([shape is None for shape in shapes]):
         return None
@@ -37,9 +37,9 @@ def step_at_fault(scalar_op, node, shapes):
 
 
 def broadcast(operands):
-    """The result's (length, whether it is broadcastable) of each axis, or None when operands do not fit.
+    """(length, whether it is broadcastable) for each axis of the result, or None if the operands do not match.
 
-    A rank that is too small, as that of constants, is filled up with broadcastable axes.
+    Operands of lower rank, such as constants, get broadcastable axes on the left.
     """
     result = []
     for axis in zip_longest(*[reversed(operand) for operand in operands], fillvalue=(1, True)):

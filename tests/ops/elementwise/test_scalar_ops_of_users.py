@@ -319,7 +319,7 @@ def test_errors():
         scalar.Composite([number], [polar(number, number)[0]])
     with pytest.raises(NotImplementedError, match="after gradients"):
         grad(Elemwise(scalar.Composite([number], [cube(number)]))(v).sum(), v)
-    with pytest.raises(TypeError, match="Exp cannot be made"):
+    with pytest.raises(TypeError, match="Exp cannot be instantiated"):
         scalar.Exp(scalar.upgrade_to_float, name="mine")
     with pytest.raises(NotImplementedError, match="CAReduce only supports"):
         CAReduce(Largest(scalar.upcast_out, name="maximum"))
