@@ -1,7 +1,7 @@
-"""Functions of NumPy that are short expressions of other functions: ``vstack``, ``flip``, ``inner``, ``linspace`` ...
+"""NumPy functions that are short expressions of other functions: ``vstack``, ``flip``, ``inner``, ``linspace`` ...
 
-Each takes what NumPy's takes, as far as the arguments are there, and has its results. They are in the tensor namespace,
-and NumPy's own functions find them there when they are called with symbolic arguments (``api/numpy_protocol.py``).
+Each has the results of NumPy's function for the parameters that it implements. They are in the tensor namespace, and
+NumPy's own functions dispatch to them when they are called with symbolic arguments (``api/numpy_protocol.py``).
 """
 from phintys.graph.config import config
 from phintys.ops.creation.allocation import arange
@@ -20,33 +20,33 @@ from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import float_dtypes, integer_dtypes, upcast
 
 
-# ---- joining and turning ---------------------------------------------------------------------------------------------
+# ---- joining and reversing -------------------------------------------------------------------------------------------
 def vstack(tup):
-    """Tensors below each other; vectors are rows."""
+    """Stack tensors along the first dimension; a vector counts as a row."""
     return concatenate([atleast_2d(part) for part in tup], axis=0)
 
 
 def hstack(tup):
-    """Tensors next to each other: joined along the second dimension, vectors along their only one."""
+    """Join tensors along the second dimension; vectors along their only dimension."""
     parts = [atleast_1d(part) for part in tup]
     return concatenate(parts, axis=0 if parts[0].type.ndim == 1 else 1)
 
 
 def append(arr, values, axis=None):
-    """``values`` after ``arr`` along an axis; by default after both have been flattened."""
+    """Join ``arr`` and ``values`` along an axis; by default both are flattened first."""
     parts = [as_tensor_variable(part) for part in (arr, values)]
     return concatenate([flatten(part) for part in parts] if axis is None else parts, axis=axis or 0)
 
 
 def flip(m, axis=None):
-    """The elements in reverse order along an axis, along several, or along all (None): a view."""
+    """Reverse the order of elements along an axis, several axes, or all (None); returns a view."""
     m = as_tensor_variable(m)
     turned = _axes("flip", m.type.ndim, axis)
     return getitem(m, tuple([slice(None, None, -1 if number in turned else None) for number in range(m.type.ndim)]))
 
 
 def expand_dims(a, axis):
-    """``a`` with a dimension of length 1 at ``axis`` of the result, or with several."""
+    """Insert dimensions of length 1; ``axis`` is an int or a tuple, the positions in the result."""
     a = as_tensor_variable(a)
     rank = a.type.ndim + (len(axis) if isinstance(axis, (tuple, list)) else 1)
     new, old = _axes("expand_dims", rank, axis), iter(range(a.type.ndim))
@@ -54,7 +54,7 @@ def expand_dims(a, axis):
 
 
 def _axes(name, rank, axis):
-    """The set of dimensions, not negative, that ``axis`` names: None all of them."""
+    """``axis`` as a set of non-negative dimensions; None means all of them."""
     axes = range(rank) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
     for number in axes:
         if not -rank <= number < rank:
@@ -69,32 +69,32 @@ def _truth(x):
 
 
 def logical_and(x, y):
-    """Whether both elements are true, that is, not 0."""
+    """Elementwise: whether both operands are true, that is, not 0."""
     return elementwise.and_(_truth(x), _truth(y))
 
 
 def logical_or(x, y):
-    """Whether one of the elements is true."""
+    """Elementwise: whether at least one operand is true, that is, not 0."""
     return elementwise.or_(_truth(x), _truth(y))
 
 
 def logical_xor(x, y):
-    """Whether exactly one of the elements is true."""
+    """Elementwise: whether exactly one operand is true, that is, not 0."""
     return elementwise.xor(_truth(x), _truth(y))
 
 
 def logical_not(x):
-    """Whether the element is 0."""
+    """Elementwise: whether the operand is 0."""
     return elementwise.invert(_truth(x))
 
 
 def positive(x):
-    """``x`` itself."""
+    """Return ``x`` itself."""
     return as_tensor_variable(x)
 
 
 def fabs(x):
-    """The absolute value of real numbers."""
+    """Elementwise absolute value of real numbers."""
     return elementwise.abs_(x)
 
 
@@ -105,7 +105,7 @@ def float_power(x, y):
 
 # ---- products and sums -----------------------------------------------------------------------------------------------
 def inner(a, b):
-    """The sum over the last dimensions of both."""
+    """The sum of products over the last dimensions of both operands."""
     a, b = as_tensor_variable(a), as_tensor_variable(b)
     if not a.type.ndim or not b.type.ndim:
         return a * b
@@ -113,18 +113,21 @@ def inner(a, b):
 
 
 def vdot(a, b):
-    """The inner product of all elements, those of ``a`` conjugated."""
+    """The sum of products of all elements, where those of ``a`` are conjugated."""
     a, b = flatten(as_tensor_variable(a)), flatten(as_tensor_variable(b))
     return dot(elementwise.conj(a) if a.type.dtype.startswith("complex") else a, b)
 
 
 def count_nonzero(a, axis=None, keepdims=False):
-    """The number of elements that are not 0, along some dimensions."""
+    """Count the elements that are not 0, over the given dimensions or all."""
     return sum_over(elementwise.neq(a, 0), axis=axis, keepdims=keepdims)
 
 
 def average(a, axis=None, weights=None):
-    """The mean along some dimensions, with weights of the same shape or, for one dimension, of its length."""
+    """The mean over the given dimensions or all, weighted by ``weights``.
+
+    The weights have the shape of ``a`` or, for a single axis, may be a vector of that axis's length.
+    """
     a = as_tensor_variable(a)
     if weights is None:
         return mean(a, axis=axis)
@@ -143,27 +146,27 @@ def size(a, axis=None):
 
 
 def ndim(a):
-    """The number of dimensions, a Python number."""
+    """The number of dimensions, as a Python int."""
     return as_tensor_variable(a).type.ndim
 
 
 # ---- norms -----------------------------------------------------------------------------------------------------------
 def norm(x, ord=None, axis=None, keepdims=False):
-    """A norm of vectors (one axis) or matrices (two), as ``numpy.linalg.norm``.
+    """A norm of vectors (one axis) or matrices (two axes), like ``numpy.linalg.norm``.
 
     Parameters
     ----------
     x : tensor-like
     ord : number, inf, -inf, "fro" or None
-        None: the square root of the sum of squares. For matrices there are None, "fro", 1, -1, inf and -inf.
+        None means the square root of the sum of squares. Matrix norms support None, "fro", 1, -1, inf and -inf.
     axis : int or pair of int, optional
-        By default those of a vector or matrix; of any tensor if ``ord`` is None.
+        The default is all axes of a vector or matrix, or of any tensor if ``ord`` is None.
     keepdims : bool
 
     Raises
     ------
     ValueError, TypeError
-        For another ``ord``, or more than two axes.
+        If ``ord`` is not supported, or there are more than two axes.
     """
     x = as_tensor_variable(x)
     if axis is None and ord is None:
@@ -197,8 +200,8 @@ def _matrix_norm(x, ord, axes, keepdims):
         return _vector_norm(x, 2, axes, keepdims)
     sums = {1: axes[0], -1: axes[0], float("inf"): axes[1], float("-inf"): axes[1]}
     if ord not in sums:
-        raise TypeError(f"numpy.linalg.norm of a symbolic matrix: ord={ord!r} is not supported; there are None, 'fro', "
-                        "1, -1, inf and -inf")
+        raise TypeError(f"numpy.linalg.norm of a symbolic matrix: ord={ord!r} is not supported; use None, 'fro', 1, "
+                        "-1, inf or -inf")
     choose = largest if ord > 0 else smallest
     found = choose(sum_over(abs(x), axis=sums[ord], keepdims=True), axis=axes, keepdims=True)
     return found if keepdims else dimshuffle(found, *[axis for axis in range(x.type.ndim) if axis not in axes])
@@ -206,21 +209,22 @@ def _matrix_norm(x, ord, axes, keepdims):
 
 # ---- ranges ----------------------------------------------------------------------------------------------------------
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0):
-    """Numbers at equal distances from ``start`` to ``stop``.
+    """Evenly spaced numbers from ``start`` to ``stop``.
 
     Parameters
     ----------
     start, stop : tensor-like
     num : int or symbolic integer
-        How many.
+        The number of samples.
     endpoint : bool
-        Whether ``stop`` is the last of them, or the one after the last.
+        Whether ``stop`` is the last sample; otherwise it is excluded and would be the next one.
     retstep : bool
-        Return the distance, too.
+        Whether to return the distance between samples as well.
     dtype : str, optional
-        Default: that of ``start`` and ``stop``, but floatX for integers. Integers are rounded down.
+        The default is the common dtype of ``start`` and ``stop``, but floatX for integers. For an integer dtype,
+        samples are rounded down.
     axis : int
-        Where the dimension of length ``num`` is, if ``start`` or ``stop`` have dimensions.
+        The position of the dimension of length ``num`` in the result, if ``start`` or ``stop`` have dimensions.
 
     Returns
     -------
@@ -229,7 +233,7 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     Raises
     ------
     ValueError
-        For a negative ``num``.
+        If ``num`` is negative.
     """
     if isinstance(num, int) and num < 0:
         raise ValueError(f"linspace: number of samples, {num}, must be non-negative.")
@@ -243,7 +247,7 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     rank = distance.type.ndim
     numbers = dimshuffle(arange(num), 0, *["x"] * rank)
     found = start + elementwise.cast(numbers, real) * (distance / gaps)
-    if endpoint:                                    # not a rounding error away from it
+    if endpoint:                                    # the last sample is `stop` exactly, without a rounding error
         found = elementwise.switch(elementwise.and_(elementwise.eq(numbers, num - 1), num > 1), stop, found)
     if axis % (rank + 1):
         order = list(range(1, rank + 1))

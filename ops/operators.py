@@ -1,10 +1,10 @@
-"""What users write on tensors: operators and methods, and the classes of tensor variables and constants.
+"""Operators and methods of tensors, and the classes of tensor variables and constants.
 
-Every method is one call of a function from another file of this folder; here is only Python's notation. ``==`` and
-``!=`` stay identity, because variables are keys of dictionaries everywhere; the elementwise ones are ``eq`` and
-``neq``. NumPy's ufuncs on a tensor variable make a node, too: ``numpy.exp(x)`` is ``exp(x)``, and an array may stand
-on either side of an operator. This file stands on top of the folder; it gives ``TensorType`` its ``Variable`` and
-``Constant``.
+Every method is one call of a function from a family of ops; this file only provides Python's notation. ``==`` and
+``!=`` compare identity, because variables are used as keys of dictionaries; the elementwise comparisons are ``eq`` and
+``neq``. NumPy's ufuncs on a tensor variable make nodes, too: ``numpy.exp(x)`` is ``exp(x)``, and either operand of an
+operator may be an array. This file imports from all folders of ops; it sets the ``Variable`` and ``Constant`` classes
+of ``TensorType``.
 """
 import warnings
 
@@ -39,19 +39,20 @@ from phintys.ops.sorting.sorting import argsort, sort
 from phintys.ops.types.constant import AsTensorError, constant
 from phintys.ops.types.tensor_type import TensorType
 
-# NumPy's ufuncs that tensors take, by name: those whose loop is all that a scalar op does.
+# Name of a NumPy ufunc → the elementwise op that consists of its loop alone; tensors accept these ufuncs.
 UFUNCS = {row.loop: row.elementwise for row in SCALAR_OPS.values() if type(row.loop) is str and ":" not in row.loop}
 UFUNCS.update(degrees=elementwise.rad2deg, radians=elementwise.deg2rad, exp2=elementwise.exp2, matmul=matmul)
 
 BUILT_IN = frozenset([bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset, type(None)])
 
-SMALL_CONSTANT = 64        # bytes up to which a constant's signature holds the data themselves
+SMALL_CONSTANT = 64        # a constant of at most this many bytes has its data in its signature
 
 
 def deferring(function):
-    """The method of a binary operator: what cannot become a tensor gets its own chance (``NotImplemented``).
+    """Make the method of a binary operator; it returns ``NotImplemented`` if the operand cannot become a tensor.
 
-    Python's own classes know nothing of tensors: of those, the error says more than Python would.
+    For operands of Python's built-in classes, which do not support tensors, it raises the conversion error, because
+    that says more than Python's error.
     """
     def method(self, other):
         try:
@@ -64,12 +65,13 @@ def deferring(function):
 
 
 def reflected(function):
-    """The method of a binary operator whose left operand is the other one."""
+    """Make the method of a reflected binary operator, where ``self`` is the right operand."""
     return deferring(lambda self, other: function(other, self))
 
 
 def comparison(function):
-    """The method of a comparison, whose result has no truth value: ``a < b < c`` would silently drop ``a < b``."""
+    """Make the method of a comparison. Its result has no truth value, because ``a < b < c`` would silently ignore
+    ``a < b``."""
     def method(self, other):
         result = function(self, other)
         result._is_nonzero = False
@@ -78,7 +80,7 @@ def comparison(function):
 
 
 def valueless(purpose, instead):
-    """The method of a conversion to a Python number: there is no number before a function has run."""
+    """Make the method of a conversion to a Python number, which raises an error: a variable has no value."""
     def method(self, *arguments):
         raise TypeError(f"{self} is symbolic and has no value yet, so it cannot become {purpose}. Compute it first, by "
                         f"{instead}")
@@ -91,10 +93,11 @@ class TensorOperators:
     _is_nonzero = True
     __array_priority__ = 1000
 
-    # ---- what the type says ------------------------------------------------------------------------------
+    # ---- properties of the type --------------------------------------------------------------------------
     dtype = property(lambda self: self.type.dtype, doc="The name of the dtype.")
     ndim = property(lambda self: self.type.ndim, doc="The number of dimensions.")
-    broadcastable = property(lambda self: self.type.broadcastable, doc="Per dimension: is its length always 1?")
+    broadcastable = property(lambda self: self.type.broadcastable,
+                             doc="For each dimension, whether its length is always 1.")
 
     # ---- arithmetic --------------------------------------------------------------------------------------
     __add__, __radd__ = deferring(elementwise.add), reflected(elementwise.add)
@@ -141,7 +144,7 @@ class TensorOperators:
     __ge__ = comparison(elementwise.ge)
 
     def __bool__(self):
-        """True, so that ``if x:`` asks for existence; results of comparisons refuse."""
+        """True, so that ``if x:`` tests for existence; results of comparisons raise an error instead."""
         if self._is_nonzero:
             return True
         raise TypeError(f"Variables do not support boolean operations: {self} has no truth value before it is "
@@ -157,7 +160,7 @@ class TensorOperators:
     __round__ = valueless("a rounded number", "eval() or a function; or use x.round()")
 
     def __format__(self, spec):
-        """As text; not as a number, which is not known yet."""
+        """The text of the variable; an error if ``spec`` requires a number."""
         try:
             return format(str(self), spec)
         except ValueError:
@@ -166,20 +169,20 @@ class TensorOperators:
 
     # ---- NumPy -------------------------------------------------------------------------------------------
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
-        """NumPy's ufuncs on tensor variables make nodes."""
+        """Called by NumPy's ufuncs on tensor variables; makes a node."""
         function = UFUNCS.get(ufunc.__name__)
         if function is None or method != "__call__" or options:
             return hooks.numpy_protocol().call_ufunc(ufunc, method, inputs, options, UFUNCS)
         return function(*inputs)
 
     def __array_function__(self, function, types, arguments, options):
-        """NumPy's other functions on tensor variables make nodes, too."""
+        """Called by NumPy's other functions on tensor variables; makes nodes."""
         return hooks.numpy_protocol().call_function(function, arguments, options)
 
     def __array__(self, dtype=None, copy=None):
-        """No array of numbers: that would need a value. Arrays of objects may hold variables.
+        """An array of objects that contains this variable; an array of numbers would require a value.
 
-        A list of symbolic numbers becomes such an array by itself, for programs that say ``numpy.prod([rows, 2])``.
+        NumPy converts a list of symbolic numbers to such an array, which supports ``numpy.prod([rows, 2])``.
         """
         if self.type.ndim if dtype is None else numpy.dtype(dtype) != object:
             raise TypeError(f"{self} is symbolic and has no value before it is computed, so it cannot become an array; "
@@ -190,7 +193,7 @@ class TensorOperators:
 
     # ---- elementwise functions ---------------------------------------------------------------------------
     def astype(self, dtype):
-        """The same values as ``dtype``; see ``cast``."""
+        """The values converted to ``dtype``; see ``cast``."""
         return elementwise.cast(self, dtype)
 
     def clip(self, a_min, a_max):
@@ -202,29 +205,29 @@ class TensorOperators:
         return elementwise.round(self, mode)
 
     def fill(self, value):
-        """``value``, broadcast to this shape."""
+        """``value`` broadcast to the shape of this tensor."""
         return elementwise.fill(self, value)
 
     def zeros_like(self, dtype=None):
-        """Zeros of this shape."""
+        """Zeros of the shape of this tensor."""
         return elementwise.zeros_like(self, dtype)
 
     def ones_like(self, dtype=None):
-        """Ones of this shape."""
+        """Ones of the shape of this tensor."""
         return elementwise.ones_like(self, dtype)
 
     def copy(self, name=None):
-        """A copy, with a name."""
+        """A copy, optionally with a name."""
         copied = elementwise.tensor_copy(self)
         copied.name = name
         return copied
 
     def transfer(self, target):
-        """This on a device; see the function ``transfer``."""
+        """The tensor on a device; see the function ``transfer``."""
         return transfer(self, target)
 
     def get_scalar_constant_value(self):
-        """The number that this certainly is; raises ``NotScalarConstantError`` if there is none."""
+        """The value of this tensor if it is known to be a constant number; else raises ``NotScalarConstantError``."""
         return get_scalar_constant_value(self)
 
     real = property(lambda self: elementwise.real(self), doc="The real part.")
@@ -250,104 +253,104 @@ class TensorOperators:
         return dimshuffle(self, *pattern)
 
     def transpose(self, *axes):
-        """A view with the dimensions in another order; reversed by default."""
+        """A view with the dimensions in another order, by default in reverse order."""
         if not axes:
             return transpose(self)
         return transpose(self, axes[0] if len(axes) == 1 and isinstance(axes[0], (tuple, list)) else axes)
 
     def swapaxes(self, axis1, axis2):
-        """A view with two dimensions exchanged."""
+        """A view with two dimensions interchanged."""
         return swapaxes(self, axis1, axis2)
 
     def reshape(self, shape, ndim=None):
-        """The same elements with another shape, given as one tuple, list or symbolic vector."""
+        """The elements in another shape, which is a tuple, list or symbolic vector."""
         if ndim is not None and not isinstance(ndim, int):
             raise ValueError(f"Expected ndim to be an integer, is {type(ndim)}")
         return reshape(self, shape, ndim=ndim)
 
     def flatten(self, ndim=1):
-        """The last dimensions joined into one, so that ``ndim`` remain."""
+        """The elements with trailing dimensions joined, so that ``ndim`` dimensions remain."""
         return flatten(self, ndim)
 
     def ravel(self):
-        """All dimensions joined into one."""
+        """The elements as a vector."""
         return flatten(self)
 
     def squeeze(self):
-        """Without the dimensions that are declared broadcastable."""
+        """A view without the dimensions that are declared broadcastable."""
         return squeeze(self)
 
     def repeat(self, repeats, axis=None):
-        """Each element, or each slice along an axis, repeated."""
+        """Repeat each element, or each slice along an axis."""
         return repeat(self, repeats, axis)
 
     def compress(self, condition, axis=None):
-        """The elements, or slices along an axis, for which a condition holds."""
+        """The elements, or slices along an axis, for which a condition is true."""
         return compress(condition, self, axis=axis)
 
     # ---- reductions --------------------------------------------------------------------------------------
     def any(self, axis=None, keepdims=False):
-        """Whether any element is true."""
+        """Whether any element is true, over the given dimensions or all."""
         return any_(self, axis=axis, keepdims=keepdims)
 
     def all(self, axis=None, keepdims=False):
-        """Whether all elements are true."""
+        """Whether all elements are true, over the given dimensions or all."""
         return all_(self, axis=axis, keepdims=keepdims)
 
     def sum(self, axis=None, dtype=None, keepdims=False, acc_dtype=None):
-        """The sum over some dimensions."""
+        """The sum over the given dimensions or all."""
         return sum(self, axis=axis, dtype=dtype, keepdims=keepdims, acc_dtype=acc_dtype)
 
     def prod(self, axis=None, dtype=None, keepdims=False, acc_dtype=None):
-        """The product over some dimensions."""
+        """The product over the given dimensions or all."""
         return prod(self, axis=axis, dtype=dtype, keepdims=keepdims, acc_dtype=acc_dtype)
 
     def mean(self, axis=None, dtype=None, keepdims=False, acc_dtype=None):
-        """The mean over some dimensions."""
+        """The mean over the given dimensions or all."""
         return mean(self, axis=axis, dtype=dtype, keepdims=keepdims, acc_dtype=acc_dtype)
 
     def var(self, axis=None, ddof=0, keepdims=False, corrected=False):
-        """The variance over some dimensions."""
+        """The variance over the given dimensions or all."""
         return var(self, axis=axis, ddof=ddof, keepdims=keepdims, corrected=corrected)
 
     def std(self, axis=None, ddof=0, keepdims=False, corrected=False):
-        """The standard deviation over some dimensions."""
+        """The standard deviation over the given dimensions or all."""
         return std(self, axis=axis, ddof=ddof, keepdims=keepdims, corrected=corrected)
 
     def min(self, axis=None, keepdims=False):
-        """The smallest element along some dimensions."""
+        """The smallest element over the given dimensions or all."""
         return min(self, axis=axis, keepdims=keepdims)
 
     def max(self, axis=None, keepdims=False):
-        """The largest element along some dimensions."""
+        """The largest element over the given dimensions or all."""
         return max(self, axis=axis, keepdims=keepdims)
 
     def argmin(self, axis=None, keepdims=False):
-        """The position of the smallest element along some dimensions."""
+        """The position of the smallest element over the given dimensions or all."""
         return argmin(self, axis=axis, keepdims=keepdims)
 
     def argmax(self, axis=None, keepdims=False):
-        """The position of the largest element along some dimensions."""
+        """The position of the largest element over the given dimensions or all."""
         return argmax(self, axis=axis, keepdims=keepdims)
 
     def ptp(self, axis=None):
-        """The distance from the smallest to the largest element."""
+        """The difference between the largest and the smallest element."""
         return ptp(self, axis)
 
     def cumsum(self, axis=None):
-        """The sum of all elements up to each one."""
+        """The cumulative sum along an axis or, by default, of the flattened tensor."""
         return cumsum(self, axis)
 
     def cumprod(self, axis=None):
-        """The product of all elements up to each one."""
+        """The cumulative product along an axis or, by default, of the flattened tensor."""
         return cumprod(self, axis)
 
     def searchsorted(self, v, side="left", sorter=None):
-        """Where to insert ``v`` into this sorted vector."""
+        """The positions at which to insert ``v`` into this sorted vector."""
         return searchsorted(self, v, side, sorter)
 
     def dot(self, right):
-        """The product of vectors and matrices."""
+        """The dot product with ``right``; see the function ``dot``."""
         return dot(self, right)
 
     def norm(self, L, axis=None, keepdims=False):
@@ -368,15 +371,15 @@ class TensorOperators:
         return getitem(self, index)
 
     def __setitem__(self, index, value):
-        raise TypeError(f"{self} is symbolic and does not change: x[index] = value is "
-                        "x = T.set_subtensor(x[index], value), and x[index] += value is "
+        raise TypeError(f"{self} is symbolic and cannot be modified. Instead of x[index] = value, write "
+                        "x = T.set_subtensor(x[index], value); instead of x[index] += value, write "
                         "x = T.inc_subtensor(x[index], value).")
 
     def __delitem__(self, index):
-        raise TypeError(f"{self} is symbolic and does not change: join the parts that stay, by T.concatenate.")
+        raise TypeError(f"{self} is symbolic and cannot be modified: join the parts to keep by T.concatenate.")
 
     def __contains__(self, value):
-        raise TypeError(f"{self} is symbolic and has no value yet, so what it contains is not known; use "
+        raise TypeError(f"{self} is symbolic and has no value yet, so its elements are not known; use "
                         "T.any(T.eq(x, value)).")
 
     def take(self, indices, axis=None, mode="raise"):
@@ -384,7 +387,7 @@ class TensorOperators:
         return take(self, indices, axis, mode)
 
     def choose(self, choices, out=None, mode="raise"):
-        """Between several tensors, element by element, that of the number which stands here; see ``choose``."""
+        """Select each element from the tensor of ``choices`` whose number is in this tensor; see ``choose``."""
         return choose(self, choices, out, mode)
 
     def nonzero(self, return_matrix=False):
@@ -412,7 +415,7 @@ class TensorOperators:
         return argsort(self, axis, kind, order)
 
     def __iter__(self):
-        """Over the entries of a vector whose length is known, as for ``rows, columns = x.shape``."""
+        """Iterate over a vector whose length is known, as in ``rows, columns = x.shape``."""
         length = self.type.shape[0] if self.type.ndim else None
         if length is None:
             raise TypeError("TensorType does not support iteration. Maybe you are using builtin.sum instead of "
@@ -420,12 +423,12 @@ class TensorOperators:
         return iter([self[position] for position in range(length)])
 
     def __len__(self):
-        raise TypeError(f"object of type {type(self).__name__!r} has no len(): lengths are known when the program "
+        raise TypeError(f"object of type {type(self).__name__!r} has no len(): lengths are known only when the program "
                         "runs. Use x.shape[0].")
 
 
 def method_of(name):
-    """A method without arguments that applies the elementwise function ``name``."""
+    """Make a method without arguments that applies the elementwise function ``name``."""
     function = getattr(elementwise, name)
 
     def method(self):
@@ -449,7 +452,7 @@ class TensorVariable(TensorOperators, Variable):
 
 
 def _report_float64():
-    """A float64 variable was made: as ``config.warn_float64`` says."""
+    """Report the creation of a float64 variable as ``config.warn_float64`` requires."""
     message = ("You are creating a TensorVariable with float64 dtype. You requested an action via the flag "
                "warn_float64={ignore,warn,raise,pdb}.")
     if config.warn_float64 == "warn":
@@ -462,7 +465,8 @@ def _report_float64():
 
 @at_home
 class TensorConstantSignature:
-    """What equal large constants share; it compares their memory, so NaN equals NaN and 0.0 is not -0.0."""
+    """A key that is equal for equal large constants; compares their bytes, so NaN equals NaN and 0.0 differs from
+    -0.0."""
 
     __slots__ = ("type", "data", "hash")
 
@@ -483,12 +487,12 @@ class TensorConstantSignature:
 
 
 class TensorConstant(TensorOperators, Constant):
-    """A constant array. Made by ``constant``."""
+    """A constant array, made by ``constant``."""
 
-    cached = False            # whether it is shared by all graphs that use this number
+    cached = False            # whether all graphs that use this number share this constant
 
     def signature(self):
-        """What constants of equal type and value share: hashable and quick to compare."""
+        """A hashable key that is equal for constants of equal type and value."""
         found = self.__dict__.get("_signature")
         if found is None:
             data = self.data
@@ -507,7 +511,7 @@ class TensorConstant(TensorOperators, Constant):
 
     @property
     def unique_value(self):
-        """The one value that all elements have, as a 0-d array, or None."""
+        """The value of all elements as a 0-d array, or None if they differ."""
         data = self.data
         if not data.size or (data.size > 1 and not (data == data.flat[0]).all()):
             return None
@@ -533,5 +537,5 @@ class TensorConstant(TensorOperators, Constant):
 TensorType.Variable = TensorVariable
 TensorType.Constant = TensorConstant
 
-# Theano's name of the mixin.
+# Theano's name of the mixin class.
 _tensor_py_operators = TensorOperators

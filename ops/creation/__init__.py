@@ -1,1 +1,1 @@
-"""New arrays: allocation, ranges, identity matrices, grids, files; and arguments for which None was passed."""
+"""New arrays: allocation, ranges, identity matrices, grids and files; and the representation of None in kernels."""

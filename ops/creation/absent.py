@@ -1,8 +1,9 @@
-"""What an op sees where a function was called with None: a 0-d array over one fixed piece of memory.
+"""The representation of None as a kernel's operand: a 0-d array over one fixed piece of memory.
 
-Theano hands None to ``perform`` whatever the argument's type, and the NumPy functions that some ops call understand it
-(``numpy.eye(3, None)``). A kernel sees numbers only, so None comes as an array whose *address* says what it is; its
-value, -1, is an error wherever a length is expected. Ops name the inputs that may be absent in ``takes_none``.
+A compiled function may be called with None. Theano passes it on to ``perform``, whatever the argument's type, and the
+NumPy functions that some ops call accept it (``numpy.eye(3, None)``). A kernel takes numbers only, so None is passed as
+an array that is recognised by its *address*; its value, -1, is an error wherever a length is expected. An op lists the
+inputs that may be None in ``takes_none``.
 """
 import numpy
 
@@ -11,5 +12,5 @@ ABSENT.flags.writeable = False
 
 
 def absent(dtype):
-    """None as a 0-d array of a signed integer dtype."""
+    """The 0-d array of a signed integer dtype that represents None."""
     return ABSENT[:numpy.dtype(dtype).itemsize].view(dtype).reshape(())

@@ -1,7 +1,7 @@
 """New arrays: Alloc, AllocEmpty, ARange, Eye, Tri, Bartlett, and the functions that make them.
 
 Lengths are 0-d integer inputs, constant or computed; a length that is known to be 1 makes a broadcastable dimension.
-What has the shape of another tensor (``zeros_like``, ``fill``) is elementwise and stands in
+Functions whose result has the shape of another tensor (``zeros_like``, ``fill``) are elementwise and are defined in
 ``elementwise_functions.py``.
 """
 import numpy
@@ -39,11 +39,11 @@ from phintys.ops.types.tensor_type import TensorType, values_eq_approx_always_tr
 __all__ = ["ARange", "Alloc", "AllocEmpty", "Bartlett", "Eye", "Tri", "alloc", "arange", "bartlett", "empty", "eye",
            "full", "full_like", "identity_like", "ones", "tri", "zeros"]
 
-WITHOUT_RANGE_LOOP = complex_dtypes | {"float16"}     # ranges of these are left to NumPy
+WITHOUT_RANGE_LOOP = complex_dtypes | {"float16"}     # ranges of these dtypes are computed by NumPy
 
 
 def _lengths(lengths):
-    """Lengths as 0-d integer variables, and their values where known."""
+    """Lengths as 0-d integer variables, and their values if known."""
     variables, known = [], []
     for position, length in enumerate(lengths):
         variable = constant(length, dtype="int64") if type(length) is int else as_tensor_variable(length, ndim=0)
@@ -51,23 +51,23 @@ def _lengths(lengths):
             raise TypeError(f"Shape arguments to Alloc must be integers, but argument {position} is not: {length} of "
                             f"dtype {variable.type.dtype}")
         value = known_integer(variable)
-        known.append(value if value is None or value >= 0 else None)     # a negative length is an error when it runs
+        known.append(value if value is None or value >= 0 else None)     # a negative length is a run-time error
         variables.append(variable)
     return variables, known
 
 
 class Alloc(Op):
-    """A new array filled with a value: inputs are the value, then the lengths. The value is repeated where it must be.
+    """A new array filled with a value. The inputs are the value and the lengths; the value is broadcast to the shape.
 
     Parameters
     ----------
     repeats : str, optional
-        The function whose numbers of repetitions are among the lengths, for errors. It makes no other difference.
+        The name of the function whose numbers of repetitions are among the lengths. It only changes error messages.
 
     Raises
     ------
     TypeError
-        If the value has more dimensions than there are lengths, or a length is no integer.
+        If the value has more dimensions than there are lengths, or a length is not an integer.
     """
 
     __props__ = ()
@@ -110,7 +110,7 @@ class Alloc(Op):
 
 
 class AllocEmpty(Op):
-    """A new array with unspecified content: inputs are the lengths.
+    """A new array with unspecified content. The inputs are the lengths.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ class AllocEmpty(Op):
 
 
 class ARange(Op):
-    """``start + i * step`` below ``stop``: three 0-d inputs.
+    """The numbers ``start + i * step`` below ``stop``, for three 0-d inputs.
 
     Parameters
     ----------
@@ -222,9 +222,10 @@ class ARange(Op):
 
 
 class Eye(Op):
-    """Ones on a diagonal, zeros elsewhere: inputs are rows, columns, and the diagonal (0: the main one).
+    """Ones on a diagonal, zeros elsewhere. The inputs are the numbers of rows and columns and the diagonal (0 is the
+    main diagonal).
 
-    A function may be called with None for the columns: as many as rows, as in Theano.
+    A function may be called with None for the columns, which means as many as rows, as in Theano.
 
     Parameters
     ----------
@@ -260,7 +261,8 @@ class Eye(Op):
 
 
 class Tri(Eye):
-    """Ones on and below a diagonal, zeros above: inputs are rows, columns, and the diagonal (0: the main one).
+    """Ones on and below a diagonal, zeros above. The inputs are the numbers of rows and columns and the diagonal (0 is
+    the main diagonal).
 
     Parameters
     ----------
@@ -273,12 +275,12 @@ class Tri(Eye):
 
 
 class Bartlett(Op):
-    """The triangular window: the input is the number of points, the result a vector of float64.
+    """The triangular window. The input is the number of points; the result is a vector of float64.
 
     Raises
     ------
     TypeError
-        From ``make_node``, for a number that is no integer scalar.
+        Raised by ``make_node`` if the number of points is not an integer scalar.
     """
 
     __props__ = ()
@@ -315,7 +317,7 @@ def alloc(value, *shape):
     Parameters
     ----------
     value : tensor-like
-        Repeated where the shape asks for more.
+        Broadcast to the shape.
     *shape : int or symbolic integer
 
     Returns
@@ -327,7 +329,7 @@ def alloc(value, *shape):
 
 
 def as_lengths(shape):
-    """The lengths in a shape as users write it: a length, a sequence, or a vector whose length is known."""
+    """The list of lengths of a shape, which is a length, a sequence, or a vector whose length is known."""
     if isinstance(shape, (list, tuple)):
         return list(shape)
     if isinstance(shape, numpy.ndarray) and shape.ndim == 1:
@@ -340,7 +342,7 @@ def as_lengths(shape):
 
 
 def full(shape, value, dtype=None):
-    """A new array of ``shape`` filled with ``value``, by default of its dtype."""
+    """A new array of ``shape`` filled with ``value``; the default dtype is that of ``value``."""
     value = as_tensor_variable(value)
     if dtype is not None and value.type.dtype != dtype:
         value = value.astype(dtype)
@@ -348,7 +350,7 @@ def full(shape, value, dtype=None):
 
 
 def full_like(model, value, dtype=None):
-    """An array of the shape of ``model`` filled with ``value``, by default of the dtype of ``model``."""
+    """An array of the shape of ``model`` filled with ``value``; the default dtype is that of ``model``."""
     model = as_tensor_variable(model)
     return scalar.second(model, as_tensor_variable(value).astype(dtype or model.type.dtype))
 
@@ -366,29 +368,29 @@ def zeros(shape, dtype=None):
 
 
 def ones(shape, dtype=None):
-    """A new array of ones; parameters as for `zeros`."""
+    """A new array of ones; the parameters are those of `zeros`."""
     return _alloc(constant(1, dtype=dtype or config.floatX), *as_lengths(shape))
 
 
 def empty(shape, dtype=None):
-    """A new array of unspecified content; parameters as for `zeros`."""
+    """A new array of unspecified content; the parameters are those of `zeros`."""
     return AllocEmpty(dtype or config.floatX)(*as_lengths(shape))
 
 
 def arange(start, stop=None, step=1, dtype=None):
-    """Numbers from ``start`` up to, but without, ``stop``.
+    """Numbers from ``start`` to ``stop``, excluding ``stop``.
 
     Parameters
     ----------
     start, stop, step : scalar
-        With one argument, that is ``stop``, and ``start`` is 0.
+        A single argument is ``stop``, and ``start`` is then 0.
     dtype : str, optional
-        By default the common dtype of the three, but int64 or uint64 for integers.
+        The default is the common dtype of the three numbers, but int64 or uint64 for integers.
 
     Raises
     ------
     ZeroDivisionError
-        When it runs, for a step of zero.
+        At run time, if the step is zero.
     """
     if stop is None:
         start, stop = 0, start
@@ -403,12 +405,14 @@ def arange(start, stop=None, step=1, dtype=None):
 
 
 def eye(n, m=None, k=0, dtype=None):
-    """A matrix of ``n`` rows and ``m`` columns (default ``n``) with ones on diagonal ``k``, of floatX by default."""
+    """A matrix of ``n`` rows and ``m`` columns (default ``n``) with ones on diagonal ``k``; the default dtype is
+    floatX."""
     return Eye(dtype)(n, n if m is None else m, k)
 
 
 def tri(N, M=None, k=0, dtype=None):
-    """A matrix of ``N`` rows and ``M`` columns (default ``N``), ones on and below diagonal ``k``; floatX by default."""
+    """A matrix of ``N`` rows and ``M`` columns (default ``N``) with ones on and below diagonal ``k``; the default dtype
+    is floatX."""
     return Tri(dtype)(N, N if M is None else M, k)
 
 
@@ -418,7 +422,7 @@ def bartlett(M):
     Raises
     ------
     TypeError
-        If ``M`` is no integer scalar.
+        If ``M`` is not an integer scalar.
     """
     return _bartlett(M)
 

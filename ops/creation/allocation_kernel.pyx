@@ -1,6 +1,6 @@
-"""Kernels that make new arrays: fills, uninitialised memory, diagonals and ranges.
+"""Kernels that make new arrays: filled or uninitialised arrays, diagonals, tiles and ranges.
 
-Lengths are 0-d integer operands. Nothing here reads more of its operands than the value that fills.
+Lengths are 0-d integer operands. Of larger operands, only the value that fills an array is read.
 """
 cimport numpy as cnp
 from libc.string cimport memcpy, memset
@@ -22,7 +22,7 @@ cdef inline int is_long(const Cell* cell) noexcept nogil:
 
 
 cdef inline void read_shape(Cell** lengths, int rank, npy_intp* shape) noexcept nogil:
-    """The shape that 0-d operands give."""
+    """Read a shape from 0-d operands."""
     cdef int axis
     for axis in range(rank):
         shape[axis] = integer_at(lengths[axis], 0)
@@ -35,7 +35,7 @@ cdef class AllocKernel(Kernel):
     ----------
     rank : int
     repeats : str, optional
-        The function whose numbers of repetitions are among the lengths, for errors.
+        The function whose numbers of repetitions are among the lengths, for error messages.
     """
     cdef int rank
     cdef bint names_function
@@ -74,7 +74,7 @@ cdef class AllocKernel(Kernel):
 
 
 cdef inline void broadcast_strides(const Cell* value, const Cell* target, npy_intp* strides) noexcept nogil:
-    """The strides that make ``value`` as large as ``target``."""
+    """The strides by which ``value`` is broadcast to the shape of ``target``."""
     cdef int axis, lead = target.ndim - value.ndim
     for axis in range(target.ndim):
         strides[axis] = 0 if axis < lead or value.shape[axis - lead] == 1 else value.strides[axis - lead]
@@ -96,9 +96,9 @@ cdef class AllocEmptyKernel(Kernel):
 
 
 cdef class EyeKernel(Kernel):
-    """Ones on a diagonal, zeros elsewhere: ``(rows, columns, diagonal, out)``; no columns: as many as rows."""
+    """Ones on a diagonal, zeros elsewhere: ``(rows, columns, diagonal, out)``; absent columns mean as many as rows."""
     cdef char one[16]
-    cdef char* absent               # where None lies, see ``absent.py``
+    cdef char* absent               # the address that represents None, see ``absent.py``
 
     def __cinit__(self):
         self.examined, self.binding = (0, 1), BOUND
@@ -162,13 +162,17 @@ cdef class BartlettKernel(Kernel):
             window[0] = 1
             return 0
         for place in range(points):
-            distance = 2 * place - (points - 1)          # from the middle, in halves
+            distance = 2 * place - (points - 1)          # twice the distance from the middle, which may be half-integer
             window[place] = 1 - <double>(distance if distance > 0 else -distance) / <double>(points - 1)
         return 0
 
 
 cdef class TileKernel(Kernel):
-    """An array put next to itself: ``(x, repetitions, out)``, with a repetition for each dimension of the result."""
+    """An array repeated along its dimensions: ``(x, repetitions, out)``.
+
+    Each dimension of the result is treated as two, repetitions and elements; the source has stride 0 along the
+    repetitions. One strided copy of twice the rank then does all the work.
+    """
 
     def __cinit__(self):
         self.examined, self.binding = (1,), BOUND
@@ -198,7 +202,7 @@ cdef class TileKernel(Kernel):
         cdef npy_intp target_strides[MAX_RANK]
         cdef npy_intp source_strides[MAX_RANK]
         cdef int axis, own, lead = result.ndim - source.ndim
-        for axis in range(result.ndim):                  # a dimension of repetitions in front of each one
+        for axis in range(result.ndim):
             own = axis - lead
             shape[2 * axis] = repetition(operands[1], result.ndim, axis)
             shape[2 * axis + 1] = source.shape[own] if own >= 0 else 1
@@ -211,7 +215,7 @@ cdef class TileKernel(Kernel):
 
 
 cdef inline npy_intp repetition(const Cell* repetitions, int rank, int axis) noexcept nogil:
-    """How often along a dimension; 1 for those in front that none is given for."""
+    """The number of repetitions along a dimension; 1 for leading dimensions for which none is given."""
     cdef npy_intp place = axis - (rank - repetitions.shape[0])
     return integer_at(repetitions, place) if place >= 0 else 1
 
@@ -226,9 +230,9 @@ cdef inline double real_at(const Cell* cell) noexcept nogil:
 
 
 cdef class ARangeKernel(Kernel):
-    """``start + i * step`` below ``stop``: ``(start, stop, step, out)``; NumPy's length and NumPy's rounding.
+    """``start + i * step`` below ``stop``: ``(start, stop, step, out)``. Length and rounding are those of NumPy.
 
-    ``exact``: all three operands are integers; otherwise the length is computed in double precision.
+    ``exact`` means that all three operands are integers; otherwise the length is computed in double precision.
     """
     cdef bint exact
 
@@ -292,7 +296,8 @@ cdef inline void fill_range(RangeValue* target, RangeValue first, RangeValue sec
 
 
 cdef void fill_integers(Cell* result, Cell** operands, npy_intp length, bint exact) noexcept nogil:
-    """Unsigned types share the loops of the signed ones of their size: both wrap alike."""
+    """Fill a range of integers. Unsigned types share the loops of the signed types of their size, because both wrap
+    around in the same way."""
     cdef npy_intp first = integer_at(operands[0], 0) if exact else <npy_intp>real_at(operands[0])
     cdef npy_intp second = (first + integer_at(operands[2], 0) if exact
                             else <npy_intp>(real_at(operands[0]) + real_at(operands[2])))

@@ -1,16 +1,16 @@
-"""``mgrid`` and ``ogrid``: coordinates of a grid, written as slices."""
+"""``mgrid`` and ``ogrid``: coordinates of a grid, which is given by slices."""
 from phintys.ops.creation.allocation import arange
 from phintys.ops.elementwise import scalar
 from phintys.ops.shape.dimshuffle import dimshuffle
 
 
 class Grid:
-    """Coordinates of the grid that slices span: ``mgrid[0:2, 0:3]`` is a list of tensors, one for each slice.
+    """Coordinates of the grid given by slices: ``mgrid[0:2, 0:3]`` is a list of tensors, one for each slice.
 
     Parameters
     ----------
     sparse : bool
-        Leave each tensor with length 1 in all dimensions but its own.
+        Whether each tensor has length 1 in all dimensions but its own.
     """
 
     def __init__(self, sparse=False):

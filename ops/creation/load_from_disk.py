@@ -1,7 +1,7 @@
-"""LoadFromDisk: an array that is read from a ``.npy`` file each time the graph runs.
+"""LoadFromDisk: reads an array from a ``.npy`` file each time the graph runs.
 
-The path is an input of the node. The file has to hold what the type says; it is not converted. The optimizer never
-reads it in advance, because it may change between calls.
+The path is an input of the node. The array in the file must have the declared type; it is not converted. The optimizer
+never reads the file in advance, because it may change between calls.
 """
 import numpy
 
@@ -21,15 +21,16 @@ class LoadFromDisk(Op):
     dtype : str
     broadcastable : tuple of bool
     mmap_mode : {None, 'c'}
-        'c' maps the file into memory, so that only what is needed is read; a result of a function is a
-        ``numpy.memmap`` then. What is written to the array does not come into the file.
+        'c' maps the file into memory, so that only the parts that are accessed are read; the result of a function is
+        then a ``numpy.memmap``. Changes of the array are not written to the file.
 
     Raises
     ------
     ValueError
-        For another ``mmap_mode``; when it runs, for a path of an ``.npz`` file.
+        For another ``mmap_mode``; at run time, if the path is that of an ``.npz`` file.
     TypeError
-        When it runs, if the file holds an array of another dtype, rank, or length in a broadcastable dimension.
+        At run time, if the array in the file has another dtype or rank, or a length other than 1 in a broadcastable
+        dimension.
     """
 
     __props__ = ("dtype", "broadcastable", "mmap_mode")
@@ -71,13 +72,13 @@ class LoadFromDisk(Op):
 
 
 def load(path, dtype, broadcastable, mmap_mode=None):
-    """The array in a ``.npy`` file, read when a function is called.
+    """The array in a ``.npy`` file, which is read when a function is called.
 
     Parameters
     ----------
     path : Variable of type ``generic``, or str
     dtype : str
-        Of the array in the file.
+        The dtype of the array in the file.
     broadcastable : tuple of bool
     mmap_mode : {None, 'c'}
         'c' maps the file into memory instead of reading all of it.

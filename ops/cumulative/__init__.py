@@ -1,4 +1,4 @@
 """Cumulative sums and products, differences, linear recurrences, and products over axes.
 
-``Prod`` is here and not in ``reduction`` because its derivatives are recurrences.
+``Prod`` is in this folder rather than in ``reduction`` because its derivatives are recurrences.
 """

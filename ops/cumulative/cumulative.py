@@ -1,6 +1,6 @@
-"""Sums and products up to each element, and differences of neighbours: CumOp, DiffOp and their functions.
+"""Cumulative sums and products, and differences of adjacent elements: CumOp, DiffOp and their functions.
 
-The result has the input's dtype, as in Theano (NumPy would make small integers larger).
+The result has the input's dtype, as in Theano (NumPy promotes small integers).
 """
 from phintys.graph.apply import Apply
 from phintys.graph.config import config
@@ -19,18 +19,18 @@ from phintys.ops.types.tensor_type import TensorType
 
 
 class CumOp(Op):
-    """The sum or product of all elements up to each one, along an axis.
+    """The cumulative sum or product along an axis.
 
     Parameters
     ----------
     axis : int, optional
-        By default the flattened tensor's.
+        By default the tensor is flattened.
     mode : {"add", "mul"}
 
     Raises
     ------
     ValueError
-        For another mode; from ``make_node``, for an axis that does not exist.
+        For another mode; ``make_node`` raises it for an axis that does not exist.
     """
 
     runs_alone = True
@@ -110,7 +110,7 @@ def _product(lengths):
 
 
 def _as_continuous(x):
-    """``x`` in a dtype that recurrences have."""
+    """``x`` in a dtype for which recurrences are implemented."""
     return x.astype("float32") if x.type.dtype == "float16" else x
 
 
@@ -120,13 +120,13 @@ def _backwards(x, axis):
 
 
 def cumsum(x, axis=None):
-    """The sum of all elements up to each one.
+    """The cumulative sum: the sum of all elements up to and including each one.
 
     Parameters
     ----------
     x : tensor-like
     axis : int, optional
-        By default the flattened tensor's, and the result is a vector.
+        By default the tensor is flattened, and the result is a vector.
 
     Returns
     -------
@@ -142,15 +142,15 @@ def cumsum(x, axis=None):
 
 
 def cumprod(x, axis=None):
-    """The product of all elements up to each one; parameters as for `cumsum`.
+    """The cumulative product; the parameters are those of `cumsum`.
 
-    The gradient is right where elements are zero, too.
+    The gradient is correct even where elements are zero.
     """
     return CumOp(axis=axis, mode="mul")(x)
 
 
 class DiffOp(Op):
-    """The differences of neighbours along an axis, taken ``n`` times.
+    """The differences of adjacent elements along an axis, taken ``n`` times.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ class DiffOp(Op):
     Raises
     ------
     ValueError
-        For a negative ``n``; from ``make_node``, for an axis that does not exist.
+        For a negative ``n``; ``make_node`` raises it for an axis that does not exist.
     """
 
     runs_alone = True
@@ -206,12 +206,12 @@ class DiffOp(Op):
         for _ in range(self.n):
             gz = _next_to_zeros(gz, axis, True) - _next_to_zeros(gz, axis, False)
         if self.n and (x.type.shape[axis] is None or x.type.shape[axis] < self.n):
-            gz = gz[(slice(None),) * axis + (slice(0, shape_i(x, axis)),)]     # of what was too short to begin with
+            gz = gz[(slice(None),) * axis + (slice(0, shape_i(x, axis)),)]     # where x was shorter than n
         return [gz]
 
 
 def _next_to_zeros(x, axis, behind):
-    """``x`` with a slice of zeros in front of it, or behind."""
+    """``x`` with a slice of zeros before or after it along an axis."""
     lengths = [shape_i(x, number) for number in range(x.type.ndim)]
     lengths[axis] = 1
     zero = zeros(lengths, dtype=x.type.dtype)
@@ -219,7 +219,7 @@ def _next_to_zeros(x, axis, behind):
 
 
 def diff(x, n=1, axis=-1):
-    """The differences of neighbours along an axis: ``x[1:] - x[:-1]``, taken ``n`` times.
+    """The differences of adjacent elements along an axis: ``x[1:] - x[:-1]``, taken ``n`` times.
 
     Parameters
     ----------
@@ -230,7 +230,8 @@ def diff(x, n=1, axis=-1):
     Returns
     -------
     TensorVariable
-        Of the dtype of ``x``, shorter by ``n`` (at most empty); of booleans: whether neighbours differ.
+        Of the dtype of ``x``, and shorter by ``n`` along the axis, down to 0. For booleans it tells whether adjacent
+        elements differ.
 
     Raises
     ------

@@ -1,9 +1,9 @@
-"""Running sums and products along an axis (each element of the result is the one before it, plus or times an input),
-and their inverse, differences of neighbours.
+"""Cumulative sums and products along an axis (each element of the result is the previous one plus or times an input),
+and their inverse, differences of adjacent elements.
 
-An array is seen as ``outer`` x ``length`` x ``chunk``: where chunks are long, a slice is added to the one before it, a
-piece of its columns at a time, by NumPy's loop; where they are short, totals run along the lines in registers. What is
-not contiguous is copied first.
+An array is treated as ``outer`` x ``length`` x ``chunk``, where ``length`` is that of the axis. If chunks are long,
+NumPy's loop adds each slice to the previous one, COLUMNS columns at a time. If they are short, a loop runs along each
+line and keeps its total in a register. Operands that are not contiguous are copied first.
 """
 from libc.string cimport memcpy
 from numpy cimport npy_intp
@@ -36,11 +36,11 @@ cdef class CumulativeKernel(Kernel):
     ----------
     dtype : str
     axis : int
-        Not negative; or -1: of the flattened array.
+        Not negative, or -1 for the flattened array.
     mode : {"add", "mul"}
     """
     cdef Loop loop
-    cdef phintys_running running    # NULL for dtypes without a loop of our own
+    cdef phintys_running running    # NULL for dtypes without a built-in loop
     cdef int axis
 
     def __cinit__(self):
@@ -88,7 +88,7 @@ cdef class CumulativeKernel(Kernel):
 
     cdef void accumulate(self, const char* values, char* totals, npy_intp outer, npy_intp length, npy_intp chunk,
                          npy_intp itemsize) noexcept nogil:
-        """Both arrays are contiguous; they may be the same."""
+        """Accumulate ``values`` into ``totals``, both contiguous; they may be the same memory."""
         cdef npy_intp block = length * chunk * itemsize, row = chunk * itemsize
         cdef npy_intp slab, column
         if chunk == 1 and self.running != NULL:
@@ -110,7 +110,8 @@ cdef class CumulativeKernel(Kernel):
 
     cdef inline void add_along(self, const char* values, char* totals, npy_intp length,
                                npy_intp itemsize) noexcept nogil:
-        """One line by NumPy's loop, which then reads what it has just written, as in ``ufunc.accumulate``."""
+        """Accumulate one line by NumPy's loop. Its first operand is the result shifted by one element, so each step
+        reads the total that the previous step wrote, as in ``ufunc.accumulate``."""
         cdef char* arguments[3]
         cdef npy_intp steps[3]
         cdef npy_intp count = length - 1
@@ -123,7 +124,7 @@ cdef class CumulativeKernel(Kernel):
 
     cdef inline void add_slices(self, const char* values, char* totals, npy_intp length, npy_intp row, npy_intp columns,
                                 npy_intp itemsize) noexcept nogil:
-        """Each slice is the one before it, plus or times the values of its own."""
+        """Compute each slice of totals from the previous slice and the slice of values at the same position."""
         cdef char* arguments[3]
         cdef npy_intp steps[3]
         cdef npy_intp position
@@ -137,7 +138,8 @@ cdef class CumulativeKernel(Kernel):
 
 
 cdef class DifferenceKernel(Kernel):
-    """Differences of neighbours along an axis, taken ``times`` times: ``(x, out)``; of booleans, whether they differ.
+    """Differences of adjacent elements along an axis, taken ``times`` times: ``(x, out)``; for booleans, whether
+    adjacent elements differ.
 
     Parameters
     ----------
@@ -193,7 +195,7 @@ cdef class DifferenceKernel(Kernel):
         for axis in range(self.axis):
             index[axis] = 0
         row, length = strides[self.axis], source.shape[self.axis]
-        while True:                                      # over the dimensions in front of the axis
+        while True:                                      # over the dimensions before the axis
             copy_strided(source.ndim - self.axis, source.shape + self.axis, context.scratch, strides + self.axis,
                          values, source.strides + self.axis, source.itemsize)
             for step in range(1, self.times + 1):
@@ -205,7 +207,8 @@ cdef class DifferenceKernel(Kernel):
 
     cdef inline void subtract(self, char* values, char* differences, npy_intp row, npy_intp count,
                               npy_intp itemsize) noexcept nogil:
-        """``count`` contiguous differences of elements ``row`` bytes apart; they may take the place of the values."""
+        """Compute ``count`` contiguous differences of elements ``row`` bytes apart. They may overwrite the values,
+        because the loop writes each position after its last read."""
         cdef char* arguments[3]
         cdef npy_intp steps[3]
         arguments[0], arguments[1], arguments[2] = values + row, values, differences

@@ -1,8 +1,9 @@
-/* Running sums and products along lines of any stride, the totals in registers.
+/* Cumulative sums and products along lines of any stride, with the totals in registers.
  *
- * `phintys_cumulative[multiplies][type]`, types in the order of `loops.TYPES` up to float64; empty for half precision,
- * for which C has no arithmetic. Integers wrap. Of booleans the sum is `or`, the product `and`. Where an operation
- * takes several cycles, four lines are done at once: one alone would wait for each.
+ * `phintys_cumulative[multiplies][type]` has the types in the order of `loops.TYPES` up to float64; the entry for half
+ * precision is empty, because C has no arithmetic for it. Integers wrap around. The sum of booleans is `or`, the
+ * product is `and`. Each step depends on the total of the previous one, so a single line runs at the latency of the
+ * operation; where that is several cycles, four independent lines are processed at once.
  */
 #ifndef PHINTYS_CUMULATIVE_LOOPS_H
 #define PHINTYS_CUMULATIVE_LOOPS_H
@@ -10,11 +11,12 @@
 #include <numpy/npy_common.h>
 #include <stdint.h>
 
-/* Lines of `count` elements; `next_source` and `next_target` lead to the next line. */
+/* Processes `lines` lines of `count` elements; `next_source` and `next_target` are the strides between lines. */
 typedef void (*phintys_running)(const char *source, npy_intp stride, npy_intp next_source, char *target,
                                 npy_intp target_stride, npy_intp next_target, npy_intp count, npy_intp lines);
 
-/* AT_ONCE: lines done side by side, 4 or 1. */
+/* AT_ONCE: the number of lines processed at once, 4 or 1. `NAME` calls `NAME##_lines` with constant strides for
+ * contiguous lines, so that the compiler generates a second version of the loop with fixed strides. */
 #define PHINTYS_RUNNING(NAME, TYPE, START, OPERATION, AT_ONCE)                                                         \
     static inline __attribute__((always_inline)) void NAME##_lines(                                                    \
             const char *source, npy_intp stride, npy_intp next_source, char *target, npy_intp target_stride,           \
@@ -74,7 +76,7 @@ PHINTYS_RUNNING(running_product_8, uint64_t, 1, PHINTYS_TIMES, 4)
 PHINTYS_RUNNING(running_product_float, float, 1, PHINTYS_TIMES, 4)
 PHINTYS_RUNNING(running_product_double, double, 1, PHINTYS_TIMES, 4)
 
-/* Signed integers share the loops of the unsigned ones: both wrap alike. */
+/* Signed integers share the loops of unsigned ones, because both wrap around in the same way. */
 #define PHINTYS_ALL_RUNNING(KIND, FIRST)                                                                               \
     {FIRST, KIND##_1, KIND##_2, KIND##_4, KIND##_8, KIND##_1, KIND##_2, KIND##_4, KIND##_8, 0, KIND##_float,           \
      KIND##_double}

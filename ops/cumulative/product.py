@@ -1,7 +1,7 @@
 """Products over axes: the ops Prod and ProdWithoutZeros, and the function ``prod``.
 
-They are reductions like those of ``ops/reduction``, but the gradient by one element is the product of all others, which
-a recurrence computes without dividing (see ``recurrence.py``).
+They are reductions like those of ``ops/reduction``, but the gradient with respect to one element is the product of all
+others, which a recurrence computes without a division (see ``recurrence.py``).
 """
 import numpy
 
@@ -19,7 +19,7 @@ class Prod(CAReduceDtype):
     Parameters
     ----------
     axis, dtype, acc_dtype
-        As for `CAReduceDtype`.
+        See `CAReduceDtype`.
     no_zeros_in_input : bool
         Promise that there are no zeros, which makes the gradient simpler.
     """
@@ -34,7 +34,7 @@ class Prod(CAReduceDtype):
         return {"no_zeros_in_input": self.no_zeros_in_input}
 
     def L_op(self, inputs, outputs, output_grads):
-        """By each element: the product of the others."""
+        """The gradient with respect to each element is the product of the others, times the output's gradient."""
         x, = inputs
         axes = positive_axes(x, self.axis)
         if self._folds_integers(outputs[0]):
@@ -43,7 +43,7 @@ class Prod(CAReduceDtype):
         return [real_like(x, gz * conjugated(self._others(x, outputs[0], axes)))]
 
     def _others(self, x, product, axes):
-        """For each element the product of the others."""
+        """For each element, the product of the others."""
         if self.no_zeros_in_input:
             return pad_reduced(x, product, axes) / x
         dtype = product.type.dtype
@@ -59,7 +59,7 @@ class Prod(CAReduceDtype):
 
 
 class ProdWithoutZeros(CAReduceDtype):
-    """The product of the nonzero elements over axes; 0 where there are none. It has no gradient."""
+    """The product of the nonzero elements over axes, or 0 where all elements are zero. It has no gradient."""
 
     __props__ = ("axis", "dtype", "acc_dtype")
 
@@ -80,7 +80,7 @@ class ProdWithoutZeros(CAReduceDtype):
 
 
 def prod(input, axis=None, dtype=None, keepdims=False, acc_dtype=None, no_zeros_in_input=False):
-    """The product of elements over axes; parameters as for `sum`.
+    """The product of elements over axes; the other parameters are those of `sum`.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""LinearRecurrence, ``r[j] = g[j] + a r[j-1]`` along an axis, and what it is here for: derivatives of products.
+"""LinearRecurrence, ``r[j] = g[j] + a r[j-1]`` along an axis, and its application: derivatives of products.
 
-The op is closed under differentiation: its gradient is a recurrence that runs the other way. So the product of all
-other elements, which is the gradient of a product, and the gradient of a cumulative product can be written without a
-division, and remain right, with all their derivatives, where elements are zero.
+The op is closed under differentiation: its gradient is a recurrence in the opposite direction. The product of all other
+elements, which is the gradient of a product, and the gradient of a cumulative product are therefore expressed without
+a division, and they and all their derivatives are correct where elements are zero.
 """
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
@@ -19,21 +19,21 @@ from phintys.ops.types.tensor_type import TensorType
 
 
 class LinearRecurrence(Op):
-    """``r[j] = terms[j] + factor * r[j-1]`` along an axis; inputs are factors and terms, of one shape and dtype.
+    """``r[j] = terms[j] + factor * r[j-1]`` along an axis. The inputs are factors and terms, of one shape and dtype.
 
     Parameters
     ----------
     axis : int
         Not negative.
     backwards : bool
-        From the last element to the first: ``r[j+1]`` stands for ``r[j-1]``.
+        Whether to run from the last element to the first, with ``r[j+1]`` in place of ``r[j-1]``.
     own : bool
-        The factor is ``factors[j]``; else that of the element whose result is multiplied.
+        Whether the factor is ``factors[j]``; otherwise it is that of the previous element, whose result is multiplied.
 
     Raises
     ------
     TypeError
-        From ``make_node``, for inputs of different type, or not float32, float64 or complex.
+        Raised by ``make_node`` if the inputs differ in type, or are not of dtype float32, float64 or complex.
     """
 
     runs_alone = True
@@ -83,7 +83,7 @@ class LinearRecurrence(Op):
 
 
 def _shifted(x, axis, backwards):
-    """``x`` one place on along an axis, or one place back; a zero enters, the last value leaves."""
+    """``x`` shifted by one position along an axis (towards the start if ``backwards``), filled with a zero."""
     before = (slice(None),) * axis
     zero = x[before + (slice(0, 1),)].zeros_like()
     if backwards:
@@ -92,7 +92,7 @@ def _shifted(x, axis, backwards):
 
 
 def product_before(x, axis, backwards=False):
-    """For each element of ``x`` the product of those before it along ``axis`` (behind it, ``backwards``)."""
+    """For each element of ``x``, the product of those before it along ``axis``, or after it if ``backwards``."""
     lengths = [shape_i(x, number) for number in range(x.type.ndim)]
     positions = arange(lengths[axis])
     first = scalar.eq(positions, lengths[axis] - 1 if backwards else 0).astype(x.type.dtype)
@@ -101,7 +101,7 @@ def product_before(x, axis, backwards=False):
 
 
 def product_of_others(x, axes):
-    """For each element of ``x`` the product of the other elements over ``axes``.
+    """For each element of ``x``, the product of the other elements over ``axes``.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def product_of_others(x, axes):
     Returns
     -------
     TensorVariable
-        Of the dtype and shape of ``x``; right, with its derivatives, also where elements are zero.
+        Of the dtype and shape of ``x``; it and its derivatives are correct even where elements are zero.
     """
     if not axes:
         return x.ones_like()

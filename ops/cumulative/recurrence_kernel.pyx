@@ -1,4 +1,4 @@
-"""The kernel of linear recurrences along an axis. What is not contiguous is copied first."""
+"""The kernel of linear recurrences along an axis. Operands that are not contiguous are copied first."""
 from numpy cimport npy_intp
 
 from phintys.ops.native.integers cimport shape_of
@@ -24,9 +24,9 @@ cdef class RecurrenceKernel(Kernel):
     axis : int
         Not negative.
     backwards : bool
-        From the last element to the first, with ``r[j + 1]``.
+        Whether to run from the last element to the first, with ``r[j + 1]`` in place of ``r[j - 1]``.
     own : bool
-        The factor is that of element j; else that of the element before it (behind it, backwards).
+        Whether the factor is that of element j; otherwise it is that of element j - 1 (j + 1 if ``backwards``).
     """
     cdef phintys_recurrence recur
     cdef int axis

@@ -1,5 +1,5 @@
-/* Linear recurrences r[j] = g[j] + a r[j-1] over rows of a contiguous array, row by row, so that a row of results is
- * computed in vectors. `own`: a is the factor of row j, else that of the row computed before it. */
+/* Linear recurrences r[j] = g[j] + a r[j-1] over the rows of a contiguous array. The columns are independent, so the
+ * inner loop runs over them and can be vectorised. `own`: a is the factor of row j, else that of the previous row. */
 #ifndef PHINTYS_RECURRENCE_LOOPS_H
 #define PHINTYS_RECURRENCE_LOOPS_H
 
@@ -31,7 +31,7 @@ PHINTYS_RECURRENCE(recurrence_double, double)
 PHINTYS_RECURRENCE(recurrence_cfloat, float complex)
 PHINTYS_RECURRENCE(recurrence_cdouble, double complex)
 
-/* In the order float32, float64, complex64, complex128. */
+/* The types are float32, float64, complex64, complex128. */
 static const phintys_recurrence phintys_recurrences[4] = {recurrence_float, recurrence_double, recurrence_cfloat,
                                                           recurrence_cdouble};
 

@@ -1,1 +1,1 @@
-"""Ops that hold a graph or a Python function: ``OpFromGraph``, ``ifelse``, Jacobians, row maps, ``as_op``."""
+"""Ops that contain a graph or a Python function: ``OpFromGraph``, ``ifelse``, Jacobians, row maps, ``as_op``."""

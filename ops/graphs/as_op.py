@@ -1,6 +1,6 @@
-"""``as_op``: an op from a Python function.
+"""``as_op``: makes an op from a Python function.
 
-The op calls the function each time it runs; it has no gradient. The function should not change its arguments.
+The op calls the function each time it runs; it has no gradient. The function should not modify its arguments.
 """
 import pickle
 
@@ -15,10 +15,10 @@ class FromFunctionOp(Op):
     Parameters
     ----------
     fn : callable
-        From values of the input types to one value, or a list or tuple of values, of the output types.
+        Takes values of the input types and returns one value, or a list or tuple of values, of the output types.
     itypes, otypes : list of Type
     infer_shape : callable or None
-        From the node and the shapes of its inputs to the shapes of its outputs.
+        Takes the node and the shapes of its inputs and returns the shapes of its outputs.
     """
 
     def __init__(self, fn, itypes, otypes, infer_shape=None):
@@ -26,7 +26,7 @@ class FromFunctionOp(Op):
         self.itypes = itypes
         self.otypes = otypes
         self.__name__ = fn.__name__
-        self.__module__ = fn.__module__         # where pickles look for the name
+        self.__module__ = fn.__module__         # pickle imports the name from this module
         self.__doc__ = fn.__doc__
         self._infer_shape = infer_shape
         if infer_shape is not None:
@@ -56,7 +56,7 @@ class FromFunctionOp(Op):
             storage[0] = wanted.filter(value)
 
     def __reduce__(self):
-        """By name: the name of the function is the op's when ``as_op`` was used as a decorator."""
+        """Pickle by name: if ``as_op`` was used as a decorator, the name of the function refers to the op."""
         name, module = self.fn.__name__, __import__(self.fn.__module__, fromlist=["*"])
         found = getattr(module, name, None)
         if found is self:
@@ -68,24 +68,24 @@ class FromFunctionOp(Op):
 
 
 def as_op(itypes, otypes, infer_shape=None):
-    """Decorator that makes a Python function an op.
+    """Decorator that makes an op from a Python function.
 
     Parameters
     ----------
     itypes, otypes : Type or list of Type
-        Of the arguments and of the results.
+        The types of the arguments and of the results.
     infer_shape : callable, optional
-        As in `FromFunctionOp`.
+        See `FromFunctionOp`.
 
     Returns
     -------
     callable
-        From the function to its `FromFunctionOp`.
+        Takes the function and returns its `FromFunctionOp`.
 
     Raises
     ------
     TypeError
-        If something in ``itypes`` or ``otypes`` is no type, or ``infer_shape`` cannot be called.
+        If an entry of ``itypes`` or ``otypes`` is not a type, or ``infer_shape`` is not callable.
     """
     if infer_shape is not None and not callable(infer_shape):
         raise TypeError(f"infer_shape needs to be a callable, got {infer_shape!r}")

@@ -1,8 +1,8 @@
 """Lazy branches: ``ifelse(condition, then, else)`` computes one of two branches, ``switch`` computes both.
 
-The condition is one number for whole arrays. The op says by ``lazy_branches`` what it needs when; the linker turns that
-into jumps, so that a branch that is not taken costs nothing and cannot fail. With ``as_view`` the outputs look at the
-memory of the branch that was taken, else they are copies.
+The condition is a single number, not one per element. ``lazy_branches`` declares which inputs each branch needs; the
+linker compiles this to jumps, so that a branch that is not taken costs nothing and cannot fail. With ``as_view`` the
+outputs refer to the memory of the branch that was taken, otherwise they are copies.
 """
 from copy import deepcopy
 
@@ -21,18 +21,18 @@ __all__ = ["IfElse", "ifelse"]
 
 
 class IfElse(Op):
-    """The first or the second half of its inputs behind the condition.
+    """Selects the first or the second half of the inputs that follow the condition.
 
     Parameters
     ----------
     n_outs : int
-        Values in a branch.
+        The number of values of a branch.
     as_view : bool
-        The outputs look at the memory of the values that they are.
+        Whether the outputs are views of the selected values instead of copies.
     gpu : bool
-        The values are on a device.
+        Whether the values are on a device.
     name : str, optional
-        For printing; not part of equality.
+        For printing; ignored when ops are compared.
     """
 
     __props__ = ("n_outs", "as_view", "gpu")
@@ -43,7 +43,7 @@ class IfElse(Op):
             self.view_map = {output: [output + 1, output + 1 + n_outs] for output in range(n_outs)}
 
     def make_node(self, condition, *values):
-        """A node.
+        """Make a node.
 
         Parameters
         ----------
@@ -54,9 +54,9 @@ class IfElse(Op):
         Raises
         ------
         AssertionError
-            If there are not twice ``n_outs`` values.
+            If the number of values is not twice ``n_outs``.
         TypeError
-            If two values that belong together have different types, or the condition is no scalar.
+            If the two values for an output have different types, or the condition is not a scalar.
         """
         if len(values) != 2 * self.n_outs:
             raise AssertionError(f"Wrong number of arguments to make_node: expected {2 * self.n_outs} values, got "
@@ -74,7 +74,7 @@ class IfElse(Op):
         return Apply(self, [condition, *values], [kind.make_variable() for kind in types])
 
     def branches(self, inputs):
-        """(values of the first branch, values of the second) among a node's inputs."""
+        """Split a node's inputs into (values of the first branch, values of the second branch)."""
         return inputs[1:1 + self.n_outs], inputs[1 + self.n_outs:]
 
     # ---- computing ---------------------------------------------------------------------------------------------------
@@ -111,12 +111,12 @@ class IfElse(Op):
 
     # ---- gradients ---------------------------------------------------------------------------------------------------
     def connection_pattern(self, node):
-        """Every output depends on the condition and on its own two values."""
+        """Every output depends on the condition and on its value in each branch."""
         rows = [[output == position for output in range(self.n_outs)] for position in range(self.n_outs)]
         return [[True] * self.n_outs, *rows, *rows]
 
     def grad(self, inputs, output_grads):
-        """Where the branch was taken the output's gradient, else zeros; the condition's own is zero."""
+        """The output's gradient for the branch that was taken, zeros for the other branch and for the condition."""
         terms = list(output_grads) * 2
         wanted = [output for output, gradient in enumerate(output_grads)
                   if not isinstance(gradient.type, (DisconnectedType, NullType))]
@@ -147,28 +147,28 @@ class IfElse(Op):
 
 
 def ifelse(condition, then_branch, else_branch, name=None):
-    """The values of one branch; only what that branch needs is computed.
+    """The values of one of two branches; only the selected branch is computed.
 
     Parameters
     ----------
-    condition : 0-d tensor, or what can become one
-        Zero stands for False, everything else for True, NaN too.
+    condition : 0-d tensor-like
+        Zero means False; all other values, including NaN, mean True.
     then_branch, else_branch : variable, or list or tuple of variables
-        The same number of values in both, of equal types pair by pair; their shapes may differ.
+        Both branches have the same number of values, with equal types pair by pair; their shapes may differ.
     name : str, optional
         For printing.
 
     Returns
     -------
     Variable, or list or tuple of Variable
-        As ``then_branch``.
+        The same kind as ``then_branch``.
 
     Raises
     ------
     ValueError
         If the branches have different numbers of values.
     TypeError
-        If types differ, or the condition is no scalar.
+        If types differ, or the condition is not a scalar.
 
     Examples
     --------
@@ -189,7 +189,7 @@ def ifelse(condition, then_branch, else_branch, name=None):
 
 
 def _matched(first, second):
-    """Two values that belong together, as variables of one type."""
+    """The values of both branches for one output, as variables of one type."""
     first, second = [value if isinstance(value, Variable) else as_tensor_variable(value) for value in (first, second)]
     if first.type != second.type:
         if isinstance(first.type, TensorType) and not isinstance(second.type, TensorType):
@@ -209,7 +209,7 @@ def _copied(value):
 
 
 def _joint_type(first, second):
-    """A type that promises only the lengths that both promise."""
+    """The most specific type that includes the types of both values."""
     if not isinstance(first, TensorType) or first.shape == second.shape:
         return first
     return TensorType(first.dtype, first.broadcastable,
@@ -223,13 +223,13 @@ def _as_length(length):
 
 
 def _same(first, second):
-    """Whether two lengths are one variable or equal constants."""
+    """Whether two lengths are the same variable or equal constants."""
     return first is second or (isinstance(first, Constant) and isinstance(second, Constant)
                                and first.data == second.data)
 
 
 def _gradient_of_condition(condition, output_grads):
-    """Zero: a slightly different condition takes the same branch."""
+    """The zero gradient of the condition: a slightly different condition selects the same branch."""
     if all([isinstance(gradient.type, DisconnectedType) for gradient in output_grads]):
         return disconnected_type()
     return condition.zeros_like().astype(config.floatX)
@@ -245,5 +245,5 @@ def _pair(first, second):
 
 
 def _places(values):
-    """Where the first of the values was made."""
+    """The position in the user's code where the first of the values was made."""
     return next((made_at(value) for value in values if isinstance(value, Variable) and value.where), "")

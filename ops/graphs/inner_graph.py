@@ -1,9 +1,10 @@
-"""Ops that hold a graph of their own: the graph, its compiled function, and what follows from it for shapes.
+"""The base class of ops that contain an inner graph: the graph, its compiled function, and the shapes of its outputs.
 
-The inner graph is a private copy. Its leaves are ``local_inputs``: the declared inputs, then one stand-in for each
-shared variable that the user's graph read; nodes get the shared variables themselves as further inputs, so gradients
-and functions see them. The function is made when a program is, or when the op first runs; copies and pickles do not
-carry it. What the inner graph means for the op's inputs is said by the subclasses.
+The inner graph is a private copy. Its leaves are ``local_inputs``: the declared inputs, then one substitute for each
+shared variable that the user's graph reads. Nodes get the shared variables themselves as additional inputs, so that
+gradients and functions find them. The function is compiled when a program that contains the op is linked, or when the
+op first runs; copies and pickles do not contain it. Subclasses define how the inner graph is applied to the op's
+inputs.
 """
 from phintys.graph import hooks
 from phintys.graph.config import change_flags, config
@@ -24,20 +25,20 @@ class InnerGraphOp(Op):
     Parameters
     ----------
     inputs, outputs : list of Variable
-        The graph; what computes the inputs is not looked at.
+        The graph; ancestors of the inputs are not part of it.
     name : str or None
         For printing.
     **options
-        For the ``function`` that compiles the graph, ``mode`` for example.
+        Options of the ``function`` that compiles the graph, ``mode`` for example.
 
     Attributes
     ----------
     inputs, outputs : list of Variable
-        As given.
+        The variables passed to the constructor.
     local_inputs, local_outputs : list of Variable
         The private copy.
     shared_inputs : list of Variable
-        The shared variables whose stand-ins are the last of ``local_inputs``.
+        The shared variables whose substitutes are the last of ``local_inputs``.
     """
 
     _function = None
@@ -64,18 +65,18 @@ class InnerGraphOp(Op):
 
     @property
     def fn(self):
-        """The compiled inner graph: from values of ``local_inputs`` to a list of values."""
+        """The compiled inner graph; it takes values of ``local_inputs`` and returns a list of values."""
         if self._function is None:
             options = {"on_unused_input": "ignore", "name": str(self), **self.kwargs}
             self._function = hooks.function(self.local_inputs, self.local_outputs, **options)
         return self._function
 
     def lower(self, emitter, node):
-        self.fn                                     # compiled now, so that the first call is as quick as the others
+        self.fn                                     # compiled now, so that the first call is as fast as later ones
         emitter.call(node)
 
     def do_constant_folding(self, node):
-        return False                                # running it compiles it, which costs more than it could save
+        return False                                # folding would compile the graph, which costs more than it saves
 
     def shapes_outside(self, inputs, input_shapes, inside=()):
         """The shapes of the outputs.
@@ -83,16 +84,16 @@ class InnerGraphOp(Op):
         Parameters
         ----------
         inputs : list of Variable
-            What stands for ``local_inputs`` outside; anything for those in ``inside``.
+            The outer variables for ``local_inputs``; entries for those in ``inside`` are ignored.
         input_shapes : list of tuple
-            The lengths of ``local_inputs``, outside.
+            The lengths of ``local_inputs`` as outer variables.
         inside : collection of Variable
-            The ``local_inputs`` whose values are not known outside.
+            The ``local_inputs`` that have no outer variable.
 
         Returns
         -------
         list of tuple or None
-            None for a shape that can only be learned from values that are computed inside.
+            None for a shape that depends on values computed in the inner graph.
         """
         computed = {output for node in io_toposort(self.local_inputs, self.local_outputs) for output in node.outputs}
         given = {length for shape in input_shapes for length in shape or () if isinstance(length, Variable)}
@@ -127,14 +128,14 @@ class InnerGraphOp(Op):
 
 
 def gradient_type(kind):
-    """The type of a gradient by an output of a type: floatX stands for what is discrete."""
+    """The type of the gradient with respect to an output of a type; floatX replaces a discrete dtype."""
     return TensorType(config.floatX, kind.broadcastable) if getattr(kind, "dtype", None) in discrete_dtypes else kind
 
 
 def as_gradient(gradient, kind):
-    """A gradient that comes from outside, in the dtype and pattern of a type.
+    """An outer gradient, converted to the dtype and broadcastable pattern of a type.
 
-    A gradient of more dimensions (one for each row) keeps the pattern of those in front.
+    A gradient with additional leading dimensions (one for each row) keeps their pattern.
     """
     if getattr(kind, "dtype", None) is None:
         return gradient
@@ -145,14 +146,14 @@ def as_gradient(gradient, kind):
 
 
 def _stand_in(variable):
-    """A leaf of the same type and name; test values stay with the original."""
+    """A leaf of the same type and name, without the test value."""
     leaf = variable.type.make_variable(variable.name)
     leaf._position = variable._position if variable.owner is None else variable.owner._position
     return leaf
 
 
 def _own_shape(variable):
-    """The lengths of a variable read from itself, or None if it has none."""
+    """The lengths of a variable, read from the variable itself; None if its type has no dimensions."""
     if getattr(variable.type, "ndim", None) is None:
         return None
     return tuple([shape_i(variable, axis) for axis in range(variable.type.ndim)])
@@ -161,7 +162,7 @@ def _own_shape(variable):
 def _is_known(shape, given, computed, inside):
     """Whether no length depends on one of ``inside`` or is read from a variable that is ``computed`` inside.
 
-    What computes the ``given`` lengths lies outside.
+    The ``given`` lengths are outer variables, so their ancestors are not examined.
     """
     for variable in ancestors([length for length in shape if isinstance(length, Variable)], given):
         if variable in inside:

@@ -1,7 +1,7 @@
-"""Whole derivatives: ``jacobian``, ``hessian``, and the product of a Hessian and a vector.
+"""Derivative matrices: ``jacobian``, ``hessian``, and the product of a Hessian and a vector.
 
-A Jacobian is the gradient of a sum of the expression's elements with one weight for each element, taken for all rows of
-the identity matrix as weights. ``map_rows`` does that for all rows at once, by matrix operations, or row by row.
+A Jacobian consists of the gradients of weighted sums of the expression's elements, where the weights are the rows of
+the identity matrix. ``map_rows`` computes them for all rows at once by matrix operations, or row by row.
 """
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ def jacobian(expression: Variable, wrt: Variable | Sequence[Variable],
     Parameters
     ----------
     expression : TensorVariable
-        A vector; of a scalar the gradient is answered.
+        A vector; for a scalar, the result is its gradient.
     wrt : Variable, or list or tuple of Variable
     consider_constant : list of Variable, optional
-        Through these, nothing flows back.
+        Variables through which no gradient is propagated.
     disconnected_inputs : {'raise', 'warn', 'ignore'}
-        What to do about elements of ``wrt`` on which the expression does not depend; their Jacobian is 0.
+        How to treat elements of ``wrt`` on which the expression does not depend; their Jacobian is 0.
 
     Returns
     -------
     TensorVariable, or list or tuple of TensorVariable, as ``wrt``
-        With one dimension more than the element of ``wrt``: entry i is the gradient of ``expression[i]``.
+        Each has one dimension more than the element of ``wrt``: entry i is the gradient of ``expression[i]``.
 
     Raises
     ------
     TypeError
-        If the expression is no variable or has more than one dimension.
+        If the expression is not a variable or has more than one dimension.
     DisconnectedInputError
         See ``disconnected_inputs``.
     """
@@ -75,7 +75,7 @@ def _rows_of_gradients(expression, wanted, options):
 def hessian(cost: Variable, wrt: Variable | Sequence[Variable],
             consider_constant: Iterable[Variable] | None = None,
             disconnected_inputs: Literal["ignore", "warn", "raise"] = "raise") -> Any:
-    """The second derivatives of a scalar, for each vector apart.
+    """The second derivatives of a scalar with respect to each vector separately.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def hessian(cost: Variable, wrt: Variable | Sequence[Variable],
         A scalar.
     wrt : vector, or list or tuple of vectors
     consider_constant, disconnected_inputs
-        As for ``jacobian``.
+        See ``jacobian``.
 
     Returns
     -------
@@ -93,7 +93,7 @@ def hessian(cost: Variable, wrt: Variable | Sequence[Variable],
     Raises
     ------
     TypeError
-        If the cost is no scalar, or an element of ``wrt`` no vector.
+        If the cost is not a scalar, or an element of ``wrt`` is not a vector.
     """
     if not isinstance(cost, Variable):
         raise TypeError(f"tensor.hessian expects a Variable as `cost`, got {cost!r}")
@@ -109,7 +109,7 @@ def hessian(cost: Variable, wrt: Variable | Sequence[Variable],
     results = []
     for variable in wanted:
         gradient = grad(cost, variable, consider_constant=consider_constant, disconnected_inputs=disconnected_inputs)
-        # A gradient that does not depend on the variable is no error: the cost is linear in it.
+        # A gradient that does not depend on the variable is not an error: the cost is linear in the variable.
         options = dict(consider_constant=consider_constant, disconnected_inputs="ignore")
         results += _rows_of_gradients(gradient, [variable], options)
     return format_as(isinstance(wrt, list), isinstance(wrt, tuple), results)
@@ -117,7 +117,7 @@ def hessian(cost: Variable, wrt: Variable | Sequence[Variable],
 
 def hessian_vector_product(cost: Variable, wrt: Variable | Sequence[Variable], p: Variable | Sequence[Variable],
                            **grad_options: Any) -> Any:
-    """The Hessian of a scalar times a vector, at the price of two gradients.
+    """The Hessian of a scalar times a vector, at the cost of two gradients.
 
     Parameters
     ----------
@@ -126,9 +126,9 @@ def hessian_vector_product(cost: Variable, wrt: Variable | Sequence[Variable], p
     wrt : Variable, or list or tuple of Variable
         Of any rank.
     p : Variable, or list or tuple of Variable
-        The vector: one variable for each element of ``wrt``, of its shape.
+        The vector: one variable for each element of ``wrt``, of the same shape.
     **grad_options
-        For ``grad``.
+        Options of ``grad``.
 
     Returns
     -------
@@ -137,7 +137,7 @@ def hessian_vector_product(cost: Variable, wrt: Variable | Sequence[Variable], p
     Raises
     ------
     ValueError
-        If there are not as many in ``p`` as in ``wrt``.
+        If ``p`` and ``wrt`` have different numbers of elements.
     """
     wanted = list(wrt) if isinstance(wrt, (list, tuple)) else [wrt]
     vector = list(p) if isinstance(p, (list, tuple)) else [p]

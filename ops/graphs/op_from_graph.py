@@ -1,9 +1,8 @@
-"""OpFromGraph: an op made from a graph, with gradients of its own if wanted.
+"""OpFromGraph: an op made from a graph, optionally with user-defined gradients.
 
-A node of it runs the compiled inner graph as one step; with ``inline=True`` the optimizer puts the inner graph in its
-place instead (``inline_ofg_expansion``). Gradients and R-operators are again ops from graphs, made once for each set of
-outputs that a gradient reaches; an override takes the place of the derivative of the inner graph, for all inputs or
-for single ones.
+Its nodes run the compiled inner graph as one step; with ``inline=True`` the optimizer replaces the node by the inner
+graph (``inline_ofg_expansion``). Gradients and R-operators are also ops from graphs, made once for each set of outputs
+that have a gradient. An override replaces the derivative of the inner graph, for all inputs or for single ones.
 """
 from phintys.graph.apply import Apply
 from phintys.graph.config import change_flags
@@ -21,35 +20,36 @@ DEFAULT = "default"
 class OpFromGraph(InnerGraphOp):
     """An op that computes a graph.
 
-    Shared variables in the graph are found and passed on; other variables that the outputs need must be inputs.
+    Shared variables in the graph become inputs of the nodes automatically; all other leaves that the outputs depend on
+    must be among ``inputs``.
 
     Parameters
     ----------
     inputs, outputs : list of Variable
     inline : bool
-        Optimise the inner graph together with what is around it, instead of running it as one step.
+        Whether to optimise the inner graph together with the surrounding graph instead of running it as one step.
     lop_overrides : 'default', callable, OpFromGraph, Variable, or list of those
-        The gradient. A callable takes the lists ``inputs``, ``outputs`` and ``output_grads`` and answers a list with a
-        gradient for each input; an OpFromGraph takes the same as single arguments. A variable of ``DisconnectedType``
-        or ``NullType`` says that there is none. In a list there is one entry for each input, which answers one
-        variable; 'default' there is the gradient of the inner graph.
+        The gradient. A callable takes the lists ``inputs``, ``outputs`` and ``output_grads`` and returns a list with a
+        gradient for each input; an OpFromGraph takes the same variables as single arguments. A variable of
+        ``DisconnectedType`` or ``NullType`` means that there is no gradient. A list has one entry for each input, and
+        each entry returns one variable; the entry 'default' means the gradient of the inner graph.
     grad_overrides : as ``lop_overrides``
-        The same without ``outputs``. Only one of the two can be given.
+        Like ``lop_overrides``, but without ``outputs``. Only one of the two can be given.
     rop_overrides : as ``lop_overrides``
-        The R-operator: of ``inputs`` and ``eval_points``, with one result or entry for each output.
+        The R-operator, as a function of ``inputs`` and ``eval_points``, with one result or entry for each output.
     connection_pattern : list of list of bool, optional
-        In place of that of the inner graph.
+        Replaces the connection pattern of the inner graph.
     name : str, optional
     **kwargs
-        For the ``function`` that compiles the inner graph. ``updates`` and ``givens`` are not possible.
+        Options of the ``function`` that compiles the inner graph, except ``updates`` and ``givens``.
 
     Raises
     ------
     TypeError
-        If inputs or outputs are no list of variables, an override is none, or an option is not possible.
+        If inputs or outputs are not lists of variables, or an override or option is invalid.
     ValueError
-        If both kinds of gradient are overridden; when the gradient is taken, if there are not as many overrides as
-        inputs.
+        If both ``lop_overrides`` and ``grad_overrides`` are given; when the gradient is taken, if the number of
+        overrides is not the number of inputs.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class OpFromGraph(InnerGraphOp):
         self.input_types = [variable.type for variable in self.inputs]
         self.output_types = [variable.type for variable in self.outputs]
         self._connection_pattern = connection_pattern
-        self._restricted = {}                       # positions of outputs → the op for them, and which inputs it reads
+        self._restricted = {}                       # positions of outputs → (op that computes them, inputs it reads)
         if not _is_default(lop_overrides) and not _is_default(grad_overrides):
             raise ValueError("lop_overrides and grad_overrides are mutually exclusive")
         if _is_default(grad_overrides):
@@ -81,15 +81,15 @@ class OpFromGraph(InnerGraphOp):
 
     # ---- overrides -------------------------------------------------------------------------------------------
     def set_lop_overrides(self, lop_overrides):
-        """Replace the gradient; what was set before is forgotten."""
+        """Replace the gradient; earlier overrides are discarded."""
         self._gradient = _Derivative("lop", lop_overrides)
 
     def set_grad_overrides(self, grad_overrides):
-        """Replace the gradient, by what does not look at the outputs."""
+        """Replace the gradient by overrides that do not take the outputs; earlier overrides are discarded."""
         self._gradient = _Derivative("grad", grad_overrides)
 
     def set_rop_overrides(self, rop_overrides):
-        """Replace the R-operator; what was set before is forgotten."""
+        """Replace the R-operator; earlier overrides are discarded."""
         self._forward = _Derivative("rop", rop_overrides)
 
     # ---- building and running --------------------------------------------------------------------------------
@@ -100,7 +100,7 @@ class OpFromGraph(InnerGraphOp):
         return Apply(self, inputs + self.shared_inputs, [kind.make_variable() for kind in self.output_types])
 
     def lower(self, emitter, node):
-        if self.kwargs:                             # a function of the user's own kind: it is called
+        if self.kwargs:                             # the user's options require a separate function, which is called
             super().lower(emitter, node)
         else:
             emitter.graph(self.fn.maker.fgraph, node)
@@ -113,13 +113,14 @@ class OpFromGraph(InnerGraphOp):
         return self.shapes_outside(node.inputs, input_shapes)
 
     def expanded(self, inputs):
-        """The inner graph applied to a node's inputs: what ``inline`` puts in the node's place."""
+        """The inner graph applied to a node's inputs, which replaces the node if ``inline`` is true."""
         return clone_replace(self.local_outputs, dict(zip(self.local_inputs, inputs)))
 
     def restricted(self, inputs, wanted):
-        """The outputs at the positions ``wanted``, computed without the others; None if nothing is saved.
+        """The outputs at the positions ``wanted``, computed without the others; None if that would save nothing.
 
-        The op that does it is kept: nodes alike share it. It is for functions and has no gradient of its own.
+        The op that computes them is cached, so that nodes of this op share it. It is used in compiled functions only
+        and has no overridden gradient.
         """
         found = self._restricted.get(wanted)
         if found is None:
@@ -143,7 +144,7 @@ class OpFromGraph(InnerGraphOp):
         return [list(row) for row in self._gradient.pattern]
 
     def _connections(self):
-        """The connection pattern of the inner graph and of what overrides its gradient."""
+        """The connection pattern of the inner graph and of the overrides of its gradient."""
         pattern = [list(row) for row in io_connection_pattern(self.local_inputs, self.local_outputs)]
         if self._gradient.is_default:
             return pattern
@@ -177,7 +178,8 @@ class OpFromGraph(InnerGraphOp):
         return terms
 
     def _gradient_op(self, reached):
-        """The op from inputs, outputs and output gradients to the gradients, and position → those without a value.
+        """The op that computes the gradients from inputs, outputs and output gradients, and a dict of the gradients
+        without a value by position.
 
         ``reached`` says which outputs have a gradient.
         """
@@ -217,14 +219,14 @@ class OpFromGraph(InnerGraphOp):
         return dict(super().__getstate__(), _restricted={})
 
     def get_lop_op(self):
-        """The op that computes the gradients with a value, from inputs, outputs and output gradients."""
+        """The op that computes the gradients that have a value from inputs, outputs and output gradients."""
         return self._gradient_op((True,) * len(self.outputs))[0]
 
     def __str__(self):
         return f"{super().__str__()}{{inline={self.is_inline}}}"
 
 
-# Kind of derivative → which of all lists of variables an override looks at.
+# Kind of derivative → function that selects the lists of variables that an override takes.
 LOOKS_AT = {"lop": lambda inputs, outputs, gradients: (inputs, outputs, gradients),
             "grad": lambda inputs, outputs, gradients: (inputs, gradients),
             "rop": lambda inputs, points: (inputs, points)}
@@ -232,10 +234,10 @@ LOOKS_AT = {"lop": lambda inputs, outputs, gradients: (inputs, outputs, gradient
 
 @at_home
 class _Derivative:
-    """A gradient or R-operator: what overrides it, and the ops made for it.
+    """A gradient or R-operator: its overrides, and the ops made for it.
 
-    ``ops`` has, for each choice of reached variables, an op (or None) and position → terms without a value; ``pattern``
-    is the connection pattern once it is known.
+    ``ops`` maps each choice of reached variables to an op (or None) and a dict of the terms without a value by
+    position; ``pattern`` is the connection pattern, or None until it is computed.
     """
 
     def __init__(self, kind, overrides):
@@ -247,7 +249,8 @@ class _Derivative:
         self.pattern = None
 
     def op(self, owner, reached, count, by_default, variables):
-        """An op like ``owner`` from ``variables`` (lists) to ``count`` terms, and position → those without a value."""
+        """An op like ``owner`` that computes ``count`` terms from ``variables`` (lists), and a dict of the terms
+        without a value by position."""
         found = self.ops.get(reached)
         if found is None:
             with change_flags(compute_test_value="off"):
@@ -262,7 +265,7 @@ class _Derivative:
         return found
 
     def _terms(self, count, by_default, variables):
-        """One term for each input of a gradient, or output of an R-operator."""
+        """The terms: one for each input of a gradient, or for each output of an R-operator."""
         if self.is_default:
             return by_default(*variables, list(range(count)))
         if not isinstance(self.overrides, list):
@@ -297,11 +300,11 @@ class _Derivative:
         return override(*given, **options)
 
     def __getstate__(self):
-        return dict(self.__dict__, ops={})          # made again when needed: they hold most of the graph
+        return dict(self.__dict__, ops={})          # the ops are large, and can be made again when needed
 
 
 def _is_default(override):
-    """Whether an override is none; ``None`` is an older way to write 'default'."""
+    """Whether an override means the default; ``None`` is an older form of 'default'."""
     return override is None or (isinstance(override, str) and override == DEFAULT)
 
 
@@ -316,5 +319,5 @@ def _check_override(override):
 
 
 def _no_direction(variable):
-    """What an op takes along which nothing moves: zeros, or the variable itself where there are none."""
+    """The argument for a direction of zero: zeros, or the variable itself if its type has no zeros."""
     return variable.zeros_like() if hasattr(variable, "zeros_like") else variable

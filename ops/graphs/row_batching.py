@@ -1,8 +1,8 @@
-"""A graph on single rows as a graph on all rows at once.
+"""Converts a graph on single rows to a graph on all rows at once.
 
-Each op that knows how has a rule here: from a node and its inputs, of which some have a new first dimension (the rows),
-to its outputs with that dimension. ``batched`` applies the rules along a graph; where one op has no rule, there is no
-batched graph, and ``row_map.py`` runs the graph row by row instead.
+An op that can be batched has a rule here. The rule takes a node and its inputs, some of which have a new first
+dimension (the rows), and returns its outputs with that dimension. ``batched`` applies the rules along a graph; if an op
+has no rule, there is no batched graph, and ``row_map.py`` runs the graph row by row instead.
 """
 from phintys.graph.gradients.view_op import ViewOp
 from phintys.graph.toposort import io_toposort
@@ -35,9 +35,9 @@ def batched(outputs, rows):
     Parameters
     ----------
     outputs : list of Variable
-        All depend on a row.
+        Each must depend on a row.
     rows : dict
-        Variable that stands for one row → the tensor with all of them.
+        Variable that represents one row → the tensor of all rows.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def batched(outputs, rows):
 
 
 def rule_for(*classes):
-    """Decorator: the rule of some classes of ops."""
+    """Decorator that registers the rule of some classes of ops."""
     def register(rule):
         RULES.update(dict.fromkeys(classes, rule))
         return rule
@@ -67,12 +67,13 @@ def rule_for(*classes):
 
 
 def repeated(x, count):
-    """``x`` for each row."""
+    """``x`` repeated for each row."""
     return Alloc()(x, count, *[shape_i(x, axis) for axis in range(x.type.ndim)])
 
 
 def padded(x, rank):
-    """``x``, which has rows, with broadcastable dimensions behind them up to ``rank`` dimensions of a row."""
+    """``x``, whose first dimension is the rows, with broadcastable dimensions inserted after it, so that a row has
+    ``rank`` dimensions."""
     missing = rank + 1 - x.type.ndim
     return dimshuffle(x, [0, *["x"] * missing, *range(1, x.type.ndim)]) if missing else x
 
@@ -174,7 +175,7 @@ def rows_changed(node, inputs, flags, count):
 
 
 def exchanged(x):
-    """``x`` with its first two dimensions exchanged."""
+    """``x`` with its first two dimensions interchanged."""
     return dimshuffle(x, [1, 0, *range(2, x.type.ndim)])
 
 
@@ -220,7 +221,7 @@ def number_views(node, inputs, flags, count):
 
 
 def numbers(node, inputs, flags, count):
-    """The rule of all scalar ops on numbers: what has rows is a vector, and all else is the same for each row."""
+    """The rule of all scalar ops on numbers: a batched number is a vector, and other numbers are equal for all rows."""
     return node.op.elementwise(*inputs, return_list=True)
 
 

@@ -1,13 +1,13 @@
-"""RowMap: an inner graph run once for each row of some tensors, its results stacked or added up.
+"""RowMap: an inner graph that is run once for each row of some tensors, and whose results are stacked or summed.
 
-The first inputs are *rows*: tensors of a common length, whose rows the inner graph gets one by one. The others are
-*wholes*, the same each time. An output is stacked (a new first dimension), or summed over the rows. That is closed
-under differentiation: the gradient by a row input is stacked, by a whole it is summed, and so are directional
-derivatives, so a Jacobian of a Jacobian needs nothing else. There is no state from one row to the next; that would be
-a scan.
+The first inputs are *rows*: tensors of a common length, whose rows are passed to the inner graph one by one. The others
+are *wholes*, which are the same for each row. An output is stacked (with a new first dimension), or summed over the
+rows. RowMap is closed under differentiation: the gradient with respect to a row input is stacked, that with respect to
+a whole is summed, and directional derivatives are treated in the same way, so a Jacobian of a Jacobian needs no other
+op. No state is passed from one row to the next; that would be a scan.
 
-``map_rows`` is what makes it: it computes outside, once, what does not depend on a row, and needs no RowMap at all
-where the ops have rules for all rows at once (``row_batching.py``).
+``map_rows`` creates RowMaps: it moves computations that do not depend on a row out of the inner graph, and creates no
+RowMap at all if all ops have rules for batches of rows (``row_batching.py``).
 """
 import numpy
 
@@ -35,17 +35,18 @@ class RowMap(InnerGraphOp):
     inputs, outputs : list of Variable
         The inner graph. Outputs are tensors.
     n_rows : int
-        How many leading inputs are rows; at least one.
+        The number of leading inputs that are rows; at least one.
     summed : sequence of bool
         For each output, whether it is summed over the rows instead of stacked.
     name : str, optional
     **options
-        For the ``function`` that compiles the inner graph.
+        Options of the ``function`` that compiles the inner graph.
 
     Raises
     ------
     ValueError
-        If the numbers do not fit. When it runs, if the lengths of row inputs, or the shapes of results, differ.
+        If the numbers of inputs or outputs are wrong; at run time, if the lengths of row inputs, or the shapes of the
+        results for different rows, differ.
     """
 
     def __init__(self, inputs, outputs, n_rows, summed, name=None, **options):
@@ -89,7 +90,7 @@ class RowMap(InnerGraphOp):
             storage[0] = result
 
     def _first_results(self, rows, wholes):
-        """The arrays of the results, with what row 0 contributes."""
+        """Allocate the arrays of the results, and store the results of row 0."""
         results = []
         for flag, value in zip(self.summed, self.fn(*[row[0] for row in rows], *wholes)):
             result = numpy.array(value) if flag else numpy.empty((len(rows[0]), *value.shape), value.dtype)
@@ -99,7 +100,7 @@ class RowMap(InnerGraphOp):
         return results
 
     def _perform_on_nothing(self, rows, wholes, output_storage):
-        """The results for no rows; what shape a row would have is seen on a row of zeros."""
+        """The results for zero rows; the shape of a row's result is determined by running on a row of zeros."""
         values = self.fn(*[numpy.zeros(row.shape[1:], row.dtype) for row in rows], *wholes)
         for storage, flag, value in zip(output_storage, self.summed, values):
             storage[0] = numpy.zeros(value.shape if flag else (0, *value.shape), value.dtype)
@@ -146,9 +147,10 @@ class RowMap(InnerGraphOp):
         return [None if isinstance(term.type, DisconnectedType) else term for term in terms]
 
     def _mapped(self, terms, summed, inputs, given):
-        """Terms of a derivative, in the inner graph, for all rows; terms without a value stay as they are.
+        """Apply terms of a derivative, which are in the inner graph, to all rows; terms without a value are returned
+        unchanged.
 
-        ``given`` has (variable of the inner graph, whether it is a whole, what it is outside).
+        ``given`` has tuples (variable of the inner graph, whether it is a whole, the outer variable).
         """
         rows = list(zip(self.local_inputs[:self.n_rows], inputs))
         wholes = list(zip(self.local_inputs[self.n_rows:], inputs[self.n_rows:]))
@@ -168,19 +170,20 @@ class RowMap(InnerGraphOp):
 
 
 def map_rows(outputs, rows, summed=None, name=None, **options):
-    """What a graph computes for each row, stacked or summed.
+    """Apply a graph to each row and stack or sum the results.
 
     Parameters
     ----------
     outputs : list of TensorVariable
-        For one row.
+        The results for one row.
     rows : list of (Variable, Variable)
-        What stands for a row in the graph, and the tensor with the rows as its first dimension. All have one length.
+        The variable that represents a row in the graph, and the tensor whose first dimension is the rows. All tensors
+        have the same number of rows.
     summed : sequence of bool, optional
-        For each output, whether the results are added up; by default all are stacked.
+        For each output, whether the results are summed; by default all are stacked.
     name : str, optional
     **options
-        For the ``function`` that compiles the graph, if it has to be run row by row.
+        Options of the ``function`` that compiles the graph, if it has to be run row by row.
 
     Returns
     -------
@@ -210,7 +213,7 @@ def map_rows(outputs, rows, summed=None, name=None, **options):
 
 
 def _depending_on_rows(outputs, rows):
-    """The nodes and the variables that depend on a row, inputs first."""
+    """The nodes, in topological order, and the variables that depend on a row."""
     nodes, depending = [], set(rows)
     for node in io_toposort(rows, outputs):
         if not depending.isdisjoint(node.inputs):
@@ -220,10 +223,10 @@ def _depending_on_rows(outputs, rows):
 
 
 def _of_all_rows(value, is_summed, count):
-    """What is the same for each row, stacked or summed."""
+    """A value that is the same for each row, stacked or summed."""
     return value * cast_op(value.type.dtype)(count) if is_summed else repeated(value, count)
 
 
 def stacked_type(kind):
-    """The type of a tensor whose rows are of a type."""
+    """The type of a tensor whose rows have the given type."""
     return TensorType(kind.dtype, (False, *kind.broadcastable), shape=(None, *kind.shape))

@@ -93,7 +93,7 @@ MISTAKES = {
     "m[array]": (lambda: m[numpy.ones((2, 2, 2), bool)], IndexError, "mask .* takes 3"),
     "v[0] = 1": (statement("v[0] = 1"), TypeError, "v is symbolic.*T.set_subtensor"),
     "v[0] += 1": (statement("v[0] += 1"), TypeError, "T.inc_subtensor"),
-    "del v[0]": (statement("del v[0]"), TypeError, "v is symbolic and does not change"),
+    "del v[0]": (statement("del v[0]"), TypeError, "v is symbolic and cannot be modified"),
     "set_subtensor(v, 1)": (lambda: T.set_subtensor(v, 1), TypeError, "must be the result of a subtensor.*not v"),
     "v[5] of one": (lambda: call([v], v[5], [1.0]), IndexError, "5 is out of bounds for axis 0 with size 1"),
 
