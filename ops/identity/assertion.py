@@ -1,6 +1,6 @@
-"""Assert: a tensor that is handed on when conditions hold, and an error when they do not.
+"""Assert: passes on a tensor if conditions are true, and raises an error otherwise.
 
-It is for finding errors: a rewrite may take it away together with a result that nobody needs.
+It serves for debugging: a rewrite may remove it together with a result that is not used.
 """
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
@@ -12,12 +12,12 @@ from phintys.ops.types.dtypes import discrete_dtypes
 
 
 class Assert(Op):
-    """The first input, checked when it runs: all other inputs, 0-d conditions, must be true.
+    """Returns the first input; raises an error at run time unless all other inputs, which are 0-d conditions, are true.
 
     Parameters
     ----------
     msg : str
-        Of the ``AssertionError``.
+        The message of the ``AssertionError``.
     """
 
     __props__ = ("msg",)
@@ -47,7 +47,7 @@ class Assert(Op):
         output_storage[0][0] = value
 
     def do_constant_folding(self, node):
-        return False                            # a condition that is never true is an error of the call
+        return False                            # a condition that is never true is an error of the call, not before
 
     def infer_shape(self, node, input_shapes):
         return [input_shapes[0]]

@@ -1,7 +1,7 @@
-"""The kernel of Assert: a view of a value that exists only if conditions are true.
+"""The kernel of Assert: returns a view of a value if conditions are true.
 
-Conditions are looked at in ``prepare``, where raising is possible. They are of a bool or integer dtype, so that a value
-is true when one of its bytes is not 0; others are left to ``perform``.
+``prepare`` checks the conditions, because it may raise errors. Conditions are of bool or integer dtype, so that a value
+is true if one of its bytes is not 0; ``perform`` handles other dtypes.
 """
 from phintys.vm.abi cimport Cell, Context, Kernel, share
 
@@ -13,7 +13,7 @@ cdef class AssertKernel(Kernel):
     ----------
     n_conditions : int
     message : str
-        Of the ``AssertionError``.
+        The message of the ``AssertionError``.
     """
     cdef int n_conditions
     cdef object message

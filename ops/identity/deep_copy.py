@@ -1,7 +1,7 @@
-"""DeepCopyOp: the same value in memory of its own.
+"""DeepCopyOp: a copy of a value in separate memory.
 
-The optimizer puts it in front of a node that would overwrite what it must not. In a program it is the virtual machine's
-COPY and no kernel, so it serves every type.
+The optimizer inserts it before a node that would overwrite a value that must be preserved. In a program it becomes the
+virtual machine's COPY instruction instead of a kernel, so it supports every type.
 """
 from copy import deepcopy
 

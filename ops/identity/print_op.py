@@ -1,7 +1,7 @@
-"""Print: a value that is handed on unchanged and shown when it passes.
+"""Print: passes on a value unchanged and prints it at run time.
 
-The optimizer knows nothing of it, so it stands in the way of rewrites that look for patterns; a node whose result
-nobody needs is not run and prints nothing.
+The optimizer has no rules for it, so it prevents rewrites of the patterns that it is part of. A node whose result is
+not used does not run and prints nothing.
 """
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
@@ -10,7 +10,7 @@ from phintys.graph.public_names import at_home
 
 @at_home
 def print_attributes(op, value):
-    """Show what ``op.attrs`` names: methods are called, anything else is shown as it is."""
+    """Print the attributes in ``op.attrs``: the results of methods, and other attributes unchanged."""
     for name in op.attrs:
         shown = getattr(value, name)
         label = f"{op.message} {name} ="
@@ -18,16 +18,16 @@ def print_attributes(op, value):
 
 
 class Print(Op):
-    """The identity, which prints.
+    """The identity, which prints its input.
 
     Parameters
     ----------
     message : str
-        Stands in front of what is printed.
+        Text that precedes the printed attributes.
     attrs : sequence of str
-        Attributes and methods without arguments of the value: ``("shape", "min", "max")``.
+        Names of attributes, and of methods without arguments, of the value: ``("shape", "min", "max")``.
     global_fn : callable
-        Called with the op and the value; by default prints ``attrs``.
+        Called with the op and the value; the default prints ``attrs``.
     """
 
     __props__ = ("message", "attrs", "global_fn")
@@ -46,7 +46,7 @@ class Print(Op):
         self.global_fn(self, inputs[0])
 
     def do_constant_folding(self, node):
-        return False                                # what is folded prints while compiling, and never again
+        return False                                # folding would print during compilation, and never at run time
 
     def infer_shape(self, node, input_shapes):
         return input_shapes

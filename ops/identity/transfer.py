@@ -1,6 +1,6 @@
-"""``transfer``: a variable as one of another device; packages that know devices register how.
+"""``transfer``: moves a variable to another device; packages that support devices register functions for it.
 
-The only target known here is ``"cpu"``, where every tensor is.
+The only built-in target is ``"cpu"``, where all tensors are.
 """
 from phintys.ops.types.constant import as_tensor_variable
 
@@ -10,13 +10,13 @@ _registered = []                # functions (variable, target) → variable or N
 
 
 def transfer(var, target):
-    """``var`` on a device.
+    """Transfer ``var`` to a device.
 
     Parameters
     ----------
     var : Variable
     target : str
-        ``"cpu"``, or what a registered function knows.
+        ``"cpu"``, or a target of a registered function.
 
     Returns
     -------
@@ -25,7 +25,7 @@ def transfer(var, target):
     Raises
     ------
     ValueError
-        If nobody knows the target.
+        If no registered function supports the target.
     """
     if target == "cpu":
         return as_tensor_variable(var)
@@ -33,15 +33,15 @@ def transfer(var, target):
         result = function(var, target)
         if result is not None:
             return result
-    raise ValueError(f"Can't transfer to target {target}: nobody has registered it")
+    raise ValueError(f"Can't transfer to target {target}: no function is registered for it")
 
 
 def register_transfer(fn):
-    """Let ``fn`` transfer variables.
+    """Register ``fn`` as a function that transfers variables.
 
     Parameters
     ----------
     fn : callable
-        From a variable and a target to the variable there, or None if it does not know the target.
+        Takes a variable and a target; returns the variable on the target, or None if it does not support the target.
     """
     _registered.append(fn)

@@ -1,1 +1,1 @@
-"""Indexing: basic (views), advanced (copies), and the assignment to parts; take, choose, nonzero, permutations."""
+"""Indexing: basic (views), advanced (copies), and assignment to parts; take, choose, nonzero and permutations."""

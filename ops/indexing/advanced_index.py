@@ -1,11 +1,11 @@
-"""What an index with arrays and masks says: its entries, the shape of the part it names, and its plan for the kernels.
+"""Indices with arrays and masks: their entries, the shape of the indexed part, and the plan for the kernels.
 
-An index is a tuple with an entry for each dimension or more: None (a new dimension of length 1), an integer, a slice,
-an array of integers, or a mask, which stands for as many dimensions as it has. What is constant in integers and slices
-stands in the op's ``idx_list``; everything symbolic is an input of the node, and its type stands in ``idx_list``.
-Dimensions without an entry are kept whole. NumPy's rules hold: arrays broadcast together, and their dimensions stand
-where the arrays stand, or in front if something else stands between them. An Ellipsis in ``idx_list`` stands for no
-dimension at all; it is what stands between two arrays. The ops are in ``advanced_subtensor.py``.
+An index is a tuple of entries: None (a new dimension of length 1), an integer, a slice, an array of integers, or a
+mask, which indexes as many dimensions as it has itself. Constant integers and slices of constants are part of the op's
+``idx_list``; each symbolic part is an input of the node, and its type is in ``idx_list``. Dimensions without an entry
+are kept whole. NumPy's rules apply: arrays are broadcast together, and their dimensions replace the indexed dimensions,
+or come first in the result if the arrays are separated by another entry. An Ellipsis in ``idx_list`` covers no
+dimension; it only separates two arrays. The ops are in ``advanced_subtensor.py``.
 """
 import numpy
 
@@ -30,7 +30,7 @@ from phintys.ops.types.tensor_type import TensorType
 
 
 def as_index_array(entry):
-    """An array of integers or a mask as a tensor variable."""
+    """Convert an array of integers or a mask to a tensor variable."""
     array = as_tensor_variable(_without_floats(entry))
     if array.type.dtype not in discrete_dtypes:
         raise TypeError(f"index must be integers or a boolean mask, got {array} of dtype {array.type.dtype}")
@@ -38,7 +38,7 @@ def as_index_array(entry):
 
 
 def _without_floats(entry):
-    """An index array without elements has integers, whatever NumPy makes of empty lists."""
+    """Convert an empty list to an empty array of integers; NumPy would make it an array of floats."""
     if isinstance(entry, (list, tuple)) and not entry:
         return numpy.zeros(0, "int64")
     if isinstance(entry, numpy.ndarray) and not entry.size and entry.dtype != bool:
@@ -67,7 +67,7 @@ def is_mask(entry):
 
 
 def split_index(index):
-    """An index as users write it, in two: what belongs to the op, and the symbolic parts, which become inputs.
+    """Split a user's index into the part that belongs to the op and the symbolic parts, which become inputs.
 
     Returns
     -------
@@ -76,7 +76,7 @@ def split_index(index):
     Raises
     ------
     TypeError
-        For an entry that is no index.
+        For an entry that is not a valid index.
     """
     idx_list, inputs = [], []
     for entry in index:
@@ -95,16 +95,16 @@ def split_index(index):
 
 
 class AdvancedIndexing(Op):
-    """What the ops for any index share.
+    """The base class of ops for any index.
 
     Attributes
     ----------
     idx_list : tuple or None
-        Per entry None, an int, a slice of ints and types, Ellipsis (for no dimension), or the type of an array, a mask
-        or an integer. None: not yet
-        known; ``make_node`` then takes the entries themselves and makes a node of the op that knows them.
+        Each entry is None, an int, a slice of ints and types, Ellipsis (which covers no dimension), or the type of an
+        array, a mask or an integer. If the list itself is None, ``make_node`` takes the entries as arguments and makes
+        a node of the op that has them as ``idx_list``.
     indices : tuple or None
-        The same, hashable.
+        The entries of ``idx_list`` in hashable form.
     """
 
     masks = False                # whether masks are allowed
@@ -118,7 +118,7 @@ class AdvancedIndexing(Op):
         self.lead = self._lead()
 
     def split(self, index):
-        """The index of a node that users make, in two; Ellipsis, and masks where they do not belong, are refused."""
+        """Split the index of a node that a user makes; an Ellipsis, and a mask in an op without masks, is an error."""
         if any([entry is Ellipsis for entry in index]):
             raise TypeError(f"{type(self).__name__} takes an entry for each dimension; write slices for the ellipsis")
         if not self.masks:
@@ -136,14 +136,14 @@ class AdvancedIndexing(Op):
             raise IndexError(f"too many indices for array: {x} has {x.type.ndim} dimensions, but {self._axes()} were "
                              "indexed")
 
-    # ---- what the index says -----------------------------------------------------------------------------
+    # ---- the meaning of the index ------------------------------------------------------------------------
     def _axes(self):
-        """How many dimensions of x the entries speak of."""
+        """The number of dimensions of x that the entries index."""
         return sum([0 if entry in (None, Ellipsis) else entry.ndim if is_mask(entry) else 1
                     for entry in self.idx_list])
 
     def _lead(self):
-        """How many dimensions of the result stand in front of those of the index arrays."""
+        """The number of dimensions of the result that precede those of the index arrays."""
         kept, lead, separated, inside = 0, None, False, False
         for entry in self.idx_list or ():
             if entry in (None, Ellipsis) or isinstance(entry, slice):
@@ -154,7 +154,7 @@ class AdvancedIndexing(Op):
         return 0 if separated or lead is None else lead
 
     def plan(self, first):
-        """The index as the kernels take it; ``first`` is the number of the first index operand."""
+        """The index in the form that the kernels take; ``first`` is the number of the first index operand."""
         plan, operand = [], first
         for entry in self.idx_list:
             if is_array(entry):
@@ -169,19 +169,19 @@ class AdvancedIndexing(Op):
         return plan
 
     def _arrange(self, inputs, axes, kept, arrays):
-        """Put together something that the result has per dimension.
+        """Assemble a list with one item for each dimension of the result.
 
         Parameters
         ----------
         inputs : list
             The symbolic parts of the index.
         axes : list
-            What there is for each dimension of x.
+            The item of each dimension of x.
         kept : callable
-            ``kept(entry, axis)`` for a slice of a dimension (WHOLE for one without entry), ``kept(None, None)`` for a
-            new dimension.
+            ``kept(entry, axis)`` returns the item for a slice of a dimension (WHOLE for a dimension without entry),
+            ``kept(None, None)`` that for a new dimension.
         arrays : list
-            What there is for the dimensions of the index arrays.
+            The items of the dimensions of the index arrays.
         """
         result, axis = [], 0
         for entry in filled(self.idx_list, inputs):
@@ -222,7 +222,7 @@ class AdvancedIndexing(Op):
 
 
 def _kept_type(entry, dimension):
-    """Flag and static length of a dimension that the index keeps or makes."""
+    """The broadcastable flag and static length of a dimension that the index keeps or adds."""
     if entry is None:
         return True, 1
     flag, length = dimension
@@ -234,21 +234,21 @@ def _kept_type(entry, dimension):
 
 
 def _kept_length(entry, length):
-    """The length of a dimension that the index keeps or makes."""
+    """The length of a dimension that the index keeps or adds."""
     return 1 if entry is None else length if entry == WHOLE else slice_length(entry, length)
 
 
 def _dimensions_of(array):
-    """Flag and static length of each dimension of an index array."""
+    """The broadcastable flag and static length of each dimension of an index array."""
     if array.type.dtype != "bool":
         return list(zip(array.type.broadcastable, array.type.shape))
     return [(False, int(array.data.sum()) if isinstance(array, Constant) else None)]
 
 
 def _common_dimensions(dimensions):
-    """Flags and lengths per dimension of several arrays: what they have when broadcast together.
+    """The flag and length of each dimension of several arrays after broadcasting.
 
-    A length of 1 is repeated when it runs, whether the flag says so or not.
+    A length of 1 is broadcast at run time even in a dimension that is not declared broadcastable.
     """
     rank = max(map(len, dimensions), default=0)
     result = []
@@ -273,5 +273,5 @@ def _longest(lengths):
 
 
 def _count(mask):
-    """How many elements of a mask are true."""
+    """The number of true elements of a mask."""
     return Sum(None, dtype="int64")(mask)

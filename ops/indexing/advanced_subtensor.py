@@ -1,8 +1,9 @@
-"""The ops of advanced indexing: elements that arrays of integers and masks name, taken as a copy, set or added to.
+"""The ops of advanced indexing: they copy, set or add to elements selected by arrays of integers and masks.
 
-The most frequent index, one vector of integers for the first dimension, has ops of its own: AdvancedSubtensor1 and
-AdvancedIncSubtensor1. What other indices mean is in ``advanced_index.py``, basic indexing in ``subtensor.py``. Where an
-element is set several times the last value counts, so that only this value has a gradient (``last_writers.py``).
+The most frequent index, one vector of integers for the first dimension, has separate ops: AdvancedSubtensor1 and
+AdvancedIncSubtensor1. The meaning of other indices is defined in ``advanced_index.py``; basic indexing is in
+``subtensor.py``. If an element is set several times, it gets the last value, so only that value has a gradient
+(``last_writers.py``).
 """
 from phintys.graph.apply import Apply
 from phintys.graph.config import config
@@ -31,17 +32,18 @@ def _vector_of_positions(x, ilist):
 
 
 class AdvancedSubtensor1(Op):
-    """``x[ilist]`` for a vector of integers: rows of x as a new tensor.
+    """``x[ilist]`` for a vector of integers: copies rows of x.
 
     Parameters
     ----------
     sparse_grad : bool
-        Whether the gradient is to be a sparse matrix: there are none yet, so it is an error to take it then.
+        Whether the gradient is to be a sparse matrix. Sparse matrices are not implemented, so taking such a gradient
+        is an error.
 
     Raises
     ------
     NotImplementedError
-        From ``grad``, if ``sparse_grad``.
+        Raised by ``grad`` if ``sparse_grad`` is true.
     """
 
     __props__ = ()
@@ -68,22 +70,22 @@ class AdvancedSubtensor1(Op):
     def grad(self, inputs, output_grads):
         x, ilist = inputs
         if self.sparse_grad:
-            raise NotImplementedError(f"sparse_grad: the gradient of rows of {x} was to be sparse, and phintys has no "
-                                      "sparse matrices yet; leave sparse_grad out to get a dense one")
+            raise NotImplementedError(f"sparse_grad: the gradient of rows of {x} should be sparse, but phintys has no "
+                                      "sparse matrices yet; omit sparse_grad to get a dense gradient")
         if x.type.dtype in discrete_dtypes:
             return [x.zeros_like(dtype=config.floatX), disconnected_type()]
         return [advanced_inc_subtensor1(x.zeros_like(), output_grads[0], ilist), disconnected_type()]
 
 
 class AdvancedIncSubtensor1(Op):
-    """A copy of x with rows set or added to: inputs x, y, and the vector of their numbers.
+    """A copy of x in which rows are set or added to. The inputs are x, y, and the vector of row numbers.
 
     Parameters
     ----------
     inplace : bool
         Whether the result may overwrite x.
     set_instead_of_inc : bool
-        Set the rows to y, the last one that is meant for a row; otherwise add y to them, as often as it is meant.
+        Whether to set the rows to y, where the last value for a row counts; otherwise all values for a row are added.
     """
 
     __props__ = ("inplace", "set_instead_of_inc")
@@ -139,7 +141,8 @@ def _flags(op):
 
 
 def sparse_grad(var):
-    """``var``, rows of a tensor, whose gradient is to be a sparse matrix; there are none yet: taking it is an error.
+    """``var``, rows of a tensor, with a sparse gradient. Sparse matrices are not implemented, so taking the gradient is
+    an error.
 
     Raises
     ------
@@ -162,12 +165,12 @@ def _ops_for_rows(idx_list):
 
 # ---- any index -------------------------------------------------------------------------------------------------------
 class AdvancedSubtensor(AdvancedIndexing):
-    """The part of x that arrays of integers name, as a new tensor: inputs x, then the symbolic parts of the index.
+    """A copy of the part of x selected by arrays of integers. The inputs are x and the symbolic parts of the index.
 
     Parameters
     ----------
     idx_list : sequence, optional
-        The index; see `AdvancedIndexing`. By default it is given when the op is applied:
+        The index; see `AdvancedIndexing`. If it is omitted, it is given when the op is applied:
         ``AdvancedSubtensor()(x, rows, slice(1, None))``.
     """
 
@@ -206,7 +209,7 @@ class AdvancedSubtensor(AdvancedIndexing):
         return [gradient] + [disconnected_type() for _ in rest]
 
     def changing(self, set_instead_of_inc, inplace=False):
-        """The op that sets or adds to the part that this one takes."""
+        """The op that sets or adds to the part that this op copies."""
         return AdvancedIncSubtensor(inplace, set_instead_of_inc, self.idx_list)
 
 
@@ -220,16 +223,17 @@ class AdvancedBooleanSubtensor(AdvancedSubtensor):
 
 
 class AdvancedIncSubtensor(AdvancedIndexing):
-    """A copy of x with the part that arrays of integers name set or added to: inputs x, y, then the symbolic parts.
+    """A copy of x in which the part selected by arrays of integers is set or added to. The inputs are x, y, and the
+    symbolic parts of the index.
 
     Parameters
     ----------
     inplace : bool
         Whether the result may overwrite x.
     set_instead_of_inc : bool
-        Set the part to y; otherwise add y to it, as often as an element is named.
+        Whether to set the part to y; otherwise y is added to it, repeatedly if an element is selected several times.
     idx_list : sequence, optional
-        As for `AdvancedSubtensor`.
+        See `AdvancedSubtensor`.
     """
 
     __props__ = ("indices", "inplace", "set_instead_of_inc")

@@ -1,15 +1,15 @@
-"""Kernels of advanced indexing: elements taken from, set in or added to places that arrays of integers and masks name.
+"""Kernels of advanced indexing: they copy, set or add to elements selected by arrays of integers and masks.
 
-An index is a plan of entries in the order in which they stand between the brackets:
+An index is given as a plan: a list of entries in the order of the index expression:
 
 * ``("slice", start, stop, step)`` and ``("integer", value)``, whose parts are None, ints or ``("operand", number)``;
-* ``("new",)``: a dimension of length 1;
+* ``("new",)``: a new dimension of length 1;
 * ``("array", operand number, dtype, rank)`` and ``("mask", operand number, rank)``.
 
-Rules are NumPy's: arrays broadcast together, and a mask counts as the positions of its true elements. Where their
-dimensions stand among those of the result, the op says. ``prepare`` looks at every position, so that ``run`` cannot
-fail, and nothing is written before all is known to be right. ``run`` keeps nothing from ``prepare``: it turns positions
-into byte offsets, a block at a time, on its stack.
+The rules are NumPy's: arrays are broadcast together, and a mask is equivalent to the positions of its true elements.
+The op determines the place of their dimensions in the result (``lead``). ``prepare`` checks every position, so that
+``run`` cannot fail and nothing is written before the whole index is known to be valid. No data is passed from
+``prepare`` to ``run``: ``run`` converts positions to byte offsets, one block at a time, on the stack.
 """
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
@@ -41,34 +41,34 @@ KINDS = {"slice": SLICE, "new": NEW, "integer": INTEGER, "array": ARRAY, "mask":
 
 cdef struct Entry:
     EntryKind kind
-    int axis                        # of the indexed array; for a mask the first one
+    int axis                        # the axis of the indexed array; the first one of a mask
     int rank                        # of an array or a mask
     int operand
-    int dtype                       # of an array of positions
-    Part start, stop, step          # of a slice; `start` of an integer
+    int dtype                       # dtype of an array of positions
+    Part start, stop, step          # parts of a slice; an integer is in `start`
 
 
 cdef inline void keep(CopyPlan* dimensions, npy_intp length, npy_intp stride) noexcept nogil:
-    """Add a dimension that the index keeps."""
+    """Append a dimension that the index keeps."""
     dimensions.shape[dimensions.ndim] = length
     dimensions.target[dimensions.ndim] = stride
     dimensions.ndim += 1
 
 
 cdef class AdvancedIndexKernel(Kernel):
-    """What the kernels share: the plan, and where it leads.
+    """The base class of the kernels: interprets the plan.
 
     Parameters
     ----------
     plan : sequence of tuple
-        The entries; see the file.
+        The entries; see the docstring of the file.
     lead : int
-        Dimensions of the result in front of those of the index arrays.
+        The number of dimensions of the result before those of the index arrays.
     """
     cdef Entry* entries
     cdef int count
-    cdef int axes                   # dimensions of the indexed array that the entries speak of
-    cdef int arrays_rank            # rank of the index arrays, broadcast
+    cdef int axes                   # number of dimensions of the indexed array that the entries index
+    cdef int arrays_rank            # rank of the broadcast index arrays
     cdef int lead
     cdef int source_count, mask_count
 
@@ -106,9 +106,10 @@ cdef class AdvancedIndexKernel(Kernel):
         self.axes += 0 if entry.kind == NEW else entry.rank if entry.kind == MASK else 1
         return 0
 
-    # ---- where the index leads ---------------------------------------------------------------------------------------
+    # ---- interpreting the index --------------------------------------------------------------------------------------
     cdef int lay_out(self, Cell** operands, const Cell* array, Walk* walk) except -1 nogil:
-        """Lay out the indexed part of ``array``, all but its partner. Needs room for ``walk.sources``."""
+        """Fill ``walk`` with the layout of the indexed part of ``array``, except for the partner. ``walk.sources`` must
+        refer to enough memory."""
         cdef Source* source = walk.sources
         cdef CopyPlan* kept = &walk.behind if self.lead == 0 else &walk.before
         cdef Entry* entry
@@ -138,7 +139,8 @@ cdef class AdvancedIndexKernel(Kernel):
         return 0
 
     cdef int check(self, Cell** operands, const Cell* array, Walk* walk) except -1 nogil:
-        """Whether index arrays fit together, and positions and masks fit the array; afterwards nothing can fail."""
+        """Check that index arrays broadcast and that positions and masks match the array. Nothing can fail after this
+        check."""
         cdef Entry* entry
         cdef Cell* index_array
         cdef Source* source = walk.sources
@@ -148,7 +150,7 @@ cdef class AdvancedIndexKernel(Kernel):
             entry = &self.entries[index]
             index_array = operands[entry.operand]
             if entry.kind == ARRAY:
-                if walk.size:                        # as in NumPy, positions that nobody reads may be anything
+                if walk.size:                        # as in NumPy, positions that are not read are not checked
                     check_positions(index_array, entry.dtype, array.shape[entry.axis], entry.axis)
                 fits = fits and array_fits(index_array, walk)
                 source += 1
@@ -163,7 +165,7 @@ cdef class AdvancedIndexKernel(Kernel):
         return 0
 
     cdef list array_shapes(self, Cell** operands):
-        """The shapes of the index arrays, for messages."""
+        """The shapes of the index arrays, for error messages."""
         cdef list shapes = []
         cdef Cell* mask
         cdef int index
@@ -176,7 +178,7 @@ cdef class AdvancedIndexKernel(Kernel):
         return shapes
 
     cdef int result_shape(self, const Walk* walk, npy_intp* shape) noexcept nogil:
-        """The shape of the indexed part; answers its rank."""
+        """Write the shape of the indexed part; returns its rank."""
         memcpy(shape, walk.before.shape, walk.before.ndim * sizeof(npy_intp))
         shape += walk.before.ndim
         memcpy(shape, walk.arrays.shape, walk.arrays.count * sizeof(npy_intp))
@@ -186,7 +188,7 @@ cdef class AdvancedIndexKernel(Kernel):
 
 
 cdef int enter_basic(Entry* entry, Cell** operands, const Cell* array, Walk* walk, CopyPlan* kept) except -1 nogil:
-    """Note a slice, a new dimension or an integer."""
+    """Add a slice, a new dimension or an integer to the layout."""
     cdef npy_intp length, stride
     cdef Range part
     if entry.kind == NEW:
@@ -205,7 +207,7 @@ cdef int enter_basic(Entry* entry, Cell** operands, const Cell* array, Walk* wal
 
 cdef void enter_array(Entry* entry, const Cell* positions, const Cell* array, Walk* walk,
                       Source* source) noexcept nogil:
-    """Note an array of positions; its shape takes part in broadcasting."""
+    """Add an array of positions to the layout; broadcast its shape with those of the other arrays."""
     cdef int axis, lead = walk.arrays.count - entry.rank
     source.data = positions.data
     source.length, source.step = array.shape[entry.axis], array.strides[entry.axis]
@@ -220,7 +222,7 @@ cdef void enter_array(Entry* entry, const Cell* positions, const Cell* array, Wa
 
 
 cdef void enter_mask(Entry* entry, const Cell* mask, const Cell* array, Walk* walk, Source* source) noexcept nogil:
-    """Note a mask: a vector of as many positions as it has true elements."""
+    """Add a mask to the layout, as a vector of as many positions as it has true elements."""
     cdef int axis, last = walk.arrays.count - 1
     source.count = count_true(mask.data, mask.ndim, mask.shape, mask.strides)
     source.data, source.offsets = NULL, NULL
@@ -234,7 +236,7 @@ cdef void enter_mask(Entry* entry, const Cell* mask, const Cell* array, Walk* wa
 
 
 cdef inline bint array_fits(const Cell* positions, const Walk* walk) noexcept nogil:
-    """Whether an array of positions can be repeated to the shape of all of them."""
+    """Whether an array of positions can be broadcast to the common shape."""
     cdef int axis, lead = walk.arrays.count - positions.ndim
     for axis in range(positions.ndim):
         if positions.shape[axis] != 1 and positions.shape[axis] != walk.arrays.shape[lead + axis]:
@@ -255,15 +257,15 @@ cdef int check_mask(const Cell* mask, const Cell* array, int first) except -1 no
 
 # ---- the kernels -----------------------------------------------------------------------------------------------------
 cdef class AdvancedSubtensorKernel(AdvancedIndexKernel):
-    """The indexed part as a new array: ``(x, index operands..., out)``.
+    """Copies the indexed part: ``(x, index operands..., out)``.
 
     Parameters
     ----------
     plan : sequence of tuple
-        Operand numbers count from ``x``.
+        In the plan, ``x`` is operand number 0.
     lead : int
     result : int
-        The number of the result.
+        The operand number of the result.
     """
     cdef int result
 
@@ -295,7 +297,7 @@ cdef class AdvancedSubtensorKernel(AdvancedIndexKernel):
         if bytes == 0:
             return 0
         walk.sources = <Source*>alloca((self.source_count + 1) * sizeof(Source))
-        self.lay_out(operands, operands[0], &walk)   # cannot fail any more
+        self.lay_out(operands, operands[0], &walk)   # cannot fail after `prepare`
         walk.items = phintys_get_items[size_class(result.itemsize)]
         walk.line = phintys_get_line[size_class(result.itemsize)]
         walk.rows = gather_rows
@@ -308,24 +310,25 @@ cdef class AdvancedSubtensorKernel(AdvancedIndexKernel):
 
 
 cdef class AdvancedIncSubtensorKernel(AdvancedIndexKernel):
-    """A copy of ``x`` with the indexed part set, or added to: ``(x, y, index operands..., out)``.
+    """A copy of ``x`` in which the indexed part is set or added to: ``(x, y, index operands..., out)``.
 
-    ``y`` broadcasts over the part. What is named more than once is added to as often, or set to the last value.
+    ``y`` is broadcast to the shape of the part. An element that is selected several times gets all its values added, or
+    is set to the last one.
 
     Parameters
     ----------
     plan : sequence of tuple
-        Operand numbers count from ``x``.
+        In the plan, ``x`` is operand number 0.
     lead : int
     result : int
-        The number of the result.
+        The operand number of the result.
     dtype : str
     sets : bool
-        Set the part; otherwise add to it.
+        Whether to set the part; otherwise values are added to it.
     """
     cdef int result, dtype
     cdef bint sets
-    cdef AddAtLoop add_at           # for one array of positions; or NULL
+    cdef AddAtLoop add_at           # the loop for one array of positions, or NULL
 
     def __init__(self, plan, int lead, int result, str dtype, bint sets):
         cdef int index
@@ -363,18 +366,18 @@ cdef class AdvancedIncSubtensorKernel(AdvancedIndexKernel):
         cdef Cell* array = operands[0]
         cdef Cell* result = operands[self.result]
         cdef int axis, rank
-        if result.data != array.data:                # the same memory when the linker made the pair in-place
+        if result.data != array.data:                # they are equal if the linker chose to run in place
             copy_strided(array.ndim, array.shape, result.data, result.strides, array.data, array.strides,
                          array.itemsize)
         walk.sources = <Source*>alloca((self.source_count + 1) * sizeof(Source))
-        self.lay_out(operands, result, &walk)        # cannot fail any more
+        self.lay_out(operands, result, &walk)        # cannot fail after `prepare`
         rank = self.result_shape(&walk, shape)
         for axis in range(rank):
             if shape[axis] == 0:
                 return 0
         walk.items = phintys_set_items[size_class(result.itemsize)] if self.sets else phintys_add_items[self.dtype]
         walk.line = phintys_set_line[size_class(result.itemsize)] if self.sets else phintys_add_line[self.dtype]
-        walk.rows = NULL                             # rows are added line by line
+        walk.rows = NULL                             # the row loop only copies; rows are added line by line
         if self.sets:
             walk.rows = scatter_rows
         start_walk(&walk, operands[1], rank)

@@ -1,4 +1,4 @@
-"""``choose``: between several tensors, element by element, by the number of the one that is wanted."""
+"""``choose``: selects each element from one of several tensors, by the number of the tensor."""
 from phintys.graph.apply import Apply
 from phintys.graph.config import config
 from phintys.graph.op import Op
@@ -18,15 +18,16 @@ MODES = ("raise", "wrap", "clip")
 
 
 class Choose(Op):
-    """Element ``i`` of the result is element ``i`` of choice number ``a[i]``: inputs a, then the choices.
+    """Element ``i`` of the result is element ``i`` of choice number ``a[i]``. The inputs are a and the choices.
 
     Parameters
     ----------
     mode : {'raise', 'wrap', 'clip'}
-        For numbers out of range: an error, the remainder by the number of choices, or the first or last choice.
+        The treatment of numbers out of range: an error, the remainder modulo the number of choices, or the first or
+        last choice.
     listed : bool
-        Each choice is an input; otherwise there is one, and its slices along the first dimension are the choices.
-        Applying the op to a list of choices sets it.
+        Whether each choice is an input; otherwise there is one input, whose slices along the first dimension are the
+        choices. Applying the op to a list of choices makes a node of an op with ``listed=True``.
     """
 
     __props__ = ("mode", "listed")
@@ -56,7 +57,7 @@ class Choose(Op):
         return Apply(self, [a, *choices], [TensorType(dtype, [all(flags) for flags in zip(*patterns)])()])
 
     def _padded(self, choice, missing):
-        """A choice, or a tensor of choices, with missing dimensions of length 1 in front."""
+        """A choice, or a tensor of choices, with leading dimensions of length 1 added to each choice."""
         if self.listed:
             return shape_padleft(choice, missing)
         return dimshuffle(choice, [0, *["x"] * missing, *range(1, choice.type.ndim)])
@@ -99,32 +100,33 @@ class Choose(Op):
         return [disconnected_type(), sum_broadcast(part, choices[0].type.broadcastable, part.type.broadcastable)]
 
     def _in_range(self, a, count):
-        """The numbers of choices that are meant."""
+        """The numbers of choices, brought into range."""
         a = as_dtype(a, "int64")
         return a if self.mode == "raise" else a % count if self.mode == "wrap" else clip(a, 0, count - 1)
 
 
 def choose(a, choices, out=None, mode="raise"):
-    """A tensor made of elements of several others.
+    """Select each element of the result from one of several tensors.
 
     Parameters
     ----------
     a : tensor-like
-        Integers: the number of the choice for each element.
+        The number of the choice for each element, an integer.
     choices : sequence of tensor-like, or tensor-like
-        The tensors to choose from; of one tensor its slices along the first dimension. All of them, and ``a``,
-        broadcast together.
+        The tensors to choose from; a single tensor is split into its slices along the first dimension. They are
+        broadcast together with ``a``.
     out : None
-        Must not be given.
+        Not supported.
     mode : {'raise', 'wrap', 'clip'}
-        For numbers out of range: an error when it runs, the remainder by the number of choices, or the nearest choice.
+        The treatment of numbers out of range: an error at run time, the remainder modulo the number of choices, or the
+        nearest choice.
 
     Raises
     ------
     TypeError
-        If ``a`` is not made of integers.
+        If ``a`` is not of an integer dtype.
     ValueError
-        If ``out`` is given, or for another mode; when it runs, for a number out of range.
+        If ``out`` is given, or for another mode; at run time, for a number out of range.
     """
     if out is not None:
         raise ValueError("choose cannot write to out: variables cannot be changed")

@@ -1,6 +1,6 @@
-"""Choosing between arrays element by element: ``(a, choices..., out)``; what ``a`` names is the number of a choice.
+"""Choosing between arrays element by element: ``(a, choices..., out)``; ``a`` contains the numbers of choices.
 
-The choices are operands of their own, or the slices of one operand along its first dimension. All dimensions broadcast.
+The choices are separate operands, or the slices of one operand along its first dimension. All dimensions are broadcast.
 """
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
@@ -35,7 +35,7 @@ cdef enum Mode:
 
 MODES = {"raise": RAISE, "wrap": WRAP, "clip": CLIP}
 
-cdef struct Operand:                # one that is walked beside the result
+cdef struct Operand:                # an operand, with strides along the result's dimensions
     const char* data
     npy_intp strides[MAX_RANK]
 
@@ -47,22 +47,22 @@ cdef struct Walk:                   # the result's dimensions, joined where all 
 
 
 cdef class ChooseKernel(Kernel):
-    """See the file.
+    """See the docstring of the file.
 
     Parameters
     ----------
     dtype : str
-        Of the numbers.
+        The dtype of the numbers.
     mode : {'raise', 'wrap', 'clip'}
-        For numbers out of range.
+        The treatment of numbers out of range.
     listed : bool
-        Whether the choices are operands of their own.
+        Whether the choices are separate operands.
     count : int
-        The number of operands that hold choices.
+        The number of operands that contain choices.
     """
     cdef int mode, count
     cdef bint listed
-    cdef OffsetLoop read            # numbers of any dtype as int64
+    cdef OffsetLoop read            # converts numbers of any dtype to int64
 
     def __init__(self, str dtype, mode, bint listed, int count):
         self.mode, self.listed, self.count = MODES[mode], listed, count
@@ -96,7 +96,7 @@ cdef class ChooseKernel(Kernel):
         return RUNS_ALONE if cell_size(result) >= LONG_CHOOSE else 0
 
     cdef int check(self, const Cell* numbers, npy_intp choices) except -1 nogil:
-        """Every number must be that of a choice."""
+        """Raise an error unless every number is that of a choice."""
         cdef Lines lines
         cdef npy_intp done
         cdef bint more = first_line(&lines, numbers)
@@ -143,7 +143,7 @@ cdef class ChooseKernel(Kernel):
                 return 0
 
     cdef void choose(self, Walk* walk, Cell** operands, char* target, npy_intp start, npy_intp count) noexcept nogil:
-        """Elements [start, start + count) of the current line."""
+        """Compute elements [start, start + count) of the current line."""
         cdef npy_intp numbers[BLOCK]
         cdef npy_intp choices = self.count if self.listed else operands[1].shape[0]
         cdef int last = walk.ndim - 1, number, size = size_class(operands[1].itemsize)
@@ -169,7 +169,8 @@ cdef class ChooseKernel(Kernel):
 
 
 cdef void lay_out(Walk* walk, Cell** operands, const Cell* result, bint sliced) noexcept nogil:
-    """Join the result's dimensions where all operands walk two as one; at least one is left."""
+    """Join adjacent dimensions of the result that all operands traverse with one stride; at least one dimension
+    remains."""
     cdef int axis, number, last = -1
     cdef npy_intp stride
     cdef bint joins
@@ -197,7 +198,7 @@ cdef void lay_out(Walk* walk, Cell** operands, const Cell* result, bint sliced) 
 
 
 cdef inline bint next_lines(Walk* walk, npy_intp* index) noexcept nogil:
-    """Step to the next line of all operands; False behind the last."""
+    """Step to the next line of all operands; returns False after the last line."""
     cdef int axis = walk.ndim - 2, number
     while axis >= 0:
         index[axis] += 1
@@ -217,5 +218,5 @@ cdef inline npy_intp broadcast_length(const Cell* cell, int axis, bint behind) n
 
 
 cdef inline npy_intp broadcast_stride(const Cell* cell, int axis, bint behind) noexcept nogil:
-    """The stride of a dimension, 0 where it is repeated; ``behind``: of those behind the first one."""
+    """The stride of a dimension, 0 if it is broadcast; if ``behind`` is true, dimensions count from the second one."""
     return 0 if cell.shape[axis + behind] == 1 else cell.strides[axis + behind]

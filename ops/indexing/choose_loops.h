@@ -1,4 +1,5 @@
-/* Inner loops of choosing: for each element of a line the number of a choice, and where the choices' elements stand. */
+/* Inner loops of choosing. Each takes the number of a choice for each element of a line, and the addresses of the
+ * choices' elements. */
 #ifndef PHINTYS_CHOOSE_LOOPS_H
 #define PHINTYS_CHOOSE_LOOPS_H
 
@@ -6,10 +7,10 @@
 
 #include "native/strided_copy.h"
 
-/* Element i of the line of choice n stands at data[n] + i * strides[n]. */
+/* Element i of the line of choice n is at data[n] + i * strides[n]. */
 typedef void (*ListedLoop)(char *result, const int64_t *numbers, npy_intp count, const char *const *data,
                            const npy_intp *strides);
-/* The same at data + n * step + i * stride, for choices that are slices of one array. */
+/* For choices that are slices of one array: element i of the line of choice n is at data + n * step + i * stride. */
 typedef void (*SlicedLoop)(char *result, const int64_t *numbers, npy_intp count, const char *data, npy_intp step,
                            npy_intp stride);
 
@@ -26,14 +27,14 @@ typedef void (*SlicedLoop)(char *result, const int64_t *numbers, npy_intp count,
     }
 DEFINE_CHOOSING(1) DEFINE_CHOOSING(2) DEFINE_CHOOSING(4) DEFINE_CHOOSING(8) DEFINE_CHOOSING(16)
 
-/* By the binary logarithm of the size of an element. */
+/* Indexed by the binary logarithm of the size of an element. */
 static const ListedLoop phintys_choose_listed[] = {choose_listed_1, choose_listed_2, choose_listed_4, choose_listed_8,
                                                    choose_listed_16};
 static const SlicedLoop phintys_choose_sliced[] = {choose_sliced_1, choose_sliced_2, choose_sliced_4, choose_sliced_8,
                                                    choose_sliced_16};
 
 /* ---- the numbers ------------------------------------------------------------------------------------------------- */
-/* Bring numbers into [0, choices): the remainder, or the nearest. */
+/* Bring numbers into [0, choices): by the remainder, or by the nearest number. */
 static void wrap_numbers(int64_t *numbers, npy_intp count, int64_t choices) {
     for (npy_intp i = 0; i < count; i++)
         if ((uint64_t)numbers[i] >= (uint64_t)choices) numbers[i] = (numbers[i] % choices + choices) % choices;
@@ -44,7 +45,8 @@ static void clip_numbers(int64_t *numbers, npy_intp count, int64_t choices) {
         numbers[i] = numbers[i] < 0 ? 0 : numbers[i] >= choices ? choices - 1 : numbers[i];
 }
 
-/* The place of the first number that names no choice, or -1. */
+/* The position of the first number that is not that of a choice, or -1. The unsigned comparison also covers negative
+ * numbers. */
 static npy_intp first_unknown(const int64_t *numbers, npy_intp count, int64_t choices) {
     for (npy_intp i = 0; i < count; i++)
         if ((uint64_t)numbers[i] >= (uint64_t)choices) return i;

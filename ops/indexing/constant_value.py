@@ -1,7 +1,7 @@
-"""What is known of a variable's value before anything runs: the one number it holds, the length of a vector.
+"""Values of variables that are known at compile time: the number that a variable is equal to, the length of a vector.
 
-A rule per op class says which inputs decide the value and how. The walk is iterative and looks ``max_recur`` levels
-deep. Integers that are lengths have a faster answer in ``known_length.py``.
+A rule for each op class determines the value from the values of some inputs. The search is iterative and follows
+``max_recur`` levels of nodes. For integers that are lengths, ``known_length.py`` is faster.
 """
 import numpy
 
@@ -19,20 +19,20 @@ from phintys.ops.types.constant import as_tensor_variable, constant
 
 
 def get_scalar_constant_value(orig_v, elemwise=True, only_process_constants=False, max_recur=10):
-    """The number that all elements of ``orig_v`` have, whatever the inputs of a function are.
+    """The number to which all elements of ``orig_v`` are equal, for all inputs of a function.
 
-    Looks through constants, fills, views, elements of constants and of vectors made of scalars, known lengths, true
-    assertions and elementwise functions of such.
+    Supports constants, fills, views, elements of constants and of vectors made of scalars, known lengths, true
+    assertions, and elementwise functions of these.
 
     Parameters
     ----------
     orig_v : Variable, number or numpy.ndarray
     elemwise : bool
-        Whether to compute elementwise functions.
+        Whether to evaluate elementwise functions.
     only_process_constants : bool
-        Whether to look at ``orig_v`` itself only.
+        Whether to examine only ``orig_v`` itself.
     max_recur : int
-        How many levels of nodes to look through.
+        The number of levels of nodes to follow.
 
     Returns
     -------
@@ -42,9 +42,9 @@ def get_scalar_constant_value(orig_v, elemwise=True, only_process_constants=Fals
     Raises
     ------
     EmptyConstantError
-        If a constant that decides the value has no elements.
+        If a constant that determines the value has no elements.
     NotScalarConstantError
-        If the value is not known, or the elements differ.
+        If the value is not known, or if the elements differ.
     """
     if not isinstance(orig_v, Variable):
         return _only_number(numpy.asarray(orig_v), orig_v)
@@ -80,7 +80,7 @@ def get_vector_length(v):
     Raises
     ------
     TypeError
-        If ``v`` is no vector.
+        If ``v`` is not a vector.
     ValueError
         If the length depends on inputs.
     """
@@ -93,7 +93,7 @@ def get_vector_length(v):
 
 
 def _only_number(array, source):
-    """The number that all elements of an array have, as a 0-d array."""
+    """The number to which all elements of an array are equal, as a 0-d array."""
     if array.size == 0:
         raise EmptyConstantError(f"{source} has no elements")
     if array.dtype.kind not in "biufc" or not (array == array.flat[0]).all() and array.size > 1:
@@ -105,7 +105,8 @@ def _unknown(variable):
     raise NotScalarConstantError(f"the value of {variable}{made_at(variable)} is not known before a function runs")
 
 
-# ---- rules: from a node and an output's position to the variables that decide it, and the function of their values
+# ---- rules: each takes a node and the position of an output, and returns the variables that determine the output and
+# the function of their values
 def _rule(variable, elemwise):
     node = variable.owner
     rule = _RULES.get(type(node.op)) if node is not None else None
@@ -140,7 +141,7 @@ def _length(node, index):
 
 
 def _element(node, index):
-    """An element of a constant, a shape, or a vector made of scalars; positions that are inputs are looked up first."""
+    """An element of a constant, a shape, or a vector of scalars; a position that is an input is evaluated first."""
     source, *integers = node.inputs
     if isinstance(source, Constant):
         return integers, lambda *values: source.data[tuple(filled(node.op.idx_list, [int(value) for value in values]))]

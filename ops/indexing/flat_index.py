@@ -1,4 +1,4 @@
-"""Positions in a flattened array and their coordinates: UnravelIndex and RavelMultiIndex."""
+"""Conversion between positions in a flattened array and coordinates: UnravelIndex and RavelMultiIndex."""
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.ops.elementwise.scalar import as_dtype, eq, switch
@@ -11,7 +11,7 @@ from phintys.ops.types.tensor_type import TensorType
 
 
 def _index(x):
-    """``x`` as a tensor that can index; ``TypeError`` when it cannot."""
+    """``x`` as a tensor of an index dtype; raises ``TypeError`` for other dtypes."""
     x = as_tensor_variable(x)
     if x.type.dtype not in int_dtypes:
         raise TypeError(f"'{x.type.dtype}' object cannot be interpreted as an index")
@@ -26,12 +26,12 @@ def _dimensions(dims):
 
 
 class UnravelIndex(Op):
-    """The coordinates of flat positions, one output per dimension; inputs are the positions and the lengths.
+    """The coordinates of flat positions, one output per dimension. The inputs are the positions and the lengths.
 
     Parameters
     ----------
     ndim : int
-        How many dimensions there are.
+        The number of dimensions.
     order : {"C", "F"}
     """
 
@@ -67,9 +67,9 @@ def unravel_index(indices, dims, order="C", ndim=None):
     dims : tuple of ints or vector of integers
         The shape of the array.
     order : {"C", "F"}
-        Which dimension varies fastest: the last or the first.
+        Whether the last ("C") or the first ("F") dimension varies fastest.
     ndim : int, optional
-        The number of dimensions, when the length of ``dims`` cannot be known.
+        The number of dimensions, if the length of ``dims`` is not known.
 
     Returns
     -------
@@ -79,9 +79,9 @@ def unravel_index(indices, dims, order="C", ndim=None):
     Raises
     ------
     TypeError
-        For indices or dimensions that are no signed integers.
+        If indices or dimensions are not signed integers.
     ValueError
-        If the number of dimensions is not known; when it runs, for positions out of range.
+        If the number of dimensions is not known; at run time, for positions out of range.
     """
     if ndim is None:
         try:
@@ -94,7 +94,7 @@ def unravel_index(indices, dims, order="C", ndim=None):
 
 
 def _broadcast_length(lengths, flags):
-    """The common length of coordinates in one dimension, any of which may be 1."""
+    """The broadcast length of coordinates in one dimension; each length may be 1."""
     lengths = [length for length, flag in zip(lengths, flags) if not flag] or lengths[:1]
     common = lengths[-1]
     for length in reversed(lengths[:-1]):
@@ -103,12 +103,12 @@ def _broadcast_length(lengths, flags):
 
 
 class RavelMultiIndex(Op):
-    """Flat positions from coordinates: inputs are one tensor per dimension, then the lengths.
+    """Flat positions from coordinates. The inputs are one tensor per dimension and the lengths.
 
     Parameters
     ----------
     mode : {"raise", "wrap", "clip"}
-        What happens to coordinates out of range.
+        The treatment of coordinates out of range.
     order : {"C", "F"}
     """
 
@@ -145,18 +145,19 @@ def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
     Parameters
     ----------
     multi_index : tuple or list of tensors of integers
-        One for each dimension; they broadcast.
+        One tensor for each dimension; they are broadcast together.
     dims : tuple of ints or vector of integers
         The shape of the array.
     mode : {"raise", "wrap", "clip"}
-        What happens to coordinates out of range: ``ValueError`` when it runs, modulo, or the nearest one in range.
+        The treatment of coordinates out of range: ``ValueError`` at run time, modulo, or the nearest coordinate in
+        range.
     order : {"C", "F"}
-        Which dimension varies fastest: the last or the first.
+        Whether the last ("C") or the first ("F") dimension varies fastest.
 
     Raises
     ------
     TypeError
-        If ``multi_index`` is no tuple or list, or coordinates or dimensions are no signed integers.
+        If ``multi_index`` is not a tuple or list, or coordinates or dimensions are not signed integers.
     """
     if not isinstance(multi_index, (tuple, list)):
         raise TypeError("multi_index must be a tuple or a list.")

@@ -1,7 +1,7 @@
-"""Positions in a flattened array and their coordinates: UnravelIndexKernel and RavelMultiIndexKernel.
+"""Conversion between positions in a flattened array and coordinates: UnravelIndexKernel and RavelMultiIndexKernel.
 
-Positions, coordinates and results are int64; lengths have any integer dtype. What is out of range is found by
-``prepare``, so ``run`` cannot fail. Positions below 2**32 are divided as 32-bit numbers, which takes half the time.
+Positions, coordinates and results are int64; lengths have any integer dtype. ``prepare`` detects values out of range,
+so ``run`` cannot fail. Positions below 2**32 are divided as 32-bit numbers, which takes half the time.
 """
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
@@ -21,14 +21,14 @@ cdef enum Mode:
 
 MODES = {"raise": RAISE, "wrap": WRAP, "clip": CLIP}
 
-# A walk along the lines of several arrays that are broadcast against each other.
+# A position in the iteration over the lines of several arrays that are broadcast together.
 cdef struct Walk:
     int ndim
     npy_intp index[MAX_RANK]
 
 
 cdef inline bint next_lines(Walk* walk, const npy_intp* shape) noexcept nogil:
-    """Go on to the next line of each; answer whether there is one."""
+    """Step to the next line; returns whether there is one."""
     cdef int axis
     for axis in range(walk.ndim - 2, -1, -1):
         walk.index[axis] += 1
@@ -39,7 +39,7 @@ cdef inline bint next_lines(Walk* walk, const npy_intp* shape) noexcept nogil:
 
 
 cdef inline char* line_of(const Walk* walk, const Cell* cell) noexcept nogil:
-    """The first element of the line where the walk stands; dimensions of length 1 are repeated."""
+    """The first element of the current line of an array; dimensions of length 1 are broadcast."""
     cdef char* data = cell.data
     cdef int axis
     for axis in range(walk.ndim - 1):
@@ -57,7 +57,7 @@ cdef inline npy_intp line_length(const Cell* cell) noexcept nogil:
 
 
 cdef npy_intp read_lengths(str op, const Cell* lengths, int wanted, npy_intp* shape) except -2 nogil:
-    """The lengths of the array; answers their product, or -1 when one is negative."""
+    """Read the lengths of the array; returns their product, or -1 if a length is negative."""
     cdef npy_intp size = 1
     cdef int axis
     cdef bint negative = False, empty = False, too_large = False
@@ -83,7 +83,8 @@ cdef npy_intp read_lengths(str op, const Cell* lengths, int wanted, npy_intp* sh
 
 
 cdef inline bint any_outside(const char* line, npy_intp stride, npy_intp count, npy_intp size) noexcept nogil:
-    """Whether a number of a line is not in [0, size): it or its distance to the last has the sign bit."""
+    """Whether a number of a line is not in [0, size). Then the sign bit of the number or of (size - 1 - number) is
+    set."""
     cdef uint64_t signs = 0, last = <uint64_t>size - 1
     cdef npy_intp place
     if stride == sizeof(int64_t):
@@ -122,7 +123,7 @@ cdef class UnravelIndexKernel(Kernel):
     order : {"C", "F"}
     """
     cdef int count
-    cdef bint last_first            # which dimension varies fastest
+    cdef bint last_first            # whether the last dimension varies fastest
 
     def __init__(self, int count, order):
         self.count, self.last_first = count, order == "C"
@@ -166,7 +167,7 @@ cdef class UnravelIndexKernel(Kernel):
 
     cdef inline void divide_block(self, int64_t* left, Cell** results, npy_intp done, npy_intp count,
                                   const npy_intp* shape, npy_intp size) noexcept nogil:
-        """The coordinates of a block of positions, dimension by dimension from the one that varies fastest."""
+        """Compute the coordinates of a block of positions, starting with the dimension that varies fastest."""
         cdef int step, axis
         cdef int64_t* coordinates
         for step in range(self.count):
@@ -181,7 +182,7 @@ cdef class UnravelIndexKernel(Kernel):
 
 
 cdef inline void divide_small(int64_t* left, int64_t* rest, npy_intp count, uint32_t length) noexcept nogil:
-    """Quotients in place, and remainders, of numbers below 2**32."""
+    """Divide numbers below 2**32: quotients are computed in place, and remainders are written to ``rest``."""
     cdef npy_intp place
     cdef uint32_t number, quotient
     for place in range(count):
@@ -202,14 +203,14 @@ cdef inline void divide(int64_t* left, int64_t* rest, npy_intp count, int64_t le
 
 
 cdef class RavelMultiIndexKernel(Kernel):
-    """Flat positions: ``(coordinates, ..., coordinates, lengths, out)``; coordinates broadcast against each other.
+    """Flat positions: ``(coordinates, ..., coordinates, lengths, out)``; coordinates are broadcast together.
 
     Parameters
     ----------
     count : int
         The number of dimensions.
     mode : {"raise", "wrap", "clip"}
-        For coordinates out of range.
+        The treatment of coordinates out of range.
     order : {"C", "F"}
     """
     cdef int count, mode
@@ -271,7 +272,7 @@ cdef class RavelMultiIndexKernel(Kernel):
 
     cdef inline void add_line(self, int64_t* target, const char* line, npy_intp stride, npy_intp count, int64_t length,
                               int64_t weight) noexcept nogil:
-        """What one dimension's coordinates add to positions."""
+        """Add the contribution of one dimension's coordinates to the positions."""
         cdef npy_intp place
         cdef int64_t coordinate
         if self.mode == RAISE and stride == sizeof(int64_t):

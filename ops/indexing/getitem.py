@@ -1,8 +1,9 @@
-"""From what stands between brackets to a node: ``x[index]`` for every index that NumPy knows.
+"""``x[index]``: makes the node for every index that NumPy supports.
 
-Integers, slices, None and Ellipsis alone make a view (`Subtensor`, and `DimShuffle` for None); arrays of integers and
-masks among them make a copy (`AdvancedSubtensor1`, `AdvancedSubtensor`, `AdvancedBooleanSubtensor`). Here Ellipsis is
-replaced, bools of Python are refused, and lists become arrays; the ops know nothing of those.
+An index of integers, slices, None and Ellipsis makes a view (`Subtensor`, and `DimShuffle` for None); an index that
+contains arrays of integers or masks makes a copy (`AdvancedSubtensor1`, `AdvancedSubtensor`,
+`AdvancedBooleanSubtensor`). This file replaces Ellipsis, refuses Python's bools, and converts lists to arrays; the ops
+do not handle these.
 """
 from functools import partial
 
@@ -27,20 +28,20 @@ def getitem(x, index):
     ----------
     x : TensorVariable
     index : int, symbolic integer, slice of those, None, Ellipsis, array of integers, mask, or tuple of them
-        Arrays and masks may be symbolic, NumPy's, or lists of integers.
+        Arrays and masks may be symbolic tensors or NumPy arrays; an array of integers may also be a list.
 
     Returns
     -------
     TensorVariable
-        A view if no array and no mask is among them, else a copy.
+        A copy if the index contains an array or mask, else a view.
 
     Raises
     ------
     IndexError
-        For more indices than dimensions; when it runs, for an integer out of range, for index arrays that do not fit
-        together, or for a mask that does not have the shape of the dimensions it stands for.
+        For more indices than dimensions; at run time, for an integer out of range, for index arrays that cannot be
+        broadcast together, or for a mask whose shape differs from that of the dimensions it indexes.
     TypeError
-        For bools of Python, and anything else that is no index.
+        For Python's bools and other objects that are not valid as an index.
     """
     entries, is_advanced = _entries(x, _as_tuple(index))
     return _advanced(x, entries) if is_advanced else _basic(x, entries)
@@ -55,7 +56,7 @@ def _as_tuple(index):
 
 
 def _entries(x, index):
-    """The index without Ellipsis, arrays and masks as variables, and whether there are any."""
+    """The index without Ellipsis, with arrays and masks as variables, and whether it contains any of these."""
     entries, place, used, is_advanced = [], None, 0, False
     for entry in index:
         if entry is Ellipsis:
@@ -81,20 +82,20 @@ def _entries(x, index):
 
 
 def _about_masks(entries):
-    """What masks have to do with an index that is too long."""
+    """The part of an error message that explains how many dimensions the masks of a too long index take."""
     masks = [f"the mask {entry} takes {entry.type.ndim}" for entry in entries if _is_mask(entry)]
     return "".join([f"; {text}" for text in masks]) + (", as many as it has itself" if masks else "")
 
 
 def _separator(before, behind):
-    """What an ellipsis that stands for no dimension leaves among arrays: it separates them, as in NumPy. Integers count
-    as arrays. Where no dimension stands before them all, nothing depends on it."""
+    """The entry that replaces an ellipsis covering no dimension: it separates arrays, as in NumPy, where integers count
+    as arrays. It is omitted where it has no effect, because no dimension precedes the arrays."""
     taken = [[not (entry is None or isinstance(entry, slice)) for entry in side] for side in (before, behind)]
     return [Ellipsis] if any(taken[0]) and not taken[0][0] and any(taken[1]) else []
 
 
 def _without_slice_variables(x, entries):
-    """The index with slices of integers in place of variables that are slices."""
+    """The index with variables of slice type replaced by slices of integers."""
     result, axis = [], 0
     for entry in entries:
         if isinstance(entry, Variable) and isinstance(entry.type, SliceType):
@@ -105,7 +106,8 @@ def _without_slice_variables(x, entries):
 
 
 def _as_entry(entry):
-    """An int, or an array, a mask or a 0-d integer as a variable; variables that are slices or None as such."""
+    """Convert an entry to an int or a variable (an array, mask or 0-d integer); variables of slice or None type are
+    returned unchanged."""
     if isinstance(entry, numpy.integer):
         return int(entry)
     if isinstance(entry, Variable) and isinstance(entry.type, (SliceType, NoneTypeT)):
@@ -115,7 +117,8 @@ def _as_entry(entry):
 
 
 def _refuse_bools(entry):
-    """Python's bools, alone or in lists, mean one thing to lists and another to arrays."""
+    """Raise an error for Python's bools, alone or in lists, because their meaning is ambiguous: lists treat them as
+    integers, arrays as masks."""
     if isinstance(entry, (bool, numpy.bool_)):
         raise TypeError("TensorType does not support Python bools for indexing, such as tensor[[True, False]]. To use "
                         "a boolean mask, convert the mask to a NumPy array first, e.g., "
@@ -140,7 +143,8 @@ def _is_tensor(entry):
 
 
 def _basic(x, entries):
-    """A view: new dimensions first, then the index. The last op knows that both are one index: see `inc_subtensor`."""
+    """A view: first new dimensions are added, then the result is indexed. ``new_axes`` of the Subtensor records that
+    both belong to one index, for `inc_subtensor`."""
     has_new = None in entries
     if has_new:
         axes = iter(range(x.type.ndim))

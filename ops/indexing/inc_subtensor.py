@@ -1,7 +1,7 @@
-"""``set_subtensor`` and ``inc_subtensor``: the part of a tensor that an expression like ``a[1:3]`` means, changed.
+"""``set_subtensor`` and ``inc_subtensor``: change the part of a tensor that an expression like ``a[1:3]`` selects.
 
-Variables cannot be assigned to, so the expression itself says what is to be changed, and the result is the whole tensor
-afterwards. The expression is read backwards here: from the node that took the part to the op that changes it.
+Variables cannot be assigned to, so the indexing expression identifies the part to change, and the result is the whole
+tensor with that part changed. This file finds the node that took the part and makes the op that changes the same part.
 """
 from phintys.ops.creation.allocation import alloc
 from phintys.ops.indexing.advanced_subtensor import AdvancedIncSubtensor1, AdvancedSubtensor, AdvancedSubtensor1
@@ -13,46 +13,47 @@ from phintys.ops.types.constant import as_tensor_variable
 
 
 def set_subtensor(x, y, inplace=False, tolerate_inplace_aliasing=False):
-    """A copy of the tensor that ``x`` is a part of, with that part set to ``y``: ``set_subtensor(a[1:3], 0)``.
+    """A copy of the tensor that ``x`` is a part of, in which that part is set to ``y``: ``set_subtensor(a[1:3], 0)``.
 
     Parameters
     ----------
     x : TensorVariable
         The result of indexing.
     y : tensor-like
-        Broadcast over the part; of a dtype that fits, or a constant that does. Where an element is named several times
-        the last value counts, and only this value has a gradient.
+        The new value, which is broadcast to the shape of the part. Its dtype, or its value if it is constant, must be
+        representable in the dtype of ``x``. If an element is selected several times, it gets the last value, and only
+        that value has a gradient.
     inplace : bool
-        Whether the original may be overwritten. Not needed: that is found out when a function is compiled.
+        Whether the original may be overwritten. Not needed: the compiler determines when this is safe.
     tolerate_inplace_aliasing : bool
-        With ``inplace``: ``x`` and ``y`` may be parts of one tensor. If they overlap, the result is undefined.
+        With ``inplace``, whether ``x`` and ``y`` may be parts of one tensor. If they overlap, the result is undefined.
 
     Returns
     -------
     TensorVariable
-        Of the shape and dtype of the original.
+        Has the shape and dtype of the original.
 
     Raises
     ------
     TypeError
-        If ``x`` is no result of indexing, ``y`` has more dimensions than ``x``, or ``y`` would lose precision.
+        If ``x`` is not a result of indexing, ``y`` has more dimensions than ``x``, or ``y`` would lose precision.
     """
     return inc_subtensor(x, y, inplace, True, tolerate_inplace_aliasing)
 
 
 def inc_subtensor(x, y, inplace=False, set_instead_of_inc=False, tolerate_inplace_aliasing=False,
                   ignore_duplicates=False):
-    """A copy of the tensor that ``x`` is a part of, with ``y`` added to that part; otherwise as `set_subtensor`.
+    """A copy of the tensor that ``x`` is a part of, in which ``y`` is added to that part.
 
     Parameters
     ----------
     x, y, inplace, tolerate_inplace_aliasing
-        As for `set_subtensor`.
+        See `set_subtensor`.
     set_instead_of_inc : bool
-        Set the part.
+        Whether to set the part instead of adding to it.
     ignore_duplicates : bool
-        Add to an element that is named several times only once, as ``a[[1, 1]] += y`` does in NumPy; by default every
-        value is added.
+        Whether to add only once to an element that is selected several times, as ``a[[1, 1]] += y`` does in NumPy; by
+        default, every value is added.
     """
     x, y = as_tensor_variable(x), as_tensor_variable(y)
     if y.type.ndim > x.type.ndim:
@@ -80,7 +81,7 @@ def _change_part(x, y, inplace, sets, tolerate):
 
 
 def _without_new_axes(order, idx_list, part, y):
-    """An index without the new dimensions that ``order`` has, and what is put into ``part`` without them."""
+    """An index without the new dimensions in ``order``, and the value for ``part`` without these dimensions."""
     entries, dropped, axis = [], [], y.type.ndim - part.type.ndim
     for place, entry in zip(order, [*idx_list, *[WHOLE] * (len(order) - len(idx_list))]):
         if place == "x":
@@ -103,9 +104,9 @@ def _change_elements(x, y, inplace, sets, tolerate):
 
 
 def _change_shuffled(x, y, inplace, sets, tolerate):
-    """``dimshuffle(part)``: y is shuffled back, and the whole result is shuffled as the part was.
+    """For ``dimshuffle(part)``: y is shuffled back, and the whole result is shuffled like the part.
 
-    ``whole[None]``: y loses the new dimensions.
+    For ``whole[None]``: the new dimensions are removed from y.
     """
     part, order = x.owner.inputs[0], x.owner.op.new_order
     if x.owner.op.of_index:
@@ -119,7 +120,7 @@ def _change_shuffled(x, y, inplace, sets, tolerate):
 
 
 def _change_reshaped(x, y, inplace, sets, tolerate):
-    """``part.reshape(...)``: y is broadcast to the new shape and reshaped back."""
+    """For ``part.reshape(...)``: y is broadcast to the new shape and reshaped back."""
     part = x.owner.inputs[0]
     if y.type.ndim:
         lengths = shape(x)

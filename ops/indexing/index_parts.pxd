@@ -1,6 +1,6 @@
-"""The parts of an index as kernels see them: integers that are constant or stand in an operand, and slices of them.
+"""The parts of an index in kernels: integers, which are constant or in an operand, and slices of integers.
 
-Rules are Python's: integers must be in range, slices are clipped.
+The rules are Python's: integers must be in range, slices are clipped.
 """
 cimport numpy as cnp
 from libc.stdint cimport INTPTR_MAX
@@ -18,11 +18,11 @@ cdef struct Part:
     PartSource source
     npy_intp value                  # the constant, or the operand's number
 
-cdef struct Range:                  # what a slice takes of a dimension
+cdef struct Range:                  # the elements of a dimension that a slice selects
     npy_intp start, step, length
 
 cdef inline Part read_part(part) except *:
-    """A part from None, an int, or ``("operand", number)``."""
+    """Convert None, an int, or ``("operand", number)`` to a part."""
     cdef Part result
     result.source, result.value = ABSENT, 0
     if isinstance(part, tuple):
@@ -39,17 +39,17 @@ cdef inline npy_intp part_value(const Part* part, npy_intp absent, Cell** operan
         return absent
     value = integer_at(operands[part.value], 0)
     if value < 0 and operands[part.value].typenum == cnp.NPY_UINT64:
-        return INTPTR_MAX                # beyond every length, as the number itself is
+        return INTPTR_MAX                # like the number itself, this is greater than every length
     return value
 
 cdef inline npy_intp clip(npy_intp position, npy_intp length, npy_intp lowest, npy_intp highest) noexcept nogil:
-    """A slice's end inside [lowest, highest], counted from the end when negative."""
+    """Clip a bound of a slice to [lowest, highest]; a negative bound counts from the end."""
     if position < 0:
         position += length
     return lowest if position < lowest else highest if position > highest else position
 
 cdef inline npy_intp integer_position(const Part* part, Cell** operands, npy_intp length, int axis) except -1 nogil:
-    """The place that an integer names, counted from the start."""
+    """The position given by an integer, counted from the start."""
     cdef npy_intp position = part_value(part, 0, operands)
     if position < -length or position >= length:
         with gil:
@@ -58,7 +58,7 @@ cdef inline npy_intp integer_position(const Part* part, Cell** operands, npy_int
 
 cdef inline int slice_range(const Part* first, const Part* last, const Part* by, Cell** operands, npy_intp length,
                             int axis, Range* result) except -1 nogil:
-    """What ``first:last:by`` takes of a dimension."""
+    """The elements of a dimension that ``first:last:by`` selects."""
     cdef npy_intp start, stop, step = part_value(by, 1, operands)
     if step == 0:
         with gil:

@@ -1,4 +1,4 @@
-"""The indexed part of an array beside its partner, and a way through both: see ``index_walk.pyx``."""
+"""The layout of the indexed part of an array and of its partner: see ``index_walk.pyx``."""
 from numpy cimport npy_intp
 
 from phintys.ops.native.indexed_loops cimport ItemLoop, LineLoop, OffsetLoop
@@ -17,7 +17,7 @@ cdef struct Source:
     OffsetLoop offsets                      # NULL: a mask
     MaskCursor cursor
 
-# The dimensions of the index arrays, broadcast together.
+# The broadcast dimensions of the index arrays.
 cdef struct Arrays:
     int count
     npy_intp shape[MAX_RANK]
@@ -26,18 +26,19 @@ cdef struct Arrays:
 cdef struct Walk:
     char* base
     char* partner
-    npy_intp size                           # number of positions: of the index arrays, broadcast
+    npy_intp size                           # number of elements of the broadcast index arrays
     Arrays arrays
-    CopyPlan before, behind                 # dimensions that the index keeps; `target`: array, `source`: partner
+    CopyPlan before, behind                 # kept dimensions before and after those of the index arrays; `target` is
+                                            # the array, `source` the partner
     Source* sources
     int source_count
-    bint lines_alike                        # whether only their common offset tells one line of positions from another
+    bint lines_alike                        # whether the offsets of two lines of positions differ only by a constant
     ItemLoop items
     LineLoop line
-    RowLoop rows                            # for rows without gaps on either side; or NULL
+    RowLoop rows                            # moves rows that are contiguous on both sides; or NULL
     npy_intp row_bytes
 
-# Lay the partner beside the indexed part, which has `rank` dimensions; lengths of 1 are repeated.
+# Add the partner to the layout of the indexed part, which has `rank` dimensions; lengths of 1 are broadcast.
 cdef void start_walk(Walk* walk, Cell* partner, int rank) noexcept nogil
-# Move what belongs to positions [start, stop) of the index arrays. A Task.
+# Move the elements for positions [start, stop) of the index arrays. This is a Task.
 cdef void walk_positions(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil

@@ -1,9 +1,15 @@
-"""The way through what index arrays name: the indexed part of an array beside its *partner*, the result it is copied to
-or the value that is put into it.
+"""Iteration over elements selected by index arrays. It moves data between the indexed part of an array and its
+*partner*: the result to which the part is copied, or the value that is stored in it.
 
-Both have three groups of dimensions: those of the index arrays, and those the index keeps, before and behind them. The
-positions are turned into byte offsets a block at a time, on the stack; a block is moved for each place of the
-dimensions before, element by element, or, when there are dimensions behind, line by line. Nothing is checked here.
+Both have three groups of dimensions: those of the index arrays, and the kept dimensions before and after them::
+
+    for each block of positions:                    convert positions to byte offsets, on the stack
+        for each index of the dimensions before:
+            for each offset of the block:           by one call of an item loop if there are no dimensions after
+                for each line of the dimensions after:
+                    move the line
+
+Positions are not checked in this file.
 """
 from libc.string cimport memset
 from numpy cimport npy_intp
@@ -15,12 +21,12 @@ from phintys.vm.abi cimport Cell
 from phintys.vm.limits cimport MAX_RANK
 
 cdef enum:
-    BLOCK = 4096                    # offsets: 32 KiB of the stack
-    SHORT = 512                     # those of one block where none is used again: 4 KiB
-    FEW = 8                         # positions: with fewer, whole lines of another dimension are moved
+    BLOCK = 4096                    # offsets in a block that is used more than once: 32 KiB of the stack
+    SHORT = 512                     # offsets in a block that is used once: 4 KiB, which stay in the L1 cache
+    FEW = 8                         # with fewer positions, the dimensions before are the inner loop
 
 
-# ---- before the walk -------------------------------------------------------------------------------------------------
+# ---- preparing the layout --------------------------------------------------------------------------------------------
 cdef void start_walk(Walk* walk, Cell* partner, int rank) noexcept nogil:
     cdef int place = partner.ndim - rank
     lay_beside(partner, place, walk.before.ndim, walk.before.source)
@@ -40,7 +46,7 @@ cdef void start_walk(Walk* walk, Cell* partner, int rank) noexcept nogil:
 
 
 cdef inline void keep_row_loop(Walk* walk, int itemsize) noexcept nogil:
-    """Rows may be moved as bytes where they have no gaps on either side."""
+    """Keep the row loop, which moves rows as bytes, if rows are contiguous on both sides."""
     cdef CopyPlan* row = &walk.behind
     if row.ndim == 1 and row.target[0] == itemsize and row.source[0] == itemsize:
         walk.row_bytes = row.shape[0] * itemsize
@@ -49,19 +55,19 @@ cdef inline void keep_row_loop(Walk* walk, int itemsize) noexcept nogil:
 
 
 cdef inline void lay_beside(const Cell* partner, int place, int count, npy_intp* strides) noexcept nogil:
-    """The strides of ``count`` dimensions of the partner from number ``place`` on; 0 where it is repeated."""
+    """The strides of ``count`` dimensions of the partner, starting with number ``place``; 0 where it is broadcast."""
     cdef int axis
     for axis in range(count):
         strides[axis] = 0 if place + axis < 0 or partner.shape[place + axis] == 1 else partner.strides[place + axis]
 
 
 cdef inline void join(CopyPlan* dimensions) noexcept nogil:
-    """Drop lengths of 1 and join neighbours that both sides walk as one."""
+    """Drop dimensions of length 1 and join adjacent dimensions that both sides traverse with one stride."""
     plan_copy(dimensions, dimensions.ndim, dimensions.shape, dimensions.target, dimensions.source)
 
 
 cdef void join_arrays(Walk* walk) noexcept nogil:
-    """Join neighbouring dimensions of the index arrays that all of them, and the partner, walk as one."""
+    """Join adjacent dimensions of the index arrays that all of them and the partner traverse with one stride."""
     cdef Arrays* arrays = &walk.arrays
     cdef int axis, index, last = -1
     for axis in range(arrays.count):
@@ -75,7 +81,7 @@ cdef void join_arrays(Walk* walk) noexcept nogil:
         arrays.partner[last] = arrays.partner[axis]
         for index in range(walk.source_count):
             walk.sources[index].strides[last] = walk.sources[index].strides[axis]
-    if last < 0:                                     # one position
+    if last < 0:                                     # there is only one position
         last = 0
         arrays.shape[0], arrays.partner[0] = 1, 0
         for index in range(walk.source_count):
@@ -95,7 +101,7 @@ cdef inline bint walks_as_one(Walk* walk, int outer, int inner) noexcept nogil:
 
 
 cdef inline bint lines_are_alike(Walk* walk) noexcept nogil:
-    """Whether each source varies along the last dimension of the arrays only, or along the others only."""
+    """Whether each source varies only along the last dimension of the arrays, or only along the others."""
     cdef int axis, index, last = walk.arrays.count - 1
     for index in range(walk.source_count):
         if walk.sources[index].strides[last]:
@@ -105,7 +111,7 @@ cdef inline bint lines_are_alike(Walk* walk) noexcept nogil:
     return True
 
 
-# ---- the walk --------------------------------------------------------------------------------------------------------
+# ---- the iteration ---------------------------------------------------------------------------------------------------
 cdef void walk_positions(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
     cdef Walk* walk = <Walk*>argument
     cdef Arrays* arrays = &walk.arrays
@@ -114,8 +120,8 @@ cdef void walk_positions(void* argument, int worker, npy_intp start, npy_intp st
     cdef npy_intp rest = start, count, common, most = BLOCK if uses_again(walk) else SHORT
     cdef char* partner
     cdef int axis, last = arrays.count - 1
-    cdef bint known = False                          # whether the offsets are those of a whole line, like all others
-    for axis in range(last, -1, -1):                 # without divisions for the first: they take as long as the rest
+    cdef bint known = False                          # whether `offsets` has those of a whole line, valid for all lines
+    for axis in range(last, -1, -1):                 # a start of 0 needs no divisions, which take as long as the rest
         index[axis] = rest % arrays.shape[axis] if rest else 0
         rest = rest // arrays.shape[axis] if rest else 0
     while start < stop:
@@ -136,15 +142,15 @@ cdef void walk_positions(void* argument, int worker, npy_intp start, npy_intp st
 
 
 cdef inline bint uses_again(const Walk* walk) noexcept nogil:
-    """Whether the offsets of a block serve more than once."""
+    """Whether the offsets of a block are used more than once."""
     cdef int last = walk.arrays.count - 1
     return walk.before.ndim > 0 or (walk.lines_alike and last > 0 and walk.arrays.shape[last] <= BLOCK)
 
 
 cdef npy_intp find_offsets(Walk* walk, const npy_intp* index, npy_intp* offsets, npy_intp count,
                            bint known) noexcept nogil:
-    """The byte offsets of ``count`` positions from ``index`` on, unless they are known; answers what is to be added to
-    all of them."""
+    """Compute the byte offsets of ``count`` positions, starting at ``index``, unless they are known; returns the offset
+    to add to all of them."""
     cdef Source* source
     cdef npy_intp place, one, common = 0
     cdef bint first = True
@@ -167,7 +173,8 @@ cdef npy_intp find_offsets(Walk* walk, const npy_intp* index, npy_intp* offsets,
 
 cdef inline void offsets_of(Source* source, npy_intp place, npy_intp stride, npy_intp* offsets, npy_intp count,
                             bint first) noexcept nogil:
-    """The offsets of ``count`` positions of one source from ``place`` on, set, or added to others."""
+    """Compute the offsets of ``count`` positions of one source, starting at ``place``: written if this is the first
+    source, else added."""
     if source.offsets != NULL:
         source.offsets(offsets, source.data + place, stride, count, source.length, source.step, first)
     else:
@@ -175,7 +182,8 @@ cdef inline void offsets_of(Source* source, npy_intp place, npy_intp stride, npy
 
 
 cdef void add_true(MaskCursor* cursor, npy_intp place, npy_intp* offsets, npy_intp count, bint first) noexcept nogil:
-    """The offsets of ``count`` true elements from number ``place`` on."""
+    """Compute the offsets of ``count`` true elements of a mask, starting with number ``place``. The cursor only moves
+    forward, so an earlier place restarts it."""
     cdef npy_intp found[BLOCK]
     cdef npy_intp number
     if cursor.given > place:
@@ -203,7 +211,7 @@ cdef void move_block(Walk* walk, char* base, const npy_intp* offsets, npy_intp c
 
 cdef inline void move_places(Walk* walk, char* base, const npy_intp* offsets, npy_intp count, char* partner,
                              npy_intp stride) noexcept nogil:
-    """Move the elements, or the dimensions behind the arrays, at each offset."""
+    """Move the element, or the dimensions after the arrays, at each offset."""
     cdef npy_intp number
     if walk.behind.ndim == 0:
         walk.items(base, offsets, partner, stride, count)

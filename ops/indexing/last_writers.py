@@ -1,9 +1,9 @@
-"""Which values survive when elements of a tensor are set by index arrays: the last value for each element.
+"""Determines which values remain when index arrays set elements of a tensor: the last value for each element.
 
-Where an index names an element several times, the earlier values are lost, and the cost does not depend on them. Each
-value writes its number into an array of the indexed dimensions, in the order in which elements are set; a value whose
-number is still there was the last. Only the dimensions that index arrays and integers speak of take part: slices and
-new dimensions keep values apart.
+If an index selects an element several times, the earlier values are lost, and the cost does not depend on them. To find
+them, each value writes its number into an array of the indexed dimensions, in the order in which elements are set; a
+value whose number remains was the last one. Only dimensions indexed by arrays and integers are considered: values at
+different positions of slices and new dimensions never overwrite each other.
 """
 import numpy
 
@@ -20,21 +20,21 @@ from phintys.ops.types.constant import constant
 
 
 def of_last_writers(gradient, x, idx_list, lead, inputs, operators):
-    """The gradient by the values to which a part of ``x`` was set: zero for those that others replaced.
+    """The gradient with respect to the values to which a part of ``x`` was set: zero for values that were overwritten.
 
     Parameters
     ----------
     gradient : TensorVariable
-        By the elements of the part, in its shape.
+        The gradient with respect to the elements of the part, in its shape.
     x : TensorVariable
     idx_list : sequence
-        As `AdvancedIndexing` has it.
+        See `AdvancedIndexing`.
     lead : int
-        How many dimensions of the part stand in front of those of the index arrays.
+        The number of dimensions of the part before those of the index arrays.
     inputs : list of TensorVariable
         The symbolic parts of the index.
     operators : callable
-        ``operators(idx_list)`` is the op that takes a part and the op that sets it.
+        ``operators(idx_list)`` returns the op that takes a part and the op that sets it.
     """
     entries, arrays, lengths = _without_slices(x, idx_list, inputs)
     if not _may_repeat(arrays):
@@ -67,7 +67,7 @@ def _without_slices(x, idx_list, inputs):
 
 
 def _may_repeat(parts):
-    """Whether an element may be named twice, as far as the symbolic parts of an index tell."""
+    """Whether an element may be selected twice, according to the symbolic parts of an index."""
     arrays = [part for part in parts if is_array(part.type)]
     if len(arrays) != 1:
         return True

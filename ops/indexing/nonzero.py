@@ -1,6 +1,6 @@
-"""Where a tensor is not zero: the op Nonzero, ``nonzero``, ``flatnonzero`` and ``nonzero_values``.
+"""The positions of nonzero elements: the op Nonzero, ``nonzero``, ``flatnonzero`` and ``nonzero_values``.
 
-The op works on masks; numbers are compared with zero first. How many elements there are is known only when it runs.
+The op works on masks; numbers are compared with zero first. The number of positions is known only at run time.
 """
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
@@ -14,7 +14,7 @@ from phintys.ops.types.tensor_type import TensorType
 
 
 class Nonzero(Op):
-    """Positions of the true elements of a mask: a matrix of int64 with a row per dimension, in C order.
+    """The positions of the true elements of a mask, in C order: a matrix of int64 with one row per dimension.
 
     Raises
     ------
@@ -57,14 +57,14 @@ def nonzero(a, return_matrix=False):
     Parameters
     ----------
     a : tensor-like
-        At least one dimension.
+        Must have at least one dimension.
     return_matrix : bool
-        A matrix with a row per dimension; otherwise a tuple of vectors.
+        Whether to return a matrix with one row per dimension; otherwise the result is a tuple of vectors.
 
     Returns
     -------
     tuple of TensorVariable, or TensorVariable
-        int64; they can be used as an index: ``a[nonzero(a)]``.
+        Of dtype int64; the tuple can be used as an index: ``a[nonzero(a)]``.
 
     Raises
     ------

@@ -1,6 +1,6 @@
-"""The positions of a mask's true elements: ``(mask, out)``; ``out`` has a row per dimension, a column per element.
+"""The positions of a mask's true elements: ``(mask, out)``; ``out`` has one row per dimension, one column per element.
 
-``prepare`` counts them, because the result's shape depends on it; that reads each byte of the mask once more.
+``prepare`` counts the true elements, because the result's shape depends on their number; so the mask is read twice.
 """
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
@@ -14,7 +14,7 @@ from phintys.vm.thresholds cimport LONG_NONZERO
 
 
 cdef class NonzeroKernel(Kernel):
-    """See the file; elements come in C order."""
+    """See the docstring of the file; positions are in C order."""
 
     def __cinit__(self):
         self.examined, self.binding = (0,), UNBOUND
@@ -35,7 +35,7 @@ cdef class NonzeroKernel(Kernel):
         cdef npy_intp done = 0, found, place, column
         cdef char* line = mask.data
         cdef const char* same = mask.data
-        cdef CopyPlan plan                           # not joined, since the positions are wanted
+        cdef CopyPlan plan                           # dimensions are not joined, because positions have all of them
         plan.ndim = mask.ndim
         memcpy(plan.shape, mask.shape, mask.ndim * sizeof(npy_intp))
         memcpy(plan.target, mask.strides, mask.ndim * sizeof(npy_intp))

@@ -15,18 +15,19 @@ from phintys.ops.types.tensor_type import TensorType
 
 
 class PermuteRowElements(Op):
-    """Each row (last dimension) of a tensor permuted: inputs are the tensor, the permutations, and whether to invert.
+    """Permutes each row (last dimension) of a tensor. The inputs are the tensor, the permutations, and whether to
+    invert them.
 
-    The tensor and the permutations broadcast against each other in all dimensions but the last.
+    The tensor and the permutations are broadcast together in all dimensions but the last.
 
     Raises
     ------
     TypeError
-        From ``make_node``, for permutations that are no integers.
+        Raised by ``make_node`` if permutations are not integers.
     ValueError
-        When it runs, if lengths do not fit.
+        At run time, if lengths do not match.
     IndexError
-        When it runs, if a permutation names an element that a row does not have.
+        At run time, if a permutation contains a position that a row does not have.
     """
 
     runs_alone = True
@@ -70,11 +71,11 @@ _permute_row_elements = PermuteRowElements()
 
 
 def permute_row_elements(x, y, inverse=0):
-    """Each row of ``x`` in the order that ``y`` says, or, with ``inverse``, in the order that undoes it."""
+    """Permute each row of ``x`` by the permutation in ``y`` or, with ``inverse``, by its inverse."""
     return _permute_row_elements(x, y, inverse)
 
 
 def inverse_permutation(perm):
-    """The permutations that undo those in the rows of ``perm``; of its dtype."""
+    """The inverses of the permutations in the rows of ``perm``, of the same dtype."""
     perm = as_tensor_variable(perm)
     return permute_row_elements(arange(shape_i(perm, perm.type.ndim - 1), dtype=perm.type.dtype), perm, inverse=True)

@@ -1,7 +1,8 @@
-"""Each row (last dimension) of an array in another order: ``(x, order, inverse, out)``.
+"""Permutes each row (last dimension) of an array: ``(x, order, inverse, out)``.
 
-The array and the orders broadcast against each other. Rows are gathered from where an order says, or, for the inverse,
-scattered to there; what an order that is no permutation leaves out is zero. Orders are checked by ``prepare``.
+The array and the orders are broadcast together. Elements of a row are gathered from the positions in an order or, for
+the inverse, scattered to these positions; positions that are missing in an invalid permutation are zero. ``prepare``
+checks that all positions are in range.
 """
 from libc.string cimport memset
 from numpy cimport npy_intp
@@ -20,20 +21,20 @@ cdef enum:
 
 
 cdef inline npy_intp stride_of(const Cell* cell, int axis) noexcept nogil:
-    """The stride of a dimension, 0 where it is repeated."""
+    """The stride of a dimension, 0 if it is broadcast."""
     return 0 if cell.shape[axis] == 1 else cell.strides[axis]
 
 
 cdef class PermuteRowsKernel(Kernel):
-    """See the file.
+    """See the docstring of the file.
 
     Parameters
     ----------
     order_dtype : str
     repeated : sequence of (bool, bool)
-        For each dimension whether x, and whether the order, may be repeated along it.
+        For each dimension, whether x and whether the order may be broadcast along it.
     """
-    cdef int dtype                  # of the order
+    cdef int dtype                  # dtype of the order
     cdef OffsetLoop offsets
     cdef bint repeated[2][MAX_RANK]
 

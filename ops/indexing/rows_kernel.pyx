@@ -1,7 +1,7 @@
-"""Rows of an array that a vector of positions names: ``(x, positions, out)``, by far the most frequent index.
+"""Rows of an array, selected by a vector of positions: ``(x, positions, out)``, by far the most frequent index.
 
-Elements are taken in the one pass that looks at their positions, so ``run`` may fail: it then raises for the first
-position that is out of range, and the result, which nobody has seen, is garbage. Many are taken by several workers.
+A single pass checks the positions and copies the rows, so ``run`` may fail: it then raises an error for the first
+position that is out of range, and the unfinished result is discarded. Large results are divided among workers.
 """
 from numpy cimport npy_intp
 
@@ -19,17 +19,17 @@ cdef enum:
     BLOCK = 512                     # offsets: 4 KiB of the stack
 
 cdef struct Rows:
-    TakeLoop take                   # for rows of 1, 2, 4, 8 or 16 bytes without gaps; or NULL
+    TakeLoop take                   # copies contiguous rows of 1, 2, 4, 8 or 16 bytes; or NULL
     OutsideLoop first_outside
     OffsetLoop offsets
     LineLoop line
     char* array
-    npy_intp step, length           # bytes from row to row, and their number
+    npy_intp step, length           # stride between rows, and their number
     char* positions
     npy_intp stride
     char* result
-    npy_intp bytes                  # of a row
-    bint outside                    # whether a position was out of range; several workers may say so
+    npy_intp bytes                  # size of a row
+    bint outside                    # whether a position was out of range; workers only ever set it to true
     bint contiguous
     CopyPlan row
 
@@ -40,17 +40,18 @@ cdef int raise_outside(const Cell* positions, int dtype, npy_intp length) except
     return check_positions(positions, dtype, length, 0)
 
 
-# To Cython no failure: ``run`` answers -1, and the exception stays set for whoever called it.
+# The cast removes `except -1`, so that Cython does not check for an error here: ``run`` returns -1 with the exception
+# set, and its caller handles it.
 cdef Refusal refuse = <Refusal>raise_outside
 
 
 cdef class RowsKernel(Kernel):
-    """See the file.
+    """See the docstring of the file.
 
     Parameters
     ----------
     dtype : str
-        Of the positions.
+        The dtype of the positions.
     """
     cdef int dtype
 
@@ -81,7 +82,7 @@ cdef class RowsKernel(Kernel):
 
 
 cdef inline void lay_out(Cell** operands, int dtype, Rows* rows) noexcept nogil:
-    """Where the rows stand, and how one is taken."""
+    """Fill ``rows`` with the layout of the rows and the loops that copy them."""
     cdef Cell* array = operands[0]
     cdef Cell* result = operands[2]
     cdef int axis
@@ -102,7 +103,7 @@ cdef inline void lay_out(Cell** operands, int dtype, Rows* rows) noexcept nogil:
 
 
 cdef void take_range(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
-    """Take the rows that positions [start, stop) name, up to the first that lies outside."""
+    """Copy the rows at positions [start, stop), up to the first position that is out of range."""
     cdef Rows* rows = <Rows*>argument
     cdef npy_intp offsets[BLOCK]
     cdef npy_intp count

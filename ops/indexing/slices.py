@@ -1,7 +1,7 @@
-"""Slices, symbolically: what Python's ``slice.indices`` does, for lengths and bounds known only when running.
+"""Symbolic slices: the computation of Python's ``slice.indices`` for lengths and bounds known only at run time.
 
-What is known stays a Python number, so that the lengths that shapes are inferred from are as short as what is unknown
-about them. Bounds of any integer dtype count as int64.
+Known numbers remain Python numbers, so that the expressions of inferred lengths contain only operations on unknown
+numbers. Bounds of any integer dtype are converted to int64.
 """
 from phintys.graph.variable import Variable
 from phintys.ops.elementwise.scalar import cast_op, lt, maximum, minimum, switch
@@ -17,12 +17,13 @@ def _larger(a, b):
 
 
 def _signed(number):
-    """A symbolic integer as int64, so that differences can be negative; None and ints as they are."""
+    """Convert a symbolic integer to int64, so that differences can be negative; None and ints are returned
+    unchanged."""
     return cast_op("int64")(number) if isinstance(number, Variable) and number.type.dtype != "int64" else number
 
 
 def _parts(entry):
-    """Start, stop and step of a slice; a step of None is 1."""
+    """Start, stop and step of a slice; a step of None becomes 1."""
     return _signed(entry.start), _signed(entry.stop), 1 if entry.step is None else _signed(entry.step)
 
 
@@ -32,14 +33,14 @@ def _known(length):
 
 
 def _clipped(position, length, lowest, highest):
-    """An end of a slice inside [lowest, highest], counted from the end when negative."""
+    """Clip a bound of a slice to [lowest, highest]; a negative bound counts from the end."""
     if isinstance(position, Variable):
         return switch(lt(position, 0), _larger(position + length, lowest), _smaller(position, highest))
     return _larger(length + position, lowest) if position < 0 else _smaller(position, highest)
 
 
 def _ends(start, stop, length, forward):
-    """Where a slice starts and stops, in the direction of its step."""
+    """The start and stop of a slice, in the direction of its step."""
     if forward:
         return (0 if start is None else _clipped(start, length, 0, length),
                 length if stop is None else _clipped(stop, length, 0, length))
@@ -48,7 +49,7 @@ def _ends(start, stop, length, forward):
 
 
 def _count(start, stop, size, length, forward):
-    """How many elements a slice takes whose steps have ``size``."""
+    """The number of elements of a slice whose steps have the absolute value ``size``."""
     first, last = _ends(start, stop, length, forward)
     if start is None and (forward or stop is None):
         distance, surely_positive = last if forward else length, True
@@ -59,7 +60,7 @@ def _count(start, stop, size, length, forward):
 
 
 def slice_length(entry, length):
-    """How many elements a slice takes of a dimension.
+    """The number of elements of a dimension that a slice selects.
 
     Parameters
     ----------
@@ -70,7 +71,7 @@ def slice_length(entry, length):
     Returns
     -------
     int or TensorVariable
-        0 for a step of zero, which fails when it runs.
+        0 for a step of zero, which is an error at run time.
     """
     start, stop, step = _parts(entry)
     length = _known(length)
@@ -81,7 +82,7 @@ def slice_length(entry, length):
 
 
 def get_canonical_form_slice(theslice, length):
-    """An index of a dimension in a form without negative numbers.
+    """An equivalent index of a dimension without negative numbers.
 
     Parameters
     ----------
@@ -92,8 +93,8 @@ def get_canonical_form_slice(theslice, length):
     Returns
     -------
     (slice or integer, direction)
-        A slice with ``0 <= start`` and ``step > 0`` that takes the same elements, and 1, or -1 if they are to be taken
-        in the opposite order. For an integer its place counted from the start, and 1.
+        For a slice: a slice with ``0 <= start`` and ``step > 0`` that selects the same elements, and 1, or -1 if their
+        order is reversed. For an integer: its position counted from the start, and 1.
     """
     if not isinstance(theslice, slice):
         position = _signed(theslice)
@@ -116,7 +117,7 @@ def _upwards(start, stop, step, length):
 
 
 def _downwards(start, stop, size, length):
-    """The elements of a slice that walks down, from the lowest to the highest."""
+    """The slice that selects the elements of a slice with negative step in ascending order."""
     first, last = _ends(start, stop, length, False)
     count = _larger((first - last + size - 1) // size, 0)
     return first - (count - 1) * size, first + 1, size

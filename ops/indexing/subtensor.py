@@ -1,9 +1,9 @@
-"""Basic indexing: Subtensor (a view of part of a tensor), IncSubtensor (a copy with part of it changed).
+"""Basic indexing: Subtensor (a view of part of a tensor) and IncSubtensor (a copy with part of it changed).
 
-An index is a list with one entry per dimension: an int or a symbolic integer, which drops the dimension, or a slice of
-such. What is constant stands in the op's ``idx_list``; for each symbolic integer there is its type, and an input of the
-node. Dimensions without an entry are kept whole. From what users write between brackets it is made in ``getitem.py``;
-arrays and masks as indices are in ``advanced_subtensor.py``.
+An index is a list with one entry per dimension: an int or a symbolic integer, which removes the dimension, or a slice
+of these. Constants are in the op's ``idx_list``; each symbolic integer is an input of the node, and its type is in
+``idx_list``. Dimensions without an entry are kept whole. ``getitem.py`` makes such an index from a user's index; arrays
+and masks as indices are in ``advanced_subtensor.py``.
 """
 import numpy
 
@@ -46,7 +46,8 @@ def filled(idx_list, inputs):
 
 
 def checked_entry(op, entry):
-    """An entry as ``idx_list`` holds it; TypeError for anything but integers, slices, and types of integers."""
+    """An entry in the form of ``idx_list``; raises TypeError unless it is an integer, a type of integers, or a slice of
+    these."""
     parts = []
     for part in entry_parts(entry):
         if isinstance(part, numpy.integer):
@@ -60,7 +61,7 @@ def checked_entry(op, entry):
 
 
 def split_entry(entry, inputs):
-    """An integer or slice as ``idx_list`` holds it; its symbolic integers are appended to ``inputs``."""
+    """An integer or slice in the form of ``idx_list``; its symbolic integers are appended to ``inputs``."""
     return _rebuilt(entry, [None if part is None else _split_part(part, inputs) for part in entry_parts(entry)])
 
 
@@ -86,7 +87,7 @@ def _within_int64(number):
 
 
 def planned_parts(entry, operand):
-    """The integers of an entry as kernels take them, and the number of the next operand."""
+    """The integers of an entry in the form that kernels take, and the number of the next operand."""
     plan = []
     for part in entry_parts(entry):
         if isinstance(part, Type):
@@ -97,7 +98,7 @@ def planned_parts(entry, operand):
 
 
 def index_text(idx_list):
-    """The index as one would write it, with dtypes for what is symbolic."""
+    """The index in Python's notation, with dtypes in place of symbolic integers."""
     texts = []
     for entry in idx_list:
         if entry in (None, Ellipsis):
@@ -110,17 +111,18 @@ def index_text(idx_list):
     return ", ".join(texts)
 
 
-# ---- what is put into a part -----------------------------------------------------------------------------------------
+# ---- the value stored in a part --------------------------------------------------------------------------------------
 def fitting_value(x, y, sets=True):
-    """``y`` with the dtype of ``x``, whose part is to be set to it or increased by it.
+    """``y`` converted to the dtype of ``x``, a part of which is to be set to it or increased by it.
 
-    What is added must be of the same kind, as in NumPy. What is set may be of any kind that keeps fractions and
-    imaginary parts; a constant may be of any dtype if ``x`` can hold its value.
+    A value to add must have a dtype of the same kind, as in NumPy. A value to set may have any dtype, unless fractions
+    or imaginary parts would be lost; a constant may have any dtype if ``x`` can represent its value.
 
     Raises
     ------
     TypeError
-        If floats are to be put into integers, complex numbers into real ones, or a constant that does not fit.
+        If floats would be stored in integers, complex numbers in reals, or a constant in a dtype that cannot represent
+        it.
     """
     if y.type.dtype == x.type.dtype:
         return y
@@ -141,14 +143,14 @@ def _same_kind(source, target):
 
 
 def _keeps_parts(source, target):
-    """Whether neither fractions nor imaginary parts are lost; bools are made of any real number."""
+    """Whether a conversion preserves fractions and imaginary parts; any real number can be converted to bool."""
     if source in complex_dtypes:
         return target in complex_dtypes
     return source in discrete_dtypes or target not in integer_dtypes
 
 
 def _holds(dtype, values):
-    """Whether numbers are the same in an integer dtype."""
+    """Whether an integer dtype represents all values exactly."""
     if numpy.can_cast(values.dtype, dtype):
         return True
     limits = numpy.iinfo(dtype)
@@ -161,13 +163,13 @@ def _holds(dtype, values):
 
 
 def zero_gradients(x, y):
-    """Gradients by a discrete tensor and by what is put into it."""
+    """The zero gradients with respect to a discrete tensor and the value stored in it."""
     y_dtype = config.floatX if y.type.dtype in discrete_dtypes else y.type.dtype
     return [x.zeros_like(dtype=config.floatX), y.zeros_like(dtype=y_dtype)]
 
 
 def gradient_by_value(gradient, y):
-    """The gradient by ``y``, which was repeated to the size of ``gradient``."""
+    """The gradient with respect to ``y``, which was broadcast to the shape of ``gradient``."""
     lead = gradient.type.ndim - y.type.ndim
     repeated = [axis for axis, flag in enumerate(y.type.broadcastable)
                 if flag and not gradient.type.broadcastable[axis + lead]]
@@ -181,14 +183,14 @@ def gradient_by_value(gradient, y):
 
 # ---- the ops ---------------------------------------------------------------------------------------------------------
 class Indexing(Op):
-    """What Subtensor and IncSubtensor share: an index as part of the op.
+    """The base class of Subtensor and IncSubtensor, whose index is part of the op.
 
     Attributes
     ----------
     idx_list : tuple
-        The index, as Theano has it.
+        The index, in Theano's form.
     indices : tuple of tuples
-        The same, hashable: a slice is (start, stop, step), an integer is (integer,).
+        The index in hashable form: a slice is (start, stop, step), an integer is (integer,).
     """
 
     def __init__(self, idx_list):
@@ -207,7 +209,7 @@ class Indexing(Op):
                 raise TypeError(f"Wrong type for the index of {self}. Expected {expected}, got {value.type}.")
 
     def _plan(self, operand):
-        """The index as the kernels take it; ``operand`` is the number of the first symbolic integer."""
+        """The index in the form that the kernels take; ``operand`` is the number of the first symbolic integer."""
         plan = []
         for entry in self.idx_list:
             parts, operand = planned_parts(entry, operand)
@@ -232,15 +234,15 @@ class Indexing(Op):
 
 
 class Subtensor(Indexing):
-    """Part of a tensor, as a view: inputs x, then the symbolic integers of the index.
+    """A view of part of a tensor. The inputs are x and the symbolic integers of the index.
 
     Parameters
     ----------
     idx_list : sequence
         For each dimension an int, the type of an integer scalar, or a slice of those.
     new_axes : bool
-        Whether the DimShuffle that computes x adds the new dimensions of the same index, as in ``x[None, 1:]``. What is
-        computed does not depend on it.
+        Whether the DimShuffle that computes x adds the new dimensions of the same index, as in ``x[None, 1:]``. The
+        result does not depend on it.
     """
 
     __props__ = ("indices",)
@@ -286,7 +288,7 @@ class Subtensor(Indexing):
 
 @passes_on(Subtensor)
 def _element(node):
-    """What an element of a shape or of a vector of scalars is, when the position is constant."""
+    """The known value of an element of a shape or of a vector of scalars, if the position is constant."""
     index, = node.op.idx_list if len(node.op.idx_list) == 1 else (None,)
     vector = node.inputs[0]
     if type(index) is not int or vector.owner is None:
@@ -300,19 +302,19 @@ def _element(node):
 
 
 class IncSubtensor(Indexing):
-    """A copy of x with part of it set or added to: inputs x, y, then the symbolic integers of the index.
+    """A copy of x in which a part is set or added to. The inputs are x, y, and the symbolic integers of the index.
 
     Parameters
     ----------
     idx_list : sequence
-        As for `Subtensor`.
+        See `Subtensor`.
     inplace : bool
         Whether the result may overwrite x.
     set_instead_of_inc : bool
-        Set the part to y; otherwise add y to it.
+        Whether to set the part to y; otherwise y is added to it.
     destroyhandler_tolerate_aliased : sequence of (int, int)
-        ``[(0, 1)]``: x and y may share memory even if x is overwritten, because the caller knows that y is not part of
-        what is changed.
+        ``[(0, 1)]`` means that x and y may share memory even if x is overwritten, because the caller guarantees that y
+        does not overlap the part that is changed.
     """
 
     __props__ = ("indices", "inplace", "set_instead_of_inc")

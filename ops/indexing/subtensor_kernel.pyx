@@ -1,8 +1,8 @@
-"""Kernels of basic indexing: a view of part of an array, and an array with part of it set or added to.
+"""Kernels of basic indexing: a view of part of an array, and an array in which a part is set or added to.
 
-An index is a plan of rows ``(drops the dimension, start, stop, step)``; each part is ``None``, a Python int (a
-constant), or ``("operand", number)`` for a symbolic integer. Rules are those of Python's slices: ints must be in
-range, slices are clipped.
+An index is given as a plan: a list of tuples ``(whether the dimension is removed, start, stop, step)``, where each part
+is ``None``, a Python int (a constant), or ``("operand", number)`` for a symbolic integer. The rules are Python's: ints
+must be in range, slices are clipped.
 """
 from numpy cimport npy_intp
 
@@ -44,7 +44,7 @@ cdef int view_at_place(Context* context, Cell** operands) noexcept nogil:
 
 
 cdef class IndexKernel(Kernel):
-    """What both kernels share: where the indexed part of an array lies."""
+    """The base class of both kernels: locates the indexed part of an array."""
     cdef Row rows[MAX_RANK]
     cdef int count
 
@@ -57,7 +57,7 @@ cdef class IndexKernel(Kernel):
             self.rows[axis].step = read_part(step)
 
     cdef int locate(self, Cell** operands, const Cell* array, Region* region) except -1 nogil:
-        """Shape, strides and address of the indexed part of ``array``."""
+        """Compute the shape, strides and address of the indexed part of ``array``."""
         cdef Row* row
         cdef Range part
         cdef npy_intp length
@@ -106,7 +106,7 @@ cdef class SubtensorKernel(IndexKernel):
         if cell_size(view) == 0:
             allocate(context, view, view.shape)      # an empty part may lie outside the array; nothing is allocated
             return 0
-        self.locate(operands, source, &region)       # cannot fail any more
+        self.locate(operands, source, &region)       # cannot fail after `prepare`
         share(context, view, source, region.data)
         return 0
 
@@ -122,15 +122,15 @@ cdef class SubtensorKernel(IndexKernel):
 
 
 cdef class IncSubtensorKernel(IndexKernel):
-    """A copy of ``x`` with part of it set, or added to: ``(x, y, integers..., out)``; ``y`` broadcasts over the part.
+    """A copy of ``x`` in which a part is set or added to: ``(x, y, integers..., out)``; ``y`` is broadcast to the part.
 
     Parameters
     ----------
     plan, integers
-        As for `SubtensorKernel`; operand numbers count from ``x``.
+        See `SubtensorKernel`; ``x`` is operand number 0.
     dtype : str
     sets : bool
-        Set the part; otherwise add to it.
+        Whether to set the part; otherwise values are added to it.
     """
     cdef int result
     cdef bint sets
@@ -164,7 +164,7 @@ cdef class IncSubtensorKernel(IndexKernel):
         cdef Region region
         cdef npy_intp strides[MAX_RANK]
         cdef int axis, lead, ndim
-        if result.data != source.data:               # the same memory when the linker made the pair in-place
+        if result.data != source.data:               # they are equal if the linker chose to run in place
             copy_strided(source.ndim, source.shape, result.data, result.strides, source.data, source.strides,
                          source.itemsize)
         ndim = self.locate(operands, result, &region)

@@ -1,7 +1,7 @@
-"""``take``: indexing along one dimension as a function, with a choice of what happens to positions out of range.
+"""``take``: indexing along one dimension as a function, with a choice of the treatment of positions out of range.
 
-There is no op of its own: positions are brought into range by elementwise ops, and then it is indexing, with its
-gradients and in-place forms.
+It needs no separate op: elementwise ops bring positions into range, and indexing does the rest, including gradients and
+in-place forms.
 """
 from phintys.ops.elementwise.elementwise_functions import clip
 from phintys.ops.elementwise.scalar import cast_op
@@ -11,7 +11,7 @@ from phintys.ops.shape.reshape import flatten
 from phintys.ops.shape.shape import shape_i
 from phintys.ops.types.constant import as_tensor_variable
 
-# What to do with positions for a dimension of some length.
+# Mode → function that brings positions into range, for a dimension of the given length.
 MODES = {"raise": lambda indices, length: indices,
          "clip": lambda indices, length: clip(indices, 0, length - 1),
          "wrap": lambda indices, length: indices % length}
@@ -24,12 +24,12 @@ def take(a, indices, axis=None, mode="raise"):
     ----------
     a : tensor-like
     indices : tensor-like
-        Integers of any rank; their dimensions take the place of dimension ``axis``.
+        Integers of any rank; their dimensions replace dimension ``axis``.
     axis : int, optional
         By default ``a`` is flattened first.
     mode : {'raise', 'wrap', 'clip'}
-        For positions out of range: an error when it runs, the remainder by the length, or the nearest end (then
-        negative positions are the start).
+        The treatment of positions out of range: an error at run time, the remainder modulo the length, or the nearest
+        end (with 'clip', negative positions mean the start).
 
     Returns
     -------
@@ -41,7 +41,7 @@ def take(a, indices, axis=None, mode="raise"):
     ValueError
         For another mode, or if ``a`` has no such axis.
     IndexError
-        When it runs, for a position out of range.
+        At run time, for a position out of range.
     """
     a, indices = as_tensor_variable(a), as_tensor_variable(indices)
     if mode not in MODES:
