@@ -1,4 +1,4 @@
-"""``cov``: the covariance matrix of variables, from existing ops."""
+"""``cov``: the covariance matrix of variables, composed of existing ops."""
 from phintys.ops.elementwise import scalar
 from phintys.ops.products.products import dot
 from phintys.ops.rearranging.rearranging import squeeze
@@ -10,20 +10,20 @@ from phintys.ops.types.constant import as_tensor_variable
 
 
 def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None):
-    """The covariance matrix, as ``numpy.cov``.
+    """The covariance matrix, like ``numpy.cov``.
 
     Parameters
     ----------
     m : matrix
-        A row per variable, a column per observation.
+        Has one row per variable and one column per observation.
     y : matrix, optional
-        More variables.
+        Additional variables.
     rowvar : bool
-        False: columns are variables, rows observations.
+        If false, columns are variables and rows are observations.
     bias : bool
-        Divide by the number of observations, not by one less.
+        Whether to divide by the number of observations n instead of n - 1.
     ddof : int, optional
-        What is subtracted from the number of observations, whatever ``bias`` says.
+        The number subtracted from the number of observations; overrides ``bias``.
     fweights, aweights : None
         Weights are not implemented.
 
@@ -35,7 +35,7 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
     Raises
     ------
     NotImplementedError
-        For weights.
+        If weights are given.
     """
     if fweights is not None or aweights is not None:
         raise NotImplementedError("cov: fweights and aweights are not implemented")

@@ -1,6 +1,6 @@
-"""Diagonals: views of them (ExtractDiag), arrays made from them (AllocDiag), and arrays with one of them set.
+"""Diagonals: views of diagonals (ExtractDiag), arrays made from them (AllocDiag), and arrays in which one is set.
 
-A diagonal with ``offset`` k holds the elements ``x[i, i + k]``. Dimensions in front of it stay.
+A diagonal with ``offset`` k consists of the elements ``x[i, i + k]``. Other dimensions are kept and come first.
 """
 from phintys.graph.apply import Apply
 from phintys.graph.config import config
@@ -20,7 +20,7 @@ from phintys.ops.types.tensor_type import TensorType
 
 
 class Diagonal(Op):
-    """What ops on the diagonals of the matrices in a tensor share: which ones are meant.
+    """The base class of ops on the diagonals of the matrices in a tensor.
 
     Parameters
     ----------
@@ -45,18 +45,18 @@ class Diagonal(Op):
                              "dimensions")
 
     def _without_matrix(self, per_dimension):
-        """What there is for the dimensions that are not of the matrices."""
+        """The items for the dimensions other than those of the matrices."""
         return [each for axis, each in enumerate(per_dimension) if axis not in (self.axis1, self.axis2)]
 
 
 class ExtractDiag(Diagonal):
-    """The diagonals of the matrices along two dimensions, as a view; their dimension comes last.
+    """The diagonals of the matrices along two dimensions, as a view. The dimension along the diagonals is the last one.
 
     Parameters
     ----------
     offset, axis1, axis2 : int
     view : bool
-        Accepted as in Theano; the result is a view where nobody sees the difference.
+        Accepted for compatibility with Theano and ignored; the result is a view whenever this is safe.
     """
 
     __props__ = ("offset", "axis1", "axis2", "view")
@@ -98,7 +98,8 @@ def _length(rows, columns, offset, minimum, maximum):
 
 
 class SetDiagonal(Diagonal):
-    """A copy of x whose diagonals, as `ExtractDiag` sees them, are set to y: inputs x, y; y broadcasts.
+    """A copy of x in which the diagonals that `ExtractDiag` returns are set to y. The inputs are x and y; y is
+    broadcast.
 
     Parameters
     ----------
@@ -143,13 +144,14 @@ class SetDiagonal(Diagonal):
 
 
 class AllocDiag(Diagonal):
-    """Square matrices of zeros with the given diagonals; the last dimension of the input runs along them.
+    """Square matrices of zeros with the given diagonals; the last dimension of the input is the one along the
+    diagonals.
 
     Parameters
     ----------
     offset : int
     axis1, axis2 : int
-        Where the dimensions of the matrices stand in the result.
+        The positions of the dimensions of the matrices in the result.
     """
 
     linear_in = (0,)
@@ -168,7 +170,7 @@ class AllocDiag(Diagonal):
         return Apply(self, [diag], [TensorType(diag.type.dtype, flags, shape=lengths)()])
 
     def _with_matrix(self, others, matrix):
-        """What there is for each dimension of the result."""
+        """The items for each dimension of the result."""
         others = iter(others)
         low, high = sorted([self.axis1, self.axis2])
         front = [next(others) for _ in range(low)] + [matrix]
@@ -189,20 +191,20 @@ class AllocDiag(Diagonal):
 
 
 def diagonal(a, offset=0, axis1=0, axis2=1):
-    """The diagonals of the matrices along two dimensions of ``a``: a view, with their dimension last.
+    """The diagonals of the matrices along two dimensions of ``a``: a view whose last dimension is along the diagonals.
 
     Parameters
     ----------
     a : tensor-like
-        At least two dimensions.
+        Must have at least two dimensions.
     offset : int
-        0 is the main diagonal, positive ones are above it.
+        0 is the main diagonal; positive offsets are above it.
     axis1, axis2 : int
 
     Raises
     ------
     ValueError
-        If ``a`` has fewer dimensions, or the axes are equal or do not exist.
+        If ``a`` has fewer than two dimensions, or the axes are equal or do not exist.
     """
     a = as_tensor_variable(a)
     axis1, axis2 = [axis + a.type.ndim if axis < 0 else axis for axis in (axis1, axis2)]
@@ -210,12 +212,12 @@ def diagonal(a, offset=0, axis1=0, axis2=1):
 
 
 def diag(v, k=0):
-    """Of a vector a square matrix with it on diagonal ``k``; of a tensor with more dimensions its diagonals ``k``.
+    """A square matrix with the vector ``v`` on diagonal ``k``; if ``v`` has more dimensions, its diagonals ``k``.
 
     Raises
     ------
     ValueError
-        For a scalar.
+        If ``v`` is a scalar.
     """
     v = as_tensor_variable(v)
     if v.type.ndim == 0:
@@ -224,17 +226,17 @@ def diag(v, k=0):
 
 
 def trace(a, offset=0, axis1=0, axis2=1):
-    """The sum along the diagonals of the matrices along two dimensions of ``a``, as ``numpy.trace``.
+    """The sums of the diagonals of the matrices along two dimensions of ``a``, like ``numpy.trace``.
 
     Parameters
     ----------
     a, offset, axis1, axis2
-        As in ``diagonal``.
+        See ``diagonal``.
 
     Raises
     ------
     ValueError
-        As ``diagonal``.
+        See ``diagonal``.
     """
     diagonals = diagonal(a, offset, axis1, axis2)
     return Sum(axis=diagonals.type.ndim - 1)(diagonals)
@@ -242,7 +244,7 @@ def trace(a, offset=0, axis1=0, axis2=1):
 
 # ---- filling one diagonal with a number ------------------------------------------------------------------------------
 class FillDiagonal(Op):
-    """A copy of a tensor whose main diagonal is set to a number: inputs a, value.
+    """A copy of a tensor in which the main diagonal is set to a number. The inputs are a and value.
 
     Parameters
     ----------
@@ -252,9 +254,9 @@ class FillDiagonal(Op):
     Raises
     ------
     TypeError
-        If a has fewer than two dimensions, or the value is no scalar or of a wider dtype.
+        If a has fewer than two dimensions, or the value is not a scalar or has a wider dtype.
     ValueError
-        When it runs, for more than two dimensions of different lengths.
+        At run time, if there are more than two dimensions and their lengths differ.
     """
 
     runs_alone = True
@@ -291,12 +293,12 @@ class FillDiagonal(Op):
 
 
 class FillDiagonalOffset(FillDiagonal):
-    """A copy of a matrix with one diagonal set to a number: inputs a, value, offset.
+    """A copy of a matrix in which one diagonal is set to a number. The inputs are a, value and offset.
 
     Raises
     ------
     TypeError
-        If a is no matrix, the value is no scalar or of a wider dtype, or the offset is no integer.
+        If a is not a matrix, the value is not a scalar or has a wider dtype, or the offset is not an integer.
     """
 
     def make_node(self, a, val, offset):
@@ -327,7 +329,7 @@ class FillDiagonalOffset(FillDiagonal):
 
 
 def _filling(op, a, value):
-    """The number to fill with, in the dtype of ``a``."""
+    """The number to fill with, converted to the dtype of ``a``."""
     value = as_tensor_variable(value)
     if value.type.ndim != 0:
         raise TypeError(f"{type(op).__name__}: second parameter must be a scalar")
@@ -341,31 +343,31 @@ fill_diagonal_, fill_diagonal_offset_ = FillDiagonal(), FillDiagonalOffset()
 
 
 def fill_diagonal(a, val):
-    """A copy of ``a`` whose main diagonal is set to the number ``val``.
+    """A copy of ``a`` in which the main diagonal is set to the number ``val``.
 
     Parameters
     ----------
     a : tensor-like
-        A matrix of any shape, or a tensor with more dimensions of one length.
+        A matrix of any shape, or a tensor with more dimensions of equal length.
     val : scalar
-        Of a dtype that fits into that of ``a``.
+        Its dtype must be convertible to that of ``a`` without loss.
 
     Raises
     ------
     TypeError
-        If ``a`` has fewer than two dimensions, or ``val`` is no scalar or does not fit.
+        If ``a`` has fewer than two dimensions, or ``val`` is not a scalar or has a wider dtype.
     ValueError
-        When it runs, for more than two dimensions of different lengths.
+        At run time, if there are more than two dimensions and their lengths differ.
     """
     return fill_diagonal_(a, val)
 
 
 def fill_diagonal_offset(a, val, offset):
-    """A copy of the matrix ``a`` with diagonal ``offset``, a symbolic integer, set to the number ``val``.
+    """A copy of the matrix ``a`` in which diagonal ``offset``, a symbolic integer, is set to the number ``val``.
 
     Raises
     ------
     TypeError
-        If ``a`` is no matrix, ``val`` is no scalar or does not fit, or ``offset`` is no integer.
+        If ``a`` is not a matrix, ``val`` is not a scalar or has a wider dtype, or ``offset`` is not an integer.
     """
     return fill_diagonal_offset_(a, val, offset)

@@ -1,7 +1,7 @@
-"""Kernels of diagonals: a view of one, and an array with one set.
+"""Kernels of diagonals: a view of diagonals, and an array in which diagonals are set.
 
-A diagonal of a matrix is a line whose stride is the sum of the strides of both dimensions; that of an array with more
-dimensions, all of them equal, is one whose stride is the sum of all.
+The stride along a diagonal of a matrix is the sum of the strides of both dimensions; the stride along the main diagonal
+of an array with more dimensions, which must have equal lengths, is the sum of all strides.
 """
 from libc.string cimport memset
 from numpy cimport npy_intp
@@ -12,7 +12,7 @@ from phintys.vm.abi cimport BOUND, BOUND_VIEW, RUNS_ALONE, Cell, Context, Kernel
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_COPY
 
-# The dimensions of the diagonals of the matrices in an array: all others, then along the diagonal.
+# The layout of the diagonals of the matrices in an array: the other dimensions come first, the diagonal is the last.
 cdef struct Diagonals:
     char* data
     npy_intp shape[MAX_RANK]
@@ -20,7 +20,7 @@ cdef struct Diagonals:
 
 
 cdef void locate(const Cell* array, npy_intp offset, int first, int second, Diagonals* found) noexcept nogil:
-    """The diagonals ``offset`` above the main ones of the matrices along dimensions ``first`` and ``second``."""
+    """Locate the diagonals number ``offset`` of the matrices along dimensions ``first`` and ``second``."""
     cdef npy_intp rows = array.shape[first] + (offset if offset < 0 else 0)
     cdef npy_intp columns = array.shape[second] - (offset if offset > 0 else 0)
     cdef npy_intp length = rows if rows < columns else columns
@@ -67,7 +67,7 @@ cdef class ExtractDiagKernel(Kernel):
 
 
 cdef class SetDiagonalKernel(Kernel):
-    """A copy of ``x`` with its diagonals set to ``y``, which broadcasts: ``(x, y, out)``."""
+    """A copy of ``x`` in which the diagonals are set to ``y``, which is broadcast: ``(x, y, out)``."""
     cdef npy_intp offset
     cdef int first, second
 
@@ -106,13 +106,13 @@ cdef class SetDiagonalKernel(Kernel):
 
 
 cdef inline void copy_array(const Cell* array, Cell* result) noexcept nogil:
-    if result.data != array.data:                    # the same memory when the linker made the pair in-place
+    if result.data != array.data:                    # they are equal if the linker chose to run in place
         copy_strided(array.ndim, array.shape, result.data, result.strides, array.data, array.strides, array.itemsize)
 
 
 cdef class AllocDiagKernel(Kernel):
-    """Zeros, but for a diagonal of every matrix: ``(diagonals, out)``; ``first`` < ``second`` are the matrices'
-    dimensions in the result."""
+    """Zeros except for one diagonal of every matrix: ``(diagonals, out)``; ``first`` < ``second`` are the dimensions of
+    the matrices in the result."""
     cdef npy_intp offset
     cdef int first, second
 
@@ -146,9 +146,10 @@ cdef class AllocDiagKernel(Kernel):
 
 
 cdef class FillDiagonalKernel(Kernel):
-    """A copy of an array with one diagonal filled: ``(a, value, out)``, or ``(a, value, offset, out)`` for matrices.
+    """A copy of an array in which one diagonal is filled: ``(a, value, out)``, or ``(a, value, offset, out)`` for
+    matrices.
 
-    Of an array with more than two dimensions all lengths must be equal.
+    If an array has more than two dimensions, their lengths must be equal.
     """
     cdef int result
 

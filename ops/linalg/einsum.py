@@ -1,8 +1,8 @@
 """Sums over labelled dimensions: ``einsum("ij,jk->ik", a, b)``.
 
-The operands are taken two at a time, from the left. A label is summed over as soon as no later operand and not the
-result has it; so each step is one product of matrices (or one for each element of the labels that both operands keep),
-or an elementwise product. There is no op: gradients, shapes and rewrites are those of the products.
+The operands are combined two at a time, from the left. A label is summed over as soon as neither a later operand nor
+the result has it, so each step is one matrix product (or a batch of them, over the labels that both operands keep), or
+an elementwise product. No separate op is needed: gradients, shapes and rewrites are those of the products.
 """
 from phintys.ops.linalg.diagonal import diagonal
 from phintys.ops.products.products import contracted
@@ -12,16 +12,17 @@ from phintys.ops.types.constant import as_tensor_variable
 
 
 def einsum(subscripts, *operands, optimize=False):
-    """The sum of products of the operands' elements, by labels of their dimensions, as ``numpy.einsum``.
+    """The sum of products of the operands' elements over labelled dimensions, like ``numpy.einsum``.
 
     Parameters
     ----------
     subscripts : str
-        Labels of the dimensions of each operand, separated by commas, then perhaps "->" and those of the result;
-        without, the labels that are there once, in alphabetical order. "..." means dimensions that are broadcast.
+        The labels of the dimensions of each operand, separated by commas, and optionally "->" and the labels of the
+        result. By default the result has the labels that occur once, in alphabetical order. "..." stands for
+        dimensions that are broadcast.
     *operands : tensor-like
     optimize : object
-        Accepted for NumPy's sake: the operands are multiplied in the order in which they are given.
+        Accepted for compatibility with NumPy and ignored: the operands are multiplied in the given order.
 
     Returns
     -------
@@ -30,7 +31,7 @@ def einsum(subscripts, *operands, optimize=False):
     Raises
     ------
     ValueError
-        For labels that do not fit the operands; when it runs, for lengths that differ.
+        If the labels do not match the operands; at run time, if the lengths for a label differ.
     """
     if not isinstance(subscripts, str):
         raise ValueError(f"einsum takes the labels as one string before the operands, got {subscripts!r}")
@@ -79,7 +80,7 @@ def _spelled_out(subscripts, part, dots):
 
 # ---- terms -----------------------------------------------------------------------------------------------------------
 def _without_repeats(operand, names):
-    """An operand of which no label is there twice: diagonals are taken."""
+    """An operand without repeated labels, whose diagonals have been taken."""
     names = list(names)
     for name in list(dict.fromkeys(names)):
         while names.count(name) > 1:
@@ -91,7 +92,7 @@ def _without_repeats(operand, names):
 
 
 def _without_broadcast(terms):
-    """The terms without dimensions of length 1 that other terms have with another length."""
+    """The terms without broadcast dimensions, that is, of length 1 where another term has another length."""
     long = {name for operand, names in terms for name, is_one in zip(names, operand.type.broadcastable) if not is_one}
     return [_kept(operand, names, [axis for axis, name in enumerate(names)
                                    if not (operand.type.broadcastable[axis] and name in long)])
@@ -103,13 +104,13 @@ def _kept(operand, names, axes):
 
 
 def _summed(operand, names, needed):
-    """A term summed over the labels that nothing needs any more."""
+    """A term summed over the labels that are not needed any more."""
     axes = [axis for axis, name in enumerate(names) if name not in needed]
     return (sum_over(operand, axis=axes) if axes else operand), [name for name in names if name in needed]
 
 
 def _product(left, names, right, others, needed):
-    """The product of two terms, summed over what only they have."""
+    """The product of two terms, summed over the labels that no other term and not the result has."""
     left, names = _summed(left, names, needed.union(others))
     right, others = _summed(right, others, needed.union(names))
     both = [name for name in names if name in others]
@@ -125,5 +126,5 @@ def _product(left, names, right, others, needed):
 
 
 def _placed(operand, names, order):
-    """An operand with its dimensions in another order; None: a new one."""
+    """An operand with its dimensions in another order; None adds a new dimension."""
     return dimshuffle(operand, *["x" if name is None else names.index(name) for name in order])

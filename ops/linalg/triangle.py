@@ -1,7 +1,7 @@
 """Triangles of matrices: the op Triangle, ``tril`` and ``triu``.
 
-What is not kept becomes zero whatever stood there, NaN and infinity included, as in NumPy; Theano multiplies by a
-matrix of ones and zeros. ``tri``, which makes such a matrix, is in ``allocation.py``.
+All other elements become zero, including NaN and infinities, as in NumPy; Theano multiplies by a matrix of ones and
+zeros instead. ``tri``, which makes such a matrix, is in ``allocation.py``.
 """
 from phintys.graph.apply import Apply
 from phintys.graph.config import config
@@ -13,13 +13,13 @@ from phintys.ops.types.dtypes import discrete_dtypes, integer_dtypes
 
 
 class Triangle(Op):
-    """One triangle of every matrix along the last two dimensions, zeros elsewhere: inputs are the tensor and the number
-    of the diagonal that bounds it.
+    """One triangle of every matrix along the last two dimensions, with zeros elsewhere. The inputs are the tensor and
+    the number of the diagonal that bounds the triangle.
 
     Parameters
     ----------
     upper : bool
-        Keep what is on the diagonal or above it; otherwise what is on it or below.
+        Whether to keep the elements on and above the diagonal; otherwise those on and below it are kept.
     inplace : bool
         Whether the result may overwrite the tensor.
 
@@ -28,7 +28,7 @@ class Triangle(Op):
     ValueError
         If the tensor has fewer than two dimensions.
     TypeError
-        If the diagonal is no integer.
+        If the diagonal is not an integer.
     """
 
     runs_alone = True
@@ -70,19 +70,19 @@ _lower, _upper = Triangle(), Triangle(upper=True)
 
 
 def tril(m, k=0):
-    """The lower triangle: like ``m``, with zeros above diagonal ``k``.
+    """The lower triangle: ``m`` with zeros above diagonal ``k``.
 
     Parameters
     ----------
     m : tensor-like
         A matrix, or matrices along the last two dimensions.
     k : int or symbolic integer
-        The highest diagonal that is kept: 0 is the main one, positive ones are above it.
+        The highest diagonal that is kept: 0 is the main diagonal, positive numbers are above it.
 
     Returns
     -------
     TensorVariable
-        Like ``m``, with zeros above diagonal ``k``.
+        Of the type of ``m``.
 
     Raises
     ------
@@ -93,5 +93,5 @@ def tril(m, k=0):
 
 
 def triu(m, k=0):
-    """The upper triangle: like ``m``, with zeros below diagonal ``k``; otherwise as `tril`."""
+    """The upper triangle: ``m`` with zeros below diagonal ``k``; see `tril`."""
     return _upper(m, k)

@@ -1,7 +1,7 @@
-"""One triangle of every matrix in an array, zeros elsewhere: ``(m, diagonal, out)``.
+"""One triangle of every matrix in an array, with zeros elsewhere: ``(m, diagonal, out)``.
 
-Rows are copied and cleared in whole pieces. Where the result has the array's own memory only the pieces to be cleared
-are touched.
+Each row is divided into a piece that is copied and a piece that is cleared. If the result is in the memory of the
+array, only the pieces to be cleared are written.
 """
 from libc.string cimport memset
 from numpy cimport npy_intp
@@ -14,12 +14,12 @@ from phintys.vm.thresholds cimport LONG_COPY
 
 
 cdef class TriangleKernel(Kernel):
-    """See the file.
+    """See the docstring of the file.
 
     Parameters
     ----------
     upper : bool
-        Keep what is on the diagonal or above it; otherwise what is on it or below.
+        Whether to keep the elements on and above the diagonal; otherwise those on and below it are kept.
     """
     cdef bint upper
 
@@ -53,7 +53,7 @@ cdef class TriangleKernel(Kernel):
 
     cdef inline void copy_row(self, const Cell* source, char* line, char* target, npy_intp place,
                               npy_intp columns) noexcept nogil:
-        """One row, whose element on the diagonal stands at ``place``."""
+        """Process one row, whose element on the diagonal is at ``place``."""
         cdef npy_intp itemsize = source.itemsize, stride = source.strides[source.ndim - 1]
         cdef npy_intp start = 0, stop = columns, count
         if self.upper:
@@ -63,6 +63,6 @@ cdef class TriangleKernel(Kernel):
         count = stop - start
         memset(target, 0, start * itemsize)
         memset(target + stop * itemsize, 0, (columns - stop) * itemsize)
-        if line != target:                           # the same memory when the linker made the pair in-place
+        if line != target:                           # they are equal if the linker chose to run in place
             copy_strided(1, &count, target + start * itemsize, &itemsize, line + start * stride, &stride,
                          source.itemsize)

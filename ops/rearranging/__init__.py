@@ -1,1 +1,1 @@
-"""Elements in another order or several times: roll, moveaxis, squeeze, repeat, tile, compress."""
+"""Functions that reorder or repeat elements: roll, moveaxis, squeeze, repeat, tile, compress."""

@@ -1,7 +1,8 @@
-"""Elements in another order or rank, by views and joins: ``roll``, ``squeeze``, ``moveaxis``, ``atleast_1d`` ...,
-``broadcast_to``.
+"""Functions that change the order of elements or the rank by views and joins: ``roll``, ``squeeze``, ``moveaxis``,
+``atleast_1d``, ``broadcast_to`` and others.
 
-Functions only; each builds a small graph of ``DimShuffle``, ``Join`` and ``Alloc``, which have the gradients.
+This file defines no ops; each function builds a small graph of ``DimShuffle``, ``Join`` and ``Alloc``, which have
+gradients.
 """
 from phintys.ops.creation.allocation import alloc, as_lengths
 from phintys.ops.shape.dimshuffle import dimshuffle
@@ -12,7 +13,8 @@ from phintys.ops.types.constant import as_tensor_variable
 
 
 def _checked_axis(name, x, axis):
-    """``axis`` of ``x``, not negative; ``IndexError`` when there is none, as NumPy's ``AxisError`` is one."""
+    """``axis`` of ``x``, made non-negative; raises ``IndexError``, the base class of NumPy's ``AxisError``, if it does
+    not exist."""
     rank = x.type.ndim
     if not -rank <= axis < rank:
         raise IndexError(f"{name}: axis {axis} is out of bounds for {x} with {rank} dimensions")
@@ -20,15 +22,15 @@ def _checked_axis(name, x, axis):
 
 
 def roll(x, shift, axis=None):
-    """Elements moved along an axis; what leaves at the end enters at the start.
+    """Shift elements along an axis; elements shifted beyond the end reappear at the start.
 
     Parameters
     ----------
     x : tensor-like
     shift : int or symbolic integer, or, with several axes, a sequence of them
-        By how many places; negative: towards the start.
+        The number of positions; negative shifts are towards the start.
     axis : int or sequence of int, optional
-        By default the flattened tensor is rolled, and gets its shape back.
+        By default the flattened tensor is rolled, and the result has the shape of ``x``.
 
     Returns
     -------
@@ -40,7 +42,7 @@ def roll(x, shift, axis=None):
     IndexError
         For an axis that does not exist.
     ValueError
-        If there are several axes and another number of shifts.
+        If the numbers of axes and shifts differ.
     """
     x = as_tensor_variable(x)
     if axis is None:
@@ -62,7 +64,7 @@ def _rolled(x, shift, axis):
 
 
 def squeeze(x, axis=None):
-    """``x`` without the dimensions that are declared broadcastable, or without those in ``axis``.
+    """Remove the dimensions of ``x`` that are declared broadcastable, or those in ``axis``.
 
     Parameters
     ----------
@@ -84,20 +86,20 @@ def squeeze(x, axis=None):
 
 
 def moveaxis(x, source, destination):
-    """``x`` with some dimensions at other places, and the others in their order.
+    """Move some dimensions of ``x`` to other positions; the others keep their order.
 
     Parameters
     ----------
     x : tensor-like
     source, destination : int or sequence of int
-        Where dimensions stand, and where they shall stand.
+        The positions of the dimensions to move, and their new positions.
 
     Raises
     ------
     IndexError
         For a dimension that does not exist.
     ValueError
-        For different numbers of them, or one named twice.
+        If the numbers of positions differ, or a position occurs twice.
     """
     x = as_tensor_variable(x)
     source, destination = [[_checked_axis("moveaxis", x, number)
@@ -120,22 +122,22 @@ def _at_least(ndim, tensors, new_order):
 
 
 def atleast_1d(*tensors):
-    """Tensors with at least one dimension: a scalar becomes a vector of length 1. A list when there are several."""
+    """The tensor with at least one dimension: a scalar becomes a vector of length 1. Several tensors give a list."""
     return _at_least(1, tensors, [["x"]])
 
 
 def atleast_2d(*tensors):
-    """Tensors with at least two dimensions: a vector becomes a row. A list when there are several."""
+    """The tensor with at least two dimensions: a vector becomes a row. Several tensors give a list."""
     return _at_least(2, tensors, [["x", "x"], ["x", 0]])
 
 
 def atleast_3d(*tensors):
-    """Tensors with at least three dimensions, new ones on both sides as in NumPy. A list when there are several."""
+    """The tensor with at least three dimensions, added on both sides as in NumPy. Several tensors give a list."""
     return _at_least(3, tensors, [["x", "x", "x"], ["x", 0, "x"], [0, 1, "x"]])
 
 
 def broadcast_to(x, shape):
-    """``x`` repeated to fill ``shape``.
+    """Broadcast ``x`` to ``shape``.
 
     Parameters
     ----------
@@ -147,15 +149,15 @@ def broadcast_to(x, shape):
     TypeError
         If ``x`` has more dimensions than ``shape``.
     ValueError
-        When it runs, if a length of ``x`` is neither 1 nor the one wanted.
+        At run time, if a length of ``x`` is neither 1 nor that in ``shape``.
     """
     return alloc(x, *as_lengths(shape))
 
 
 def broadcast_arrays(*tensors):
-    """Tensors repeated to one common shape: a list.
+    """Broadcast tensors to a common shape; returns a list.
 
-    Lengths must agree where dimensions are not declared broadcastable.
+    Lengths must be equal in dimensions that are not declared broadcastable.
     """
     tensors = [as_tensor_variable(tensor) for tensor in tensors]
     ndim = max([tensor.type.ndim for tensor in tensors], default=0)

@@ -1,7 +1,8 @@
-"""Repetition: ``repeat``, ``tile``, ``compress`` (once or not at all), and the ops RepeatOp, SumRepeats and Tile.
+"""Repetition of elements: ``repeat``, ``tile``, ``compress``, and the ops RepeatOp, SumRepeats and Tile.
 
-A number that holds for all slices needs no op of its own: an ``Alloc`` with one more dimension, reshaped. RepeatOp is
-for a number for each slice; its gradient, SumRepeats, adds what was repeated, and each is the gradient of the other.
+If all slices have the same number of repetitions, ``repeat`` needs no separate op: it is an ``Alloc`` with an
+additional dimension and a reshape. RepeatOp is for a separate number for each slice. Its gradient, SumRepeats, sums
+over the repetitions; each of the two ops is the gradient of the other.
 """
 import warnings
 
@@ -34,7 +35,7 @@ _repeating, _tiling = Alloc("repeat"), Alloc("tile")
 
 def _checked_repeats(repeats):
     if isinstance(repeats, (list, tuple)) and not repeats:
-        repeats = numpy.zeros(0, "int64")               # an empty list of no dtype
+        repeats = numpy.zeros(0, "int64")               # NumPy would give an empty list the dtype float64
     repeats = as_tensor_variable(repeats)
     if repeats.type.dtype not in integer_dtypes:
         raise TypeError(f"repeats must be integers, got {repeats} of type {repeats.type}")
@@ -48,19 +49,19 @@ def _checked_repeats(repeats):
 
 
 class RepeatOp(Op):
-    """Each slice repeated: inputs are the tensor and a number, or a vector with a number for each slice.
+    """Repeats each slice. The inputs are the tensor and a number, or a vector with a number for each slice.
 
     Parameters
     ----------
     axis : int, optional
-        Whose slices are repeated; by default the elements of the flattened tensor.
+        The axis whose slices are repeated; by default the elements of the flattened tensor are repeated.
 
     Raises
     ------
     TypeError
-        From ``make_node``, for repeats that are no integers.
+        Raised by ``make_node`` if repeats are not integers.
     ValueError
-        From ``make_node``, for an axis that does not exist; when it runs, for negative repeats or a wrong number of
+        Raised by ``make_node`` for an axis that does not exist; at run time, for negative repeats or a wrong number of
         them.
     """
 
@@ -94,7 +95,7 @@ class RepeatOp(Op):
         axis = 0 if self.axis is None else self.axis
         several = repeats.type.ndim and repeats.type.shape[0] != 1
         if several and repeats.type.shape[0] is None:
-            factor = scalar.switch(scalar.eq(shape_i(repeats, 0), 1), lengths[axis], 1)     # one stands for all
+            factor = scalar.switch(scalar.eq(shape_i(repeats, 0), 1), lengths[axis], 1)     # one number for all
             lengths[axis] = Sum()(repeats).astype("int64") * factor
         else:
             number = Sum()(repeats).astype("int64") if repeats.type.ndim else repeats
@@ -118,7 +119,7 @@ class RepeatOp(Op):
 
 
 class SumRepeats(Op):
-    """The sum over the repetitions of each slice: inputs are the tensor, the repeats, and the number of slices.
+    """The sum over the repetitions of each slice. The inputs are the tensor, the repeats, and the number of slices.
 
     Parameters
     ----------
@@ -128,7 +129,7 @@ class SumRepeats(Op):
     Raises
     ------
     ValueError
-        When it runs, if the repeats do not sum to the length of the axis.
+        At run time, if the repeats do not sum to the length of the axis.
     """
 
     __props__ = ("axis",)
@@ -159,15 +160,15 @@ class SumRepeats(Op):
 
 
 def repeat(x, repeats, axis=None):
-    """Each element (or slice) of ``x`` repeated, as ``numpy.repeat``.
+    """Repeat each element (or slice) of ``x``, like ``numpy.repeat``.
 
     Parameters
     ----------
     x : tensor-like
     repeats : int, symbolic integer, or vector of integers
-        How often; a vector has a number for each slice. An empty list is for no slices.
+        The number of repetitions; a vector has a number for each slice, and an empty list is for no slices.
     axis : int, optional
-        Whose slices are repeated; by default the elements of the flattened tensor.
+        The axis whose slices are repeated; by default the elements of the flattened tensor are repeated.
 
     Returns
     -------
@@ -177,10 +178,10 @@ def repeat(x, repeats, axis=None):
     Raises
     ------
     TypeError
-        For repeats that are no integers.
+        If ``repeats`` are not integers.
     ValueError
-        For an axis that does not exist, repeats with several dimensions or negative constants; when it runs, for
-        negative repeats.
+        For an axis that does not exist, or repeats that have several dimensions or are negative constants; at run
+        time, for negative repeats.
     """
     x, repeats = as_tensor_variable(x), _checked_repeats(repeats)
     if axis is not None and not -x.type.ndim <= axis < x.type.ndim:
@@ -203,22 +204,22 @@ def repeat(x, repeats, axis=None):
 
 
 def compress(condition, x, axis=None):
-    """The slices of ``x`` for which ``condition`` is nonzero, as ``numpy.compress``.
+    """Select the slices of ``x`` for which ``condition`` is nonzero, like ``numpy.compress``.
 
     Parameters
     ----------
     condition : tensor-like
-        An element for each of the first slices; flattened.
+        Has one element for each slice, or for the first slices; it is flattened.
     x : tensor-like
     axis : int, optional
-        Whose slices are chosen; by default the elements of the flattened tensor.
+        The axis whose slices are selected; by default elements of the flattened tensor are selected.
 
     Raises
     ------
     ValueError
         For an axis that does not exist.
     IndexError
-        When it runs, if a condition that is nonzero has no slice.
+        At run time, if a nonzero element of the condition has no corresponding slice.
     """
     return take(x, flatnonzero(condition), axis=axis)
 
@@ -252,15 +253,16 @@ def _repetition_list(reps, ndim):
 
 
 def tile(x, reps, ndim=None):
-    """``x`` put next to itself along each dimension, as ``numpy.tile``.
+    """Repeat ``x`` along each dimension, like ``numpy.tile``.
 
     Parameters
     ----------
     x : tensor-like
     reps : int, symbolic integer, sequence of them, or vector of integers
-        How often, for the last dimensions; 1 for those before.
+        The numbers of repetitions along the last dimensions; dimensions before these are not repeated.
     ndim : int, optional
-        Of the result; by default the larger of the rank of ``x`` and the number of ``reps``. Needed for a vector.
+        The rank of the result; by default the larger of the rank of ``x`` and the number of ``reps``. It is required if
+        ``reps`` is a vector.
 
     Returns
     -------
@@ -270,7 +272,7 @@ def tile(x, reps, ndim=None):
     Raises
     ------
     ValueError
-        For an ``ndim`` that is too small, or ``reps`` that are no integers or negative.
+        If ``ndim`` is too small, or ``reps`` are not integers or are negative.
     """
     x = as_tensor_variable(x)
     if ndim is not None and ndim < x.type.ndim:
@@ -292,12 +294,13 @@ def tile(x, reps, ndim=None):
 
 
 class Tile(Op):
-    """Theano's older form of `tile`: an op whose inputs are a tensor and a vector of repetitions, one per dimension.
+    """Theano's older form of `tile`: an op whose inputs are a tensor and a vector of repetitions, one for each
+    dimension.
 
     Parameters
     ----------
     ndim : int
-        Of the result, which is the length of the vector.
+        The rank of the result, which is the length of the vector.
     """
 
     runs_alone = True

@@ -1,8 +1,8 @@
-"""Kernels of repeated slices: ``numpy.repeat`` with a number for all slices or one for each, and the sums of the
+"""Kernels of repeated slices: ``numpy.repeat`` with one number for all slices or one for each, and the sums over the
 repetitions, which are its gradient.
 
-Both see an array as ``outer`` x ``length`` x ``chunk``, where the middle dimension is the one that is repeated and a
-chunk is contiguous; the array with repetitions is always in C order.
+Both treat an array as ``outer`` x ``length`` x ``chunk``, where slices of the middle dimension are repeated and a chunk
+is contiguous; the array with repetitions is always in C order.
 """
 from libc.string cimport memcpy, memset
 from numpy cimport npy_intp
@@ -22,11 +22,11 @@ cdef extern from "rearranging/repeat_loops.h" nogil:
 cdef struct Slices:
     npy_intp outer
     npy_intp length
-    npy_intp chunk                  # elements
+    npy_intp chunk                  # in elements
 
 
 cdef inline Slices slices_of(const npy_intp* shape, int rank, int axis) noexcept nogil:
-    """An array with one dimension singled out; axis -1: the flattened array."""
+    """The outer size, length and chunk size of an array for an axis; axis -1 means the flattened array."""
     cdef Slices slices
     cdef int dimension
     slices.outer = slices.length = slices.chunk = 1
@@ -41,12 +41,12 @@ cdef inline Slices slices_of(const npy_intp* shape, int rank, int axis) noexcept
 
 
 cdef inline npy_intp repetitions(const Cell* repeats, npy_intp position) noexcept nogil:
-    """How often a slice is repeated: one number may stand for all."""
+    """The number of repetitions of a slice; a single number applies to all slices."""
     return integer_at(repeats, 0 if repeats.ndim == 0 or repeats.shape[0] == 1 else position)
 
 
 cdef npy_intp total_repetitions(const Cell* repeats, npy_intp length) except -1 nogil:
-    """The sum over all slices."""
+    """The sum of repetitions over all slices."""
     cdef npy_intp position, count, total = 0
     if repeats.ndim and repeats.shape[0] != 1 and repeats.shape[0] != length:
         with gil:
@@ -57,7 +57,7 @@ cdef npy_intp total_repetitions(const Cell* repeats, npy_intp length) except -1 
     else:
         count = 0
         for position in range(length):
-            count |= integer_at(repeats, position)           # negative when any of them is
+            count |= integer_at(repeats, position)           # negative if any number is negative
             total += integer_at(repeats, position)
     if count < 0:
         with gil:
@@ -66,18 +66,18 @@ cdef npy_intp total_repetitions(const Cell* repeats, npy_intp length) except -1 
 
 
 cdef inline size_t scratch_bytes(Cell* array, npy_intp counts) noexcept nogil:
-    """For counts, and behind them a contiguous copy of the array if it is not contiguous."""
+    """The size of the counts, followed by a contiguous copy of the array if it is not contiguous."""
     cdef size_t size = counts * sizeof(npy_intp)
     return size if cell_is_contiguous(array) else size + cell_size(array) * array.itemsize
 
 
 cdef class RepeatKernel(Kernel):
-    """Slices repeated along an axis: ``(x, repeats, out)``; ``repeats`` is 0-d or a vector.
+    """Repeats slices along an axis: ``(x, repeats, out)``; ``repeats`` is 0-d or a vector.
 
     Parameters
     ----------
     axis : int
-        Not negative; or -1: repeat the elements of the flattened array.
+        Not negative, or -1 to repeat the elements of the flattened array.
     """
     cdef int axis
 
@@ -176,14 +176,14 @@ cdef class SumRepeatsKernel(Kernel):
 
     cdef inline char* add_repetitions(self, char* target, char* repeated, npy_intp chunk, npy_intp itemsize,
                                       npy_intp count) noexcept nogil:
-        """Add ``count`` chunks to one; answer what stands behind them."""
+        """Add ``count`` chunks to one; returns the address after the last chunk."""
         cdef char* arguments[3]
         cdef npy_intp steps[3]
         cdef npy_intp repetition
         arguments[0] = arguments[2] = target
         if chunk == 1:
             arguments[1] = repeated
-            steps[0] = steps[2] = 0                  # NumPy's loops reduce to an operand with stride 0
+            steps[0] = steps[2] = 0                  # NumPy's loops reduce into an operand with stride 0
             steps[1] = itemsize
             if count:
                 self.loop.function(arguments, &count, steps, self.loop.data)

@@ -1,5 +1,5 @@
-/* Chunks of bytes, each written several times in a row. Chunks of one element, the usual case, are stored from a
- * register: a call of memcpy with an unknown length costs ten times the store.
+/* Writes chunks of bytes, each several times in a row. Chunks of one element, the usual case, are stored from a
+ * register: a call of memcpy with an unknown length takes ten times as long as the store.
  */
 #ifndef PHINTYS_REPEAT_LOOPS_H
 #define PHINTYS_REPEAT_LOOPS_H
@@ -20,7 +20,7 @@ typedef struct { uint64_t low, high; } phintys_pair;
     }                                                                                                                  \
     return target;
 
-/* Chunk i is written counts[i] times. Answers the end of what was written. */
+/* Write chunk i counts[i] times; returns the address after the last one. */
 static char *repeat_chunks(char *target, const char *source, npy_intp bytes, npy_intp chunks, const npy_intp *counts) {
     switch (bytes) {
     case 1: PHINTYS_REPEAT(uint8_t)

@@ -1,1 +1,1 @@
-"""Shapes as values, and ops that change the shape: dimshuffle, reshape, contiguous copies, join, split."""
+"""Shapes as values, and ops that change shapes: dimshuffle, reshape, contiguous copies, join, split."""

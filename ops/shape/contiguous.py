@@ -1,4 +1,4 @@
-"""CpuContiguous: the same values in C order, without a copy where they stand so already."""
+"""CpuContiguous: an array in C order, without a copy if the input is already in C order."""
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.ops.native.shape_kernel import ContiguousKernel
@@ -6,7 +6,7 @@ from phintys.ops.types.constant import as_tensor_variable
 
 
 class CpuContiguous(Op):
-    """The input if its elements stand in C order without gaps, else a copy that does."""
+    """The input if it is contiguous in C order, else a contiguous copy."""
 
     __props__ = ()
     linear_in = (0,)

@@ -1,4 +1,4 @@
-"""DimShuffle: a view with permuted, dropped and added dimensions, and the functions that are special cases of it.
+"""DimShuffle: a view with permuted, dropped and added dimensions, and functions that are special cases of it.
 
 Nothing is copied. A dropped dimension must be declared broadcastable; an added one has length 1.
 """
@@ -26,13 +26,13 @@ class DimShuffle(Op):
     Parameters
     ----------
     input_broadcastable : sequence of bool
-        The pattern of the input; where it is False the input may have any length.
+        The pattern of the input; where it is False, the input may have any length.
     new_order : sequence of int or 'x'
         For each dimension of the output, the input's dimension or ``'x'`` for a new one of length 1.
     inplace : bool
-        Theano's; always True.
+        Accepted for compatibility with Theano; always True.
     of_index : bool
-        Whether an index such as ``x[None]`` made it, so that the output is a part of x. It makes no other difference.
+        Whether an index such as ``x[None]`` made it, so that the output is a part of x. It does not affect the result.
 
     Attributes
     ----------
@@ -127,14 +127,14 @@ class DimShuffle(Op):
 
 
 def declare_ones(x, axes):
-    """``x`` with the named dimensions declared broadcastable."""
+    """``x`` with the given dimensions declared broadcastable."""
     if all([x.type.broadcastable[axis] for axis in axes]):
         return x
     return TensorType.patternbroadcast(x, [flag or axis in axes for axis, flag in enumerate(x.type.broadcastable)])
 
 
 def dimshuffle(x, *pattern):
-    """A view of ``x`` with its dimensions in another order.
+    """A view of ``x`` with its dimensions permuted, dropped and added.
 
     Parameters
     ----------
@@ -145,19 +145,19 @@ def dimshuffle(x, *pattern):
     Returns
     -------
     TensorVariable
-        Of the dtype of ``x``; ``x``'s memory.
+        Of the dtype of ``x``; it is a view of the memory of ``x``.
 
     Raises
     ------
     ValueError
-        If a dimension does not exist, appears twice, or is left out without being broadcastable.
+        If a dimension does not exist, appears twice, or is omitted without being broadcastable.
     """
     x = as_tensor_variable(x)
     if len(pattern) == 1 and isinstance(pattern[0], (list, tuple)):
         pattern = tuple(pattern[0])
     try:
         op = _ops.get((x.type.broadcastable, pattern))
-    except TypeError:                               # something unhashable: let DimShuffle say what
+    except TypeError:                               # an entry is not hashable: DimShuffle raises the error for it
         op = None
     if op is None:
         op = DimShuffle(x.type.broadcastable, pattern)
@@ -176,7 +176,7 @@ def transpose(x, axes=None):
 
 
 def swapaxes(y, axis1, axis2):
-    """``y`` with two dimensions exchanged; ``IndexError`` for one that does not exist."""
+    """``y`` with two dimensions interchanged; raises ``IndexError`` for one that does not exist."""
     y = as_tensor_variable(y)
     order = list(range(y.type.ndim))
     for axis in (axis1, axis2):
@@ -187,19 +187,19 @@ def swapaxes(y, axis1, axis2):
 
 
 def shape_padleft(t, n_ones=1):
-    """``t`` with ``n_ones`` dimensions of length 1 put in front."""
+    """``t`` with ``n_ones`` dimensions of length 1 added at the start."""
     t = as_tensor_variable(t)
     return dimshuffle(t, ["x"] * n_ones + list(range(t.type.ndim)))
 
 
 def shape_padright(t, n_ones=1):
-    """``t`` with ``n_ones`` dimensions of length 1 put at the end."""
+    """``t`` with ``n_ones`` dimensions of length 1 added at the end."""
     t = as_tensor_variable(t)
     return dimshuffle(t, list(range(t.type.ndim)) + ["x"] * n_ones)
 
 
 def shape_padaxis(t, axis):
-    """``t`` with a dimension of length 1 put at ``axis`` of the result; ``IndexError`` when there is no such place."""
+    """``t`` with a dimension of length 1 at ``axis`` of the result; raises ``IndexError`` if that is out of bounds."""
     t = as_tensor_variable(t)
     rank = t.type.ndim + 1
     if not -rank <= axis < rank:

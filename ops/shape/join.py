@@ -1,8 +1,8 @@
-"""Tensors side by side: Join, MakeVector (for scalars), and ``join``, ``concatenate``, ``stack`` and their relatives.
+"""Joining tensors: Join, MakeVector (for scalars), and ``join``, ``concatenate``, ``stack`` and similar functions.
 
-A join copies each input once and casts while it copies. Inputs must agree in all lengths but the one along the axis:
-nothing is broadcast; an input whose dimension is declared broadcastable only tells that the others have length 1
-there, too. The way back is ``split.py``.
+A join copies each input once and casts it in the same pass. Inputs must have equal lengths in all dimensions except the
+axis. No dimension is broadcast: if one input declares a dimension broadcastable, all inputs have length 1 there. The
+inverse operation is in ``split.py``.
 """
 import warnings
 
@@ -30,7 +30,7 @@ class MakeVector(Op):
     Parameters
     ----------
     dtype : str
-        Of the vector; inputs are cast to it, which must lose nothing.
+        The dtype of the vector; inputs are cast to it, which must be possible without loss.
     """
 
     __props__ = ("dtype",)
@@ -66,25 +66,25 @@ make_vector = MakeVector()
 
 
 class Join(Op):
-    """Tensors one behind the other along an axis: inputs are the axis, then the tensors.
+    """Joins tensors along an axis. The inputs are the axis and the tensors.
 
     Parameters
     ----------
     view : int
-        Number of the tensor that is the result itself, without a copy, when all others are empty along the axis;
-        -1: always copy.
+        The number of the tensor that is returned without a copy if all others are empty along the axis; -1 means that
+        the result is always a copy.
 
     Raises
     ------
     TypeError
-        From ``make_node``, for tensors of different rank, without dimensions, or an axis that is no integer.
+        Raised by ``make_node`` if tensors have different ranks or no dimensions, or the axis is not an integer.
     ValueError
-        From ``make_node``, when there are no tensors or no such axis; when it runs, if shapes do not fit.
+        Raised by ``make_node`` if there are no tensors or the axis does not exist; at run time, if shapes do not match.
     IndexError
         For an axis below ``-ndim``.
     """
 
-    Split = None        # the op that takes joins apart again, set by split.py
+    Split = None        # the inverse op, set by split.py
     runs_alone = True
     __props__ = ("view",)
     linear_in = slice(1, None)
@@ -143,7 +143,7 @@ class Join(Op):
 
 
 def _known_axis(axis, rank):
-    """The value of a constant axis, not negative; None for one that is computed."""
+    """The value of a constant axis, made non-negative; None for a computed axis."""
     known = known_integer(axis)
     if known is None:
         return None
@@ -156,7 +156,7 @@ def _known_axis(axis, rank):
 
 
 def _joined_type(dtype, axis, types):
-    """The type of a join: of each length what any of the inputs knows."""
+    """The type of a join; each length is known if it is known for any of the inputs."""
     rank = types[0].ndim
     if len(types) == 1:
         return TensorType(dtype, types[0].broadcastable, shape=types[0].shape)
@@ -175,7 +175,7 @@ def _joined_type(dtype, axis, types):
 
 
 def _common_length(node, shapes, dimension):
-    """The length that all inputs have: best that of one that is known before anything runs."""
+    """The common length of all inputs; a length that is known at compile time is preferred."""
     for tensor, lengths in zip(node.inputs[1:], shapes):
         if tensor.type.shape[dimension] is not None:
             return lengths[dimension]
@@ -194,26 +194,26 @@ def _axis_variable(axis):
 
 
 def join(axis, *tensors_list):
-    """Tensors one behind the other along an axis.
+    """Join tensors along an axis.
 
     Parameters
     ----------
     axis : int or symbolic integer
-        Negative: from the end.
+        A negative axis counts from the last dimension.
     *tensors_list : tensor-like
-        Of one rank, at least 1, and equal lengths in all other dimensions.
+        Tensors of equal rank, which is at least 1, and of equal lengths in all other dimensions.
 
     Returns
     -------
     TensorVariable
-        Of the common dtype; the tensor itself when there is only one.
+        Of the common dtype; a single tensor is returned unchanged.
 
     Raises
     ------
     TypeError
-        For scalars (``stack`` joins them) and for different ranks.
+        For scalars (use ``stack`` for these) and for different ranks.
     ValueError, IndexError
-        For a bad axis; ValueError when it runs if shapes do not fit.
+        For an invalid axis; ValueError at run time if shapes do not match.
     """
     if len(tensors_list) != 1:
         return join_(axis, *tensors_list)
@@ -222,7 +222,7 @@ def join(axis, *tensors_list):
 
 
 def concatenate(tensor_list, axis=0):
-    """`join` with NumPy's signature; ``TypeError`` when ``tensor_list`` is no list or tuple."""
+    """`join` with NumPy's signature; raises ``TypeError`` if ``tensor_list`` is not a list or tuple."""
     if not isinstance(tensor_list, (tuple, list)):
         raise TypeError("The 'tensors' argument must be either a tuple or a list, make sure you did not forget () or "
                         f"[] around arguments of concatenate: got {tensor_list!r}.")
@@ -230,14 +230,14 @@ def concatenate(tensor_list, axis=0):
 
 
 def stack(*tensors, **kwargs):
-    """Tensors of one shape side by side, along a new axis: ``stack(tensors, axis=0)``.
+    """Join tensors of one shape along a new axis: ``stack(tensors, axis=0)``.
 
     Parameters
     ----------
     tensors : sequence of tensor-likes
-        ``stack(a, b)`` without a list is Theano's old notation; it warns.
+        ``stack(a, b)`` without a list is Theano's deprecated form and issues a warning.
     axis : int
-        Where the new axis stands in the result; negative: from its end.
+        The position of the new axis in the result; a negative position counts from the last dimension.
 
     Returns
     -------
@@ -249,7 +249,7 @@ def stack(*tensors, **kwargs):
     IndexError
         For an axis that the result does not have.
     ValueError
-        For no tensors; when it runs, if shapes differ.
+        If there are no tensors; at run time, if shapes differ.
     """
     tensors, axis = _stack_arguments(tensors, kwargs)
     if not len(tensors):
@@ -266,7 +266,7 @@ TensorType.stack = staticmethod(stack)
 
 
 def _stack_arguments(tensors, kwargs):
-    """The tensors and the axis, from either notation of ``stack``."""
+    """The tensors and the axis, from either form of arguments of ``stack``."""
     unknown = sorted(set(kwargs) - {"tensors", "axis"})
     if unknown:
         raise TypeError(f"stack() got an unexpected keyword argument {unknown[0]!r}")
@@ -283,12 +283,12 @@ def _stack_arguments(tensors, kwargs):
 
 
 def _is_iterable_variable(tensors):
-    """Whether a symbolic vector of known length stands for the sequence of its entries."""
+    """Whether the argument is a symbolic vector of known length, which is treated as the sequence of its entries."""
     return isinstance(tensors, Variable) and tensors.type.ndim > 0 and tensors.type.shape[0] is not None
 
 
 def stacklists(arg):
-    """Nested lists of tensors as one tensor, with an axis for each level of nesting.
+    """Stack nested lists of tensors to one tensor, with an axis for each level of nesting.
 
     Parameters
     ----------
@@ -308,10 +308,10 @@ def _matrices(name, tensors):
 
 
 def horizontal_stack(*args):
-    """Matrices with equal numbers of rows, next to each other; ``AssertionError`` for anything but matrices."""
+    """Join matrices along columns; they have equal numbers of rows. Raises ``AssertionError`` for other tensors."""
     return concatenate(_matrices("horizontal_stack", args), axis=1)
 
 
 def vertical_stack(*args):
-    """Matrices with equal numbers of columns, below each other; ``AssertionError`` for anything but matrices."""
+    """Join matrices along rows; they have equal numbers of columns. Raises ``AssertionError`` for other tensors."""
     return concatenate(_matrices("vertical_stack", args), axis=0)

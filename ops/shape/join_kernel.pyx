@@ -1,6 +1,6 @@
-"""Kernels that put arrays side by side and take them apart: Join (one copy of every input) and Split (views).
+"""Kernels that join and split arrays: Join (one copy of every input), Split (views) and MakeVector.
 
-The axis is an operand, because it may be computed. A join of arrays of several dtypes casts while it copies.
+The axis is an operand, because it may be computed. A join of arrays of several dtypes casts them in the same pass.
 """
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
@@ -33,20 +33,20 @@ cdef int fail_shapes(npy_intp axis, int count, Cell** arrays) except -1 with gil
 
 
 cdef class JoinKernel(Kernel):
-    """Arrays one behind the other along an axis: ``(axis, x, ..., x, out)``.
+    """Joins arrays along an axis: ``(axis, x, ..., x, out)``.
 
     Parameters
     ----------
     dtypes : sequence of str
-        Of the arrays.
+        The dtypes of the arrays.
     dtype : str
-        Of the result.
+        The dtype of the result.
     view : int
-        Number of the array that is the result, without a copy, when all others are empty along the axis; or -1.
+        The number of the array that is returned without a copy if all others are empty along the axis; or -1.
     """
     cdef int count, view
-    cdef LoopFunction* casts        # by array; NULL where its dtype is the result's
-    cdef list loops                 # keeps them
+    cdef LoopFunction* casts        # one for each array; NULL if its dtype is that of the result
+    cdef list loops                 # owns the loops in `casts`
 
     def __cinit__(self, dtypes, *rest):
         self.casts = <LoopFunction*>malloc(len(dtypes) * sizeof(LoopFunction))
@@ -133,7 +133,7 @@ cdef class JoinKernel(Kernel):
 
 
 cdef void cast_strided(LoopFunction cast, Cell* source, char* target, const npy_intp* strides) noexcept nogil:
-    """Copy to another dtype, line by line of the last dimension."""
+    """Copy and convert to another dtype, one line of the last dimension at a time."""
     cdef CopyPlan plan
     cdef char* arguments[2]
     cdef npy_intp steps[2]
@@ -208,7 +208,7 @@ cdef class SplitKernel(Kernel):
 
 
 cdef class MakeVectorKernel(Kernel):
-    """0-d operands of one dtype side by side: ``(x, ..., x, out)``."""
+    """Makes a vector from 0-d operands of one dtype: ``(x, ..., x, out)``."""
     cdef npy_intp count
 
     def __cinit__(self):

@@ -1,7 +1,7 @@
-"""Reshape and flatten: other shapes of the same elements in C order.
+"""Reshape and flatten: the same elements in C order with another shape.
 
-A reshape is a view wherever strides allow, else a copy. Its shape is a vector that may be computed, with at most one
--1; a tuple of symbolic lengths is made into such a vector by ``MakeVector``.
+A reshape is a view if strides permit, else a copy. Its shape is a vector that may be computed, with at most one entry
+-1; ``MakeVector`` converts a tuple of symbolic lengths to such a vector.
 """
 import warnings
 
@@ -23,7 +23,7 @@ from phintys.ops.types.tensor_type import TensorType
 
 
 def as_shape_vector(lengths):
-    """A shape as a vector of integers, and its entries where they are known one by one.
+    """A shape as a vector of integers, and its entries as far as they are known.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def as_shape_vector(lengths):
     Returns
     -------
     (TensorVariable, list of int or None) or (TensorVariable, None)
-        The known lengths; None when not even their number is known.
+        The lengths, with None for unknown ones; or None if the number of lengths is unknown.
     """
     if isinstance(lengths, Variable) and lengths.type.ndim == 1:
         return lengths, _known_entries(lengths)
@@ -50,7 +50,7 @@ def as_shape_vector(lengths):
 
 
 def _known_entries(vector):
-    """The entries of a shape vector, or None when their number is not known."""
+    """The entries of a shape vector, or None if their number is not known."""
     if isinstance(vector, Constant):
         return [int(length) for length in vector.data]
     if vector.owner is not None and isinstance(vector.owner.op, MakeVector):
@@ -60,7 +60,7 @@ def _known_entries(vector):
 
 
 class Reshape(Op):
-    """Another shape of the same number of elements, in C order.
+    """The same elements in C order with another shape.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ class Reshape(Op):
 
 
 def _entries(vector, ndim):
-    """The entries of a shape vector as ints where known, else as variables."""
+    """The entries of a shape vector, as ints if known, else as variables."""
     if isinstance(vector, Constant):
         return [int(length) for length in vector.data]
     if vector.owner is not None and isinstance(vector.owner.op, MakeVector):
@@ -136,14 +136,14 @@ def _product(factors):
 
 
 def _quotient(size, rest):
-    """``size // rest``, where a product of lengths 0 counts as 1."""
+    """``size // rest``, where a ``rest`` of 0 counts as 1."""
     if isinstance(rest, int):
         return size // (rest or 1)
     return size // maximum(rest, 1)
 
 
 def _static_lengths(shape, wanted):
-    """Known lengths of the result: what was asked for, and -1 where the input's lengths are known."""
+    """Known lengths of the result: the requested ones, and that for -1 if the input's lengths are known."""
     lengths = [length if length is not None and length >= 0 else None for length in wanted]
     if wanted.count(-1) == 1 and None not in shape and wanted.count(None) == 0:
         rest = -_product(wanted)
@@ -153,7 +153,7 @@ def _static_lengths(shape, wanted):
 
 
 def reshape(x, newshape, ndim=None):
-    """``x`` with another shape and the same elements in C order.
+    """The elements of ``x`` in C order with another shape.
 
     Parameters
     ----------
@@ -161,19 +161,19 @@ def reshape(x, newshape, ndim=None):
     newshape : sequence of ints and symbolic integers, or vector of integers
         At most one entry may be -1; it is computed from the others.
     ndim : int, optional
-        The length of ``newshape``, when it cannot be known.
+        The length of ``newshape``, if it cannot be determined.
 
     Returns
     -------
     TensorVariable
-        Of the dtype of ``x``; a view where possible.
+        Of the dtype of ``x``; a view if possible.
 
     Raises
     ------
     TypeError
-        If the shape is not made of integers.
+        If the shape contains anything but integers.
     ValueError
-        If its length is unknown and ``ndim`` is not given; when it runs, if the sizes differ.
+        If its length is unknown and ``ndim`` is not given; at run time, if the sizes differ.
     """
     vector, known = as_shape_vector(newshape)
     if vector.type.ndim != 1:
@@ -193,7 +193,7 @@ def is_flat(var, ndim=None, outdim=None):
 
 
 def _wanted_rank(ndim, outdim):
-    """The rank asked for by either of two names."""
+    """The rank requested by either of the two parameters."""
     if outdim is None:
         return 1 if ndim is None else ndim
     if ndim is not None:
@@ -203,7 +203,7 @@ def _wanted_rank(ndim, outdim):
 
 
 def flatten(x, ndim=None, outdim=None):
-    """``x`` with its last dimensions joined so that ``ndim`` remain (1 by default).
+    """``x`` with trailing dimensions joined, so that ``ndim`` dimensions remain (1 by default).
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def flatten(x, ndim=None, outdim=None):
     Raises
     ------
     ValueError
-        If ``x`` has fewer dimensions, or both names are used.
+        If ``x`` has fewer dimensions, or both ``ndim`` and ``outdim`` are given.
     """
     x = as_tensor_variable(x)
     ndim = _wanted_rank(ndim, outdim)
@@ -224,7 +224,7 @@ def flatten(x, ndim=None, outdim=None):
     lengths = shape(x)
     if ndim == 1:
         result = reshape(x, [-1])
-    else:                                            # -1 would not be defined beside a length of 0
+    else:                                            # -1 would be undefined if another length is 0
         result = reshape(x, [*[lengths[axis] for axis in range(ndim - 1)],
                              _product([lengths[axis] for axis in range(ndim - 1, x.type.ndim)])])
     pattern = [*x.type.broadcastable[:ndim - 1], all(x.type.broadcastable[ndim - 1:])]

@@ -1,7 +1,7 @@
-"""Shapes as values, and what is declared about them: Shape, Shape_i, Rebroadcast, SpecifyShape.
+"""Shapes as values, and declarations about shapes: Shape, Shape_i, Rebroadcast, SpecifyShape.
 
-None of these computes with elements. ``x.shape`` is ``shape(x)``, a vector of int64; the gradient stops there. The
-rest of the shape family stands in ``dimshuffle.py`` and ``reshape.py`` and can be imported from here.
+None of these ops reads elements. ``x.shape`` is ``shape(x)``, a vector of int64 through which no gradient flows. The
+other functions of this family are in ``dimshuffle.py`` and ``reshape.py`` and can be imported from here.
 """
 import numpy
 
@@ -31,7 +31,7 @@ __all__ = ["DimShuffle", "Rebroadcast", "Shape", "Shape_i", "SpecifyShape", "add
 
 @passes_on(Elemwise)
 def _uncast(node):
-    """A cast that loses nothing passes on what it casts."""
+    """The operand of a lossless cast, which has the same value."""
     lossless = numpy.can_cast(node.inputs[0].type.dtype, node.outputs[0].type.dtype)
     return node.inputs[0] if lossless and node.op.scalar_op.name.startswith("convert_to_") else None
 
@@ -129,7 +129,7 @@ def shape_i(x, i):
 
 
 class Rebroadcast(Op):
-    """The same array with other broadcastable flags; where a flag becomes True the length is checked when it runs.
+    """The same array with other broadcastable flags; if a flag becomes True, the length is checked at run time.
 
     Parameters
     ----------
@@ -184,7 +184,8 @@ class Rebroadcast(Op):
 
 
 def _rebroadcast(x, changes):
-    """``x`` with changed flags: one Rebroadcast, also of what is one; ``x`` itself when nothing changes."""
+    """``x`` with changed flags. A Rebroadcast of a Rebroadcast is merged to one; if no flag changes, the result is
+    ``x`` itself."""
     x, changes = as_tensor_variable(x), dict(changes)
     if x.owner is not None and isinstance(x.owner.op, Rebroadcast):
         x, changes = x.owner.inputs[0], {**x.owner.op.axis, **changes}
@@ -194,7 +195,7 @@ def _rebroadcast(x, changes):
 
 
 def addbroadcast(x, *axes):
-    """``x`` with these dimensions declared to have length 1, which is checked when it runs."""
+    """``x`` with these dimensions declared to have length 1, which is checked at run time."""
     return _rebroadcast(x, [(axis, True) for axis in axes])
 
 
@@ -212,7 +213,7 @@ TensorType.patternbroadcast = staticmethod(patternbroadcast)
 
 
 class SpecifyShape(Op):
-    """The same array; fails when it runs with another shape than the one given."""
+    """The same array; raises an error at run time if its shape differs from the given one."""
 
     __props__ = ()
     linear_in = (0,)
@@ -250,7 +251,7 @@ _specify_shape = SpecifyShape()
 
 
 def specify_shape(x, shape):
-    """``x``, checked to have ``shape`` when it runs (``AssertionError`` otherwise).
+    """``x``, checked at run time to have ``shape``; raises ``AssertionError`` otherwise.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Split: parts of a tensor along an axis, as views; the way back from a join."""
+"""Split: parts of a tensor along an axis, as views; the inverse of a join."""
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.graph.valueless_types import DisconnectedType, disconnected_type, grad_undefined
@@ -14,20 +14,20 @@ from phintys.ops.types.tensor_type import TensorType
 
 
 class Split(Op):
-    """Parts of a tensor: inputs are the tensor, the axis, and the vector of the parts' lengths along it.
+    """Splits a tensor into parts. The inputs are the tensor, the axis, and the vector of the parts' lengths.
 
     Parameters
     ----------
     len_splits : int
-        How many parts there are.
+        The number of parts.
 
     Raises
     ------
     TypeError
-        From ``make_node``, for an axis that is no integer or lengths that are no vector of integers.
+        Raised by ``make_node`` if the axis is not an integer or the lengths are not a vector of integers.
     ValueError
-        From ``make_node``, if it is known that the number of lengths is not that of parts. When it runs: if there is no
-        such axis, or the lengths are negative or do not sum to the tensor's.
+        Raised by ``make_node`` if the known number of lengths differs from that of parts; at run time, if the axis does
+        not exist, or if lengths are negative or do not sum to the length of the tensor.
     """
 
     __props__ = ("len_splits",)
@@ -56,7 +56,7 @@ class Split(Op):
                                                for length in self._known_lengths(splits)])
 
     def _known_lengths(self, splits):
-        """The length of each part where it is known."""
+        """The length of each part, if known."""
         if isinstance(splits, Constant):
             lengths = [int(length) for length in splits.data]
         elif splits.owner is not None and isinstance(splits.owner.op, MakeVector):
@@ -66,7 +66,7 @@ class Split(Op):
         return lengths if len(lengths) == self.len_splits else [None] * self.len_splits
 
     def _part_type(self, x, axis, length):
-        """The type of a part; only dimensions that are certainly not split keep what is known of them."""
+        """The type of a part; only dimensions that cannot be the split axis keep their static lengths."""
         flags, lengths = list(x.broadcastable), list(x.shape)
         split = range(x.ndim) if axis is None or not -x.ndim <= axis < x.ndim else [axis]
         for dimension in split:
@@ -109,12 +109,12 @@ Join.Split = Split
 
 
 def _is_dimension(axis, dimension, rank):
-    """Whether a symbolic axis means this dimension."""
+    """A symbolic condition: whether a symbolic axis is this dimension."""
     return scalar.or_(scalar.eq(axis, dimension), scalar.eq(axis, dimension - rank))
 
 
 def split(x, splits_size, n_splits, axis=0):
-    """``x`` in ``n_splits`` parts along an axis.
+    """Split ``x`` into ``n_splits`` parts along an axis.
 
     Parameters
     ----------
@@ -127,11 +127,11 @@ def split(x, splits_size, n_splits, axis=0):
     Returns
     -------
     list of TensorVariable
-        Views of ``x``; a single variable when ``n_splits`` is 1.
+        Views of ``x``; a single variable if ``n_splits`` is 1.
 
     Raises
     ------
     ValueError
-        When it runs, if the lengths do not fit.
+        At run time, if the lengths do not match ``x``.
     """
     return Split(n_splits)(x, axis, splits_size)

@@ -1,1 +1,1 @@
-"""Sorting and searching: sort, argsort, searchsorted, distinct values, counts."""
+"""Sorting and searching: sort, argsort, searchsorted, distinct values and counts."""

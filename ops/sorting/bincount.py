@@ -1,6 +1,7 @@
-"""How often integers occur: ``bincount``, and the op Counters, which finds how many counters are needed.
+"""Counting the occurrences of integers: ``bincount``, and the op Counters, which computes the number of counters.
 
-The counting itself is an addition at index arrays (``inc_subtensor``), which has a gradient by the weights.
+The counting itself is an addition at index arrays (``inc_subtensor``), which has a gradient with respect to the
+weights.
 """
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
@@ -22,7 +23,7 @@ class Counters(Op):
     Raises
     ------
     ValueError
-        When it runs, if an element or the second input is negative.
+        At run time, if an element or the second input is negative.
     """
 
     __props__ = ()
@@ -47,29 +48,29 @@ class Counters(Op):
 
 
 def bincount(x, weights=None, minlength=None, assert_nonneg=False):
-    """How often each integer occurs.
+    """Count the occurrences of each integer.
 
     Parameters
     ----------
     x : vector of non-negative integers
     weights : vector, optional
-        What each occurrence counts.
+        The weight of each occurrence.
     minlength : int or symbolic integer, optional
-        The result has at least this length, and as many elements as the largest integer plus 1 needs.
+        The least length of the result; it is longer if an integer of ``x`` requires this.
     assert_nonneg : bool
-        Check when it runs that no integer is negative by an ``AssertionError`` instead of a ``ValueError``.
+        Whether a negative integer raises an ``AssertionError`` instead of a ``ValueError`` at run time.
 
     Returns
     -------
     TensorVariable
-        int64; with weights of their dtype, or of 64 bits if they are integers.
+        Of dtype int64; with weights, of their dtype, or of 64 bits if they are integers.
 
     Raises
     ------
     TypeError
-        If ``x`` is no vector of integers.
+        If ``x`` is not a vector of integers.
     ValueError
-        When it runs, if an integer or ``minlength`` is negative.
+        At run time, if an integer or ``minlength`` is negative.
     """
     x = as_tensor_variable(x)
     if x.type.ndim != 1 or x.type.dtype not in discrete_dtypes:

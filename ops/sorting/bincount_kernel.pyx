@@ -1,4 +1,4 @@
-"""How many counters a vector of integers needs: ``(vector, least length, out)``, all of them read once by ``run``."""
+"""The number of counters for a vector of integers: ``(vector, least length, out)``; ``run`` reads the vector once."""
 cimport numpy as cnp
 from libc.stdint cimport INT64_MAX, int64_t
 from numpy cimport npy_intp
@@ -17,7 +17,7 @@ ctypedef fused integer:
     cnp.npy_uint32
     cnp.npy_uint64
 
-# From the vector to its extremes; it is not empty.
+# Finds the smallest and the largest element of a vector that is not empty.
 ctypedef void (*Extremes)(const char* data, npy_intp stride, npy_intp count, int64_t* extremes) noexcept nogil
 
 
@@ -25,7 +25,7 @@ cdef void find_extremes(const integer* unused, const char* data, npy_intp stride
                         int64_t* extremes) noexcept nogil:
     cdef integer smallest = (<const integer*>data)[0], largest = smallest, value
     cdef npy_intp index
-    if stride == sizeof(integer):                   # a loop that the compiler makes wide
+    if stride == sizeof(integer):                   # the compiler can vectorise this loop
         for index in range(count):
             value = (<const integer*>data)[index]
             smallest = value if value < smallest else smallest
@@ -60,7 +60,7 @@ cdef void extremes_of(const Cell* vector, int64_t* extremes) noexcept nogil:
 
 
 cdef class CountersKernel(Kernel):
-    """See the file."""
+    """See the docstring of the file."""
 
     def __init__(self):
         self.may_fail = True
@@ -76,7 +76,7 @@ cdef class CountersKernel(Kernel):
         cdef int64_t extremes[2]
         cdef int64_t least = integer_at(operands[1], 0)
         cdef bint is_unsigned = operands[0].typenum == cnp.NPY_UINT64 or operands[0].typenum == cnp.NPY_ULONGLONG
-        extremes[0], extremes[1] = 0, -1                # of no elements
+        extremes[0], extremes[1] = 0, -1                # the values for an empty vector
         if operands[0].shape[0]:
             extremes_of(operands[0], extremes)
             if (is_unsigned and extremes[1] < 0) or extremes[1] == INT64_MAX:

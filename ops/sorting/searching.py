@@ -1,6 +1,6 @@
-"""Places in sorted vectors, distinct values, and places as rows: SearchsortedOp, Unique, ``to_one_hot``.
+"""Searching: positions in sorted vectors (SearchsortedOp), distinct values (Unique), and ``to_one_hot``.
 
-What the two ops find has no gradient, or a gradient of zero. Unique runs NumPy's function under the GIL.
+The results of the two ops have no gradient, or a gradient of zero. Unique calls NumPy's function and holds the GIL.
 """
 import numpy
 
@@ -19,20 +19,21 @@ from phintys.ops.types.tensor_type import TensorType
 
 
 class SearchsortedOp(Op):
-    """Where values belong in a sorted vector: inputs are the vector, the values and perhaps an order that sorts it.
+    """The positions of values in a sorted vector. The inputs are the vector, the values and optionally an order that
+    sorts the vector.
 
     Parameters
     ----------
     side : {"left", "right"}
-        Before or behind equal elements.
+        Whether a position is before ("left") or after ("right") equal elements.
 
     Raises
     ------
     ValueError
-        For another side; from ``make_node``, for a vector with several dimensions; when it runs, for an order of
-        another length than the vector, or a number in it that names no element.
+        For another side; raised by ``make_node`` if the vector has several dimensions; at run time, if the length of
+        the order differs from that of the vector, or the order contains a position that does not exist.
     TypeError
-        From ``make_node``, for an order that is no vector of integers.
+        Raised by ``make_node`` if the order is not a vector of integers.
     """
 
     __props__ = ("side",)
@@ -75,45 +76,46 @@ def _float_zeros(x):
 
 
 def searchsorted(x, v, side="left", sorter=None):
-    """Where to insert ``v`` into a sorted vector so that it stays sorted, as ``numpy.searchsorted``.
+    """The positions at which to insert ``v`` into a sorted vector to keep it sorted, like ``numpy.searchsorted``.
 
     Parameters
     ----------
     x : vector
-        Sorted, or sorted by ``sorter``.
+        Must be sorted, or sorted by the order ``sorter``.
     v : tensor-like
     side : {"left", "right"}
-        The first or the last suitable place.
+        Whether to return the first ("left") or the last ("right") suitable position.
     sorter : vector of integers, optional
 
     Returns
     -------
     TensorVariable
-        int64, of the shape of ``v``.
+        Of dtype int64 and the shape of ``v``.
 
     Raises
     ------
     ValueError
-        For another side or an ``x`` with several dimensions.
+        For another side, or if ``x`` has several dimensions.
     TypeError
-        For a ``sorter`` that is no vector of integers.
+        If ``sorter`` is not a vector of integers.
     """
     return SearchsortedOp(side=side)(x, v, sorter)
 
 
 class Unique(Op):
-    """The distinct elements, sorted; then, as wanted, their first places, the places in them, and their numbers.
+    """The distinct elements, sorted. Optional outputs are the positions of their first occurrences, the position of
+    each input element in the result, and the numbers of occurrences.
 
     Parameters
     ----------
     return_index, return_inverse, return_counts : bool
     axis : int, optional
-        Distinct slices along an axis; by default distinct elements.
+        The axis along which to find distinct slices; by default distinct elements are found.
 
     Raises
     ------
     RuntimeError
-        From ``make_node``, for an axis that does not exist.
+        Raised by ``make_node`` for an axis that does not exist.
     """
 
     __props__ = ("return_index", "return_inverse", "return_counts", "axis")
@@ -144,7 +146,7 @@ class Unique(Op):
             storage[0] = numpy.asarray(places, dtype="int64").reshape(-1)
 
     def infer_shape(self, node, input_shapes):
-        """Only where there is one place for each input is the length known before running."""
+        """Only the output with one position for each input element has a length that is known in advance."""
         lengths, = input_shapes
         shapes = [tuple([shape_i(out, axis) for axis in range(out.type.ndim)]) for out in node.outputs]
         if self.return_inverse:
@@ -154,12 +156,12 @@ class Unique(Op):
 
 
 def to_one_hot(y, nb_class, dtype=None):
-    """A matrix with a row for each element of ``y``, 1 in the column that ``y`` names and 0 elsewhere.
+    """A matrix with one row for each element of ``y``, with 1 in the column given by the element and 0 elsewhere.
 
     Parameters
     ----------
     y : vector of integers
-        From 0 to ``nb_class - 1``.
+        Integers from 0 to ``nb_class - 1``.
     nb_class : int or symbolic integer
     dtype : str, optional
         By default floatX.

@@ -1,7 +1,7 @@
-"""Places in a sorted vector: ``(values, needles, out)``, or ``(values, needles, order, out)``.
+"""Positions in a sorted vector: ``(values, needles, out)``, or ``(values, needles, order, out)``.
 
-Values and needles have one dtype; an order is int64. Many needles are shared out to the workers. As in NumPy, of an
-order only those numbers are checked that a search comes upon, so a wrong one is found by ``run``.
+Values and needles have the same dtype; an order is int64. Many needles are divided among workers. As in NumPy, only
+those numbers of an order are checked that a search reads, so ``run`` detects invalid numbers.
 """
 from libc.stdint cimport int64_t
 from numpy cimport npy_intp
@@ -35,20 +35,20 @@ cdef void search_range(void* argument, int worker, npy_intp start, npy_intp stop
     cdef Haystack haystack = search.haystack
     search.of_needles(&haystack, search.needles + start * search.itemsize, stop - start, search.places + start)
     if haystack.wrong:
-        search.haystack.wrong = True                 # set by any worker, cleared by none
+        search.haystack.wrong = True                 # any worker may set it, and no worker clears it
 
 
 cdef class SearchsortedKernel(Kernel):
-    """See the file.
+    """See the docstring of the file.
 
     Parameters
     ----------
     dtype : str
-        Of the values and the needles.
+        The dtype of the values and the needles.
     right : bool
-        Answer the place behind equal values, not the one before them.
+        Whether to return the position after equal values instead of the one before them.
     ordered : bool
-        Whether an operand says in which order the values are sorted.
+        Whether an operand is the order in which the values are sorted.
     """
     cdef phintys_search_needles of_needles
     cdef bint ordered
@@ -71,7 +71,7 @@ cdef class SearchsortedKernel(Kernel):
         return cell_size(needles) >= LONG_SEARCH
 
     cdef inline npy_intp copied_bytes(self, Cell** operands) noexcept nogil:
-        """For copies of the needles and of the order, where they are not contiguous."""
+        """The size of copies of the needles and of the order, if they are not contiguous."""
         cdef npy_intp size = 0
         if not cell_is_contiguous(operands[1]):
             size = (cell_size(operands[1]) * operands[1].itemsize + 7) & ~<npy_intp>7

@@ -20,8 +20,8 @@
 typedef struct {
     const char *values;
     npy_intp stride, length;
-    const int64_t *order;               /* in which the values are sorted; or NULL */
-    int wrong;                          /* set when a number of the order that was looked at is no position */
+    const int64_t *order;               /* the order in which the values are sorted; or NULL */
+    int wrong;                          /* set if a number read from the order is not a valid position */
 } Haystack;
 
 typedef void (*phintys_search_needles)(Haystack *haystack, const char *needles, npy_intp count, int64_t *places);
@@ -30,7 +30,7 @@ typedef void (*phintys_search_needles)(Haystack *haystack, const char *needles, 
 typedef struct { float real, imag; } phintys_complex64;
 typedef struct { double real, imag; } phintys_complex128;
 
-/* float16 as an integer that orders alike. */
+/* Maps float16 to an integer of the same order. */
 PHINTYS_INLINE int half_rank(uint16_t half) { return half & 0x8000 ? -(half & 0x7fff) : half & 0x7fff; }
 
 #define NEVER_NAN(x) 0

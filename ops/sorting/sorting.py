@@ -1,7 +1,7 @@
-"""Sorted values and the order that sorts them: SortOp, ArgSortOp, ``sort``, ``argsort``.
+"""Sorting: SortOp, ArgSortOp, ``sort`` and ``argsort``.
 
-Both ops run NumPy's functions under the GIL. The axis is an input, so that it may be symbolic. What goes through a sort
-goes through a permutation: its gradient takes the same way back, its direction the same way forth. NaN come last.
+Both ops call NumPy's functions and hold the GIL. The axis is an input, so that it may be symbolic. A sort is a
+permutation: gradients are permuted by its inverse, directions by the permutation itself. NaNs come last.
 """
 import numpy
 
@@ -23,19 +23,19 @@ KINDS = (None, "quicksort", "mergesort", "heapsort", "stable")
 
 
 class _AlongAxis(Op):
-    """What both ops share: inputs are an array of at least one dimension and the number of one of them.
+    """The base class of both ops. The inputs are an array with at least one dimension and the number of an axis.
 
     Parameters
     ----------
     kind : {"quicksort", "mergesort", "heapsort", "stable", None}
         NumPy's name of the algorithm; equal elements keep their order under "mergesort" and "stable".
     order : None
-        For arrays of records in NumPy; there are no such tensors.
+        Not supported: NumPy's parameter for arrays of records.
 
     Raises
     ------
     ValueError
-        For another kind; when it runs, for an axis that is no whole number or does not exist.
+        For another kind; at run time, for an axis that is not a whole number or does not exist.
     """
 
     __props__ = ("kind", "order")
@@ -116,7 +116,7 @@ class ArgSortOp(_AlongAxis):
 
 
 def _along(x, positions, axis):
-    """The elements of ``x`` at ``positions`` along ``axis``, as ``numpy.take_along_axis``."""
+    """The elements of ``x`` at ``positions`` along ``axis``, like ``numpy.take_along_axis``."""
     rank = x.type.ndim
     known = int(axis.data) % rank if isinstance(axis, Constant) else None
     index = []
@@ -132,53 +132,53 @@ def _along(x, positions, axis):
 
 
 def _with_axis(a, axis):
-    """An array and the axis along which it is sorted; None: flattened."""
+    """An array and the axis along which it is sorted; an axis of None flattens the array."""
     a = as_tensor_variable(a)
     return (flatten(a), 0) if axis is None else (a, axis)
 
 
 def sort(a, axis=-1, kind="quicksort", order=None):
-    """The elements sorted along an axis, smallest first; NaN last.
+    """Sort elements along an axis in ascending order; NaNs come last.
 
     Parameters
     ----------
     a : tensor-like
     axis : int or symbolic integer, or None
-        None: the flattened tensor is sorted.
+        None means that the flattened tensor is sorted.
     kind : {"quicksort", "mergesort", "heapsort", "stable"}
-        As in ``numpy.sort``.
+        See ``numpy.sort``.
     order : None
-        There as in NumPy; tensors have no fields to order by.
+        Not supported: tensors have no fields.
 
     Returns
     -------
     TensorVariable
-        Of the dtype of ``a``; its gradient goes to where the elements came from.
+        Of the dtype of ``a``. The gradient of each element goes to its original position.
 
     Raises
     ------
     ValueError
-        For a number, another ``kind``, an ``order``, or an axis that does not exist.
+        If ``a`` has rank 0, if ``order`` is given, or for another ``kind`` or an axis that does not exist.
     """
     return SortOp(kind, order)(*_with_axis(a, axis))
 
 
 def argsort(a, axis=-1, kind="quicksort", order=None):
-    """The positions of the elements along an axis, that of the smallest first.
+    """The positions that sort the elements along an axis in ascending order.
 
     Parameters
     ----------
     a, axis, kind, order
-        As in ``sort``.
+        See ``sort``.
 
     Returns
     -------
     TensorVariable
-        int64; its gradient is zero.
+        Of dtype int64; its gradient is zero.
 
     Raises
     ------
     ValueError
-        As ``sort``.
+        See ``sort``.
     """
     return ArgSortOp(kind, order)(*_with_axis(a, axis))
