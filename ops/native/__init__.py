@@ -1,1 +1,2 @@
-"""Loops and C headers that know no op: instruction sets, half floats, copies, strided walks, arithmetic, masks."""
+"""Loops and C headers that are independent of ops: instruction sets, half floats, copies, strided iteration,
+arithmetic, masks."""

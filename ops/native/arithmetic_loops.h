@@ -1,7 +1,8 @@
-/* Inner loops of our own, in the form of NumPy's: operands with strides in bytes, one dimension.
+/* Built-in inner loops with the signature of NumPy's loops: one dimension, operands with strides in bytes.
  *
- * What NumPy's ufuncs do not supply (casts between every pair of types, selection, integer power that cannot raise,
- * rounding half away from zero). Every family is one macro expanded over a table of types. Included by loops.pyx only.
+ * These are the loops that NumPy's ufuncs do not provide, such as casts between every pair of types, selection, integer
+ * power that cannot raise an error, and rounding half away from zero. Each family is one macro that is expanded over a
+ * table of types. Only loops.pyx includes this file.
  */
 #include <math.h>
 #include <stdint.h>
@@ -16,7 +17,7 @@ typedef void (*phintys_loop_function)(char**, const intptr_t*, const intptr_t*, 
 #define SIGNED_TYPES(X) X(int8, int8_t) X(int16, int16_t) X(int32, int32_t) X(int64, int64_t)
 #define UNSIGNED_TYPES(X) X(uint8, uint8_t) X(uint16, uint16_t) X(uint32, uint32_t) X(uint64, uint64_t)
 
-/* name, C type, how to read a value, how to make one */
+/* name, C type, expression that reads a value, expression that makes one */
 #define AS_IS(v) (v)
 #define AS_BOOL(v) ((v) != 0)
 #define REAL_TYPES(X, ...) \
@@ -57,7 +58,7 @@ static void cast_##FROM##_##TO(char** args, const intptr_t* dims, const intptr_t
         TO_PART real = (TO_PART)((const FROM_PART*)in)[0], imaginary = (TO_PART)((const FROM_PART*)in)[1]; \
         ((TO_PART*)out)[0] = real; ((TO_PART*)out)[1] = imaginary; } \
 }
-/* The table again under a second name, because a macro is not expanded inside itself. */
+/* The same table under a second name, because a macro is not expanded inside itself. */
 #define REAL_TARGETS(FROM, TYPE, READ) \
     CAST_REAL(bool, uint8_t, , AS_BOOL, FROM, TYPE, READ) \
     CAST_REAL(int8, int8_t, , AS_IS, FROM, TYPE, READ) CAST_REAL(int16, int16_t, , AS_IS, FROM, TYPE, READ) \
@@ -75,7 +76,7 @@ CAST_BETWEEN_COMPLEX(complex64, float, complex128, double)
 CAST_BETWEEN_COMPLEX(complex128, double, complex64, float)
 CAST_BETWEEN_COMPLEX(complex128, double, complex128, double)
 
-enum { PHINTYS_TYPES = 14 };   /* the order of TYPES in loops.pyx */
+enum { PHINTYS_TYPES = 14 };   /* in the order of TYPES in loops.pyx */
 #define CAST_ROW(FROM, ...) { \
     cast_##FROM##_bool, cast_##FROM##_int8, cast_##FROM##_int16, cast_##FROM##_int32, cast_##FROM##_int64, \
     cast_##FROM##_uint8, cast_##FROM##_uint16, cast_##FROM##_uint32, cast_##FROM##_uint64, \
@@ -91,7 +92,7 @@ static const phintys_loop_function phintys_casts[PHINTYS_TYPES][PHINTYS_TYPES] =
 typedef struct { uint64_t half[2]; } sixteen_bytes;
 #define SIZES(X) X(1, uint8_t) X(2, uint16_t) X(4, uint32_t) X(8, uint64_t) X(16, sixteen_bytes)
 
-/* Without a branch for each element, also where a value is the same for all: an outcome that alternates costs 5 ns. */
+/* These loops have no branch for each element: a condition that alternates costs 5 ns per misprediction. */
 #define CHOOSE_LINE(YES, NO) for (i = 0; i < n; i++) { a = YES; b = NO; out[i] = condition[i] ? a : b; }
 #define SWITCH_LOOP(SIZE, TYPE) \
 PHINTYS_CLONES \
@@ -165,7 +166,7 @@ static const phintys_loop_function phintys_integer_powers[PHINTYS_TYPES] = {
 static const phintys_loop_function phintys_roundings[PHINTYS_TYPES] = {
     [9] = round_float16, round_float32, round_float64};
 
-/* ---- the first operand, or where it overflowed to infinity the second -------------------------------------------- */
+/* ---- the first operand, or the second where the first has overflowed to infinity --------------------------------- */
 #define UNLESS_OVERFLOW(NAME, TYPE, IS_INFINITE) \
 PHINTYS_CLONES \
 static void unless_overflow_##NAME(char** args, const intptr_t* dims, const intptr_t* steps, void* data) { \
@@ -188,7 +189,7 @@ UNLESS_OVERFLOW(float64, double, IS_INFINITY)
 static const phintys_loop_function phintys_unless_overflow[PHINTYS_TYPES] = {
     [9] = unless_overflow_float16, unless_overflow_float32, unless_overflow_float64};
 
-/* ---- limits: what is below the second operand becomes that, what is above the third that; NaN stays -------------- */
+/* ---- clip: limits the first operand to the range from the second to the third; NaN stays NaN --------------------- */
 #define CLIP_ONE(v, low, high) ((v) < (low) ? (low) : (v) > (high) ? (high) : (v))
 #define CLIP(NAME, TYPE) \
 PHINTYS_CLONES \
@@ -213,13 +214,14 @@ static const phintys_loop_function phintys_clips[PHINTYS_TYPES] = {
     [1] = clip_int8, clip_int16, clip_int32, clip_int64, clip_uint8, clip_uint16, clip_uint32, clip_uint64,
     [10] = clip_float32, clip_float64};
 
-/* ---- functions that NumPy has no vectorized loop for ------------------------------------------------------------- */
+/* ---- functions for which NumPy has no vectorized loop ------------------------------------------------------------ */
 #define SIGN(x) ((x) > 0 ? 1 : (x) < 0 ? -1 : (x) + 0)          /* NaN stays, and -0 becomes 0 */
 PHINTYS_CLONES UNARY_LOOP(sign_float32, float, float, SIGN(x))
 PHINTYS_CLONES UNARY_LOOP(sign_float64, double, double, SIGN(x))
 static const phintys_loop_function phintys_signs[PHINTYS_TYPES] = {[10] = sign_float32, sign_float64};
 
-/* (1 + t) / 2 with t an odd function of h = x / 2: a fraction up to 1.7, a line up to 3, then constant. NaN stays. */
+/* (1 + t) / 2, where t is an odd function of h = x / 2: rational up to 1.7, linear up to 3, then constant. NaN stays
+ * NaN. */
 #define ULTRA_FAST_SIGMOID(NAME, TYPE, ABSOLUTE, COPYSIGN) \
 static inline TYPE NAME##_value(TYPE x) { \
     const TYPE h = (TYPE)0.5 * ABSOLUTE(x); \
@@ -252,7 +254,7 @@ static void complex_##NAME(char** args, const intptr_t* dims, const intptr_t* st
 COMPLEX_PARTS(complex64, float)
 COMPLEX_PARTS(complex128, double)
 
-/* [complex64, complex128] */
+/* Indexed by [complex64, complex128]. */
 static const phintys_loop_function phintys_reals[2] = {real_complex64, real_complex128};
 static const phintys_loop_function phintys_imaginaries[2] = {imag_complex64, imag_complex128};
 static const phintys_loop_function phintys_complexes[2] = {complex_complex64, complex_complex128};

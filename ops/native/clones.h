@@ -1,6 +1,7 @@
-/* PHINTYS_CLONES in front of a function: compiled for several instruction sets, of which the machine's best is chosen
- * when the module is loaded. Only where compiler and loader can do so. PHINTYS_AVX2_CLONES leaves out the widest, for
- * loops that it does not make faster.
+/* A function that is declared with PHINTYS_CLONES is compiled for several instruction sets; the best one that the
+ * machine supports is selected when the module is loaded. This requires support by the compiler and the loader; the
+ * macro is empty without it. PHINTYS_AVX2_CLONES omits the widest instruction set, for loops that do not profit from
+ * it.
  */
 #ifndef PHINTYS_CLONES_H
 #define PHINTYS_CLONES_H

@@ -1,7 +1,7 @@
-/* Inner loops of copies: one line, many short lines, and tiles of a transposed copy, by the size of an element.
+/* Inner loops of copies for each element size: one line, many short lines, and tiles of a transposed copy.
  *
- * Strides are in bytes, of any sign; a source stride of zero repeats a value. Which loop suits which dimensions is
- * decided in strided_copy.h.
+ * Strides are in bytes and may be negative; a source stride of zero repeats a value. strided_copy.h selects the loop
+ * for given dimensions.
  */
 #ifndef PHINTYS_COPY_LOOPS_H
 #define PHINTYS_COPY_LOOPS_H
@@ -23,7 +23,7 @@ typedef struct __attribute__((may_alias)) { uint64_t low, high; } Word16;
 typedef uint8_t __attribute__((may_alias)) Word1;
 typedef uint16_t __attribute__((may_alias)) Word2;
 typedef uint32_t __attribute__((may_alias, aligned(2))) Word4;
-typedef uint64_t __attribute__((may_alias, aligned(4))) Word8;      /* complex64 is aligned to 4 bytes only */
+typedef uint64_t __attribute__((may_alias, aligned(4))) Word8;      /* complex64 has an alignment of only 4 bytes */
 
 /* ---- one line ---------------------------------------------------------------------------------------------------- */
 #define DEFINE_COPY_LINE(SIZE)                                                                                         \
@@ -60,10 +60,10 @@ static inline void copy_line(char *target, npy_intp ts, const char *source, npy_
     }
 }
 
-/* ---- many lines that are too short for a loop of their own; contiguous in the target ----------------------------- */
+/* ---- many lines that are too short for separate calls of a loop; contiguous in the target ------------------------ */
 #define PHINTYS_SHORT_LINE 8
 
-/* The usual lengths are constants of a loop each; a line that repeats one value loads it once. */
+/* Each usual length has a loop in which it is a constant; a line that repeats one value loads it once. */
 #define SHORT_LINES(WORD, COUNT)                                                                                       \
     if (step == 0)                                                                                                     \
         for (npy_intp line = 0; line < lines; line++, target += ts, source += ss) {                                    \
@@ -86,8 +86,8 @@ static inline void copy_line(char *target, npy_intp ts, const char *source, npy_
     }
 DEFINE_SHORT_LINES(1) DEFINE_SHORT_LINES(2) DEFINE_SHORT_LINES(4) DEFINE_SHORT_LINES(8) DEFINE_SHORT_LINES(16)
 
-/* ---- transposed copies: the source is contiguous from row to row, the target within a row ------------------------ */
-/* A tile is as wide as a cache line on either side, and unrolled. */
+/* ---- transposed copies: the source is contiguous along columns, the target along rows ---------------------------- */
+/* A tile is one cache line wide in both source and target, and its loops are unrolled. */
 #define DEFINE_COPY_TILE(SIZE, WIDTH)                                                                                  \
     static inline void copy_tile_##SIZE(char *target, npy_intp ts, const char *source, npy_intp ss) {                  \
         for (int row = 0; row < WIDTH; row++)                                                                          \
@@ -132,7 +132,7 @@ DEFINE_COPY_TILE(1, 16)
 DEFINE_COPY_TILE(2, 16)
 DEFINE_COPY_TILE(16, 4)
 
-/* Full tiles; what they leave over is copied by lines. */
+/* Copy all full tiles; copy_transposed copies the remainder by lines. */
 #define DEFINE_COPY_TILES(SIZE, WIDTH)                                                                                 \
     static void copy_tiles_##SIZE(char *target, npy_intp ts, const char *source, npy_intp ss, npy_intp rows,           \
                                   npy_intp columns) {                                                                  \

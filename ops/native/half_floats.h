@@ -1,4 +1,4 @@
-/* float16 kept in a uint16_t: to double, and back with rounding half to even. */
+/* Conversion of float16, stored in a uint16_t, to double, and back with rounding half to even. */
 #ifndef PHINTYS_HALF_FLOATS_H
 #define PHINTYS_HALF_FLOATS_H
 
@@ -30,7 +30,7 @@ static inline uint16_t phintys_to_half(double value) {
     uint64_t scale_bits = (uint64_t)(1023 + 10 - exponent) << 52;
     double scale;
     memcpy(&scale, &scale_bits, 8);
-    /* rint rounds half to even; a carry out of the fraction moves into the exponent, as it should */
+    /* rint rounds half to even; a carry out of the fraction correctly increments the exponent */
     return sign | (uint16_t)(((exponent + 14) << 10) + (int)rint(magnitude * scale));
 }
 

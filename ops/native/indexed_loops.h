@@ -1,8 +1,10 @@
-/* Inner loops of indexing: positions to byte offsets, elements from and to scattered places, lines added to lines.
+/* Inner loops of indexing: conversion of positions to byte offsets, copies of elements from and to scattered addresses,
+ * and addition of lines to lines.
  *
- * An index array becomes offsets in bytes, block by block; where there are several, their offsets add up. What follows
- * knows only a base address and offsets. Positions are checked before (`phintys_first_outside`), so nothing here fails.
- * The most frequent index, one vector of positions, has loops that check and take at once (`phintys_take`).
+ * An index array is converted to offsets in bytes, block by block; the offsets of several index arrays are added. The
+ * other loops take a base address and offsets. Positions have been checked before (`phintys_first_outside`), so these
+ * loops cannot fail. The most frequent index, one vector of positions, has loops that check and copy in one pass
+ * (`phintys_take`).
  */
 #ifndef PHINTYS_INDEXED_LOOPS_H
 #define PHINTYS_INDEXED_LOOPS_H
@@ -22,12 +24,12 @@ typedef void (*OffsetLoop)(npy_intp *offsets, const char *positions, npy_intp st
     X(int8, int8_t) X(int16, int16_t) X(int32, int32_t) X(int64, int64_t)                                              \
     X(uint8, uint8_t) X(uint16, uint16_t) X(uint32, uint32_t) X(uint64, uint64_t)
 
-/* Whether a position lies in [-length, length), by one comparison of unsigned numbers. */
+/* Whether a position is in [-length, length), by one unsigned comparison. */
 #define IS_INSIDE(T, v, length)                                                                                        \
     ((T)-1 > 0 ? (uint64_t)(v) < (uint64_t)(length)                                                                    \
                : (uint64_t)(v) + (uint64_t)(length) < 2 * (uint64_t)(length))
 
-/* A position counted from the start; beyond [0, length) as an unsigned number if it lies outside. */
+/* A position counted from the start, as an unsigned number; it is at least `length` if the position is out of range. */
 #define FROM_START(T, v, length)                                                                                       \
     ((uint64_t)(v) + ((T)-1 > 0 ? 0 : (uint64_t)(length) & (uint64_t)((int64_t)(v) >> 63)))
 
@@ -66,13 +68,14 @@ POSITION_TYPES(DEFINE_POSITION_LOOPS)
 static const OutsideLoop phintys_first_outside[] = {POSITION_TYPES(OUTSIDE_ROW)};
 static const OffsetLoop phintys_offsets[] = {POSITION_TYPES(OFFSET_ROW)};
 
-/* ---- elements at positions, checked and taken at once ------------------------------------------------------------ */
-/* Answers the number of the first position that lies outside, or -1. The result has no gaps. */
+/* ---- copies of elements at positions, checked in the same pass --------------------------------------------------- */
+/* Returns the number of the first position that is out of range, or -1. The result is contiguous. */
 typedef npy_intp (*TakeLoop)(char *result, const char *array, npy_intp step, npy_intp length, const char *positions,
                              npy_intp stride, npy_intp count);
 
-/* Four elements a turn: loads do not wait for stores, and there is one branch more for all four, never taken. From an
- * array far beyond the second cache they are taken one at a time, which the processor overlaps better. */
+/* Each iteration processes four elements: the loads do not wait for stores, and one branch, which is almost never
+ * taken, checks all four positions. For arrays much larger than the L2 cache, one element per iteration is faster,
+ * because the processor overlaps more iterations. */
 #define PHINTYS_FAR (4 << 20)           /* bytes */
 
 #define DEFINE_TAKE(NAME, T, SIZE)                                                                                     \
@@ -112,15 +115,15 @@ typedef npy_intp (*TakeLoop)(char *result, const char *array, npy_intp step, npy
     DEFINE_TAKE(NAME, T, 16)
 POSITION_TYPES(DEFINE_TAKES)
 
-/* By the dtype of positions, and by the binary logarithm of the size of an element. */
+/* Indexed by the dtype of positions, and by the binary logarithm of the size of an element. */
 #define TAKE_ROW(NAME, T) {take_##NAME##_1, take_##NAME##_2, take_##NAME##_4, take_##NAME##_8, take_##NAME##_16},
 static const TakeLoop phintys_take[][5] = {POSITION_TYPES(TAKE_ROW)};
 
-/* ---- elements at offsets and lines: the array on one side, a partner with a stride on the other ------------------ */
+/* ---- elements at offsets, and lines: between the array and a partner with a stride ------------------------------- */
 typedef void (*ItemLoop)(char *base, const npy_intp *offsets, char *partner, npy_intp stride, npy_intp count);
 typedef void (*LineLoop)(char *line, npy_intp line_stride, char *partner, npy_intp stride, npy_intp count);
 
-/* Not four a turn: with one load the processor foresees where rows of a matrix that follow each other are read. */
+/* One element per iteration: with a single load instruction, the processor can prefetch successive rows of a matrix. */
 #define DEFINE_MOVES(SIZE)                                                                                             \
     static void get_items_##SIZE(char *base, const npy_intp *offsets, char *partner, npy_intp stride, npy_intp count) {\
         for (npy_intp i = 0; i < count; i++, partner += stride)                                                        \
@@ -148,7 +151,7 @@ typedef void (*LineLoop)(char *line, npy_intp line_stride, char *partner, npy_in
         copy_line(line, line_stride, partner, stride, count, SIZE);                                                    \
     }
 DEFINE_MOVES(1) DEFINE_MOVES(2) DEFINE_MOVES(4) DEFINE_MOVES(8) DEFINE_MOVES(16)
-/* By the binary logarithm of the size of an element. */
+/* Indexed by the binary logarithm of the size of an element. */
 static const ItemLoop phintys_get_items[] = {get_items_1, get_items_2, get_items_4, get_items_8, get_items_16};
 static const ItemLoop phintys_set_items[] = {set_items_1, set_items_2, set_items_4, set_items_8, set_items_16};
 static const LineLoop phintys_get_line[] = {get_line_1, get_line_2, get_line_4, get_line_8, get_line_16};
@@ -159,7 +162,7 @@ static const LineLoop phintys_set_line[] = {set_line_1, set_line_2, set_line_4, 
 #define ADD_HALF(a, b) phintys_to_half(phintys_from_half(a) + phintys_from_half(b))
 typedef float _Complex complex_float;
 typedef double _Complex complex_double;
-/* Signed integers wrap around as unsigned ones do. */
+/* Signed integers share the loops of unsigned ones, because both wrap around in the same way. */
 #define ADDED_TYPES(X)                                                                                                 \
     X(bool, uint8_t, ADD_BOOL) X(uint8, uint8_t, ADD) X(uint16, uint16_t, ADD) X(uint32, uint32_t, ADD)                \
     X(uint64, uint64_t, ADD) X(float16, uint16_t, ADD_HALF) X(float32, float, ADD) X(float64, double, ADD)             \
@@ -184,7 +187,7 @@ typedef double _Complex complex_double;
     }
 ADDED_TYPES(DEFINE_ADDITIONS)
 
-/* The order of loops.TYPES. */
+/* In the order of loops.TYPES. */
 static const ItemLoop phintys_add_items[] = {
     add_items_bool, add_items_uint8, add_items_uint16, add_items_uint32, add_items_uint64, add_items_uint8,
     add_items_uint16, add_items_uint32, add_items_uint64, add_items_float16, add_items_float32, add_items_float64,
@@ -194,8 +197,8 @@ static const LineLoop phintys_add_line[] = {
     add_line_uint16, add_line_uint32, add_line_uint64, add_line_float16, add_line_float32, add_line_float64,
     add_line_complex64, add_line_complex128};
 
-/* ---- elements added to elements at positions, which were checked before ------------------------------------------ */
-/* Without offsets in between, which cost half as much again as the additions. */
+/* ---- addition to elements at positions, which have been checked before ------------------------------------------- */
+/* Computing offsets first would take half as long as the additions themselves. */
 typedef void (*AddAtLoop)(char *array, npy_intp step, npy_intp length, const char *positions, npy_intp stride,
                           const char *partner, npy_intp partner_stride, npy_intp count);
 
@@ -213,7 +216,7 @@ typedef void (*AddAtLoop)(char *array, npy_intp step, npy_intp length, const cha
                                            npy_intp count) {                                                           \
         if (step == sizeof(T) && stride == sizeof(P) && partner_stride == sizeof(T))                                   \
             add_at_line_##POSITION##_##NAME(array, sizeof(T), length, positions, sizeof(P), partner, sizeof(T), count);\
-        else if (step == sizeof(T) && stride == sizeof(P))                        /* one value for all, mostly */      \
+        else if (step == sizeof(T) && stride == sizeof(P))                        /* usually one value for all */      \
             add_at_line_##POSITION##_##NAME(array, sizeof(T), length, positions, sizeof(P), partner,                   \
                                             partner_stride, count);                                                    \
         else                                                                                                           \
@@ -228,7 +231,7 @@ typedef void (*AddAtLoop)(char *array, npy_intp step, npy_intp length, const cha
     DEFINE_ADD_AT(POSITION, P, complex128, complex_double, ADD)
 POSITION_TYPES(DEFINE_ADDITIONS_AT)
 
-/* By the dtype of positions, and in the order of loops.TYPES. */
+/* Indexed by the dtype of positions, and by the element type in the order of loops.TYPES. */
 #define ADD_AT_ROW(POSITION, P)                                                                                        \
     {add_at_##POSITION##_bool, add_at_##POSITION##_uint8, add_at_##POSITION##_uint16, add_at_##POSITION##_uint32,      \
      add_at_##POSITION##_uint64, add_at_##POSITION##_uint8, add_at_##POSITION##_uint16, add_at_##POSITION##_uint32,    \
@@ -236,7 +239,7 @@ POSITION_TYPES(DEFINE_ADDITIONS_AT)
      add_at_##POSITION##_float64, add_at_##POSITION##_complex64, add_at_##POSITION##_complex128},
 static const AddAtLoop phintys_add_at[][14] = {POSITION_TYPES(ADD_AT_ROW)};
 
-/* Apply a line loop to everything that a plan walks; `target` of the plan is the array, `source` the partner. */
+/* Apply a line loop to all lines of a plan; `target` of the plan is the array, `source` the partner. */
 static void move_lines(LineLoop loop, const CopyPlan *plan, char *array, char *partner) {
     npy_intp index[PHINTYS_MAX_RANK];
     int last = plan->ndim - 1;
@@ -249,7 +252,7 @@ static void move_lines(LineLoop loop, const CopyPlan *plan, char *array, char *p
     while (next_place(plan, last, index, &array, (const char **)&partner));
 }
 
-/* The same for two strided arrays of one shape. */
+/* Apply a line loop to two strided arrays of one shape. */
 static void line_by_line(LineLoop loop, int ndim, const npy_intp *shape, char *array, const npy_intp *array_strides,
                          char *partner, const npy_intp *partner_strides) {
     CopyPlan plan;

@@ -28,10 +28,10 @@ cdef extern from "native/indexed_loops.h" nogil:
     void line_by_line(LineLoop loop, int ndim, const npy_intp* shape, char* array, const npy_intp* array_strides,
                       char* partner, const npy_intp* partner_strides)
 
-# The order of the tables by dtype of positions.
+# The index of a dtype of positions in the tables.
 cdef inline int position_dtype(str dtype) except -1:
     return ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64").index(dtype)
 
-# The order of the tables by size of an element.
+# The index of an element size in the tables.
 cdef inline int size_class(npy_intp itemsize) noexcept nogil:
     return 0 if itemsize == 1 else 1 if itemsize == 2 else 2 if itemsize == 4 else 3 if itemsize == 8 else 4

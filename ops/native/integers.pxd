@@ -1,4 +1,4 @@
-"""Reading a symbolic integer (a shape, an index) out of a cell of any integer dtype."""
+"""Reads a symbolic integer (a length or an index) from a cell of any integer dtype."""
 cimport numpy as cnp
 from numpy cimport npy_intp
 from phintys.vm.abi cimport Cell
@@ -25,5 +25,5 @@ cdef inline npy_intp integer_at(const Cell* cell, npy_intp index) noexcept nogil
     return (<const cnp.npy_int64*>data)[0]        # uint64, and longlong, which is int64
 
 cdef inline tuple shape_of(const Cell* cell):
-    """The shape as Python sees it, for messages."""
+    """The shape as a Python tuple, for error messages."""
     return tuple([cell.shape[axis] for axis in range(cell.ndim)])

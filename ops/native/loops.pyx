@@ -6,7 +6,7 @@ do and safe without the GIL. ``find_loop`` takes the first whose signature match
 ``longlong`` are both int64), and tries it once against the ufunc itself. Where a ufunc resolves the signature but has
 no such loop, or the loop disagrees, the ufunc is called as a Python object: slower, never wrong.
 
-It does not choose dtypes: a signature that the loop lacks is a ``TypeError``.
+``find_loop`` does not select dtypes: a signature for which there is no loop is a ``TypeError``.
 """
 cimport cython
 cimport numpy as cnp
@@ -74,14 +74,14 @@ TYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
 cdef dict TYPE_INDEX = {name: index for index, name in enumerate(TYPES)}
 INTEGERS = TYPES[1:9]
 
-# Names of loops of our own, usable in steps, with the dtypes of their signatures.
+# Built-in loops that steps may use: name → description of the signature.
 OWN_LOOPS = {
     "cast": "(any, any); complex to real is refused; float to int truncates",
     "copy": "(any, the same)",
     "switch": "(bool, any, the same, the same)",
     "power": "(int, the same, the same): negative exponents give 0, or 1 and -1 for the bases 1 and -1",
     "round_half_away_from_zero": "(float, the same)",
-    "unless_overflow": "(float, the same, the same): the first operand, or where it is +inf the second",
+    "unless_overflow": "(float, the same, the same): the first operand, or the second where the first is +inf",
     "clip": "(int or float from 32 bits, the same, the same, the same): the first between the others; NaN stays",
     "sign": "(float from 32 bits, the same): -1, 0 or 1; NaN stays",
     "ultra_fast_sigmoid": "(float from 32 bits, the same): the sigmoid within 0.03",
@@ -90,7 +90,7 @@ OWN_LOOPS = {
     "complex": "(float, the same, the complex of such parts)",
 }
 
-# Nanoseconds an element, to decide on workers; what is not named costs DEFAULT_COST.
+# Nanoseconds per element → names of loops; used to decide on workers. Other loops have the cost DEFAULT_COST.
 DEFAULT_COST = 10.0
 COSTS = {name: cost for cost, names in {
     0.3: "add subtract multiply negative positive square absolute fabs maximum minimum fmax fmin conjugate "
@@ -146,9 +146,9 @@ cdef LoopFunction copy_function(int itemsize) noexcept nogil:
     return phintys_copy_loop(itemsize)
 
 
-# ---- loops of our own ------------------------------------------------------------------------------------------------
+# ---- built-in loops --------------------------------------------------------------------------------------------------
 cdef LoopFunction own_function(str name, tuple dtypes) except? NULL:
-    """The C function, or NULL when the name has no such signature."""
+    """The C function, or NULL if the loop has no such signature."""
     cdef int first = TYPE_INDEX[dtypes[0]]
     cdef int count = len(dtypes)
     if name == "cast":
@@ -180,7 +180,7 @@ cdef dict PARTS = {("float32", "complex64"): 0, ("float64", "complex128"): 1}
 
 
 cdef LoopFunction parts_function(str name, tuple dtypes) except? NULL:
-    """Taking complex numbers apart and putting them together."""
+    """The loop that extracts a part of complex numbers, or makes them from parts; NULL if there is none."""
     cdef int size
     if len(dtypes) != (3 if name == "complex" else 2) or (name == "complex" and dtypes[0] != dtypes[1]):
         return NULL
@@ -193,13 +193,13 @@ cdef LoopFunction parts_function(str name, tuple dtypes) except? NULL:
 
 # ---- ufuncs called as Python objects ---------------------------------------------------------------------------------
 cdef class UfuncCall:
-    """A ufunc and a signature, for ``call_ufunc``."""
+    """A ufunc and a signature, passed to ``call_ufunc`` as ``data``."""
     cdef object ufunc
     cdef tuple typenums
 
 
 cdef void call_ufunc(char** arguments, const npy_intp* dimensions, const npy_intp* steps, void* data) noexcept with gil:
-    """An inner loop that calls the ufunc itself."""
+    """An inner loop that calls the ufunc as a Python object."""
     cdef UfuncCall call = <UfuncCall>data
     cdef int index, typenum, count = len(call.typenums)
     cdef list arrays = []
@@ -220,7 +220,7 @@ cdef dict found = {}
 
 
 cdef int legacy_index(PyUFuncObject* ufunc, tuple dtypes):
-    """Number of the ufunc's first loop with this signature, or -1."""
+    """The number of the ufunc's first loop with this signature, or -1."""
     cdef int index, operand
     for index in range(ufunc.ntypes):
         for operand in range(ufunc.nargs):
@@ -256,7 +256,7 @@ cdef bint agrees(Loop loop, object ufunc):
 
 
 cdef bint resolves(object ufunc, tuple dtypes):
-    """Whether the ufunc itself takes operands of these dtypes to this result."""
+    """Whether the ufunc itself accepts operands of these dtypes and gives a result of this dtype."""
     try:
         answer = ufunc.resolve_dtypes(tuple(numpy.dtype(dtype) for dtype in dtypes[:len(dtypes) - 1]) + (None,))
     except TypeError:
@@ -331,7 +331,7 @@ def ufunc_loop(object ufunc, tuple dtypes):
         raise TypeError(f"{ufunc.__name__} has {table.nin} inputs and {table.nout} outputs; a step needs one output "
                         f"and as many dtypes as operands, not {dtypes}")
     if ufunc is numpy.power and dtypes[0] in INTEGERS and dtypes[0] == dtypes[1] == dtypes[2]:
-        return own_loop("power", dtypes)                # NumPy's raises from inside
+        return own_loop("power", dtypes)                # NumPy's loop raises errors
     index = legacy_index(table, dtypes)
     if index >= 0:
         loop.function, loop.data, loop.owner = table.functions[index], table.data[index], ufunc
@@ -363,7 +363,7 @@ config.on_change("cpu", forget_loops)
 cdef Loop own_loop(str name, tuple dtypes):
     cdef Loop loop = Loop(name, dtypes)
     if name not in OWN_LOOPS:
-        raise TypeError(f"no loop is called {name!r}; there are {', '.join(OWN_LOOPS)}, and every ufunc")
+        raise TypeError(f"there is no loop {name!r}; available are {', '.join(OWN_LOOPS)}, and every ufunc")
     loop.function = own_function(name, dtypes)
     if loop.function == NULL:
         raise TypeError(f"{name} has no loop for {signature(dtypes)}; it takes {OWN_LOOPS[name]}")
@@ -390,7 +390,7 @@ cpdef Loop find_loop(loop, tuple dtypes):
     if answer is None:
         unknown = [dtype for dtype in dtypes if dtype not in TYPE_INDEX]
         if unknown:
-            raise TypeError(f"no loop works on dtype {unknown[0]!r}; there are {', '.join(TYPES)}")
+            raise TypeError(f"there is no loop for dtype {unknown[0]!r}; supported are {', '.join(TYPES)}")
         if isinstance(loop, str):
             answer = own_loop(loop, dtypes)
         elif isinstance(loop, numpy.ufunc):

@@ -1,8 +1,8 @@
-/* Loops over masks: how many elements are true, and where they stand.
+/* Loops over masks: the number of true elements, and their positions.
  *
- * A line without gaps is looked at eight elements at a time: their bytes become eight bits, and a table says which
- * positions these bits name. So there is no branch that a random mask would mislead, and half a cycle an element. Any
- * byte but 0 counts as true.
+ * A contiguous line is read eight elements at a time: their bytes are compressed to eight bits, and a table maps these
+ * to positions. There is therefore no branch that a random mask would mispredict, and an element takes half a cycle.
+ * Every nonzero byte counts as true.
  */
 #ifndef PHINTYS_MASK_LOOPS_H
 #define PHINTYS_MASK_LOOPS_H
@@ -14,18 +14,18 @@
 
 #define PHINTYS_EVERY_BYTE 0x0101010101010101u
 
-/* Eight elements, each 0 or 1. */
+/* Eight elements as bytes 0 or 1. */
 static inline uint64_t eight_truths(const char *elements) {
     uint64_t eight, low = 0x7f * PHINTYS_EVERY_BYTE;
     memcpy(&eight, elements, 8);
     return (((eight & low) + low) | eight) >> 7 & PHINTYS_EVERY_BYTE;
 }
 
-/* The same as eight bits, the first element's the lowest. */
+/* Eight elements as eight bits, where the first element is the lowest bit. */
 static inline unsigned eight_bits(uint64_t truths) { return (unsigned)(truths * 0x0102040810204080u >> 56); }
 
 /* ---- counting ---------------------------------------------------------------------------------------------------- */
-/* How many of at most 8 * 255 elements are true: eight sums side by side, one in each byte. */
+/* The number of true elements among at most 8 * 255: eight sums are computed at once, one in each byte. */
 PHINTYS_CLONES static npy_intp count_truths(const char *elements, npy_intp eights) {
     uint64_t sums = 0, even = 0x00ff00ff00ff00ffu;
     for (npy_intp i = 0; i < eights; i++) sums += eight_truths(elements + 8 * i);
@@ -44,7 +44,7 @@ static npy_intp count_line(const char *line, npy_intp stride, npy_intp count) {
     return found;
 }
 
-/* How many elements are true. */
+/* The number of true elements. */
 static npy_intp count_true(const char *mask, int ndim, const npy_intp *shape, const npy_intp *strides) {
     CopyPlan plan;
     npy_intp index[PHINTYS_MAX_RANK], found = 0;
@@ -60,7 +60,7 @@ static npy_intp count_true(const char *mask, int ndim, const npy_intp *shape, co
 }
 
 /* ---- positions --------------------------------------------------------------------------------------------------- */
-/* For eight bits the numbers of those that are set; what follows the last is 0. */
+/* For each value of eight bits, the numbers of the set bits, followed by zeros. */
 static uint8_t numbers_of_bits[256][8];
 
 __attribute__((constructor)) static void fill_numbers_of_bits(void) {
@@ -71,8 +71,8 @@ __attribute__((constructor)) static void fill_numbers_of_bits(void) {
     }
 }
 
-/* Where the true elements of a line stand, from element *column on, until the line ends or there is no room. Answers
- * how many were found; *column moves on. */
+/* Write the positions of the true elements of a line, starting with element *column, until the line ends or the output
+ * is full. Returns the number of positions and advances *column. */
 PHINTYS_CLONES static npy_intp find_true(int64_t *positions, npy_intp room, const char *line, npy_intp stride,
                                          npy_intp length, npy_intp *column) {
     npy_intp i = *column, found = 0;
@@ -94,16 +94,16 @@ PHINTYS_CLONES static npy_intp find_true(int64_t *positions, npy_intp room, cons
     return found;
 }
 
-/* ---- a mask read bit by bit -------------------------------------------------------------------------------------- */
-/* Where the true elements of a mask lie in the array it selects from, in C order, a block at a time. */
+/* ---- a mask that is read in blocks ------------------------------------------------------------------------------- */
+/* Computes the offsets of a mask's true elements in the array from which it selects, in C order, block by block. */
 typedef struct {
     const char *mask;
     CopyPlan plan;                                   /* `target`: strides of the mask, `source`: of the array */
     npy_intp index[PHINTYS_MAX_RANK];
-    npy_intp given;                                  /* how many have been given out */
-    char *line;                                      /* the current line of the mask, */
-    const char *offset;                              /* where it lies in the array, from its first element, */
-    npy_intp column;                                 /* and the element that comes next */
+    npy_intp given;                                  /* the number of offsets returned so far */
+    char *line;                                      /* the current line of the mask */
+    const char *offset;                              /* its offset in the array */
+    npy_intp column;                                 /* the next element of the line */
 } MaskCursor;
 
 static inline void mask_restart(MaskCursor *cursor) {
@@ -129,7 +129,7 @@ PHINTYS_CLONES static void positions_to_offsets(npy_intp *positions, npy_intp co
     for (npy_intp i = 0; i < count; i++) positions[i] = start + positions[i] * step;
 }
 
-/* The next `count` offsets, which must exist. */
+/* Write the next `count` offsets, which must exist. */
 static void mask_next(MaskCursor *cursor, npy_intp *offsets, npy_intp count) {
     const CopyPlan *plan = &cursor->plan;
     int last = plan->ndim - 1;

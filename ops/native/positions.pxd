@@ -1,4 +1,4 @@
-"""Arrays of positions as kernels see them: looked at before anything is read or written where they lead."""
+"""Checks of arrays of positions, before a kernel reads or writes the elements at these positions."""
 from numpy cimport npy_intp
 
 from phintys.ops.native.indexed_loops cimport phintys_first_outside, position_dtype
@@ -7,7 +7,8 @@ from phintys.ops.native.strided_copy cimport Lines, first_line, next_line
 from phintys.vm.abi cimport Cell
 
 cdef inline int check_positions(const Cell* positions, int dtype, npy_intp length, int axis) except -1 nogil:
-    """Every position must lie in the dimension ``axis`` of ``length``, counted from the start or from the end."""
+    """Raise IndexError unless every position, counted from the start or from the end, is within the ``length`` of
+    dimension ``axis``."""
     cdef Lines lines
     cdef npy_intp found
     cdef bint more = first_line(&lines, positions)
@@ -20,7 +21,7 @@ cdef inline int check_positions(const Cell* positions, int dtype, npy_intp lengt
 
 cdef inline int refuse_position(char* place, const Cell* positions, int dtype, npy_intp length,
                                 int axis) except -1 with gil:
-    """Raise because of the position that stands at ``place``."""
+    """Raise an error for the position at index ``place``."""
     cdef Cell one = positions[0]
     one.ndim, one.data = 0, place
     position = integer_at(&one, 0)

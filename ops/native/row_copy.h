@@ -1,8 +1,8 @@
-/* Rows of bytes without gaps, from or to scattered places, or each several times in a row.
+/* Copies of contiguous rows of bytes, from or to scattered addresses, or each several times in a row.
  *
- * A call of memcpy costs as much as a short row, and for some kilobytes the C library may choose `rep movsb`, which
- * takes up to half as long again when source and target differ in their last bits. So rows are copied here, in pieces
- * that may be loaded and stored at any address; the last piece overlaps the one before. Rows must not overlap.
+ * A call of memcpy takes as long as copying a short row, and for a few kilobytes the C library may use `rep movsb`,
+ * which is up to 50 % slower if source and target are aligned differently. These loops therefore copy rows in pieces
+ * with unaligned loads and stores; the last piece overlaps the previous one. Source and target rows must not overlap.
  */
 #ifndef PHINTYS_ROW_COPY_H
 #define PHINTYS_ROW_COPY_H
@@ -13,7 +13,7 @@
 
 #include "clones.h"
 
-#define PHINTYS_LONG_ROW 1024           /* bytes from which aligned stores are worth one piece more */
+#define PHINTYS_LONG_ROW 1024           /* bytes from which aligned stores are worth an additional piece */
 #define PHINTYS_PIECE 32
 
 typedef char Piece __attribute__((vector_size(PHINTYS_PIECE), aligned(1), may_alias));
@@ -21,7 +21,7 @@ typedef char HalfPiece __attribute__((vector_size(16), aligned(1), may_alias));
 typedef uint64_t __attribute__((aligned(1), may_alias)) EightBytes;
 typedef uint32_t __attribute__((aligned(1), may_alias)) FourBytes;
 
-/* A row of at least one piece; four pieces a turn, whose loads do not wait for stores. */
+/* Copy a row of at least one piece, four pieces per iteration, so that loads do not wait for stores. */
 static inline __attribute__((always_inline)) void copy_row(char *target, const char *source, npy_intp bytes) {
     npy_intp done = 0;
     if (bytes >= PHINTYS_LONG_ROW) {
@@ -39,7 +39,7 @@ static inline __attribute__((always_inline)) void copy_row(char *target, const c
     if (done < bytes) *(Piece *)(target + bytes - PHINTYS_PIECE) = *(const Piece *)(source + bytes - PHINTYS_PIECE);
 }
 
-/* A row of one T or more, and at most two. */
+/* Copy a row that is at least as long as one T and at most as long as two, by two copies that may overlap. */
 #define COPY_TWO(T, target, source, bytes)                                                                             \
     do {                                                                                                               \
         const T low = *(const T *)(source), high = *(const T *)((source) + (bytes) - sizeof(T));                       \
@@ -49,7 +49,7 @@ static inline __attribute__((always_inline)) void copy_row(char *target, const c
 #define COPY_FEW(target, source, bytes)                                                                                \
     for (npy_intp k = 0; k < (bytes); k++) (target)[k] = (source)[k]
 
-/* EACH walks the rows, with the copy of one, which is chosen for all of them by their length. */
+/* EACH is the loop over the rows; its argument copies one row and is selected once by the length of the rows. */
 #define WALK_ROWS(EACH, target, source, bytes)                                                                         \
     if ((bytes) >= PHINTYS_PIECE) EACH(copy_row(target, source, bytes))                                                \
     else if ((bytes) >= 16) EACH(COPY_TWO(HalfPiece, target, source, bytes))                                           \
@@ -57,7 +57,7 @@ static inline __attribute__((always_inline)) void copy_row(char *target, const c
     else if ((bytes) >= 4) EACH(COPY_TWO(FourBytes, target, source, bytes))                                            \
     else EACH(COPY_FEW(target, source, bytes))
 
-/* Rows at offsets from `base`, and a partner that has them one after the other, `stride` bytes apart. */
+/* Copies between rows at offsets from `base` and a partner whose rows are `stride` bytes apart. */
 typedef void (*RowLoop)(char *base, const npy_intp *offsets, char *partner, npy_intp stride, npy_intp count,
                         npy_intp bytes);
 #define EACH_OFFSET(COPY)                                                                                              \
@@ -76,7 +76,7 @@ PHINTYS_AVX2_CLONES static void scatter_rows(char *base, const npy_intp *offsets
     WALK_ROWS(EACH_OFFSET, row, partner, bytes)
 }
 
-/* Row i of `source` is written counts[i] times. Answers the end of what was written. */
+/* Write row i of `source` counts[i] times; returns the address after the last one. */
 #define EACH_REPETITION(COPY)                                                                                          \
     for (npy_intp i = 0; i < rows; i++, source += bytes)                                                               \
         for (npy_intp repetition = 0; repetition < counts[i]; repetition++, target += bytes) COPY;

@@ -1,4 +1,4 @@
-"""Rows of bytes from and to scattered places (``row_copy.h``)."""
+"""Copies of rows of bytes from and to scattered addresses (``row_copy.h``)."""
 from numpy cimport npy_intp
 
 cdef extern from "native/row_copy.h" nogil:

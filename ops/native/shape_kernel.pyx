@@ -1,8 +1,8 @@
-"""Kernels that look at, move or make arrays without arithmetic: views, reshapes, copies, fills, ranges.
+"""Kernels that work on shapes and strides without arithmetic: views, reshapes, contiguous copies, shapes.
 
-Views set shape and strides in ``prepare`` and take the memory (``share``) in ``run``: a 0-d source is copied into the
-view's own cell, so its value must exist by then. A kernel that either views or copies decides by the strides, both
-times.
+A view sets its shape and strides in ``prepare`` and refers to the source's memory (``share``) in ``run``: a 0-d source
+is copied into the view's cell, so its value must have been computed by then. A kernel whose result is either a view or
+a copy makes this decision from the strides, in ``prepare`` and again in ``run``.
 """
 cimport numpy as cnp
 from libc.stdint cimport int64_t
@@ -29,7 +29,7 @@ cdef inline void copy_cell(Cell* target, const Cell* source) noexcept nogil:
 
 
 cdef class ContiguousKernel(Kernel):
-    """The array itself when it stands in C order, else a copy that does: ``(x, out)``."""
+    """The array itself if it is contiguous in C order, else a contiguous copy: ``(x, out)``."""
 
     def __cinit__(self):
         self.examined = ()
@@ -155,7 +155,7 @@ cdef class SpecifyShapeKernel(Kernel):
 
 
 cdef class ReshapeKernel(Kernel):
-    """Another shape with the same elements in C order: ``(x, shape, out)``; a view where strides allow, else a copy."""
+    """The same elements in C order with another shape: ``(x, shape, out)``; a view if strides permit, else a copy."""
 
     def __cinit__(self):
         self.examined = (1,)

@@ -1,9 +1,10 @@
-/* Copies between strided arrays of one shape, for kernels that move values without computing.
+/* Copies between strided arrays of one shape, for kernels that only move values.
  *
  * Strides are in bytes and may be negative or zero (zero in the source repeats a value). Source and target must not
- * overlap. Dimensions are joined where both sides allow it. The last one, which is the target's fast one, is copied
- * together with the one that is the source's: by lines, or by tiles where the two sides disagree (a transposed copy).
- * What is repeated as a whole is copied once from the source, and then from the target.
+ * overlap. Adjacent dimensions are joined if both sides can traverse them with one stride. The dimension with the
+ * smallest stride in the target (the last one) is copied together with that of the source: by lines, or by tiles if the
+ * two differ (a transposed copy). A part that is repeated as a whole is copied once from the source, and then from the
+ * target.
  */
 #ifndef PHINTYS_STRIDED_COPY_H
 #define PHINTYS_STRIDED_COPY_H
@@ -21,7 +22,8 @@ typedef struct {
     npy_intp shape[PHINTYS_MAX_RANK], target[PHINTYS_MAX_RANK], source[PHINTYS_MAX_RANK];
 } CopyPlan;
 
-/* Drop dimensions of length 1 and join neighbours that both sides walk as one. Answers the number of elements. */
+/* Drop dimensions of length 1 and join adjacent dimensions that both sides traverse with one stride. Returns the number
+ * of elements. */
 static inline npy_intp plan_copy(CopyPlan *plan, int ndim, const npy_intp *shape,
                                  const npy_intp *target, const npy_intp *source) {
     npy_intp size = 1;
@@ -41,8 +43,8 @@ static inline npy_intp plan_copy(CopyPlan *plan, int ndim, const npy_intp *shape
     return size;
 }
 
-/* Step to the next place of the first `axes` dimensions, as an odometer does: `index` starts with zeros, and both
- * addresses follow. Answers 0 behind the last place. */
+/* Increment the index of the first `axes` dimensions, like an odometer, and update both addresses; `index` must start
+ * with zeros. Returns 0 after the last index. */
 static inline int next_place(const CopyPlan *plan, int axes, npy_intp *index, char **target, const char **source) {
     for (int axis = axes - 1; axis >= 0; axis--) {
         *target += plan->target[axis];
@@ -57,7 +59,7 @@ static inline int next_place(const CopyPlan *plan, int axes, npy_intp *index, ch
 
 static inline npy_intp stride_size(npy_intp stride) { return stride < 0 ? -stride : stride; }
 
-/* Put the dimension that is the source's fast one in front of the last; those between move up. */
+/* Move the dimension with the smallest source stride to the position before the last one. */
 static inline void pair_dimensions(CopyPlan *plan) {
     int last = plan->ndim - 1, fast = last;
     for (int axis = last - 1; axis >= 0 && plan->source[last]; axis--)
@@ -74,12 +76,13 @@ static inline void pair_dimensions(CopyPlan *plan) {
     plan->source[last - 1] = source;
 }
 
-/* Two dimensions whose fast sides differ, [rows, columns]: tile by tile, so that both sides use the whole of the cache
- * lines they touch; the rest by lines along the longer side, a strip at a time. */
+/* Copy two dimensions, [rows, columns], where the target is contiguous along rows and the source along columns: tile by
+ * tile, so that both sides use whole cache lines. The remaining rows and columns are copied by lines, one strip at a
+ * time. */
 static inline void copy_transposed(char *target, const npy_intp *ts, const char *source, const npy_intp *ss,
                                    const npy_intp *shape, int itemsize) {
     const CopyLoops *loops = copy_loops_for(itemsize);
-    npy_intp rows = 0, columns = 0;                  /* that tiles have done */
+    npy_intp rows = 0, columns = 0;                  /* those copied by tiles */
     if (loops && ts[1] == itemsize && ss[0] == itemsize) {
         rows = shape[0] - shape[0] % loops->tile;
         columns = shape[1] - shape[1] % loops->tile;
@@ -100,7 +103,7 @@ static inline void copy_transposed(char *target, const npy_intp *ts, const char 
     }
 }
 
-/* The last two dimensions. */
+/* Copy the last two dimensions. */
 static inline void copy_lines(char *target, const npy_intp *ts, const char *source, const npy_intp *ss,
                               const npy_intp *shape, int itemsize) {
     const CopyLoops *loops = copy_loops_for(itemsize);
@@ -108,7 +111,7 @@ static inline void copy_lines(char *target, const npy_intp *ts, const char *sour
         loops->short_lines(target, ts[0], source, ss[0], shape[0], ss[1], shape[1]);
     } else if (ss[0] && ss[1] && stride_size(ss[0]) < stride_size(ss[1])) {
         copy_transposed(target, ts, source, ss, shape, itemsize);
-    } else if (ss[0] == 0 && ts[1] == itemsize) {                         /* one line, repeated */
+    } else if (ss[0] == 0 && ts[1] == itemsize) {                         /* one line is repeated */
         copy_line(target, ts[1], source, ss[1], shape[1], itemsize);
         for (npy_intp row = 1; row < shape[0]; row++) memcpy(target + row * ts[0], target, shape[1] * itemsize);
     } else {
@@ -117,7 +120,7 @@ static inline void copy_lines(char *target, const npy_intp *ts, const char *sour
     }
 }
 
-/* The dimensions from `axis` on, of which there are at least two. */
+/* Copy the dimensions from `axis` on; there are at least two. */
 static void copy_dimensions(const CopyPlan *plan, int axis, char *target, const char *source, int itemsize) {
     if (axis == plan->ndim - 2) {
         copy_lines(target, plan->target + axis, source, plan->source + axis, plan->shape + axis, itemsize);
@@ -125,7 +128,7 @@ static void copy_dimensions(const CopyPlan *plan, int axis, char *target, const 
     }
     copy_dimensions(plan, axis + 1, target, source, itemsize);
     if (plan->source[axis] == 0 && plan->target[plan->ndim - 1] == itemsize) {
-        CopyPlan again;                              /* the same again, from where it has contiguous lines by now */
+        CopyPlan again;                              /* the repetitions, copied from the target, which is contiguous */
         plan_copy(&again, plan->ndim - axis - 1, plan->shape + axis + 1, plan->target + axis + 1,
                   plan->target + axis + 1);
         for (npy_intp i = 1; i < plan->shape[axis]; i++)
@@ -152,10 +155,11 @@ static void copy_strided(int ndim, const npy_intp *shape, char *target, const np
     }
 }
 
-/* Strides of a view of (shape, strides) with another shape of the same size; answers 0 when only a copy will do. */
+/* Compute the strides of a view of (shape, strides) with another shape of the same size; returns 0 if a copy is
+ * necessary. */
 static int view_strides(int ndim, const npy_intp *shape, const npy_intp *strides, int itemsize,
                         int new_ndim, const npy_intp *new_shape, npy_intp *new_strides) {
-    CopyPlan plan;                                   /* joins what is contiguous in the source */
+    CopyPlan plan;                                   /* joins contiguous dimensions of the source */
     npy_intp size = plan_copy(&plan, ndim, shape, strides, strides);
     if (size == 0) return 0;
     int axis = plan.ndim - 1, new_axis = new_ndim - 1;

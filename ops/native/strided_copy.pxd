@@ -1,4 +1,4 @@
-"""Copies between strided arrays, views with another shape, and walks along the lines of one (``strided_copy.h``)."""
+"""Copies between strided arrays, views with another shape, and iteration over lines (``strided_copy.h``)."""
 from libc.string cimport memset
 from numpy cimport npy_intp
 
@@ -20,7 +20,7 @@ cdef extern from "native/strided_copy.h" nogil:
     bint next_place(const CopyPlan* plan, int axes, npy_intp* index, char** target, const char** source)
 
 cdef inline char* contiguous_data(Cell* array, char* room) noexcept nogil:
-    """The elements in C order: where they stand, or copied to ``room``."""
+    """The elements in C order: the array's own memory if it is contiguous, else a copy in ``room``."""
     cdef Cell copied
     cdef npy_intp strides[MAX_RANK]
     if cell_is_contiguous(array):
@@ -31,7 +31,7 @@ cdef inline char* contiguous_data(Cell* array, char* room) noexcept nogil:
     copy_strided(array.ndim, array.shape, room, strides, array.data, array.strides, array.itemsize)
     return room
 
-# The lines of an array: its last dimension, again and again; neighbouring dimensions are joined where they can be.
+# Iterates over the lines of an array along its last dimension, after adjacent dimensions have been joined.
 cdef struct Lines:
     CopyPlan plan
     npy_intp index[MAX_RANK]
@@ -39,7 +39,7 @@ cdef struct Lines:
     npy_intp length, stride
 
 cdef inline bint first_line(Lines* lines, const Cell* array) noexcept nogil:
-    """Go to the first line; answer whether there is one."""
+    """Go to the first line; returns whether there is one."""
     lines.data, lines.length, lines.stride = array.data, 1, array.itemsize
     if plan_copy(&lines.plan, array.ndim, array.shape, array.strides, array.strides) == 0:
         return False
@@ -49,12 +49,12 @@ cdef inline bint first_line(Lines* lines, const Cell* array) noexcept nogil:
     return True
 
 cdef inline bint next_line(Lines* lines) noexcept nogil:
-    """Go on to the next line; answer whether there is one."""
+    """Go to the next line; returns whether there is one."""
     cdef const char* same = lines.data
     return next_place(&lines.plan, lines.plan.ndim - 1, lines.index, &lines.data, &same)
 
 cdef inline bint next_part(const Cell* array, int axes, npy_intp* index, char** part) noexcept nogil:
-    """Step to the next place of the first ``axes`` dimensions, none of them joined; answer whether there is one."""
+    """Go to the next index of the first ``axes`` dimensions, which are not joined; returns whether there is one."""
     cdef int axis
     for axis in range(axes - 1, -1, -1):
         part[0] += array.strides[axis]

@@ -1,1 +1,1 @@
-"""Products of vectors, matrices and tensors: ``dot``, the ops of BLAS, batched products, ``tensordot``."""
+"""Products of vectors, matrices and tensors: ``dot``, the ops for BLAS, batched products, ``tensordot``."""

@@ -1,7 +1,7 @@
 """BatchedDot: one product of vectors or matrices for each element of a leading dimension.
 
-``BatchedDot()(x, y)[i] == dot(x[i], y[i])``. Either operand may be declared to have one item for all (a broadcastable
-leading dimension). ``batched_dot`` and ``batched_tensordot`` for any rank are in ``products.py``.
+``BatchedDot()(x, y)[i] == dot(x[i], y[i])``. The leading dimension of either operand may be broadcastable, so that one
+item is used for all. ``batched_dot`` and ``batched_tensordot`` for any rank are in ``products.py``.
 """
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class BatchedDot(Op):
 
 
 def _as_input(gradient, value):
-    """A gradient with the pattern of an input, summed over the items if the input has one for all."""
+    """A gradient with the pattern of an input, summed over the items if the input has a single item for all."""
     if value.type.broadcastable[0] and not gradient.type.broadcastable[0]:
         gradient = gradient.sum(axis=0, keepdims=True)
     return patternbroadcast(gradient, value.type.broadcastable)

@@ -1,8 +1,8 @@
 """One product of matrices for each element of a leading dimension.
 
-Each item is a product as ``ProductKernel`` computes it, on cells that show that item's memory; so strides, dtypes and
-small sizes are dealt with there. Items are shared out to the workers when there are enough of them; BLAS itself then
-runs on one thread.
+``ProductKernel`` computes the product of each item, on cells that refer to the item's memory, so it also handles
+strides, dtypes and small sizes. If there are enough items, they are divided among workers; BLAS itself then runs on
+one thread.
 """
 from numpy cimport npy_intp
 
@@ -15,7 +15,7 @@ from phintys.vm.thresholds cimport LONG_BATCHED
 cdef enum:
     MATRIX = 2
 
-cdef struct Item:                  # one item of each operand, as cells of their own
+cdef struct Item:                  # cells for one item of each operand
     Cell x
     Cell y
     Cell out
@@ -25,14 +25,14 @@ cdef struct Batch:
     void* kernel
     Context* context
     Cell** operands
-    npy_intp x_step                # bytes from item to item
+    npy_intp x_step                # bytes between items
     npy_intp y_step
     npy_intp out_step
-    size_t copies                  # scratch memory of each worker
+    size_t copies                  # bytes of scratch memory for each worker
 
 
 cdef inline void show_item(Cell* item, const Cell* whole, npy_intp* dimensions) noexcept nogil:
-    """Make ``item`` a cell over the first item of ``whole``."""
+    """Make ``item`` a cell that refers to the first item of ``whole``."""
     cdef int axis
     item[0] = whole[0]
     item.ndim = whole.ndim - 1
@@ -50,7 +50,7 @@ cdef inline void show_items(Item* item, Cell** operands) noexcept nogil:
 
 
 cdef inline size_t room_for(const Cell* item) noexcept nogil:
-    """Bytes for a copy of an item that BLAS may not take as it is: 0 for what is surely stored by rows or columns."""
+    """The size of a copy of an item that BLAS may not be able to read; 0 if it is stored by rows or columns."""
     cdef npy_intp size = item.itemsize
     if item.ndim == 1:
         return 0 if item.strides[0] == size else (item.shape[0] * size + 127) & ~<size_t>63
@@ -70,7 +70,7 @@ cdef inline npy_intp multiplications(const Item* item) noexcept nogil:
 
 
 cdef void run_items(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
-    """Items [start, stop)."""
+    """Compute items [start, stop)."""
     cdef Batch* batch = <Batch*>argument
     cdef Context context = batch.context[0]
     cdef Cell* operands[3]
@@ -96,18 +96,18 @@ cdef class BatchedProductKernel(Kernel):
     Parameters
     ----------
     dtype : str
-        Of all operands; not float16.
+        The dtype of all operands; not float16.
     left_rank, right_rank : int
-        Of an item: 1 or 2.
+        The rank of an item: 1 or 2.
     spread : (bool, bool)
-        Whether x, or y, may have one item for all.
+        Whether x, and whether y, may have a single item for all.
 
     Raises
     ------
     TypeError
         For a dtype without products.
     ValueError
-        From ``prepare``, for shapes that do not match.
+        Raised by ``prepare`` for shapes that do not match.
     """
     cdef Kernel product
     cdef bint spread_x, spread_y
@@ -149,7 +149,7 @@ cdef class BatchedProductKernel(Kernel):
             scratch(context, context.workers * (room_for(&item.x) + room_for(&item.y)))
         show_items(&item, operands)
         parts[0], parts[1], parts[2] = &item.x, &item.y, &item.out
-        self.product.prepare(context, parts)             # refuses what BLAS cannot take
+        self.product.prepare(context, parts)             # raises an error for operands that BLAS does not support
         drop(context, &item.out)
         return count * multiplications(&item) > LONG_BATCHED
 

@@ -1,8 +1,8 @@
-"""The matrix products that BLAS has: Dot22, Dot22Scalar, Gemv, Gemm, Ger, with Theano's names and operand orders.
+"""The matrix products of BLAS: Dot22, Dot22Scalar, Gemv, Gemm, Ger, with Theano's names and orders of operands.
 
-Users write ``dot`` (``products.py``, importable from here); the optimizer merges scalings and sums into these. All
-operands have one float or complex dtype, and ``alpha`` and ``beta`` are 0-d. With ``inplace`` the op may overwrite its
-first input; that is decided when the program is linked and run, not by the kernel.
+Users write ``dot`` (``products.py``, importable from here); the optimizer merges scalings and sums into these ops. All
+operands have the same float or complex dtype, and ``alpha`` and ``beta`` are 0-d. With ``inplace`` the op may overwrite
+its first input; whether it does is determined when the program is linked and run, not by the kernel.
 """
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
 __all__ = ["Dot", "Dot22", "Dot22Scalar", "Gemm", "Gemv", "Ger", "dot", "dot22", "dot22scalar", "dot_op", "gemm",
            "gemv", "ger", "outer", "tensordot"]
 
-PRODUCT, SUM = range(2)             # the parts of an op that scales a product or adds it to something
+PRODUCT, SUM = range(2)             # the parts of an op that scales or accumulates a product
 BLAS_DTYPES = frozenset({"float32", "float64", "complex64", "complex128"})
 
 
 class BlasOp(Op):
-    """What the ops of this file share: checks of their operands."""
+    """The base class of the ops in this file; checks their operands."""
 
     runs_alone = True
-    ranks = ()                         # of the operands; 0 for alpha and beta, which are cast to the others' dtype
+    ranks = ()                         # ranks of the operands; alpha and beta have rank 0 and are cast to the dtype
     E_rank = "the operands have the wrong number of dimensions"
     E_z_uniq = "argument z aliased to x or y"
 
@@ -46,7 +46,7 @@ class BlasOp(Op):
         def __call__(self, *inputs: Any, **options: Any) -> TensorVariable: ...  # type: ignore[override]
 
     def operands(self, inputs):
-        """The inputs as variables of the right ranks and of one dtype, or ``TypeError``."""
+        """The inputs as variables of the required ranks and one dtype; raises ``TypeError`` if this is not possible."""
         name = type(self).__name__
         inputs = [as_tensor_variable(value) for value in inputs]
         if len(inputs) != len(self.ranks):
@@ -65,9 +65,11 @@ class BlasOp(Op):
         return inputs
 
     def directions(self, inputs, eval_points, terms):
-        """The R-operator of a sum of products: ``terms`` has the positions of the factors of each, and how to multiply.
+        """The R-operator of a sum of products; ``terms`` has, for each product, the positions of its factors and the
+        function that multiplies them.
 
-        A product moves by the sum, over its factors, of itself with that factor replaced by its direction.
+        The derivative of a product is the sum, over its factors, of the product with that factor replaced by its
+        direction.
         """
         moved = [multiply(*[eval_points[other] if other == position else inputs[other] for other in positions])
                  for positions, multiply in terms for position in positions if eval_points[position] is not None]
@@ -75,17 +77,17 @@ class BlasOp(Op):
 
 
 def inner(gradient, value):
-    """The gradient by a scalar that multiplies ``value``."""
+    """The gradient with respect to a scalar that multiplies ``value``."""
     return (gradient * conjugated(value)).sum()
 
 
 def product_gradients(x, y, gradient):
-    """The gradients by two factors."""
+    """The gradients with respect to two factors."""
     return dot_op.L_op([x, y], None, [gradient])
 
 
 class Dot22(BlasOp):
-    """``x.y`` of two matrices of one float or complex dtype."""
+    """``x.y`` for two matrices of the same float or complex dtype."""
 
     __props__ = ()
     ranks = (2, 2)
@@ -108,7 +110,7 @@ class Dot22(BlasOp):
 
 
 class Dot22Scalar(BlasOp):
-    """``a * x.y``: inputs x, y, a."""
+    """``a * x.y``. The inputs are x, y and a."""
 
     __props__ = ()
     ranks = (2, 2, 0)
@@ -135,7 +137,7 @@ class Dot22Scalar(BlasOp):
 
 
 class Accumulation(BlasOp):
-    """``beta * z + alpha * x.y``: inputs z, alpha, x, y, beta. z is repeated where it is broadcastable.
+    """``beta * z + alpha * x.y``. The inputs are z, alpha, x, y and beta; z is broadcast.
 
     Parameters
     ----------
@@ -190,20 +192,20 @@ class Accumulation(BlasOp):
 
 
 class Gemv(Accumulation):
-    """``beta * y + alpha * A.x`` of a matrix and a vector: inputs y, alpha, A, x, beta."""
+    """``beta * y + alpha * A.x`` for a matrix A and a vector x. The inputs are y, alpha, A, x and beta."""
 
     ranks = (1, 0, 2, 1, 0)
 
 
 class Gemm(Accumulation):
-    """``b * z + a * x.y`` of two matrices: inputs z, a, x, y, b."""
+    """``b * z + a * x.y`` for two matrices. The inputs are z, a, x, y and b."""
 
     ranks = (2, 0, 2, 2, 0)
     E_rank = "gemm only works for rank 2"
 
 
 class Ger(BlasOp):
-    """``A + alpha * outer(x, y)``: inputs A, alpha, x, y.
+    """``A + alpha * outer(x, y)``. The inputs are A, alpha, x and y.
 
     Parameters
     ----------

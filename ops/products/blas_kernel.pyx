@@ -1,9 +1,9 @@
-"""Kernels of products: vectors and matrices in every pairing, scaled and accumulated, and outer products.
+"""Kernels of products: vectors and matrices in every combination, scaled and accumulated, and outer products.
 
-A product is always seen as ``out = alpha * x.y + beta * z`` with x of m x k and y of k x n; vectors are matrices with
-one row or column, so a matrix with one row takes the path of a vector, too. Small products and dtypes that BLAS does
-not have go through the plain loops of ``small_products.h``. For BLAS, operands whose strides it cannot take
-(negative, zero, both sides wider than one element) are copied into scratch memory. ``beta == 0`` never reads z.
+A product is always treated as ``out = alpha * x.y + beta * z``, where x is m x k and y is k x n. Vectors are matrices
+with one row or column, so a matrix with one row is computed like a vector. The plain loops of ``small_products.h``
+compute small products, and dtypes that BLAS does not support. Operands whose strides BLAS does not support (negative,
+zero, or neither of both equal to the item size) are copied into scratch memory. If ``beta == 0``, z is not read.
 """
 cimport numpy as cnp
 from libc.limits cimport INT_MAX
@@ -82,7 +82,7 @@ cdef struct Operands:
 include "blas_operands.pxi"
 
 
-# A product that BLAS does, as its workers see it.
+# A product for BLAS, with all parameters that its workers need.
 cdef struct Settled:
     void* kernel                   # the ProductKernel
     Path path                      # not LOOPS
@@ -101,21 +101,21 @@ cdef class ProductKernel(Kernel):
     Parameters
     ----------
     dtype : str
-        Of all operands; not float16.
+        The dtype of all operands; not float16.
     left_rank, right_rank : int
         1 or 2.
     form : str
         ``"plain"``: operands (x, y, out); ``"scaled"``: (x, y, alpha, out); ``"accumulated"``: (z, alpha, x, y, beta,
         out).
     spread : sequence of bool
-        Accumulated form: where z may have length 1 and is repeated.
+        For the accumulated form: the dimensions in which z may have length 1 and is broadcast.
 
     Raises
     ------
     TypeError
         For a dtype without products.
     ValueError
-        From ``prepare``: for shapes that do not match, and for lengths beyond 32 bits, which BLAS cannot take.
+        Raised by ``prepare`` for shapes that do not match, and for lengths above 32 bits, which BLAS does not support.
     """
     cdef Form form
     cdef int left_rank, right_rank, itemsize, typenum
@@ -158,7 +158,7 @@ cdef class ProductKernel(Kernel):
                 sorted.alpha, sorted.out = operands[2], operands[3]
 
     cdef inline void measure(self, const Operands* cells, Product* product) noexcept nogil:
-        """Lengths, strides and memory of x and y as matrices."""
+        """Set lengths, strides and addresses of x and y as matrices."""
         cdef const Cell* x = cells.x
         cdef const Cell* y = cells.y
         product.x, product.y = x.data, y.data
@@ -171,7 +171,7 @@ cdef class ProductKernel(Kernel):
         product.ys1 = y.strides[1] if self.right_rank == 2 else 0
 
     cdef inline bint by_columns(self, const Product* product) noexcept nogil:
-        """Whether the memory of the matrix in a product with a vector runs along the results, not along the sums."""
+        """Whether the matrix in a product with a vector is contiguous along the results instead of the sums."""
         return product.xs1 != self.itemsize if product.n == 1 and product.m > 1 else product.ys1 == self.itemsize
 
     cdef inline Path path(self, const Product* product) noexcept nogil:
@@ -216,7 +216,7 @@ cdef class ProductKernel(Kernel):
         return RUNS_ALONE if ALONE_MATRIX < work < THREADED else work > LONG_MATRIX
 
     cdef int check_start(self, Operands* cells, const npy_intp* shape) except -1 nogil:
-        """z has the shape of the product, or length 1 where it is repeated."""
+        """Check that z has the shape of the product, or length 1 where it is broadcast."""
         cdef Cell* start = cells.start
         cdef int axis
         for axis in range(cells.out.ndim):
@@ -342,7 +342,7 @@ cdef class ProductKernel(Kernel):
         if layout != COPY:
             return layout
         layout, shape[0], shape[1] = ROWS, rows, columns
-        if stride0[0] and llabs(stride0[0]) < llabs(stride1[0]):     # the copy has the order that the memory has
+        if stride0[0] and llabs(stride0[0]) < llabs(stride1[0]):     # the copy keeps the order of the memory
             layout, shape[0], shape[1], slow, fast = COLUMNS, columns, rows, stride1, stride0
         source[0], source[1], target[0], target[1] = slow[0], fast[0], shape[1] * self.itemsize, self.itemsize
         copy_strided(2, shape, room[0], target, data[0], source, self.itemsize)
@@ -364,13 +364,13 @@ cdef class ProductKernel(Kernel):
 
     cdef void gemv(self, Product* product, npy_intp length, const char* matrix, bint by_rows, int leading,
                    const char* vector, npy_intp stride) noexcept nogil:
-        """A matrix of ``length`` x k, stored by rows or by columns, times a vector."""
+        """Call gemv for a matrix of ``length`` x k, stored by rows or by columns, and a vector."""
         cdef int rows = <int>product.k if by_rows else <int>length
         cdef int columns = <int>length if by_rows else <int>product.k
         cdef int step = <int>(stride // self.itemsize), one = 1
         cdef char* transposed = b"t" if by_rows else b"n"
         if product.beta == NULL:
-            memset(product.out, 0, length * self.itemsize)       # some versions multiply what is there by beta
+            memset(product.out, 0, length * self.itemsize)       # some versions of BLAS read it if beta is 0
         self.blas.gemv(transposed, &rows, &columns, self.alpha_of(product), <void*>matrix, &leading, <void*>vector,
                        &step, self.beta_of(product), product.out, &one)
 
@@ -418,7 +418,8 @@ cdef int fail_long(const Cell* x, const Cell* y) except -1 with gil:
 
 
 cdef class GerKernel(Kernel):
-    """``A + alpha * outer(x, y)``: (A, alpha, x, y, out). Memory decides its speed, so plain loops do it."""
+    """``A + alpha * outer(x, y)``: (A, alpha, x, y, out). It uses plain loops, because its speed is limited by memory
+    bandwidth, not arithmetic."""
     cdef int itemsize
     cdef ProductLoop loops
     cdef double one[2]

@@ -1,7 +1,7 @@
 """BLAS as C function pointers; see ``blas_library.pyx``."""
 
-# Fortran conventions: everything by pointer, matrices in column order. Pointers are typed void* because one signature
-# serves the four element types.
+# Fortran conventions: all arguments are pointers, and matrices are in column order. Pointers have type void*, so that
+# one signature covers the four element types.
 ctypedef void (*GemmFunction)(char* trans_a, char* trans_b, int* m, int* n, int* k, void* alpha, void* a, int* lda,
                               void* b, int* ldb, void* beta, void* c, int* ldc) noexcept nogil
 ctypedef void (*GemvFunction)(char* trans, int* m, int* n, void* alpha, void* a, int* lda, void* x, int* incx,
@@ -12,14 +12,14 @@ ctypedef double (*DoubleDotFunction)(int* n, double* x, int* incx, double* y, in
 cdef struct BlasFunctions:
     GemmFunction gemm
     GemvFunction gemv
-    void* dot                      # NULL for complex elements, whose results have no portable calling convention
+    void* dot                      # NULL for complex elements: there is no portable convention for returning them
 
-# The functions for a NumPy type number; loads the library at the first call. TypeError for other element types.
+# The functions for a NumPy type number; the first call loads the library. Raises TypeError for other element types.
 cdef BlasFunctions blas_functions(int typenum) except *
 
-# Between these two BLAS runs on one thread; calls nest and may come from several threads at once. The setting the user
-# had is back when the last one leaves. They do nothing for a BLAS whose threads cannot be set.
+# Between these two calls BLAS runs on one thread. Calls may be nested and made by several threads at once; the last
+# call of leave restores the user's setting. They have no effect for a BLAS whose number of threads cannot be set.
 cdef void enter_single_thread() noexcept nogil
 cdef void leave_single_thread() noexcept nogil
-# How many threads the user lets BLAS use; 1 when that is not known.
+# The number of threads that the user permits BLAS to use; 1 if that is not known.
 cdef int wanted_threads() noexcept nogil

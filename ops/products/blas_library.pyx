@@ -1,7 +1,7 @@
-"""BLAS from SciPy's extension module ``cython_blas``, loaded by its own path and at first use.
+"""BLAS from SciPy's extension module ``cython_blas``, which is loaded by its path on first use.
 
-``import scipy.linalg`` takes 200 ms, the one file 2 ms. It exports its functions as capsules. The OpenBLAS behind it
-keeps one setting for the number of threads in the whole process; products that gain nothing from threads run between
+``import scipy.linalg`` takes 200 ms, loading this one file takes 2 ms. It exports its functions as capsules. OpenBLAS
+has one setting for the number of threads in the whole process; products that are not faster with threads run between
 ``enter_single_thread`` and ``leave_single_thread``.
 """
 import importlib.machinery
@@ -23,7 +23,7 @@ cdef extern from * nogil:
     static pthread_mutex_t phintys_blas_lock = PTHREAD_MUTEX_INITIALIZER;
     static int phintys_blas_users = 0, phintys_blas_threads = 1;
 
-    /* A symbol of the loaded library at `path` or of a library it depends on. */
+    /* Find a symbol of the loaded library at `path` or of a library it depends on. */
     static void* phintys_symbol(const char* path, const char* name) {
         void* library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
         void* symbol = library ? dlsym(library, name) : NULL;
@@ -52,7 +52,7 @@ cdef extern from * nogil:
         if (--phintys_blas_users == 0 && phintys_blas_threads > 1) phintys_set_threads(phintys_blas_threads);
         pthread_mutex_unlock(&phintys_blas_lock);
     }
-    /* What the user has set, also while somebody is between enter and leave; 1 when that is not known. */
+    /* The user's setting, which is also known between enter and leave; 1 if it is not known. */
     static int phintys_wanted_threads(void) {
         int threads;
         if (!phintys_set_threads) return 1;
@@ -61,7 +61,7 @@ cdef extern from * nogil:
         pthread_mutex_unlock(&phintys_blas_lock);
         return threads;
     }
-    /* A forked child finds the lock free and the setting as the user left it. */
+    /* In a forked child, the lock is free and the user's setting is restored. */
     static void phintys_before_fork(void) { pthread_mutex_lock(&phintys_blas_lock); }
     static void phintys_after_fork(void) { pthread_mutex_unlock(&phintys_blas_lock); }
     static void phintys_child_of_fork(void) {
@@ -81,7 +81,7 @@ cdef extern from * nogil:
     int (*phintys_get_threads)()
 
 MODULE = "scipy.linalg.cython_blas"
-# OpenBLAS as SciPy's wheels build it, and as distributions do.
+# The names of OpenBLAS's functions in SciPy's wheels and in the packages of distributions.
 THREAD_SYMBOLS = (("scipy_openblas_set_num_threads", "scipy_openblas_get_num_threads"),
                   ("openblas_set_num_threads", "openblas_get_num_threads"))
 LETTERS = {cnp.NPY_FLOAT32: "s", cnp.NPY_FLOAT64: "d", cnp.NPY_COMPLEX64: "c", cnp.NPY_COMPLEX128: "z"}
@@ -90,7 +90,7 @@ cdef dict capsules = None
 
 
 def load_module():
-    """The module ``scipy.linalg.cython_blas``, without its package.
+    """Load the module ``scipy.linalg.cython_blas`` without importing its package.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def load_module():
 
 
 cdef int load() except -1:
-    """Load the library once and find out how its threads are set."""
+    """Load the library once and find the functions that set its number of threads."""
     global capsules
     module = load_module()
     path = os.fsencode(module.__file__)
@@ -157,7 +157,7 @@ cdef int wanted_threads() noexcept nogil:
 
 
 def blas_threads():
-    """How many threads the loaded BLAS uses; None when that is not known."""
+    """The number of threads of the loaded BLAS; None if it is not known."""
     if capsules is None:
         load()
     return phintys_get_threads() if phintys_get_threads != NULL else None

@@ -1,7 +1,7 @@
-"""Dot: the product of two vectors or matrices, in every pairing, for every dtype.
+"""Dot: the product of two vectors or matrices in every combination, for every dtype.
 
-Operands of different dtypes are cast to the common one first. Products of tensors of any rank are built from this op in
-``products.py``; the forms with scaling and accumulation, which the optimizer makes, stand in ``blas.py``.
+Operands of different dtypes are first cast to their common dtype. ``products.py`` builds products of tensors of any
+rank from this op; the ops with scaling and accumulation, which the optimizer creates, are in ``blas.py``.
 """
 from __future__ import annotations
 
@@ -107,5 +107,5 @@ def product_type(x, y):
 
 
 def outer_of_vectors(x, y):
-    """The matrix of all products of an element of ``x`` with one of ``y``."""
+    """The matrix of all products of an element of ``x`` and an element of ``y``."""
     return dot_op(dimshuffle(x, 0, "x"), dimshuffle(y, "x", 0))

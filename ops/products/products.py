@@ -1,9 +1,9 @@
 """Products of tensors of any rank, built from ``Dot``, ``BatchedDot``, views and reshapes.
 
-``dot``, ``matmul``, ``tensordot`` and ``outer`` are NumPy's; ``batched_dot`` and ``batched_tensordot`` go item by item
-through the first dimension; ``kron`` is the Kronecker product. Dimensions that are summed over, and those that are
-kept, become one by a reshape, which copies nothing where the strides allow it; so each is one call of BLAS, or one for
-each item.
+``dot``, ``matmul``, ``tensordot`` and ``outer`` are like NumPy's; ``batched_dot`` and ``batched_tensordot`` process
+each item of the first dimension separately; ``kron`` is the Kronecker product. The dimensions that are summed over, and
+those that are kept, are joined by reshapes, which do not copy if strides permit; so each product is one call of BLAS,
+or one call for each item.
 """
 from phintys.ops.creation.allocation import alloc
 from phintys.ops.products.batched_product import batched_dot_op
@@ -15,24 +15,24 @@ from phintys.ops.types.constant import as_tensor_variable
 
 
 def dot(a, b):
-    """The product of two tensors, as NumPy's ``dot``.
+    """The product of two tensors, like NumPy's ``dot``.
 
     Parameters
     ----------
     a, b : tensor-like
-        Scalars multiply element by element. Vectors and matrices: the matrix product in every pairing. Of higher ranks,
-        the last dimension of ``a`` and the last but one of ``b`` are summed over.
+        Scalars are multiplied elementwise. For vectors and matrices the result is the matrix product. For higher ranks,
+        the products are summed over the last dimension of ``a`` and the second-to-last dimension of ``b``.
 
     Returns
     -------
     TensorVariable
-        Of the common dtype. Its shape is that of ``a`` and then that of ``b``, without the two dimensions summed over:
-        (n, k) and (k, m) give (n, m), two vectors a number.
+        Of the common dtype. Its shape is that of ``a`` followed by that of ``b``, without the two dimensions summed
+        over: (n, k) and (k, m) give (n, m), and two vectors give a scalar.
 
     Raises
     ------
     ValueError
-        When it runs, if the lengths summed over differ.
+        At run time, if the lengths of the dimensions summed over differ.
 
     Examples
     --------
@@ -49,20 +49,21 @@ def dot(a, b):
 
 
 def outer(x, y):
-    """The matrix of all products of an element of ``x`` with one of ``y``; both are flattened first."""
+    """The matrix of all products of an element of ``x`` and an element of ``y``; both are flattened first."""
     x, y = as_tensor_variable(x), as_tensor_variable(y)
     return outer_of_vectors(x if x.type.ndim == 1 else flatten(x), y if y.type.ndim == 1 else flatten(y))
 
 
 # ---- stacks of matrices -------------------------------------------------------------------------------------------
 def matmul(a, b):
-    """The product of stacks of matrices, as NumPy's ``matmul`` and ``@``.
+    """The product of stacks of matrices, like NumPy's ``matmul`` and ``@``.
 
     Parameters
     ----------
     a, b : tensor-like
-        Of at least one dimension. The last two are those of the matrices; those in front broadcast where they are
-        declared to. A vector is a row on the left and a column on the right, and loses that dimension again.
+        Must have at least one dimension. The last two are those of the matrices; leading dimensions are broadcast where
+        they are declared broadcastable. A vector counts as a row on the left and as a column on the right, and the
+        result does not have that dimension.
 
     Returns
     -------
@@ -72,7 +73,7 @@ def matmul(a, b):
     Raises
     ------
     ValueError
-        For an operand without dimensions; when it runs, for lengths that do not match.
+        For an operand without dimensions; at run time, for lengths that do not match.
     """
     a, b = as_tensor_variable(a), as_tensor_variable(b)
     if a.type.ndim == 0 or b.type.ndim == 0:
@@ -92,7 +93,7 @@ def matmul(a, b):
 
 
 def _repeated(value, other, batch):
-    """``value``, repeated along those of the dimensions ``batch`` that only ``other`` has a length in."""
+    """``value``, repeated along those dimensions in ``batch`` that are broadcastable in it but not in ``other``."""
     flags = [value.type.broadcastable[axis] for axis in batch]
     if not any([mine and not other.type.broadcastable[axis] for mine, axis in zip(flags, batch)]):
         return value
@@ -101,12 +102,12 @@ def _repeated(value, other, batch):
 
 
 def batched_dot(a, b):
-    """The product of each item of ``a`` with the same item of ``b``: ``batched_dot(a, b)[i] == dot(a[i], b[i])``.
+    """The product of corresponding items of ``a`` and ``b``: ``batched_dot(a, b)[i] == dot(a[i], b[i])``.
 
     Parameters
     ----------
     a, b : tensor-like
-        Of at least one dimension, whose length is the number of items.
+        Must have at least one dimension; the length of the first one is the number of items.
 
     Returns
     -------
@@ -118,7 +119,7 @@ def batched_dot(a, b):
     TypeError
         For an operand without dimensions.
     ValueError
-        When it runs, for lengths that do not match.
+        At run time, for lengths that do not match.
     """
     a, b = as_tensor_variable(a), as_tensor_variable(b)
     for name, value in (("a", a), ("b", b)):
@@ -141,50 +142,51 @@ def tensordot(a, b, axes=2):
     ----------
     a, b : tensor-like
     axes : int, or pair of int or sequence of int
-        How many of the last dimensions of ``a`` and the first of ``b`` are paired; or which of ``a`` with which of
-        ``b``.
+        The number of the last dimensions of ``a`` that are paired with the first dimensions of ``b``; or the
+        dimensions of ``a`` and the dimensions of ``b`` with which they are paired.
 
     Returns
     -------
     TensorVariable
-        With the dimensions of ``a`` that are left, then those of ``b``.
+        Has the remaining dimensions of ``a``, then those of ``b``.
 
     Raises
     ------
     ValueError
-        If ``axes`` names dimensions that do not exist, or not as many of ``a`` as of ``b``; when it runs, if lengths
-        that are paired differ.
+        If ``axes`` has dimensions that do not exist, or different numbers of dimensions of ``a`` and ``b``; at run
+        time, if the lengths of paired dimensions differ.
     """
     a, b = as_tensor_variable(a), as_tensor_variable(b)
     return contracted(a, b, [], *_summed_axes(a, b, axes, 0))
 
 
 def batched_tensordot(x, y, axes=2):
-    """The `tensordot` of each item of ``x`` with the same item of ``y``; items lie along the first dimension.
+    """The `tensordot` of corresponding items of ``x`` and ``y``, along the first dimension.
 
     Parameters
     ----------
     x, y : tensor-like
     axes : int, or pair of int or sequence of int
-        How many of the last dimensions of ``x`` are paired with the first of ``y`` behind the items; or which of ``x``
-        with which of ``y``, where dimension 0 is that of the items.
+        The number of the last dimensions of ``x`` that are paired with the first dimensions of ``y`` after that of the
+        items; or the dimensions of ``x`` and the dimensions of ``y`` with which they are paired, where dimension 0 is
+        that of the items.
 
     Returns
     -------
     TensorVariable
-        With the items, the dimensions of ``x`` that are left, then those of ``y``.
+        Has the dimension of the items, the remaining dimensions of ``x``, then those of ``y``.
 
     Raises
     ------
     ValueError
-        As `tensordot`, and if ``axes`` names the dimension of the items.
+        See `tensordot`; also if ``axes`` contains the dimension of the items.
     """
     x, y = as_tensor_variable(x), as_tensor_variable(y)
     return contracted(x, y, [0], *_summed_axes(x, y, axes, 1))
 
 
 def _summed_axes(a, b, axes, first):
-    """Which dimensions of ``a`` and of ``b``, none of them below ``first``, are summed over, as two lists."""
+    """The dimensions of ``a`` and of ``b`` that are summed over, as two lists; they must be at least ``first``."""
     ranks = a.type.ndim, b.type.ndim
     if not hasattr(axes, "__len__"):
         axes = int(axes)
@@ -214,7 +216,7 @@ def _summed_axes(a, b, axes, first):
 
 
 def contracted(a, b, batch, summed_a, summed_b):
-    """The product summed over pairs of dimensions, for each element of the dimensions ``batch``, which come first."""
+    """The product summed over pairs of dimensions, for each index of the dimensions in ``batch``, which come first."""
     kept_a = [axis for axis in range(a.type.ndim) if axis not in summed_a and axis not in batch]
     kept_b = [axis for axis in range(b.type.ndim) if axis not in summed_b and axis not in batch]
     left, right = _folded(a, batch, kept_a, summed_a), _folded(b, batch, summed_b, kept_b)
@@ -227,7 +229,7 @@ def contracted(a, b, batch, summed_a, summed_b):
 
 
 def _folded(x, *groups):
-    """``x`` with one dimension for each group of its dimensions; an empty first group stands for no dimension."""
+    """``x`` with each group of its dimensions joined to one; an empty first group gives no dimension."""
     groups = groups if groups[0] else groups[1:]
     order = [axis for group in groups for axis in group]
     if order != list(range(x.type.ndim)):
@@ -239,7 +241,7 @@ def _folded(x, *groups):
 
 
 def _length(x, axes):
-    """The product of some of ``x``'s lengths, symbolic unless there is none."""
+    """The product of the lengths of some dimensions of ``x``; symbolic unless there are none."""
     if not axes:
         return 1
     length = shape_i(x, axes[0])
@@ -258,8 +260,8 @@ def kron(a, b):
     Returns
     -------
     TensorVariable
-        For two matrices, and for vectors and scalars, as ``numpy.kron``; for other ranks as ``scipy.linalg.kron`` did,
-        and Theano.
+        For two matrices, and for vectors and scalars, like ``numpy.kron``; for other ranks, like Theano and earlier
+        versions of ``scipy.linalg.kron``.
     """
     a, b = as_tensor_variable(a), as_tensor_variable(b)
     if a.type.ndim + b.type.ndim <= 2:
@@ -273,7 +275,7 @@ def kron(a, b):
 
 
 def kron_of_any_ranks(a, b):
-    """The Kronecker product as ``numpy.kron``: the operand of lower rank gets dimensions of length 1 on the left."""
+    """The Kronecker product like ``numpy.kron``: the operand of lower rank gets dimensions of length 1 on the left."""
     a, b = as_tensor_variable(a), as_tensor_variable(b)
     rank = max(a.type.ndim, b.type.ndim)
     a, b = [shape_padleft(value, rank - value.type.ndim) if value.type.ndim < rank else value for value in (a, b)]

@@ -1,9 +1,9 @@
 /* Products of matrices by plain loops: out = alpha * x.y + beta * out, with any strides of x and y.
  *
- * For what BLAS does not do (integers, bool) and for products too small to be worth its call: at 10 x 10 by 10 a call
- * of dgemv takes several times the arithmetic. Rows of `out` are contiguous. `alpha == NULL` means 1; `beta == NULL`
- * means that `out` is written without being read, so what stood there (NaN, say) does not matter. Vectors are
- * matrices with one row or one column.
+ * They are used for dtypes that BLAS does not support (integers, bool), and for products too small for a call of BLAS:
+ * for 10 x 10 by 10, a call of dgemv takes several times as long as the arithmetic. Rows of `out` are contiguous.
+ * `alpha == NULL` means 1; `beta == NULL` means that `out` is written without being read, so its old contents (such as
+ * NaN) have no effect. Vectors are matrices with one row or one column.
  */
 #ifndef PHINTYS_SMALL_PRODUCTS_H
 #define PHINTYS_SMALL_PRODUCTS_H
@@ -19,20 +19,21 @@
 typedef struct {
     npy_intp m, n, k;                   /* x is m x k, y is k x n, out is m x n */
     const char *x, *y;
-    npy_intp xs0, xs1, ys0, ys1;        /* bytes */
+    npy_intp xs0, xs1, ys0, ys1;        /* strides in bytes */
     char *out;
-    npy_intp os0;                       /* bytes from row to row */
+    npy_intp os0;                       /* stride between rows in bytes */
     const void *alpha, *beta;
 } Product;
 
 typedef void (*ProductLoop)(const Product *);
 
-/* What follows is written once per type. FOLD(sum, a, b) adds the product of a and b to sum, for numbers and for vector
- * registers. Registers are spelled out, because compilers make a mess of the same loops over plain arrays.
+/* The following macros define the functions of one type. FOLD(sum, a, b) adds the product of a and b to sum, for
+ * numbers and for vector registers. Vector types are used explicitly, because compilers generate slow code for the same
+ * loops over plain arrays.
  *
- * columnsN: the results of one row in N registers, or one result, kept there while k is walked. dot: one result where
- * both
- * operands are contiguous along k. product: every row by the widest that fits. */
+ * columnsN computes results of one row in N registers (or a single result), which keep the sums during the loop over k.
+ * dot computes one result if both operands are contiguous along k. product computes every row by the widest function
+ * that fits the remaining columns. */
 #define REGISTER_BYTES 32
 
 #define DEFINE_TYPES(SUFFIX, T)                                                                                        \
@@ -40,7 +41,7 @@ typedef void (*ProductLoop)(const Product *);
     enum { LANES_##SUFFIX = REGISTER_BYTES / sizeof(T) };                                                              \
     typedef struct { T alpha, beta; int scaled, accumulated; } Scale_##SUFFIX;
 
-/* V is T or the register type. */
+/* V is the element type T or the register type. */
 #define DEFINE_COLUMNS(SUFFIX, NAME, T, V, COUNT, FOLD)                                                                \
     static ALWAYS_INLINE void NAME##_##SUFFIX(const Product *p, const char *x, const char *y, T *out,                  \
                                               const Scale_##SUFFIX *scale) {                                           \
@@ -54,8 +55,9 @@ typedef void (*ProductLoop)(const Product *);
         }                                                                                                              \
     }
 
-/* Partial sums in a register: a plain loop would have to add in order. They are combined by halves, and what is left at
- * the end is done in half a register first: at k = 10 that leaves no single elements. */
+/* Partial sums are kept in the lanes of a register, since a plain loop would have to add sequentially. At the end they
+ * are combined by halves, and the remaining elements are first processed in half a register: for k = 10 in float64, no
+ * single elements remain. */
 #define DEFINE_FLOAT_DOT(SUFFIX, T, HALF)                                                                              \
     static ALWAYS_INLINE T dot_##SUFFIX(const T *x, const T *y, npy_intp k) {                                          \
         typedef T Half __attribute__((vector_size(HALF * sizeof(T)), aligned(sizeof(T)), may_alias));                  \
@@ -124,12 +126,12 @@ typedef void (*ProductLoop)(const Product *);
 DEFINE_FLOAT(float32, float, 4)
 DEFINE_FLOAT(float64, double, 2)
 DEFINE_INTEGER(bool, uint8_t, OR_PRODUCT)
-DEFINE_INTEGER(int8, uint8_t, ADD_PRODUCT)          /* signed and unsigned integers wrap alike */
+DEFINE_INTEGER(int8, uint8_t, ADD_PRODUCT)          /* signed and unsigned integers wrap around in the same way */
 DEFINE_INTEGER(int16, uint16_t, ADD_PRODUCT)
 DEFINE_INTEGER(int32, uint32_t, ADD_PRODUCT)
 DEFINE_INTEGER(int64, uint64_t, ADD_PRODUCT)
 
-/* Complex numbers as pairs: C's own multiplication calls a library function for infinities. */
+/* Complex numbers as pairs of numbers: C's complex multiplication calls a library function to handle infinities. */
 #define DEFINE_COMPLEX(SUFFIX, T)                                                                                      \
     static void product_##SUFFIX(const Product *p) {                                                                   \
         const T *alpha = (const T *)p->alpha, *beta = (const T *)p->beta;                                              \
@@ -161,7 +163,7 @@ DEFINE_INTEGER(int64, uint64_t, ADD_PRODUCT)
 DEFINE_COMPLEX(complex64, float)
 DEFINE_COMPLEX(complex128, double)
 
-/* The loop for a NumPy type number, or NULL. */
+/* Returns the loop for a NumPy type number, or NULL. */
 static ProductLoop product_loop(int typenum, int itemsize) {
     switch (typenum) {
     case NPY_BOOL: return product_bool;

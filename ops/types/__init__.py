@@ -1,1 +1,1 @@
-"""The types of values: tensors, single numbers and slices; dtypes, and constants from Python values."""
+"""The types of values: tensors, single numbers and slices; dtypes, and constants made from Python values."""

@@ -1,6 +1,6 @@
-"""From values and variables to single numbers: ``as_scalar``, and constants of a ``Scalar`` type.
+"""Conversion of values and variables to single numbers: ``as_scalar``, and constants of a ``Scalar`` type.
 
-Python numbers get the dtype that they get as tensors (``constant.py``).
+Python numbers get the same dtype as when they are converted to tensors (``constant.py``).
 """
 from phintys.graph.apply import Apply
 from phintys.graph.errors import made_at
@@ -12,14 +12,14 @@ from phintys.ops.types.tensor_type import TensorType
 
 
 def scalar_constant(x, name=None, dtype=None):
-    """A single number as a constant.
+    """Make a constant from a single number.
 
     Parameters
     ----------
     x : number, or array of rank 0
     name : str, optional
     dtype : str, optional
-        By default that of ``x``; Python numbers are autocast.
+        The default is the dtype of ``x``; Python numbers are autocast.
 
     Returns
     -------
@@ -40,7 +40,7 @@ def scalar_constant(x, name=None, dtype=None):
 
 
 def as_scalar(x, name=None):
-    """``x`` as a variable of a ``Scalar`` type.
+    """Convert ``x`` to a variable of a ``Scalar`` type.
 
     Parameters
     ----------
@@ -56,9 +56,9 @@ def as_scalar(x, name=None):
     Raises
     ------
     TypeError
-        If it is not a single number.
+        If ``x`` is not a single number.
     ValueError
-        If it is an Apply with several outputs.
+        If ``x`` is an Apply with several outputs.
     """
     if isinstance(x, Apply):
         if len(x.outputs) != 1:

@@ -1,8 +1,9 @@
-"""From Python values to constants: which dtype a number gets, and ``as_tensor_variable``.
+"""Conversion of Python values to constants: the dtype of a number, and ``as_tensor_variable``.
 
-Python numbers have no dtype, so one is chosen ("autocast"): the smallest int that holds an int; for a float floatX, or
-with floatX=float64 the smaller of float32 and float64 that represents it exactly. NumPy values keep theirs. The data of
-a constant are its own, read-only, in native byte order. Scalars between -10 and 10 are made once and shared.
+Python numbers have no dtype, so one is chosen ("autocast"): for an int, the smallest integer dtype that holds it; for a
+float, floatX, or with floatX=float64 the smaller of float32 and float64 that represents it exactly. NumPy values keep
+their dtype. The data of a constant is a private, read-only copy in native byte order. Constants for scalars between -10
+and 10 are made once and shared.
 """
 import numpy
 
@@ -21,11 +22,11 @@ _shared_numbers = {}         # (Python type, value, dtype, floatX, policy) → c
 
 @at_home
 class AsTensorError(TypeError):
-    """The value cannot become a tensor variable."""
+    """Raised if a value cannot be converted to a tensor variable."""
 
 
 class autocast_float_as:
-    """Context manager: the dtypes Python floats may get, smallest first (``cast_policy="custom"`` only).
+    """Context manager that sets the dtypes that Python floats may get, smallest first (``cast_policy="custom"`` only).
 
     Parameters
     ----------
@@ -51,7 +52,7 @@ class autocast_float_as:
 
 
 def autocast_int(value):
-    """A Python int as a 0-d array: the smallest signed dtype, uint64 beyond them (``numpy+floatX``: int64)."""
+    """A Python int as a 0-d array of the smallest signed dtype, or uint64 beyond int64 (``numpy+floatX``: int64)."""
     candidates = INT_DTYPES if config.cast_policy == "custom" else ("int64",)
     for dtype in candidates:
         limits = numpy.iinfo(dtype)
@@ -71,16 +72,16 @@ def autocast_float(value):
         return numpy.array(value, config.floatX)
     for dtype in candidates:
         if dtype == "float16" and candidates is FLOAT_DTYPES:
-            continue                            # nobody gets half precision without asking
+            continue                            # half precision is never chosen implicitly
         with numpy.errstate(over="ignore"):
             array = numpy.array(value, dtype)
-        if array.item() == value:              # not `array == value`: that rounds the Python float first
+        if array.item() == value:              # `array == value` would round the Python float first
             break
     return array
 
 
 def convert(value, dtype=None):
-    """``value`` as an array of its own, with ``dtype`` or the dtype that autocasting chooses.
+    """A new array with the data of ``value``, of ``dtype`` or the dtype that autocasting chooses.
 
     Parameters
     ----------
@@ -90,14 +91,14 @@ def convert(value, dtype=None):
     Returns
     -------
     numpy.ndarray
-        A fresh one, in native byte order.
+        In native byte order.
 
     Raises
     ------
     TypeError
-        If it is not numeric.
+        If ``value`` is not numeric.
     OverflowError
-        If an int fits no dtype.
+        If no dtype can hold an int.
     """
     if dtype is not None:
         wanted = NUMPY_DTYPES[canonical_dtype(dtype)]
@@ -126,7 +127,7 @@ def _array(value):
 
 
 def _why_not_numeric(value, array):
-    """What is wrong with a value whose elements are no numbers."""
+    """The error message for a value whose elements are not numbers."""
     elements = f"its elements, of dtype {array.dtype}, are" if array.ndim else "it is"
     if array.dtype.kind in "US":
         return f"{elements} text, not numeric"
@@ -147,12 +148,12 @@ def constant(x, name=None, ndim=None, dtype=None):
     Parameters
     ----------
     x : array_like
-        Copied. Dimensions of length 1 become broadcastable.
+        The value, which is copied. Dimensions of length 1 become broadcastable.
     name : str, optional
     ndim : int, optional
-        Add broadcastable dimensions on the left up to this rank.
+        The rank; broadcastable dimensions are added on the left.
     dtype : str, optional
-        By default that of ``x``; Python numbers are autocast.
+        The default is the dtype of ``x``; Python numbers are autocast.
 
     Returns
     -------
@@ -198,7 +199,7 @@ def _make_constant(array, name, ndim):
 
 
 def padded_constant(variable, ndim):
-    """A constant with the same data and more broadcastable dimensions on the left; made once per rank."""
+    """A constant with the same data and additional broadcastable dimensions on the left; made once per rank."""
     padded = variable.__dict__.setdefault("padded", {})
     if ndim not in padded:
         data = variable.data
@@ -208,12 +209,12 @@ def padded_constant(variable, ndim):
 
 
 def is_padded_constant(variable):
-    """Whether ``padded_constant`` made it: then no user has it in hand."""
+    """Whether ``padded_constant`` made the variable, so that users have no reference to it."""
     return variable.__dict__.get("is_padded", False)
 
 
 def constant_number(x):
-    """The value of a constant all of whose elements are equal, as a Python number; None for anything else."""
+    """The value of a constant whose elements are all equal, as a Python number; None for other variables."""
     if not isinstance(x, Variable):
         x = numpy.asarray(x)
         return x.item() if x.size == 1 else None
@@ -224,23 +225,23 @@ def constant_number(x):
 
 
 def as_tensor_variable(x, name=None, ndim=None):
-    """``x`` as a tensor variable.
+    """Convert ``x`` to a tensor variable.
 
     Parameters
     ----------
     x : Variable, Apply, number, array_like, or sequence that contains variables
-        Tensor variables are returned as they are; sequences of variables are stacked.
+        Tensor variables are returned unchanged; sequences of variables are stacked.
     name : str, optional
         The name of the constant if one is made.
     ndim : int, optional
-        The rank wanted: broadcastable dimensions are added or dropped on the left.
+        The rank of the result: broadcastable dimensions are added or dropped on the left.
 
     Raises
     ------
     AsTensorError
-        If it cannot be made into a tensor variable. It is a ``TypeError``.
+        If ``x`` cannot be converted; a subclass of ``TypeError``.
     ValueError
-        If it is an Apply with several outputs and no default, or cannot have rank ``ndim``.
+        If ``x`` is an Apply with several outputs and no default output, or cannot have rank ``ndim``.
     """
     if isinstance(x, Apply):
         x = x.default_output()

@@ -1,9 +1,9 @@
-"""The dtypes tensors may have: their names, numbers, families and promotion rules.
+"""The dtypes of tensors: their names, numbers, families and promotion rules.
 
-A dtype is a string everywhere in phintys (``"float64"``), never a NumPy object; this file is the only place that knows
-which strings exist. Promotion (``upcast``) is NumPy's for arrays, never looking at values, except that
-``config.cast_policy = "numpy+floatX"`` keeps results in floatX where no operand asks for more. What a single
-elementwise op does with its operands' dtypes is said in ``scalar.py``, not here.
+In phintys, a dtype is always a string (``"float64"``), never a NumPy object; this file defines the valid strings.
+Promotion (``upcast``) follows NumPy's rules for arrays, which do not depend on values, except that
+``config.cast_policy = "numpy+floatX"`` keeps results in floatX unless an operand has a wider dtype. The dtype rules of
+elementwise ops are in ``scalar.py``.
 """
 import numpy
 
@@ -19,7 +19,7 @@ DISCRETE_DTYPES = (BOOL,) + INTEGER_DTYPES
 CONTINUOUS_DTYPES = FLOAT_DTYPES + COMPLEX_DTYPES
 ALL_DTYPES = DISCRETE_DTYPES + CONTINUOUS_DTYPES
 
-# The same families for membership tests.
+# The same families as sets, for membership tests.
 discrete_dtypes = frozenset(DISCRETE_DTYPES)
 integer_dtypes = frozenset(INTEGER_DTYPES)
 int_dtypes = frozenset(INT_DTYPES)
@@ -32,23 +32,23 @@ NUMPY_DTYPES = {name: numpy.dtype(name) for name in ALL_DTYPES}
 TYPE_NUMBERS = {name: dtype.num for name, dtype in NUMPY_DTYPES.items()}
 CHARACTERS = {name: dtype.char for name, dtype in NUMPY_DTYPES.items()}
 
-# The real dtype of the parts of a complex number.
+# Complex dtype → the dtype of its real and imaginary part.
 REAL_PART = {"complex64": "float32", "complex128": "float64"}
 
-# What sums and products of small discrete values become by default, so that they do not overflow.
+# Small discrete dtype → the default dtype of its sums and products, which is wider to avoid overflow.
 REDUCED_DTYPES = dict(dict.fromkeys((BOOL, "int8", "int16", "int32"), "int64"),
                       **dict.fromkeys(("uint8", "uint16", "uint32"), "uint64"))
-# In what they are accumulated: small floats, too, take the next precision.
+# The same for accumulators, where floats of low precision also get the next higher precision.
 ACCUMULATOR_DTYPES = dict(REDUCED_DTYPES, float16="float32", float32="float64", complex64="complex128")
 
 
 def canonical_dtype(dtype):
-    """The name of a dtype that tensors may have.
+    """The canonical name of a dtype of tensors.
 
     Parameters
     ----------
     dtype : str, numpy.dtype or type
-        ``"floatX"`` stands for ``config.floatX``; aliases such as ``"longlong"``, ``int`` or ``">f8"`` are accepted.
+        ``"floatX"`` means ``config.floatX``; aliases such as ``"longlong"``, ``int`` or ``">f8"`` are accepted.
 
     Returns
     -------
@@ -58,7 +58,7 @@ def canonical_dtype(dtype):
     Raises
     ------
     TypeError
-        If there is no such dtype or tensors cannot have it (objects, strings, dates, long doubles).
+        If the dtype does not exist or is not supported by tensors (objects, strings, dates, long doubles).
     """
     if dtype in NUMPY_DTYPES and type(dtype) is str:
         return dtype
@@ -74,7 +74,7 @@ def canonical_dtype(dtype):
 
 
 def reduced_dtype(dtype):
-    """The default dtype of a sum or product over values of ``dtype`` (as ``dtype=None`` in Theano's ``sum``)."""
+    """The default dtype of a sum or product over values of ``dtype``, as for ``dtype=None`` in Theano's ``sum``."""
     return REDUCED_DTYPES.get(dtype, dtype)
 
 
@@ -87,7 +87,7 @@ _promoted = {}
 
 
 def upcast(*dtypes):
-    """The smallest dtype that holds values of all of ``dtypes``, by NumPy's promotion table.
+    """The smallest dtype that holds all values of all ``dtypes``, according to NumPy's promotion table.
 
     With ``config.cast_policy = "numpy+floatX"``, discrete operands never push a result above floatX.
 
@@ -112,7 +112,7 @@ def upcast(*dtypes):
 
 
 def _kept_in_float_x(promoted, dtypes):
-    """``promoted``, or floatX where only discrete operands made it larger."""
+    """``promoted``, or floatX if only discrete operands made it wider."""
     wanted = config.floatX
     if wanted == "float64" or promoted not in ("float32", "float64") or "float64" in dtypes:
         return promoted

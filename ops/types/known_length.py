@@ -1,13 +1,13 @@
-"""What is known about a symbolic integer before running: its value, when constants and static shapes give it."""
+"""The value of a symbolic integer at compile time, if constants and static shapes determine it."""
 from phintys.graph.variable import Constant
 
-_readers = {}           # class of op → function from a node's owner to the variable, or the int, that it passes on
+_readers = {}           # class of op → function that takes a node and returns the variable or int equal to its output
 
 
 def known_integer(variable):
-    """The value of a 0-d variable (or a Python number) that does not depend on any input, or None.
+    """The value of a 0-d variable (or a Python number) if it does not depend on any input, else None.
 
-    Looks through constants, casts, ``x.shape[i]`` of a static shape, and elements of a vector made of scalars.
+    Supports constants, casts, ``x.shape[i]`` of a static shape, and elements of a vector made of scalars.
     """
     while variable is not None:
         if not hasattr(variable, "type"):
@@ -26,7 +26,8 @@ def known_integer(variable):
 
 
 def passes_on(op_class):
-    """Decorate a function that says which variable or int a node of ``op_class`` passes on, or None."""
+    """Decorator for a function that returns the variable or int to which the output of a node of ``op_class`` is equal,
+    or None."""
     def register(function):
         _readers[op_class] = function
         return function

@@ -1,7 +1,7 @@
-"""TensorFromScalar and ScalarFromTensor: from a single number to a tensor of rank 0, and back.
+"""TensorFromScalar and ScalarFromTensor: conversion between a single number and a tensor of rank 0.
 
-In a program both are arrays of rank 0, so these ops hand their input on: views without work. One undoes the other, and
-the optimizer takes out pairs of them.
+In a program both are arrays of rank 0, so these ops are views that do no work. Each is the inverse of the other, and
+the optimizer removes pairs of them.
 """
 import numpy
 
@@ -18,7 +18,7 @@ from phintys.ops.types.tensor_type import TensorType
 
 
 class NumberView(ViewOp):
-    """A number, as another type."""
+    """The base class of both conversions."""
 
     __props__ = ()
 
@@ -29,7 +29,7 @@ class NumberView(ViewOp):
         return [()]
 
     def grad(self, inputs, output_grads):
-        """The gradient, as the input's type; zero by discrete numbers."""
+        """The gradient, converted to the input's type; zero for discrete numbers."""
         x, = inputs
         if x.type.dtype in continuous_dtypes:
             return [self.inverse(output_grads[0])]
@@ -40,17 +40,17 @@ class NumberView(ViewOp):
 
 
 class TensorFromScalar(NumberView):
-    """A number as a tensor of rank 0."""
+    """Converts a number to a tensor of rank 0."""
 
     __props__ = ()
 
     def make_node(self, x):
-        """A node on a number.
+        """Make a node on a number.
 
         Raises
         ------
         TypeError
-            If it has another type.
+            If the input has another type.
         """
         if not isinstance(x, Variable) or not isinstance(x.type, Scalar):
             _refuse(self, x, "a variable of a Scalar type")
@@ -61,17 +61,17 @@ class TensorFromScalar(NumberView):
 
 
 class ScalarFromTensor(NumberView):
-    """A tensor of rank 0 as a number."""
+    """Converts a tensor of rank 0 to a number."""
 
     __props__ = ()
 
     def make_node(self, x):
-        """A node on a tensor of rank 0.
+        """Make a node on a tensor of rank 0.
 
         Raises
         ------
         TypeError
-            If it has another rank or type.
+            If the input has another rank or type.
         """
         if not isinstance(x, Variable):
             x = as_tensor_variable(x)

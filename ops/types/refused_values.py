@@ -1,27 +1,29 @@
-"""What is said about values that no ``TensorType`` can store: texts, and no decision of what is refused.
+"""Error messages about values that a ``TensorType`` cannot store. This file does not decide which values are refused.
 
-They name the element at fault, what it is and what was expected, and show numbers with all digits that tell them apart.
+The messages state which element is invalid, what it is and what was expected. Numbers are shown with as many digits as
+are needed to tell them apart.
 """
 import numpy
 
 from phintys.graph.variable import Variable
 
-SHOWN = 80                                                  # characters of a value
+SHOWN = 80                                                  # the most characters of a value that are shown
 EXPECTED = {0: "a number", 1: "an array or a list of numbers"}
 
 
 def shortened(value):
-    """The value as text, cut off where it is long."""
+    """The value as text, truncated if it is long."""
     return cut(str(value))
 
 
 def cut(text):
-    """Text of at most `SHOWN` characters."""
+    """The text, truncated to at most `SHOWN` characters."""
     return text if len(text) <= SHOWN else text[:SHOWN - 5] + "(...)"
 
 
 def not_numbers(array, ndim):
-    """Why ``array``, what NumPy made of a value for a tensor of rank ``ndim``, holds something that is no number."""
+    """The message for an element of ``array`` that is not a number; ``array`` is NumPy's conversion of a value for a
+    tensor of rank ``ndim``."""
     expected = EXPECTED.get(ndim, "an array or nested lists of numbers")
     others = () if array.dtype.kind != "O" else ((index, item) for index, item in numpy.ndenumerate(array)
                                                  if not is_number(item))
@@ -33,12 +35,12 @@ def not_numbers(array, ndim):
 
 
 def is_number(item):
-    """Whether an element of an array of objects is no reason to refuse it."""
+    """Whether an element of an array of objects is a valid number."""
     return isinstance(item, (int, float, complex, numpy.number, numpy.bool_))
 
 
 def advice(item):
-    """What to do about something that is no number, where that is clear."""
+    """Advice on how to convert an object that is not a number, if there is any."""
     if isinstance(item, Variable):
         return ", which has no value yet: build the graph with it, or pass what its eval() returns"
     if hasattr(item, "__next__") or isinstance(item, (set, frozenset, dict)):
@@ -49,7 +51,7 @@ def advice(item):
 
 
 def inexact(original, array):
-    """What would be stored instead of ``original``: all of it, and the first element that differs, with all digits."""
+    """The values that would be stored instead of ``original``, followed by the first element that differs."""
     if not array.ndim:
         return repr(array.item())
     wide = array.astype("complex128" if array.dtype.kind == "c" else "float64") if array.dtype.kind in "fc" else array
@@ -60,6 +62,6 @@ def inexact(original, array):
 
 
 def differences(original, array):
-    """Where two arrays differ; NaN is equal to NaN."""
+    """The positions at which two arrays differ; NaN equals NaN."""
     both_nan = numpy.logical_and(original != original, array != array)
     return numpy.logical_not(numpy.logical_or(original == array, both_nan))

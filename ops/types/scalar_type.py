@@ -1,8 +1,8 @@
-"""Scalar: the type of single numbers, on which the ops of ``phintys.scalar`` work.
+"""Scalar: the type of single numbers, which are the operands of the ops of ``phintys.scalar``.
 
-It is not a tensor of rank 0: its values are NumPy numbers (``numpy.float64(3)``), which cannot be written to, and its
-variables have operators but neither shape nor methods. Programs hold the values as arrays of rank 0, so that the
-kernels of elementwise ops compute them. There is one type for each dtype; ``get_scalar_type`` finds it.
+A single number is not a tensor of rank 0: values are NumPy numbers (``numpy.float64(3)``), which are immutable, and
+variables have operators but neither a shape nor methods. Programs store the values as arrays of rank 0, so that the
+kernels of elementwise ops can compute them. There is one type for each dtype, which ``get_scalar_type`` returns.
 """
 import numpy
 
@@ -11,11 +11,11 @@ from phintys.graph.type import Type
 from phintys.ops.types.dtypes import ALL_DTYPES, NUMPY_DTYPES, TYPE_NUMBERS, canonical_dtype, upcast
 from phintys.ops.types.tensor_type import TensorType
 
-# By dtype: the names of the type in C, and of NumPy's class of such numbers in its C interface.
+# dtype → (name of the type in C, name of NumPy's class of such numbers in its C API).
 C_NAMES = {dtype: (f"{'theano' if 'complex' in dtype else 'npy'}_{dtype}",
                    dtype.capitalize().replace("Uint", "UInt")) for dtype in ALL_DTYPES}
 
-# Python's numbers that NumPy's class converts without a warning, whatever is lost. They need no array on their way.
+# dtype → classes of Python numbers that NumPy's class of this dtype converts directly, without an array.
 EXACT = {"float64": (int, float), "complex128": (int, float, complex)}
 
 _types = {}         # dtype → its type
@@ -60,7 +60,7 @@ class Scalar(Type):
         return f"Scalar({self.dtype})"
 
     def dtype_specs(self):
-        """NumPy's class of such numbers, the name of the type in C, and that of the class in NumPy's C interface."""
+        """(NumPy's class of such numbers, name of the type in C, name of the class in NumPy's C API)."""
         return (self.numpy_dtype.type, *C_NAMES[self.dtype])
 
     def upcast(self, *others):
@@ -75,9 +75,9 @@ class Scalar(Type):
         ----------
         data : number, or array of rank 0
         strict : bool
-            Convert nothing: only numbers of exactly this dtype pass.
+            Whether to accept only numbers of exactly this dtype.
         allow_downcast : bool or None
-            As for ``TensorType.filter``.
+            See ``TensorType.filter``.
 
         Returns
         -------
@@ -86,7 +86,7 @@ class Scalar(Type):
         Raises
         ------
         TypeError
-            If it is not a single number, or would not keep its value.
+            If ``data`` is not a single number, or the conversion would change its value.
         """
         if type(data) is self.numpy_dtype.type:
             return data
@@ -102,22 +102,22 @@ class Scalar(Type):
         return self._as_tensor.filter(data, strict, allow_downcast)[()]
 
     def value_validity_msg(self, value):
-        """Why ``value`` is no value of this type, or "value is valid"."""
-        return "value is valid" if self.is_valid_value(value) else f"{value!r} is no {self.numpy_dtype.type}"
+        """The reason why ``value`` is not a value of this type, or "value is valid"."""
+        return "value is valid" if self.is_valid_value(value) else f"{value!r} is not a {self.numpy_dtype.type}"
 
     @staticmethod
     def may_share_memory(a, b):
-        """False: numbers cannot be written to."""
+        """Always False, because numbers are immutable."""
         return False
 
     @staticmethod
     def get_shape_info(value):
-        """What ``get_size`` wants to know: the size in bytes."""
+        """The argument for ``get_size``: the size in bytes."""
         return value.itemsize
 
     @staticmethod
     def get_size(shape_info):
-        """How many bytes a value takes."""
+        """The size of a value in bytes."""
         return shape_info
 
     @staticmethod
@@ -133,11 +133,11 @@ class Scalar(Type):
 
 @at_home
 def get_scalar_type(dtype):
-    """The type of single numbers of ``dtype``; always the same one."""
+    """The type of single numbers of ``dtype``; always the same object."""
     found = _types.get(dtype)
     if found is None:
         made = Scalar(dtype)
-        found = _types.setdefault(made.dtype, made)     # under its canonical name: "floatX" may change
+        found = _types.setdefault(made.dtype, made)     # the canonical name is the key: "floatX" may change
     return found
 
 

@@ -1,8 +1,8 @@
 """Slices and None as variables: SliceType, MakeSlice, NoneTypeT, NoneConst.
 
-``x[1:n]`` needs none of this: symbolic bounds are inputs of the indexing op. A variable of type ``slicetype`` is a
-slice of Python's that a function takes as an argument; as an index it is taken apart into three integers when it runs,
-because only then it is known how long the dimension is.
+``x[1:n]`` does not need these types: symbolic bounds are inputs of the indexing op. A variable of type ``slicetype`` is
+a Python slice that is passed to a function as an argument. If it is used as an index, it is converted to three integers
+at run time, because the length of the dimension is known only then.
 """
 import operator
 
@@ -26,7 +26,7 @@ class NoneTypeT(SingletonType):
 
 
 class SliceConstant(Constant):
-    """A slice that is known when the graph is built."""
+    """A slice that is known at compile time."""
 
     def signature(self):
         """The type and the three parts; slices have no hash before Python 3.12."""
@@ -34,7 +34,7 @@ class SliceConstant(Constant):
 
 
 class SliceType(SingletonType):
-    """The type of Python's slices of integers."""
+    """The type of Python slices of integers."""
 
     def filter(self, value, strict=False, allow_downcast=None):
         if not isinstance(value, slice):
@@ -61,7 +61,7 @@ def _as_part(part):
 
 
 class MakeSlice(Op):
-    """A slice from its start, stop and step, each an integer or None; or from a slice of such."""
+    """Makes a slice from its start, stop and step, each an integer or None, or from a slice of these."""
 
     __props__ = ()
 
@@ -83,7 +83,8 @@ make_slice = MakeSlice()
 
 
 class SliceParts(Op):
-    """Start, stop and step of a slice for a dimension of a given length, as three int64: inputs slice, length."""
+    """The start, stop and step of a slice for a dimension of a given length, as three int64. The inputs are the slice
+    and the length."""
 
     __props__ = ()
 
@@ -93,7 +94,7 @@ class SliceParts(Op):
     def perform(self, node, inputs, output_storage):
         slc, length = inputs
         start, stop, step = slc.indices(int(length))
-        stop = stop if stop >= 0 else -int(length) - 1       # -1 would be the last element
+        stop = stop if stop >= 0 else -int(length) - 1       # -1 would mean the last element
         for storage, part in zip(output_storage, (start, stop, step)):
             storage[0] = node.outputs[0].type.filter(part)
 
@@ -105,13 +106,13 @@ class SliceParts(Op):
 
 
 def as_slice(variable, length):
-    """A variable of type ``slicetype`` as a slice of None, ints and symbolic integers.
+    """Convert a variable of type ``slicetype`` to a slice of None, ints and symbolic integers.
 
     Parameters
     ----------
     variable : Variable
     length : callable
-        Answers the symbolic length of the dimension, if it is needed.
+        Returns the symbolic length of the dimension; called only if it is needed.
     """
     if isinstance(variable, Constant):
         return variable.data

@@ -1,9 +1,10 @@
 """TensorType: the type of variables whose values are NumPy arrays.
 
-It fixes dtype, rank and, per dimension, whether the length is always 1 (``broadcastable``) and is the gate through
-which values from outside enter: ``filter`` answers a plain array of exactly this dtype and rank, in native byte order
-and aligned, or raises ``TypeError``. It says nothing about memory; ``layout`` is all the virtual machine asks it.
-Types are equal when dtype and broadcastable are; the static ``shape`` is knowledge, not identity.
+A TensorType specifies the dtype, the rank and, for each dimension, whether its length is always 1 (``broadcastable``).
+It also validates all values that are passed in: ``filter`` returns an aligned base-class array of exactly this dtype
+and rank in native byte order, or raises ``TypeError``. A type does not describe memory; ``layout`` is the only method
+that the virtual machine calls. Types are equal if dtype and broadcastable are equal; the static ``shape`` is additional
+information that is ignored when types are compared.
 """
 from __future__ import annotations
 
@@ -29,24 +30,25 @@ if TYPE_CHECKING:
 
 RANK_NAMES = {(): "scalar", (False,): "vector", (False, False): "matrix", (True, False): "row", (False, True): "col"}
 
-# (rtol, atol) by the less precise of the two dtypes that are compared.
+# The less precise of two dtypes → (rtol, atol) of approximate comparisons.
 TOLERANCES = {"float16": (1e-3, 1e-3), "float32": (1e-5, 1e-5), "complex64": (1e-5, 1e-5)}
 DEFAULT_TOLERANCE = (1e-5, 1e-8)
 
-# Names by number, also of the types of C that have no number of their own here (longlong); NumPy takes 3 us for a name.
+# Type number → name, including C types without a separate dtype here (longlong); NumPy takes 3 us to make a name.
 DTYPE_NAMES = {numpy.dtype(code).num: numpy.dtype(code).name for code in numpy.typecodes["AllInteger"] + "?efdFD"}
 
-# Every distinct (dtype, broadcastable, shape) has a number, so that ops can look up what they know about a combination
-# of operand types without hashing strings and tuples of flags.
+# Every distinct (dtype, broadcastable, shape) has a number, which ops use as a key for cached properties of operand
+# types; this is faster than hashing strings and tuples of flags.
 _type_keys: dict[tuple[Any, ...], int] = {}
 
 
 class TextError(TypeError, ValueError):
-    """Text instead of numbers: a ``ValueError`` as in Theano, and a ``TypeError`` as all that ``filter`` refuses."""
+    """Raised for text in place of numbers: a ``ValueError`` as in Theano, and a ``TypeError`` like other errors of
+    ``filter``."""
 
 
 def _checked_pattern(broadcastable):
-    """A broadcastable pattern as a tuple of bools, or ``TypeError``."""
+    """A broadcastable pattern as a tuple of bools; raises ``TypeError`` if it is invalid."""
     if isinstance(broadcastable, (str, bytes)) or not hasattr(broadcastable, "__iter__"):
         ranks = range(9)
         example = f"; for {broadcastable} dimensions: {(False,) * broadcastable}" if broadcastable in ranks else ""
@@ -63,11 +65,11 @@ class TensorType(Type):
     dtype : str or numpy.dtype
         One of ``dtypes.ALL_DTYPES``, or ``"floatX"``.
     broadcastable : sequence of bool
-        One flag per dimension: True where the length is always 1.
+        One flag per dimension: True if the length is always 1.
     name : str, optional
-        What ``str`` answers instead of the general form.
+        The result of ``str`` instead of the general form.
     shape : sequence of int or None, optional
-        Lengths that are known before running; not part of equality.
+        Lengths that are known at compile time; ignored when types are compared.
 
     Raises
     ------
@@ -80,7 +82,7 @@ class TensorType(Type):
 
     Variable: Any = None    # the classes of this type's variables and constants, set by operators.py
     Constant: Any = None
-    # What is defined in files that import this one, which set it:
+    # The following are set by files that import this one:
     get_scalar_type = None      # the type of single numbers of a dtype (scalar_type.py)
     patternbroadcast = None     # a variable declared to have another broadcastable pattern (shape/shape.py)
     stack = None                # a list of variables as one variable (shape/join.py)
@@ -163,22 +165,23 @@ class TensorType(Type):
         Parameters
         ----------
         value : array_like
-            Anything numeric: array, memmap or another subclass, NumPy or Python number, nested lists.
+            Any numeric value: an array, memmap or other subclass, a NumPy or Python number, or nested lists.
         strict : bool
-            Convert nothing: only arrays of exactly this dtype pass.
+            Whether to accept only arrays of exactly this dtype.
         allow_downcast : bool or None
-            True: convert whatever the loss. None: Python floats may become floatX. False and None: otherwise only
-            conversions that lose nothing (for arrays: by dtype; for numbers and lists: by value).
+            True permits all conversions. False and None permit only conversions without loss (determined by dtype for
+            arrays, by value for numbers and lists); in addition, None permits the conversion of Python floats to
+            floatX.
 
         Returns
         -------
         numpy.ndarray
-            With this dtype and rank, aligned, in native byte order; ``value`` itself when it fits.
+            With this dtype and rank, aligned, in native byte order; ``value`` itself if it already is such an array.
 
         Raises
         ------
         TypeError
-            If the value does not fit.
+            If the value cannot be converted.
         """
         if isinstance(value, numpy.ndarray) and value.dtype is self.numpy_dtype and type(value) is numpy.ndarray:
             array = value
@@ -190,13 +193,13 @@ class TensorType(Type):
         return array
 
     def lossless_types(self):
-        """The numbers of the dtypes whose arrays `filter` converts; None when a subclass has another ``filter``."""
+        """The numbers of the dtypes whose arrays `filter` converts; None if a subclass overrides ``filter``."""
         if type(self).filter is not TensorType.filter:
             return None
         return [number for name, number in TYPE_NUMBERS.items() if upcast(self.dtype, name) == self.dtype]
 
     def _convert(self, value, strict, allow_downcast):
-        """``value`` with this dtype and native byte order; rank and alignment are looked at later."""
+        """``value`` with this dtype and native byte order; rank and alignment are checked later."""
         if isinstance(value, Variable):
             raise TypeError(
                 f"Expected an array-like object, but found a Variable: {value}. Maybe you are trying to call a "
@@ -217,7 +220,7 @@ class TensorType(Type):
         return self._convert_exactly(value)
 
     def _plain(self, value):
-        """An array with an equal dtype: as a base-class array whose dtype is *the* dtype (longlong is int64)."""
+        """Convert an array of an equivalent dtype to a base-class array of the canonical dtype (int64 for longlong)."""
         if type(value) is not numpy.ndarray:
             value = value.view(numpy.ndarray)
         return value if value.dtype.num == self.numpy_dtype.num else value.view(self.numpy_dtype)
@@ -228,11 +231,11 @@ class TensorType(Type):
         raise TypeError(f"{self} expected a ndarray object with dtype = {self.numpy_dtype} (got {value.dtype}).")
 
     def _cast(self, value):
-        """``value`` as an array of this dtype, whatever is lost."""
+        """``value`` as an array of this dtype, even if the conversion loses information."""
         return self._original_and_cast(value)[1]
 
     def _original_and_cast(self, value):
-        """(``value`` as an array of the dtype that NumPy gives it, the same as an array of this dtype)."""
+        """(``value`` as an array of the dtype that NumPy chooses, ``value`` as an array of this dtype)."""
         try:
             with numpy.errstate(all="ignore"):
                 original = array = numpy.asarray(value)
@@ -252,7 +255,7 @@ class TensorType(Type):
             raise TypeError(f"{self} cannot store the value {shortened(value)}: {error}") from error
 
     def _upcast_array(self, value):
-        """An array of another dtype, if this one holds all values that the other one can have."""
+        """Convert an array of another dtype if this dtype can represent all values of the other one."""
         name = DTYPE_NAMES.get(value.dtype.num)
         if name is not None and upcast(self.dtype, name) == self.dtype:
             return self._cast(value)
@@ -262,7 +265,7 @@ class TensorType(Type):
             f'"allow_input_downcast=True" when calling "function". Value: "{shortened(value)}"')
 
     def _convert_exactly(self, value):
-        """A number or nested lists, if every element keeps its value."""
+        """Convert a number or nested lists if every element keeps its value."""
         original, array = self._original_and_cast(value)
         if not TensorType.values_eq(original, array, force_same_dtype=False):
             raise TypeError(
@@ -286,7 +289,7 @@ class TensorType(Type):
                                     f"{array.shape}, the broadcastable pattern {self.broadcastable}.")
 
     def is_valid_value(self, value):
-        """Whether ``value`` is an array of this type as it is."""
+        """Whether ``value`` is an array of this type without any conversion."""
         try:
             self.filter(value, strict=True)
         except (TypeError, ValueError):
@@ -295,11 +298,11 @@ class TensorType(Type):
 
     @staticmethod
     def get_shape_info(value):
-        """The shape of a value: what ``get_size`` wants to know."""
+        """The argument for ``get_size``: the shape of a value."""
         return value.shape
 
     def get_size(self, shape_info):
-        """How many bytes the elements of a value of that shape take."""
+        """The size in bytes of the elements of a value of that shape."""
         return math.prod(shape_info) * self.numpy_dtype.itemsize
 
     def to_scalar_type(self):
@@ -311,7 +314,7 @@ class TensorType(Type):
         return numpy.zeros(shape, self.numpy_dtype)
 
     def value_validity_msg(self, value):
-        """Why ``value`` is no value of this type, or "value is valid"."""
+        """The reason why ``value`` is not a value of this type, or "value is valid"."""
         try:
             self.filter(value, strict=True)
         except (TypeError, ValueError) as error:
@@ -325,7 +328,7 @@ class TensorType(Type):
 
     @staticmethod
     def values_eq(a, b, force_same_dtype=True):
-        """Whether two arrays have the same shape, dtype (unless waived) and elements; NaN equals NaN."""
+        """Whether two arrays have the same shape, dtype (if ``force_same_dtype``) and elements; NaN equals NaN."""
         if a.shape != b.shape or (force_same_dtype and a.dtype != b.dtype):
             return False
         equal = a == b
@@ -351,15 +354,15 @@ class TensorType(Type):
         return self.Constant(self, value, name=name)
 
     def filter_variable(self, other, allow_convert=True):
-        """``other`` as a variable of this type.
+        """Convert ``other`` to a variable of this type.
 
-        Values become constants; variables with the same dtype and rank are converted when a dimension has to be
-        declared broadcastable or not.
+        Values become constants; variables with the same dtype and rank are converted if only the broadcastable pattern
+        differs.
 
         Raises
         ------
         TypeError
-            If there is no such conversion.
+            If the conversion is not possible.
         """
         if not isinstance(other, Variable):
             other = self.Constant(self, other)
@@ -372,7 +375,7 @@ class TensorType(Type):
         return converted
 
     def convert_variable(self, variable):
-        """``variable`` declared to have this type's pattern where that forgets a length of 1, else None."""
+        """``variable`` with this type's pattern if that only removes broadcastable flags, else None."""
         other = variable.type
         if type(self) is not type(other) or self.dtype != other.dtype or self.ndim != other.ndim:
             return None
@@ -384,7 +387,7 @@ class TensorType(Type):
 
 
 def _is_masked(value):
-    """Whether an array has a mask; answered without importing ``numpy.ma``, which costs 5 ms."""
+    """Whether an array has a mask; this test avoids importing ``numpy.ma``, which takes 5 ms."""
     return type(value) is not numpy.ndarray and hasattr(value, "mask") and hasattr(value, "filled")
 
 
@@ -395,7 +398,7 @@ def _get_atol_rtol(a, b):
 
 
 def _allclose(a, b, rtol=None, atol=None):
-    """Whether two array-likes are equal up to rounding, as ``numpy.allclose`` with the tolerances of
+    """Whether two array-likes are equal up to rounding, like ``numpy.allclose`` with the tolerances of
     `values_eq_approx`; the dtypes may differ."""
     a, b = numpy.asarray(a), numpy.asarray(b)
     default_atol, default_rtol = _get_atol_rtol(a, b)
@@ -405,22 +408,22 @@ def _allclose(a, b, rtol=None, atol=None):
 
 @at_home
 def values_eq_approx_always_true(a, b):
-    """For ``tag.values_eq_approx`` of variables whose elements may be anything: all values are equal."""
+    """For ``tag.values_eq_approx`` of variables with unspecified elements: all values are equal."""
     return True
 
 
 def values_eq_approx_remove_inf(a, b):
-    """For ``tag.values_eq_approx``: as `values_eq_approx`, and an infinite ``a`` is equal to everything."""
+    """For ``tag.values_eq_approx``: like `values_eq_approx`, and an infinity in ``a`` equals every number."""
     return values_eq_approx(a, b, allow_remove_inf=True)
 
 
 def values_eq_approx_remove_nan(a, b):
-    """For ``tag.values_eq_approx``: as `values_eq_approx`, and a NaN in ``a`` is equal to everything."""
+    """For ``tag.values_eq_approx``: like `values_eq_approx`, and a NaN in ``a`` equals every number."""
     return values_eq_approx(a, b, allow_remove_nan=True)
 
 
 def values_eq_approx_remove_inf_nan(a, b):
-    """For ``tag.values_eq_approx``: as `values_eq_approx`, and what is not finite in ``a`` is equal to everything."""
+    """For ``tag.values_eq_approx``: like `values_eq_approx`, and an infinity or NaN in ``a`` equals every number."""
     return values_eq_approx(a, b, allow_remove_inf=True, allow_remove_nan=True)
 
 
@@ -431,7 +434,7 @@ def values_eq_approx(a, b, allow_remove_inf=False, allow_remove_nan=False, rtol=
     ----------
     a, b : numpy.ndarray
     allow_remove_inf, allow_remove_nan : bool
-        Take an infinite (NaN) element of ``a`` as equal to whatever stands in ``b``.
+        Whether an infinite (or NaN) element of ``a`` equals every element of ``b``.
     rtol, atol : float, optional
         Tolerances relative to ``b`` and absolute; by default those of the less precise dtype.
 
