@@ -1,7 +1,7 @@
-"""Activation functions of neural networks that are built from elementwise ops.
+"""Activation functions of neural networks, composed of elementwise ops.
 
-``sigmoid`` and ``softplus`` are rows of the table in ``scalar.py`` themselves; softmax works on rows and stands in
-``softmax.py``. Every function here is finite wherever its mathematical value is, and so is its gradient.
+``sigmoid`` and ``softplus`` are rows of the table in ``scalar.py``; softmax works on rows and is in ``softmax.py``.
+Every function in this file, and its gradient, is finite wherever its mathematical value is finite.
 """
 import numpy
 
@@ -21,7 +21,7 @@ _rectified, _leaky = scalar.relu.elementwise, scalar.leaky_relu.elementwise
 
 
 def hard_sigmoid(x):
-    """The sigmoid as three straight lines: 0, 0.2 x + 0.5, 1.
+    """A piecewise linear approximation of the sigmoid: 0.2 x + 0.5, limited to the range from 0 to 1.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def hard_sigmoid(x):
     Returns
     -------
     TensorVariable
-        Of the dtype of ``x`` if that is a float, else of the float dtype that holds its values.
+        Of the dtype of ``x`` if that is a float dtype, else of the float dtype that holds its values.
     """
     x = as_tensor_variable(x)
     dtype = scalar.sigmoid.output_dtypes((x.type.dtype,))[0]
@@ -38,7 +38,7 @@ def hard_sigmoid(x):
 
 
 def relu(x, alpha=0):
-    """x where it is positive, else ``alpha`` times x; at 0 the slope is the mean of both.
+    """``x`` where it is positive, else ``alpha * x``; the slope at 0 is the mean of both slopes.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def relu(x, alpha=0):
 
 
 def elu(x, alpha=1):
-    """The exponential linear unit (Clevert, Unterthiner, Hochreiter 2015): x, and ``alpha * (exp(x) - 1)`` below 0.
+    """The exponential linear unit (Clevert, Unterthiner, Hochreiter 2015): x, or ``alpha * (exp(x) - 1)`` below 0.
 
     Parameters
     ----------
@@ -69,10 +69,10 @@ def elu(x, alpha=1):
     TensorVariable
     """
     x = as_tensor_variable(x)
-    # What is not chosen must not overflow, either.
+    # The branch that is not selected must not overflow, either.
     return switch(x > 0, x, alpha * expm1(minimum(x, scalar.number(0, x))))
 
 
 def selu(x):
-    """The self-normalizing unit (Klambauer et al. 2017): ``elu`` with fixed slope and scale."""
+    """The self-normalizing unit (Klambauer et al. 2017): ``elu`` with a fixed slope and scale."""
     return SELU_SCALE * elu(x, SELU_ALPHA)

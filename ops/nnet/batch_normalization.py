@@ -1,9 +1,9 @@
-"""Batch normalization: inputs brought to mean 0 and variance 1 over a batch, then scaled and shifted.
+"""Batch normalization: inputs are normalized to mean 0 and variance 1 over a batch, then scaled and shifted.
 
-The functions are Theano's. The ops named ``Abstract...`` stand in the graph while it is built and differentiated. Each
-has the kernel of its ``native`` op (``native_batch_normalization.py``), which the optimizer puts in its place in every
-mode; and each says by ``formula`` what it is in reductions and elementwise operations, from which all derivatives
-follow. The variance is the mean of squared distances, not a difference of large numbers.
+The functions are Theano's. The ops named ``Abstract...`` represent them while the graph is built and differentiated.
+Each has the kernel of its ``native`` op (``native_batch_normalization.py``), by which the optimizer replaces it in
+every mode. ``formula`` defines each op in terms of reductions and elementwise operations, and all derivatives follow
+from it. The variance is computed as the mean of squared distances, not as a difference of large numbers.
 """
 import numpy
 
@@ -33,17 +33,17 @@ def _is_connected(gradient):
 
 
 def _elements_of_each(x, mean):
-    """How many elements of x go into each mean, in the dtype of x."""
+    """The number of elements of x in each mean, in the dtype of x."""
     return (x.size / mean.size).astype(x.dtype)
 
 
 class BatchNormalizationOp(FloatOp):
-    """What the ops share: axes, kernels, and everything that follows from ``formula``.
+    """The base class of the ops: axes, kernels, and the derivatives that follow from ``formula``.
 
     Parameters
     ----------
     axes : sequence of int
-        The dimensions that are normalized over; not negative.
+        The dimensions over which inputs are normalized; not negative.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class BatchNormalizationOp(FloatOp):
         return dtype
 
     def _filled(self, parameter, x):
-        """A parameter with an element for each channel, if it has one for several."""
+        """A parameter with one element for each channel, repeated if it has one for several channels."""
         patterns = zip(parameter.type.broadcastable, x.type.broadcastable)
         if not any([of_parameter and not of_x and axis not in self.axes
                     for axis, (of_parameter, of_x) in enumerate(patterns)]):
@@ -107,7 +107,7 @@ class BatchNormalizationOp(FloatOp):
         return broadcast_to(parameter, [1 if axis in self.axes else x.shape[axis] for axis in range(x.type.ndim)])
 
     def formula_of(self, node, inputs):
-        """The outputs of a node by their formula, of other inputs, with the outputs' types."""
+        """The formula for the outputs of a node, applied to other inputs, with the types of the outputs."""
         inputs = list(inputs)
         for position in self.parameters:
             if position < len(inputs):
@@ -125,7 +125,7 @@ class BatchNormalizationOp(FloatOp):
         ----------
         node : Apply
         wanted : sequence of bool
-            Whether each output is needed. Those that are not may be None.
+            Whether each output is needed; others may be None.
         """
         inputs, types = node.inputs, [output.type for output in node.outputs]
         if not any(wanted[3:]):                             # no running values
@@ -136,12 +136,13 @@ class BatchNormalizationOp(FloatOp):
 
     # ---- derivatives of the formula -----------------------------------------------------------------------
     def _formula_of_views(self, inputs):
-        """Inputs and outputs of the formula, all of them views: none is computed from another one of its kind."""
+        """Inputs and outputs of the formula, each as a separate view, so that no input or output depends on another
+        one."""
         views = [ViewOp()(value) for value in inputs]
         return views, [ViewOp()(output) for output in self.formula_of(self.make_node(*inputs), views)]
 
     def formula_gradients(self, inputs, output_grads):
-        """Gradients by the inputs, for those of the outputs' gradients that are connected."""
+        """Gradients with respect to the inputs, for the output gradients that are connected."""
         views, outputs = self._formula_of_views(inputs)
         known = [(output, gradient) for output, gradient in zip(outputs, output_grads) if _is_connected(gradient)]
         results = [disconnected_type() for _ in inputs]
@@ -165,10 +166,10 @@ class BatchNormalizationOp(FloatOp):
 
 
 class AbstractBatchNormTrain(BatchNormalizationOp):
-    """Normalization by the batch's own mean and variance.
+    """Normalization by the mean and variance of the batch itself.
 
-    Inputs are x, scale, bias, epsilon, running_average_factor and, both or neither, running_mean and running_var.
-    Outputs are the result, the mean, the inverse of the standard deviation, and the new running values.
+    The inputs are x, scale, bias, epsilon, running_average_factor and optionally both running_mean and running_var. The
+    outputs are the result, the mean, the inverse of the standard deviation, and the new running values.
     """
 
     native = BatchNormTrain
@@ -217,7 +218,8 @@ class AbstractBatchNormTrain(BatchNormalizationOp):
 
 
 class AbstractBatchNormTrainGrad(BatchNormalizationOp):
-    """The gradients by x, scale and bias: inputs x, gradient of the result, scale, mean, inverse deviation, epsilon."""
+    """The gradients with respect to x, scale and bias. The inputs are x, the gradient of the result, scale, mean, the
+    inverse of the standard deviation, and epsilon."""
 
     native = BatchNormTrainGrad
     parameters, settings = (2, 3, 4), (5,)
@@ -245,7 +247,7 @@ class AbstractBatchNormTrainGrad(BatchNormalizationOp):
 
 
 class AbstractBatchNormInference(BatchNormalizationOp):
-    """Normalization by a given mean and variance: inputs x, scale, bias, mean, variance and epsilon."""
+    """Normalization by a given mean and variance. The inputs are x, scale, bias, mean, variance and epsilon."""
 
     native = BatchNormInference
     parameters, settings = (1, 2, 3, 4), (5,)
@@ -267,7 +269,7 @@ class AbstractBatchNormInference(BatchNormalizationOp):
 
 
 def BNComposite(dtype):
-    """The scalar op ``(x - mean) / std * gamma + beta`` of x, mean, std, gamma and beta, numbers of one dtype.
+    """The scalar op ``(x - mean) / std * gamma + beta`` on numbers x, mean, std, gamma and beta of one dtype.
 
     Parameters
     ----------
@@ -281,16 +283,16 @@ def BNComposite(dtype):
     return Composite(inputs, [true_div(x - mean, std) * gamma + beta])
 
 
-# ---- what users call ----------------------------------------------------------------------------------------------
+# ---- public functions ---------------------------------------------------------------------------------------------
 def batch_normalization(inputs, gamma, beta, mean, std, mode="low_mem"):
-    """``(inputs - mean) * gamma / std + beta``, element by element.
+    """Elementwise ``(inputs - mean) * gamma / std + beta``.
 
     Parameters
     ----------
     inputs, gamma, beta, mean, std : tensor_like
-        Of one rank; they broadcast.
+        Tensors of equal rank, which are broadcast together.
     mode : {"low_mem", "high_mem"}
-        Whether ``gamma / std`` is computed for each element again, or once.
+        Whether ``gamma / std`` is computed again for each element ("low_mem") or once ("high_mem").
 
     Raises
     ------
@@ -306,11 +308,11 @@ def batch_normalization(inputs, gamma, beta, mean, std, mode="low_mem"):
 
 
 def _axes_of(axes, rank):
-    """The axes that ``axes`` stands for, sorted."""
+    """``axes``, which may be a name, as a sorted tuple."""
     if isinstance(axes, str):
         named = {"per-activation": (0,), "spatial": (0, *range(2, rank))}
         if axes not in named:
-            raise ValueError(f"invalid axes: {axes!r}; there are {', '.join(map(repr, named))}, and tuples of ints")
+            raise ValueError(f"invalid axes: {axes!r}; expected {', '.join(map(repr, named))}, or a tuple of ints")
         axes = named[axes]
     elif not isinstance(axes, (tuple, list, numpy.ndarray)):
         raise ValueError(f"invalid axes: {axes!r}")
@@ -330,7 +332,7 @@ def _checked_epsilon(epsilon):
 
 
 class _Parameters:
-    """Brings parameters to the rank of the inputs, and results back to the parameters' rank."""
+    """Converts parameters to the rank of the inputs, and results to the rank of the parameters."""
 
     def __init__(self, rank, axes, like):
         self.axes, self.kept = axes, [axis for axis in range(rank) if axis not in axes]
@@ -353,32 +355,33 @@ class _Parameters:
 
 def batch_normalization_train(inputs, gamma, beta, axes="per-activation", epsilon=1e-4, running_average_factor=0.1,
                               running_mean=None, running_var=None):
-    """Normalize by the mean and the variance of the inputs themselves.
+    """Normalize inputs by their own mean and variance.
 
     Parameters
     ----------
     inputs : tensor_like
     gamma, beta : tensor_like
-        Scale and shift; of the rank of the inputs, with length 1 along ``axes``, or without those dimensions.
+        Scale and shift. They have the rank of the inputs, with length 1 along ``axes``, or do not have these
+        dimensions.
     axes : {"per-activation", "spatial"} or tuple of int
-        The dimensions to average over; ``"per-activation"`` is ``(0,)``, ``"spatial"`` all but dimension 1.
+        The dimensions over which to average; ``"per-activation"`` means ``(0,)``, ``"spatial"`` all except dimension 1.
     epsilon : float
-        Added to the variance; at least 1e-5.
+        The number added to the variance; at least 1e-5.
     running_average_factor : float
-        The share of this batch in the running values.
+        The weight of this batch in the running values.
     running_mean, running_var : tensor_like, optional
-        Running values so far, both or neither, shaped as gamma.
+        The previous running values, of the shape of gamma; give both or neither.
 
     Returns
     -------
     tuple of TensorVariables
-        The result, the mean, the inverse of the standard deviation; with running values also the new ones, of which
-        the variance is corrected by ``m / (m - 1)`` for batches of m elements.
+        The result, the mean, and the inverse of the standard deviation; with running values, also the new running mean
+        and variance. The variance is corrected by ``m / (m - 1)`` for batches of m elements.
 
     Raises
     ------
     ValueError
-        For axes that do not exist, parameters of another rank, an epsilon too small, or one running value only.
+        If axes do not exist, parameters have another rank, epsilon is too small, or only one running value is given.
     """
     inputs, gamma, beta = [as_tensor_variable(value) for value in (inputs, gamma, beta)]
     if (running_mean is None) != (running_var is None):
@@ -399,15 +402,15 @@ def batch_normalization_train(inputs, gamma, beta, axes="per-activation", epsilo
 
 
 def batch_normalization_test(inputs, gamma, beta, mean, var, axes="per-activation", epsilon=1e-4):
-    """Normalize by a given mean and variance, such as running values of a training: ``(x - mean) * gamma /
+    """Normalize by a given mean and variance, such as the running values of a training: ``(x - mean) * gamma /
     sqrt(var + epsilon) + beta``.
 
     Parameters
     ----------
     inputs, gamma, beta, axes, epsilon
-        As for `batch_normalization_train`.
+        See `batch_normalization_train`.
     mean, var : tensor_like
-        Shaped as gamma.
+        Of the shape of gamma.
 
     Returns
     -------
@@ -416,7 +419,7 @@ def batch_normalization_test(inputs, gamma, beta, mean, var, axes="per-activatio
     Raises
     ------
     ValueError
-        As for `batch_normalization_train`.
+        See `batch_normalization_train`.
     """
     inputs, gamma, beta, mean, var = [as_tensor_variable(value) for value in (inputs, gamma, beta, mean, var)]
     axes = _axes_of(axes, inputs.type.ndim)

@@ -1,6 +1,6 @@
-"""What goes with classifiers: the confusion matrix, the two-level softmax and the multi-class hinge loss.
+"""Functions for classifiers: the confusion matrix, the two-level softmax and the multi-class hinge loss.
 
-All but the hinge loss of labels, which is an op (``hinge.py``), are built from other ops.
+They are composed of other ops, except for the hinge loss of labels, which is an op (``hinge.py``).
 """
 from phintys.ops.creation.allocation import arange, zeros
 from phintys.ops.elementwise.elementwise_functions import eq, switch
@@ -21,23 +21,23 @@ from phintys.ops.types.dtypes import discrete_dtypes, upcast
 
 
 def confusion_matrix(actual, pred):
-    """How often each class was taken for each.
+    """Count how often each class was predicted for each actual class.
 
     Parameters
     ----------
     actual, pred : vector
-        Of one length.
+        Vectors of equal length.
 
     Returns
     -------
     list
-        The matrix, int64, with a row for each actual and a column for each predicted class; and the classes that
-        occur, sorted, which number both.
+        The matrix, of dtype int64, with one row for each actual class and one column for each predicted class; and the
+        sorted classes, in the order of the rows and columns.
 
     Raises
     ------
     ValueError
-        For anything but vectors.
+        If an argument is not a vector.
     """
     actual, pred = as_tensor_variable(actual), as_tensor_variable(pred)
     for name, value in (("actual", actual), ("pred", pred)):
@@ -50,28 +50,28 @@ def confusion_matrix(actual, pred):
 
 
 def h_softmax(x, batch_size, n_outputs, n_classes, n_outputs_per_class, W1, b1, W2, b2, target=None):
-    """A softmax in two levels (Goodman 2001): over classes, and inside a class over its outputs.
+    """A two-level softmax (Goodman 2001): over classes, and within each class over its outputs.
 
-    Output k belongs to class ``k // n_outputs_per_class``. For given targets only their own classes are computed, which
-    for n outputs takes on the order of sqrt(n) operations a row.
+    Output k belongs to class ``k // n_outputs_per_class``. For given targets, only their classes are computed, which
+    takes on the order of sqrt(n) operations per row for n outputs.
 
     Parameters
     ----------
     x : matrix
-        A row for each example.
+        Has one row for each example.
     batch_size, n_outputs, n_classes, n_outputs_per_class : int
         ``n_classes * n_outputs_per_class`` may be larger than ``n_outputs``.
     W1, b1 : matrix (features, classes), vector (classes)
-        Of the softmax over classes.
+        Weights and bias of the softmax over classes.
     W2, b2 : tensor (classes, features, outputs of a class), matrix (classes, outputs of a class)
-        Of the softmaxes inside the classes.
+        Weights and biases of the softmaxes within the classes.
     target : vector or column of integers, optional
-        The output wanted of each row.
+        The output of each row whose probability to return.
 
     Returns
     -------
     TensorVariable
-        Probabilities: of all outputs, (batch_size, n_outputs); or of the targets, (batch_size,).
+        Probabilities of all outputs, (batch_size, n_outputs), or of the targets, (batch_size,).
     """
     x, W2, b2 = as_tensor_variable(x), as_tensor_variable(W2), as_tensor_variable(b2)
     class_probs = softmax(dot(x, W1) + b1)
@@ -87,16 +87,16 @@ def h_softmax(x, batch_size, n_outputs, n_classes, n_outputs_per_class, W1, b1, 
 
 
 def multiclass_hinge_loss(predictions, targets, delta=1):
-    """The multi-class hinge loss of each row: how far the best wrong class comes above the right one less ``delta``.
+    """The multi-class hinge loss of each row.
 
-    ``max(0, max of the wrong predictions - the right prediction + delta)``, as in Weston and Watkins 1998.
+    The loss is ``max(0, max of the wrong predictions - the right prediction + delta)``, as in Weston and Watkins 1998.
 
     Parameters
     ----------
     predictions : matrix of floats
-        A row for each example, a column for each class.
+        Has one row for each example and one column for each class.
     targets : vector of integers, or matrix
-        The right class of each row; or 1 for it and 0 for the others.
+        The right class of each row; or a matrix with 1 for the right class and 0 for the others.
     delta : scalar
         The margin.
 
@@ -108,9 +108,9 @@ def multiclass_hinge_loss(predictions, targets, delta=1):
     Raises
     ------
     TypeError
-        For targets of another rank, or labels that are not integers.
+        If targets have another rank, or labels are not integers.
     IndexError
-        When it runs, for a label that is no class.
+        At run time, for a label that is not a valid class.
     """
     predictions, targets, delta = map(as_tensor_variable, (predictions, targets, delta))
     if predictions.type.ndim != 2 or targets.type.ndim not in (1, 2):

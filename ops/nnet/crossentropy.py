@@ -1,10 +1,11 @@
 """Cross-entropies between rows of probabilities and labels or other probabilities.
 
-``categorical_crossentropy`` and ``binary_crossentropy`` are what users write. The ops called ``...Softmax...1Hot...``
-join softmax and loss, so that no probability underflows before its logarithm is taken; the optimizer makes them from
-a softmax and a loss, and from ``log(softmax(x))[arange(y.shape[0]), y]``. Those keep the rules of indexing, which
-``labels`` names: a negative label counts from the last class, the last rows may have no label, and errors are
-``IndexError``. That is no part of the ops' equality, because results are equal wherever two rules give one.
+The public functions are ``categorical_crossentropy`` and ``binary_crossentropy``. The ops named
+``...Softmax...1Hot...`` combine softmax and loss, so that no probability underflows before its logarithm is taken; the
+optimizer makes them from a softmax and a loss, and from ``log(softmax(x))[arange(y.shape[0]), y]``. The latter follow
+the rules of indexing, which ``labels`` records: a negative label counts from the last class, the last rows may have no
+label, and errors are ``IndexError``. ``labels`` is ignored when ops are compared, because two rules give equal results
+for labels that are valid under both.
 """
 import numpy
 
@@ -36,19 +37,19 @@ __all__ = ["CrossentropyCategorical1Hot", "CrossentropyCategorical1HotGrad", "Cr
 
 
 def checked(value, name, ranks, dtypes, what):
-    """``value`` as a variable of one of ``ranks`` and ``dtypes``; ``ValueError`` for another."""
+    """``value`` as a variable of one of ``ranks`` and ``dtypes``; raises ``ValueError`` for others."""
     value = as_tensor_variable(value)
     if value.type.ndim not in ranks or value.type.dtype not in dtypes:
         raise ValueError(f"{name} must be {'/'.join(map(str, ranks))}-d tensor of {what}, not {value.type}")
     return value
 
 
-# What labels may be → whether they may count from the end, and whether the last rows may have none.
+# Kind of labels → (whether they may count from the end, whether the last rows may have no label).
 LABEL_RULES = {"classes": (False, False), "index": (True, False), "leading index": (True, True)}
 
 
 def no_bias(x):
-    """A bias for the rows of ``x`` that is not even looked at."""
+    """A bias for the rows of ``x`` that kernels do not read."""
     return constant(numpy.zeros(1), dtype=x.type.dtype)
 
 
@@ -56,14 +57,14 @@ def _is_no_bias(b):
     return isinstance(b, Constant) and b.type.broadcastable[0] and not b.data.any()
 
 
-# ---- softmax and loss in one --------------------------------------------------------------------------------------
+# ---- combined softmax and loss ------------------------------------------------------------------------------------
 class CrossentropySoftmaxArgmax1HotWithBias(FloatOp):
-    """Loss, softmax and argmax of the rows of ``x + b``: inputs x, b and one label for each row.
+    """Loss, softmax and argmax of the rows of ``x + b``. The inputs are x, b and one label for each row.
 
     Parameters
     ----------
     labels : {"classes", "index", "leading index"}
-        The rules they follow: numbers from 0 on; an index of every row; or of the first rows.
+        The rules for labels: non-negative numbers; an index for every row; or an index for the first rows.
     """
 
     __props__ = ()
@@ -116,12 +117,13 @@ class CrossentropySoftmaxArgmax1HotWithBias(FloatOp):
 
 
 class CrossentropySoftmax1HotWithBiasDx(FloatOp):
-    """The gradient of the losses by x: ``dy * (sm - 1 at the label)`` of each row; dy may be one number for all.
+    """The gradient of the losses with respect to x: ``dy * (sm - 1 at the label)`` for each row; dy may be one number
+    for all rows.
 
     Parameters
     ----------
     labels : {"classes", "index", "leading index"}
-        The rules they follow: numbers from 0 on; an index of every row; or of the first rows.
+        The rules for labels: non-negative numbers; an index for every row; or an index for the first rows.
     """
 
     __props__ = ()
@@ -173,26 +175,27 @@ def crossentropy_softmax_1hot_with_bias(x, b, y_idx):
     ----------
     x : matrix of floats
     b : vector of floats
-        As long as x has columns.
+        Has one element for each column of x.
     y_idx : vector of integers
-        For each row of x the number of a column.
+        The number of a column for each row of x.
 
     Raises
     ------
     ValueError
-        For other ranks or dtypes; when it runs, for lengths that do not match and labels that are no column.
+        For other ranks or dtypes; at run time, for lengths that do not match and labels that are not valid columns.
     """
     return crossentropy_softmax_argmax_1hot_with_bias(x, b, y_idx)[:2]
 
 
 def crossentropy_softmax_1hot(x, y_idx):
-    """As `crossentropy_softmax_1hot_with_bias`, without a bias."""
+    """Like `crossentropy_softmax_1hot_with_bias`, without a bias."""
     x = as_tensor_variable(x)
     return crossentropy_softmax_1hot_with_bias(x, no_bias(x), y_idx)
 
 
 def crossentropy_softmax_max_and_argmax_1hot_with_bias(x, b, y_idx):
-    """Losses and softmax as `crossentropy_softmax_1hot_with_bias`, then each row's largest probability and its place.
+    """Losses and softmax like `crossentropy_softmax_1hot_with_bias`, and each row's largest probability and its
+    position.
 
     Returns
     -------
@@ -204,14 +207,15 @@ def crossentropy_softmax_max_and_argmax_1hot_with_bias(x, b, y_idx):
 
 
 def crossentropy_softmax_max_and_argmax_1hot(x, y_idx):
-    """As `crossentropy_softmax_max_and_argmax_1hot_with_bias`, without a bias."""
+    """Like `crossentropy_softmax_max_and_argmax_1hot_with_bias`, without a bias."""
     x = as_tensor_variable(x)
     return crossentropy_softmax_max_and_argmax_1hot_with_bias(x, no_bias(x), y_idx)
 
 
 # ---- loss of given probabilities ----------------------------------------------------------------------------------
 class CrossentropyCategorical1HotGrad(FloatOp):
-    """The gradient of `CrossentropyCategorical1Hot` by the probabilities: inputs g_y, coding_dist, true_one_of_n."""
+    """The gradient of `CrossentropyCategorical1Hot` with respect to the probabilities. The inputs are g_y, coding_dist
+    and true_one_of_n."""
 
     __props__ = ()
 
@@ -285,21 +289,21 @@ def categorical_crossentropy(coding_dist, true_dist):
     Parameters
     ----------
     coding_dist : tensor of floats
-        Probabilities; a matrix when there are labels.
+        Probabilities; must be a matrix if ``true_dist`` has labels.
     true_dist : tensor of coding_dist's rank, or vector of integers
-        Distributions, or for each row of a matrix the number of the column that has probability 1.
+        Distributions, or the number of the column with probability 1 for each row of a matrix.
 
     Returns
     -------
     TensorVariable
-        With the last dimension gone.
+        Has the dimensions of ``coding_dist`` except the last one.
 
     Raises
     ------
     TypeError
         For other ranks, or labels that are not integers.
     ValueError
-        When it runs, for labels that are no column.
+        At run time, for labels that are not valid columns.
     """
     coding_dist, true_dist = as_tensor_variable(coding_dist), as_tensor_variable(true_dist)
     if true_dist.type.ndim == coding_dist.type.ndim:
@@ -311,12 +315,13 @@ def categorical_crossentropy(coding_dist, true_dist):
 
 # ---- two classes --------------------------------------------------------------------------------------------------
 def binary_crossentropy(output, target):
-    """The cross-entropy of binary variables, element by element: ``-(t * log(o) + (1 - t) * log(1 - o))``.
+    """The elementwise cross-entropy of binary variables: ``-(t * log(o) + (1 - t) * log(1 - o))``.
 
     Parameters
     ----------
     output : tensor_like
-        Probabilities, strictly between 0 and 1; of a sigmoid the optimizer makes a form that holds for any argument.
+        Probabilities, strictly between 0 and 1. For the output of a sigmoid, the optimizer uses a form that is accurate
+        for all arguments of the sigmoid.
     target : tensor_like
         Probabilities, 0 and 1 included.
     """
@@ -325,13 +330,13 @@ def binary_crossentropy(output, target):
 
 
 def sigmoid_binary_crossentropy(output, target):
-    """``binary_crossentropy(sigmoid(output), target)``, computed as one stable function of any ``output``.
+    """``binary_crossentropy(sigmoid(output), target)``, computed as one numerically stable function.
 
     Parameters
     ----------
     output : tensor_like
-        Any real numbers.
+        Real numbers.
     target : tensor_like
-        Probabilities, 0 and 1 included.
+        Probabilities, including 0 and 1.
     """
     return _sigmoid_binary_crossentropy(as_tensor_variable(output), as_tensor_variable(target))

@@ -1,14 +1,14 @@
-"""FloatOp: what ops share whose kernels know float32 and float64; float16 is computed in float32.
+"""FloatOp: the base class of ops whose kernels support float32 and float64; float16 is computed in float32.
 
-The first output says in which dtype a node computes. Nodes of float16 have no kernel: they run as ``perform``, which
-converts, runs the kernel for float32 and converts back.
+The dtype of the first output is the one in which a node computes. Nodes of float16 have no kernel: they run
+``perform``, which converts the inputs, runs the kernel for float32 and converts the results back.
 """
 from phintys.graph.op import Op
 from phintys.vm.abi import run_kernel
 
 
 class FloatOp(Op):
-    """An op on floats; subclasses define ``kernel_for``."""
+    """The base class of ops on floats; subclasses define ``kernel_for``."""
 
     runs_alone = True
 

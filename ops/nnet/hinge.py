@@ -1,7 +1,7 @@
-"""The multi-class hinge loss of rows of predictions, with a label for each row: the op and its gradient.
+"""The multi-class hinge loss of rows of predictions with one label for each row: the op and its gradient.
 
-``classification.multiclass_hinge_loss`` is what users write. Both ops are linear wherever they are differentiable, so
-derivatives of the second order are 0.
+The public function is ``classification.multiclass_hinge_loss``. Both ops are linear wherever they are differentiable,
+so second-order derivatives are 0.
 """
 from phintys.graph.apply import Apply
 from phintys.graph.valueless_types import DisconnectedType, disconnected_type, grad_not_implemented
@@ -15,7 +15,8 @@ from phintys.ops.types.tensor_type import TensorType
 
 
 class MulticlassHingeLossGrad(FloatOp):
-    """The gradient by the predictions: inputs gradient of the losses, predictions, targets, delta."""
+    """The gradient with respect to the predictions. The inputs are the gradient of the losses, predictions, targets
+    and delta."""
 
     __props__ = ()
 
@@ -43,7 +44,7 @@ class MulticlassHingeLossGrad(FloatOp):
 
 
 class MulticlassHingeLoss(FloatOp):
-    """``max(0, largest wrong prediction - right one + delta)``: inputs predictions, targets, delta."""
+    """``max(0, largest wrong prediction - right prediction + delta)`` of predictions, targets and delta, the inputs."""
 
     __props__ = ()
 
@@ -83,7 +84,7 @@ class MulticlassHingeLoss(FloatOp):
 
 
 def right(predictions, targets):
-    """Each row's element at its label."""
+    """The element of each row at its label."""
     return predictions[arange(predictions.shape[0]), targets]
 
 

@@ -1,8 +1,8 @@
-"""The ops that compute batch normalization: BatchNormTrain, BatchNormInference and BatchNormTrainGrad.
+"""The native ops of batch normalization: BatchNormTrain, BatchNormInference and BatchNormTrainGrad.
 
-The optimizer puts them in the place of the ``Abstract...`` ops of ``batch_normalization.py``, which users and gradients
-build, and which hold all that is known about derivatives; these have none. Each is one native kernel. The result may
-overwrite the inputs of its shape; ``whole=False`` drops it, where only what belongs to channels is read.
+The optimizer replaces the ``Abstract...`` ops of ``batch_normalization.py``, which users' graphs and gradients consist
+of and which define the derivatives, by these ops, which have no derivatives. Each is one native kernel. The result may
+overwrite an input of its shape; ``whole=False`` omits the result if only the outputs for channels are used.
 """
 from phintys.graph.apply import Apply
 from phintys.ops.nnet.batch_normalization_kernel import (
@@ -14,16 +14,16 @@ from phintys.ops.nnet.float_op import FloatOp
 
 
 class NormalizationOp(FloatOp):
-    """What the three share.
+    """The base class of the three ops.
 
     Parameters
     ----------
     axes : sequence of int
-        The dimensions that are averaged over; not negative.
+        The dimensions over which to average; not negative.
     whole : bool
-        Whether the result of the shape of x is an output.
+        Whether there is an output with the shape of x.
     inplace : int or None
-        The input that this result overwrites.
+        The position of the input that this output overwrites.
     """
 
     __props__ = ("axes", "whole", "inplace")
@@ -36,7 +36,8 @@ class NormalizationOp(FloatOp):
             self.destroy_map = {0: [inplace]}
 
     def make_node(self, inputs, types):
-        """A node on inputs and with outputs as an ``Abstract...`` op's node has them, of its outputs those wanted."""
+        """Make a node; ``inputs`` and ``types`` are the inputs and the types of the outputs of an ``Abstract...`` op's
+        node, of which only the required outputs are kept."""
         types = types if self.whole else types[1:]
         return Apply(self, inputs, [output_type() for output_type in types])
 
@@ -55,8 +56,8 @@ class NormalizationOp(FloatOp):
 
 
 class BatchNormTrain(NormalizationOp):
-    """Inputs x, scale, bias, epsilon, the factor and, both or neither, running mean and variance. Outputs are the
-    result, the mean, the inverse deviation and the new running values.
+    """The inputs are x, scale, bias, epsilon, the factor and optionally both running mean and variance. The outputs are
+    the result, the mean, the inverse of the standard deviation and the new running values.
     """
 
     def kernel_for(self, node, dtype):
@@ -64,14 +65,14 @@ class BatchNormTrain(NormalizationOp):
 
 
 class BatchNormInference(NormalizationOp):
-    """Inputs x, scale, bias, mean, variance and epsilon; the output is the result."""
+    """The inputs are x, scale, bias, mean, variance and epsilon; the output is the result."""
 
     kernel_class = BatchNormInferenceKernel
 
 
 class BatchNormTrainGrad(NormalizationOp):
-    """Inputs x, gradient of the result, scale, mean, inverse deviation and epsilon; outputs the gradients by x, scale
-    and bias.
+    """The inputs are x, the gradient of the result, scale, mean, the inverse of the standard deviation, and epsilon.
+    The outputs are the gradients with respect to x, scale and bias.
     """
 
     can_overwrite = {0: (1, 0)}

@@ -1,4 +1,4 @@
-"""A column of one number in front of a matrix: Theano's ``Prepend_scalar_...`` ops."""
+"""Prepending a constant column to a matrix: Theano's ``Prepend_scalar_...`` ops."""
 import numpy
 
 from phintys.graph.apply import Apply
@@ -17,14 +17,14 @@ def _matrix(mat):
 
 
 def _wider(mat):
-    """The type of a matrix with one more column."""
+    """The type of a matrix with an additional column."""
     rows, columns = mat.type.shape
     return TensorType(mat.type.dtype, (mat.type.broadcastable[0], False),
                       shape=(rows, None if columns is None else columns + 1))
 
 
 class Prepend_scalar_constant_to_each_row(Op):
-    """A matrix with a column of ``val`` in front.
+    """Prepends a column of ``val`` to a matrix.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class Prepend_scalar_constant_to_each_row(Op):
 
 
 class Prepend_scalar_to_each_row(Op):
-    """A matrix with a column in front that is all ``val``: inputs val, 0-d, and the matrix."""
+    """Prepends a column of ``val`` to a matrix. The inputs are val, which is 0-d, and the matrix."""
 
     __props__ = ()
     runs_alone = True

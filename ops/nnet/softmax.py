@@ -1,8 +1,8 @@
-"""Softmax over the rows of a matrix: Softmax, LogSoftmax, SoftmaxWithBias and SoftmaxGrad, as Theano has them.
+"""Softmax over the rows of a matrix: Softmax, LogSoftmax, SoftmaxWithBias and SoftmaxGrad, as in Theano.
 
-A vector counts as a matrix with one row, and so does its result. Cross-entropies, which the optimizer joins with a
-softmax, stand in ``crossentropy.py``. The Jacobian of a softmax is symmetric, so that SoftmaxGrad serves both modes of
-differentiation; that of LogSoftmax is not.
+A vector is converted to a matrix with one row, and so the result is a matrix. Cross-entropies, which the optimizer
+combines with a softmax, are in ``crossentropy.py``. The Jacobian of a softmax is symmetric, so SoftmaxGrad serves both
+modes of differentiation; that of LogSoftmax is not symmetric.
 """
 import warnings
 
@@ -22,12 +22,12 @@ __all__ = ["LogSoftmax", "Softmax", "SoftmaxGrad", "SoftmaxWithBias", "logsoftma
 
 
 def float_rows(x, name="x"):
-    """A matrix variable: ``x`` itself, or the one row that a vector is.
+    """A matrix variable: ``x`` itself, or a matrix with the vector ``x`` as its row.
 
     Raises
     ------
     ValueError
-        For another rank, or another dtype than a float.
+        For another rank, or a dtype that is not a float.
     """
     x = as_tensor_variable(x)
     if x.type.ndim not in (1, 2) or x.type.dtype not in float_dtypes:
@@ -36,12 +36,12 @@ def float_rows(x, name="x"):
 
 
 def along_rows(x):
-    """The sums of the rows of ``x``, as a column that broadcasts against it."""
+    """The sums of the rows of ``x``, as a column."""
     return pad_reduced(x, Sum((1,))(x), (1,))
 
 
 class RowOp(FloatOp):
-    """An op on the rows of one matrix, which keeps its type."""
+    """The base class of ops on the rows of one matrix, whose result has the same type."""
 
     __props__ = ()
     logarithm = False
@@ -58,7 +58,7 @@ class RowOp(FloatOp):
 
 
 class Softmax(RowOp):
-    """``exp(x) / sum(exp(x))`` of each row of a matrix of floats, for any finite x."""
+    """``exp(x) / sum(exp(x))`` for each row of a matrix of floats, accurate for any finite x."""
 
     def L_op(self, inputs, outputs, output_grads):
         if isinstance(output_grads[0].type, DisconnectedType):
@@ -72,7 +72,7 @@ class Softmax(RowOp):
 
 
 class LogSoftmax(RowOp):
-    """``x - log(sum(exp(x)))`` of each row of a matrix of floats, exact where the softmax underflows."""
+    """``x - log(sum(exp(x)))`` for each row of a matrix of floats, accurate even where the softmax underflows."""
 
     logarithm = True
 
@@ -88,7 +88,7 @@ class LogSoftmax(RowOp):
 
 
 class SoftmaxWithBias(FloatOp):
-    """The softmax of each row of ``x + b``, of a matrix and a vector of floats."""
+    """The softmax of each row of ``x + b``, for a matrix x and a vector b of floats."""
 
     __props__ = ()
 
@@ -125,7 +125,7 @@ class SoftmaxWithBias(FloatOp):
 
 
 class SoftmaxGrad(FloatOp):
-    """The gradient by its input of a softmax ``sm`` whose own gradient is ``dy``: ``sm * (dy - sum(dy * sm))``."""
+    """The gradient with respect to the input of a softmax ``sm`` with gradient ``dy``: ``sm * (dy - sum(dy * sm))``."""
 
     __props__ = ()
 
@@ -161,12 +161,12 @@ softmax_with_bias, softmax_grad = SoftmaxWithBias(), SoftmaxGrad()
 
 
 def softmax(c):
-    """The softmax of each row: positive numbers that sum to 1, in the proportions of ``exp(c)``.
+    """The softmax of each row: positive numbers that sum to 1 and are proportional to ``exp(c)``.
 
     Parameters
     ----------
     c : matrix or vector of floats
-        A vector is one row.
+        A vector counts as one row.
 
     Returns
     -------
@@ -186,11 +186,11 @@ def softmax(c):
 
 
 def logsoftmax(c):
-    """The logarithm of the softmax of each row, without underflow; parameters and errors as for `softmax`."""
+    """The logarithm of the softmax of each row, without underflow; parameters and errors are those of `softmax`."""
     return logsoftmax_op(c)
 
 
 def softmax_graph(c):
-    """The softmax over the last dimension of a tensor, written out: only the optimizer keeps it in range."""
+    """The softmax over the last dimension of a tensor as a formula; only the optimizer makes it numerically stable."""
     exponential = exp(as_tensor_variable(c))
     return exponential / exponential.sum(axis=-1, keepdims=True)

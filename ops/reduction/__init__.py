@@ -1,4 +1,4 @@
-"""Reductions over axes: sums, extrema, truth, means, argmax; also fused with the elementwise work before them.
+"""Reductions over axes: sums, extrema, truth, means and argmax, also fused with the preceding elementwise operations.
 
-``careduce`` has the ops, ``reduction`` the functions, ``folds`` says which built-in loop runs a reduction.
+``careduce`` defines the ops, ``reduction`` the functions, and ``folds`` selects the built-in loop for a reduction.
 """

@@ -1,7 +1,7 @@
-"""Positions of extrema: Argmax, Argmin, and MaxAndArgmax, which programs written for Theano name.
+"""Positions of extrema: Argmax, Argmin, and MaxAndArgmax, which programs written for Theano use.
 
-Positions are int64; over several axes they count in the flattened order of those axes. Of equal extrema the first one
-is taken, and a NaN counts as the extremum, as in NumPy. Positions have no gradient other than zero.
+Positions are int64; for several axes, they count in the flattened order of these axes. The first of equal extrema is
+returned, and a NaN counts as the extremum, as in NumPy. Positions have a gradient of zero.
 """
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
@@ -66,7 +66,7 @@ class Argmin(Argmax):
 
 
 class MaxAndArgmax(Op):
-    """The largest element and its position, as the two outputs of one node, found in one search.
+    """The largest element and its position, as two outputs of one node that are computed in one search.
 
     Parameters
     ----------

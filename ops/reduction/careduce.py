@@ -1,6 +1,6 @@
-"""Reductions: sums, products, extrema and truth over axes, as ops; the functions users call are in ``reduction.py``.
+"""Ops of reductions: sums, products, extrema and truth over axes; the public functions are in ``reduction.py``.
 
-A reduction folds a commutative, associative scalar op along axes. Accumulation may be more precise than the result:
+A reduction applies a commutative, associative scalar op along axes. Accumulation may be more precise than the result:
 ``acc_dtype`` follows Theano (integers in 64 bits, float16 in float32, float32 in float64).
 """
 import numpy
@@ -26,20 +26,20 @@ from phintys.ops.types.dtypes import (
 )
 from phintys.ops.types.tensor_type import TensorType
 
-# The loop that folds, by the scalar op's name.
+# Name of the scalar op → the ufunc whose loop reduces.
 FOLDING_UFUNCS = {"add": numpy.add, "mul": numpy.multiply, "maximum": numpy.maximum, "minimum": numpy.minimum,
                   "and_": numpy.bitwise_and, "or_": numpy.bitwise_or, "xor": numpy.bitwise_xor}
 
 
 def axis_tuple(axis):
-    """``axis`` as users write it (None, an int, a sequence, a constant) as None or a sorted tuple of ints.
+    """Convert ``axis`` (None, an int, a sequence or a constant) to None or a sorted tuple of ints.
 
     Raises
     ------
     TypeError
-        For anything else.
+        For other objects.
     ValueError
-        If an axis is named twice.
+        If an axis occurs twice.
     """
     if isinstance(axis, Constant):
         axis = axis.data
@@ -55,14 +55,15 @@ def axis_tuple(axis):
 
 
 def _sorted_once(numbers, axis):
-    """Axes as a sorted tuple; ``ValueError`` if one is named twice."""
+    """Axes as a sorted tuple; raises ``ValueError`` if one occurs twice."""
     if len(set(numbers)) < len(numbers):
         raise ValueError(f"duplicate value in 'axis': {axis} names a dimension twice")
     return tuple(sorted(numbers))
 
 
 def positive_axes(x, axis):
-    """A tuple of axes of ``x``, all of them for None; ``ValueError`` for one that does not exist or is named twice."""
+    """A tuple of non-negative axes of ``x``; None means all. Raises ``ValueError`` if one does not exist or occurs
+    twice."""
     rank = x.type.ndim
     if axis is None:
         return tuple(range(rank))
@@ -73,7 +74,7 @@ def positive_axes(x, axis):
 
 
 def pad_reduced(x, reduced, axes):
-    """``reduced`` with dimensions of length 1 where ``axes`` of ``x`` were reduced."""
+    """``reduced`` with dimensions of length 1 in place of the ``axes`` of ``x`` that were reduced."""
     kept = iter(range(x.type.ndim))
     return dimshuffle(reduced, ["x" if axis in axes else next(kept) for axis in range(x.type.ndim)])
 
@@ -86,14 +87,14 @@ class CAReduce(Op):
     scalar_op : ScalarOp
         ``add``, ``mul``, ``maximum``, ``minimum``, ``and_``, ``or_`` or ``xor`` of ``scalar.py``.
     axis : None, int or sequence of int
-        What to reduce; None: everything. Negative axes count from the end.
+        The axes to reduce; None means all. Negative axes count from the last one.
 
     Raises
     ------
     NotImplementedError
-        If there is no loop that folds with ``scalar_op``.
+        If there is no loop that reduces by ``scalar_op``.
     ValueError
-        From ``make_node``, for axes the input does not have.
+        Raised by ``make_node`` for axes that do not exist.
     """
 
     runs_alone = True
@@ -115,11 +116,11 @@ class CAReduce(Op):
         return input_dtype
 
     def specialized(self, axis, input_dtype):
-        """The same reduction with nothing left open: axes not negative, dtypes given."""
+        """The same reduction with all parameters explicit: axes that are not negative, and dtypes."""
         return self if axis == self.axis else type(self)(**dict(self._arguments(), axis=axis))
 
     def _arguments(self):
-        """The constructor's arguments that are not implied by the class."""
+        """The constructor's arguments that the class does not determine."""
         return {"scalar_op": self.scalar_op}
 
     def make_node(self, x):
@@ -159,7 +160,7 @@ class CAReduce(Op):
 
 
 class All(CAReduce):
-    """Whether all elements over the axes are nonzero; bool."""
+    """Whether all elements over the axes are nonzero, as bool."""
 
     __props__ = ("axis",)
 
@@ -181,14 +182,14 @@ class All(CAReduce):
 
 
 class Any(All):
-    """Whether any element over the axes is nonzero; bool."""
+    """Whether any element over the axes is nonzero, as bool."""
 
     def __init__(self, axis=None):
         CAReduce.__init__(self, scalar.or_, axis)
 
 
 class Extremum(CAReduce):
-    """What ``Max`` and ``Min`` share: every element that equals the extremum receives the whole gradient."""
+    """The base class of ``Max`` and ``Min``: every element that equals the extremum receives the whole gradient."""
 
     __props__ = ("axis",)
     operation = None
@@ -225,15 +226,15 @@ class Extremum(CAReduce):
 
 
 class Max(Extremum):
-    """The largest element over the axes; NaN when there is one."""
+    """The largest element over the axes; NaN if an element is NaN."""
 
     operation = "maximum"
 
 
 class MaxOrLowest(Max):
-    """As `Max`, of floating point numbers, but the largest of no elements is -inf.
+    """Like `Max` for floating-point numbers, but the result for no elements is -inf.
 
-    The optimizer subtracts it from the arguments of exponentials, where a sum of none is 0 and no error.
+    The optimizer subtracts it from the arguments of exponentials, where an empty sum must be 0 instead of an error.
     """
 
     def kernel_over(self, inputs, constants, steps, value, dtype):
@@ -244,27 +245,27 @@ class MaxOrLowest(Max):
 
 
 class Min(Extremum):
-    """The smallest element over the axes; NaN when there is one."""
+    """The smallest element over the axes; NaN if an element is NaN."""
 
     operation = "minimum"
 
 
 class CAReduceDtype(CAReduce):
-    """A reduction whose result and accumulator have dtypes of their own.
+    """A reduction with separate dtypes for the result and the accumulator.
 
     Parameters
     ----------
     scalar_op, axis
-        As for `CAReduce`.
+        See `CAReduce`.
     dtype : str, optional
-        Of the result; by default the input's, but 64-bit integers for smaller discrete dtypes.
+        The dtype of the result; by default that of the input, but 64-bit integers for smaller discrete dtypes.
     acc_dtype : str, optional
-        Of the accumulator; by default at least int64, uint64, float64 (float32 for float16) or complex128.
+        The dtype of the accumulator; by default at least int64, uint64, float64 (float32 for float16) or complex128.
 
     Raises
     ------
     TypeError
-        From ``make_node``, if ``acc_dtype`` would lose precision.
+        Raised by ``make_node`` if ``acc_dtype`` would lose precision.
     """
 
     __props__ = ("scalar_op", "axis", "dtype", "acc_dtype")
@@ -305,7 +306,7 @@ class CAReduceDtype(CAReduce):
 
 
 class Sum(CAReduceDtype):
-    """The sum over axes; parameters as for `CAReduceDtype`."""
+    """The sum over axes; the parameters are those of `CAReduceDtype`."""
 
     __props__ = ("axis", "dtype", "acc_dtype")
     linear_in = (0,)

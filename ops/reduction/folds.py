@@ -1,18 +1,18 @@
-"""Which reductions have a fold of our own (``reduction_loops.h``), and what it does besides folding.
+"""Selects the built-in loop, or fold (``reduction_loops.h``), for a reduction, and the steps that it includes.
 
-A fold reads values of a narrower dtype than it accumulates in, so the cast before a reduction is its own work. It may
-also do the last step of the producer: squares, magnitudes, and the test for zero in front of ``any`` and ``all``.
-Everything else is reduced by NumPy's loops. This file only chooses; it holds no loops.
+A fold reads values of a narrower dtype than that of its accumulator, so it includes the cast before a reduction. It may
+also include the last step of the producer: squares, magnitudes, and the test for zero before ``any`` and ``all``.
+NumPy's loops compute all other reductions. This file only selects loops and contains none.
 """
 import numpy
 
-# The order of the table in reduction_folds.h.
+# In the order of the table in reduction_folds.h.
 KINDS = ("sum", "product", "squares", "magnitudes", "any", "all")
 
 KIND_OF_LOOP = {numpy.add: "sum", numpy.multiply: "product", numpy.bitwise_or: "any", numpy.logical_or: "any",
                 numpy.bitwise_and: "all", numpy.logical_and: "all"}
 
-# What becomes of a fold that does the step before it, too.
+# Kind of fold and preceding step → kind of the fold that includes this step.
 WITH_STEP = {("sum", "square"): "squares", ("sum", "absolute"): "magnitudes", ("any", "not_equal"): "any",
              ("all", "not_equal"): "all"}
 
@@ -22,7 +22,7 @@ WIDE_FLOAT = {"float16": ("float32",), "float32": ("float64",), "float64": ("flo
 
 
 def accumulates(kind, dtype, accumulator):
-    """Whether folds of a kind take values of ``dtype`` to an accumulator of that dtype."""
+    """Whether there are folds of this kind from values of ``dtype`` to the given accumulator dtype."""
     if kind in ("any", "all"):
         return accumulator == "bool" and not dtype.startswith("complex")
     if dtype in INTEGERS:
@@ -31,13 +31,13 @@ def accumulates(kind, dtype, accumulator):
 
 
 def choose_fold(loop, slots, steps, value, accumulator, output):
-    """The fold for a reduction, and what is left of its producer.
+    """The fold for a reduction, and the remaining steps of its producer.
 
     Parameters
     ----------
     loop : numpy.ufunc
     slots : list of (str, numpy.ndarray or None)
-        Dtypes of all slots, and the values of those that are constant.
+        The dtypes of all slots, and the values of constant ones.
     steps : list of (loop, operands, dtypes)
     value : int
         The slot that is reduced.
@@ -46,7 +46,7 @@ def choose_fold(loop, slots, steps, value, accumulator, output):
     Returns
     -------
     (str or None, list, int)
-        The kind of fold, None if there is none; the steps that are left; the slot that is folded.
+        The kind of fold, or None if there is none; the remaining steps; the slot that the fold reads.
     """
     kind, dtype = KIND_OF_LOOP.get(loop), slots[value][0]
     if kind is None or not accumulates(kind, dtype, accumulator):
@@ -61,12 +61,12 @@ def choose_fold(loop, slots, steps, value, accumulator, output):
 
 
 def folded_operand(kind, operands, slots, output):
-    """The slot that a fold reads when it does a step with these operands, too; None if it cannot."""
+    """The slot that a fold reads if it includes a step with these operands; None if that is not possible."""
     if kind in ("any", "all"):
         others = [slot for slot in operands if slots[slot][1] is None]
         zeros = [slot for slot in operands if slots[slot][1] is not None and slots[slot][1] == 0]
         return others[0] if len(others) == len(zeros) == 1 else None
     dtype = slots[operands[0]][0]
-    if kind == "squares":                   # those of float32 are not rounded and may be out of its range
+    if kind == "squares":                   # a fold does not round squares to float32, and they may exceed its range
         return operands[0] if dtype == output or dtype == "float64" else None
     return operands[0] if kind == "magnitudes" and dtype in WIDE_FLOAT else None

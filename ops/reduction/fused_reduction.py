@@ -1,6 +1,7 @@
-"""FusedReduction: a reduction and the elementwise work before it, in one pass, so that ``sum(f(x))`` allocates nothing.
+"""FusedReduction: a reduction and the preceding elementwise operations in one pass, so that ``sum(f(x))`` allocates no
+intermediate array.
 
-The optimizer makes it after gradients have been taken; it has none of its own.
+The optimizer creates it after gradients have been taken, so it has no gradient.
 """
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
@@ -16,9 +17,9 @@ class FusedReduction(Op):
     Parameters
     ----------
     reduction : CAReduce
-        With axes that are not negative.
+        Its axes must not be negative.
     scalar_op : ScalarOp
-        With one output.
+        Must have one output.
     """
 
     runs_alone = True
@@ -61,7 +62,7 @@ class FusedReduction(Op):
         return self.reduction.infer_shape(node, [tuple(whole)])
 
     def part_at_fault(self, node, shapes):
-        """A step of the scalar op, or the reduction, which is the last part."""
+        """The step of the scalar op that failed, or the reduction, which is the last part."""
         count = 1 if self.scalar_op.steps is None else len(self.scalar_op.steps)
         step = step_at_fault(self.scalar_op, node, shapes)
         return count if step is None else step

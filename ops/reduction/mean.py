@@ -1,7 +1,7 @@
-"""Mean: the mean over axes as one op, in float64 whatever the input is; ``T.mean(x, op=True)`` makes it.
+"""Mean: the mean over axes as one op, computed in float64 for every input dtype; ``T.mean(x, op=True)`` makes it.
 
-``T.mean`` itself is a sum and a division, which other rewrites see through; this op is for programs that name it. Of no
-elements the mean is NaN.
+By default ``T.mean`` is a sum and a division, which rewrites can optimize; this op is for programs that request it. The
+mean of no elements is NaN.
 """
 import numpy
 
@@ -14,7 +14,7 @@ from phintys.ops.types.dtypes import complex_dtypes, discrete_dtypes
 
 
 class Mean(CAReduce):
-    """The mean over axes, in float64 (complex128 of complex numbers).
+    """The mean over axes, in float64 (complex128 for complex numbers).
 
     Parameters
     ----------

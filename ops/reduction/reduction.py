@@ -1,8 +1,8 @@
-"""The reductions users call: ``sum``, ``mean``, ``var``, ``max``, ``argmax`` ... with Theano's signatures.
+"""The public reductions ``sum``, ``mean``, ``var``, ``max``, ``argmax`` and others, with Theano's signatures.
 
-``axis`` is None (everything), an int, or a sequence of ints; negative axes count from the end, an axis that does not
-exist or is named twice is a ``ValueError``. ``keepdims`` keeps the reduced dimensions with length 1. The names shadow
-Python's builtins in this file only. The ops are in ``careduce.py``, ``mean.py``, ``fused_reduction.py`` and
+``axis`` is None (all axes), an int, or a sequence of ints; negative axes count from the last one, and an axis that does
+not exist or occurs twice is a ``ValueError``. ``keepdims`` keeps the reduced dimensions with length 1. The names shadow
+Python's built-ins in this file only. The ops are in ``careduce.py``, ``mean.py``, ``fused_reduction.py`` and
 ``argmax.py`` and can be imported from here.
 """
 from phintys.graph.gradients.view_op import disconnected_grad
@@ -30,11 +30,11 @@ __all__ = ["All", "Any", "Argmax", "Argmin", "CAReduce", "CAReduceDtype", "Fused
            "Mean", "Min", "Sum", "all", "any", "argmax", "argmin", "logsumexp", "max",
            "max_and_argmax", "mean", "min", "ptp", "std", "sum", "var"]
 
-_every = {}             # (class, axis) → op, for the reductions that are made all the time
+_every = {}             # (class, axis) → op, a cache for frequent reductions
 
 
 def reduce_by(op_class, x, axis, keepdims, **dtypes):
-    """Apply a reduction; ``keepdims`` as a view of its result."""
+    """Apply a reduction; for ``keepdims``, dimensions are added by a view of its result."""
     x, axis = as_tensor_variable(x), axis_tuple(axis)
     if [value for value in dtypes.values() if value]:
         op = op_class(axis, **dtypes)
@@ -54,10 +54,10 @@ def sum(input, axis=None, dtype=None, keepdims=False, acc_dtype=None):
     input : tensor-like
     axis : None, int or sequence of int
     dtype : str, optional
-        Of the result; default: the input's, but 64-bit integers for smaller discrete dtypes.
+        The dtype of the result; by default that of the input, but 64-bit integers for smaller discrete dtypes.
     keepdims : bool
     acc_dtype : str, optional
-        Of the accumulator; default: at least int64, uint64, float64 (float32 for float16), complex128.
+        The dtype of the accumulator; by default at least int64, uint64, float64 (float32 for float16) or complex128.
 
     Returns
     -------
@@ -66,15 +66,15 @@ def sum(input, axis=None, dtype=None, keepdims=False, acc_dtype=None):
     Raises
     ------
     ValueError
-        For an axis that does not exist or is named twice.
+        If an axis does not exist or occurs twice.
     TypeError
-        For an ``acc_dtype`` that would lose precision.
+        If ``acc_dtype`` would lose precision.
     """
     return reduce_by(Sum, input, axis, keepdims, dtype=dtype, acc_dtype=acc_dtype)
 
 
 def _count(x, axes, like, less=0):
-    """How many elements are reduced, less ``less``, in the float dtype that suits a sum of dtype ``like``."""
+    """The number of reduced elements minus ``less``, in the float dtype that suits a sum of dtype ``like``."""
     number = None
     for axis in axes:
         number = shape_i(x, axis) if number is None else number * shape_i(x, axis)
@@ -92,15 +92,15 @@ def mean(input, axis=None, dtype=None, op=False, keepdims=False, acc_dtype=None)
     input, axis, keepdims, acc_dtype
         As for `sum`.
     dtype : str, optional
-        In which the sum is taken; the result is float in any case (float64 for discrete dtypes). By default that of
-        `sum`, whose 64 bits hold the sum of any 2**32 smaller integers exactly, and float64 for 64-bit integers.
+        The dtype of the sum; the result is always a float (float64 for discrete dtypes). The default is that of `sum`,
+        which holds the sum of 2**32 integers of up to 32 bits exactly, but float64 for 64-bit integers.
     op : bool
-        Make one op, `Mean`, which computes in float64 and answers it.
+        Whether to make one op, `Mean`, which computes in float64 and returns float64.
 
     Raises
     ------
     NotImplementedError
-        For ``op`` with another dtype than float64.
+        For ``op`` with a dtype other than float64.
     """
     x = as_tensor_variable(input)
     if op:
@@ -120,16 +120,16 @@ def mean(input, axis=None, dtype=None, op=False, keepdims=False, acc_dtype=None)
 
 
 def var(input, axis=None, ddof=0, keepdims=False, corrected=False):
-    """The variance of elements over axes: the mean squared distance from the mean, in two passes.
+    """The variance of elements over axes: the mean squared distance from the mean, computed in two passes.
 
     Parameters
     ----------
     input, axis, keepdims
-        As for `sum`.
+        See `sum`.
     ddof : int
-        Subtracted from the number of elements in the divisor.
+        The number subtracted from the number of elements in the divisor.
     corrected : bool
-        Subtract what rounding of the mean adds.
+        Whether to correct the error due to rounding of the mean.
     """
     if isinstance(ddof, bool):
         raise ValueError("Parameter keepdims is now at index 3: (input, axis=None, ddof=0, keepdims=False, "
@@ -147,7 +147,7 @@ def var(input, axis=None, ddof=0, keepdims=False, corrected=False):
 
 
 def _spread(squares, x, axis, ddof, keepdims):
-    """The sum of squares over the number of elements less ``ddof``."""
+    """The sum of squares divided by the number of elements minus ``ddof``."""
     if ddof == 0:
         return mean(squares, axis, keepdims=keepdims)
     total = sum(squares, axis, keepdims=keepdims)
@@ -155,34 +155,34 @@ def _spread(squares, x, axis, ddof, keepdims):
 
 
 def std(input, axis=None, ddof=0, keepdims=False, corrected=False):
-    """The standard deviation: the square root of `var`, with the same parameters."""
+    """The standard deviation, which is the square root of `var`; the parameters are the same."""
     result = scalar.sqrt(var(input, axis, ddof, keepdims, corrected))
     result.name = "std"
     return result
 
 
 def max(x, axis=None, keepdims=False):
-    """The largest element over axes; NaN when there is one. Every maximum receives the whole gradient."""
+    """The largest element over axes; NaN if an element is NaN. Every maximum receives the whole gradient."""
     return reduce_by(Max, x, axis, keepdims)
 
 
 def min(x, axis=None, keepdims=False):
-    """The smallest element over axes; NaN when there is one. Every minimum receives the whole gradient."""
+    """The smallest element over axes; NaN if an element is NaN. Every minimum receives the whole gradient."""
     return reduce_by(Min, x, axis, keepdims)
 
 
 def argmax(x, axis=None, keepdims=False):
-    """The position of the (first) largest element, int64; over several axes, in their flattened order."""
+    """The position of the first largest element, as int64; for several axes, in their flattened order."""
     return reduce_by(Argmax, x, axis_tuple(axis) or None, keepdims)
 
 
 def argmin(x, axis=None, keepdims=False):
-    """The position of the (first) smallest element, int64; over several axes, in their flattened order."""
+    """The position of the first smallest element, as int64; for several axes, in their flattened order."""
     return reduce_by(Argmin, x, axis_tuple(axis) or None, keepdims)
 
 
 def max_and_argmax(a, axis=None, keepdims=False):
-    """``[max(a), argmax(a)]`` over the same axes, found in one search."""
+    """``[max(a), argmax(a)]`` over the same axes, computed in one search."""
     x, axis = as_tensor_variable(a), axis_tuple(axis)
     axes = positive_axes(x, axis) or tuple(range(x.type.ndim))
     results = MaxAndArgmax(axes)(x)
@@ -190,17 +190,17 @@ def max_and_argmax(a, axis=None, keepdims=False):
 
 
 def all(x, axis=None, keepdims=False):
-    """Whether all elements over axes are nonzero; bool."""
+    """Whether all elements over axes are nonzero, as bool."""
     return reduce_by(All, x, axis, keepdims)
 
 
 def any(x, axis=None, keepdims=False):
-    """Whether any element over axes is nonzero; bool."""
+    """Whether any element over axes is nonzero, as bool."""
     return reduce_by(Any, x, axis, keepdims)
 
 
 def logsumexp(x, axis=None, keepdims=False):
-    """``log(sum(exp(x)))`` over axes, which neither overflows nor underflows; parameters as for `max`."""
+    """``log(sum(exp(x)))`` over axes, without overflow or underflow; the parameters are those of `max`."""
     x = as_tensor_variable(x)
     largest = disconnected_grad(max(x, axis, keepdims=True))        # its gradients cancel
     largest = scalar.switch(scalar.isinf(largest), 0, largest).astype(largest.type.dtype)
@@ -210,5 +210,5 @@ def logsumexp(x, axis=None, keepdims=False):
 
 
 def ptp(a, axis=None):
-    """The distance from the smallest to the largest element over axes."""
+    """The difference between the largest and the smallest element over axes."""
     return max(a, axis) - min(a, axis)

@@ -47,7 +47,7 @@ def test_long_and_longlong_are_one():
     ("cast", ("complex64", "float32"), "complex to real is refused"),
     ("switch", ("int8", "float64", "float64", "float64"), "switch has no loop"),
     ("power", ("float64",) * 3, "power has no loop"),
-    ("nothing", ("float64",), "no loop is called 'nothing'"),
+    ("nothing", ("float64",), "there is no loop 'nothing'"),
     (numpy.add, ("object",) * 3, "'object'"),
     (len, ("float64",) * 2, "a loop is a ufunc or one of"),
 ])
