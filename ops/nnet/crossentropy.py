@@ -323,7 +323,7 @@ def binary_crossentropy(output, target):
         Probabilities, strictly between 0 and 1. For the output of a sigmoid, the optimizer uses a form that is accurate
         for all arguments of the sigmoid.
     target : tensor_like
-        Probabilities, 0 and 1 included.
+        Probabilities, including 0 and 1.
     """
     output, target = as_tensor_variable(output), as_tensor_variable(target)
     return -(target * log(output) + (1.0 - target) * log(1.0 - output))

@@ -1,8 +1,8 @@
-"""Kernels of cross-entropies between rows of probabilities and labels, one label for each row.
+"""Kernels of cross-entropies between rows of probabilities and labels, with one label for each row.
 
-The fused one computes loss, softmax and the place of the maximum in one pass over the rows; its gradient is one pass,
-too. The other two take the logarithm of a row's element at its label, and the gradient of that. All labels are checked
-in ``prepare``, before anything is written.
+The fused kernel computes loss, softmax and the position of the maximum in one pass over the rows; its gradient is one
+pass, too. The other two compute the logarithm of a row's element at its label, and the gradient of that. ``prepare``
+checks all labels, before anything is written.
 """
 cimport numpy as cnp
 from libc.string cimport memset
@@ -26,11 +26,11 @@ cdef enum:
 
 
 cdef int check_labels(const Cell* labels, const Cell* matrix, bint as_index, bint leading) except -1 nogil:
-    """One label for each row, or each ``leading`` row, and each of them one of the columns; an index may count from the
-    end.
+    """Raise an error unless there is one label for each row (or for the first rows, if ``leading``), and each label is
+    a column; with ``as_index``, labels may count from the end.
     """
     cdef npy_intp row, label, classes = matrix.shape[1]
-    cdef bint is_unsigned = labels.typenum in (cnp.NPY_UINT64, cnp.NPY_ULONGLONG)      # too large ones look negative
+    cdef bint is_unsigned = labels.typenum in (cnp.NPY_UINT64, cnp.NPY_ULONGLONG)      # too large ones become negative
     if labels.shape[0] > matrix.shape[0] or (labels.shape[0] < matrix.shape[0] and not leading):
         fail_count(labels, matrix, as_index)
     for row in range(labels.shape[0]):
@@ -59,16 +59,17 @@ cdef class CrossentropyKernel(Kernel):
     Parameters
     ----------
     dtype : {"float32", "float64"}
-        Of x, bias, losses and softmax. Labels and ``best`` have one integer dtype.
+        The dtype of x, bias, losses and softmax. Labels and ``best`` have the same integer dtype.
     bias : bool
-        Whether the bias is to be added; if not, it is not looked at.
+        Whether to add the bias; otherwise it is not read.
     as_index, leading : bool
-        Whether labels may count from the end, and whether the last rows may have none.
+        Whether labels may count from the end, and whether the last rows may have no label.
 
     Raises
     ------
     ValueError
-        From ``prepare``, for lengths that do not match and labels that are no class; ``IndexError`` with ``as_index``.
+        Raised by ``prepare`` for lengths that do not match and labels that are not classes; with ``as_index`` it is an
+        ``IndexError``.
     """
     cdef Exponentials loops
     cdef readonly list providers         # names of loops, and whose they are
@@ -94,7 +95,7 @@ cdef class CrossentropyKernel(Kernel):
         set_rows(&work.rows, operands[0], operands[1] if self.bias else NULL)
         work.labels, work.losses, work.out, work.best = operands[2], operands[3].data, operands[4].data, operands[5]
         run_pass(context, &work, operands[2].shape[0])
-        if operands[2].shape[0] < operands[0].shape[0]:          # rows without labels
+        if operands[2].shape[0] < operands[0].shape[0]:          # some rows have no label
             work.labels = NULL
             work.rows.x += operands[2].shape[0] * work.rows.xs0
             work.out += operands[2].shape[0] * operands[4].strides[0]
@@ -106,13 +107,13 @@ cdef struct GradientWork:
     phintys_rows softmax
     const Cell* labels
     const char* gradient
-    npy_intp stride                # of the gradient; 0: one number for all rows
+    npy_intp stride                # stride of the gradient; 0 if one number is for all rows
     char* out
     int itemsize
 
 
 cdef void gradient_piece(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
-    """Rows [start, stop), as many at a time as have room for their labels."""
+    """Compute rows [start, stop), at most LABELS at a time."""
     cdef GradientWork* work = <GradientWork*>argument
     cdef npy_intp labels[LABELS]
     cdef npy_intp count, row, n = work.softmax.columns
@@ -130,19 +131,19 @@ cdef void gradient_piece(void* argument, int worker, npy_intp start, npy_intp st
 
 
 cdef class CrossentropyGradKernel(Kernel):
-    """``dy * (softmax - one at the label)`` of each row: ``(dy, softmax, labels, out)``.
+    """``dy * (softmax - one at the label)`` for each row: ``(dy, softmax, labels, out)``.
 
     Parameters
     ----------
     rank : {0, 1}
-        Of dy; a vector has one element for each row, or one for all.
+        The rank of dy; a vector has one element for each row, or one for all.
     as_index, leading : bool
-        Whether labels may count from the end, and whether the last rows may have none.
+        Whether labels may count from the end, and whether the last rows may have no label.
 
     Raises
     ------
     ValueError
-        From ``prepare``, for lengths that do not match and labels that are no class.
+        Raised by ``prepare`` for lengths that do not match and labels that are not classes.
     """
     cdef int rank
     cdef bint as_index, leading
@@ -173,9 +174,9 @@ cdef class CrossentropyGradKernel(Kernel):
         return 0
 
 
-# ---- given probabilities ---------------------------------------------------------------------------------------------
+# ---- loss of given probabilities -------------------------------------------------------------------------------------
 cdef inline void gather(Cell* matrix, Cell* labels, Real* out) noexcept nogil:
-    """Each row's element at its label."""
+    """Write the element of each row at its label."""
     cdef npy_intp row
     for row in range(matrix.shape[0]):
         out[row] = (<Real*>(matrix.data + row * matrix.strides[0]
@@ -189,7 +190,7 @@ cdef inline void change_signs(Real* out, npy_intp count) noexcept nogil:
 
 
 cdef inline void scatter(Cell* gradient, Cell* matrix, Cell* labels, Real* out) noexcept nogil:
-    """Zeros, but minus the row's gradient over the row's element at its label."""
+    """Write zeros, except at the label: there, minus the row's gradient divided by the element."""
     cdef npy_intp row, label, columns = matrix.shape[1]
     cdef Real element
     memset(out, 0, matrix.shape[0] * columns * sizeof(Real))
@@ -200,7 +201,7 @@ cdef inline void scatter(Cell* gradient, Cell* matrix, Cell* labels, Real* out) 
 
 
 cdef class LabelLossKernel(Kernel):
-    """``-log(probabilities[row, label])`` of each row: ``(probabilities, labels, losses)``.
+    """``-log(probabilities[row, label])`` for each row: ``(probabilities, labels, losses)``.
 
     Parameters
     ----------
@@ -241,7 +242,7 @@ cdef class LabelLossKernel(Kernel):
 
 
 cdef class LabelLossGradKernel(Kernel):
-    """The gradient of those losses by the probabilities: ``(dy, probabilities, labels, out)``.
+    """The gradient of these losses with respect to the probabilities: ``(dy, probabilities, labels, out)``.
 
     Raises
     ------

@@ -1,6 +1,6 @@
-"""Kernels of the multi-class hinge loss and of its gradient: one pass over the rows of predictions each.
+"""Kernels of the multi-class hinge loss and its gradient, each in one pass over the rows of predictions.
 
-Labels follow the rules of indexing and are checked in ``prepare``, before anything is written.
+Labels follow the rules of indexing. ``prepare`` checks them, before anything is written.
 """
 from numpy cimport npy_intp
 
@@ -27,15 +27,15 @@ cdef struct Work:
     phintys_rows rows
     const Cell* labels
     const char* delta
-    const char* gradient           # NULL: losses are wanted
-    npy_intp stride                # of the gradient
+    const char* gradient           # NULL if losses are computed
+    npy_intp stride                # stride of the gradient
     char* out
-    char* room                     # one row for each worker
+    char* room                     # scratch memory of one row for each worker
     int itemsize
 
 
 cdef void piece(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
-    """Rows [start, stop), as many at a time as have room for their labels."""
+    """Compute rows [start, stop), at most LABELS at a time."""
     cdef Work* work = <Work*>argument
     cdef npy_intp labels[LABELS]
     cdef npy_intp count, row, n = work.rows.columns
@@ -68,21 +68,21 @@ cdef void all_rows(Context* context, Work* work, const Cell* x, const Cell* labe
 
 
 cdef int room_for_rows(Context* context, const Cell* x) except -1 nogil:
-    """Scratch memory of a row for each worker, and what ``prepare`` answers."""
+    """Allocate scratch memory of one row for each worker; returns the result of ``prepare``."""
     cdef npy_intp size = cell_size(x)
     scratch(context, context.workers * x.shape[1] * x.itemsize)
     return 0 if size < LONG_HINGE else RUNS_ALONE if size < SHARED_HINGE else 1
 
 
 cdef class HingeKernel(Kernel):
-    """``max(0, largest wrong prediction - right one + delta)`` of each row: ``(predictions, labels, delta, losses)``.
+    """``max(0, largest wrong prediction - right one + delta)`` for each row: ``(predictions, labels, delta, losses)``.
 
-    Predictions, delta and losses are of one dtype, float32 or float64.
+    Predictions, delta and losses have the same dtype, float32 or float64.
 
     Raises
     ------
     IndexError
-        From ``prepare``, for another number of labels than of rows, and labels that are no class.
+        Raised by ``prepare`` if the numbers of labels and rows differ, and for labels that are not classes.
     """
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
@@ -98,12 +98,12 @@ cdef class HingeKernel(Kernel):
 
 
 cdef class HingeGradKernel(Kernel):
-    """The gradient of these losses by the predictions: ``(gradient, predictions, labels, delta, out)``.
+    """The gradient of these losses with respect to the predictions: ``(gradient, predictions, labels, delta, out)``.
 
     Raises
     ------
     ValueError
-        From ``prepare``, if the gradient has not one element for each row; for labels as for `HingeKernel`.
+        Raised by ``prepare`` if the gradient does not have one element for each row. For labels, see `HingeKernel`.
     """
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:

@@ -1,4 +1,4 @@
-"""The kernel of a column of one number in front of a matrix."""
+"""The kernel that prepends a constant column to a matrix."""
 from libc.string cimport memcpy
 from numpy cimport npy_intp
 
@@ -13,12 +13,12 @@ cdef enum:
 
 
 cdef class PrependKernel(Kernel):
-    """A column in front of a matrix: ``(number, matrix, out)``, or ``(matrix, out)`` for a number that is known.
+    """Prepends a column to a matrix: ``(number, matrix, out)``, or ``(matrix, out)`` for a constant number.
 
     Parameters
     ----------
     number : 0-d array, optional
-        Of the matrix's dtype; without it the first operand is the number.
+        A constant number of the matrix's dtype; if it is omitted, the first operand is the number.
     """
     cdef char number[ITEM_BYTES]
     cdef bint is_known

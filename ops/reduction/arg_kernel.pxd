@@ -1,4 +1,4 @@
-"""Positions of extremes: see ``arg_kernel.pyx``."""
+"""Positions of extrema: see ``arg_kernel.pyx``."""
 from libc.stdint cimport int64_t
 from numpy cimport npy_intp
 
@@ -13,11 +13,12 @@ cdef extern from "reduction/arg_loops.h" nogil:
         void (*lines)(const char* data, Py_ssize_t n, Py_ssize_t next_row, Py_ssize_t rows,
                       int64_t* positions) noexcept nogil
 
-# NumPy's: the position of the first extreme of contiguous values. The array is not looked at for numbers.
+# NumPy's function for the position of the first extremum of contiguous values; it ignores the array argument for
+# numeric dtypes.
 ctypedef int (*ArgFunction)(void* data, npy_intp n, npy_intp* position, void* array) noexcept nogil
 
 cdef class ArgKernel(Kernel):
-    cdef readonly tuple arguments        # as given, to pickle and to copy
+    cdef readonly tuple arguments        # the constructor's arguments, for pickling and copying
     cdef unsigned long long mask         # bit d: dimension d is searched
     cdef bint keepdims
     cdef int rank

@@ -1,7 +1,8 @@
-"""``argmax`` and ``argmin`` over any axes: where the first extreme stands in the searched axes, flattened in C order.
+"""``argmax`` and ``argmin`` over any axes: the position of the first extremum in the searched axes, flattened in C
+order.
 
-One kernel answers positions, the other the values, too. When the last axis is searched, each result is one scan along
-it; else a row of columns is compared at a time, so that memory is read in its own order.
+One kernel computes positions, the other also values. If the searched axis has the smallest stride, each result is
+computed by scans along it; else a row of columns is compared at a time, so that memory is read sequentially.
 """
 cimport numpy as cnp
 from libc.stdint cimport int64_t
@@ -31,7 +32,8 @@ cdef enum:
     COLUMNS = 256                  # compared at a time; their best values stand on the stack
     SHORT_LINE = 24                # elements; below, setting out costs NumPy's search more than it gains
 
-# Axes of one kind in order; the innermost kept axis is apart when columns are compared.
+# The kept axes and the searched axes, each in order. If columns are compared, the innermost kept axis is separate
+# (`columns`); if runs are scanned, the innermost searched axis is (`run`).
 cdef struct Layout:
     const phintys_search* search
     ArgFunction of_run                 # NumPy's search of contiguous values
@@ -47,31 +49,31 @@ cdef struct Layout:
     npy_intp searched                  # elements, without the run
     npy_intp run                       # length of the innermost searched axis; 1 when columns are compared
     npy_intp run_stride
-    npy_intp columns                   # of the innermost kept axis; 0 when runs are scanned
+    npy_intp columns                   # length of the innermost kept axis; 0 if runs are scanned
     npy_intp column_stride
 
 
 cdef class ArgKernel(Kernel):
-    """Position of the first maximum or minimum; the output is int64.
+    """The position of the first maximum or minimum, as int64.
 
     Parameters
     ----------
     dtype : str
         A real dtype.
     rank : int
-        Of the input.
+        The rank of the input.
     axes : sequence of int
-        The searched axes; the position counts through them in C order.
+        The searched axes; positions count through them in C order.
     which : {"argmax", "argmin"}
     keepdims : bool
-        Keep the searched dimensions, with length 1.
+        Whether to keep the searched dimensions, with length 1.
 
     Raises
     ------
     TypeError
         For a complex dtype.
     ValueError
-        For bad axes, and from ``prepare`` when there is nothing to search.
+        For invalid axes; raised by ``prepare`` if there are no elements to search.
     """
 
     def __cinit__(self):
@@ -125,8 +127,8 @@ cdef class ArgKernel(Kernel):
 
 
 cdef class ExtremumKernel(ArgKernel):
-    """The first maximum or minimum and its position in one search: ``(x, value, position)``; parameters as for
-    ``ArgKernel``."""
+    """The first maximum or minimum and its position in one search: ``(x, value, position)``; the parameters are those
+    of ``ArgKernel``."""
 
     def __reduce__(self):
         return ExtremumKernel, self.arguments
@@ -203,7 +205,8 @@ cdef void lay_out(Layout* layout, Cell* cell, unsigned long long mask) noexcept 
 
 cdef inline int append(int count, npy_intp* lengths, npy_intp* strides, npy_intp length,
                        npy_intp stride) noexcept nogil:
-    """Add a dimension behind the others, joined to the last one where both are walked as one; answer their number."""
+    """Append a dimension, or join it to the last one if both can be traversed with one stride; returns the number of
+    dimensions."""
     if count and strides[count - 1] == length * stride:
         lengths[count - 1] *= length
         strides[count - 1] = stride
@@ -217,7 +220,7 @@ cdef inline npy_intp magnitude(npy_intp number) noexcept nogil:
 
 
 cdef inline npy_intp offset(int count, const npy_intp* lengths, const npy_intp* strides, npy_intp flat) noexcept nogil:
-    """Bytes to flat element ``flat``."""
+    """The offset of element number ``flat`` in bytes."""
     cdef npy_intp moved = 0
     cdef int axis
     for axis in range(count - 1, 0, -1):
@@ -227,7 +230,7 @@ cdef inline npy_intp offset(int count, const npy_intp* lengths, const npy_intp* 
 
 
 cdef void search_runs(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
-    """Results [start, stop), each by scans along the innermost searched axis."""
+    """Compute results [start, stop), each by scans along the innermost searched axis."""
     cdef Layout* layout = <Layout*>argument
     cdef const char* base
     cdef const char* run
@@ -254,7 +257,7 @@ cdef void search_runs(void* argument, int worker, npy_intp start, npy_intp stop)
 
 
 cdef void search_lines(Layout* layout, npy_intp start, npy_intp stop) noexcept nogil:
-    """Results [start, stop), each of one contiguous run; those along the innermost kept axis at a time."""
+    """Compute results [start, stop), each from one contiguous run, one line of the innermost kept axis at a time."""
     cdef int last = layout.kept_count - 1
     cdef npy_intp length = layout.kept_lengths[last] if layout.kept_count else 1
     cdef npy_intp next_row = layout.kept_strides[last] if layout.kept_count else 0
@@ -273,7 +276,7 @@ cdef void search_lines(Layout* layout, npy_intp start, npy_intp stop) noexcept n
 
 
 cdef void search_columns(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
-    """Outer kept elements [start, stop), all their columns."""
+    """Compute all columns of the outer kept elements [start, stop)."""
     cdef Layout* layout = <Layout*>argument
     cdef const char* base
     cdef char best[16 * COLUMNS]

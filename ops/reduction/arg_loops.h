@@ -1,24 +1,24 @@
-/* Position of the first maximum or minimum, for every real dtype: along a run, of short lines, and for a row of columns
- * at a time.
+/* The position of the first maximum or minimum for every real dtype: along a run, for short lines, and for a row of
+ * columns at a time.
  *
- * NaN counts as more extreme than every number, as in NumPy, and the first one wins. Long contiguous runs are searched
- * by NumPy's own functions instead, which are written in vector instructions. Included by arg_kernel.pyx.
+ * NaN counts as more extreme than every number, as in NumPy, and the first NaN is found. Long contiguous runs are
+ * searched by NumPy's functions instead, which use vector instructions. arg_kernel.pyx includes this file.
  */
 #include <stdint.h>
 
 #include "native/clones.h"
 
-/* One step of a search: looks at `n` values and keeps the best so far in *best and its position in *index. `run`: the
- * values stand along the reduced dimension and the first has position `position`. `row`: value j belongs to column j,
- * and all have position `position`; position 0 starts the search. */
+/* One step of a search: compares `n` values and keeps the best value in *best and its position in *index. `run`: the
+ * values are along the reduced dimension, and the first has position `position`. `row`: value j belongs to column j,
+ * and all have position `position`. Position 0 starts the search. */
 typedef struct {
     void (*run)(const char* data, intptr_t stride, intptr_t n, int64_t position, char* best, int64_t* index);
     void (*row)(const char* data, intptr_t stride, intptr_t n, int64_t position, char* best, int64_t* index);
-    /* Positions of the extremes of `rows` lines of `n` contiguous values, which start `next_row` bytes apart. */
+    /* The positions of the extrema of `rows` lines of `n` contiguous values; `next_row` is the stride between lines. */
     void (*lines)(const char* data, intptr_t n, intptr_t next_row, intptr_t rows, int64_t* positions);
 } phintys_search;
 
-/* float16 as an integer that orders alike; NaN is above or below everything, as the search wants. */
+/* Maps float16 to an integer of the same order; NaN is tested for separately. */
 static inline int phintys_half_order(uint16_t half) {
     int magnitude = half & 0x7fff;
     return half & 0x8000 ? -magnitude : magnitude;
@@ -31,7 +31,7 @@ static inline int phintys_half_order(uint16_t half) {
 #define MORE(x, y) ((x) > (y))
 #define LESS(x, y) ((x) < (y))
 
-/* MASK: an integer type as wide as TYPE, so that comparisons stay in vectors */
+/* MASK is an integer type as wide as TYPE, so that comparisons can be vectorised. */
 #define SEARCH(NAME, TYPE, MASK, BEFORE, NAN_TEST) \
 static void NAME##_run(const char* data, intptr_t stride, intptr_t n, int64_t position, char* best, int64_t* index) { \
     intptr_t i = 0; \
@@ -73,7 +73,7 @@ BOTH(float32, float, int32_t, IS_NAN) BOTH(float64, double, int64_t, IS_NAN)
 SEARCH(maximum_float16, uint16_t, int16_t, HALF_MORE, HALF_IS_NAN)
 SEARCH(minimum_float16, uint16_t, int16_t, HALF_LESS, HALF_IS_NAN)
 
-/* Without branches, which are hard to foretell in short lines. */
+/* This loop has no branches, because these are often mispredicted in short lines. */
 #define LINES(NAME, TYPE, BEFORE, NAN_TEST) \
 PHINTYS_AVX2_CLONES static void NAME##_lines(const char* data, intptr_t n, intptr_t next_row, intptr_t rows, \
                                         int64_t* positions) { \
@@ -104,5 +104,5 @@ LINES(minimum_float16, uint16_t, HALF_LESS, HALF_IS_NAN)
     ROW_OF(WHICH, int8), ROW_OF(WHICH, int16), ROW_OF(WHICH, int32), ROW_OF(WHICH, int64), \
     ROW_OF(WHICH, uint8), ROW_OF(WHICH, uint16), ROW_OF(WHICH, uint32), ROW_OF(WHICH, uint64), \
     ROW_OF(WHICH, float16), ROW_OF(WHICH, float32), ROW_OF(WHICH, float64)}
-/* [minimum, maximum][dtype, in the order of TYPES in loops.pyx] */
+/* Indexed by [minimum, maximum][dtype, in the order of TYPES in loops.pyx]. */
 static const phintys_search phintys_searches[2][12] = {ALL_OF(minimum), ALL_OF(maximum)};
