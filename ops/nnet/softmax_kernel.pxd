@@ -1,4 +1,4 @@
-"""One pass over the rows of a matrix for softmax and what is made of it: see ``softmax_kernel.pyx``."""
+"""One pass over the rows of a matrix for softmax and cross-entropies: see ``softmax_kernel.pyx``."""
 from numpy cimport npy_intp
 
 from phintys.ops.native.loops cimport LoopFunction
@@ -25,15 +25,15 @@ cdef struct Exponentials:
     void* log_data
     int itemsize
 
-# What is computed of each row of x + bias.
+# The computation for each row of x + bias.
 cdef struct RowPass:
     const Exponentials* loops
     phintys_rows rows
-    bint logarithm             # probabilities or their logarithms
-    char* out                  # in C order
-    const Cell* labels         # NULL: softmax only
-    char* losses               # minus the logarithm of the probability at the label
-    Cell* best                 # where the largest element is
+    bint logarithm             # whether to compute logarithms of the probabilities
+    char* out                  # the result, in C order
+    const Cell* labels         # NULL if only the softmax is computed
+    char* losses               # minus the logarithms of the probabilities at the labels
+    Cell* best                 # the positions of the largest elements
 
 cdef list find_exponentials(Exponentials* loops, str dtype)
 cdef void set_rows(phintys_rows* rows, const Cell* matrix, const Cell* bias) noexcept nogil

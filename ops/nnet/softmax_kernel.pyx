@@ -1,8 +1,9 @@
 """Softmax of the rows of a matrix, its logarithm and its gradient.
 
-A few rows that stay in the L1 cache go through all steps before the next ones: maximum, difference, NumPy's exp, sum,
-quotient. So memory is read and written once. A row longer than that goes through the steps as a whole, exp and sum
-together in pieces. The largest element of a row is subtracted first: nothing overflows, and a row's sum is at least 1.
+Rows are processed in blocks that fit in the L1 cache. All steps (maximum, difference, NumPy's exp, sum, quotient) run
+on one block before the next block starts, so that memory is read and written once. For a row that is longer than a
+block, each step runs on the whole row, except that exp and sum run together on pieces. The largest element of a row is
+subtracted first: then nothing overflows, and the sum of a row is at least 1.
 """
 import numpy
 
@@ -52,7 +53,7 @@ cdef list find_exponentials(Exponentials* loops, str dtype):
 
 
 cdef void set_rows(phintys_rows* rows, const Cell* matrix, const Cell* bias) noexcept nogil:
-    """The rows of ``matrix``; a bias may be NULL. Strides of what has one element do not matter."""
+    """Set ``rows`` to those of ``matrix``; the bias may be NULL. Strides along dimensions of length 1 are ignored."""
     rows.columns = matrix.shape[1]
     rows.x, rows.xs0 = matrix.data, matrix.strides[0]
     rows.xs1 = matrix.strides[1] if matrix.shape[1] != 1 else matrix.itemsize
@@ -73,19 +74,19 @@ cdef npy_intp rows_worth_a_worker(npy_intp columns) noexcept nogil:
 
 
 cdef npy_intp rows_in_block(npy_intp columns, int itemsize) noexcept nogil:
-    """How many rows stay in the L1 cache; 0 for rows that do not fit."""
+    """The number of rows that fit in a block; 0 for rows that are longer than a block."""
     cdef npy_intp count = BLOCK_BYTES // (columns * itemsize) if columns else MOST_ROWS
     return count if count < MOST_ROWS else MOST_ROWS
 
 
 cdef npy_intp label_at(const Cell* labels, npy_intp row, npy_intp classes) noexcept nogil:
-    """A label that has been checked; negative ones count from the end."""
+    """A label, which has been checked; negative labels count from the end."""
     cdef npy_intp label = integer_at(labels, row)
     return label + classes if label < 0 else label
 
 
 cdef inline void store_integer(Cell* cell, npy_intp index, npy_intp value) noexcept nogil:
-    """Store into a vector of any integer dtype; on this project's machines the low bytes come first."""
+    """Store into a vector of any integer dtype; unsigned ones are stored like signed ones of their size."""
     cdef char* target = cell.data + index * cell.strides[0]
     if cell.itemsize == 8:
         (<long long*>target)[0] = value
@@ -116,7 +117,7 @@ cdef inline void shift(const RowPass* work, npy_intp first, npy_intp count, Real
 
 
 cdef inline void finish_rows(const RowPass* work, npy_intp count, Real* out, Real* sums) noexcept nogil:
-    """Whole rows in the cache: exp, sum and quotient, or the difference from the sum's logarithm."""
+    """Finish a block of rows: exp, sum and quotient, or the difference from the logarithm of the sum."""
     cdef Real room[BLOCK_ELEMENTS]
     cdef npy_intp n = work.rows.columns
     cdef const Exponentials* loops = work.loops
@@ -140,7 +141,7 @@ cdef inline void finish_rows(const RowPass* work, npy_intp count, Real* out, Rea
 
 
 cdef inline void finish_long_row(const RowPass* work, Real* out, Real* sums) noexcept nogil:
-    """One row that does not fit the cache: exp and sum together, piece by piece."""
+    """Finish a row that is longer than a block: exp and sum run together, piece by piece."""
     cdef Real room[BLOCK_ELEMENTS]
     cdef Real part
     cdef double total = 0
@@ -173,7 +174,7 @@ cdef inline void finish_long_row(const RowPass* work, Real* out, Real* sums) noe
 
 
 cdef inline void pass_over(const RowPass* work, npy_intp start, npy_intp stop, Real* anything) noexcept nogil:
-    """Rows [start, stop)."""
+    """Compute rows [start, stop)."""
     cdef Real sums[MOST_ROWS]
     cdef npy_intp labels[MOST_ROWS]
     cdef npy_intp best[MOST_ROWS]
@@ -212,7 +213,7 @@ cdef void pass_piece(void* argument, int worker, npy_intp start, npy_intp stop) 
 
 
 cdef void run_pass(Context* context, RowPass* work, npy_intp count) noexcept nogil:
-    """All ``count`` rows."""
+    """Compute all ``count`` rows, divided among workers if that is worth it."""
     if work.rows.columns == 0:
         return
     if context.workers > 1:
@@ -222,21 +223,21 @@ cdef void run_pass(Context* context, RowPass* work, npy_intp count) noexcept nog
 
 
 cdef class SoftmaxKernel(Kernel):
-    """Softmax of the rows of x, or of x + bias, or its logarithm: ``(x, out)`` or ``(x, bias, out)``.
+    """The softmax of the rows of x or x + bias, or its logarithm: ``(x, out)`` or ``(x, bias, out)``.
 
     Parameters
     ----------
     dtype : {"float32", "float64"}
-        Of all operands.
+        The dtype of all operands.
     logarithm : bool
-        Logarithms of the probabilities.
+        Whether to compute logarithms of the probabilities.
     bias : bool
         Whether there is a bias.
 
     Raises
     ------
     ValueError
-        From ``prepare``, for a bias that does not have as many elements as x has columns.
+        Raised by ``prepare`` if the numbers of elements of the bias and of columns of x differ.
     """
     cdef Exponentials loops
     cdef readonly list providers         # names of loops, and whose they are
@@ -270,7 +271,7 @@ cdef struct GradientWork:
     phintys_rows gradient
     phintys_rows softmax
     char* out
-    char* room                     # one row for each worker
+    char* room                     # scratch memory of one row for each worker
     int itemsize
 
 
@@ -284,19 +285,19 @@ cdef void gradient_piece(void* argument, int worker, npy_intp start, npy_intp st
 
 
 cdef class SoftmaxGradKernel(Kernel):
-    """The gradient by x of a softmax: ``(gradient by the softmax, softmax, out)``.
+    """The gradient of a softmax with respect to x: ``(gradient of the softmax, softmax, out)``.
 
     Parameters
     ----------
     dtype : {"float32", "float64"}
-        Of all operands.
+        The dtype of all operands.
     spread : bool
-        Whether the gradient may have one row for all.
+        Whether the gradient may have a single row for all.
 
     Raises
     ------
     ValueError
-        From ``prepare``, for shapes that differ.
+        Raised by ``prepare`` for shapes that differ.
     """
     cdef bint spread_rows, spread_columns
 

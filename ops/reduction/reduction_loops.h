@@ -1,4 +1,4 @@
-/* Folds: sums, products and tests of many values, the partial results in registers.
+/* Folds: sums, products and tests of many values, with partial results in registers.
  *
  * A fold reads values of one type and accumulates in another: integers in 64 bits, where they wrap; float16 in float,
  * float and double in double; tests in one byte. `phintys_find_fold(kind, type)` returns the fold for a kind and a type
@@ -16,9 +16,9 @@
 #include "native/half_floats.h"
 #include "native/templates.h"
 
-/* Strides are in bytes. `fresh`: totals are written, else the values are added to them.
- * rows: each of `rows` lines of `n` values has a total of its own.
- * columns: `rows` lines are added to one line of totals without gaps. */
+/* Strides are in bytes. `fresh`: totals are written, otherwise the values are added to them.
+ * rows: each of `rows` lines of `n` values has a separate total.
+ * columns: `rows` lines are added to one contiguous line of totals. */
 typedef struct {
     void (*rows)(const char *data, intptr_t stride, intptr_t n, intptr_t next_row, intptr_t rows, char *totals,
                  intptr_t next_total, int fresh);
@@ -28,10 +28,10 @@ typedef struct {
 
 enum { PHINTYS_FOLD_KINDS = 6, PHINTYS_FOLD_TYPES = 12 };
 enum {
-    PHINTYS_LANE_BYTES = 32,    /* of one register of partial results */
-    PHINTYS_BLOCK = 1024,       /* values folded in eight registers, one behind the other */
-    PHINTYS_LEVELS = 56,        /* of pairs of blocks */
-    PHINTYS_SHORT_BLOCK = 32768 /* 16-bit values whose sum stays in 32 bits */
+    PHINTYS_LANE_BYTES = 32,    /* size of a register of partial results */
+    PHINTYS_BLOCK = 1024,       /* values that are folded sequentially into eight registers */
+    PHINTYS_LEVELS = 56,        /* the most levels of pairwise summation of blocks */
+    PHINTYS_SHORT_BLOCK = 32768 /* the most 16-bit values whose sum fits in 32 bits */
 };
 
 #define PHINTYS_PLUS(a, b) ((a) + (b))
