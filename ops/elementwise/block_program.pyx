@@ -101,7 +101,7 @@ cdef class BlockProgram:
                 if not 0 <= operand < len(dtypes):
                     raise ValueError(f"{loop.name} reads slot {operand}; there are {len(dtypes)} before it")
                 if dtypes[operand] != dtype:
-                    raise TypeError(f"{loop.name} wants {dtype} where slot {operand} is {dtypes[operand]}")
+                    raise TypeError(f"{loop.name} requires {dtype}, but slot {operand} is {dtypes[operand]}")
             if all([values[operand] is not None for operand in operands]):
                 values.append(evaluate(loop, [values[operand] for operand in operands]))
             else:

@@ -19,7 +19,7 @@ from phintys.ops.elementwise.scalar_protocol import ScalarOp
 from phintys.ops.types.as_scalar import as_scalar, scalar_constant
 from phintys.ops.types.scalar_type import get_scalar_type
 
-LONGEST_INLINE_TEXT = 120       # characters; longer parts of a printed Composite get a name of their own
+LONGEST_INLINE_TEXT = 120       # characters; longer parts of a printed Composite get a separate name
 
 
 class Composite(LoopedScalarOp):
@@ -241,8 +241,8 @@ def _assembled(inputs, outputs):
     """The flat list of a graph on single numbers, as `Composite.of_steps` takes it."""
     for position, variable in enumerate(inputs):
         if getattr(variable.type, "ndim", None) != 0 or inputs.index(variable) != position:
-            raise TypeError(f"Input {position} of a Composite must be a single number of its own, got {variable} of "
-                            f"type {variable.type}{made_at(variable)}.")
+            raise TypeError(f"Input {position} of a Composite must be a single number, different from other inputs; "
+                            f"got {variable} of type {variable.type}{made_at(variable)}.")
     assembly = Assembly()
     for variable in inputs:
         assembly.slot(variable)

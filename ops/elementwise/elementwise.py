@@ -28,7 +28,7 @@ MOST_OVERWRITING = 64           # outputs that may overwrite an input: kernels h
 MOST_SIGNATURES = 4096          # operand types cached by an op
 
 # The gradient with respect to a number written in an expression: no variable exists by which it could be requested.
-NOBODY_ASKS = NullType("This variable is Null because it is the gradient by a number written in an expression.")
+GRADIENT_BY_NUMBER = NullType("This variable is Null because it is the gradient by a number written in an expression.")
 
 _kernels = {}                   # (options, scalar op, operand dtypes and patterns) → kernel
 
@@ -240,7 +240,7 @@ class Elemwise(Op):
             if not flag:
                 results.append(disconnected_type.make_variable())
             elif is_padded_constant(x):
-                results.append(NOBODY_ASKS.make_variable())
+                results.append(GRADIENT_BY_NUMBER.make_variable())
             elif gradient is None:
                 results.append(grad_not_implemented(self, position, x))
             else:

@@ -12,7 +12,7 @@ LETTERS = {"float64": "d", "int64": "l", "complex128": "z", "bool": None}      #
 
 
 class HelpText:
-    """A descriptor for the ``__doc__`` of a class whose instances have a documentation of their own.
+    """A descriptor for the ``__doc__`` of a class whose instances have separate documentation.
 
     Parameters
     ----------

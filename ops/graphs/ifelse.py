@@ -68,8 +68,8 @@ class IfElse(Op):
                 raise TypeError(f"IfElse requires same types for true and false return values. {_pair(first, second)} "
                                 f"(number {position})")
         if condition.type.ndim > 0:
-            raise TypeError(f"Condition given to the op has to be a scalar with 0 standing for False, anything else "
-                            f"for True. Got {_described(condition)}")
+            raise TypeError(f"The condition has to be a scalar, where 0 means False and all other values mean True. "
+                            f"Got {_described(condition)}")
         types = [_joint_type(first.type, second.type) for first, second in zip(values, values[self.n_outs:])]
         return Apply(self, [condition, *values], [kind.make_variable() for kind in types])
 

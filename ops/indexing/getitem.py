@@ -84,7 +84,7 @@ def _entries(x, index):
 def _about_masks(entries):
     """The part of an error message that explains how many dimensions the masks of a too long index take."""
     masks = [f"the mask {entry} takes {entry.type.ndim}" for entry in entries if _is_mask(entry)]
-    return "".join([f"; {text}" for text in masks]) + (", as many as it has itself" if masks else "")
+    return "".join([f"; {text}" for text in masks]) + (", one for each of its own dimensions" if masks else "")
 
 
 def _separator(before, behind):

@@ -210,7 +210,7 @@ cdef class LabelLossKernel(Kernel):
     Raises
     ------
     ValueError
-        From ``prepare``, for lengths that do not match and labels that are no class.
+        Raised by ``prepare`` for lengths that do not match and labels that are not classes.
     """
     cdef Exponentials loops
     cdef readonly list providers         # names of loops, and whose they are
@@ -247,7 +247,7 @@ cdef class LabelLossGradKernel(Kernel):
     Raises
     ------
     ValueError
-        From ``prepare``, for lengths that do not match and labels that are no class.
+        Raised by ``prepare`` for lengths that do not match and labels that are not classes.
     """
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:

@@ -107,7 +107,7 @@ def moveaxis(x, source, destination):
                            for axes in (source, destination)]
     if len(source) != len(destination) or len(set(source)) != len(source) or len(set(destination)) != len(source):
         raise ValueError(f"moveaxis: source {source} and destination {destination} must be equally many dimensions, "
-                         "each named once")
+                         "each given once")
     order = [number for number in range(x.type.ndim) if number not in source]
     for place, number in sorted(zip(destination, source)):
         order.insert(place, number)

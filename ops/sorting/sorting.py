@@ -45,7 +45,8 @@ class _AlongAxis(Op):
         if kind not in KINDS:
             raise ValueError(f"{type(self).__name__}: kind must be one of {KINDS}, got {kind!r}")
         if order is not None and len(order):
-            raise ValueError(f"{type(self).__name__}: order={order!r} names fields of records, and tensors have none")
+            raise ValueError(f"{type(self).__name__}: order={order!r} refers to fields of records, which tensors do not "
+                             "have")
         self.kind, self.order = kind, None
 
     def make_node(self, input, axis=-1):

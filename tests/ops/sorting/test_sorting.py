@@ -72,7 +72,7 @@ def test_ops_compare_by_their_algorithm():
     (lambda x: T.argsort(x, 0.5), "must be an integer or None, got 0.5"),
     (lambda x: T.sort(x[0, 0]), "no dimension along which"), (lambda x: T.sort(x, x), "the axis must be a number"),
     (lambda x: T.sort(x, kind="bubble"), "kind must be one of .* got 'bubble'"),
-    (lambda x: T.sort(x, order=["a"]), r"order=\['a'\] names fields of records")])
+    (lambda x: T.sort(x, order=["a"]), r"order=\['a'\] refers to fields of records")])
 def test_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call(T.dmatrix())
