@@ -45,8 +45,8 @@ class _AlongAxis(Op):
         if kind not in KINDS:
             raise ValueError(f"{type(self).__name__}: kind must be one of {KINDS}, got {kind!r}")
         if order is not None and len(order):
-            raise ValueError(f"{type(self).__name__}: order={order!r} refers to fields of records, which tensors do not "
-                             "have")
+            raise ValueError(f"{type(self).__name__}: order={order!r} refers to fields of records, but tensors have "
+                             "no fields")
         self.kind, self.order = kind, None
 
     def make_node(self, input, axis=-1):

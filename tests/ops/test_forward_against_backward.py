@@ -61,7 +61,7 @@ def train_gradient(x, scale, dy):
     return Lop(normalized, x, dy)
 
 
-# name: (what is built of variables, shapes of the float inputs)
+# name: (function of variables, shapes of the float inputs)
 FAMILIES = {
     "AdvancedSubtensor1": (lambda x: x[TWICE], [M]),
     "AdvancedSubtensor": (lambda x: x[TWICE, :, None], [M]),
@@ -124,7 +124,7 @@ FAMILIES = {
     "Triangle": (lambda x: T.tril(x), [M]), "ViewOp": (ViewOp(), [M]),
     "ImplElemwise": (lambda x, y: T.Elemwise(Halfway())(x, y), [V, V]),
 }
-# What has no gradient, one that is not the derivative, nothing of its own, or nothing that moves smoothly.
+# Ops without a gradient, whose gradient is not the derivative, that only wrap others, or that are not smooth.
 WITHOUT = {"ConsiderConstant", "DisconnectedGrad", "GradClip", "GradScale", "UndefinedGrad", "ZeroGrad", "AllocEmpty",
            "Bartlett", "Counters", "Eye", "Tri", "Argmax", "Argmin", "ArgSortOp", "BatchNormalizationOp",
            "Accumulation", "Extremum", "Nonzero", "ScalarFromTensor", "TensorFromScalar", "Print", "Tile",

@@ -112,7 +112,7 @@ def test_elementwise_expressions(mode, drawn):
     for _ in range(2):
         for got, (_, wanted) in zip(f(*arguments), outputs):
             agrees(got, wanted, exact=True)
-            got[...] = 0                                            # a result is nobody else's memory
+            got[...] = 0                                            # no other reference to the memory exists
     for array, original in zip(arguments, before):
         numpy.testing.assert_array_equal(array, original)
 
@@ -127,7 +127,7 @@ REDUCTIONS = [("sum", numpy.sum, "biufc", True), ("prod", numpy.prod, "biufc", T
 
 @st.composite
 def reductions(draw):
-    """(name, keywords, whether an elementwise op stands before it, array, variable, NumPy's value)."""
+    """(name, keywords, whether an elementwise op precedes it, array, variable, NumPy's value)."""
     name, function, kinds, takes_empty = draw(st.sampled_from(REDUCTIONS))
     shape = draw(shapes) if takes_empty else draw(st.lists(st.integers(1, 4), max_size=4).map(tuple))
     if draw(st.integers(0, 9)) == 0:

@@ -140,7 +140,7 @@ class Scaled(Op):
 
 
 class Doubled(Scaled):
-    """A subclass with a perform of its own."""
+    """A subclass that overrides perform."""
 
     __props__ = ()
 

@@ -76,7 +76,7 @@ ORDERS = {
 
 
 def ordered(axes, shape, random):
-    """An array whose axes stand in memory in this order, the outermost first."""
+    """An array whose axes are in memory in this order, the outermost first."""
     shape = [1 if axes[place] is None else length for place, length in enumerate(shape)]
     axes = [axis for axis in axes if axis is not None]
     axes = [axis for axis in range(len(shape)) if axis not in axes] + axes

@@ -109,7 +109,7 @@ class Polar(scalar.BinaryScalarOp):
 
 
 class Halves(scalar.UnaryScalarOp):
-    """An integer: where it changes it jumps, so nobody asks for a gradient."""
+    """The result is an integer that is piecewise constant, so no gradient is requested."""
 
     def impl(self, x):
         return 2 * x // 1
@@ -234,7 +234,7 @@ def test_discrete_results_have_zero_gradients():
     assert function([v], Rop(halves(v) * v, v, v))([1.3])[0] == pytest.approx(2.6)
 
 
-# a preference, types, what it answers (None: TypeError)
+# a preference, types, the result (None: TypeError)
 PREFERENCES = [
     (scalar.upcast_out, ("int8", "float32"), ("float32",)), (scalar.upcast_out_nobool, ("bool", "bool"), None),
     (scalar.upcast_out_nobool, ("bool", "int8"), ("int8",)), (scalar.upcast_out_min8, ("bool",), ("int8",)),

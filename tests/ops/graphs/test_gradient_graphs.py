@@ -12,7 +12,7 @@ RANDOM = numpy.random.RandomState(3)
 
 
 def size(variables):
-    """How many variables and readings of variables are behind ``variables``."""
+    """The number of variables, and of uses of variables, from which ``variables`` are computed."""
     found = ancestors(variables)
     return sum([1 + (0 if variable.owner is None else len(variable.owner.inputs)) for variable in found])
 

@@ -226,7 +226,7 @@ def test_threads_take_different_branches_of_one_function(c, x, y, allow_gc):
 
 @pytest.mark.parametrize("allow_gc", [True, False, "plan"])
 def test_overwriting_makes_nothing_less_lazy(c, x, y, runs, allow_gc):
-    """The value that one arm overwrites is the last thing that the other needs, or nobody needs it."""
+    """The value that one arm overwrites is the last value that the other needs, or it is not needed."""
     d = T.iscalar("d")
     value = T.dot(T.outer(x, x), Counted(1)(x))
     with phintys.change_flags(allow_gc=allow_gc):

@@ -368,7 +368,7 @@ def test_the_gradient_graph_is_linear_in_the_number_of_nodes():
     assert sizes[2] - sizes[1] == 2 * (sizes[1] - sizes[0])
 
 
-# ---- what nobody needs -----------------------------------------------------------------------------------------------
+# ---- unused inputs and outputs ---------------------------------------------------------------------------------------
 def test_outputs_and_inputs_that_nobody_needs_are_dropped():
     op = OpFromGraph([x, y, z], [T.dot(x, y), T.exp(z)], name="op")
     first, _ = op(x, y, z)

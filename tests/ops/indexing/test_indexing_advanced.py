@@ -32,7 +32,7 @@ MASK_3 = values(SHAPE, seed=4) > 0
 
 
 class Index:
-    """``index[1:, 0]`` is the tuple or thing that stands between the brackets."""
+    """``index[1:, 0]`` returns the object between the brackets."""
 
     def __getitem__(self, entry):
         return entry
@@ -53,7 +53,7 @@ INDICES = [
     index[ROWS, None],
     index[ROWS, None, COLUMNS], index[None, :, None, COLUMNS], index[0, None, COLUMNS], index[..., None, [1, 2]],
     index[:, None, COLUMNS, 0],
-    # an ellipsis of no dimension stands between arrays all the same
+    # an ellipsis that covers no dimension still separates arrays
     index[:, COLUMNS, ..., [1]], index[:, 0, ..., [0, 2]], index[1:, COLUMNS, ..., 1], index[:, COLUMNS, 1, ...],
     index[None, :, COLUMNS, ..., 0], index[ROWS, ..., COLUMNS, 1], index[None, MASK_2, ..., [1]],
     index[:, ..., COLUMNS, [2]], index[1:, 2, ..., 1],
@@ -206,7 +206,7 @@ ROW_SHAPES = ((), (1,), (2,), (4,), (3,), (2, 3), (0,))
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_rows_of_every_size(dtype):
-    """A vector of positions has a kernel of its own, with loops for rows of few bytes."""
+    """A vector of positions has a separate kernel, with loops for short rows."""
     for shape in ROW_SHAPES:
         array = values((9, *shape), dtype)
         for layout in LAYOUTS.values():
@@ -235,7 +235,7 @@ def test_rows_of_any_number_of_bytes():
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_elements_added_at_positions(dtype):
-    """One array of positions has loops of its own, which add as often as an element is named."""
+    """One array of positions has separate loops, which add once for each time an element is selected."""
     array, value = values((11,), dtype), values((9,), dtype, seed=1)
     for positions in INTEGERS:
         rows = (numpy.arange(9) % 4 * 3).astype(positions)
@@ -252,7 +252,7 @@ def test_elements_added_at_positions(dtype):
 @pytest.mark.parametrize("positions", INTEGERS)
 @pytest.mark.parametrize("workers", [1, 3])
 def test_rows_out_of_range(positions, workers):
-    """The first position that is out of range is named, wherever it stands among the others."""
+    """The error reports the first position that is out of range, wherever it is."""
     for shape, layout in (((9,), "contiguous"), ((9,), "strided"), ((9, 300), "contiguous"), ((9, 300), "transposed"),
                           ((9, 0), "contiguous")):
         array = LAYOUTS[layout](values(shape))
@@ -265,7 +265,7 @@ def test_rows_out_of_range(positions, workers):
 
 
 def test_a_result_that_failed_is_not_seen():
-    """Elements are taken while positions are looked at; a call that fails leaves shared values as they were."""
+    """Elements are copied while positions are checked; a call that fails leaves shared values unchanged."""
     x, i = variable_for(values((4,))), variable_for(ROWS)
     shared = phintys.shared(values((3,)))
     function = phintys.function([x, i], shared, updates=[(shared, x[i])])

@@ -1,4 +1,4 @@
-"""Random indices of every kind, with elements named several times: what is set or added, and its derivatives.
+"""Random indices of every kind, with elements selected several times: results of setting and adding, and derivatives.
 
 The reference is NumPy's assignment, which is linear in both operands: differences of it are the derivative exactly.
 """

@@ -14,7 +14,7 @@ SHAPE = (5, 4, 3)
 
 
 class Index:
-    """``index[1:, 0]`` is the tuple or thing that stands between the brackets."""
+    """``index[1:, 0]`` returns the object between the brackets."""
 
     def __getitem__(self, entry):
         return entry
@@ -131,7 +131,7 @@ def test_equal_ops_are_equal():
 
 
 def test_other_dtypes_of_values():
-    """What is set is converted where nothing but digits is lost; what is added must be of the same kind."""
+    """A value to set is converted if only precision is lost; a value to add must be of the same kind."""
     check_values(lambda x: set_subtensor(x[1:], 2.0), lambda a: changed(a, index[1:], 2), [values((3, 2), "int8")])
     check_values(lambda x, y: set_subtensor(x[[0, 1]], y), lambda a, b: changed(a, [0, 1], b),
                  [values((3, 2), "int32"), values((2,), "int64")])

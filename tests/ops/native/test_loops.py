@@ -1,4 +1,4 @@
-"""Finding inner loops, and loops of our own."""
+"""Finding inner loops, and built-in loops."""
 import numpy
 import pytest
 import scipy.special
@@ -135,7 +135,7 @@ def test_clip_keeps_nan():
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("constants", [(False, True), (True, False), (True, True)])
 def test_switch_between_constants(dtype, constants):
-    """Long enough for vectors and what is left of them."""
+    """Long enough for vector instructions and a remainder."""
     condition = numpy.resize([True, False, False], 101)
     outcomes = [numpy.broadcast_to(numpy.array(number, dtype), (101,)) if is_constant
                 else numpy.arange(101).astype(dtype) for number, is_constant in enumerate(constants)]

@@ -93,7 +93,7 @@ def test_what_is_no_number(name, dtype):
 
 
 def test_half_precision_does_not_underflow_early():
-    """The exponential of 11.1 overflows, although the sigmoid of -11.1 is no less than many numbers of the dtype."""
+    """The exponential of 11.1 overflows, although the sigmoid of -11.1 is representable in the dtype."""
     x = numpy.array([-9, -11.1, -15, 9, 11.1], "float16")
     v = T.TensorType("float16", (False,))()
     function = phintys.function([v], [T.nnet.sigmoid(v), T.grad(T.nnet.softplus(v).sum(), v), ultra_fast_sigmoid(v)])

@@ -319,7 +319,7 @@ def test_in_place(shape, axes):
 
 
 def trained(mode, allow_gc):
-    """Costs of a few steps on batches of two sizes, and all parameters behind them."""
+    """Costs of a few steps on batches of two sizes, and all parameters after them."""
     x = T.dtensor4()
     shared = gamma, beta, mean, variance = [phintys.shared(numpy.full(3, number)) for number in (1.0, 0.0, 0.0, 1.0)]
     out, _, _, new_mean, new_variance = batch_normalization_train(

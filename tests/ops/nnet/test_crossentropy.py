@@ -1,4 +1,4 @@
-"""Cross-entropies: values against NumPy, both label forms, labels that are no class, derivatives, extreme values."""
+"""Cross-entropies: values against NumPy, both label forms, labels that are not classes, derivatives, extreme values."""
 import numpy
 import pytest
 import scipy.special
@@ -174,7 +174,7 @@ def test_inferred_shapes(output):
     check_shape(lambda x, b, y: crossentropy_softmax_argmax_1hot_with_bias(x, b, y)[output], arrays)
 
 
-# ---- what is refused ------------------------------------------------------------------------------------------------
+# ---- errors ---------------------------------------------------------------------------------------------------------
 LABELLED = {
     "joint": lambda p, y: crossentropy_softmax_1hot(p, y)[0],
     "joint gradient": lambda p, y: crossentropy_softmax_1hot_with_bias_dx(p[:, 0], p, y),

@@ -141,7 +141,7 @@ def test_repeats_that_are_inputs():
         assert tuple(shape) == each.shape
         check_equal(tiled, numpy.tile(array, (3, 2)))
         check_equal(flat, numpy.repeat(array, 3))
-        one, shape, *_ = function(array, [2], 0)              # one number stands for all
+        one, shape, *_ = function(array, [2], 0)              # one number applies to all
         check_equal(one, numpy.repeat(array, 2, 1))
         assert tuple(shape) == one.shape
         with pytest.raises(ValueError, match="3 slices to repeat, but 2"):
@@ -285,7 +285,7 @@ def test_bad_graphs(name):
 
 @pytest.mark.parametrize("name, function", [("repeat", repeat), ("tile", tile)])
 def test_negative_numbers_of_repetitions(name, function):
-    """The function that was called is named, at the latest when it runs."""
+    """The error names the function that was called, at run time at the latest."""
     for number in (-1, numpy.int8(-2), T.constant(-1)):
         with pytest.raises(ValueError, match=f"^{name}: a number of repetitions is negative: -[12]"):
             function(matrix(), number)

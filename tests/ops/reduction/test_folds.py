@@ -1,4 +1,4 @@
-"""Folds: what a reduction does by loops of our own, against NumPy; which reductions have one; the order of results."""
+"""Folds: reductions by built-in loops, against NumPy; which reductions have a fold; the order of results."""
 import itertools
 import math
 import pickle
@@ -95,7 +95,7 @@ def test_products_of_float16_are_taken_in_float32():
 @pytest.mark.parametrize("dtype", INTEGERS[1:] + FLOATS)
 @pytest.mark.parametrize("name", ["any", "all"])
 def test_tests_for_zero(name, dtype):
-    """One element decides, wherever it stands; -0.0 is zero, and NaN is not."""
+    """One element decides, wherever it is; -0.0 is zero, and NaN is not."""
     for length in LENGTHS:
         for place in {0, length // 2, length - 1}:
             x = numpy.full((2, length), 0 if name == "any" else 1, dtype)
@@ -122,7 +122,7 @@ def test_what_is_not_finite_stays(dtype, special):
 @pytest.mark.parametrize("dtype", ["float32", "complex64", "int16"])
 @pytest.mark.parametrize("ufunc", [numpy.add, numpy.multiply], ids=lambda ufunc: ufunc.__name__)
 def test_results_are_in_c_order_however_the_input_lies(ufunc, dtype):
-    """Accumulators follow the input; with and without a cast behind them, and by workers."""
+    """Accumulators follow the input; with and without a cast after them, and by workers."""
     accumulator = {"float32": "float64", "complex64": "complex128", "int16": "int64"}[dtype]
     x = (numpy.random.default_rng(3).integers(-3, 4, (4, 30, 5, 22))).astype(dtype)
     for order, axes in itertools.product([(3, 1, 0, 2), (2, 3, 1, 0), (1, 0, 3, 2)], subsets(4)[1:]):
@@ -179,7 +179,7 @@ def test_extremes_of_nothing_fail_even_where_no_result_is_wanted(shape, axes):
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
 def test_no_position_is_written_where_there_is_no_result(order):
-    """An empty kept dimension beside one that is not: nothing may be written behind the result."""
+    """An empty kept dimension beside one that is not: nothing may be written after the end of the result."""
     x = numpy.zeros([(3, 16, 0)[axis] for axis in order], "int16")
     for axis in range(3):
         if x.shape[axis]:

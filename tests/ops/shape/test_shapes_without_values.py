@@ -1,4 +1,4 @@
-"""Asking for a shape never computes the value: the program of ``op(...).shape`` looks at nothing but lengths.
+"""Asking for a shape never computes the value: the program of ``op(...).shape`` reads only lengths.
 
 Left out is what has a shape that depends on values: ``nonzero``, ``flatnonzero``, Unique, boolean masks, ``compress``,
 ``bincount``, ``confusion_matrix``, and ``repeat`` by a vector.

@@ -188,7 +188,7 @@ def test_positions_of_coordinates_that_broadcast():
     got, shape = phintys.function([column, row], [position, position.shape])(rows, columns)
     check_equal(got, numpy.ravel_multi_index((rows, columns), (3, 4)))
     assert tuple(shape) == (2, 3)
-    for layout in LAYOUTS.values():                               # lengths of 1 that nobody declared
+    for layout in LAYOUTS.values():                               # lengths of 1 that are not declared
         for mode in ("raise", "wrap", "clip"):
             check_values(lambda x, y: ravel_multi_index((x, y), (3, 4), mode),
                          lambda a, b: numpy.ravel_multi_index((a, b), (3, 4), mode),
