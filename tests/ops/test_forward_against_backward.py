@@ -265,7 +265,7 @@ def test_an_undefined_term_is_not_dropped():
     numpy.testing.assert_allclose(f([0.5], [0.3], [2.0]), 2 * 0.3 ** -0.5 * numpy.exp(-0.3) / numpy.sqrt(numpy.pi))
 
 
-def test_what_does_not_move_is_not_multiplied_by_zeros():
+def test_inputs_without_direction_are_not_multiplied_by_zeros():
     x, w, u = T.dmatrix("x"), T.dmatrix("w"), T.dmatrix("u")
     f = phintys.function([x, w, u], Rop(T.dot(x, w), x, u), on_unused_input="ignore")
     assert len([node for node in f.maker.fgraph.toposort() if "ot" in str(node.op)]) == 1
@@ -301,7 +301,7 @@ def test_discrete_operands_of_formulas(dtype):
         numpy.testing.assert_allclose(f(numpy.array([100], dtype), [1.0]), [100 / 10001])
 
 
-def test_what_does_not_depend_on_wrt():
+def test_expressions_that_do_not_depend_on_wrt():
     x, w, u = T.dvector("x"), T.dvector("w"), T.dvector("u")
     assert phintys.function([w, x, u], Rop(T.exp(w), x, u), on_unused_input="ignore")([1.0], [1.0], [1.0]) == 0
     assert phintys.function([w, x, u], Rop(T.ones_like(x), x, u), on_unused_input="ignore")([1.0], [1.0], [1.0]) == 0

@@ -100,7 +100,7 @@ def test_complex_numbers_have_no_floor(function):
             function(*operands)
 
 
-def test_what_cannot_become_a_tensor_is_a_type_error():
+def test_operands_that_cannot_become_tensors_are_type_errors():
     x = VECTOR()
     for function in (operator.add, operator.sub, operator.mul, operator.truediv, operator.pow):
         with pytest.raises(TypeError, match="unsupported operand"):
@@ -109,7 +109,7 @@ def test_what_cannot_become_a_tensor_is_a_type_error():
             function(generic(), x)
 
 
-def test_other_classes_get_their_chance():
+def test_other_classes_handle_the_operator():
     class Sparse:
         def __radd__(self, other):
             return "theirs"

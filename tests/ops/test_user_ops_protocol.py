@@ -170,7 +170,7 @@ class Halted(Op):
     itypes, otypes = [T.dvector], [T.dvector]
 
 
-def test_what_an_op_lacks_is_named():
+def test_error_names_the_missing_method():
     with pytest.raises(MethodNotDefined, match="perform"):
         function([x], Halted()(x))(A)
     with pytest.raises(NullTypeGradError, match="not implemented"):
@@ -222,7 +222,7 @@ def test_make_node_has_to_return_a_node():
         Thoughtless()(x)
 
 
-def test_as_op_refuses_what_is_no_type():
+def test_as_op_refuses_objects_that_are_not_types():
     for arguments in (("dvector", T.dvector), (T.dvector, [T.dvector, 3])):
         with pytest.raises(TypeError, match="list of phintys types"):
             as_op(*arguments)
@@ -291,7 +291,7 @@ def test_a_failing_assertion_changes_no_shared_variable():
     numpy.testing.assert_allclose(s.get_value(), 2 * A)
 
 
-def test_conditions_that_tell_nothing_are_dropped():
+def test_redundant_conditions_are_dropped():
     condition = x.sum() > 0
     f = function([x], assert_(x, T.constant(1) > 0, T.constant(True)), mode="FAST_RUN")
     assert not nodes_of(f, Assert) and f(-A).sum() == -6.0
@@ -311,7 +311,7 @@ def test_conditions_of_every_dtype(condition):
         f(A, 0)
 
 
-def test_what_an_assertion_hands_on_is_a_view():
+def test_the_result_of_an_assertion_is_a_view():
     f = function([x, y], assert_(x[::-2], y.sum() > 0) * y[:2])
     numpy.testing.assert_allclose(f(A, A), A[::-2] * A[:2])
     scalar = T.dscalar("scalar")

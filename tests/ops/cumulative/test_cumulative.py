@@ -41,7 +41,7 @@ def test_values_over_every_axis(name):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_every_dtype_keeps_its_own(name, dtype):
+def test_results_keep_the_dtype(name, dtype):
     for shape in ((6, 37), (37, 6)):                          # long and short rows take different ways
         for axis in (0, 1):
             check_values(*over(name, axis), [values(shape, dtype)], modes=MODES[:1])

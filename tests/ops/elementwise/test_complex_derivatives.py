@@ -90,7 +90,7 @@ def test_second_derivatives():
     numpy.testing.assert_allclose(got(V, point), slope, rtol=1e-6)
 
 
-def test_what_has_no_complex_formula_is_refused():
+def test_ops_without_complex_formula_are_refused():
     z, = variables([V])
     for function in (T.arccosh, T.psi):                 # branch cuts, and a derivative that SciPy has for reals only
         with pytest.raises(NotImplementedError, match="complex operands"):

@@ -50,7 +50,7 @@ def test_long_chains_are_flat():
     assert len(str(op)) < 40 * length
 
 
-def test_text_names_what_is_used_twice():
+def test_text_names_parts_that_are_used_twice():
     steps = [(scalar.add, [0, 1]), (scalar.mul, [2, 2]), (scalar.tanh, [3])]
     op = Composite.of_steps(["float64", "float64"], steps, [4])
     assert str(op) == "Composite{tanh((t0 * t0)), t0=(i0 + i1)}"
@@ -96,7 +96,7 @@ def test_a_graph_becomes_steps():
     assert Composite(op.inputs, op.outputs) == op and pickle.loads(pickle.dumps(op)) == op
 
 
-def test_composites_in_the_graph_are_taken_apart():
+def test_composites_in_the_graph_are_replaced_by_their_steps():
     x, y, _ = numbers()
     inner = Composite([x, y], [x - y, x * y])
     first, second = inner(x * 2, y)
@@ -105,7 +105,7 @@ def test_composites_in_the_graph_are_taken_apart():
     assert outer.impl(3.0, 2.0) == pytest.approx(4 / 12)
 
 
-def test_a_composite_by_hand_runs_in_one_kernel():
+def test_a_hand_written_composite_runs_in_one_kernel():
     x, y, _ = numbers()
     op = Composite([x, y], [phintys.scalar.exp(x) + y])
     m, v = phintys.tensor.dmatrix(), phintys.tensor.fvector()
@@ -125,7 +125,7 @@ def test_numbers_are_arguments_of_functions():
     assert product == 7 and following == 8 and following.dtype == "int8"
 
 
-def test_operands_of_other_dtypes_get_their_own_composite():
+def test_operands_of_other_dtypes_get_another_composite():
     x, y, k = numbers()
     op = Composite([k, y], [k / y])
     assert op.make_node(k * y, y).out.dtype == "float32" and op.make_node(x, y).out.dtype == "float64"

@@ -86,7 +86,7 @@ def ordered(axes, shape, random):
 @pytest.mark.parametrize("name", ORDERS)
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("shape", [(8, 9, 10), (60, 70, 50), (3, 400, 5)], ids=str)
-def test_results_have_the_order_that_the_operands_agree_on(name, workers, shape):
+def test_results_have_the_common_order_of_the_operands(name, workers, shape):
     first, second, result = ORDERS[name]
     random = numpy.random.default_rng(2)
     a, b = ordered(first, shape, random), ordered(second, shape, random)

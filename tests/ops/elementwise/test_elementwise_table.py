@@ -340,7 +340,7 @@ def test_r_op_is_the_product_with_the_jacobian():
     assert (x * y).owner.op.R_op([x, y], [None, None]) == [None]
 
 
-def test_nodes_alike_share_a_kernel():
+def test_equal_nodes_share_a_kernel():
     x, y = TensorType("float32", (False,))(), TensorType("float32", (False,))()
     first, second = scalar.tanh(x).owner, scalar.tanh(y).owner
     assert first.op.make_kernel(first) is second.op.make_kernel(second)

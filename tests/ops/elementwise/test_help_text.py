@@ -34,7 +34,7 @@ def test_pydoc_shows_it():
     assert "exp(x)" in text and "Dtype: the common dtype" in text and ">>> T.exp(T.dmatrix()).type" in text
 
 
-def test_documentation_of_the_class_and_of_what_users_make():
+def test_documentation_of_the_class_and_of_users_instances():
     assert Elemwise.__doc__.startswith("Apply a scalar op to tensors.")
     assert Elemwise(SCALAR_OPS["exp"], doc="Mine.").__doc__ == "Mine."
 

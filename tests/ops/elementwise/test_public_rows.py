@@ -20,7 +20,7 @@ COMPLEX_RULES = {None, "holomorphic", "real_slope", "transposed"}
 
 
 @pytest.mark.parametrize("name", SCALAR_OPS)
-def test_a_row_is_what_it_says(name):
+def test_a_row_has_its_documented_properties(name):
     row = SCALAR_OPS[name]
     assert row.name == name and row.__doc__ and row.complex_rule in COMPLEX_RULES
     assert callable(formula(name))
@@ -37,14 +37,14 @@ def test_elementwise_functions_of_the_namespace_come_from_public_rows():
     assert rows == {row for row in SCALAR_OPS.values() if row.public and "." not in row.public}
 
 
-def test_a_new_row_is_public_without_another_line(monkeypatch):
+def test_a_new_row_is_public_automatically(monkeypatch):
     monkeypatch.setattr(rules, "SCALAR_OPS", dict(SCALAR_OPS))
     monkeypatch.setitem(SCALAR_OPS, "thirded", None)
     row = SCALAR_OPS["thirded"] = rules.define("Thirded", "thirded", 1, rules.upgrade_to_float, "cbrt", doc="A root.")
     assert public_functions()["thirded"] is row.elementwise
 
 
-def test_what_only_rewrites_make_says_so():
+def test_rows_for_rewrites_are_declared_as_such():
     """A row made by ``define`` is public unless it says ``public=None``; classes of rows of their own are not."""
     tree = ast.parse((ROOT / "ops" / "elementwise" / "scalar.py").read_text())
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "define"]

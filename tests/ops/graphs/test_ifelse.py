@@ -94,7 +94,7 @@ def test_several_values(c, x, y, mode):
 
 
 @pytest.mark.parametrize("kind, expected", [(list, list), (tuple, tuple)])
-def test_answers_what_it_was_given(c, x, y, kind, expected):
+def test_returns_the_kind_of_sequence_it_was_given(c, x, y, kind, expected):
     assert type(ifelse(c, kind([x, y]), [y, x])) is expected
     assert type(ifelse(c, x, kind([y]))) is type(x)
 
@@ -130,7 +130,7 @@ def test_constants_and_python_numbers(c):
     assert phintys.function([], ifelse(1, 3, 4))() == 3
 
 
-def test_results_are_memory_of_their_own(c, x, y):
+def test_results_have_separate_memory(c, x, y):
     f = phintys.function([c, x, y], [ifelse(c, x, y), ifelse(c, x, y * 2), x])
     values = f(1, A, B)
     for value in values:
@@ -241,7 +241,7 @@ def test_overwriting_makes_nothing_less_lazy(c, x, y, runs, allow_gc):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_what_would_fail_is_not_touched(c, x, mode):
+def test_a_branch_that_would_fail_is_not_run(c, x, mode):
     f = phintys.function([c, x], ifelse(c, x * 2, T.log(Failing()(x))) + 1, mode=mode)
     assert_array_equal(f(1, A), A * 2 + 1)
     with pytest.raises(ArithmeticError, match="not to be taken(.|\n)*Apply node that caused the error: Failing"):
@@ -259,7 +259,7 @@ def test_lengths_that_do_not_fit_in_a_branch_that_is_not_taken(c, x, y, mode):
 
 
 @pytest.mark.parametrize("mode", ["FAST_RUN", "FAST_COMPILE"])
-def test_what_unrelated_conditions_need_runs_once(x, runs, mode):
+def test_values_needed_under_unrelated_conditions_are_computed_once(x, runs, mode):
     c, d = T.iscalars("c", "d")
     inner = Counted(1)(x)
     shared = Counted(2)(inner)
@@ -365,7 +365,7 @@ def test_functions_with_branches_are_pickled(c, x, y):
     assert_array_equal(f(0, A, B), B)
 
 
-def test_lengths_that_are_promised_are_those_of_both_branches(c):
+def test_static_lengths_are_those_common_to_both_branches(c):
     first, second = T.TensorType("float64", (False, False), shape=(3, 4)), \
         T.TensorType("float64", (False, False), shape=(2, 4))
     assert ifelse(c, first("first"), second("second")).type.shape == (None, 4)
@@ -407,6 +407,6 @@ def test_numbers_of_values(c, x, y):
         IfElse(2)(c, x, y)
 
 
-def test_a_condition_that_is_no_scalar(x, y):
+def test_a_condition_that_is_not_a_scalar(x, y):
     with pytest.raises(TypeError, match=f"has to be a scalar.*{PLACE}"):
         ifelse(x > 0, x, y)

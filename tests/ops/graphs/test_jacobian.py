@@ -102,7 +102,7 @@ class Doubled(Op):
         return [Doubled()(output_grads[0])]
 
 
-def test_what_has_no_rule_goes_row_by_row():
+def test_ops_without_rule_run_row_by_row():
     x = T.dvector("x")
     f = function([x], jacobian(Doubled()(x) * x, x))
     assert has_map(f)
@@ -216,7 +216,7 @@ def test_rows_stacked_and_summed(way):
         numpy.testing.assert_allclose(result, value)
 
 
-def test_row_map_checks_what_it_gets():
+def test_row_map_checks_its_inputs():
     row, whole = T.dvector("row"), T.dscalar("whole")
     for arguments in (([row], [row], 0, [False]), ([row], [row], 2, [False]), ([row], [row], 1, [])):
         with pytest.raises(ValueError):

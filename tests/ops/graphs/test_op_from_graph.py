@@ -242,7 +242,7 @@ def test_shapes(inline):
     assert not has_op(f)
 
 
-def test_a_shape_that_only_the_values_tell():
+def test_a_shape_that_depends_on_values():
     opaque = phintys.as_op([T.dmatrix], [T.dvector])(first_row)
     op = OpFromGraph([x], [opaque(x) * 2])
     f = function([x], op(x).shape)
@@ -287,7 +287,7 @@ ALIASED = [A, A[::-1], A * B, A * B, (A * B).T, A, (A + B)[0]]
 
 
 @pytest.mark.parametrize("allow_gc", [True, False])
-def test_what_it_answers_is_memory_of_its_own(allow_gc):
+def test_results_have_separate_memory(allow_gc):
     f = function([x, y], ALIASES(x, y), mode=phintys.Mode(allow_gc=allow_gc))
     for _ in range(2):
         given = A.copy()
@@ -299,7 +299,7 @@ def test_what_it_answers_is_memory_of_its_own(allow_gc):
 
 
 @pytest.mark.parametrize("allow_gc", [True, False])
-def test_others_may_overwrite_what_it_answers(allow_gc):
+def test_other_ops_may_overwrite_its_results(allow_gc):
     f = function([x, y], [T.exp(output) + output[0] for output in ALIASES(x, y)] + [x.sum()],
                  mode=phintys.Mode(allow_gc=allow_gc))
     for _ in range(2):
@@ -342,7 +342,7 @@ def test_an_op_in_python_inside():
         numpy.testing.assert_allclose(result, expected)
 
 
-def test_values_that_are_no_arrays(inline):
+def test_values_that_are_not_arrays(inline):
     thing = phintys.generic("thing")
     length = phintys.as_op([phintys.generic], [T.lscalar])(lambda value: numpy.asarray(len(value)))
     op = OpFromGraph([thing, x], [thing, length(thing) * x], inline=inline)
@@ -369,7 +369,7 @@ def test_the_gradient_graph_is_linear_in_the_number_of_nodes():
 
 
 # ---- unused inputs and outputs ---------------------------------------------------------------------------------------
-def test_outputs_and_inputs_that_nobody_needs_are_dropped():
+def test_unused_outputs_and_inputs_are_dropped():
     op = OpFromGraph([x, y, z], [T.dot(x, y), T.exp(z)], name="op")
     first, _ = op(x, y, z)
     f = function([x, y, z], first, on_unused_input="ignore")
@@ -384,7 +384,7 @@ def test_equal_nodes_are_one_before_outputs_are_dropped():
     assert len(f.maker.fgraph.toposort()) == 1
 
 
-def test_a_gradient_does_not_compute_what_it_does_not_need():
+def test_a_gradient_computes_only_needed_values():
     op = OpFromGraph([x, y], [T.dot(x, y)], name="op")
     f = function([x, y], grad(op(x, y).sum(), x), on_unused_input="ignore")
     node, = [node for node in f.maker.fgraph.toposort() if isinstance(node.op, OpFromGraph)]

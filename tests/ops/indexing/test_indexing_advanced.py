@@ -129,7 +129,7 @@ def test_gradients(entry):
     check_directions(lambda x, y: inc_subtensor(x[entry], y) * x[entry].sum(), [array, value])
 
 
-def test_gradients_of_what_is_set():
+def test_gradients_of_set_subtensor():
     once = [index[numpy.array([3, 1])], index[[0, 1], [2, 0]], index[:, [2, 0], 1:], index[MASK], index[MASK_2, 1]]
     for entry in once:
         array = values(SHAPE)
@@ -161,7 +161,7 @@ def test_every_dtype_of_positions():
             check_values(lambda x, i: x[:, i[1], 0], lambda a, i: a[:, i[1], 0], [values((4, 4, 2)), layout(positions)])
 
 
-def test_layouts_of_what_is_changed():
+def test_layouts_of_changed_arrays():
     for name, layout in LAYOUTS.items():
         for other in LAYOUTS.values():
             array, value = layout(values((4, 3, 5))), other(values((4, 2, 5), seed=1))
@@ -186,8 +186,8 @@ def test_long_arrays():
     check_values(lambda x, i: inc_subtensor(x[i], 1.0), lambda a, i: changed(a, i, 1.0, True), [array, rows])
 
 
-def test_lines_alike():
-    """Positions for each dimension apart, as ``numpy.ix_`` gives them: one line tells the others."""
+def test_lines_with_equal_offsets():
+    """Separate positions for each dimension, as from ``numpy.ix_``: all lines have equal offsets."""
     array, random = values((7, 6000)), numpy.random.default_rng(0)
     for count in (3, 5000):
         rows, columns = random.integers(-7, 7, (4, 1)), random.integers(-6000, 6000, count)
@@ -264,7 +264,7 @@ def test_rows_out_of_range(positions, workers):
                 run_kernel(node.op.make_kernel(node), [array, rows], [node.outputs[0].type.layout], workers=workers)
 
 
-def test_a_result_that_failed_is_not_seen():
+def test_a_failing_call_changes_no_shared_variable():
     """Elements are copied while positions are checked; a call that fails leaves shared values unchanged."""
     x, i = variable_for(values((4,))), variable_for(ROWS)
     shared = phintys.shared(values((3,)))
@@ -295,7 +295,7 @@ def test_long_masks():
             check_equal(function(array, odd)[0], array[mask])
 
 
-def test_masks_of_nothing():
+def test_empty_masks():
     for shape, entry in (((0, 3), index[numpy.zeros(0, bool)]), ((0, 3), index[numpy.zeros((0, 3), bool)]),
                          ((3, 0), index[:, numpy.zeros(0, bool)]), ((0, 3), index[numpy.zeros(0, bool), 1:]),
                          ((3, 0), index[numpy.zeros((3, 0), bool)]), ((3, 0), index[numpy.ones(3, bool)]),
@@ -314,7 +314,7 @@ def test_masks_of_nothing():
                 check_equal(result, changed(array, entry, 1.0, adds))
 
 
-def test_side_by_side():
+def test_simultaneous_kernels():
     """Kernels of one thread share the workers with others."""
     random = numpy.random.default_rng(0)
     arrays = [values((40_000,)), values((40_000,), seed=1), random.integers(-40_000, 40_000, 40_000)]

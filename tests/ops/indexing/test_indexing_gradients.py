@@ -133,7 +133,7 @@ def test_values_that_cannot_repeat_need_no_search():
         assert "switch" not in phintys.pp(graph)
 
 
-def test_second_derivatives_and_jacobians_of_what_is_set():
+def test_second_derivatives_and_jacobians_of_set_subtensor():
     x, y, rows = T.dvector("x"), T.dvector("y"), T.lvector("rows")
     changed = T.set_subtensor(x[rows], y) ** 2
     derivatives = [phintys.gradient.jacobian(changed, y), phintys.gradient.hessian(changed.sum(), y)]

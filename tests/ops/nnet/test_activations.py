@@ -80,7 +80,7 @@ def test_extreme_values_and_their_slopes_are_finite(name):
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("name", CASES)
-def test_what_is_no_number(name, dtype):
+def test_nan_and_infinities(name, dtype):
     """Infinities give the limits, and NaN stays NaN."""
     build, expected = CASES[name]
     x = numpy.array([numpy.inf, -numpy.inf, numpy.nan, 0, -0.0], dtype)
@@ -222,7 +222,7 @@ def test_hinge_loss_at_its_bend_and_of_nan():
     assert numpy.isnan(slopes[1:3]).any(axis=1).all()
 
 
-def test_workers_share_the_hinge_loss():
+def test_the_hinge_loss_is_divided_among_workers():
     x, y = values((300, 400), "float32"), numpy.arange(300)
     v = T.fmatrix()
     loss = multiclass_hinge_loss(v, y)

@@ -232,7 +232,7 @@ def test_one_far_value_does_not_spoil_the_others(shape, axes, far, place):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("shape, axes", [((70, 3), (0,)), ((3, 300), (1,)), ((20, 3, 5), (0, 2))])
-def test_what_is_no_number_stays_in_its_channel(shape, axes, dtype):
+def test_nan_stays_in_its_channel(shape, axes, dtype):
     """Means are infinite or NaN as NumPy's; variances of infinite values are NaN."""
     for number in (numpy.inf, -numpy.inf, numpy.nan):
         for place in (0, -1):
@@ -260,8 +260,8 @@ def test_squares_that_overflow():
 
 @pytest.mark.parametrize("shape, axes", [((0, 3), (0,)), ((0, 3, 4), (0, 2)), ((3, 0), (1,)), ((2, 0), (0,)),
                                          ((2, 3, 0), (0,)), ((0,), (0,)), ((0, 3, 10 ** 9, 20), (0, 2))])
-def test_nothing(shape, axes):
-    """The mean of nothing is NaN; a sum of nothing is 0; no channels have no means."""
+def test_empty_batches(shape, axes):
+    """The mean of no elements is NaN and their sum is 0; without channels there are no means."""
     inputs, arrays, outputs = kernel_case(shape, axes, "float64", "contiguous")
     kept = arrays[2].shape
     train, inference, grad = [phintys.function(inputs, group, on_unused_input="ignore")(*arrays) for group in outputs]
@@ -342,7 +342,7 @@ def test_training_with_every_way_to_keep_memory(allow_gc):
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 3)])
-def test_parameters_that_all_channels_share(shape):
+def test_one_parameter_for_all_channels(shape):
     """One scale for all channels: the mean still has an element for each, and the gradient is a sum."""
     x, gamma, beta = values((6, 3)), values(shape, seed=1), values((1, 3), seed=2)
     pattern = tuple([length == 1 for length in shape])

@@ -186,7 +186,7 @@ LABELLED = {
 
 @pytest.mark.parametrize("mode", ["FAST_RUN", "FAST_COMPILE"])
 @pytest.mark.parametrize("name", LABELLED)
-def test_labels_that_are_no_class(name, mode):
+def test_labels_that_are_not_classes(name, mode):
     p, y = T.dmatrix("p"), T.lvector("y")
     function = phintys.function([p, y], LABELLED[name](p, y), mode=mode)
     for wrong in (-1, 4, 2 ** 40):

@@ -159,7 +159,7 @@ def test_accumulated_products(alpha, beta, dtype):
 
 
 @pytest.mark.parametrize("size", [3, 50, 150])
-def test_beta_zero_ignores_what_was_there(size):
+def test_beta_zero_ignores_old_contents(size):
     for dtype in ("float32", "float64", "complex64", "complex128"):
         x, v = values((size, size), dtype), values(size, dtype)
         nan, zero, one = numpy.full((size, size), numpy.nan, dtype), numpy.asarray(0, dtype), numpy.asarray(1, dtype)
@@ -246,7 +246,7 @@ def test_lengths_beyond_32_bits_are_refused():
 
 
 # ---- the library ---------------------------------------------------------------------------------------------------
-def test_the_number_of_threads_is_left_alone():
+def test_the_number_of_threads_is_not_changed():
     before = blas_threads()
     x = matrix()
     function = phintys.function([x], dot(x, x))
@@ -278,7 +278,7 @@ SHARED_SHAPES = [(300, 70, 90), (90, 70, 300), (65, 64, 333), (1000, 700, 1), (1
 @pytest.mark.parametrize("shape", SHARED_SHAPES, ids=str)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
 @pytest.mark.parametrize("transposed", [(False, False), (True, False), (False, True)], ids=str)
-def test_products_that_workers_share(shape, dtype, transposed):
+def test_products_are_divided_among_workers(shape, dtype, transposed):
     rows, inner, columns = shape
     generator = numpy.random.default_rng(0)
 

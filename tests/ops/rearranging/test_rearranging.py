@@ -150,7 +150,7 @@ def test_repeats_that_are_inputs():
             function(array, [1, -2, 2], 1)
 
 
-def test_a_repetition_by_one_number_needs_no_op_of_its_own():
+def test_a_repetition_by_one_number_needs_no_repeat_op():
     x = variable_for(values((2, 3)))
     function = phintys.function([x], [repeat(x, 2, 0), tile(x, 2)])
     assert {type(node.op).__name__ for node in function.maker.fgraph.apply_nodes} <= {
@@ -177,7 +177,7 @@ def test_the_tile_op_warns():
     check_equal(phintys.function([x], output.shape)(values((2, 3))), numpy.array([4, 3]))
 
 
-def test_the_tile_op_on_every_layout():
+def test_the_tile_op_for_every_layout():
     for layout in LAYOUTS.values():
         for counts in ([2, 3, 2], [0, 1, 1], [4]):
             with pytest.warns(UserWarning, match="deprecated"):

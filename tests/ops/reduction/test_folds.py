@@ -111,7 +111,7 @@ def test_tests_for_zero(name, dtype):
 
 @pytest.mark.parametrize("special", [numpy.nan, numpy.inf, -numpy.inf])
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_what_is_not_finite_stays(dtype, special):
+def test_nan_and_infinities_are_kept(dtype, special):
     x = numpy.ones((40, 50), dtype)
     x[17, 33] = special
     accumulator = "float32" if dtype == "float16" else "float64"
@@ -121,7 +121,7 @@ def test_what_is_not_finite_stays(dtype, special):
 
 @pytest.mark.parametrize("dtype", ["float32", "complex64", "int16"])
 @pytest.mark.parametrize("ufunc", [numpy.add, numpy.multiply], ids=lambda ufunc: ufunc.__name__)
-def test_results_are_in_c_order_however_the_input_lies(ufunc, dtype):
+def test_results_are_in_c_order_for_every_layout_of_the_input(ufunc, dtype):
     """Accumulators follow the input; with and without a cast after them, and by workers."""
     accumulator = {"float32": "float64", "complex64": "complex128", "int16": "int64"}[dtype]
     x = (numpy.random.default_rng(3).integers(-3, 4, (4, 30, 5, 22))).astype(dtype)
@@ -153,14 +153,14 @@ def test_sums_of_many_short_lines_are_pairwise():
     (numpy.add, "int64", [(numpy.absolute, [0], ("int64",) * 2)], "int64", "int64", "sum"),
     (numpy.bitwise_or, "float16", [(numpy.not_equal, [0, 1], ("float16",) * 2 + ("bool",))], "bool", "bool", "any"),
 ], ids=str)
-def test_what_has_a_fold(loop, dtype, steps, accumulator, output, expected):
+def test_which_reductions_have_a_fold(loop, dtype, steps, accumulator, output, expected):
     slots = [(dtype, None), (dtype, numpy.zeros((), dtype))] + [(step[2][-1], None) for step in steps]
     kind, left, value = choose_fold(loop, slots, steps, len(slots) - 1 if steps else 0, accumulator, output)
     assert kind == expected
     assert (left == [] and value == 0) or expected in (None, "sum")
 
 
-def test_a_comparison_with_another_number_is_no_test_for_zero():
+def test_a_comparison_with_another_number_is_not_a_test_for_zero():
     for constant in (1.0, numpy.nan):
         kernel = ReductionKernel([("float64", (False,))], [numpy.array(constant)],
                                  [(numpy.not_equal, [0, 1], ("float64", "float64", "bool"))], 2, numpy.bitwise_or, (0,),
@@ -169,7 +169,7 @@ def test_a_comparison_with_another_number_is_no_test_for_zero():
 
 
 @pytest.mark.parametrize("shape, axes", [((0, 0), (0,)), ((2, 0, 0), (2,)), ((0, 2, 0), (0,)), ((0, 0), (0, 1))])
-def test_extremes_of_nothing_fail_even_where_no_result_is_wanted(shape, axes):
+def test_extrema_of_no_elements_fail_even_for_an_empty_result(shape, axes):
     x = numpy.zeros(shape)
     with pytest.raises(ValueError, match="no identity"):
         reduce(x, numpy.maximum, axes)
@@ -178,7 +178,7 @@ def test_extremes_of_nothing_fail_even_where_no_result_is_wanted(shape, axes):
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
-def test_no_position_is_written_where_there_is_no_result(order):
+def test_no_position_is_written_for_an_empty_result(order):
     """An empty kept dimension beside one that is not: nothing may be written after the end of the result."""
     x = numpy.zeros([(3, 16, 0)[axis] for axis in order], "int16")
     for axis in range(3):

@@ -150,7 +150,7 @@ def test_integers_do_not_overflow_in_their_accumulators(dtype):
         assert (functions["max"](array), functions["min"](array)) == (max(whole), min(whole))
 
 
-def test_the_accumulator_of_a_mean_is_what_was_asked_for():
+def test_the_accumulator_of_a_mean_has_the_requested_dtype():
     x = TensorType("int64", (False,))()
     large = numpy.full(4, 2 ** 62)
     for options, wanted in (({}, 2.0 ** 62), ({"dtype": "int64"}, 0.0), ({"acc_dtype": "int64"}, 0.0),
@@ -313,7 +313,7 @@ def test_maxima_and_their_positions():
             check_values(lambda x: MaxAndArgmax([axis])(x)[1], lambda a: a.argmax(axis), [array], modes=MODES[1:])
 
 
-def test_of_a_search_only_what_is_read_is_computed():
+def test_a_search_computes_only_the_outputs_that_are_used():
     x = variable_for(values((3, 4)))
     for position, op in ((0, Max), (1, T.Argmax)):
         function = phintys.function([x], T.max_and_argmax(x, 1)[position])
@@ -369,7 +369,7 @@ BAD_GRAPHS = {
 
 
 @pytest.mark.parametrize("name", [*FUNCTIONS, "max_and_argmax", "logsumexp", "ptp"])
-def test_an_axis_that_is_named_twice(name):
+def test_an_axis_that_occurs_twice(name):
     for axis in ((0, 0), (1, -1), [-2, 0, 1]):
         with pytest.raises(ValueError, match="duplicate value in 'axis'"):
             getattr(T, name)(variable_for(values((2, 3))), axis=axis)

@@ -137,7 +137,7 @@ def test_pickle():
 
 @pytest.mark.parametrize("dtype", [D, "float32", "float16", "int8", "uint64", "bool"])
 @pytest.mark.parametrize("which", ["argmax", "argmin"])
-def test_positions_of_extremes(which, dtype):
+def test_positions_of_extrema(which, dtype):
     random = numpy.random.default_rng(7)
     for shape, layout in itertools.product(SHAPES, LAYOUTS.values()):
         if 0 in shape:
@@ -152,7 +152,7 @@ def test_positions_of_extremes(which, dtype):
             numpy.testing.assert_array_equal(got, getattr(numpy, which)(flat, axis=-1))
 
 
-def test_position_in_nothing():
+def test_position_among_no_elements():
     with pytest.raises(ValueError, match="attempt to get argmax of an empty sequence"):
         run_kernel(ArgKernel(D, 1, (0,), "argmax"), [numpy.ones(0)], [(number("int64"), 0)])
     got, = run_kernel(ArgKernel(D, 2, (0,), "argmax"), [numpy.ones((3, 0))], [(number("int64"), 1)])

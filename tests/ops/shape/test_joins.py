@@ -114,7 +114,7 @@ def test_a_computed_axis():
             function(2, a, b)
 
 
-def test_parts_are_views_that_nobody_sees():
+def test_parts_are_views_inside_programs_only():
     x = variable_for(values(N))
     array = values(N)
     first, second = phintys.function([x], split(x, [1, 3], 2))(array)
@@ -218,7 +218,7 @@ BAD_RUNS = {
 
 
 @pytest.mark.parametrize("name", BAD_RUNS)
-def test_bad_runs_say_what_and_where(name):
+def test_run_time_errors_report_cause_and_position(name):
     build, error, message = BAD_RUNS[name]
     x, n = matrix(), TensorType("int64", (False,))()
     for mode in MODES:

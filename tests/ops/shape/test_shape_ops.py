@@ -116,7 +116,7 @@ def test_scalars_become_a_vector():
     assert stack([variable_for(values((), "int8")), variable_for(values((), "float32"))]).type.dtype == "float32"
 
 
-def test_views_share_memory_with_nobody_outside():
+def test_results_that_are_views_share_no_memory_with_arguments():
     x = variable_for(values((2, 3)))
     array = values((2, 3))
     result = phintys.function([x], dimshuffle(x, 1, 0))(array)

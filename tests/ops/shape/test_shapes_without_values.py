@@ -126,7 +126,7 @@ def looks_at_values(node):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_only_lengths_are_looked_at(name):
+def test_only_lengths_are_read(name):
     case = CASES[name]
     inputs = list(GIVEN)
     function = phintys.function(inputs, case.shape, on_unused_input="ignore")

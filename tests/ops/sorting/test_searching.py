@@ -26,7 +26,7 @@ SORTED = numpy.sort(values(20))
 COUNTED = numpy.array([3, 1, 1, 0, 5])
 
 
-def test_places_in_a_sorted_vector():
+def test_positions_in_a_sorted_vector():
     order = numpy.argsort(values(20))
     for side in ("left", "right"):
         check_values(lambda x, v: searchsorted(x, v, side), lambda a, b: numpy.searchsorted(a, b, side),
@@ -52,7 +52,7 @@ def numbers_to_search(count, dtype, seed):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_places_among_every_dtype_sorted_or_not(dtype):
+def test_positions_for_every_dtype_sorted_or_not(dtype):
     other = "float32" if dtype in INTEGERS else dtype
     for side in ("left", "right"):
         x, v, order = TensorType(dtype, (False,))(), TensorType(other, (False,))(), TensorType("int32", (False,))()
@@ -68,7 +68,7 @@ def test_places_among_every_dtype_sorted_or_not(dtype):
                     check_equal(ordered(unsorted, needles, places), numpy.searchsorted(array, needles, side))
 
 
-def test_places_in_every_layout():
+def test_positions_for_every_layout():
     order = numpy.argsort(values(60, seed=3))
     for first in LAYOUTS.values():
         for second in LAYOUTS.values():
@@ -79,7 +79,7 @@ def test_places_in_every_layout():
                          [values(60, seed=3), second(values((3, 4), seed=1)), first(order)], modes=MODES[:1])
 
 
-def test_places_among_few_values_that_are_not_sorted():
+def test_positions_among_few_values_that_are_not_sorted():
     """They mean nothing, but Theano's users and tests expect NumPy's."""
     array, needles = numbers_to_search(50, "float64", 1), numbers_to_search(400, "float64", 2)
     for side in ("left", "right"):
@@ -87,12 +87,12 @@ def test_places_among_few_values_that_are_not_sorted():
                      [array, needles], modes=MODES[:1])
 
 
-def test_many_places_by_several_threads():
+def test_many_positions_by_several_threads():
     array, needles = numpy.sort(values(5000)), values((300, 100), seed=1)
     check_equal(phintys.function([], searchsorted(array, needles))(), numpy.searchsorted(array, needles))
 
 
-def test_orders_that_do_not_fit():
+def test_orders_of_wrong_length_or_content():
     x, v, order = variable_for(SORTED), variable_for(SORTED), TensorType("int64", (False,))()
     function = phintys.function([x, v, order], searchsorted(x, v, sorter=order))
     with pytest.raises(ValueError, match="searchsorted: sorter.size must equal a.size, they are 3 and 20"):

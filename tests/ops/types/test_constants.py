@@ -111,7 +111,7 @@ def test_variables_pass_and_values_become_constants():
     assert as_tensor_variable(3, name="three").name == "three"
 
 
-def test_objects_may_say_how_they_become_tensors():
+def test_objects_may_define_their_conversion_to_tensors():
     x = TensorType("float64", (False,))()
 
     class Holder:

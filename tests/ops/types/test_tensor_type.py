@@ -137,7 +137,7 @@ NOT_NUMBERS = [
 
 @pytest.mark.parametrize("value, pattern, message", NOT_NUMBERS, ids=range(len(NOT_NUMBERS)))
 @pytest.mark.parametrize("allow_downcast", [None, True])
-def test_what_is_no_number_is_named(value, pattern, message, allow_downcast):
+def test_error_names_the_element_that_is_not_a_number(value, pattern, message, allow_downcast):
     with pytest.raises(TypeError) as error:
         TensorType("float64", pattern).filter(value, allow_downcast=allow_downcast)
     assert str(error.value).endswith(message)
@@ -179,7 +179,7 @@ def test_a_variable_is_refused_as_value():
         type_.filter(type_())
 
 
-def test_python_floats_become_float32_when_floatx_says_so():
+def test_python_floats_become_float32_for_that_floatx():
     type_ = TensorType("float32", ())
     with change_flags(floatX="float32"):
         assert type_.filter(0.1) == numpy.float32(0.1)
@@ -189,7 +189,7 @@ def test_python_floats_become_float32_when_floatx_says_so():
             type_.filter(numpy.float64(0.1))
 
 
-def test_allow_downcast_converts_whatever_is_lost():
+def test_allow_downcast_permits_lossy_conversions():
     assert TensorType("int8", ()).filter(1.75, allow_downcast=True) == 1
     numpy.testing.assert_array_equal(TensorType("float32", VECTOR).filter(numpy.array([0.1]), allow_downcast=True),
                                      numpy.array([0.1], "float32"))
