@@ -159,7 +159,8 @@ def test_every_op_with_an_r_operator_has_a_case():
 
 
 def check(build, arrays, moving, differences=True):
-    """Both directions agree with each other, and with differences, when the inputs at ``moving`` move."""
+    """Both modes of differentiation with respect to the inputs at ``moving`` agree with each other and with difference
+    quotients."""
     inputs = [variable_for(array, tuple([length == 1 for length in array.shape])) for array in arrays]
     output = build(*inputs)
     wrt, points = [inputs[position] for position in moving], [inputs[position].type() for position in moving]
@@ -235,7 +236,7 @@ def refused(build, arrays, moving):
 
 
 def test_every_row_is_differentiated_in_both_directions_or_in_none():
-    """Rows that only complex or discrete operands or results have are not asked."""
+    """Rows with only complex or discrete operands or results are skipped."""
     x, u = T.dvector("x"), T.dvector("u")
     for name in SCALAR_OPS:
         row = SCALAR_OPS[name]
@@ -311,7 +312,7 @@ def test_expressions_that_do_not_depend_on_wrt():
 
 
 class Product(Op):
-    """x * y, with an R_op as it was written for Theano: a leaf moves by zeros there."""
+    """x * y, with an R_op as written for Theano, where the direction of a leaf is zeros."""
 
     __props__ = ()
 

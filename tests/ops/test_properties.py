@@ -22,7 +22,7 @@ shapes = st.lists(lengths, min_size=0, max_size=4).map(tuple)
 
 @st.composite
 def operands(draw, shape, dtypes=DTYPES):
-    """An array that broadcasts to ``shape``, and a variable for it that says so."""
+    """An array that broadcasts to ``shape``, and a variable for it with that broadcastable pattern."""
     shape = tuple(1 if draw(st.integers(0, 4)) == 0 else length for length in shape)
     array = values(shape, draw(st.sampled_from(dtypes)), draw(st.integers(0, 99)))
     if draw(st.booleans()):
@@ -31,7 +31,7 @@ def operands(draw, shape, dtypes=DTYPES):
 
 
 def agrees(got, wanted, exact):
-    """Equal shapes and dtypes, and equal values up to the rounding of the least precise dtype on the way."""
+    """Assert equal shapes and dtypes, and equal values up to rounding in the least precise intermediate dtype."""
     assert got.dtype == wanted.dtype and got.shape == wanted.shape
     scale = numpy.abs(wanted.astype("complex128")).max(initial=1.0)
     tolerance = 0 if exact and wanted.dtype.kind in "biu" else max(
@@ -65,7 +65,7 @@ BOOLEAN = {"lt", "ge", "eq"}
 
 
 def reference(function, symbolic, arguments, boolean):
-    """What NumPy computes in the dtype the graph declares: which dtype that is, the tables of the families test."""
+    """NumPy's result in the dtype that the graph declares; the tests of the families check which dtype that is."""
     dtype = symbolic.type.dtype
     work = numpy.result_type(*[array.dtype for array in arguments]) if boolean else numpy.dtype(dtype)
     if any(array.dtype.kind == "c" for array in arguments) and work.kind != "c":
@@ -166,7 +166,7 @@ def test_reductions(mode, drawn):
 
 @st.composite
 def products(draw):
-    """(two arrays, two variables) that ``dot`` takes, in every pairing of ranks and dtypes."""
+    """(two arrays, two variables) for ``dot``, in every combination of ranks and dtypes."""
     rows, inner, columns = draw(lengths), draw(lengths), draw(lengths)
     left = draw(st.sampled_from([(), (inner,), (rows, inner)]))
     right = draw(st.sampled_from([(), (inner,), (inner, columns)]))

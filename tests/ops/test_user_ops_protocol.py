@@ -23,7 +23,7 @@ def nodes_of(f, kind):
 
 # ---- classes ---------------------------------------------------------------------------------------------------------
 class AXPB(Op):
-    """a * x + b, with everything an op can say."""
+    """a * x + b, with every method that an op can define."""
 
     __props__ = ("a", "b")
 
@@ -64,7 +64,7 @@ def test_a_class_with_everything():
 
 
 class Divided(Op):
-    """Quotient and remainder by types; the gradient uses the outputs, and is undefined by the remainder."""
+    """Quotient and remainder, declared by types; the gradient uses the outputs and is undefined for the remainder."""
 
     __props__ = ()
     itypes, otypes = [T.dvector, T.dvector], [T.dvector, T.dvector]
@@ -98,7 +98,7 @@ def test_itypes_and_otypes():
 
 
 class Selected(Op):
-    """Only the second input takes part in the second output."""
+    """The second output depends only on the second input."""
 
     __props__ = ()
 
@@ -164,7 +164,7 @@ def test_params():
 
 
 class Halted(Op):
-    """Nothing but a node: neither ``perform`` nor a gradient."""
+    """Defines only ``make_node``, neither ``perform`` nor a gradient."""
 
     __props__ = ()
     itypes, otypes = [T.dvector], [T.dvector]
@@ -189,7 +189,7 @@ def product_shape(node, shapes):
 
 @as_op(itypes=[T.dmatrix, T.dmatrix], otypes=[T.dmatrix], infer_shape=product_shape)
 def numpy_dot(a, b):
-    """The words of the function."""
+    """The docstring of the function."""
     return numpy.dot(a, b)
 
 

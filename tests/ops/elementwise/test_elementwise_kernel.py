@@ -179,7 +179,7 @@ def arithmetic_cases():
 
 
 class Tracer:
-    """Writes down the steps of a formula."""
+    """Records the steps of a formula."""
 
     def __init__(self, slot, record):
         self.slot, self.record = slot, record

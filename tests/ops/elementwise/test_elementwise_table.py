@@ -19,7 +19,7 @@ from phintys.ops.types.tensor_type import TensorType
 
 
 def tensor(value):
-    """A variable that may hold ``value``."""
+    """A variable whose type includes ``value``."""
     return TensorType(value.dtype, [length == 1 for length in value.shape])()
 
 

@@ -45,7 +45,7 @@ def test_a_new_row_is_public_automatically(monkeypatch):
 
 
 def test_rows_for_rewrites_are_declared_as_such():
-    """A row made by ``define`` is public unless it says ``public=None``; classes of rows of their own are not."""
+    """A row made by ``define`` is public unless ``public=None`` is given; rows of classes written by hand are not."""
     tree = ast.parse((ROOT / "ops" / "elementwise" / "scalar.py").read_text())
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "define"]
     said = {call.args[1].value for call in calls for option in call.keywords

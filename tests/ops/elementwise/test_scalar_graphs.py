@@ -1,5 +1,5 @@
-"""Single numbers as a level of their own: ``Scalar`` types, graphs of scalar ops on them, and all that can be done with
-such graphs. Whatever an op of the table does to numbers must be what its Elemwise does to tensors of rank 0.
+"""Single numbers as a separate level: ``Scalar`` types, graphs of scalar ops on them, and all operations on
+such graphs. An op of the table must have the same results for numbers as its Elemwise for tensors of rank 0.
 """
 import copy
 import pickle
@@ -231,7 +231,7 @@ def test_integer_division_follows_the_configuration():
 
 # ---- every op of the table -------------------------------------------------------------------------------------------
 def operands_of(row, dtype):
-    """Numbers between 0.2 and 0.8 (so that everything is defined), or small integers."""
+    """Numbers between 0.2 and 0.8, where all functions are defined, or small integers."""
     count = row.nin if row.nin > 0 else 3
     return [numpy.dtype(dtype).type(value) for value in ([0.3, 0.7, 0.8] if dtype != "int8" else [1, 2, 3])[:count]]
 
@@ -373,7 +373,7 @@ def test_shared_numbers(mode):
 
 
 class Recorded(gof.Op):
-    """Hands its numbers on and notes what it got."""
+    """Returns its inputs and records them."""
 
     itypes, otypes = [scalar.float64], [scalar.float64]
     seen = []

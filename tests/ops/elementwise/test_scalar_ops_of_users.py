@@ -43,7 +43,7 @@ class Softer(scalar.UnaryScalarOp):
 
 
 class Weighted(scalar.BinaryScalarOp):
-    """weight * x + y, by the function of NumPy's that it names and by parameters."""
+    """weight * x + y, with a NumPy function given by name, and with parameters."""
 
     __props__ = ("weight",)
 
@@ -82,7 +82,7 @@ class SlowTanh(scalar.UnaryScalarOp):
 
 
 class Hypot(scalar.BinaryScalarOp):
-    """A function of NumPy's instead of impl."""
+    """Uses a NumPy function instead of impl."""
 
     nfunc_spec = ("hypot", 2, 1)
 
@@ -268,7 +268,7 @@ class Bare(scalar.UnaryScalarOp):
 
 
 class Returns(scalar.UnaryScalarOp):
-    """x, and what it was given as gradient."""
+    """x, with the gradient that was passed in."""
 
     def __init__(self, gradient):
         super().__init__(scalar.same_out)

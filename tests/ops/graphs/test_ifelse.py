@@ -17,7 +17,7 @@ A, B = np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0])
 
 
 class Counted(phintys.Op):
-    """Adds its number, and notes that it ran."""
+    """Adds its number, and records that it ran."""
 
     __props__ = ("number",)
     runs = []
@@ -47,7 +47,7 @@ class Failing(phintys.Op):
 
 @pytest.fixture
 def runs():
-    """What has run since the last look, in order of numbers; looking forgets it."""
+    """The numbers of the ops that ran since the last call, sorted; the record is cleared."""
     def look():
         found = sorted(Counted.runs)
         Counted.runs.clear()

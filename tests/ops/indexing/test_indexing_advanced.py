@@ -217,7 +217,7 @@ def test_rows_of_every_size(dtype):
 
 
 def test_rows_of_any_number_of_bytes():
-    """Rows are moved in pieces: all of a row, at any address, and nothing beside it."""
+    """Rows are copied in pieces: completely, at any address, and without writing outside the row."""
     x, y = TensorType("int8", (False, False))(), TensorType("int8", (False, False))()
     i, m = TensorType("int64", (False,))(), TensorType("bool", (False,))()
     function = phintys.function([x, y, i, m], [x[i], x[m], set_subtensor(x[i], y), set_subtensor(x[m], y),
@@ -331,7 +331,7 @@ def test_simultaneous_kernels():
 
 
 def test_workers():
-    """Several threads take what one takes."""
+    """Several threads give the same results as one."""
     array, rows = values((2000, 40)), numpy.random.default_rng(0).integers(-2000, 2000, (300, 7))
     for entry in (index[rows], index[:, rows[0, :3] % 40], index[rows[:, 0], rows[:, :1] % 40]):
         parts, variables, arrays = varied(entry)

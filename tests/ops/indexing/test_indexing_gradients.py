@@ -14,7 +14,7 @@ ARRAYS = [(2,), (3,), (4,), (1,), (2, 3)]
 
 
 class DrawnIndex:
-    """An index into an array of ``shape``: as NumPy takes it, and with variables for some of its arrays."""
+    """An index into an array of ``shape``, for NumPy, and with variables in place of some of its arrays."""
 
     def __init__(self, random, shape):
         self.random, self.shape = random, shape
@@ -59,7 +59,7 @@ class DrawnIndex:
 
 
 def cases(seed, count):
-    """(array, index, value put in) for indices that fit."""
+    """(array, index, value to set) for valid indices."""
     random = numpy.random.default_rng(seed)
     while count:
         array = random.normal(size=random.integers(2, 5, random.integers(1, 4)))
@@ -182,7 +182,7 @@ VALUES = [("int64", 1.5, False), ("int64", 1.0, True), ("int64", numpy.nan, Fals
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("dtype, value, fits", VALUES, ids=str)
 def test_constants_that_fit(dtype, value, fits, part):
-    """Nothing is truncated in silence, in any kind of index."""
+    """No kind of index truncates values silently."""
     x = TensorType(dtype, (False,))("x")
     taken = PARTS[part](x) if dtype[0] != "c" or part != "mask" else x[numpy.array([True, False, True])]
     if not fits:

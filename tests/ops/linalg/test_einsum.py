@@ -18,7 +18,7 @@ def operands(subscripts, lengths=LENGTHS):
 
 
 def compare(subscripts, arrays, variables=None):
-    """The value of an einsum, and its gradient, are NumPy's."""
+    """The value of an einsum equals NumPy's, and so does its gradient."""
     variables = [T.tensor("float64", (False,) * array.ndim) for array in arrays] if variables is None else variables
     result = T.einsum(subscripts, *variables)
     expected = numpy.einsum(subscripts, *arrays)

@@ -30,7 +30,7 @@ def orders(array):
 
 
 def functions_of(dtype, rank):
-    """What copies an array, and what NumPy makes of it."""
+    """Functions that copy an array, and NumPy's results."""
     x = TensorType(dtype, (False,) * rank)()
     lengths = [x.shape[axis] for axis in range(rank)]
     outputs = {

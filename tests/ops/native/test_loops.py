@@ -117,7 +117,7 @@ def test_unless_overflow(dtype, step):
 @pytest.mark.parametrize("dtype", [dtype for dtype in REAL_TYPES if dtype not in ("bool", "float16")])
 @pytest.mark.parametrize("one_bound", [True, False])
 def test_clip(dtype, one_bound):
-    """Crossed bounds: the lower one wins below itself."""
+    """If the lower bound is above the upper one, smaller values become the lower bound."""
     value = numpy.arange(40).astype(dtype)[::1 if one_bound else 2]
     lowest, highest = numpy.array([10], dtype), numpy.array([5], dtype)
     if not one_bound:

@@ -104,7 +104,7 @@ def test_half_precision_does_not_underflow_early():
 
 
 def test_small_slopes_lose_no_digits():
-    """As the sum of a term for either sign it would lose as many as alpha is smaller than 1."""
+    """A sum of one term for each sign would lose digits if alpha is much smaller than 1."""
     x = -numpy.abs(values((50,)))
     for alpha in (1e-3, 1e-12):
         numpy.testing.assert_array_equal(phintys.function([v := T.dvector()], relu(v, alpha))(x), alpha * x)
@@ -142,7 +142,7 @@ def test_confusion_matrix():
 
 @pytest.mark.parametrize("dtype", ["int8", "uint64", "float64"])
 def test_confusion_of_many_classes(dtype):
-    """Against counting by hand; classes that only one of both has are there, too."""
+    """Compared with explicit counts; classes that occur in only one of both vectors are included."""
     random = numpy.random.default_rng(0)
     actual, predicted = random.integers(0, 90, (2, 400)).astype(dtype)
     predicted[:3] = 99

@@ -29,7 +29,7 @@ MODES = ("FAST_RUN", "FAST_COMPILE", None)
 
 
 def compiled(inputs, outputs, mode):
-    """A function; with None as mode the ops compute by themselves."""
+    """A function; a mode of None means no optimizer, so that the ops run unchanged."""
     if mode is None:
         mode = phintys.Mode(optimizer=None)
     return phintys.function(inputs, outputs, mode=mode)
@@ -91,7 +91,7 @@ def test_given_deviation(mode):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_composite(dtype):
-    """Theano's name for the same as one scalar op."""
+    """The function that has Theano's name for this computation as one scalar op."""
     arrays = [values((4, 3)).astype(dtype), *[(numpy.abs(values((1, 3), seed=seed)) + 0.5).astype(dtype)
                                               for seed in range(4)]]
     op = Elemwise(BNComposite(dtype))
@@ -114,7 +114,7 @@ def test_dtype_stays(dtype):
 
 
 def exact(x, dy, scale, bias, mean, variance, axes):
-    """What the three ops compute, in extended precision: of training, of inference, and the gradients."""
+    """The results of the three ops in extended precision: training, inference, and the gradients."""
     x, dy, scale, bias, mean, variance = [array.astype(numpy.longdouble)
                                           for array in (x, dy, scale, bias, mean, variance)]
     own, spread = x.mean(axis=axes, keepdims=True), x.var(axis=axes, keepdims=True)
@@ -204,7 +204,7 @@ def kernel_outputs(variables, axes):
 @pytest.mark.parametrize("shape, axes", LAYOUT_CASES)
 @pytest.mark.parametrize("dtype, offset", [("float32", 1e4), ("float64", 1e9)])
 def test_far_values_cost_no_accuracy(shape, axes, dtype, offset):
-    """The mean is 5 digits larger than the deviation (9 in float64): as many are lost, not twice as many."""
+    """The mean is 5 digits larger than the deviation (9 in float64): this many digits are lost, not twice as many."""
     inputs, arrays, outputs = kernel_case(shape, axes, dtype, "contiguous", offset)
     got = phintys.function(inputs, outputs[0], on_unused_input="ignore")(*arrays)
     wanted = exact(*arrays, axes)[0]
@@ -233,7 +233,7 @@ def test_one_far_value_does_not_spoil_the_others(shape, axes, far, place):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("shape, axes", [((70, 3), (0,)), ((3, 300), (1,)), ((20, 3, 5), (0, 2))])
 def test_nan_stays_in_its_channel(shape, axes, dtype):
-    """Means are infinite or NaN as NumPy's; variances of infinite values are NaN."""
+    """Means are infinite or NaN where NumPy's are; variances of infinite values are NaN."""
     for number in (numpy.inf, -numpy.inf, numpy.nan):
         for place in (0, -1):
             x = values(shape).astype(dtype)

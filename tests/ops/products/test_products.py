@@ -124,7 +124,7 @@ SIZES = [(0, 2, 3, 4), (3, 0, 2, 4), (3, 2, 0, 4), (3, 2, 4, 0), (1, 1, 1, 1), (
 
 @pytest.mark.parametrize("count, m, k, n", SIZES)
 def test_batched_sizes(count, m, k, n):
-    """Nothing to do, one element, items for BLAS, items enough for workers."""
+    """No items, one element, items large enough for BLAS, enough items for workers."""
     x, y = values((count, m, k)), values((count, k, n), seed=1)
     check_values(batched_dot, numpy.matmul, [x, y], modes=["FAST_RUN"])
     transposed = numpy.ascontiguousarray(y.transpose(2, 1, 0)).transpose(2, 1, 0)

@@ -31,7 +31,7 @@ def random_values(shape, dtype, seed=1):
 
 
 def producer(test):
-    """The step in front of a fold: (loop, result dtype or None for the input's)."""
+    """The step before a fold: (loop, dtype of the result, or None for that of the input)."""
     return {"squares": (numpy.square, None), "magnitudes": (numpy.absolute, None), "any": (numpy.not_equal, "bool"),
             "all": (numpy.not_equal, "bool")}[test]
 

@@ -124,7 +124,7 @@ def test_accumulators_may_not_lose_precision():
 
 
 def extremes(dtype):
-    """Arrays of the largest and smallest values of an integer dtype, and what was drawn between them."""
+    """Arrays of the largest and smallest values of an integer dtype, and of random values."""
     lowest, highest = (0, 1) if dtype == "bool" else (numpy.iinfo(dtype).min, numpy.iinfo(dtype).max)
     random = numpy.random.default_rng(0)
     drawn = random.integers(lowest, highest, 300, dtype=dtype, endpoint=True)
@@ -133,7 +133,7 @@ def extremes(dtype):
 
 @pytest.mark.parametrize("dtype", ("bool",) + INTEGERS)
 def test_integers_do_not_overflow_in_their_accumulators(dtype):
-    """Means against exact arithmetic of Python's integers; sums too, where 64 bits hold them, else as in NumPy."""
+    """Means, and sums that fit in 64 bits, are compared with exact integer arithmetic, other sums with NumPy."""
     x = TensorType(dtype, (False,))()
     functions = {name: phintys.function([x], getattr(T, name)(x))
                  for name in ("sum", "mean", "var", "std", "max", "min")}

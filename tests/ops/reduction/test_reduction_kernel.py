@@ -43,7 +43,7 @@ def test_axes_and_layouts(shape, ufunc, workers):
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_producer(shape):
-    """sum(tanh(x) * y + 1) with a broadcast second operand, in float64, handed out as float32."""
+    """sum(tanh(x) * y + 1) with a broadcast second operand, in float64, with a float32 result."""
     random = numpy.random.default_rng(2)
     for layout, axes in itertools.product(LAYOUTS.values(), subsets(len(shape))):
         x, y = numpy.asarray(layout(random, shape)), numpy.asarray(random.random((1,) * min(1, len(shape)) + shape[1:]))
@@ -168,7 +168,7 @@ def test_positions_of_complex_numbers_are_refused():
 @pytest.mark.parametrize("lengths", [(300, 16, 8), (300, 100, 8), (70, 3, 27), (70, 3, 28), (5, 9, 10), (5, 100, 9)],
                          ids=str)
 def test_short_rows_that_are_broadcast(lengths, ufunc):
-    """Distances between all pairs of rows: lines run along whatever dimension is long enough."""
+    """Distances between all pairs of rows: lines are along any dimension that is long enough."""
     n, k, d = lengths
     random = numpy.random.default_rng(4)
     x, c = random.random((n, 1, d)), random.random((1, k, d))

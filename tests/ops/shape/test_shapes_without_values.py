@@ -119,7 +119,7 @@ CASES = {f"{family}: {name}": case for family, cases in {
 
 
 def looks_at_values(node):
-    """Whether a node does more than arithmetic with lengths and single numbers, or to hand out a constant."""
+    """Whether a node does more than arithmetic with lengths and single numbers, or returning a constant."""
     if isinstance(node.op, (DeepCopyOp, MakeVector, Shape_i)):
         return isinstance(node.op, DeepCopyOp) and not isinstance(node.inputs[0], Constant)
     return any(variable.type.ndim for variable in node.inputs + node.outputs)

@@ -80,7 +80,7 @@ def test_positions_for_every_layout():
 
 
 def test_positions_among_few_values_that_are_not_sorted():
-    """They mean nothing, but Theano's users and tests expect NumPy's."""
+    """These positions are meaningless, but Theano's users and tests expect the same ones as NumPy's."""
     array, needles = numbers_to_search(50, "float64", 1), numbers_to_search(400, "float64", 2)
     for side in ("left", "right"):
         check_values(lambda x, v: searchsorted(x, v, side), lambda a, b: numpy.searchsorted(a, b, side),
