@@ -202,7 +202,7 @@ def test_as_op():
     f = function([m], numpy_dot(m, m.T))
     value = numpy.arange(6.0).reshape(2, 3)
     numpy.testing.assert_allclose(f(value), value @ value.T)
-    assert numpy_dot.__doc__ == "The words of the function." and "numpy_dot" in str(numpy_dot)
+    assert numpy_dot.__doc__ == "The docstring of the function." and "numpy_dot" in str(numpy_dot)
     shape = function([m], numpy_dot(m, m.T).shape)
     assert list(shape(value)) == [2, 2] and not nodes_of(shape, type(numpy_dot))
     assert pickle.loads(pickle.dumps(numpy_dot)) is numpy_dot
