@@ -1,4 +1,4 @@
-/* Reading the interpreter's stack: what `call_stack.pyx` needs of a frame. */
+/* Reads the interpreter's stack: the fields of a frame that `call_stack.pyx` needs. */
 #ifndef PHINTYS_CALL_STACK_H
 #define PHINTYS_CALL_STACK_H
 

@@ -1,11 +1,11 @@
-"""The calls that led to here, in a few dozen nanoseconds: every node of a user's graph keeps them.
+"""Records the calls that led to a node, in a few dozen nanoseconds: every node of a user's graph keeps them.
 
-Finding a line number costs more than building a node, so a *trace* is raw: a tuple ``(code, offset, code, offset, …)``
-of the frames outside phintys, innermost first. ``graph/trace.py`` turns it into files, lines and names when somebody
-asks. No frame is kept, because frames keep the user's values alive.
+Finding a line number takes longer than building a node, so a *trace* is raw: it is a tuple ``(code, offset, code,
+offset, …)`` of the frames outside phintys, innermost first. ``graph/trace.py`` turns it into files, lines and names on
+demand. No frame is kept, because frames keep the user's values alive.
 
-Frames of phintys are left out. At most ``limit`` others are kept; if these all run libraries, the next frame outside
-libraries is added, because that is the user's line. Which kind of code a frame runs is found out once for each file.
+Frames of phintys are left out. At most ``limit`` others are kept; if all of these run library code, the next frame
+outside libraries is added, because it is the user's line. The kind of code in a file is determined once for each file.
 """
 import os
 
@@ -32,7 +32,7 @@ cdef enum Kind:
     OWN
 
 cdef enum:
-    FARTHEST = 100              # frames that are looked at for the user's line; recursion may be thousands deep
+    FARTHEST = 100              # frames searched for the user's line; recursion may be thousands deep
 
 cdef struct Entry:
     PyObject* code
@@ -46,25 +46,25 @@ INSTALLED = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-
 
 
 def set_limit(frames):
-    """Keep at most so many frames of a trace; -1: as many as are looked at. Follows ``config.traceback.limit``."""
+    """Keep at most this many frames in a trace; -1: all that are searched. Follows ``config.traceback.limit``."""
     global limit
     limit = min(frames, <int>FARTHEST) if frames >= 0 else FARTHEST
 
 
 def is_library(str file):
-    """Whether a file belongs to Python or to an installed package, and not to the user's program."""
+    """Return whether a file belongs to Python or to an installed package, not to the user's program."""
     if any([part in file for part in INSTALLED]) or file.startswith("<frozen "):
         return True
     return file.startswith(STANDARD_LIBRARY)
 
 
 cdef int kind_of(PyFrameObject* frame, str file) except? -1:
-    """The kind of a file that was not met before."""
+    """Determine the kind of a file that is seen for the first time."""
     module = str((<object>frame).f_globals.get("__name__"))
     cdef int kind = USER
     if is_library(file):
         kind = LIBRARY
-    # A file <string> may be anybody's.
+    # Code from a file name such as <string> may belong to any program.
     if (module == "phintys" or module.startswith("phintys.")) and not file.startswith("<"):
         kind = OWN
     kinds[file] = kind
@@ -72,12 +72,12 @@ cdef int kind_of(PyFrameObject* frame, str file) except? -1:
 
 
 def user_trace():
-    """The trace of the caller: its frames outside phintys.
+    """Return the trace of the caller: its frames outside phintys.
 
     Returns
     -------
     tuple (code, int, code, int, …) or None
-        None when there is no such frame, or ``config.traceback.limit`` is 0.
+        None if there is no such frame, or ``config.traceback.limit`` is 0.
     """
     cdef Entry entries[FARTHEST + 1]
     cdef PyFrameObject* frame = PyEval_GetFrame()
@@ -104,7 +104,7 @@ def user_trace():
 
 
 cdef object packed(Entry* entries, int count):
-    """The trace as a tuple, which takes over the references to code objects."""
+    """Return the trace as a tuple, which takes over the references to the code objects."""
     cdef tuple trace
     cdef int index
     if count == 0:

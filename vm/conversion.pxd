@@ -4,15 +4,15 @@ cdef enum Downcast:                 # ``allow_downcast`` of an argument
     FORBIDDEN, ALLOWED, FLOATS_TO_FLOATX
 
 cdef struct Target:                 # what an argument is to become
-    int typenum                     # -1: no array
+    int typenum                     # -1: not an array
     int ndim
-    bint plain                      # `filter` follows the rules that `conversion.pyx` knows
+    bint plain                      # `filter` follows the rules in `conversion.pyx`
     Downcast downcast
-    unsigned long long lossless     # bit per type number: arrays of this type convert, whatever they hold
+    unsigned long long lossless     # one bit per type number: arrays of this type convert, whatever their values
 
-# The number at ``place``, converted. Returns 0 when only ``Type.filter`` can say what becomes of the value.
+# Write the converted number to ``place``. Returns 0 if only ``Type.filter`` can decide.
 cdef bint number_into(const Target* target, object value, char* place) except -1
-# A new array of the target's dtype, or None when only ``Type.filter`` can say. The rank may be another.
+# A new array of the target's dtype, possibly of another rank, or None if only ``Type.filter`` can decide.
 cdef object array_from(const Target* target, object value)
 # The mask of ``Target.lossless`` for a list of type numbers.
 cdef unsigned long long mask_of(object typenums) except? 0

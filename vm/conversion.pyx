@@ -1,12 +1,12 @@
 """Conversion of call arguments: numbers, lists and arrays of another dtype, in about the time ``numpy.asarray`` takes.
 
-These are shortcuts of ``TensorType.filter`` and no second rule book: what they convert, ``filter`` would convert to the
-same value, and they refuse nothing. Whatever they do not know is returned as "only ``filter`` can say", and so is all
-that it would refuse, so each error comes from one place. Three rules are used:
+These are shortcuts of ``TensorType.filter``, not a second set of rules: they convert to the same values as ``filter``
+and never refuse a value. Values that they do not handle, and all that ``filter`` would refuse, are left to ``filter``,
+so each error comes from one place. There are three rules:
 
 * An array converts by its dtype alone: ``Type.lossless_types`` lists the dtypes.
 * A number, or lists of numbers, converts if every element keeps its value (``conversion_loops.h``).
-* With ``allow_downcast=True`` both convert whatever is lost; so does a Python float for floatX when it is None.
+* With ``allow_downcast=True`` both convert even if values change; with None, so does a Python float for floatX.
 """
 cimport numpy as cnp
 from cpython.complex cimport PyComplex_CheckExact, PyComplex_ImagAsDouble, PyComplex_RealAsDouble
@@ -45,11 +45,11 @@ cdef union Number:                  # a number in the widest type of its kind
     int64_t whole
     double real
     double parts[2]
-    char bytes[32]                  # room for any scalar of NumPy's
+    char bytes[32]                  # room for any NumPy scalar
 
 cdef int float_x = -1               # the type number of config.floatX
 
-# NumPy's scalars that are read here, by their exact types; subclasses may have code of their own.
+# The exact types of the NumPy scalars that are read here; subclasses may override behaviour.
 cdef dict SCALARS = {numpy.dtype(name).type: numpy.dtype(name).num for name in
                      ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "float32", "float64",
                       "complex128")}
@@ -67,14 +67,14 @@ cdef bint number_into(const Target* target, object value, char* place) except -1
 
 
 cdef inline bint must_be_exact(const Target* target, value):
-    """Whether a number has to keep its value."""
+    """Return whether a number must keep its value."""
     if target.downcast == FLOATS_TO_FLOATX:
         return not (target.typenum == float_x and PyFloat_CheckExact(value))
     return target.downcast == FORBIDDEN
 
 
 cdef int read_number(value, Number* number) except -2:
-    """Read a number as int64, float64 or complex128. Returns the type number, or -1: it is no number known here."""
+    """Read a number as int64, float64 or complex128. Returns the type number, or -1 if it is not handled here."""
     cdef int overflow = 0
     if PyFloat_CheckExact(value):
         number.real = PyFloat_AS_DOUBLE(value)
@@ -89,7 +89,7 @@ cdef int read_number(value, Number* number) except -2:
 
 
 cdef int read_scalar(value, known, Number* number) except -2:
-    """The same for NumPy's scalars; ``known`` is the type number or None."""
+    """Read a NumPy scalar in the same way; ``known`` is the type number or None."""
     cdef Number scalar
     cdef int typenum
     if known is None:
@@ -133,14 +133,14 @@ cdef object array_from(const Target* target, object value):
 
 
 cdef inline object cast_by_numpy(cnp.ndarray array, int typenum):
-    """A new array in native byte order, of the same type, or from bool, integers or float16: no such cast warns."""
+    """Make an array in native byte order, of the same type or from bool, integers or float16: such casts do not warn."""
     cdef cnp.dtype descr = cnp.PyArray_DescrFromType(typenum)
     Py_INCREF(descr)
     return PyArray_FromArray(array, descr, NPY_ARRAY_FORCECAST)
 
 
 cdef object cast_by_loop(cnp.ndarray array, int typenum, bint exact):
-    """A new array with the layout of this one, or None: there is no such cast, or a value does not stay what it is."""
+    """Make an array with the same layout; None if there is no such cast, or if a value would change."""
     cdef phintys_cast cast = phintys_cast_of(cnp.PyArray_TYPE(array), typenum)
     cdef npy_intp count = cnp.PyArray_SIZE(array)
     cdef const void* read
@@ -151,7 +151,7 @@ cdef object cast_by_loop(cnp.ndarray array, int typenum, bint exact):
     if cast == NULL or not cnp.PyArray_ISBEHAVED_RO(array):
         return None
     if not (cnp.PyArray_IS_C_CONTIGUOUS(array) or cnp.PyArray_IS_F_CONTIGUOUS(array)):
-        array = cnp.PyArray_NewCopy(array, cnp.NPY_KEEPORDER)       # without gaps, whatever the order of its axes is
+        array = cnp.PyArray_NewCopy(array, cnp.NPY_KEEPORDER)       # without gaps, in the same order of axes
     descr = cnp.PyArray_DescrFromType(typenum)
     Py_INCREF(descr)
     result = PyArray_NewLikeArray(array, cnp.NPY_KEEPORDER, descr, 0)
@@ -165,7 +165,7 @@ cdef object cast_by_loop(cnp.ndarray array, int typenum, bint exact):
 
 
 cdef object converted(cnp.ndarray array, int typenum, bint exact):
-    """A new array of another type or byte order; None as `cast_by_loop`."""
+    """Make an array of another type or byte order; None as in `cast_by_loop`."""
     cdef int source = cnp.PyArray_TYPE(array)
     cdef bint is_discrete = source < cnp.NPY_FLOAT
     if (source == typenum or (is_discrete and typenum <= cnp.NPY_DOUBLE and not exact)
@@ -175,22 +175,22 @@ cdef object converted(cnp.ndarray array, int typenum, bint exact):
 
 
 cdef object array_from_array(const Target* target, cnp.ndarray array):
-    """An array of another dtype or byte order; ``filter`` looks at its dtype only."""
+    """Convert an array of another dtype or byte order; as in ``filter``, only its dtype matters."""
     cdef int source = cnp.PyArray_TYPE(array)
     if source == target.typenum and cnp.PyArray_ISNOTSWAPPED(array):
-        return None                                     # it has another rank, or is not aligned
+        return None                                     # the rank differs, or it is not aligned
     if target.downcast == ALLOWED or (source < 64 and target.lossless >> source & 1):
         return converted(array, target.typenum, False)
     return None
 
 
 cdef object array_from_lists(const Target* target, value):
-    """Lists and tuples of numbers, or of lists; ``filter`` looks at each value."""
+    """Convert lists and tuples of numbers, or of lists; as in ``filter``, each value matters."""
     cdef cnp.ndarray array
     try:
         array = cnp.PyArray_FROM_O(value)
     except Exception:
-        return None                                     # `filter` says why
+        return None                                     # `filter` raises the error
     if cnp.PyArray_TYPE(array) == target.typenum:
         return array
     return converted(array, target.typenum, target.downcast != ALLOWED)

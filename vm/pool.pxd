@@ -4,18 +4,18 @@ from cpython.ref cimport PyObject
 cdef enum:
     SMALL_CLASSES = 64         # size classes of small blocks: multiples of 64 bytes up to 4096
     MEDIUM_CLASSES = 48        # of larger ones: eight for each doubling, up to LARGE_LIMIT
-    SMALL_LIMIT = 4096         # bytes: above, a request is worth the pool's lock
-    LARGE_LIMIT = 262144       # bytes: above, blocks are mapped pages found by best fit
+    SMALL_LIMIT = 4096         # bytes: larger requests take the pool's lock
+    LARGE_LIMIT = 262144       # bytes: larger blocks are mapped pages, found by best fit
     PAGE = 4096
-    FOREIGN = -1               # memory of somebody else
-    GIVEN = -2                 # the same, and it may be overwritten
-    PLANNED = -3               # a piece of a frame's arena: not the buffer's own, and never handed out
+    FOREIGN = -1               # memory that the pool does not own
+    GIVEN = -2                 # as FOREIGN, but it may be overwritten
+    PLANNED = -3               # a piece of a frame's arena: not owned, and never given to others
 
 cdef struct Buffer:
     char* data
     size_t capacity
     long references            # changed atomically
-    PyObject* owner            # who keeps foreign memory alive; NULL for pool memory
+    PyObject* owner            # the object that keeps foreign memory alive; NULL for pool memory
     Buffer* next               # link of a free list
     int size_class             # FOREIGN, GIVEN, PLANNED; 0: large; 1..64: small; 65..112: medium
 
@@ -30,25 +30,25 @@ cdef extern from * nogil:
     long phintys_read(long*)
 
 cdef inline void buffer_retain(Buffer* buffer) noexcept nogil:
-    """One reference more."""
+    """Add a reference."""
     phintys_retain(&buffer.references)
 
 cdef inline bint buffer_forsake(Buffer* buffer) noexcept nogil:
-    """One reference less; answers whether it was the last, in which case the caller must give the buffer back."""
+    """Remove a reference. Returns whether it was the last; the caller must then give the buffer back."""
     return phintys_release(&buffer.references) == 0
 
 cdef inline long buffer_references(const Buffer* buffer) noexcept nogil:
-    """How many references there are."""
+    """Return the number of references."""
     return phintys_read(<long*>&buffer.references)
 
-cdef Buffer* buffer_acquire(size_t size) noexcept nogil          # one reference; NULL when there is no memory
-cdef Buffer* buffer_acquire_arena(size_t size) noexcept nogil    # the same; what the pool keeps makes room
+cdef Buffer* buffer_acquire(size_t size) noexcept nogil          # one reference; NULL if there is no memory
+cdef Buffer* buffer_acquire_arena(size_t size) noexcept nogil    # the same; kept blocks are freed first
 cdef Buffer* buffer_of_owner(PyObject* owner) except NULL        # foreign memory; the caller sets data and capacity
-cdef void buffer_give_back(Buffer* buffer) noexcept nogil        # nobody refers to it any more
-cdef void buffer_release(Buffer* buffer) noexcept nogil          # one reference less, and back when it was the last
+cdef void buffer_give_back(Buffer* buffer) noexcept nogil        # no reference is left
+cdef void buffer_release(Buffer* buffer) noexcept nogil          # remove a reference; free if it was the last
 
 cdef inline int size_class_of(size_t size) noexcept nogil:
-    """Small: 1..64. Medium: 65..112. Large: 0."""
+    """Return the size class. Small: 1..64. Medium: 65..112. Large: 0."""
     cdef size_t step
     cdef int doubling
     if size <= SMALL_LIMIT:
@@ -62,21 +62,21 @@ cdef inline int size_class_of(size_t size) noexcept nogil:
     return SMALL_CLASSES + 1 + doubling * 8 + <int>((size - (<size_t>SMALL_LIMIT << doubling) - 1) // step)
 
 cdef inline bint is_close(size_t capacity, size_t size) noexcept nogil:
-    """Whether a block is large enough for a request, and at most an eighth too large."""
+    """Return whether a block is large enough for a request, and at most an eighth too large."""
     return size <= capacity <= size + (size >> 3) + PAGE
 
-# Take from a list of large blocks the smallest that fits and is at most an eighth too large; NULL: none does.
+# Take from a list of large blocks the smallest that fits and is at most an eighth too large; NULL if there is none.
 cdef Buffer* take_close(Buffer** first, size_t size) noexcept nogil
 
 cdef size_t pool_limit         # bytes that the pool, and each frame, may keep
 
-# Whether this allocation is to fail, as ``fail_allocation`` asked.
+# Whether this allocation is to fail, as requested by ``fail_allocation``.
 cdef bint allocation_fails() noexcept nogil
 
-# What memory is filled with under `stress`, first and last.
+# The bytes that memory is filled with under `stress`, after allocation and before it is freed.
 cdef enum:
     FRESH = 0xCB
     DEAD = 0xDB
 
-# `config.stress`: blocks come from the system each time, and are poisoned when nobody refers to them any more.
+# `config.stress`: each block comes from the system, and is poisoned when its last reference goes.
 cdef bint stress

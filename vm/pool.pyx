@@ -1,13 +1,13 @@
-"""The pool: where buffers come from and go to.
+"""The pool: allocates buffers and keeps freed ones for the next request.
 
-It keeps freed blocks for the next request, because the kernel charges more for fresh pages than arithmetic costs (8 MB:
-3.3 ms of page faults around 0.5 ms of work). Blocks up to 4096 bytes have 64-byte size classes; up to 256 KiB there are
-eight classes a doubling; above, blocks are whole pages mapped one by one and found by best fit. What the pool keeps is
-bounded by ``set_pool_limit``. A frame's arena is one block, whose pieces (PLANNED) the frame hands out itself. The pool
-knows neither cells nor programs; frames keep small blocks for themselves, see ``abi.pyx``.
+Freed blocks are kept because fresh pages from the kernel cost more than arithmetic does (8 MB: 3.3 ms of page faults
+for 0.5 ms of work). Blocks up to 4096 bytes have 64-byte size classes; up to 256 KiB there are eight classes for each
+doubling; larger blocks are whole pages, mapped one by one and found by best fit. ``set_pool_limit`` bounds the memory
+that the pool keeps. A frame's arena is one block, whose pieces (PLANNED) the frame itself assigns. The pool knows
+neither cells nor programs; frames keep small blocks themselves, see ``abi.pyx``.
 
-Under ``set_stress(True)`` nothing is kept: every block comes from ``malloc`` and goes back filled with poison, so that
-tests, and tools that watch ``malloc``, see each use of memory that nobody holds any more.
+Under ``set_stress(True)`` nothing is kept: every block comes from ``malloc`` and is filled with poison before it is
+freed, so that tests, and tools that watch ``malloc``, detect each use of freed memory.
 """
 from cpython.ref cimport Py_XDECREF, Py_XINCREF, PyObject
 from libc.stdlib cimport free, malloc
@@ -21,12 +21,12 @@ cdef extern from * nogil:
     static pthread_mutex_t phintys_pool_lock = PTHREAD_MUTEX_INITIALIZER;
     static void phintys_lock_pool(void) { pthread_mutex_lock(&phintys_pool_lock); }
     static void phintys_unlock_pool(void) { pthread_mutex_unlock(&phintys_pool_lock); }
-    /* A forked child must find the pool unlocked and whole. */
+    /* A forked child needs an unlocked pool in a consistent state. */
     static void phintys_guard_pool_in_fork(void) {
         pthread_atfork(phintys_lock_pool, phintys_unlock_pool, phintys_unlock_pool);
     }
-    /* From HUGE_PAGE * 2 on, mappings start at a huge page's border and ask for huge pages: a + 1 on 8 MB loses a fifth
-     * of its speed to misses of the address cache otherwise. */
+    /* From HUGE_PAGE * 2 on, mappings start at the border of a huge page and ask for huge pages; without them a + 1 on
+     * 8 MB is a fifth slower, because of misses in the address translation cache. */
     enum { HUGE_PAGE = 1 << 21 };
     static inline void* phintys_map(size_t size) {
         const int protection = PROT_READ | PROT_WRITE, flags = MAP_PRIVATE | MAP_ANONYMOUS;
@@ -43,7 +43,7 @@ cdef extern from * nogil:
         return block;
     }
     static inline void phintys_unmap(void* block, size_t size) { munmap(block, size); }
-    /* glibc keeps up to tens of megabytes of what was freed at the end of its heap. */
+    /* glibc keeps up to tens of megabytes of memory that was freed at the end of its heap. */
     #ifdef __GLIBC__
     #include <malloc.h>
     static inline void phintys_trim_heap(void) { malloc_trim(0); }
@@ -61,8 +61,8 @@ cdef extern from * nogil:
 
 cdef enum:
     ALIGNMENT = 64
-    # Where the data of a large block start in their page. NumPy's large arrays start at 16: a store shortly before a
-    # load with the same last 12 bits of the address makes the load wait, which costs a + 1 a third of its speed.
+    # Offset of the data of a large block in its first page. The large arrays of NumPy start at 16. With equal offsets a
+    # load has to wait for an earlier store with the same last 12 address bits, which makes a + 1 a third slower.
     LARGE_OFFSET = 2112
     STRESSED = 127                  # size class of blocks made under stress
 
@@ -75,12 +75,12 @@ memset(free_blocks, 0, sizeof(free_blocks))
 stress = False
 cdef size_t kept_bytes = 0
 pool_limit = <size_t>1 << 28
-cdef long live_buffers = 0                                      # handed out and not yet given back
-cdef long requests = 0                                          # for blocks
-cdef long misses = 0                                            # requests that went to the operating system
-cdef size_t live_bytes = 0                                      # in buffers handed out
-cdef size_t peak_bytes = 0                                      # the most that ever was, since ``reset_peak``
-cdef long fails_after = 0                                       # for tests: which allocation from now fails, if any
+cdef long live_buffers = 0                                      # allocated and not yet freed
+cdef long requests = 0                                          # calls of buffer_acquire
+cdef long misses = 0                                            # requests that the operating system served
+cdef size_t live_bytes = 0                                      # capacity of the live buffers
+cdef size_t peak_bytes = 0                                      # the largest ``live_bytes`` since ``reset_peak``
+cdef long fails_after = 0                                       # for tests: number of the allocation that fails, or 0
 
 
 cdef inline size_t capacity_of(int size_class) noexcept nogil:
@@ -91,7 +91,7 @@ cdef inline size_t capacity_of(int size_class) noexcept nogil:
 
 
 cdef Buffer* new_block(size_t size, int size_class) noexcept nogil:
-    """A block from the operating system; its header stands in the first 64 bytes."""
+    """Allocate a block from the operating system; its header occupies the first 64 bytes."""
     cdef void* block = NULL
     cdef size_t capacity
     cdef Buffer* buffer
@@ -135,7 +135,7 @@ cdef Buffer* take_close(Buffer** first, size_t size) noexcept nogil:
     while link[0] != NULL:
         if is_close(link[0].capacity, size) and (best == NULL or link[0].capacity < best[0].capacity):
             best = link
-            if link[0].capacity < size + PAGE:      # none is smaller
+            if link[0].capacity < size + PAGE:      # no fitting block can be smaller than this by a page
                 break
         link = &link[0].next
     if best == NULL:
@@ -154,7 +154,7 @@ cdef bint allocation_fails() noexcept nogil:
 
 
 cdef inline void count_live(size_t capacity) noexcept nogil:
-    """A block is handed out (under the lock)."""
+    """Count an allocated block; the caller holds the lock."""
     global live_buffers, live_bytes, peak_bytes
     live_buffers += 1
     live_bytes += capacity
@@ -185,7 +185,7 @@ cdef Buffer* buffer_acquire(size_t size) noexcept nogil:
     if buffer == NULL:
         buffer = new_block(size, size_class)
         if buffer == NULL:
-            trim()                                  # what the pool keeps may be what is missing
+            trim()                                  # memory kept by the pool may be enough
             buffer = new_block(size, size_class)
         if buffer == NULL:
             return NULL
@@ -198,7 +198,7 @@ cdef Buffer* buffer_acquire(size_t size) noexcept nogil:
 
 
 cdef Buffer* buffer_acquire_arena(size_t size) noexcept nogil:
-    """One block for what many blocks held so far: these are returned to the system, unless one of them fits."""
+    """Allocate one block to replace many: kept blocks are returned to the system first, unless one of them fits."""
     cdef Buffer* link
     cdef bint fits = False
     if size > LARGE_LIMIT:
@@ -214,7 +214,7 @@ cdef Buffer* buffer_acquire_arena(size_t size) noexcept nogil:
 
 
 cdef void keep_or_return(Buffer* buffer) noexcept nogil:
-    """Pool memory nobody refers to: kept while the limit allows, else returned to the system."""
+    """Take pool memory without references: keep it while the limit allows, else return it to the system."""
     global kept_bytes, live_buffers, live_bytes
     cdef bint keep
     phintys_lock_pool()
@@ -283,7 +283,7 @@ cdef void buffer_release(Buffer* buffer) noexcept nogil:
 
 
 def set_pool_limit(size_t size):
-    """Bound what the pool keeps, in bytes; more than that is returned at once."""
+    """Bound the bytes that the pool keeps; memory above the limit is returned at once."""
     global pool_limit
     pool_limit = size
     if kept_bytes > size:
@@ -291,39 +291,39 @@ def set_pool_limit(size_t size):
 
 
 def set_stress(bint on):
-    """Take every block from ``malloc`` and give it back poisoned; see the top of this file."""
+    """Take every block from ``malloc``, and poison it before it is freed; see the top of this file."""
     global stress
     trim()
     stress = on
 
 
 def pool_statistics():
-    """What the pool has and what it was asked for.
+    """Return what the pool holds and what was requested.
 
     Returns
     -------
     dict
-        ``kept_bytes`` for the next request, at most ``limit_bytes``; ``live_buffers`` handed out, with ``live_bytes``,
-        and ``peak_bytes``, the most since ``reset_peak``; ``requests`` for blocks so far, of which ``misses`` went to
-        the operating system.
+        ``kept_bytes`` for the next request, at most ``limit_bytes``; ``live_buffers`` allocated, with ``live_bytes``,
+        and ``peak_bytes``, the maximum since ``reset_peak``; ``requests`` for blocks so far, of which the operating
+        system served ``misses``.
     """
     return {"kept_bytes": kept_bytes, "limit_bytes": pool_limit, "live_buffers": live_buffers, "live_bytes": live_bytes,
             "peak_bytes": peak_bytes, "requests": requests, "misses": misses}
 
 
 def reset_peak():
-    """Let ``peak_bytes`` start again from what is handed out now."""
+    """Let ``peak_bytes`` start again from the bytes that are allocated now."""
     global peak_bytes
     peak_bytes = live_bytes
 
 
 def fail_allocation(long number):
-    """Let the ``number``-th allocation from now on fail once, as if the system had no memory; 0: none.
+    """Make the ``number``-th allocation from now on fail once, as if the system had no memory; 0: none.
 
     Returns
     -------
     bool
-        Whether the last failure that was asked for is still to come.
+        Whether the previously requested failure has not happened yet.
     """
     global fails_after
     cdef bint waiting = fails_after > 0
@@ -332,6 +332,6 @@ def fail_allocation(long number):
 
 
 def trim_pool():
-    """Return all kept memory to the operating system, and what lies free in the heap of C."""
+    """Return all kept memory, and free memory in the C heap, to the operating system."""
     trim()
     phintys_trim_heap()

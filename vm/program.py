@@ -1,6 +1,6 @@
-"""What the linker makes and the interpreter runs: bytecode, operand pool, kernels, cells. No behaviour.
+"""What the linker makes and the interpreter runs: bytecode, operand pool, kernels and cells, without behaviour.
 
-A ``Program`` is immutable after assembly and belongs to no call: several frames, in several threads, run it at once.
+A ``Program`` does not change after assembly and belongs to no call: several frames and threads may run it at once.
 """
 import struct
 from collections import namedtuple
@@ -10,29 +10,29 @@ from phintys.vm.opcodes import OPCODES
 from phintys.vm.symbolic import SymbolicInstruction
 
 # kind: "argument", "shared", "constant" or "value". value: the constant's array, or None. donor: the cell whose memory
-# this one may take, or None. access: one of ACCESS.
+# this cell may take, or None. access: a key of ACCESS.
 CellLayout = namedtuple("CellLayout", "variable kind typenum ndim value donor access")
 
 ACCESS = {
-    "": "as usual: arguments are read, results are memory of their own",
+    "": "the default: arguments are only read, results have memory of their own",
     "held": "argument: its memory may be seen in a borrowed result",
     "mutable": "argument: its memory may be overwritten",
-    "lent": "result: its memory may be used again by the next call, although the caller sees it",
-    "late": "result: a kernel behind COMMIT reads it too",
+    "lent": "result: the next call may write to its memory, although the caller holds it",
+    "late": "result: a kernel after COMMIT reads it too",
     "shown": "result: may be a view of an argument's or a shared variable's memory",
 }
 
 Instruction = namedtuple("Instruction", "op flags n a b c")
 
 INSTRUCTION_FORMAT = struct.Struct("=BBHiii")
-MANY_INPUTS = 65535             # `n` of an instruction with that many inputs or more: its node says how many
+MANY_INPUTS = 65535             # `n` of an instruction with at least that many inputs; its node has the true number
 
 
 def cells_of_inputs(node, cells, layouts):
-    """Input of a node → its cell, from the input cells of its instruction.
+    """Map each input of a node to its cell, given the input cells of its instruction.
 
-    What has no cell is a constant that the node's kernel has inside. Cells of an inner graph's inputs and outputs are
-    those of outer variables, so order counts, not the variable that a cell was made for.
+    An input without a cell is a constant that is stored in the node's kernel. The inputs and outputs of an inner graph
+    use the cells of outer variables, so cells are matched by order, not by the variable that each was made for.
     """
     known = {layouts[cell].variable for cell in cells}
     read = [variable for variable in node.inputs if variable in known or not isinstance(variable, Constant)]
@@ -53,12 +53,12 @@ class Program:
     nodes : list
         For each instruction, the Apply node it was lowered from, or None.
     remarks : dict
-        Why an instruction is there, by its number; for listings.
+        Instruction number → why the instruction is there; for listings.
     cells : list of CellLayout
     containers : list of Container
-        Storage of shared variables, by the numbers LOAD and STORE use.
+        Storage of shared variables, by the numbers in LOAD and STORE.
     n_arguments, n_results : int
-        The first cells are the arguments.
+        Arguments are the first cells.
     allow_gc : bool or "plan"
     """
 
@@ -70,22 +70,22 @@ class Program:
             setattr(self, name, fields[name])
 
     def result_cells(self):
-        """The layouts of the results' cells, in order."""
+        """Return the layouts of the cells of the results, in order."""
         for instruction in self.symbolic():
             if instruction.name == "RESULT":
                 return [self.cells[cell] for cell in instruction.cells]
         return []
 
     def instructions(self):
-        """The code, as numbers."""
+        """Return the code as a list of numeric instructions."""
         return [Instruction(*fields) for fields in INSTRUCTION_FORMAT.iter_unpack(self.code)]
 
     def symbolic(self):
-        """The code, decoded: a list of SymbolicInstruction."""
+        """Return the decoded code, a list of SymbolicInstruction."""
         return [self.decoded(position, instruction) for position, instruction in enumerate(self.instructions())]
 
     def decoded(self, position, instruction):
-        """One instruction with its name, its operands from the pool, and its node."""
+        """Return one instruction with its name, its operands from the pool, and its node."""
         op, flags, n, a, b, c = instruction
         node = self.nodes[position]
         if n == MANY_INPUTS and node is not None:

@@ -1,4 +1,4 @@
-"""Symbolic instructions: what lowering emits, and what bytecode is decoded to, with fields that have names.
+"""Symbolic instructions with named fields: what lowering emits, and what bytecode is decoded to.
 
 What an instruction reads, writes and empties is looked up in the opcode table.
 """
@@ -6,10 +6,10 @@ from collections import namedtuple
 
 from phintys.vm.opcodes import CELLS, OPCODES, Opcode
 
-# LABEL is no opcode: it gives a name to the instruction after it, and takes no place in the bytecode.
+# LABEL is not an opcode: it names the instruction after it, and takes no space in the bytecode.
 ROWS = {opcode.name: opcode for opcode in OPCODES} | {"LABEL": Opcode("LABEL", "a", "", "", "", "", False)}
 
-# Each column by names, so that a look-up is one step: code is long.
+# One dictionary per column, so that a look-up is one step; code may be long.
 READS = {name: CELLS[row.reads] for name, row in ROWS.items()}
 WRITES = {name: CELLS[row.writes] for name, row in ROWS.items()}
 EMPTIES = {name: CELLS[row.empties] for name, row in ROWS.items()}
@@ -23,16 +23,16 @@ class SymbolicInstruction(namedtuple("SymbolicInstruction", "name flags n a b ce
     Attributes
     ----------
     name : str
-        Of the opcode, or LABEL.
+        An opcode, or LABEL.
     flags : int
     n : int
-        How many of ``cells`` are inputs, if the opcode tells inputs from outputs.
+        How many of ``cells`` are inputs, where the opcode distinguishes inputs from outputs.
     a, b : int
-        As the opcode table says. Before assembly, a label stands for the number of an instruction or a block.
+        As the opcode table says. Before assembly, jump targets and blocks are given by their labels.
     cells : sequence of int
-        The operands that stand in the operand pool.
+        The operands that are stored in the operand pool.
     node : Apply or None
-        What it was lowered from.
+        The node it was lowered from.
     remark : str
         Why it is there; for listings.
     """

@@ -1,13 +1,13 @@
-"""Views among cells: which look at whose memory, as ops declare it in ``view_map``; for variables see
+"""Views among cells: which cell refers to whose memory, as ops declare in ``view_map``; for variables see
 ``graph/traversal.py``.
 
-The one place that follows views of cells, except for the verifier, which follows them by itself to check the others.
+Only this file follows views of cells, except for the verifier, which follows them independently to check the others.
 """
 from phintys.vm.program import cells_of_inputs
 
 
 def is_view(variable):
-    """Whether a node made the variable as a view of its input; a number that is one of several was copied."""
+    """Return whether a node made the variable as a view of its input; a number chosen from several inputs is copied."""
     node = variable.owner
     if node is None or not node.op.view_map:
         return False
@@ -16,7 +16,7 @@ def is_view(variable):
 
 
 def views_of(instruction, layouts):
-    """The views that an instruction makes.
+    """Return the views that an instruction makes.
 
     Parameters
     ----------
@@ -26,13 +26,13 @@ def views_of(instruction, layouts):
     Returns
     -------
     list of tuple
-        The cell that is a view, and the cell that it is a view of.
+        The view's cell and the cell that it is a view of.
     """
     return _declared(instruction, layouts, "view_map")
 
 
 def overwritten_by(instruction, layouts):
-    """The overwriting that the op of an instruction declares.
+    """Return the overwriting that the op of an instruction declares.
 
     Returns
     -------
@@ -43,7 +43,7 @@ def overwritten_by(instruction, layouts):
 
 
 def _declared(instruction, layouts, which):
-    """(output cell, input cell) of the pairs in one of an op's maps, as far as its instruction reads the inputs."""
+    """Return (output cell, input cell) of the pairs in one of the op's maps, for inputs that the instruction reads."""
     node = instruction.node
     declared = getattr(node.op, which) if node is not None and instruction.computes() else None
     if not declared:
@@ -54,7 +54,7 @@ def _declared(instruction, layouts, which):
 
 
 def roots_of(program):
-    """For each cell that is a view, the cell whose memory it is a view of in the end.
+    """Map each cell that is a view to the cell that owns its memory.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def roots_of(program):
 
 
 def memories_of(code, layouts):
-    """Cell → one that stands for all with which it may share memory, as views do and what branches hand on.
+    """Map each cell to a representative of all cells that it may share memory with, through views or branches.
 
     Parameters
     ----------

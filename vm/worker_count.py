@@ -1,11 +1,11 @@
-"""How many threads a call may use."""
+"""The number of threads that a call may use."""
 import os
 
 from phintys.graph.config import config
 
 
 def usable_workers():
-    """``config.workers``, or what the process may run on and ``OMP_NUM_THREADS`` allows.
+    """Return ``config.workers``, or the number of usable cores, limited by ``OMP_NUM_THREADS``.
 
     Returns
     -------

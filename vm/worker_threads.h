@@ -1,7 +1,7 @@
-/* Worker threads for parallel loops; see workers.pyx for what they promise.
+/* Worker threads for parallel loops; workers.pyx describes their guarantees.
  *
- * One loop runs at a time; a second caller (or a nested loop) finds the crew busy and runs its loop alone. The pieces
- * of a loop are claimed with an atomic counter. Included by workers.pyx only, so the state below exists once.
+ * One loop runs at a time; a second caller, or a nested loop, finds the workers busy and runs its loop alone. The
+ * pieces of a loop are claimed with an atomic counter. Included by workers.pyx only, so the state below exists once.
  */
 #include <pthread.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@ enum { PHINTYS_MAX_WORKERS = 64 };
 typedef struct {
     phintys_task task;
     void* argument;
-    intptr_t total, piece, next;   /* next: first item nobody has claimed */
+    intptr_t total, piece, next;   /* next: the first unclaimed item */
     int wanted;                    /* how many workers may still join */
     int inside;                    /* workers that joined and have not left */
     unsigned long number;          /* counts loops, so that a worker joins each at most once */
@@ -55,7 +55,7 @@ static void* worker_main(void* identity) {
     return NULL;
 }
 
-/* The child of a fork has the caller's thread only: forget the workers, they start anew. */
+/* The child of a fork has only the caller's thread: forget the workers, so that new ones are started. */
 static void forget_workers(void) {
     started_workers = 0;
     current_loop.wanted = current_loop.inside = 0;
@@ -94,7 +94,7 @@ static void phintys_workers_run(void* task, void* argument, intptr_t total, intp
     }
     if (pieces < threads) threads = (int)pieces;
     if (started_workers < threads - 1) start_workers(threads - 1);
-    /* Eight pieces a thread: a worker that loses its core delays the end by little. */
+    /* Eight pieces per thread: a worker that loses its core delays the end of the loop only a little. */
     intptr_t piece = total / (threads * 8);
     if (piece < grain) piece = grain;
     pthread_mutex_lock(&loop_lock);
@@ -109,7 +109,7 @@ static void phintys_workers_run(void* task, void* argument, intptr_t total, intp
     pthread_mutex_unlock(&loop_lock);
     claim_pieces(0);
     pthread_mutex_lock(&loop_lock);
-    current_loop.wanted = 0;                       /* who has not joined by now need not */
+    current_loop.wanted = 0;                       /* workers that have not joined yet stay out */
     while (current_loop.inside) pthread_cond_wait(&workers_left, &loop_lock);
     pthread_mutex_unlock(&loop_lock);
     pthread_mutex_unlock(&crew_busy);

@@ -1,4 +1,4 @@
-"""Threads of our own for large loops: see ``workers.pyx``."""
+"""Built-in threads for large loops; see ``workers.pyx``."""
 from numpy cimport npy_intp
 
 cdef void workers_run(void* task, void* argument, npy_intp total, npy_intp grain, int threads) noexcept nogil

@@ -1,8 +1,8 @@
-"""Worker threads: condition variables, small pieces claimed one by one, reset after ``fork``.
+"""Worker threads: they wait on condition variables, claim small pieces one by one, and are reset after ``fork``.
 
-Not libgomp, which hangs in a forked child; no spinning, which makes a busy machine crawl (measured on Theano: ten times
-slower). A worker that the system does not schedule claims nothing, so the caller does the work itself and waits at most
-for one piece. Workers never touch Python.
+libgomp is not used because it hangs in a forked child. Workers do not spin, because spinning slows down a busy machine
+(measured on Theano: ten times). A worker that the system does not schedule claims nothing, so the caller does the
+work itself and waits for at most one piece. Workers never touch Python.
 """
 from numpy cimport npy_intp
 
@@ -16,5 +16,5 @@ cdef void workers_run(void* task, void* argument, npy_intp total, npy_intp grain
 
 
 def workers_started():
-    """How many worker threads live in this process (started at the first large loop)."""
+    """Return how many worker threads this process has (they start at the first large loop)."""
     return phintys_workers_started()

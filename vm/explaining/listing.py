@@ -1,4 +1,4 @@
-"""The disassembler: a program as a text that reads without a manual.
+"""The disassembler: a program as text that can be read without a manual.
 
 First the cells that exist before the code runs (arguments, shared values, constants), then one line an instruction with
 the operation, the cells it reads and writes, the variables' names, what is overwritten or looked at, and the user's
@@ -25,7 +25,7 @@ def listing(program, manual=False, reasons=()):
     manual : bool
         Append the table of the opcodes.
     reasons : sequence of (Variable, Variable, str)
-        A value, another whose memory it could take, and why it does not.
+        A value, another value whose memory it could take, and the reason why it does not.
 
     Returns
     -------
@@ -47,14 +47,14 @@ def listing(program, manual=False, reasons=()):
 
 
 def manual_lines():
-    """The opcode table as text."""
+    """Return the opcode table as lines of text."""
     lines = ["", "C[x] cell, K[x] kernel, N[x] node, S[x] shared variable's storage, P operand pool"]
     lines += [f"{opcode.name:<7} {opcode.operands:<6} {opcode.effect}" for opcode in OPCODES]
     return lines + list(NOTES)
 
 
 def _leaf_lines(program, instructions):
-    """Cells that are not computed, without the constants that only kernels know."""
+    """Yield lines for cells that are not computed; constants that only kernels contain are left out."""
     read = {cell for instruction in instructions for cell in instruction.reads()}
     for number, layout in enumerate(program.cells):
         if layout.kind == "constant" and number not in read:
@@ -81,10 +81,10 @@ def _loop_lines(program, instructions):
 
 
 def _reason_lines(program, reasons):
-    """What is not in place, and why."""
+    """Return lines for the values that are not computed in place, with the reasons."""
     number = {}
     for cell, layout in enumerate(program.cells):
-        number.setdefault(layout.variable, cell)            # those behind it are copies
+        number.setdefault(layout.variable, cell)            # later cells of a variable are copies
     lines = [f"  C{number[value]:<4} not over C{number[source]}: {why}" for value, source, why in reasons
              if value in number and source in number]
     return ["not in place", *lines] if lines else []
@@ -127,18 +127,18 @@ def _describe_node(program, instruction):
 
 
 def _place(node):
-    """Where the user made a node, as a list of no or one text."""
+    """Return the file and line where the user made a node, as a list of at most one text."""
     where = node.outputs[0].where if node.outputs else None
     return [f"{os.path.basename(where[0])}:{where[1]}"] if where else []
 
 
 def _title(node):
-    """A lazy node, in a few words."""
+    """Describe a lazy node in a few words."""
     return " ".join([str(node.op), *_place(node)]) if node is not None else ""
 
 
 def _inputs(program, instruction):
-    """The inputs of a node as its instruction reads them; a constant that its kernel has inside, by its value."""
+    """List the inputs of a node as its instruction reads them; a constant stored in the kernel appears as its value."""
     number = cells_of_inputs(instruction.node, instruction.reads(), program.cells)
     return ", ".join([f"C{number[variable]}" if variable in number else _shortened(variable.data.reshape(()))
                       for variable in instruction.node.inputs])

@@ -1,7 +1,7 @@
-"""What a listing says about memory: who owns each cell's, what looks at it, what is written over it, what is copied.
+"""What a listing says about memory: who owns the memory of each cell, what views it, overwrites it or copies it.
 
-Only what is known when a function is made. A cell that may take another's memory does so when the program runs, unless
-somebody else refers to that memory by then: a result that a caller kept, another thread, an array lent by the user.
+Only what is known when a function is made. A cell that may take the memory of another does so at run time unless
+another reference to that memory exists by then: a result that a caller kept, another thread, an array lent by the user.
 """
 from phintys.vm.views import roots_of, views_of
 
@@ -32,7 +32,7 @@ def memory_lines(program):
 
 
 def remark_on(program, instruction):
-    """What an instruction does to the memory of its operands, in a few words; else an empty string.
+    """Describe in a few words what an instruction does to the memory of its operands; an empty string if nothing.
 
     Returns
     -------
@@ -47,13 +47,13 @@ def remark_on(program, instruction):
 
 
 def remark_on_results(program, instruction):
-    """Which results will be copied because somebody else has their memory.
+    """List the results that will be copied because their memory belongs to something else.
 
     Parameters
     ----------
     program : Program
     instruction : SymbolicInstruction
-        The RESULT.
+        The RESULT instruction.
 
     Returns
     -------
@@ -76,7 +76,7 @@ def remark_on_results(program, instruction):
 
 
 def _notes(program):
-    """Cell → what is to be said about it."""
+    """Map cells to notes about their memory."""
     notes = {}
     read = set(program.pool)
     for number, layout in enumerate(program.cells):
@@ -100,6 +100,6 @@ def _joined(first, second):
 
 
 def _container_of(program, cell):
-    """The number of the container that a cell is loaded from."""
+    """Return the number of the container that a cell is loaded from."""
     return next(instruction.b for instruction in program.symbolic()
                 if instruction.name == "LOAD" and instruction.a == cell)

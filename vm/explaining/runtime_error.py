@@ -1,8 +1,8 @@
 """Run-time errors that say which node failed and where the user made it.
 
 The exception keeps its type, so that programs which catch it still do; its message gains the node, the shapes and the
-small values it met, and the line. An exception that cannot be rebuilt from a message is passed on as it is, with a
-note where Python has notes.
+small values of its inputs, and the source line. An exception that cannot be rebuilt from a message is passed on
+unchanged, with a note where Python supports notes.
 """
 from phintys.graph.scratchpad import position_of
 from phintys.graph.trace import backtrace, described_frame, is_in_parts, traces_of
@@ -12,23 +12,23 @@ SHOWN_SIZE = 5                  # elements: a larger array is not shown
 
 
 def explained(error, program, position, operands, at_length):
-    """The same error with the failing instruction described.
+    """Return the error with a description of the failing instruction.
 
     Parameters
     ----------
     error : BaseException
     program : Program
     position : int
-        The instruction.
+        The number of the instruction.
     operands : list of (shape, strides, value or None) or None
-        What it reads, as it was.
+        Its inputs, as they were when it failed.
     at_length : callable
-        From a node to more lines about it.
+        Maps a node to more lines about it.
 
     Returns
     -------
     BaseException
-        ``error`` itself when it must not be changed (KeyboardInterrupt, SystemExit …).
+        ``error`` itself if it must not be changed (KeyboardInterrupt, SystemExit, ...).
     """
     if not isinstance(error, Exception):
         return error
@@ -44,7 +44,7 @@ def explained(error, program, position, operands, at_length):
 
 
 def advice(error, node):
-    """What to do about an error that says little by itself, as lines."""
+    """Return lines of advice for errors whose message alone does not help."""
     if isinstance(error, ValueError) and "read-only" in str(error):
         return [f"The inputs of perform are read-only, except those that the op's destroy_map names "
                 f"({node.op.destroy_map}): copy what is to be changed, or declare it there."]
@@ -52,7 +52,7 @@ def advice(error, node):
 
 
 def with_details(error, details):
-    """A copy of the error whose message ends with ``details``; the error itself when its type takes no message."""
+    """Return a copy of the error with ``details`` in its message; the error itself if its type takes no message."""
     try:
         described = type(error)(f"{error}\n{details}")
         described.__cause__ = error.__cause__
@@ -66,7 +66,7 @@ def with_details(error, details):
 
 
 def describe_node(node, position, operands, more=()):
-    """What failed, what it met, and where it was made; ``operands`` as in `explained`."""
+    """Describe which node failed, its inputs, and where it was made; ``operands`` are as in `explained`."""
     lines = [f"Apply node that caused the error: {node}",
              f"Instruction: {position}",
              f"Inputs types: [{', '.join(str(variable.type) for variable in node.inputs)}]"]
@@ -79,10 +79,10 @@ def describe_node(node, position, operands, more=()):
 
 
 def where_lines(node, shapes=None):
-    """Where the user made a node: the calls that led there, if there are more than one, and last the line itself.
+    """Return lines that say where the user made a node: the calls that led there, if several, then the line itself.
 
-    Of a node that stands for several, the one at fault is told if the ``shapes`` of the inputs show which it is, else
-    all of them.
+    Where a node was made from several, the ``shapes`` of the inputs may show which part failed; only that part is then
+    described. Otherwise all parts are.
     """
     position = position_of(node.outputs[0] if node.outputs else node)
     if is_in_parts(position) and shapes is not None and len(shapes) == len(node.inputs):
@@ -103,7 +103,7 @@ def _shown(operand):
 
 
 def where_line(title, thing):
-    """``title: File "x.py", line 12`` of the user's line that made a variable or node."""
+    """Return ``title: File "x.py", line 12`` for the user's line that made a variable or node."""
     where = getattr(thing, "where", None)
     if not where:
         return f"{title}: unknown"
@@ -111,7 +111,7 @@ def where_line(title, thing):
 
 
 def filtered(type_, value, strict, allow_downcast, owner):
-    """``type_.filter(value)``; an error says whose value it was to become."""
+    """Return ``type_.filter(value)``; an error also names the variable that the value was meant for."""
     try:
         return type_.filter(value, strict=strict, allow_downcast=allow_downcast)
     except (TypeError, ValueError) as error:
@@ -119,13 +119,13 @@ def filtered(type_, value, strict, allow_downcast, owner):
 
 
 def argument_error(error, function, index, value):
-    """The error of a value that does not fit its argument, with the argument's name and place."""
+    """Return the error for a value that does not fit its argument, with the argument's name and position."""
     return bad_argument(error, function.name, function.argument_names[index], function.position_of(index),
                         function.program.cells[index].variable, value)
 
 
 def bad_argument(error, function_name, name, position, variable, value):
-    """The error of a value that does not fit the input ``variable``."""
+    """Return the error for a value that does not fit the input ``variable``."""
     title = f'"{name}" ' if name else ""
     lines = [f"Bad input argument with name {title or 'None '}to phintys function with name "
              f'"{function_name}" at index {position} (0-based). {where_line("Declared at", variable)}',

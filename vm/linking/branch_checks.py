@@ -1,8 +1,9 @@
-"""What the verifier knows at a place in the code, and how that changes along branches and blocks.
+"""The facts that the verifier keeps about cells, and how branches and blocks change them.
 
-A ``State`` notes every change, so that a branch can be taken back before the other one is walked, and the two joined
-behind them: a cell is filled if it is filled on both paths, memory is overwritten if it is on one, and cells that look
-at different memory on the two paths make these one memory from there on. Walking costs what changes, not what there is.
+A ``State`` records every change. The verifier undoes the changes of one arm before it walks the other, and joins both
+after the branch: a cell counts as filled if it is filled on both paths, memory counts as overwritten if it is
+overwritten on one, and if a cell refers to different memory on the two paths, both memories count as one from there
+on. The cost is proportional to what changes, not to the number of cells.
 """
 
 
@@ -12,13 +13,13 @@ class State:
     Attributes
     ----------
     filled, spent : list of bool
-        The cell holds a value; it has been dropped, although a block that leaves a value there may be needed again.
+        filled: the cell holds a value. spent: it has been dropped, although a block that fills it may still be needed.
     root : list of int
-        Whose memory a cell looks at; see ``memory_of``.
+        The cell whose memory a cell refers to; see ``memory_of``.
     overwritten : dict
-        Memory → the instruction that wrote over it, or None.
+        Memory → the instruction that overwrote it, or None.
     born : list of int
-        Where a cell was filled, as the number of an instruction; this is never taken back.
+        The instruction that filled a cell last; changes to it are never undone.
     """
 
     TABLES = ("filled", "spent", "root", "overwritten")
@@ -26,14 +27,14 @@ class State:
     def __init__(self, filled):
         self.filled, self.spent, self.root = filled, [False] * len(filled), list(range(len(filled)))
         self.overwritten, self.born = {}, [-1] * len(filled)
-        self._oldest = {}                           # representative → where the first of its roots was filled
-        self._changes = []                          # (table, key, what was there)
-        self._joined = {}                           # root → a root with the same memory
-        self._members = {}                          # representative → all roots of its memory, if more than itself
+        self._oldest = {}                           # memory → the position where the first of its roots was filled
+        self._changes = []                          # (table, key, old value)
+        self._joined = {}                           # root → a root with the same memory, as in a union-find
+        self._members = {}                          # memory → all its roots, if there are several
         self.entries = Entries()
 
     def set(self, table, key, value):
-        """Change a fact."""
+        """Change a fact and record the old one."""
         old = self._now(table, key)
         if old != value:
             self._changes.append((table, key, old))
@@ -42,7 +43,7 @@ class State:
                 self._tell(table, key, value)
 
     def _tell(self, table, key, value):
-        """Let blocks be looked at again that read what has changed."""
+        """Mark the blocks that read a changed fact, so that they are checked again."""
         if table == "overwritten":
             if value is not None:
                 for root in self.members(self.memory(key)):
@@ -52,22 +53,22 @@ class State:
 
     # ---- memory ------------------------------------------------------------------------------------------------------
     def memory_of(self, cell):
-        """What names the memory that a cell looks at."""
+        """Return the root that represents the memory which a cell refers to."""
         return self.memory(self.root[cell])
 
     def memory(self, root):
-        """What names the memory of a root."""
+        """Return the root that represents the memory of ``root``."""
         joined = self._joined
         while root in joined:
             root = joined[root]
         return root
 
     def members(self, memory):
-        """The cells whose own memory it may be."""
+        """Return the cells that the memory may belong to."""
         return self._members.get(memory, (memory,))
 
     def join_memory(self, first, second):
-        """From here on the two may be one."""
+        """Treat the memory of two roots as one from here on, because a cell may refer to either."""
         first, second = self.memory(first), self.memory(second)
         if first == second:
             return
@@ -86,17 +87,17 @@ class State:
 
     # ---- branches ----------------------------------------------------------------------------------------------------
     def mark(self):
-        """A point to come back to."""
+        """Return a point that ``take_back`` can return to."""
         return len(self._changes)
 
     def take_back(self, mark, since):
-        """Undo what has changed since the mark, which was made at the instruction ``since``.
+        """Undo all changes since a mark, which was made at the instruction ``since``.
 
         Returns
         -------
         dict
-            (table, key) → the fact as it was before it was undone; only what matters to whoever comes later: nothing
-            about memory that was new and that nobody looks at any more.
+            (table, key) → the fact before it was undone. Only facts that matter later are included: none about memory
+            that was new and that no filled cell refers to.
         """
         found = {}
         while len(self._changes) > mark:
@@ -117,7 +118,7 @@ class State:
         return facts.get(key) if table == "overwritten" else facts[key]
 
     def join(self, first, second):
-        """Behind a branch: the facts that two paths have changed, both taken back, become facts for both."""
+        """Merge the changes of the two paths of a branch, both undone before, into facts that hold on both."""
         places = sorted({*first, *second}, key=lambda place: self.TABLES.index(place[0]))
         for table, key in places:
             now = self._now(table, key)
@@ -135,7 +136,7 @@ class State:
 
 
 class Branch:
-    """A branch that is being walked: where its parts end, and what the first of them changed."""
+    """A branch that is being walked: where its arms end, and what the first arm changed."""
 
     __slots__ = ("first", "otherwise", "end", "mark", "changes")
 
@@ -144,27 +145,27 @@ class Branch:
 
 
 class Summary:
-    """What a block does to whoever enters it.
+    """The effects of a block on the code that enters it.
 
     Attributes
     ----------
     first, last : int
-        Its instructions.
+        Its first and last instruction.
     own : set of int
         Cells that it writes.
     reads : dict
-        Number of a block, or None for the main program → the cells written there that it reads itself, in order.
+        Number of a block, or None for the main program → the cells written there that this block reads itself.
     needs : dict
-        The blocks that it needs itself, in order.
+        The blocks that this block itself needs, in order.
     needed_by : list of Summary
     homes : set
-        Where the cells are written that it reads, or a block that it needs in the end.
+        Numbers of the blocks (None: the main program) that write cells which this block, or a block it needs, reads.
     overwrites : list of (int, int, int)
-        (cell of others, output, instruction) of what it overwrites.
+        (cell written elsewhere, output, instruction), for each cell from elsewhere that this block overwrites.
     leaves : dict
         Own cells that it leaves filled → their roots.
     writers : set of int
-        These instructions; they may stand in blocks that it needs.
+        The instructions that overwrite cells from elsewhere, also those in blocks that this block needs.
     """
 
     def __init__(self, first, last):
@@ -173,7 +174,7 @@ class Summary:
         self.needs, self.needed_by, self.homes = {}, [], set()
 
     def close(self, number, roots):
-        """All is known: ``roots`` are those of the own cells that it leaves filled."""
+        """Complete the summary; ``roots`` are the roots of the own cells that the block leaves filled."""
         self.leaves = roots
         self.homes = set(self.reads).union(*[block.homes for block in self.needs]) - {number}
         for block in self.needs:
@@ -181,32 +182,32 @@ class Summary:
 
 
 class Entries:
-    """Which blocks have been found fit to be entered, so that none is looked at again before something has changed.
+    """Blocks whose entry has been checked, so that no block is checked again before a fact it reads has changed.
 
-    What a block reads must be there wherever it is entered, and so must what those blocks read that it needs. A fit
-    block needs fit blocks only.
+    What a block reads must be filled wherever the block is entered, and so must what the blocks it needs read. If a
+    block is fit (checked), all blocks that it needs are fit.
 
     Attributes
     ----------
     readers : dict
-        Cell → the blocks that read it themselves.
+        Cell → the blocks that read it directly.
     """
 
     def __init__(self):
-        self.readers, self._fit, self._looking = {}, set(), {}     # _looking: root → cells that have looked at it
+        self.readers, self._fit, self._looking = {}, set(), {}     # _looking: root → cells that have referred to it
 
     def add(self, block):
-        """Know of one more block."""
+        """Add a block."""
         for cells in block.reads.values():
             for cell in cells:
                 self.readers.setdefault(cell, []).append(block)
 
     def forget(self):
-        """Another part of the program is walked, where no block has been entered."""
+        """Forget all checks, because another part of the program is walked, which has entered no block yet."""
         self._fit.clear()
 
     def unfit(self, block, home):
-        """The blocks to look at before ``block`` is entered in ``home``; after this they count as fit.
+        """Yield the blocks to check before ``block`` is entered in ``home``; from then on they count as fit.
 
         Yields
         ------
@@ -221,7 +222,7 @@ class Entries:
                 yield block
 
     def changed(self, cell, root=None):
-        """Something else is known of a cell than before; it may look at another ``root``."""
+        """Note that a fact about a cell has changed; the cell may now refer to another ``root``."""
         if cell in self.readers:
             if root is not None:
                 self._looking.setdefault(root, []).append(cell)
@@ -233,7 +234,7 @@ class Entries:
                     waiting.extend(block.needed_by)
 
     def changed_root(self, root):
-        """Something else is known of the memory of ``root``."""
+        """Note that a fact about the memory of ``root`` has changed."""
         self.changed(root)
         for cell in self._looking.get(root, ()):
             self.changed(cell)

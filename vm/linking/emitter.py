@@ -1,9 +1,9 @@
-"""The emitter: what an op sees of the linker while it is lowered, and the symbolic code that lowering makes.
+"""The emitter: the part of the linker that ops see when they are lowered; it collects the symbolic code.
 
-An op calls ``emitter.kernel(kernel, node)`` (with ``inputs=`` when its kernel reads only some) or
-``emitter.call(node)``; the linker itself emits loads, copies, results, jumps and stores. What is collected are
-``SymbolicInstruction``s, whose ``cells`` are not yet in the operand pool. Where the bytecode names an instruction, they
-name a *label*: a number that a ``LABEL`` gives to the instruction after it.
+An op calls ``emitter.kernel(kernel, node)`` (with ``inputs=`` if its kernel reads only some of the inputs) or
+``emitter.call(node)``; the linker itself emits loads, copies, results, jumps and stores. The result is a list of
+``SymbolicInstruction``s, whose ``cells`` are not in the operand pool yet. Where bytecode holds the number of an
+instruction, they hold a *label*: a number that a ``LABEL`` gives to the instruction after it.
 """
 from phintys.vm.linking.inner_code import lower_graph
 from phintys.vm.symbolic import SymbolicInstruction
@@ -20,11 +20,11 @@ class Emitter:
         self.blocks = []                # the code of finished blocks
         self._kernel_number = {}
         self._labels = 0
-        self._outside = []              # the code around the block that is being emitted
+        self._outside = []              # the code around each block that is being emitted
 
     # ---- for ops ------------------------------------------------------------------------------------------------
     def kernel(self, kernel, node, inputs=None):
-        """Run a native kernel on the node's inputs, or only on ``inputs`` of them, and its outputs."""
+        """Run a native kernel on the node's inputs, or on the given ``inputs`` only, and on its outputs."""
         number = self._kernel_number.get(id(kernel))
         if number is None:
             number = self._kernel_number[id(kernel)] = len(self.kernels)
@@ -37,7 +37,7 @@ class Emitter:
         self._emit("CALL", n=len(node.inputs), cells=self._operands(node.inputs, node.outputs), node=node)
 
     def graph(self, fgraph, node):
-        """Run an optimised graph that the op holds: its inputs and outputs are those of the node."""
+        """Run an optimised graph that the op holds; its inputs and outputs correspond to those of the node."""
         lower_graph(self, fgraph, node)
 
     def _emit(self, name, **fields):
@@ -55,11 +55,11 @@ class Emitter:
         self._emit("COPY", a=target, b=source, node=node, remark=reason)
 
     def alias(self, target, source, node=None):
-        """Let the cell ``target`` look at the memory of ``source``."""
+        """Make the cell ``target`` refer to the memory of ``source``."""
         self._emit("ALIAS", a=target, b=source, node=node)
 
     def own(self, cell, container):
-        """Give a cell that will be stored in ``container`` memory that nobody else has."""
+        """Make sure that a cell to be stored in ``container`` has the only reference to its memory."""
         self._emit("OWN", a=cell, b=container)
 
     def result(self, cells, flags):
@@ -85,7 +85,7 @@ class Emitter:
 
     # ---- branches and blocks ----------------------------------------------------------------------------------------
     def label(self):
-        """A new label, to be placed once."""
+        """Return a new label, to be placed once."""
         self._labels += 1
         return self._labels
 
@@ -102,7 +102,7 @@ class Emitter:
         self._emit("NEED", a=label)
 
     def begin_block(self, label):
-        """What is emitted up to ``end_block`` stands behind HALT."""
+        """Start a block: what is emitted up to ``end_block`` is placed after HALT."""
         self._outside.append(self.code)
         self.code = []
         self.place(label)

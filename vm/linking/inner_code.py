@@ -1,8 +1,8 @@
-"""The code of a graph inside a node: the instructions of an op that holds an optimised graph of its own.
+"""The code of a graph inside a node: the instructions of an op that holds an optimised graph.
 
-Its nodes run in the outer program, on cells of their own; inputs are the cells of the node's inputs. So an op from a
-graph costs what its nodes cost, without a call. What the outer program knows of the node stays true: its outputs are
-memory of their own (views, inputs and what is answered twice are copied), and its inputs are only read.
+Its nodes run in the outer program, on new cells; its inputs are the cells of the node's inputs. So an op made from a
+graph costs what its nodes cost, without a call. What the outer program assumes about the node stays true: its outputs
+have memory of their own (views, inputs, and values returned twice are copied), and its inputs are only read.
 """
 from phintys.graph.lazy_regions import lazy_regions
 from phintys.graph.variable import Constant
@@ -15,7 +15,7 @@ OBJECT_TYPENUM = -1
 
 
 def lower_graph(emitter, fgraph, node):
-    """Emit what computes ``node``'s outputs by ``fgraph``, whose inputs and outputs are in the node's order."""
+    """Emit code that computes the outputs of ``node``; inputs and outputs of ``fgraph`` are in the node's order."""
     nodes = schedule(fgraph)
     owners = Ownership(fgraph, nodes, n_arguments=len(fgraph.inputs), n_outputs=len(fgraph.outputs))
     outer = emitter.cell_of
@@ -44,7 +44,7 @@ def lower_graph(emitter, fgraph, node):
 
 
 def _new_cell(emitter, variable):
-    """A cell for a constant or an intermediate result."""
+    """Add a cell for a constant or an intermediate result."""
     typenum, ndim = variable.type.layout or (OBJECT_TYPENUM, 0)
     is_constant = isinstance(variable, Constant)
     emitter.cells.append(CellLayout(variable, "constant" if is_constant else "value", typenum, ndim,

@@ -1,16 +1,16 @@
-"""Updates inside updates: code that runs inside a call replaces a value that the call has loaded and will replace, too.
+"""Updates inside updates: code that runs during a call replaces a value that the call has loaded and will replace too.
 
-Such code is what ``perform`` of a user's op calls, a callback of a weak reference, a finalizer, a signal's handler. It
-runs in the thread of the call, so claims do not keep it out. As in Theano, an instruction computes with the value that
-a variable has when it runs: what was loaded and not yet read is loaded again. If the old value has been read, storing
-what was computed from it may undo the inner update, which Theano does silently; here the call fails and changes
-nothing, and the inner update stays.
+Such code may be called by the ``perform`` of a user's op, a weak reference's callback, a finalizer or a signal handler.
+It runs in the thread of the call, so claims do not exclude it. As in Theano, an instruction computes with the value
+that a variable has when the instruction runs: a value that was loaded but not read yet is loaded again. If the old
+value has been read, storing what was computed from it could undo the inner update. Theano does this silently; here
+the call fails and changes nothing, and the inner update stays.
 """
-ENDS = "RESULT", "PREPARE", "COMMIT"            # the first of these comes after all that is computed
+ENDS = "RESULT", "PREPARE", "COMMIT"            # the first of these follows the whole computation
 
 
 def may_have_read(program, cell, position):
-    """Whether an instruction that runs before ``position``, or this one, may have read a loaded value.
+    """Return whether an instruction up to and including ``position`` may have read a loaded value.
 
     Parameters
     ----------
@@ -18,7 +18,7 @@ def may_have_read(program, cell, position):
     cell : int
         The cell of the value.
     position : int
-        A CALL. When it stands in a block, all that is computed counts as run.
+        The position of a CALL. If it is in a block, the whole computation counts as run.
 
     Returns
     -------
@@ -33,13 +33,13 @@ def may_have_read(program, cell, position):
 
 
 def lost_update(container, culprit):
-    """The exception of a call that would undo an update.
+    """Return the exception for a call that would undo an update.
 
     Parameters
     ----------
     container : Container
     culprit : str
-        Who called what updated it.
+        The function or op that called the code which made the update.
 
     Returns
     -------

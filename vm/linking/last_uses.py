@@ -1,16 +1,16 @@
-"""Where cells are used last, on every path of a program with branches and blocks.
+"""Finds where cells are used last, on every path of a program with branches and blocks.
 
-The code is a tree of *frames*: the main program and each block are roots, each arm of a jump is a frame inside another.
-A cell that is used for the last time in one arm is dropped behind that use, and at the start of the other arm. What a
-block reads from outside or leaves there counts as used behind the last instruction that may enter the block, where all
-paths have met again. The cost is a logarithm for each use and each DROP.
+The code is a tree of *frames*: the main program and each block are roots, and each arm of a jump is a frame inside
+another. A cell whose last use is in one arm is dropped after that use, and also at the start of the other arm. What a
+block reads from outside, or leaves filled, counts as used until the last instruction that may enter the block, at a
+point where all paths have met again. The cost is logarithmic in the size of the code for each use and each DROP.
 """
 from bisect import bisect_right
 from heapq import heapify, heappop, heappush
 
 from phintys.graph.lazy_regions import Region, ancestor_at, common_region
 
-EXACT_LEVELS = 64               # a value used deeper than this below its first use is dropped where paths meet again
+EXACT_LEVELS = 64               # a value used more levels than this below its first use is dropped where paths join
 
 
 class Frame(Region):
@@ -20,12 +20,12 @@ class Frame(Region):
 
     def __init__(self, parent, node, branch, start):
         super().__init__(parent, node, branch)
-        self.start = start              # the instruction behind which the frame begins
+        self.start = start              # the frame begins after this instruction
         self.entered = []               # of a block: the positions of the NEEDs
 
 
 class Jump:
-    """Where the parts of a branch lie: positions of JUMPZ, of the label of its second arm, and of the label behind."""
+    """The parts of a branch: positions of JUMPZ, of the label of its second arm, and of the label after it."""
 
     __slots__ = ("first", "second", "end")
 
@@ -39,9 +39,9 @@ class Frames:
     Attributes
     ----------
     of : list of Frame
-        For each position; the position of a JUMPZ, and of the label behind a branch, are in the frame around.
+        For each position; that of a JUMPZ, and that of the label after a branch, belong to the frame around the branch.
     halt : int
-        The position of HALT: blocks stand behind it.
+        The position of HALT; blocks come after it.
     """
 
     def __init__(self, code):
@@ -84,7 +84,7 @@ class Frames:
 
     # ---- positions in one root ---------------------------------------------------------------------------------------
     def _find_calls(self):
-        """For each block the position in another root behind which nothing enters it; callers first."""
+        """Map each block to the position, in another root, after which nothing enters it; callers come first."""
         behind = {}
         for block in sorted(self._blocks.values(), key=lambda block: -block.number):
             positions = self._in_one_root(block.entered, behind)
@@ -95,19 +95,19 @@ class Frames:
         return behind
 
     def _behind_step(self, around, position):
-        """The last position of the step of the frame ``around`` that a position belongs to."""
+        """Return the last position of the step of the frame ``around`` that contains ``position``."""
         frame = self.of[position]
         return position if frame is around else ancestor_at(frame, around.depth + 1).node.end
 
     def _in_one_root(self, positions, behind):
-        """Sorted positions, those in blocks replaced by where the blocks are entered last, until all have one root."""
+        """Return sorted positions in one root; one in a block is replaced by the last position that enters it."""
         roots = {}
         for position in positions:
             roots.setdefault(ancestor_at(self.of[position], 0), set()).add(position)
         waiting = [(root.number, root) for root in roots if root is not self.main]
         heapify(waiting)
         while len(roots) > 1:
-            _, inner = heappop(waiting)                 # blocks that it is needed in have greater numbers
+            _, inner = heappop(waiting)                 # blocks that need it have greater numbers
             del roots[inner]
             position = behind[inner]
             around = ancestor_at(self.of[position], 0)
@@ -120,14 +120,14 @@ class Frames:
 
     # ---- last uses ---------------------------------------------------------------------------------------------------
     def last_uses(self, positions, is_given=False):
-        """Positions behind which a cell is to be dropped.
+        """Yield the positions after which a cell is to be dropped.
 
         Parameters
         ----------
         positions : collection of int
             Where the cell is read or written.
         is_given : bool
-            It is filled before the program starts.
+            The cell is filled before the program starts.
 
         Yields
         ------
@@ -141,7 +141,7 @@ class Frames:
         while waiting:
             frame, low, high = waiting.pop()
             last = positions[high - 1]
-            if last in self._jump_at:           # a condition: it ends before both arms
+            if last in self._jump_at:           # read as a condition: dropped at the start of both arms
                 yield from [arm.start for arm in self._arms[self._jump_at[last]]]
                 continue
             if self.of[last] is frame:

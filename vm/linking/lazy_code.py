@@ -1,8 +1,8 @@
-"""The code of a graph with lazy branches: jumps around arms, and blocks that run once.
+"""Emits the code of a graph with lazy branches: jumps around arms, and blocks that run at most once.
 
-A lazy node becomes: JUMPZ on its condition; the first arm, ended by what the op emits for it; JUMP; the second arm. A
-block stands behind HALT, ended by BACK, after the blocks that it needs itself; NEED enters it. Which node stands where
-is said by ``graph/lazy_regions.py``.
+A lazy node becomes a JUMPZ on its condition, the first arm, which ends with what the op emits for it, a JUMP, and the
+second arm. A block is placed after HALT and after the blocks that it needs, and ends with BACK; NEED enters it.
+``graph/lazy_regions.py`` decides which node belongs where.
 """
 from phintys.graph.lazy_regions import Region
 
@@ -33,7 +33,7 @@ def lower_nodes(emitter, nodes, regions, lower):
 
 
 def lower_steps(emitter, steps, regions, labels, lower):
-    """Emit the code of the steps of a region, with all arms in it."""
+    """Emit the code of the steps of a region, with all arms in it; the work list replaces recursion."""
     waiting = [(step, None) for step in reversed(steps)]
     while waiting:
         step, jumps = waiting.pop()

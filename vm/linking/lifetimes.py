@@ -1,28 +1,28 @@
-"""Lifetimes: from where to where in a program the memory of each cell is in use, and which cells share one memory.
+"""Lifetimes: the part of a program during which the memory of each cell is in use, and which cells share memory.
 
-Read off the bytecode, as the verifier and listings do. A *holder* is the cell that stands for one piece of memory:
-views belong to the holder of what they look at, and once shapes are known a cell that takes its donor's memory belongs
-to the donor's holder. The life of a holder goes from the instruction that first writes to it to the last that touches
-it or any cell that belongs to it. What runs side by side happens at one moment.
+Lifetimes are computed from the bytecode, as in the verifier and in listings. A *holder* is the cell that represents
+one piece of memory: views belong to the holder of their source, and once shapes are known, a cell that takes its
+donor's memory belongs to the donor's holder. A holder lives from the instruction that first writes to it to the last
+one that touches it or any cell that belongs to it. All kernels of a TOGETHER group count as one moment.
 """
 from phintys.vm.views import roots_of
 
-# Instructions whose cells need memory that can be handed over, or that others may keep.
+# Instructions whose cells need memory that can be passed on, or that others may keep.
 HANDED_OVER = frozenset(["RESULT", "CALL", "OWN", "STORE", "PREPARE", "RUN", "ALIAS", "MOVE"])
 
 
 class Lifetimes:
-    """The lives of one program's cells.
+    """The lifetimes of the cells of one program.
 
     Attributes
     ----------
     touched : dict
-        Cell → (first, last) moment at which an instruction other than DROP touches it or a view of it; by root.
+        Root → (first, last) moment at which an instruction other than DROP touches the cell or a view of it.
     roots : dict
-        View → the cell it looks at in the end.
+        View → the cell that owns the memory it refers to.
     apart : set
-        Cells, by root, whose memory must be their own: of results, updates, operands of ``perform``, objects, what a
-        kernel behind COMMIT writes, what lazy branches hand on, and whatever is touched in a block.
+        Roots whose memory must be separate: results, updates, operands of ``perform``, objects, what a kernel after
+        COMMIT writes, what lazy branches pass on, and all cells touched in a block.
     """
 
     def __init__(self, program):
@@ -30,7 +30,7 @@ class Lifetimes:
         self.roots = roots_of(program)
         self.touched, self.apart = {}, set()
         self.order = []                             # roots, in the order in which they are first written
-        in_block = False                            # blocks stand behind HALT, and run whenever they are needed
+        in_block = False                            # blocks come after HALT, and may run at any time before it
         for moment, instruction in moments_of(program):
             in_block = in_block or instruction.name == "HALT"
             for cell in instruction.touches():
@@ -46,27 +46,27 @@ class Lifetimes:
                 self.apart.add(self.roots.get(number, number))
 
     def is_temporary(self, cell):
-        """Whether the cell holds an array that the program computes and nobody else ever sees."""
+        """Return whether the cell holds a computed array that never leaves the program."""
         layout = self.program.cells[cell]
         return (layout.kind == "value" and layout.typenum >= 0 and layout.ndim > 0 and cell in self.touched
                 and cell not in self.roots and cell not in self.apart)
 
     def temporaries(self):
-        """The cells for which this holds, in the order in which they are first written."""
+        """Yield the temporaries, in the order in which they are first written."""
         return (cell for cell in self.order if self.is_temporary(cell))
 
     def holders(self, shapes):
-        """Whose memory each computed root has, when the cells have these shapes.
+        """Map each computed root to the holder of its memory, for given shapes.
 
         Parameters
         ----------
         shapes : list of tuple or None
-            One for each cell; None: not computed.
+            One for each cell; None if the cell is not computed.
 
         Returns
         -------
         dict
-            Root → holder: itself, or the holder of the donor whose memory it takes.
+            Root → holder: the root itself, or the holder of the donor whose memory it takes.
         """
         cells, roots, holder = self.program.cells, self.roots, {}
         for cell in self.order:
@@ -79,12 +79,12 @@ class Lifetimes:
 
 
 def handed_over(instruction):
-    """The cells of an instruction whose memory others may come to hold."""
+    """Return the cells of an instruction whose memory others may keep a reference to."""
     return instruction.writes() if instruction.name in ("PREPARE", "RUN") else instruction.touches()
 
 
 def moments_of(program):
-    """(moment, instruction) for each instruction: its number, or that of the TOGETHER in front of its group."""
+    """Yield (moment, instruction): the instruction's number, or in a group the number of its TOGETHER."""
     moment = together = 0
     for position, instruction in enumerate(program.symbolic()):
         if together:

@@ -1,10 +1,11 @@
 """From a FunctionGraph to a Program: schedule → own → cells → lower → collect → assemble → verify.
 
-Each stage is a function from one small structure to the next; no stage reaches back. A program runs in this order, so
-that a failing call leaves every shared variable as it was: load shared values; compute; make the update values own
-their memory (OWN); make the results (RESULT); prepare what will be written over old values (PREPARE); then, past
-COMMIT, where nothing can fail, overwrite (RUN) and store the updates. From PREPARE to COMMIT the GIL is never left, so
-that nobody begins to read what is about to be overwritten.
+Each stage is a function from one small structure to the next; no stage calls an earlier one. A program runs in this
+order, so that a failing call leaves every shared variable as it was: load shared values; compute; give the update
+values memory that only they refer to (OWN); make the results (RESULT); check and allocate for the kernels that
+overwrite old values (PREPARE); then, after COMMIT, where nothing can fail, run those kernels (RUN) and store the
+updates. The GIL is held from PREPARE to COMMIT, so that no other thread starts to read a value that is about to be
+overwritten.
 """
 from array import array
 
@@ -37,23 +38,23 @@ def link(fgraph, n_arguments, containers, updates, n_outputs, allow_gc=True, nam
     ----------
     fgraph : FunctionGraph
     n_arguments : int
-        How many leading inputs of the graph are arguments of the call; the others are shared.
+        The number of leading inputs of the graph that are arguments of the call; the others are shared.
     containers : list of Container
         The storage of each remaining graph input, in order.
     updates : list of (int, Container)
-        Which outputs of the graph are stored where.
+        Index of a graph output, and the container that it is stored in.
     n_outputs : int
-        How many leading outputs of the graph are results.
+        The number of leading outputs of the graph that are results.
     allow_gc : bool or "plan"
-        True: emit DROPs at the last use of each cell. False: frames keep what is dropped for themselves. "plan": as
-        True, and PLAN lays out the temporaries in one arena, if there are any.
+        True: emit a DROP after the last use of each cell. False: dropped memory stays with the frame. "plan": as
+        True, and PLAN places the temporaries, if there are any, in one arena.
     name : str, optional
     mutable, borrowed : collection of int
-        Arguments whose memory may be overwritten, or be seen in results that are lent.
+        Arguments whose memory may be overwritten, or may be seen in results that are lent.
     lent : collection of int
         Results that the caller borrows.
     commit : sequence of Apply
-        Nodes that overwrite a shared value by its update, in the order in which they run: behind COMMIT.
+        Nodes that overwrite a shared value with its update, in the order in which they run after COMMIT.
 
     Returns
     -------
@@ -92,7 +93,7 @@ def link(fgraph, n_arguments, containers, updates, n_outputs, allow_gc=True, nam
 
 
 def assign_cells(fgraph, nodes, n_arguments, owners):
-    """One cell a variable: arguments first, then shared values, constants and node outputs as they appear."""
+    """Give each variable a cell: first arguments and shared values, then constants and node outputs in order of use."""
     cells, cell_of = [], {}
 
     def add(variable, kind, value=None):
@@ -103,7 +104,7 @@ def assign_cells(fgraph, nodes, n_arguments, owners):
                                 owners.access.get(variable, "")))
 
     def add_leaf(variable):
-        if variable not in cell_of:                 # everything else has a cell by now, or the graph is broken
+        if variable not in cell_of:                 # all but constants have a cell by now, unless the graph is broken
             if not isinstance(variable, Constant):
                 raise ValueError(f"the linker met {variable}, which is neither an input, a constant nor computed")
             add(variable, "constant", asarray(variable.data) if variable.type.is_number else variable.data)
@@ -121,7 +122,7 @@ def assign_cells(fgraph, nodes, n_arguments, owners):
 
 
 class Lowering:
-    """The symbolic code of one program, without DROPs, while it is made."""
+    """Builds the symbolic code of one program, without DROPs."""
 
     def __init__(self, fgraph, cells, cell_of, owners):
         self.fgraph = fgraph
@@ -131,7 +132,7 @@ class Lowering:
         self.emitter = Emitter(cell_of, cells)
 
     def load(self, n_arguments, n_shared, nodes):
-        """LOAD the shared values that somebody reads."""
+        """Emit a LOAD for each shared value that is read."""
         used = set(self.fgraph.outputs)
         for node in nodes:
             used.update(node.inputs)
@@ -141,7 +142,7 @@ class Lowering:
                 self.emitter.load(self.cell_of[variable], number)
 
     def lower(self, node):
-        """The code of one node; where it is a copy, with the node that needs one."""
+        """Emit the code of one node; a COPY gets a remark that names the node which needs the copy."""
         code = self.emitter.code
         node.op.lower(self.emitter, node)
         if code[-1].name == "COPY" and not code[-1].remark:
@@ -154,7 +155,7 @@ class Lowering:
         return "because the graph says so"
 
     def finish(self, late, updates, n_arguments, n_outputs, allow_gc):
-        """Everything behind the computation; ``late`` are the nodes behind COMMIT."""
+        """Emit everything after the computation; ``late`` are the nodes that run after COMMIT."""
         emitter = self.emitter
         stored = self._prepare_updates(updates, late, n_arguments)
         results = self._prepare_results({cell for _, cell in stored}, n_outputs)
@@ -173,18 +174,18 @@ class Lowering:
         emitter.code.extend(emitter.blocks)
 
     def _kernel_of(self, node):
-        """The one instruction of a node behind COMMIT, which cannot fail."""
+        """Return the only instruction of a node that runs after COMMIT; it must be a kernel that cannot fail."""
         code = self.emitter.code
         length = len(code)
         node.op.lower(self.emitter, node)
         instruction, *more = code[length:]
         del code[length:]
         if more or instruction.name != "KERNEL" or self.emitter.kernels[instruction.a].may_fail:
-            raise ProgramError(f"{node} may fail, and cannot run behind COMMIT")
+            raise ProgramError(f"{node} may fail, and cannot run after COMMIT")
         return instruction
 
     def _prepare_updates(self, updates, late, n_arguments):
-        """Give each update value a cell with memory of its own; answer [(container number, cell)]."""
+        """Give each update value a cell with memory of its own; return [(container number, cell)]."""
         stored, taken = [], set()
         movable = self._movable(updates, late, n_arguments)
         for position, container in updates:
@@ -202,7 +203,10 @@ class Lowering:
         return stored
 
     def _movable(self, updates, late, n_arguments):
-        """Cells of old values that can become the new values of others: their variables get new values themselves."""
+        """Return the cells of old values that may be stored as new values of other variables.
+
+        The variable of such a cell gets a new value itself, so that its container gives up the old one.
+        """
         overwritten = {self.owners.root_of(self.owners.donors[variable]) for node in late for variable in node.outputs
                        if variable in self.owners.donors}
         inputs, outputs = self.fgraph.inputs, self.fgraph.outputs
@@ -215,7 +219,7 @@ class Lowering:
         return movable
 
     def _prepare_results(self, stored, n_outputs):
-        """The cells of the results, in order; a cell that is stored too, or appears twice, is copied."""
+        """Return the cells of the results, in order; a cell that is also stored, or listed twice, is copied first."""
         results, taken = [], set()
         for variable in self.fgraph.outputs[:n_outputs]:
             cell = self.cell_of[variable]
@@ -228,14 +232,14 @@ class Lowering:
         return results
 
     def _copy(self, source, reason):
-        """A new cell with a copy of the cell ``source``."""
+        """Copy the cell ``source`` to a new cell, and return the new one."""
         self.cells.append(self.cells[source]._replace(kind="value", value=None, donor=None, access=""))
         self.emitter.copy(len(self.cells) - 1, source, f"because {reason}")
         return len(self.cells) - 1
 
 
 def collect(code, cells, allow_gc):
-    """Insert DROPs behind the last use of each cell that holds what is not its own, or is not to be kept.
+    """Insert a DROP after the last use of each cell that refers to memory of others or should not keep its own.
 
     An ALIAS of a value that is not used again becomes a MOVE.
     """
@@ -243,7 +247,7 @@ def collect(code, cells, allow_gc):
     uses = _uses(code, cells) if frames is None else _uses_on_paths(code, cells, frames)
     for cell, layout in enumerate(cells):
         if layout.kind == "argument" and layout.typenum == OBJECT_TYPENUM and len(code) > 1:
-            uses.setdefault(cell, (0,))                 # nobody reads it, and the frame must not keep it
+            uses.setdefault(cell, (0,))                 # unread, but the frame must not keep a reference
     dying = {}
     for cell, positions in uses.items():
         dropped = is_dropped(cells[cell], allow_gc)
@@ -272,7 +276,7 @@ def collect(code, cells, allow_gc):
 
 
 def _left_to_halt(code, dying):
-    """The cells that are emptied when all updates are visible: old values, and all else that is used after COMMIT."""
+    """Return the cells that HALT empties once all updates are visible: old values, and cells last used after COMMIT."""
     commit = next((position for position, instruction in enumerate(code) if instruction.name == "COMMIT"), len(code))
     late = range(commit, len(code))
     stored = [cell for position in late if code[position].name == "STORE" for cell in code[position].reads()]
@@ -280,7 +284,7 @@ def _left_to_halt(code, dying):
 
 
 def _append_drops(collected, dead, cells, allow_gc):
-    """Empty cells; with ``allow_gc=False`` small arrays stay where they are, and larger memory with the frame."""
+    """Append DROPs; with ``allow_gc=False`` small arrays stay in their cells, larger memory with the frame."""
     chosen_for = {0: [], DROP_LARGE: []}
     for cell in dead:
         chosen_for[DROP_LARGE if allow_gc is False and is_own_array(cells[cell]) else 0].append(cell)
@@ -290,7 +294,7 @@ def _append_drops(collected, dead, cells, allow_gc):
 
 
 def _postpone(code, dying):
-    """What is used last inside a group is dropped behind it."""
+    """Move the DROPs of values that are last used inside a TOGETHER group to the end of the group."""
     for position, instruction in enumerate(code):
         if instruction.name == "TOGETHER":
             last = position + instruction.a
@@ -301,7 +305,7 @@ def _postpone(code, dying):
 
 
 def _uses(code, cells):
-    """Cell → the position of its last use, in a tuple; without cells that an instruction empties there."""
+    """Map each cell to a tuple with the position of its last use; cells that are emptied there are left out."""
     last_use = {}
     for position, instruction in enumerate(code):
         for cell in instruction.touches():
@@ -312,7 +316,7 @@ def _uses(code, cells):
 
 
 def _uses_on_paths(code, cells, frames):
-    """Cell → positions of which every path that fills it meets one, behind its last use there."""
+    """Map each cell to positions after its last uses: every path that fills the cell meets exactly one of them."""
     uses = {}
     for position in [*range(frames.halt + 1, len(code)), *range(frames.halt)]:
         instruction = code[position]
@@ -325,23 +329,23 @@ def _uses_on_paths(code, cells, frames):
 
 
 def is_dropped(layout, allow_gc):
-    """Whether a cell is emptied behind its last use."""
+    """Return whether a cell is emptied after its last use."""
     if layout.kind == "argument":
         return layout.typenum == OBJECT_TYPENUM or layout.access in ("held", "shown", "mutable")
     if layout.kind == "constant" or layout.access == "lent":
         return False
     if is_own_array(layout):
-        return layout.ndim > 0 or (allow_gc and layout.donor is not None)       # other numbers live in their cells
+        return layout.ndim > 0 or (allow_gc and layout.donor is not None)       # other numbers are stored in cells
     return layout.typenum == OBJECT_TYPENUM or layout.ndim > 0 or layout.kind != "shared"
 
 
 def is_own_array(layout):
-    """Whether a cell holds an array that was computed for it; loaded values and views are only pinned."""
+    """Return whether a cell holds an array that was computed for it, not a loaded value or a view."""
     return layout.kind == "value" and layout.typenum != OBJECT_TYPENUM and not is_view(layout.variable)
 
 
 def assemble(code, **surroundings):
-    """A Program of symbolic code, which becomes bytes and operand pool; all else that it has is in ``surroundings``."""
+    """Make a Program of symbolic code: bytes and an operand pool. ``surroundings`` are the program's other fields."""
     pool, binary, nodes, remarks = array("i"), bytearray(), [], {}
     pack = INSTRUCTION_FORMAT.pack
     labels, blocks = _numbered(code)
@@ -352,7 +356,7 @@ def assemble(code, **surroundings):
             remarks[len(nodes)] = remark
         nodes.append(node)
         if name == "CALL":
-            a = len(nodes) - 1                      # N[a]: the node of this very instruction
+            a = len(nodes) - 1                      # N[a]: the node of this instruction
         elif name == "NEED":
             a, b = labels[a], blocks[a]
         elif name in ("JUMP", "JUMPZ"):
@@ -367,7 +371,7 @@ def assemble(code, **surroundings):
 
 
 def _numbered(code):
-    """(label → the number of its instruction, label of a block → the number of the block)."""
+    """Return (label → number of its instruction, label of a block → number of the block)."""
     labels, blocks, position = {}, {}, 0
     for instruction in code:
         if instruction.name == "LABEL":

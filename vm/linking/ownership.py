@@ -1,23 +1,23 @@
-"""Who owns memory: what a program may overwrite, hand out and move, read off its graph before any cell exists.
+"""Memory ownership: what a program may overwrite, return and move, decided from its graph before any cell exists.
 
-The graph says what is allowed (``view_map``, ``destroy_map``, which were checked when they were marked); the caller
-says what is permitted (``mutable`` and ``borrow`` of arguments and results). This file joins the two: for each variable
-the ``access`` of its cell and the variable whose memory it may take, its donor. Whether a donor's memory is really
-taken is decided when the program runs, by reference counts; nothing here depends on shapes.
+The graph says what is possible (``view_map`` and ``destroy_map``, which were checked when the nodes were marked); the
+caller says what is permitted (``mutable`` and ``borrow`` of arguments and results). This file combines both: for each
+variable it finds the ``access`` of its cell, and its donor, the variable whose memory it may take. Whether it takes
+that memory is decided by reference counts when the program runs; nothing here depends on shapes.
 """
 from phintys.graph.traversal import view_roots_of
 from phintys.graph.variable import Constant
 
 
 class Ownership:
-    """What is decided about one program.
+    """The decisions for one program.
 
     Attributes
     ----------
     donors : dict
-        Output of a node → the input it may overwrite.
+        Output of a node → the input that it may overwrite.
     access : dict
-        Variable → a key of ``program.ACCESS``, where it is not the usual one.
+        Variable → a key of ``program.ACCESS``, unless it is the default.
     """
 
     def __init__(self, fgraph, nodes, *, n_arguments, n_outputs, late=(), updates=(), mutable=(), borrowed=(),
@@ -42,15 +42,15 @@ class Ownership:
                 self.access[variable] = "late"
 
     def root_of(self, variable):
-        """Whose memory the variable looks at; itself, if it is no view."""
+        """Return the variable whose memory ``variable`` refers to: itself if it is not a view."""
         return self._roots.get(variable, variable)
 
     def is_own(self, variable):
-        """Whether the variable has memory of its own, on every path."""
+        """Return whether the variable has memory of its own on every path."""
         return variable not in self._roots and variable not in self._chosen
 
     def _find_donors(self, nodes):
-        """Fill ``donors``; answer the roots that are overwritten."""
+        """Fill ``donors``; return the roots that are overwritten."""
         overwritten = set()
         for node in nodes:
             for output, (position, *_) in node.op.destroy_map.items():
@@ -61,10 +61,10 @@ class Ownership:
         return overwritten
 
     def _lend(self, variable, arguments, borrowed, shared, stored):
-        """A result that the caller borrows."""
+        """Set the access of a result that the caller borrows."""
         root = self.root_of(variable)
         if root in self._chosen:
-            return                              # only a call knows whose memory it is
+            return                              # whose memory it is depends on the branch taken
         if root in arguments:
             if arguments[root] in borrowed:
                 self.access.setdefault(root, "held")

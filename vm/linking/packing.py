@@ -1,29 +1,30 @@
-"""Packing: where in one block of memory values stand that do not live at the same time. Numbers only, no programs.
+"""Packing: places values with different lifetimes in one block of memory. It works on numbers, not on programs.
 
-A ``Value`` has a size and a life, the first and the last moment at which its memory must be its own, both included. Two
-values may overlap in memory only if their lives do not. ``lay_out`` tries several ways and keeps the best: walking
-along time with a list of holes, in which a value takes the smallest hole that is not too large for it, for several
-ratios of what too large is; and, for programs that are not very long, placing the largest values first. It stops at
-``lower_bound``, the largest sum of sizes alive at one moment, below which no layout can be.
+A ``Value`` has a size and a life: the first and the last moment, both included, at which its memory must be its own.
+Two values may overlap in memory only if their lives do not overlap. ``lay_out`` tries several methods and keeps the
+best result. One method walks along time with a list of holes and gives each value the smallest hole that is large
+enough and not larger than a certain ratio of its size; several ratios are tried. The other, quadratic, method places
+the largest values first and is used only for programs that are not very long. The search stops when a layout reaches
+``lower_bound``, the largest sum of sizes alive at one moment, because no layout can be smaller.
 """
 from bisect import bisect_left, insort
 from collections import namedtuple
 
 ALIGNMENT = 64
 RATIOS = (float("inf"), 1, 2, 4, 8, 16)
-MANY = 600                      # values; of more, only walks along time are tried: they are linear
-VERY_MANY = 20000               # of which one must do
+MANY = 600                      # values; for more only walks along time are tried, because the others are quadratic
+VERY_MANY = 20000               # values; for more only one walk is made
 
 Value = namedtuple("Value", "size first last")
 
 
 def aligned(size):
-    """The size that a value takes up."""
+    """Return the number of bytes that a value occupies: its size rounded up to the alignment."""
     return -(-size // ALIGNMENT) * ALIGNMENT
 
 
 def lower_bound(values):
-    """The largest number of bytes alive at one moment.
+    """Return the largest number of bytes alive at one moment.
 
     Parameters
     ----------
@@ -45,7 +46,7 @@ def lower_bound(values):
 
 
 def lay_out(values):
-    """Offsets for values in one block.
+    """Compute the offsets of values in one block.
 
     Parameters
     ----------
@@ -71,7 +72,7 @@ def lay_out(values):
 
 
 def _ways(count):
-    """Functions from values to offsets, the most promising first."""
+    """Yield functions from values to offsets, the most promising first."""
     yield lambda values: _along_time(values, RATIOS[0])
     if count <= MANY:
         for order in _ORDERS:
@@ -90,12 +91,12 @@ _ORDERS = (
 
 
 def _one_by_one(values, order):
-    """Each value at the lowest place that is free all its life."""
+    """Place each value at the lowest offset that is free during its whole life."""
     offsets, placed = [0] * len(values), []
     for number in sorted(range(len(values)), key=lambda number: order(values[number])):
         value, lowest = values[number], 0
         size = aligned(value.size)
-        for offset, end, other in placed:                   # in the order of their offsets
+        for offset, end, other in placed:                   # sorted by offset
             if other.first <= value.last and value.first <= other.last:
                 if offset >= lowest + size:
                     break
@@ -107,7 +108,7 @@ def _one_by_one(values, order):
 
 # ---- along time ------------------------------------------------------------------------------------------------------
 def _along_time(values, ratio):
-    """Places are taken and given back in the order in which the program runs."""
+    """Place and free values in the order in which the program runs."""
     offsets, holes = [0] * len(values), _Holes()
     starting = sorted(range(len(values)), key=lambda number: (values[number].first, -values[number].size))
     ending = sorted(range(len(values)), key=lambda number: values[number].last)
@@ -122,14 +123,14 @@ def _along_time(values, ratio):
 
 
 class _Holes:
-    """Free stretches of a block that grows at its end; neighbours are joined."""
+    """Free parts of a block that grows at its end; adjacent holes are merged."""
 
     def __init__(self):
-        self.starts, self.sizes = [], {}            # in order; start → size
+        self.starts, self.sizes = [], {}            # sorted starts; start → size
         self.end = 0
 
     def take(self, size, ratio):
-        """The offset of ``size`` bytes: in the smallest hole of at most ``ratio`` times that, else at the end."""
+        """Return an offset for ``size`` bytes: in the smallest hole up to ``ratio`` times larger, else at the end."""
         best = None
         for start in self.starts:
             if size <= self.sizes[start] <= size * ratio and (best is None or self.sizes[start] < self.sizes[best]):
@@ -149,7 +150,7 @@ class _Holes:
             del self.starts[position]
 
     def _extend(self, size):
-        """Make the block larger; a hole at its end is part of the new place."""
+        """Extend the block; a hole at its end becomes part of the new place."""
         start = self.end
         if self.starts and self.starts[-1] + self.sizes[self.starts[-1]] == self.end:
             if self.sizes[self.starts[-1]] <= size:
@@ -159,7 +160,7 @@ class _Holes:
         return start
 
     def give(self, start, size):
-        """A place is free again."""
+        """Free a place, and merge it with adjacent holes."""
         position = bisect_left(self.starts, start)
         if position < len(self.starts) and self.starts[position] == start + size:
             size += self.sizes.pop(self.starts.pop(position))

@@ -1,13 +1,13 @@
 """The memory plan: for known shapes, one arena in which the temporaries of a program share memory by their lifetimes.
 
-With ``allow_gc="plan"`` the first call with some shapes of arguments and shared values takes memory from the pool, and
-shows how large its values are. From the second on they stand at fixed places of one block, the frame's arena. Only
-temporaries do: what is handed to a caller, stored in a shared variable, given to ``perform`` or made by it, or seen as
-an object has memory of its own. Temporaries whose memory results can have afterwards come from the pool too, and so
-does, for one call, a value that turns out larger than planned because its size depends on data. The plans of the last
-few shapes are remembered; frames of one function share them.
+With ``allow_gc="plan"`` the first call with certain shapes of arguments and shared values takes memory from the pool
+and records how large its values are. From the second such call on, temporaries have fixed places in one block, the
+arena of the frame. Only temporaries do: values that are returned to the caller, stored in a shared variable, passed to
+``perform``, made by it, or seen as objects have separate memory. A temporary whose memory a later result can reuse
+also comes from the pool. So does, for one call, a value that turns out larger than planned because its size depends on
+data. A program remembers the plans of the last few shapes; its frames share them.
 
-This file decides; what happens at run time is in ``allocate`` (``abi.pyx``) and at the instruction PLAN.
+This file only decides; ``allocate`` (``abi.pyx``) and the instruction PLAN act on the decision at run time.
 """
 from collections import OrderedDict, namedtuple
 from heapq import heappop, heappush
@@ -15,16 +15,16 @@ from heapq import heappop, heappush
 from phintys.vm.linking.lifetimes import Lifetimes
 from phintys.vm.linking.packing import Value, lay_out, lower_bound
 
-REMEMBERED = 8                  # tuples of shapes a function remembers
-INLINE_BYTES = 16               # values up to here live in their cells
+REMEMBERED = 8                  # how many tuples of shapes a function remembers
+INLINE_BYTES = 16               # values of at most this size are stored in their cells
 
-# total: bytes of the arena; offsets: of each of the planner's cells, -1 where it has no place; sizes: the room there. A
-# cell that takes its donor's memory has the donor's offset and no room of its own.
+# total: bytes of the arena. offsets: one for each cell of the planner, -1 if it has no place. sizes: the bytes of
+# each place. A cell that takes its donor's memory has the donor's offset and size 0.
 Layout = namedtuple("Layout", "total offsets sizes")
 
 
 def places_something(program):
-    """Whether a plan can have places for any cells of the program."""
+    """Return whether a plan could place any cell of the program."""
     return next(Lifetimes(program).temporaries(), None) is not None
 
 
@@ -50,16 +50,16 @@ class Planner:
         self._known = OrderedDict()                 # key → shapes of all cells, or the Layout for them
 
     def watched(self, key, shapes):
-        """A call has shown the shapes of all cells (None: not computed) for these shapes of the leaves."""
+        """Record the shapes of all cells (None: not computed) that a call had for these shapes of the leaves."""
         self._remember(key, shapes)
 
     def layout(self, key):
-        """The plan for these shapes of the leaves, one behind the other.
+        """Return the plan for these shapes of the leaves, concatenated.
 
         Returns
         -------
         Layout or None
-            None when no call has shown the sizes.
+            None if no call has recorded the sizes yet.
         """
         known = self._known.get(key)
         if known is None:
@@ -70,11 +70,11 @@ class Planner:
         return known
 
     def largest(self):
-        """The size of the largest arena that a plan needs."""
+        """Return the size of the largest arena that a remembered plan needs."""
         return max([known.total for known in list(self._known.values()) if isinstance(known, Layout)], default=0)
 
     def _remember(self, key, known):
-        """Each step is whole, because frames of several threads may come here in turn."""
+        """Store a plan. Each step is atomic, because frames of several threads may get here one after another."""
         self._known.pop(key, None)
         self._known[key] = known
         if len(self._known) > REMEMBERED:
@@ -82,7 +82,7 @@ class Planner:
 
 
 def planned(lifetimes, cells, shapes):
-    """A plan for the temporaries ``cells``.
+    """Make a plan for the temporaries ``cells``.
 
     Parameters
     ----------
@@ -108,19 +108,19 @@ def planned(lifetimes, cells, shapes):
 
 
 def _laid_out(values, chosen):
-    """(all bytes at the peak, bytes of the arena, holder → offset) when ``chosen`` holders have places."""
+    """Return (bytes at the peak, bytes of the arena, holder → offset) if the ``chosen`` holders have places."""
     offsets, total = lay_out([values[cell] for cell in values if cell in chosen])
     others = lower_bound([values[cell] for cell in values if cell not in chosen])
     return total + others, total, dict(zip([cell for cell in values if cell in chosen], offsets))
 
 
 def _handed_on(values, free):
-    """Temporaries whose memory the pool can hand on to a result of their size that is made when they are gone.
+    """Return the temporaries whose memory the pool can pass on to a later result of the same size.
 
-    If there are many, such as the layers of a network all of whose gradients are results, an arena for them would come
-    on top of the results' memory.
+    If there are many, as in a network whose layers' gradients are all results, an arena for the temporaries would be
+    needed in addition to the memory of the results.
     """
-    handed_on, ended = set(), {}                    # size → those that have ended, the longest lives on top
+    handed_on, ended = set(), {}                    # size → heap of ended temporaries, the earliest start first
     ending = sorted(free, key=lambda cell: values[cell].last)
     position = 0
     for cell in sorted(set(values) - free, key=lambda cell: values[cell].first):
@@ -134,7 +134,7 @@ def _handed_on(values, free):
 
 
 def values_of(lifetimes, holder, shapes):
-    """Holder → Value, of the memory that the program takes itself."""
+    """Map holders to Values, for the memory that the program itself allocates."""
     program, lives = lifetimes.program, {}
     for cell, holding in holder.items():
         if shapes[cell] is not None:
@@ -146,13 +146,13 @@ def values_of(lifetimes, holder, shapes):
 
 
 def placeable(lifetimes, holder, values):
-    """The holders of memory that nobody outside the program ever sees."""
+    """Return the holders whose memory never leaves the program."""
     apart = {holding for cell, holding in holder.items() if not lifetimes.is_temporary(cell)}
     return set(values) - apart
 
 
 def sizes_of(program, shapes):
-    """Cell → bytes, of the cells whose shapes are known."""
+    """Map each cell whose shape is known to its size in bytes."""
     sizes = {}
     for cell, shape in enumerate(shapes):
         if shape is not None and program.cells[cell].typenum >= 0:

@@ -1,29 +1,29 @@
-"""The order in which nodes run: any order that respects the graph is right; this picks one that holds little memory.
+"""The order in which nodes run: every order that respects the graph is correct; this one keeps few values alive.
 
-Sizes are not known when a function is compiled, so a value weighs by its rank: nothing for rank 0, which lives in its
-cell, one for a vector, a row's worth more for each further rank. Arguments, shared values, constants and results weigh
-nothing, because no order can free them early. A view weighs nothing and keeps what it looks at alive.
+Sizes are not known when a function is compiled, so the weight of a value depends on its rank: 0 for rank 0, which is
+stored in its cell, 1 for a vector, and ROW times more for each further dimension. Arguments, shared values, constants
+and results have no weight, because no order can free them early. A view has no weight and keeps its source alive.
 
-The greedy order runs, of the nodes that are ready, the one that frees most: a chain is followed to its end before
-another starts, and the gradient of a weight is computed as soon as that frees its factor. It is compared with the
-graph's own depth-first order by the peak that both would reach, and the better one is taken.
+The greedy order picks, among the nodes that are ready, the one that frees most: a chain is followed to its end before
+another starts, and the gradient of a weight is computed as soon as that frees a factor of it. Of this order and the
+graph's own depth-first order, the one with the lower peak is used.
 
-Nodes that overwrite an input come after the other readers of that memory, as the graph's ``orderings`` say. Those that
-overwrite shared values by their updates come last, in their own order; what they read lives to the end.
+Nodes that overwrite an input run after the other readers of that memory, as the graph's ``orderings`` require. Nodes
+that overwrite shared values with their updates run last, in their own order; what they read stays alive to the end.
 
-Where branches are lazy, the nodes of each region run in this order, at the place of its lazy node or of the first that
-needs its block.
+Where branches are lazy, the nodes of each region run in this order, at the position of its lazy node or of the first
+node that needs its block.
 """
 from heapq import heapify, heappop, heappush
 
 from phintys.graph.destroy_handler import handler_of
 from phintys.graph.lazy_regions import known_regions
 
-ROW = 64                # how many vectors a matrix counts for, and so on
+ROW = 64                # the weight of a matrix, in vectors, and so on for each rank
 
 
 def schedule(fgraph):
-    """The nodes of a graph in the order in which they will run.
+    """Return the nodes of a graph in the order in which they will run.
 
     Parameters
     ----------
@@ -53,19 +53,19 @@ def schedule(fgraph):
 
 
 def weight_of(variable):
-    """What a value weighs."""
+    """Return the weight of a value: an estimate of its size by its rank."""
     layout = variable.type.layout
     return 0 if layout is None or layout[1] == 0 else ROW ** (min(layout[1], 8) - 1)
 
 
 class _Values:
-    """Which memory each node reads and makes; aliases of one memory go by their root."""
+    """The memory that each node reads and makes; views count as their root."""
 
     def __init__(self, fgraph, nodes, last=()):
-        self.weight = {}                # root → weight; roots that no order frees are not in here
-        self.reads = {}                 # node → roots in `weight` it reads
+        self.weight = {}                # root → weight; only of roots that an order can free
+        self.reads = {}                 # node → the roots in `weight` that it reads
         self.readers = {}               # root → nodes that read it
-        self.makes = {}                 # node → roots in `weight` it makes
+        self.makes = {}                 # node → the roots in `weight` that it makes
         root = {}
         for node in nodes:
             same_memory = {**node.op.view_map, **node.op.destroy_map}
@@ -90,7 +90,7 @@ class _Values:
                 self.readers[variable].append(node)
 
     def peak(self, order):
-        """The largest weight alive at once."""
+        """Return the largest weight alive at one time."""
         left = {variable: len(readers) for variable, readers in self.readers.items()}
         alive = peak = 0
         for node in order:
@@ -102,17 +102,17 @@ class _Values:
                 if not left[variable]:
                     alive -= self.weight[variable]
             for variable in self.makes[node]:
-                if not left[variable]:                  # nobody reads it
+                if not left[variable]:                  # never read
                     alive -= self.weight[variable]
         return peak
 
 
 def _greedy_order(nodes, values, orderings):
-    """Of the ready nodes always the one that frees most; among equals the first in the graph's own order."""
+    """Always pick the ready node that frees most; among equals, the first in the graph's own order."""
     number = {node: position for position, node in enumerate(nodes)}
     weight, reads = values.weight, values.reads
     left = {variable: len(readers) for variable, readers in values.readers.items()}
-    # The sum of the numbers of those who still have to read a value names the last of them.
+    # The sum of the numbers of the nodes that still have to read a value; once one is left, the sum is its number.
     waiting = {variable: sum([number[node] for node in readers]) for variable, readers in values.readers.items()}
     gain = [-sum([weight[variable] for variable in values.makes[node]]) for node in nodes]
     for variable, count in left.items():
@@ -124,7 +124,7 @@ def _greedy_order(nodes, values, orderings):
     order, done = [], [False] * len(nodes)
     while heap:
         _, position = heappop(heap)
-        if done[position]:                              # an older entry of a node whose gain has grown since
+        if done[position]:                              # an older entry, from before the node's gain grew
             continue
         done[position] = True
         node = nodes[position]
@@ -145,7 +145,7 @@ def _greedy_order(nodes, values, orderings):
 
 
 def _dependencies(nodes, number, orderings):
-    """(how many nodes each waits for, who waits for each), by number."""
+    """Return, by number, how many nodes each node waits for, and which nodes wait for it."""
     unmet, followers = [0] * len(nodes), [[] for _ in nodes]
     for position, node in enumerate(nodes):
         for owner in {*[variable.owner for variable in node.inputs], *orderings.get(node, ())}:

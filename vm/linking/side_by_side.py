@@ -1,32 +1,33 @@
-"""Side by side: puts kernels that do not depend on each other behind one TOGETHER, so that workers may share them.
+"""Groups kernels that do not depend on each other after one TOGETHER instruction, so that workers may share them.
 
-Only kernels that use one thread themselves are worth it; their ops say so by ``runs_alone``. Others use the workers
-from inside. Whether a group is really run by several workers is decided at each call, when sizes are known: see
-TOGETHER in ``interpreter.pyx``. A kernel is moved forward past others, and what it waits for past it, only when they
-share no memory but what all read, so the result is the same in any order. Nothing is moved far: the schedule was made
-to hold little memory. Everything is linear in the length of the code.
+Only kernels that use one thread are grouped; their ops set ``runs_alone``. Other kernels use the workers themselves.
+Whether several workers run a group is decided at each call, when sizes are known: see TOGETHER in
+``interpreter.pyx``. A kernel moves forward past others, and the kernels it depends on move before the group, only if
+the only memory they share is read by all of them, so the result is the same in every order. Nothing moves more than
+WINDOW instructions, because the schedule was made to keep few values alive. The cost is linear in the length of the
+code.
 """
 from phintys.vm.symbolic import SymbolicInstruction
 from phintys.vm.views import memories_of, overwritten_by
 
-WINDOW = 32                     # how many instructions a kernel is moved past at most
-LARGEST = 16                    # kernels in a group
-PASSED = frozenset(["KERNEL", "CALL", "COPY"])      # what a kernel may be moved past; anything else ends a stretch
+WINDOW = 32                     # the largest number of instructions that a kernel moves past
+LARGEST = 16                    # the largest number of kernels in a group
+PASSED = frozenset(["KERNEL", "CALL", "COPY"])      # a kernel may move past these; others end the search
 
 
 def side_by_side(code, cells):
-    """Symbolic code with independent kernels in groups.
+    """Return symbolic code with independent kernels in groups.
 
     Parameters
     ----------
     code : list of SymbolicInstruction
-        What the emitter collected, without DROPs.
+        The emitter's code, without DROPs.
     cells : list of CellLayout
 
     Returns
     -------
     list of SymbolicInstruction
-        The same instructions; in front of each group a TOGETHER with the number of its kernels.
+        The same instructions, with a TOGETHER before each group that holds the number of its kernels.
     """
     if sum([is_candidate(instruction) for instruction in code]) < 2:
         return code
@@ -48,12 +49,12 @@ def side_by_side(code, cells):
 
 
 def is_candidate(instruction):
-    """Whether an instruction is a kernel that uses one thread."""
+    """Return whether an instruction is a kernel that uses one thread."""
     return instruction.name == "KERNEL" and instruction.node is not None and instruction.node.op.runs_alone
 
 
 def followers(code, first, happening, taken):
-    """(positions of kernels behind ``first`` that may run beside it, positions of kernels to run before)."""
+    """Return positions of kernels after ``first`` that may run beside it, and of kernels to run before the group."""
     read, written = map(set, happening[first])
     passed_read, passed_written = set(), set()
     members, before = [], []
@@ -79,7 +80,7 @@ def followers(code, first, happening, taken):
 
 
 def effects_of(code, cells):
-    """For each instruction (cells read, cells written): with whose memory they look at, and what is overwritten."""
+    """Return for each instruction the sets (cells read, cells written), including memory of views and donors."""
     memory, happening = memories_of(code, cells), []
     for instruction in code:
         reads, writes = set(instruction.reads()), set(instruction.writes())

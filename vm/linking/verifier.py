@@ -1,14 +1,15 @@
-"""Checks a program before it may run: the interpreter itself checks nothing.
+"""Checks a program before it may run, because the interpreter checks nothing.
 
-No read of a cell that may be empty or of a value that has been overwritten, no write to an argument, a constant or a
-shared value that nobody may overwrite, every number in its range, nothing that can fail after COMMIT, HALT at the end
-of the main program, BACK at the end of each block behind it. Jumps lead forward and nest: what holds behind a branch
-holds on both paths. What a block needs is checked wherever it is entered. It knows of aliases only what ops declare
-(``view_map``, ``destroy_map``) and what the bytecode says, so it checks the linker and the in-place rewrites
-independently of how they decided. A violation is a bug in an op or in phintys, never the user's.
+The rules: no read of a cell that may be empty, or of a value that has been overwritten; no write to an argument, a
+constant or a shared value that must not be overwritten; every number in its range; nothing that can fail after COMMIT;
+HALT at the end of the main program, and BACK at the end of each block after it. Jumps lead forward and nest: what is
+known after a branch holds on both paths. What a block needs is checked wherever the block is entered. The verifier
+knows only the aliases that ops declare (``view_map``, ``destroy_map``) and those in the bytecode, so it checks the
+linker and the in-place rewrites independently of their decisions. A violation is a bug in an op or in phintys, never
+in the user's program.
 
-Which cells an instruction reads, writes and empties is in the opcode table. A method ``check_NAME`` has what the opcode
-demands besides; it is called when the cells have been read, and before any is written.
+The opcode table says which cells an instruction reads, writes and empties. A method ``check_NAME`` checks what else
+the opcode requires; it runs after the cells have been read and before any is written.
 """
 from phintys.vm.linking.branch_checks import Branch, State, Summary
 from phintys.vm.opcodes import OPCODES
@@ -20,7 +21,7 @@ class ProgramError(Exception):
     """A program breaks a rule of the bytecode."""
 
 
-ALWAYS = frozenset(["LOAD", "RESULT", "PREPARE", "COMMIT", "RUN", "STORE", "HALT"])     # in no branch and no block
+ALWAYS = frozenset(["LOAD", "RESULT", "PREPARE", "COMMIT", "RUN", "STORE", "HALT"])     # never in a branch or a block
 
 
 def verify(program):
@@ -29,24 +30,24 @@ def verify(program):
 
 
 class _Check:
-    """One walk over a program."""
+    """One pass over a program."""
 
     def __init__(self, program):
         self.program, self.instructions = program, []
         self.cells, self.pool = program.cells, program.pool
         self.state = State([layout.kind in ("argument", "constant") for layout in self.cells])
-        self.lost = {}                              # cell whose value is lost behind COMMIT → the RUN that did it
+        self.lost = {}                              # cell whose value is lost after COMMIT → the RUN that overwrote it
         self.blocks = {}                            # number → its Summary
         self.home = {}                              # cell that a block writes → its number
         self.needed = {}                            # cell that a block fills → the last NEED of the block
-        self.block, self.here = None, None          # the Summary and the number of the block that is walked
-        self.branches, self.range = [], (0, 0)      # those around the instruction; first and last of the main or block
+        self.block, self.here = None, None          # the Summary and the number of the current block
+        self.branches, self.range = [], (0, 0)      # open branches; first and last instruction of this part
         self.prepared = {}                          # operands → the instruction that prepared them
-        self.promised = set()                       # cells that are computed behind COMMIT
-        self.stored_cells = {}                      # container → the cell that STORE moves into it
-        self.becomes = {}                           # cell → the one that takes its memory behind COMMIT
-        self.owned = {}                             # cell → the container that OWN has made it fit for
-        self.loaded = {}                            # shared value's cell → the container it was loaded from
+        self.promised = set()                       # cells that are computed after COMMIT
+        self.stored_cells = {}                      # container → the cell that STORE moves to it
+        self.becomes = {}                           # cell → the cell that takes its memory after COMMIT
+        self.owned = {}                             # cell → the container that OWN prepared it for
+        self.loaded = {}                            # cell of a shared value → the container it came from
         self.committed = False
         self.position, self.name = 0, "?"
 
@@ -64,7 +65,7 @@ class _Check:
                 self.becomes.update([(source, output) for output, source in self._of_node(instruction, "destroy_map")])
         halt = next((position for position, instruction in enumerate(code) if instruction.name == "HALT"), None)
         if halt is None or (halt + 1 < len(code) and code[-1].name != "BACK"):
-            raise ProgramError("the program does not end with HALT, or with blocks behind it")
+            raise ProgramError("the program does not end with HALT, or with blocks after it")
         self._find_homes(code[halt + 1:])
         needs = {instruction.b: position for position, instruction in enumerate(code[:halt])
                  if instruction.name == "NEED"}
@@ -75,7 +76,7 @@ class _Check:
             raise ProgramError(f"prepared and never run: instructions {sorted(self.prepared.values())}")
 
     def _decode(self):
-        """The instructions with names and operands, as far as their numbers make sense."""
+        """Decode all instructions, and check the numbers that decoding depends on."""
         for self.position, fields in enumerate(self.program.instructions()):
             if fields.op >= len(OPCODES):
                 self.fail(f"unknown opcode {fields.op}")
@@ -91,7 +92,7 @@ class _Check:
             self.instructions.append(instruction)
 
     def _find_homes(self, code):
-        """Which block writes which cells."""
+        """Record which block writes which cells."""
         written = []
         for instruction in code:
             written.extend(instruction.writes())
@@ -100,7 +101,7 @@ class _Check:
                 written = []
 
     def _walk_blocks(self, code, first):
-        """Summaries of all blocks; their instructions begin at ``first``."""
+        """Make the summaries of all blocks; their instructions begin at ``first``."""
         for position in range(first, len(code)):
             if code[position].name != "BACK":
                 continue
@@ -116,7 +117,7 @@ class _Check:
         self.block = self.here = None
 
     def _walk(self, code, first, last):
-        """Check the instructions of the main program, or of a block."""
+        """Check the instructions of the main program or of a block."""
         self.range = first, last
         self.state.entries.forget()
         for self.position in range(first, last + 1):
@@ -124,7 +125,7 @@ class _Check:
             self.name = instruction.name
             self._end_branches()
             if self.committed and (ROWS[self.name].may_fail or self.name not in ALWAYS):
-                self.fail("stands after COMMIT: it can fail, or run Python code")
+                self.fail("stands after COMMIT, but can fail or run Python code")
             if self.name in ALWAYS and (self.branches or self.block is not None):
                 self.fail("stands in a branch or a block")
             for cell in instruction.reads():
@@ -137,7 +138,7 @@ class _Check:
             self.fail("stands in a branch that does not end")
 
     def _end_branches(self):
-        """Join the paths of the branches that end here."""
+        """Join the paths of all branches that end here."""
         while self.branches and self.branches[-1].end == self.position:
             branch = self.branches.pop()
             self.state.join(branch.changes, self.state.take_back(branch.mark, branch.first))
@@ -169,7 +170,7 @@ class _Check:
                       f"overwritten")
 
     def _read_outside(self, cell):
-        """Whether a cell of others is filled is checked where the block is entered."""
+        """Record the read of a cell from outside; whether it is filled is checked where the block is entered."""
         if self.cells[cell].kind != "constant":
             self.block.reads.setdefault(self.home.get(cell), {})[cell] = None
 
@@ -183,17 +184,17 @@ class _Check:
         self._fill(cell, cell)
 
     def _fill(self, cell, root):
-        """The cell holds a value now, in the memory of ``root``."""
+        """Mark a cell as filled, in the memory of ``root``."""
         self.state.set("filled", cell, True)
         self.state.set("spent", cell, False)
         self.state.set("root", cell, root)
         self.state.born[cell] = self.position
 
     def overwrite(self, source, output, writer=None):
-        """The value of the cell ``source`` is lost; ``output`` has its memory, as the instruction ``writer`` wants."""
+        """Mark the value of ``source`` as lost; the instruction ``writer`` gives its memory to ``output``."""
         writer = self.position if writer is None else writer
         memory = self.state.memory_of(source)
-        # What is written behind COMMIT takes memory only if nobody else looks at it, on whatever path.
+        # After COMMIT memory is taken only if no other cell refers to it, whichever path was taken.
         for root in [self.state.root[source]] if self.name == "RUN" else self.state.members(memory):
             if self.block is not None and root not in self.block.own:
                 self.block.overwrites.append((root, output, writer))
@@ -210,7 +211,7 @@ class _Check:
             self.state.set("overwritten", memory, writer)
 
     def _is_stored_over(self, shared, output):
-        """Whether ``output``, or what overwrites it in turn, becomes the value that the cell ``shared`` had."""
+        """Return whether ``output``, or a value that overwrites it in turn, replaces the value of ``shared``."""
         seen = set()
         while output in self.becomes and output not in seen:
             seen.add(output)
@@ -218,7 +219,7 @@ class _Check:
         return self.stored_cells.get(self.loaded.get(shared)) == output
 
     def _change(self, instruction):
-        """Write and empty the cells that the opcode table names; what is overwritten and looked at besides."""
+        """Apply an instruction: the cells it writes and empties by the opcode table, its overwrites and views."""
         roots = {view: self.state.root[source] for view, source in self._views(instruction)}
         destroyed = self._destroyed(instruction)
         for cell in instruction.writes():
@@ -231,20 +232,20 @@ class _Check:
             self.state.set("filled", cell, False)
 
     def _views(self, instruction):
-        """(view, the cell that it looks at), of what an instruction makes."""
+        """Return (view, source cell) for the views that an instruction makes."""
         if self.name in ("ALIAS", "MOVE"):
             return [(instruction.a, instruction.b)]
         return self._of_node(instruction, "view_map")
 
     def _destroyed(self, instruction):
-        """(output, the cell whose memory it takes), of what an instruction overwrites."""
+        """Return (output, the cell whose memory it takes) for what an instruction overwrites."""
         if self.name == "PREPARE":
             return []
         return [(output, source) for output, source in self._of_node(instruction, "destroy_map")
                 if self.name == "CALL" or self.cells[output].donor is not None]
 
     def _of_node(self, instruction, which):
-        """(output cell, input cell) of the pairs that an op declares, as far as its instruction reads the inputs."""
+        """Yield (output cell, input cell) for the pairs that an op declares, if the instruction reads the input."""
         node = instruction.node
         declared = getattr(node.op, which) if node is not None and instruction.computes() else None
         if not declared:
@@ -267,7 +268,7 @@ class _Check:
         written, read = set(), set()
         for member in group:
             if self.program.kernels[member.a].may_fail:
-                self.fail(f"K{member.a} may fail in the midst of others")
+                self.fail(f"K{member.a} may fail while others of the group run")
             inputs, outputs = member.reads(), member.writes()
             reads = {self.state.root[cell] for cell in inputs}.union(inputs)
             writes = set(outputs).union([self.state.root[self.cells[cell].donor] for cell in outputs
@@ -285,19 +286,19 @@ class _Check:
     def check_PREPARE(self, instruction):
         self.check_KERNEL(instruction)
         if self.program.kernels[instruction.a].may_fail:
-            self.fail(f"K{instruction.a} may fail, and is to run behind COMMIT")
+            self.fail(f"K{instruction.a} may fail, but is to run after COMMIT")
         self._check_examined(instruction.node, instruction.reads())
         self.prepared[tuple(instruction.cells)] = self.position
         self.promised.update(instruction.writes())
 
     def _check_examined(self, node, inputs):
-        """What a kernel looks at to be prepared must have been computed before."""
+        """Check that the values which prepare examines are computed before PREPARE."""
         if node is None or node.op.first_examined is None:
             return
         cell_of = cells_of_inputs(node, inputs, self.cells)
         for variable in node.inputs[node.op.first_examined:]:
             if cell_of.get(variable) in self.promised:
-                self.fail(f"needs the value of {variable}, which is computed behind COMMIT")
+                self.fail(f"needs the value of {variable}, which is computed after COMMIT")
 
     def check_RUN(self, instruction):
         if not self.committed:
@@ -311,7 +312,7 @@ class _Check:
         if not 0 <= b < len(self.program.containers):
             self.fail(f"there is no container S{b}")
         if not 0 <= a < len(self.cells) or self.cells[a].kind != "shared":
-            self.fail(f"loads into C{a}, which is no shared value's")
+            self.fail(f"loads into C{a}, which is not the cell of a shared value")
         self.loaded[a] = b
 
     def check_OWN(self, instruction):
@@ -330,10 +331,10 @@ class _Check:
 
     def check_PLAN(self, instruction):
         if any([self.state.filled[number] for number, layout in enumerate(self.cells) if layout.kind == "value"]):
-            self.fail("stands behind a computation")
+            self.fail("stands after a computation")
 
     def check_FAIL(self, instruction):
-        self.fail("is for tests")
+        self.fail("is only for tests")
 
     def check_COMMIT(self, instruction):
         self.committed = True
@@ -346,7 +347,7 @@ class _Check:
         if kind not in ("value", "shared") or (kind == "shared" and self.loaded.get(b) not in self.stored_cells):
             self.fail(f"stores C{b}, which is not its own ({kind})")
         if self.owned.get(b, a) != a:
-            self.fail(f"stores C{b} in S{a}, though it may be what S{self.owned[b]} has")
+            self.fail(f"stores C{b} in S{a}, although it may be the value of S{self.owned[b]}")
 
     def check_HALT(self, instruction):
         emptied = instruction.cells
@@ -366,9 +367,9 @@ class _Check:
     def check_JUMPZ(self, instruction):
         a, b = instruction.a, instruction.b
         if self.cells[b].ndim or self.cells[b].typenum < 0:
-            self.fail(f"its condition C{b} is no number")
+            self.fail(f"its condition C{b} is not a number")
         if not self.position < a <= self.range[1]:
-            self.fail(f"jumps to {a}, which is not ahead")
+            self.fail(f"jumps to {a}, which is not a later instruction of this part")
         self.branches.append(Branch(self.position, a, self.state.mark()))
 
     def check_JUMP(self, instruction):
@@ -377,14 +378,14 @@ class _Check:
         if branch is None or branch.end is not None or branch.otherwise != self.position + 1:
             self.fail("does not end the first part of a branch")
         if not self.position < end <= self.range[1]:
-            self.fail(f"jumps to {end}, which is not ahead")
+            self.fail(f"jumps to {end}, which is not a later instruction of this part")
         branch.end, branch.changes = end, self.state.take_back(branch.mark, branch.first)
 
     def check_NEED(self, instruction):
         a, b = instruction.a, instruction.b
         block, state = self.blocks.get(b), self.state
         if block is None or block.first != a:
-            self.fail(f"there is no block {b} at {a}, or it stands in front of this one")
+            self.fail(f"there is no block {b} at {a}, or it comes before this one")
         for inner in state.entries.unfit(block, self.here):
             for cell in inner.reads.get(self.here, ()):
                 if self._writer_of(cell) not in inner.writers:
@@ -402,7 +403,7 @@ class _Check:
                 self._fill(cell, root if root in block.own else state.root[root])
 
     def _writer_of(self, cell):
-        """The instruction that has overwritten what a cell looks at, or None."""
+        """Return the instruction that overwrote the memory of a cell, or None."""
         return self.lost.get(self.state.root[cell], self.state.overwritten.get(self.state.memory_of(cell)))
 
     def check_BACK(self, instruction):

@@ -150,7 +150,7 @@ def test_memory_owned_for_another_container_is_refused():
     instructions = program.instructions()
     at = position(program, "OWN")
     instructions[at] = instructions[at]._replace(b=1 - instructions[at].b)
-    with pytest.raises(ProgramError, match="may be what S"):
+    with pytest.raises(ProgramError, match="may be the value of S"):
         verify(rebuilt(program, instructions))
 
 
@@ -204,8 +204,9 @@ def test_nothing_protected_is_overwritten(kind):
 
 BROKEN = {
     without_load: "empty cell", without_halt: "HALT", unknown_opcode: "unknown opcode", unknown_kernel: "no kernel",
-    outside_the_pool: "outside the pool", write_to_argument: "no shared value's", kernel_after_commit: "after COMMIT",
-    store_of_an_argument: "not its own", stored_twice: "empty cell", unknown_container: "no container",
+    outside_the_pool: "outside the pool", write_to_argument: "not the cell of a shared",
+    kernel_after_commit: "after COMMIT", store_of_an_argument: "not its own",
+    stored_twice: "empty cell", unknown_container: "no container",
 }
 
 
@@ -349,8 +350,8 @@ def result_in_a_branch(program, instructions):
 
 
 BROKEN_BRANCHES = {
-    jump_back: "not ahead", jump_behind_the_end: "not ahead", jump_into_the_middle: "does not end|second part",
-    condition_that_is_an_array: "no number", without_jump: "does not end with a JUMP",
+    jump_back: "not a later instruction", jump_behind_the_end: "not a later instruction", jump_into_the_middle: "does not end|second part",
+    condition_that_is_an_array: "not a number", without_jump: "does not end with a JUMP",
     arm_that_fills_nothing: "reads the empty cell", without_need: "reads the empty cell",
     unknown_block: "no block 5", wrong_place_of_a_block: "no block 0", block_without_back: "does not end",
     result_in_a_branch: "in a branch or a block",

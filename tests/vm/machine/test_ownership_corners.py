@@ -86,7 +86,7 @@ def test_the_verifier_refuses_to_look_at_what_the_commit_computes(monkeypatch):
     assert program.code[::16].count(NUMBER["PREPARE"]) == 2
     verify(program)
     monkeypatch.setattr(AdvancedIncSubtensor1, "first_examined", 1)
-    with pytest.raises(ProgramError, match="computed behind COMMIT"):
+    with pytest.raises(ProgramError, match="computed after COMMIT"):
         verify(program)
 
 
