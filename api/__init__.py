@@ -40,7 +40,7 @@ _public_names.adopt(globals())
 
 __version__ = "0.1.0"
 
-# Name → the module that has it, or is it.
+# Name → the module that defines it, or that it is.
 _ON_DEMAND = {"tensor": "tensor", "scalar": "scalar", "printing": "printing", "gof": "gof", "gradient": "gradient",
               "ifelse": "ifelse",
               "compile": "compile", "memory": "memory", "pp": "printing", "pprint": "printing",
@@ -71,12 +71,12 @@ def __dir__():
 
 
 def dot(l, r):
-    """The product of two symbolic arrays of any kind that know ``__dot__`` or ``__rdot__``.
+    """The product of two symbolic arrays of any kind that implement ``__dot__`` or ``__rdot__``.
 
     Raises
     ------
     NotImplementedError
-        If neither side knows the other.
+        If neither operand supports the other.
     """
     reasons = []
     for left, right, method in ((l, r, "__dot__"), (r, l, "__rdot__")):
@@ -91,10 +91,10 @@ def dot(l, r):
 
 
 def _asarray(a, dtype, order=None):
-    """``a`` as an array of ``dtype``, where "floatX" means ``config.floatX``; copied only if it must be."""
+    """Return ``a`` as an array of ``dtype``, where "floatX" means ``config.floatX``; it is copied only if needed."""
     return _numpy.asarray(a, dtype=config.floatX if dtype == "floatX" else dtype, order=order)
 
 
 def get_scalar_constant_value(v):
-    """The value of a constant number behind a variable; see ``phintys.tensor.get_scalar_constant_value``."""
+    """Return the value of a constant number behind a variable; see ``phintys.tensor.get_scalar_constant_value``."""
     return _import_module("phintys.tensor").get_scalar_constant_value(v)

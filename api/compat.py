@@ -1,4 +1,4 @@
-"""Theano's name ``compat``: what its programs use to run on Python 2 and 3; here these are Python 3's own."""
+"""Theano's ``compat``: names that programs use to run on Python 2 and 3; here they are the names of Python 3."""
 import configparser
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, ValuesView
@@ -12,29 +12,29 @@ izip, imap, ifilter, next = zip, map, filter, next
 
 
 def exc_message(error):
-    """The message of an exception; of the innermost one when it was raised again with another as its argument."""
+    """Return the message of an exception, or of the innermost one if exceptions are arguments of others."""
     while isinstance(error, Exception) and error.args:
         error = error.args[0]
     return error
 
 
 def cmp(x, y):
-    """-1, 0 or 1: how ``x`` compares with ``y``."""
+    """Return -1, 0 or 1, as ``x`` is less than, equal to or greater than ``y``."""
     return (x > y) - (x < y)
 
 
 def get_unbound_function(method):
-    """The function of a method."""
+    """Return the function of a method."""
     return getattr(method, "__func__", method)
 
 
 def decode(text):
-    """Bytes as text."""
+    """Decode bytes to text."""
     return text.decode()
 
 
 def decode_iter(texts):
-    """The same for each of several."""
+    """Decode several texts; see `decode`."""
     return map(decode, texts)
 
 

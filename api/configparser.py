@@ -1,6 +1,6 @@
-"""Options of a program's own in ``config``: ``AddConfigVar("mine.depth", "How deep.", IntParam(3))``.
+"""User-defined options in ``config``: ``AddConfigVar("mine.depth", "How deep.", IntParam(3))``.
 
-The options of phintys are a table in ``phintys.graph.config``. What is added here is set and read like them.
+The options of phintys are a table in ``phintys.graph.config``. Options added here are set and read in the same way.
 """
 from phintys.graph.config import boolean, change_flags, config
 
@@ -14,9 +14,9 @@ class ConfigParam:
     Parameters
     ----------
     default : object or callable
-        The value until somebody sets one; a callable is called when the option is added.
+        The value until one is set; a callable is called when the option is added.
     filter : callable, optional
-        From what is set to the value; it raises ``ValueError`` for what cannot be one.
+        Converts the value that is set; it raises ``ValueError`` for an invalid one.
     allow_override : bool
         Whether the option can be set at all.
     """
@@ -25,12 +25,12 @@ class ConfigParam:
         self.default, self.filter, self.allow_override = default, filter, allow_override
 
     def first_value(self):
-        """The default, converted."""
+        """Return the default, converted."""
         default = self.default() if callable(self.default) else self.default
         return default if self.filter is None else self.filter(default)
 
     def converted(self, value):
-        """What is set, as a value."""
+        """Return the value that is set, converted."""
         if not self.allow_override:
             raise ValueError("this option cannot be changed")
         return value if self.filter is None else self.filter(value)
@@ -45,13 +45,13 @@ class EnumStr(ConfigParam):
     *options : str
         The other words.
     convert : callable, optional
-        Applied to what is set.
+        Applied to the value that is set.
     allow_override : bool
 
     Raises
     ------
     ValueError
-        If a word is no string.
+        If a word is not a string.
     """
 
     def __init__(self, default, *options, convert=None, allow_override=True):
@@ -76,9 +76,9 @@ class TypedParam(ConfigParam):
     ----------
     default : object
     mytype : callable
-        Makes the value.
+        Converts a value to the type.
     is_valid : callable, optional
-        Whether a value is possible.
+        Returns whether a value is allowed.
     allow_override : bool
     """
 
@@ -89,7 +89,7 @@ class TypedParam(ConfigParam):
     def _typed(self, value):
         value = self.mytype(value)
         if self.is_valid is not None and not self.is_valid(value):
-            raise ValueError("the option is_valid says no")
+            raise ValueError("is_valid refuses the value")
         return value
 
 
@@ -125,16 +125,16 @@ def AddConfigVar(name, doc, configparam, root=config, in_c_key=True):
     configparam : ConfigParam
     root : Config
     in_c_key : bool
-        Accepted for Theano's sake.
+        Accepted for compatibility with Theano.
 
     Raises
     ------
     AttributeError
-        If there is such an option.
+        If the option exists already.
     TypeError
         If a section's name is the name of an option.
     ValueError
-        If the default is not possible.
+        If the default is not allowed.
     """
     configparam.fullname, configparam.doc = name, doc
     root.add(name, configparam.first_value(), configparam.converted, doc)

@@ -1,6 +1,6 @@
-"""``function``: from variables to something that can be called.
+"""``function`` compiles variables to a callable.
 
-It checks what the user wrote, gives the function a name and hands everything to ``FunctionMaker``.
+It checks the arguments, gives the function a name and passes everything to ``FunctionMaker``.
 """
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def function(inputs: Sequence[Variable | SymbolicInput | tuple[Any, ...]],
     Parameters
     ----------
     inputs : list of Variable or In
-        The arguments of the call. No shared variables: those are found in the graph. An `In` may give an argument a
-        default, or make it a state that keeps its updates; see also ``convert_function_input``.
+        The arguments of the call, without shared variables, which are found in the graph. An `In` may give an argument
+        a default, or make it a state that keeps its updates; see also ``convert_function_input``.
     outputs : None, Variable, Out, list or dict of them
         What a call returns: None gives an empty list, one variable its value, a list a list, a dictionary (with strings
         as keys) a dictionary.
@@ -50,27 +50,27 @@ def function(inputs: Sequence[Variable | SymbolicInput | tuple[Any, ...]],
         Shared variable → its value after the call. All new values are computed from the old ones. A call that fails
         changes nothing.
     givens : dict or pairs
-        Variable → what stands in its place in this function.
+        Variable → its replacement in this function.
     no_default_updates : bool or list of Variable
-        True: no shared variable's ``default_update`` is applied; a list: not those of its variables.
+        True: no shared variable's ``default_update`` is applied; a list: those of its variables are not.
     accept_inplace : bool
-        Whether the graph may contain ops that overwrite their inputs. They then overwrite arguments too, if that harms
-        nothing else; shared variables are copied first.
+        Whether the graph may contain ops that overwrite their inputs. They then overwrite arguments too, if that
+        changes no other result; shared variables are copied first.
     name : str, optional
-        For messages and listings; by default file and line of the caller.
+        Used in messages and listings; by default file and line of the caller.
     rebuild_strict : bool
-        Replacements in ``givens`` must have the type of what they replace; else nodes are made anew.
+        Replacements in ``givens`` must have the type of what they replace; if False, nodes are made anew.
     allow_input_downcast : bool or None
         Convert arguments even where that loses precision. None: only Python floats to ``config.floatX``.
     profile : None or False
         Profiling is not available yet.
     on_unused_input : {'raise', 'warn', 'ignore', None}
-        What to do about an input that nothing needs; ``config.on_unused_input`` by default.
+        What to do about an input that is not needed; ``config.on_unused_input`` by default.
 
     Returns
     -------
     Function
-        A callable. Results are fresh arrays; 0-d results are 0-d arrays.
+        A callable. Results are new arrays; 0-d results are 0-d arrays.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def function(inputs: Sequence[Variable | SymbolicInput | tuple[Any, ...]],
     UnusedInputError
         An input is given twice, or not needed.
     MissingInputError
-        Something needed is neither an input, a constant nor shared.
+        A needed variable is neither an input, a constant nor shared.
     ValueError, RuntimeError, AssertionError
         The updates or givens are malformed, replace an input, or depend on each other.
     """
@@ -103,8 +103,8 @@ def function(inputs: Sequence[Variable | SymbolicInput | tuple[Any, ...]],
 
 @contextmanager
 def _collector_paused():
-    """No garbage collection: compiling makes many objects that stay, and looking through them again and again took half
-    of the time of large graphs."""
+    """Pause garbage collection: compiling makes many objects that stay alive, and collections took half of the time of
+    compiling large graphs."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -115,7 +115,7 @@ def _collector_paused():
 
 
 def _calling_line():
-    """``file:line`` of the innermost caller outside this package."""
+    """Return ``file:line`` of the innermost caller outside this package."""
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "phintys":
         frame = frame.f_back
@@ -130,25 +130,25 @@ def _check_update_pairs(updates):
 
 def _as_in(spec, allow_downcast):
     if isinstance(spec, Constant):
-        raise TypeError(f"Constants not allowed in param list: {spec} is always the same, so it is no input")
+        raise TypeError(f"Constants not allowed in param list: {spec} has a fixed value, so it cannot be an input")
     if isinstance(spec, Variable):
         return In(spec, allow_downcast=allow_downcast)
     return convert_function_input(spec)
 
 
 def convert_function_input(spec: SymbolicInput | Variable | tuple[Any, ...] | list[Any]) -> SymbolicInput:
-    """An input as `In`: also from Theano's old tuples.
+    """Convert an input to `In`; Theano's old tuples are accepted.
 
     Parameters
     ----------
     spec : SymbolicInput, Variable, tuple or list
-        A tuple is ``(variable, value)``, ``((variable, update), value)`` or one of them behind a name, or
+        A tuple is ``(variable, value)``, ``((variable, update), value)`` or one of them after a name, or
         ``(name, variable)``.
 
     Raises
     ------
     TypeError
-        If it is something else.
+        If it is anything else.
     """
     if not isinstance(spec, (tuple, list)):
         return wrap_in(spec)
@@ -193,7 +193,7 @@ def _check_givens(givens, specs):
 
 
 def _keys_apart(outputs):
-    """Outputs as ``FunctionMaker`` takes them, and the keys if they came in a dictionary."""
+    """Return outputs as ``FunctionMaker`` takes them, and the keys if they came in a dictionary."""
     if outputs is None:
         return [], None
     if not isinstance(outputs, dict):

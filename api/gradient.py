@@ -1,4 +1,4 @@
-"""Gradients as Theano's ``gradient`` module names them, and ``verify_grad`` bound to this package's ``function``."""
+"""Gradients under the names of Theano's ``gradient`` module, and a ``verify_grad`` that uses ``phintys.function``."""
 from phintys.function import function
 from phintys.graph import public_names as _public_names
 from phintys.graph.errors import DisconnectedInputError, GradientError, NullTypeGradError

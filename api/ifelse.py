@@ -1,4 +1,4 @@
-"""Theano's name ``ifelse`` for lazy branches: names only, everything is defined in ``phintys.ops.graphs.ifelse``."""
+"""Theano's module ``ifelse`` for lazy branches: only names; everything is defined in ``phintys.ops.graphs.ifelse``."""
 from phintys.graph import public_names as _public_names
 from phintys.ops.graphs.ifelse import IfElse, ifelse
 

@@ -1,14 +1,14 @@
-"""Where Cython finds the declarations of phintys: what an op with a kernel of its own is built against."""
+"""The folder where Cython finds the declarations of phintys, for ops with a kernel outside the package."""
 from pathlib import Path
 
 
 def get_include():
-    """The folder to give as ``include_path`` to ``cythonize``, so that ``cimport phintys.vm.abi`` resolves.
+    """Return the folder to pass as ``include_path`` to ``cythonize``, so that ``cimport phintys.vm.abi`` resolves.
 
     Returns
     -------
     str
-        The folder that holds the installed package; for an editable install the folder of links that the build made.
+        The folder that holds the installed package; for an editable install the folder of links made by the build.
 
     Raises
     ------

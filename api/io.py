@@ -1,7 +1,7 @@
 """Specifications of a function's inputs and outputs: ``In`` and ``Out``.
 
-They say how a value enters a call (its name, default, conversion, what may be done to its memory) and how a result
-leaves it. They hold no values of a call and do nothing by themselves; ``function`` reads them.
+They say how a value enters a call (its name, default, conversion, and what may be done to its memory) and how a result
+leaves it. They hold no values of a call and do nothing themselves; ``function`` reads them.
 """
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class SymbolicInput:
     Parameters
     ----------
     variable : Variable
-        What stands for the input in the graph. If it is computed from others, the graph is cut there.
+        The input in the graph. If it is computed from others, the graph is cut there.
     name : str, optional
-        The keyword of the argument; the variable's own name by default.
+        The keyword of the argument; by default the variable's name.
     update : Variable, optional
         The input's value after each call; must have the variable's type.
     mutable : bool, optional
@@ -45,12 +45,12 @@ class SymbolicInput:
     autoname : bool
         Take the variable's name when ``name`` is None.
     implicit : bool
-        The caller cannot give a value.
+        The caller cannot pass a value.
 
     Raises
     ------
     TypeError
-        If something is no variable, the name is no string, or the update has another type than the variable.
+        If a value is not a variable, the name is not a string, or the update has another type than the variable.
     """
 
     def __init__(self, variable: Variable, name: str | None = None, update: Variable | None = None,
@@ -89,18 +89,18 @@ class In(SymbolicInput):
         See `SymbolicInput`.
     value : object, optional
         Without an update: the default of the argument. With an update: the first value of the state; without one, each
-        call must give it. A container or shared variable: the input reads, and updates, the value that is there.
+        call must pass it. A container or shared variable: the input reads, and updates, its value.
     implicit : bool or None
-        The caller cannot give a value. None: true if ``value`` is a container or a shared variable.
+        The caller cannot pass a value. None: true if ``value`` is a container or a shared variable.
     borrow : bool, optional
         Whether results may share the argument's memory. Default: as ``mutable``.
     shared : bool
-        The value lives in a container that other functions use too.
+        The value is stored in a container that other functions use too.
 
     Raises
     ------
     AssertionError
-        If ``mutable`` is true and ``borrow`` false: overwritten memory may not be promised to be kept apart.
+        If ``mutable`` is true and ``borrow`` false: the memory of an argument that is overwritten cannot stay separate.
     TypeError
         If an implicit input has no value.
     """
@@ -126,18 +126,18 @@ class In(SymbolicInput):
 
     @property
     def required(self) -> bool:
-        """Whether each call must give a value."""
+        """Whether each call must pass a value."""
         return self.value is None
 
     @property
     def is_state(self) -> bool:
-        """Whether the value lives in a container between calls."""
+        """Whether the value is stored in a container between calls."""
         return self.implicit or self.update is not None or isinstance(self.value, STORED)
 
 
 @at_home
 class Param(In):
-    """Theano's older name for `In`, with ``default`` for ``value``; it warns."""
+    """Theano's older name for `In`, with ``default`` in place of ``value``; it warns."""
 
     def __init__(self, variable: Variable, default: Any = None, name: str | None = None, mutable: bool = False,
                  strict: bool = False, allow_downcast: bool | None = None, implicit: bool | None = None,
@@ -155,7 +155,7 @@ class SymbolicOutput:
     ----------
     variable : Variable
     borrow : bool
-        The result may be memory that the function uses again in later calls.
+        The result may be memory that the function writes again in later calls.
     return_internal_type : bool
         Return the value as it is stored; on the CPU that is the same.
     """

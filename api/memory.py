@@ -1,7 +1,7 @@
-"""Memory that phintys keeps for calls to come, as users see it.
+"""Memory that phintys keeps for later calls: statistics and release.
 
-Freed memory goes to a pool, ``config.pool_limit`` bounds how much of it stays there; functions keep what their
-``allow_gc`` says in their frames. ``trim`` gives all of it back to the system.
+Freed memory goes to a pool, in which ``config.pool_limit`` bounds what is kept; functions keep memory in their frames
+as ``allow_gc`` says. ``trim`` returns all of it to the system.
 """
 import gc
 
@@ -13,23 +13,23 @@ __all__ = ["reset_peak", "set_limit", "statistics", "stats", "trim"]
 
 
 def stats():
-    """What is kept and handed out.
+    """Return how much memory is kept and how much is in use.
 
     Returns
     -------
     dict
-        ``kept_bytes`` in the pool for the next request, at most ``limit_bytes``; ``live_buffers`` handed out, with
-        ``live_bytes``, and ``peak_bytes``, the most of them since ``reset_peak``; ``requests`` to the pool so far, of
-        which ``misses`` went to the operating system.
+        ``kept_bytes`` in the pool for the next request, at most ``limit_bytes``; ``live_buffers`` in use, with
+        ``live_bytes``, and ``peak_bytes``, their maximum since ``reset_peak``; ``requests`` to the pool so far, of
+        which the operating system served ``misses``.
     """
     return pool_statistics()
 
 
 def trim():
-    """Give all memory that idle functions and the pool keep back to the system. The next calls take it again.
+    """Return all memory that idle functions and the pool keep to the system. The next calls allocate it again.
 
-    Arrays and functions that only cycles of references keep alive are collected first; what lies free in the heap of
-    the C library is given back, too.
+    Arrays and functions that only reference cycles keep alive are collected first; free memory in the heap of the C
+    library is returned, too.
     """
     gc.collect()
     free_all()

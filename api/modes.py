@@ -1,8 +1,8 @@
 """Modes: how a function is optimised and linked.
 
-A ``Mode`` names the rewrites to apply (a query by tags) and whether intermediate results are dropped at their last use.
-Theano's linker names are accepted; there is one linker here, so all they decide is ``allow_gc``. ``including``,
-``excluding`` and ``requiring`` return new modes; only ``_optimizer``, for programs written for Theano, changes one.
+A ``Mode`` names the rewrites to apply (a query by tags) and says whether intermediate results are dropped at their last
+use. Theano's linker names are accepted; there is only one linker, so they decide only ``allow_gc``. ``including``,
+``excluding`` and ``requiring`` return new modes; only ``_optimizer``, for programs written for Theano, changes a mode.
 """
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from phintys.rewrite_database import (
     OPT_O3,
     OPT_STABILIZE,
     OPT_UNSAFE,
-    optdb,  # Theano has it here
+    optdb,  # as in Theano
 )
 from phintys.vm.linking.linker import link
 
@@ -33,14 +33,14 @@ __all__ = ["FAST_COMPILE", "FAST_RUN", "LATER_MODES", "LINKERS", "Mode", "OPTIMI
            "OPT_UNSAFE", "get_default_mode", "get_mode", "optdb", "predefined_modes", "register_linker",
            "register_mode", "register_optimizer"]
 
-# Theano's name of a linker → whether functions drop intermediate results; None: as config.allow_gc says.
+# Theano's name of a linker → whether functions drop intermediate results; None: as in config.allow_gc.
 LINKERS = {None: None, "vm": None, "cvm": None, "py": None, "c": None, "c|py": None,
            "vm_nogc": False, "cvm_nogc": False, "c|py_nogc": False}
 
-# Theano's name of a linker → its class, which says what its programs are told when they look.
+# Theano's name of a linker → the class that programs see as its type.
 LINKER_CLASSES = {"py": PerformLinker, "c": CLinker, "c|py": OpWiseCLinker, "c|py_nogc": OpWiseCLinker}
 
-# Name of an optimizer → which rewrites it asks for.
+# Name of an optimizer → the tags of its rewrites.
 OPTIMIZERS = {
     None: OPT_NONE, "None": OPT_NONE, "merge": OPT_MERGE,
     "o1": OPT_FAST_COMPILE, "o2": OPT_O2, "o3": OPT_O3, "o4": OPT_FAST_RUN, "unsafe": OPT_UNSAFE,
@@ -48,7 +48,7 @@ OPTIMIZERS = {
     "stabilize": OPT_STABILIZE,
 }
 
-# Name → module and class of modes that look at every node. They are loaded, and made, when somebody names them.
+# Name → module and class of modes that inspect every node; they are imported and made at the first use of the name.
 WATCHING_MODES = {"DebugMode": ("phintys.debugging.debug_mode", "DebugMode"),
                   "DEBUG_MODE": ("phintys.debugging.debug_mode", "DebugMode"),
                   "NanGuardMode": ("phintys.debugging.nan_guard_mode", "NanGuardMode"),
@@ -57,7 +57,7 @@ LATER_MODES = ("ProfileMode", "PROFILE_MODE")
 
 
 def _query(optimizer):
-    """The query that a name stands for; a query stands for itself, an optimizer by hand for nothing else."""
+    """Return the query for a name; a query is returned unchanged; an optimizer becomes a query for it alone."""
     if optimizer is not None and not isinstance(optimizer, str):
         return optimizer if isinstance(optimizer, Query) else Query(extra=[(optimizer, 0)])
     if optimizer not in OPTIMIZERS:
@@ -66,7 +66,7 @@ def _query(optimizer):
 
 
 def _rewrite(entry):
-    """What a query keeps of an argument of ``Mode.register``: a `Rewrite`, or a pair of an optimizer and a position."""
+    """Return what a query stores for an argument of ``Mode.register``: a `Rewrite`, or a pair (optimizer, position)."""
     first = entry[0] if isinstance(entry, tuple) else entry
     if hasattr(first, "transform"):
         from phintys.gof.local_optimizers import as_rewrite
@@ -89,21 +89,21 @@ class Mode:
     linker : str or Linker, optional
         A name from ``LINKERS``, or one of Theano's linkers (``phintys.gof``); ``config.linker`` by default.
     optimizer : str, None, Query or Optimizer
-        A name from ``OPTIMIZERS``, a query, or an optimizer by hand; ``"default"`` means ``config.optimizer``.
+        A name from ``OPTIMIZERS``, a query, or a hand-written optimizer; ``"default"`` means ``config.optimizer``.
     allow_gc : bool or "plan", optional
         Memory of intermediate results: True: dropped at their last use; False: kept between calls; "plan": shared by
-        lifetime in one block, laid out for the shapes seen. Default: what the linker's name says, else
+        lifetime in one block, which is laid out for each tuple of shapes. Default: as the linker's name says, else
         ``config.allow_gc``.
 
     Raises
     ------
     KeyError
-        If a name is not known.
+        If a name is unknown.
     ValueError
-        If ``allow_gc`` is something else.
+        If ``allow_gc`` has another value.
     """
 
-    linker_class = VM_Linker            # of names that have none of their own
+    linker_class = VM_Linker            # for names without a class in the table
     _linker = None
 
     def __init__(self, linker: str | Linker | None = None, optimizer: Any = "default",
@@ -120,7 +120,7 @@ class Mode:
 
     @property
     def linker(self):
-        """The linker, of Theano's class for its name; all of them link alike."""
+        """The linker, of Theano's class for its name; all classes link in the same way."""
         if isinstance(self.provided_linker, Linker):
             return self.provided_linker
         if self._linker is None:
@@ -134,7 +134,7 @@ class Mode:
 
     @property
     def _optimizer(self):
-        """The query under Theano's name, to be changed and set again: ``mode._optimizer.position_cutoff = 1.5``."""
+        """The query under Theano's name; it can be changed and set again: ``mode._optimizer.position_cutoff = 1.5``."""
         from phintys.gof import optdb as queries
         if not isinstance(self.query, queries.Query):
             given = self.query
@@ -156,24 +156,24 @@ class Mode:
         return config.allow_gc
 
     def clone(self, link_kwargs: dict[str, Any] | None = None, optimizer: Any = "", **kwargs: Any) -> Mode:
-        """A copy with another optimizer or, by ``link_kwargs={"allow_gc": ...}``, another ``allow_gc``."""
+        """Return a copy with another optimizer or, by ``link_kwargs={"allow_gc": ...}``, another ``allow_gc``."""
         allow_gc = (link_kwargs or {}).get("allow_gc", self._allow_gc)
         if isinstance(optimizer, str) and not optimizer:
             optimizer = self.provided_optimizer
         return type(self)(linker=self.provided_linker, optimizer=optimizer, allow_gc=allow_gc)
 
     def observed(self, fgraph):
-        """A context manager: the block optimises ``fgraph``; what it answers goes to ``link``."""
+        """Return a context manager in which ``fgraph`` is optimised; its value is passed to ``link``."""
         return nullcontext()
 
     def link(self, fgraph, history, **arguments):
-        """A program for the optimised graph.
+        """Return a program for the optimised graph.
 
         Parameters
         ----------
         fgraph : FunctionGraph
         history : object
-            What ``observed`` answered.
+            The value of ``observed``.
         **arguments
             For ``linker.link``.
 
@@ -185,19 +185,19 @@ class Mode:
         return linker.link(fgraph, **arguments) if isinstance(linker, Linker) else link(fgraph, **arguments)
 
     def including(self, *tags: str) -> Mode:
-        """This mode with more rewrites."""
+        """Return this mode with more rewrites."""
         return self.clone(optimizer=self.query.including(*tags))
 
     def excluding(self, *tags: str) -> Mode:
-        """This mode without the rewrites that have one of the tags."""
+        """Return this mode without the rewrites that have one of the tags."""
         return self.clone(optimizer=self.query.excluding(*tags))
 
     def requiring(self, *tags: str) -> Mode:
-        """This mode with only those of its rewrites that have all the tags."""
+        """Return this mode with only those of its rewrites that have all the tags."""
         return self.clone(optimizer=self.query.requiring(*tags))
 
     def register(self, *optimizations: Any) -> Mode:
-        """This mode with rewrites of the caller: `Rewrite` objects, or pairs of an optimizer by hand and a position."""
+        """Return this mode with more rewrites: `Rewrite` objects, or pairs (hand-written optimizer, position)."""
         return self.clone(optimizer=self.query.register(*map(_rewrite, optimizations)))
 
     def __reduce__(self):
@@ -227,7 +227,7 @@ def _refuse_taken(kind, name, table):
 
 
 def register_linker(name: str, linker: Any) -> None:
-    """Let ``Mode(linker=name)`` drop or keep intermediate results as ``linker`` does.
+    """Register a linker: ``Mode(linker=name)`` drops or keeps intermediate results as ``linker`` does.
 
     Raises
     ------
@@ -239,7 +239,7 @@ def register_linker(name: str, linker: Any) -> None:
 
 
 def register_optimizer(name: str, opt: Any) -> None:
-    """Let ``Mode(optimizer=name)`` mean ``opt``, a query or an optimizer by hand.
+    """Register an optimizer: ``Mode(optimizer=name)`` uses ``opt``, a query or a hand-written optimizer.
 
     Raises
     ------
@@ -262,7 +262,7 @@ def _named_mode(name):
         return Mode()
     if name in WATCHING_MODES:
         module, class_name = WATCHING_MODES[name]
-        kind = getattr(import_module(module), class_name)       # which may register the name
+        kind = getattr(import_module(module), class_name)       # the import may register the name
         return predefined_modes.get(name) or kind()
     if name in LATER_MODES:
         raise NotImplementedError(f"mode {name!r} is not available in this version of phintys; "
@@ -272,14 +272,14 @@ def _named_mode(name):
 
 
 def get_mode(mode: str | Mode | None) -> Mode:
-    """The mode that a name, a ``Mode`` or None (``config.mode`` with the optimizer flags) stands for.
+    """Return the mode for a name, a ``Mode`` or None (``config.mode`` with the optimizer flags).
 
     Raises
     ------
     ValueError
         If no mode has that name.
     TypeError
-        If ``mode`` is something else.
+        If ``mode`` is anything else.
     """
     if isinstance(mode, Mode):
         return mode
@@ -297,12 +297,12 @@ def get_mode(mode: str | Mode | None) -> Mode:
 
 
 def get_default_mode() -> Mode:
-    """What ``function`` uses when no mode is given."""
+    """Return the mode that ``function`` uses when none is given."""
     return get_mode(None)
 
 
 def register_mode(name: str, mode: Mode) -> None:
-    """Let ``function(mode=name)`` mean ``mode``.
+    """Register a mode for ``function(mode=name)``.
 
     Raises
     ------

@@ -1,11 +1,11 @@
-"""Names that Theano has and phintys is going to have: asking for one is an AttributeError that says so.
+"""Names that Theano has and phintys does not have yet; accessing one raises an AttributeError that says so.
 
-``NOT_YET`` is the one table of them. A name that has come is deleted here; a test finds those left over.
+``NOT_YET`` is the only table of them. Names that are implemented are removed; a test finds any left over.
 """
 
 _LINEAR_ALGEBRA = "linear algebra beyond norms and diagonals"
 
-# Module → what is missing → its names there.
+# Module → missing feature → its names in the module.
 NOT_YET = {
     "phintys": {
         "scan": "scan scan_module scan_checkpoints map reduce foldl foldr",
@@ -33,12 +33,12 @@ _FEATURES = {(module, name): feature for module, features in NOT_YET.items()
 
 
 def promised():
-    """All pairs (module, name) of the table."""
+    """Return all pairs (module, name) of the table."""
     return _FEATURES.keys()
 
 
 def unknown(module, name):
-    """The error for a name that a module does not have.
+    """Return the error for a name that a module does not have.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def unknown(module, name):
     Returns
     -------
     AttributeError
-        It says what is missing if phintys is going to have it.
+        It names the missing feature if phintys is going to have it.
     """
     feature = _FEATURES.get((module, name))
     reason = "" if feature is None else f": phintys has no {feature} yet"
@@ -55,7 +55,7 @@ def unknown(module, name):
 
 
 def lookup(module):
-    """The ``__getattr__`` of a module that loads nothing on demand."""
+    """Return the ``__getattr__`` of a module that loads nothing on demand."""
     def refuse(name):
         raise unknown(module, name)
     return refuse

@@ -1,11 +1,11 @@
-"""Which functions of NumPy exist on symbolic tensors: the one table for NumPy's protocol and the names of ``tensor``.
+"""NumPy's functions on symbolic tensors: the only table for NumPy's protocol and the names of ``tensor``.
 
-``numpy.flip(x)`` works on a variable, and ``phintys.tensor.flip(x)`` is the same function; ``numpy_protocol.py`` reads
-the table for the first, ``tensor/__init__.py`` for the second.
+``numpy.flip(x)`` works on a variable, and ``phintys.tensor.flip(x)`` is the same function. ``numpy_protocol.py`` uses
+the table for the former, ``tensor/__init__.py`` for the latter.
 """
 
-# NumPy's function → (ours, NumPy's names of the arguments it takes: positional ones, then after a bar those that are
-# passed on by keyword when they are given).
+# NumPy's function → (function in phintys.tensor, NumPy's names of the arguments it takes: positional ones, then after a
+# bar those that are passed by keyword if they are given).
 FUNCTIONS = {
     # reductions
     "sum": ("sum", "a | axis dtype keepdims"),
@@ -98,6 +98,6 @@ FUNCTIONS = {
     "linspace": ("linspace", "start stop | num endpoint retstep dtype axis"),
 }
 
-# NumPy's ufuncs that are no row of the table of scalar ops; the tensor namespace has a function of the same name.
+# NumPy's ufuncs that are not in the table of scalar ops; the tensor namespace has functions of the same names.
 UFUNCS = ("logical_and", "logical_or", "logical_xor", "logical_not", "positive", "sign", "fabs", "divmod",
           "float_power")

@@ -1,9 +1,9 @@
 """NumPy's functions on symbolic tensors: ``numpy.concatenate([x, y])`` is ``phintys.tensor.concatenate([x, y])``.
 
-NumPy hands a call that has a symbolic argument to the argument's class (``__array_function__``, ``__array_ufunc__``),
-which hands it on to this file. A row of ``numpy_names.FUNCTIONS`` says which function of the tensor namespace does the
-same and which arguments it takes; arguments that cannot be honoured (``out``, ``where``) are an error, and so are
-functions without a row. Common ufuncs do not come here: ``ops/operators.py`` knows them.
+NumPy passes a call with a symbolic argument to the argument's class (``__array_function__``, ``__array_ufunc__``),
+which passes it to this file. A row of ``numpy_names.FUNCTIONS`` names the equivalent function of the tensor namespace
+and the arguments it takes; unsupported arguments (``out``, ``where``) and functions without a row raise an error.
+Common ufuncs are handled in ``ops/operators.py`` instead.
 """
 from importlib import import_module
 
@@ -15,7 +15,7 @@ FUNCTIONS = dict(numpy_names.FUNCTIONS)
 
 
 def own(name, arguments):
-    """Decorator: a row of ``FUNCTIONS`` whose function in the tensor namespace, Theano's, takes other arguments."""
+    """Decorate a function for a row of ``FUNCTIONS`` whose namesake in the tensor namespace takes other arguments."""
     def enter(function):
         FUNCTIONS[name] = function, arguments
         return function
@@ -23,7 +23,7 @@ def own(name, arguments):
 
 
 def tensor():
-    """The tensor namespace."""
+    """Return the tensor namespace."""
     return import_module("phintys.tensor")
 
 
@@ -74,14 +74,14 @@ def call_function(function, arguments, options):
 
 
 def _row_applied(name, arguments, options):
-    """The row called ``name``, applied to arguments for NumPy's function."""
+    """Apply the row called ``name`` to the arguments of NumPy's function."""
     target, signature = FUNCTIONS[name]
     positional, named = _bound(name, signature, arguments, options)
     return (_resolved(name, target) if isinstance(target, str) else target)(*positional, **named)
 
 
 def _resolved(name, target):
-    """The function of the tensor namespace called ``target``."""
+    """Return the function of the tensor namespace called ``target``."""
     found = tensor()
     for part in target.split("."):
         try:
@@ -92,7 +92,7 @@ def _resolved(name, target):
 
 
 def _bound(name, signature, arguments, options):
-    """Positional and keyword arguments for ours, from those for NumPy's."""
+    """Convert arguments of NumPy's function to positional and keyword arguments of the tensor namespace's."""
     if signature.startswith("*"):
         return arguments, _checked_names(name, options, signature.partition("|")[2].split())
     required, _, optional = signature.partition("|")
@@ -125,8 +125,8 @@ REDUCTIONS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "mi
 def call_ufunc(ufunc, method, inputs, options, known):
     """Apply a ufunc to arguments of which some are symbolic; see ``__array_ufunc__``.
 
-    ``known`` has the ufuncs that are rows of the table of scalar ops. ``NotImplemented`` makes NumPy raise the
-    ``TypeError`` that names the ufunc.
+    ``known`` has the ufuncs that are in the table of scalar ops. ``NotImplemented`` makes NumPy raise the ``TypeError``
+    that names the ufunc.
     """
     name = ufunc.__name__
     if method == "reduce" and name in REDUCTIONS:

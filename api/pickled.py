@@ -1,6 +1,6 @@
-"""What pickles of graphs and functions name and programs do not: the names of ``graph.public_names`` under this module.
+"""Names that only pickles of graphs and functions use: those of ``graph.public_names`` under this module.
 
-Each is defined in a file that may move; what is asked for here is looked up in the file that has it now.
+Each is defined in a file that may move; an access is looked up in the file that defines it now.
 """
 from importlib import import_module
 

@@ -1,4 +1,4 @@
-"""``debugprint`` and its relatives: graphs as text for people who look for an error.
+"""``debugprint`` and related functions: graphs as text, for debugging.
 
 The lines that ``debugprint`` prints are made in ``reports/graph_text.py``; ``pp`` (``reports/pretty_print.py``) prints
 formulae.
@@ -44,7 +44,7 @@ __all__ = ["DefaultPrinter", "FunctionPrinter", "IgnorePrinter", "LeafPrinter", 
            "PatternPrinter", "Print", "debugprint", "default_printer", "hex_digest", "leaf_printer",
            "min_informative_str", "pp", "pprint", "pydotprint", "var_descriptor"]
 
-pydot_imported = False          # Theano's programs ask before they call ``pydotprint``
+pydot_imported = False          # programs for Theano check this before they call ``pydotprint``
 
 
 def _variables_of(thing: Any) -> tuple[Sequence[Variable], dict[Apply, int], dict[Variable, Any]]:
@@ -89,25 +89,25 @@ def debugprint(obj: Any, depth: int = -1, print_type: bool = False, file: Any = 
     ----------
     obj : Variable, Apply, Function, FunctionGraph, In, Out, number, array, or list of them
     depth : int
-        How many levels to print; -1: all.
+        The number of levels to print; -1: all.
     print_type : bool
         Add the type of each variable.
     file : None, 'str' or file
         Where to print; None: standard output; 'str': return the text.
     ids : {'CHAR', 'int', 'id', ''}
-        What labels are: letters, numbers, the addresses of objects, nothing.
+        The kind of labels: letters, numbers, addresses of objects, or none.
     stop_on_name : bool
         Print nothing below a variable that has a name.
     done : dict, optional
-        What was printed before → its label; filled further, so that several calls share their labels.
+        What was printed before → its label; it is extended, so that several calls share their labels.
     print_storage : bool
-        Add what a function keeps between calls: the values of states and shared variables, None for all others.
+        Add the values that a function keeps between calls: those of states and shared variables, None for others.
     print_clients : bool
         Add the readers of a variable where there are several.
     used_ids : dict, optional
-        Accepted for Theano's sake.
+        Accepted for compatibility with Theano.
     print_destroy_map, print_view_map : bool
-        Add which inputs a node overwrites or looks into.
+        Add which inputs a node overwrites or makes views of.
 
     Returns
     -------
@@ -133,8 +133,8 @@ def debugprint(obj: Any, depth: int = -1, print_type: bool = False, file: Any = 
 def min_informative_str(obj: Variable, indent_level: int = 0) -> str:
     """The graph of a variable as text that depends on nothing but the graph.
 
-    Each line is a label and an op, an input's name or its type; ``<A>`` refers to what has the label A. Unlike
-    ``debugprint`` it names no object by its address, so two texts can be compared.
+    Each line is a label and an op, an input's name or its type; ``<A>`` refers to the part with the label A. Unlike
+    ``debugprint`` it contains no addresses, so two texts can be compared.
     """
     labels: dict[Any, str] = {}
     lines: list[str] = []
@@ -165,7 +165,7 @@ def var_descriptor(obj: Variable | numpy.ndarray) -> str:
     Returns
     -------
     str
-        Each part is ``label=op(parts)``, a name or a type; ``<label>`` stands for a part that was written before.
+        Each part is ``label=op(parts)``, a name or a type; ``<label>`` refers to an earlier part.
     """
     labels: dict[int, str] = {}
     pieces: list[str] = []

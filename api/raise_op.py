@@ -1,4 +1,4 @@
-"""``Raise``: an op whose result cannot be computed. It stands for a value that nobody should ask for."""
+"""``Raise``: an op that raises an exception when its result is needed."""
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 

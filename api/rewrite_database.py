@@ -1,7 +1,8 @@
-"""Theano's ``optdb``: asks for rewrites by tags, to be applied to a graph at hand, and takes those of users.
+"""Theano's ``optdb``: selects rewrites by tags, to apply them to a graph directly, and registers rewrites of users.
 
-``optdb.register(name, optimizer, position, *tags)`` adds an optimizer by hand (``phintys.gof``) to every compilation
-whose mode wants one of the tags; ``optdb["specialize"].register(name, local_optimizer, *tags)`` adds a rewrite.
+``optdb.register(name, optimizer, position, *tags)`` adds a hand-written optimizer (``phintys.gof``) to every
+compilation whose mode includes one of the tags; ``optdb["specialize"].register(name, local_optimizer, *tags)`` adds a
+rewrite.
 """
 from phintys.optimizer.engine import registered
 from phintys.optimizer.engine.database import Query
@@ -16,13 +17,13 @@ OPT_STABILIZE = Query(["fast_run"], exclude=["specialize"])
 
 
 class QueriedOptimizer:
-    """All rewrites that a query asks for."""
+    """All rewrites that a query selects."""
 
     def __init__(self, query):
         self.chosen = query
 
     def optimize(self, fgraph):
-        """Rewrite a FunctionGraph in place; answers how many replacements each stage made."""
+        """Rewrite a FunctionGraph in place; return how many replacements each stage made."""
         return optimize(fgraph, self.chosen)
 
     apply = __call__ = optimize
@@ -47,31 +48,31 @@ class RegisteredFamily:
         name : str
         local_opt : LocalOptimizer
         *tags : str
-            Modes want ``"fast_run"`` and ``"fast_compile"``.
+            Modes include ``"fast_run"`` and ``"fast_compile"``.
         use_db_name_as_tag : bool
-            Whether the family's name is a tag of it.
+            Whether the family's name is also a tag.
         **options
-            Accepted for Theano's sake.
+            Accepted for compatibility with Theano.
 
         Raises
         ------
         TypeError
-            If it is no local optimizer.
+            If it is not a local optimizer.
         ValueError
             If the name is taken.
         """
         from phintys.gof.local_optimizers import as_rewrite
         if not hasattr(local_opt, "transform"):
-            raise TypeError(f"Object cannot be registered in OptDB: {local_opt!r} is no rewrite")
+            raise TypeError(f"Object cannot be registered in OptDB: {local_opt!r} is not a rewrite")
         _check_name(name)
         registered.register_rewrite(self.name, as_rewrite(local_opt, name, tags))
 
 
 class RewriteDatabase:
-    """The rewrites there are, by their tags."""
+    """The available rewrites, by their tags."""
 
     def register(self, name, obj, position, *tags):
-        """Add an optimizer by hand, or a database of them, to the pipeline.
+        """Add a hand-written optimizer, or a database of optimizers, to the pipeline.
 
         Parameters
         ----------
@@ -80,12 +81,12 @@ class RewriteDatabase:
         position : number
             See ``optimizer/engine/registered.py``.
         *tags : str
-            Modes want ``"fast_run"`` and ``"fast_compile"``.
+            Modes include ``"fast_run"`` and ``"fast_compile"``.
 
         Raises
         ------
         TypeError
-            If it is something else.
+            If it is anything else.
         ValueError
             If the name is taken.
         """
@@ -96,7 +97,7 @@ class RewriteDatabase:
             def apply(fgraph, query):
                 obj(fgraph)
         else:
-            raise TypeError(f"Object cannot be registered in OptDB: {obj!r} is no optimizer")
+            raise TypeError(f"Object cannot be registered in OptDB: {obj!r} is not an optimizer")
         _check_name(name)
         obj.name = name
         registered.register_whole(registered.WholeRewrite(name, position, tags, apply))
@@ -105,7 +106,7 @@ class RewriteDatabase:
         return name in registered.FAMILIES or name in registered.names()
 
     def __getitem__(self, name):
-        """A family that takes rewrites, by its name.
+        """Return a family that accepts rewrites, by its name.
 
         Raises
         ------
@@ -117,17 +118,17 @@ class RewriteDatabase:
         return RegisteredFamily(name)
 
     def query(self, *tags):
-        """An optimizer.
+        """Return an optimizer.
 
         Parameters
         ----------
         *tags : Query, or str
-            ``"+tag"`` is wanted, ``"-tag"`` is not, ``"&tag"`` all must have.
+            ``"+tag"``: included; ``"-tag"``: excluded; ``"&tag"``: required.
 
         Raises
         ------
         ValueError
-            For a tag that starts otherwise.
+            For a tag that starts with another character.
         """
         if len(tags) == 1 and isinstance(tags[0], Query):
             return QueriedOptimizer(tags[0])

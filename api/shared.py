@@ -1,8 +1,8 @@
-"""Shared variables: graph inputs whose value lives between calls and is seen by every function that uses them.
+"""Shared variables: graph inputs whose value persists between calls and is the same for all functions that use them.
 
-The value is in the variable's ``container``; a function that reads or updates the variable uses that very container.
-Cloning a variable shares the container; no two containers share memory. ``shared`` picks the kind of variable by asking
-the registered constructors, the latest first; a constructor refuses a value by ``TypeError``.
+The value is in the variable's ``container``, which every function that reads or updates the variable uses. Cloning a
+variable shares the container; no two containers share memory. ``shared`` picks the kind of variable by calling the
+registered constructors, the latest first; a constructor refuses a value by raising ``TypeError``.
 """
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class SharedVariable(Variable):
     container : Container, optional
         An existing one to share.
     borrow : bool
-        Use the memory of ``value`` itself if possible; see ``set_value``.
+        Use the memory of ``value`` itself, if possible; see ``set_value``.
 
     Attributes
     ----------
@@ -76,13 +76,13 @@ class SharedVariable(Variable):
         self.container.set(value, borrow=borrow)
 
     def get_value(self, borrow: bool = False, return_internal_type: bool = False) -> Any:
-        """The value, of the type that the variable was made from.
+        """Return the value, as the type that the variable was made from.
 
         Parameters
         ----------
         borrow : bool
-            Return the variable's own memory if possible. Do not write to it. Functions called later leave the array
-            as it is: an update writes to memory that nobody else refers to.
+            Return the variable's own memory if possible. Do not write to it. Later calls of functions do not change
+            the array: an update writes only to memory without other references.
         return_internal_type : bool
             Return the value as it is stored; on the CPU that is the same.
 
@@ -95,21 +95,21 @@ class SharedVariable(Variable):
         return self.container.get(borrow=borrow)
 
     def get_test_value(self) -> Any:
-        """The value; what ``config.compute_test_value`` computes with."""
+        """Return the value; ``config.compute_test_value`` uses it."""
         return self.get_value(borrow=True)
 
     def set_value(self, new_value: Any, borrow: bool = False) -> None:
-        """Replace the value, for all functions that use the variable; waits for calls that update it.
+        """Replace the value, for all functions that use the variable; this waits for calls that update it.
 
         Parameters
         ----------
         new_value : object
-            Converted as an argument of a function would be.
+            It is converted like an argument of a function.
         borrow : bool
             Use the memory of ``new_value`` itself if possible: not if it is read-only, unaligned, in another byte
-            order, or held by another shared variable. Updates overwrite it only once you have dropped the array.
-            Without ``borrow`` the value is copied: into the variable's own memory when the shape is the same and nobody
-            else refers to that memory.
+            order, or held by another shared variable. Updates overwrite it only after you have dropped the array.
+            Without ``borrow`` the value is copied: into the variable's own memory if the shape is the same and no other
+            reference to that memory exists.
 
         Raises
         ------
@@ -122,23 +122,23 @@ class SharedVariable(Variable):
         container.set(value, borrow=borrow)
 
     def zero(self, borrow: bool = False) -> None:
-        """Set all elements to zero, where they stand if nobody else refers to the memory.
+        """Set all elements to zero, in place if no other reference to the memory exists.
 
         Parameters
         ----------
         borrow : bool
-            Has no effect: what could be overwritten safely is overwritten anyway.
+            It has no effect: memory that can be overwritten safely is always overwritten.
         """
         value = self.container.get(borrow=True)
         if isinstance(value, numpy.ndarray):
             shape, dtype = value.shape, value.dtype
-            del value                               # it refers to the memory
+            del value                               # drop this reference to the memory
             self.container.set(numpy.broadcast_to(numpy.zeros((), dtype), shape))
         else:
             self.set_value(0 * value, borrow=True)
 
     def clone(self) -> Self:
-        """A variable of the same class, name, tag and container."""
+        """Return a variable of the same class, with the same name, tag and container."""
         twin = type(self)(name=self.name, type=self.type, value=None, strict=None, container=self.container)
         copy_tag(self, twin)
         twin._position = self._position
@@ -147,21 +147,21 @@ class SharedVariable(Variable):
     def __getitem__(self, *indices):
         raise TypeError(f"The generic 'SharedVariable' object is not subscriptable. {self._content()}")
 
-    if not TYPE_CHECKING:                           # checkers would take any name for an attribute
+    if not TYPE_CHECKING:                           # type checkers would accept any name as an attribute
         def __getattr__(self, name):
-            """Only for what is missing: what tensors have is missing because the value is none of a tensor."""
+            """Raise the error for a missing attribute; tensor attributes are missing because of the kind of value."""
             found = getattr(type(self), name, None)
-            if isinstance(found, property):             # it is there and has raised an AttributeError
+            if isinstance(found, property):             # it exists, and has raised an AttributeError
                 return found.fget(self)
             is_tensors = not name.startswith("_") and hasattr(TensorOperators, name)
             hint = f". {self._content()}" if is_tensors and self.type == generic else ""
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}", name=name, obj=self)
 
     def _content(self):
-        """What the value is, and what it should have been."""
+        """Describe the value, and what was probably intended."""
         value = self.get_value(borrow=True)
         if isinstance(value, numpy.ndarray):
-            return (f"This shared variable contains a NumPy array with dtype: '{value.dtype}', which is no dtype of "
+            return (f"This shared variable contains a NumPy array with dtype: '{value.dtype}', which is not a dtype of "
                     "tensors: please cast your data to a numeric type")
         return (f"This shared variable contains an object of type: {type(value)}. Did you forget to cast it into a "
                 "NumPy array before calling phintys.shared(), as in phintys.shared(numpy.array(value))?")
@@ -176,7 +176,7 @@ class SharedVariable(Variable):
 
 
 def _refusing(name):
-    """The method of an operator that generic shared variables do not have."""
+    """Return the method of an operator that generic shared variables do not have."""
     def method(self, *others):
         if self.type != generic:
             if others:
@@ -198,19 +198,19 @@ class TensorSharedVariable(TensorOperators, SharedVariable):
 
 
 class ScalarSharedVariable(TensorOperators, SharedVariable):
-    """A shared number, kept as a 0-d array."""
+    """A shared number, stored as a 0-d array."""
 
     type: TensorType
 
 
-CONSTRUCTORS: list[Constructor] = []    # what `shared` tries, the latest first
+CONSTRUCTORS: list[Constructor] = []    # `shared` tries them, the latest first
 
 
 def shared_constructor(constructor: Constructor, remove: bool = False) -> Constructor:
     """Register (or remove) a constructor that ``shared`` tries; usable as a decorator.
 
-    A constructor takes ``(value, name, strict, allow_downcast)`` and keywords of its own, and raises ``TypeError`` for
-    values and keywords it does not support.
+    A constructor takes ``(value, name, strict, allow_downcast)`` and its own keywords, and raises ``TypeError`` for
+    values and keywords that it does not support.
     """
     if remove:
         CONSTRUCTORS.remove(constructor)
@@ -233,21 +233,21 @@ def shared(value: Any, name: str | None = None, strict: bool = False, allow_down
 
 
 def shared(value, name=None, strict=False, allow_downcast=None, **kwargs):
-    """A shared variable with a copy of ``value``.
+    """Make a shared variable with a copy of ``value``.
 
     Parameters
     ----------
     value : object
-        An array or number makes a tensor; anything else, lists of numbers included, a generic variable, which only ops
-        of the user can read, as in Theano.
+        An array or number makes a tensor; anything else, including a list of numbers, makes a generic variable, which
+        only ops of the user can read, as in Theano.
     name : str, optional
     strict : bool
         Later values must have exactly the type.
     allow_downcast : bool or None
-        Convert later values even where that loses precision.
+        Convert later values even if that loses precision.
     borrow : bool
         (arrays and numbers) Use the memory of ``value`` itself if possible; see ``SharedVariable.set_value``. Updates
-        overwrite it only once you have dropped the array.
+        overwrite it only after you have dropped the array.
     broadcastable : tuple of bool
         (arrays) Axes that always have length 1. Default: none, as the shape may change with the value.
 
@@ -258,7 +258,7 @@ def shared(value, name=None, strict=False, allow_downcast=None, **kwargs):
     Raises
     ------
     TypeError
-        If the value is symbolic or a masked array, or no constructor takes the keywords.
+        If the value is symbolic or a masked array, or no constructor accepts the keywords.
     """
     if isinstance(value, Variable):
         raise TypeError("Shared variable constructor needs numeric values and not symbolic variables, "
@@ -282,19 +282,19 @@ shared.constructors = CONSTRUCTORS      # type: ignore[attr-defined]
 
 
 def _is_masked(value):
-    """Whether the value is a masked array; if ``numpy.ma`` was never imported (5 ms), nothing is."""
+    """Return whether a value is a masked array; it cannot be one if ``numpy.ma`` was never imported (5 ms)."""
     masked = sys.modules.get("numpy.ma")
     return masked is not None and isinstance(value, masked.MaskedArray)
 
 
 @shared_constructor
 def generic_constructor(value, name=None, strict=False, allow_downcast=None):
-    """Any Python object, by reference."""
+    """Store any Python object by reference."""
     return SharedVariable(name, generic, value, strict, allow_downcast, borrow=True)
 
 
 def _aligned(value):
-    """Arrays that are not aligned are copied."""
+    """Return an aligned array, copied if needed."""
     return numpy.array(value) if isinstance(value, numpy.ndarray) and not value.flags.aligned else value
 
 
@@ -306,7 +306,7 @@ def _refuse_target(target):
 @shared_constructor
 def tensor_constructor(value, name=None, strict=False, allow_downcast=None, borrow=False, broadcastable=None,
                        target="cpu"):
-    """Arrays. Without ``broadcastable`` no axis is, since the shape may change with the value."""
+    """Store an array. Without ``broadcastable`` no axis is broadcastable, since the shape may change with the value."""
     _refuse_target(target)
     if not isinstance(value, numpy.ndarray):
         raise TypeError(f"not an array: {type(value)}")
@@ -318,7 +318,7 @@ def tensor_constructor(value, name=None, strict=False, allow_downcast=None, borr
 
 @shared_constructor
 def scalar_constructor(value, name=None, strict=False, allow_downcast=None, borrow=False, target="cpu"):
-    """Python and NumPy numbers, as 0-d arrays. ``borrow`` has no effect: there is no memory to borrow."""
+    """Store a Python or NumPy number as a 0-d array. ``borrow`` has no effect: there is no memory to borrow."""
     _refuse_target(target)
     if not isinstance(value, (numpy.number, numpy.bool_, float, int, complex)):
         raise TypeError(f"not a number: {type(value)}")

@@ -1,7 +1,7 @@
-"""Submodules that are modules of another place: ``from phintys.gof.op import Op`` finds ``phintys.graph.op``.
+"""Makes existing modules importable as submodules: ``from phintys.gof.op import Op`` finds ``phintys.graph.op``.
 
-Theano's packages are cut differently from ours. A namespace that bears Theano's name says in a table which module
-stands for which submodule; there is one module object, reached by two names. Nothing is copied.
+Theano's packages are divided differently. A namespace with one of Theano's names has a table that maps each submodule
+to a module; there is one module object with two names, and nothing is copied.
 """
 import sys
 from importlib import import_module
@@ -15,12 +15,12 @@ def submodules(package, table):
     package : str
         Full name of the module that the submodules belong to.
     table : dict
-        Name of a submodule → full name of the module that it is.
+        Name of a submodule → full name of the module.
 
     Returns
     -------
     dict
-        Name → module, to be made attributes of the package where no function has that name.
+        Name → module; they become attributes of the package unless it has a function of that name.
     """
     modules = {name: import_module(target) for name, target in table.items()}
     sys.modules.update({f"{package}.{name}": module for name, module in modules.items()})

@@ -16,7 +16,7 @@ class OrderedUpdates(OrderedDict):
     TypeError
         If a key is not a shared variable.
     KeyError
-        If two different new values for one variable meet in ``update`` or ``+``.
+        If ``update`` or ``+`` would give one variable two different new values.
     """
 
     def __init__(self, *args, **kwargs):
@@ -34,7 +34,7 @@ class OrderedUpdates(OrderedDict):
         super().__setitem__(key, value)
 
     def update(self, other=None):
-        """Add the pairs of ``other``; a key that is there already must have the same value."""
+        """Add the pairs of ``other``; a key that exists already must have the same value."""
         for key, value in OrderedDict(other or ()).items():
             if key in self and self[key] is not value:
                 raise KeyError(f"Collision: {key} would have two new values")

@@ -1,7 +1,7 @@
-"""Values, as DebugMode looks at them: copies, whether two are identical or equal up to rounding, and how they differ.
+"""Comparison of values in DebugMode: copies, whether two are identical or equal up to rounding, and how they differ.
 
-Identical means the same bytes, so that NaN equals NaN and nothing is hidden by a tolerance. Equal up to rounding is
-what the variable's tag or type says. Objects without an equality of their own can be neither; they are let pass.
+Identical means the same bytes, so that NaN equals NaN and no tolerance hides a difference. The variable's tag or type
+decides what is equal up to rounding. Objects that define no equality can be neither; they are accepted.
 """
 import copy
 
@@ -11,7 +11,7 @@ SHOWN = 5                      # indices that a message lists
 
 
 def copied(value):
-    """A value that shares no memory with ``value``; what cannot be copied is handed on as it is."""
+    """Return a value that shares no memory with ``value``; a value that cannot be copied is returned as it is."""
     if isinstance(value, numpy.ndarray):
         return value.copy(order="K")
     try:
@@ -21,22 +21,22 @@ def copied(value):
 
 
 def identical(a, b):
-    """Whether two values are the same to the last bit."""
+    """Return whether two values are the same to the last bit."""
     if isinstance(a, numpy.ndarray) and isinstance(b, numpy.ndarray) and a.dtype != object:
         return a is b or (a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes())
     return _equal_objects(a, b, lambda: a == b)
 
 
 def agree(variable, a, b, may_improve=False):
-    """Whether two values of a variable are equal up to rounding.
+    """Return whether two values of a variable are equal up to rounding.
 
     Parameters
     ----------
     variable : Variable
-        Its ``tag.values_eq_approx``, if there is one, or its type decides.
+        Its ``tag.values_eq_approx``, if there is one, decides, else its type.
     a, b : object
     may_improve : bool
-        Where ``a`` is infinite or NaN, anything may stand in ``b``.
+        Where ``a`` is infinite or NaN, every value of ``b`` is accepted.
     """
     rule = getattr(variable.tag, "values_eq_approx", None)
     if rule is not None:
@@ -61,12 +61,12 @@ def _equal_objects(a, b, compare):
 
 
 def is_finite(value):
-    """Whether a value holds neither NaN nor infinity; what is no array of floats does not."""
+    """Return whether a value holds neither NaN nor infinity, or is not an array of floats."""
     return not isinstance(value, numpy.ndarray) or value.dtype.kind not in "fc" or bool(numpy.isfinite(value).all())
 
 
 def difference(a, b):
-    """Where and by how much two values differ, as text."""
+    """Describe where and by how much two values differ."""
     if not isinstance(a, numpy.ndarray) or not isinstance(b, numpy.ndarray):
         return f"{_shortened(a)} ({type(a).__name__}) and {_shortened(b)} ({type(b).__name__})"
     if a.shape != b.shape:
@@ -77,7 +77,7 @@ def difference(a, b):
         unequal = (a != b) & ~((a != a) & (b != b))
         places = numpy.argwhere(unequal)
         if not len(places):
-            return "the same numbers, but for signs of zeros or kinds of NaN"
+            return "the same numbers, except for signs of zeros or kinds of NaN"
         wide = (lambda x: x) if a.dtype.kind == "c" else (lambda x: x.astype("float64"))
         gap = numpy.abs(wide(a[unequal]) - wide(b[unequal]))
         relative = gap / numpy.abs(wide(b[unequal]))
@@ -92,7 +92,7 @@ def _largest(gaps):
 
 
 def described(value):
-    """Kind, shape, strides and beginning of a value, as text."""
+    """Describe the kind, shape, strides and first elements of a value."""
     if isinstance(value, numpy.ndarray):
         return f"array of {value.dtype}, shape {value.shape}, strides {value.strides}: {_shortened(value)}"
     return f"{type(value).__name__}: {_shortened(value)}"

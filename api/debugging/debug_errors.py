@@ -1,8 +1,8 @@
-"""What DebugMode raises. Every message names the op, the node, where the user made it, and the rewrite behind it.
+"""The exceptions of DebugMode. Each message names the op, the node, where the user made it, and the rewrite behind it.
 
 Names, arguments and attributes are Theano's where Theano has the exception; `BadShape`, `UnwrittenOutput`,
-`NondeterministicOp` and `BadProgram` are found here only. ``context`` is filled in by the run that knows which rewrite
-put a node where it stands.
+`NondeterministicOp` and `BadProgram` exist only here. ``context`` is filled in by the run, which knows the rewrite that
+inserted a node.
 """
 from phintys.debugging.debug_differences import described, difference
 from phintys.graph.errors import made_at
@@ -22,12 +22,12 @@ def _graph(variable):
 
 @at_home
 class DebugModeError(Exception):
-    """An op, a kernel, a type or a rewrite does not do what it says."""
+    """An op, a kernel, a type or a rewrite does not do what it declares."""
 
     context = ()                                    # further lines
 
     def lines(self):
-        """The lines of the message, without ``context``."""
+        """Return the lines of the message, without ``context``."""
         return [super().__str__()]
 
     def __str__(self):
@@ -55,7 +55,7 @@ class BadThunkOutput(DebugModeError):
         self.thunk1, self.val1, self.thunk2, self.val2 = thunk1, val1, thunk2, val2
 
     def offending_op(self):
-        """The class of the op."""
+        """Return the class of the op."""
         return type(self.r.owner.op)
 
     def lines(self):
@@ -72,16 +72,16 @@ class NondeterministicOp(BadThunkOutput):
 
 @at_home
 class UnwrittenOutput(DebugModeError):
-    """A kernel leaves a part of its output as it found the memory.
+    """A kernel does not write all of its output.
 
     Attributes
     ----------
     node : Apply
     output_idx : int
     value : numpy.ndarray
-        The output, where memory was filled with one byte.
+        The output, in memory that was first filled with one byte.
     other : numpy.ndarray
-        The same, where it was filled with another.
+        The output, in memory that was first filled with another byte.
     """
 
     def __init__(self, node, output_idx, value, other):
@@ -91,12 +91,12 @@ class UnwrittenOutput(DebugModeError):
     def lines(self):
         return [f"UnwrittenOutput: the kernel of {self.node.op} leaves a part of output {self.output_idx} unwritten, "
                 "or reads it before it is written.", *_node_lines(self.node),
-                f"The output over two kinds of garbage: {difference(self.value, self.other)}"]
+                f"The output in memory with two kinds of old content: {difference(self.value, self.other)}"]
 
 
 @at_home
 class BadOptimization(DebugModeError):
-    """A rewrite put a variable with another value in the place of one.
+    """A rewrite replaced a variable by one with another value.
 
     Attributes
     ----------
@@ -127,10 +127,10 @@ class BadDestroyMap(DebugModeError):
     ----------
     node : Apply
     idx : int
-        Which input.
+        The number of the input.
     old_val, new_val : object
     perform : str
-        What was run.
+        The function that was run.
     """
 
     def __init__(self, node, idx, old_val, new_val, perform):
@@ -180,7 +180,7 @@ class BadViewMap(DebugModeError):
 
 @at_home
 class InvalidValueError(DebugModeError):
-    """A value is none of its variable's type, or not finite.
+    """A value does not have its variable's type, or is not finite.
 
     Attributes
     ----------
@@ -209,17 +209,17 @@ class InvalidValueError(DebugModeError):
 
 @at_home
 class BadShape(DebugModeError):
-    """An output has another shape than ``infer_shape``, or the variable's type, says.
+    """An output has another shape than ``infer_shape`` or the variable's type declares.
 
     Attributes
     ----------
     node : Apply
     output_idx : int
     inferred : object
-        What was said: a tuple of lengths, or what went wrong.
+        The declared shape: a tuple of lengths, or a description of the error.
     actual : tuple of int
     source : str
-        Who said it.
+        The origin of the declared shape.
     """
 
     def __init__(self, node, output_idx, inferred, actual, source="infer_shape"):
@@ -234,16 +234,16 @@ class BadShape(DebugModeError):
 
 @at_home
 class BadProgram(DebugModeError):
-    """The linked program gives another value than its nodes, run one by one.
+    """The linked program computes another value than its nodes, run one by one.
 
     Attributes
     ----------
     r : Variable
         The output of the graph.
     value, expected : object
-        Of the program, and of the nodes.
+        The values computed by the program and by the nodes.
     what : str
-        Result, new value or argument.
+        "result", "new value" or "argument".
     """
 
     def __init__(self, r, value, expected, what):
@@ -257,4 +257,4 @@ class BadProgram(DebugModeError):
 
 @at_home
 class StochasticOrder(DebugModeError):
-    """Optimising the same graph twice does not do the same."""
+    """Optimising the same graph twice gives different steps."""

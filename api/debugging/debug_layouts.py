@@ -1,4 +1,4 @@
-"""Ways to lay an array out in memory. What an op computes must not depend on them.
+"""Memory layouts of arrays; the result of an op must not depend on them.
 
 ``laid_out(name, array)`` answers an array with the same elements; what lies between them is garbage that would be seen
 in a result. The names are those of ``config.DebugMode.check_preallocated_output``.
@@ -9,7 +9,7 @@ GARBAGE = 0x7F                 # a large number in every float dtype but float16
 
 
 def _filled(shape, dtype, order="C"):
-    """New memory full of garbage."""
+    """Allocate memory full of garbage."""
     array = numpy.empty(shape, dtype, order)
     if numpy.dtype(dtype) != object:
         array.reshape(-1, order="A").view("uint8")[...] = GARBAGE
@@ -17,13 +17,13 @@ def _filled(shape, dtype, order="C"):
 
 
 def _strided(array):
-    """Every second element of a larger block in every dimension, the first left out."""
+    """Return every second element of a larger block in each dimension, without the first."""
     larger = _filled([2 * length + 1 for length in array.shape], array.dtype)
     return larger[(*[slice(1, 2 * length + 1, 2) for length in array.shape], ...)]
 
 
 def _reversed(array):
-    """Stored backwards in every dimension."""
+    """Return an array that is stored backwards in each dimension."""
     return _filled(array.shape, array.dtype)[(*[slice(None, None, -1)] * array.ndim, ...)]
 
 
@@ -33,7 +33,7 @@ EMPTY = {"c_contiguous": lambda array: _filled(array.shape, array.dtype),
 
 
 def blank(name, array):
-    """Garbage of the shape and dtype of ``array`` in the layout ``name``."""
+    """Return garbage with the shape and dtype of ``array``, in the layout ``name``."""
     return EMPTY[name](array)
 
 

@@ -1,8 +1,8 @@
-"""The checks of one node: its kernel, its ``perform``, and what its op says about memory and shapes.
+"""The checks of one node: its kernel, its ``perform``, and what its op declares about memory and shapes.
 
-A `CheckedNode` is built once per node and run at every call. Everything runs on copies, so no value that it is given
-changes. The kernel's first run gives the value that the others are compared with; the memory it gets is filled with
-NaN, or the largest number, and that of the second run with something else, so that what was not written shows.
+A `CheckedNode` is built once per node and run at every call. It runs on copies, so none of its input values changes.
+The kernel's first run gives the value that the others are compared with; its memory is filled with NaN or the largest
+number before, and that of the second run with something else, so that unwritten elements are detected.
 """
 import numpy
 
@@ -22,9 +22,9 @@ from phintys.graph.errors import made_at
 from phintys.graph.op import Op
 from phintys.vm.abi import run_kernel
 
-POISONS = 0xFF, 0x7F           # NaN, -1 and 255; a huge number: no sum, product or maximum is the same over both
+POISONS = 0xFF, 0x7F           # NaN, -1 and 255; a huge number: no sum, product or maximum of both is equal
 KERNEL, PERFORM = "the kernel", "perform"
-EFFORT = 10000                 # steps to find out whether interleaved views have an element in common
+EFFORT = 10000                 # limit of steps when interleaved views are checked for a common element
 MUTABLE = list, dict, set, numpy.random.RandomState, numpy.random.Generator
 
 
@@ -35,11 +35,11 @@ class CheckedNode:
     ----------
     node : Apply
     mode : DebugMode
-        Which checks are wanted.
+        The checks to make.
     around : collection of Apply
-        The nodes of the graph that the node stands in.
+        The nodes of the graph that the node belongs to.
     readers : dict or None
-        Variable → its readers, when outputs that are both read may not share memory.
+        Variable → its readers; given if outputs that are both read must not share memory.
 
     Raises
     ------
@@ -68,11 +68,11 @@ class CheckedNode:
 
         Parameters
         ----------
-        inputs : list
+        Values; they are not changed.
             Values; they do not change.
-        known : dict
+        Variable → value, for what was computed before in the surrounding graph.
             Variable → value, for what was computed before in the graph around.
-        finite : bool
+        Whether outputs must be finite, if the mode requires it.
             Whether outputs have to be finite, if the mode wants that.
 
         Returns
@@ -83,7 +83,7 @@ class CheckedNode:
         Raises
         ------
         DebugModeError
-            The kind says what is wrong.
+            The class says what is wrong.
         """
         outputs = None
         if self.kernel is not None:
@@ -94,7 +94,7 @@ class CheckedNode:
             for variable, value in zip(self.node.outputs, outputs):
                 if not is_finite(value) and getattr(variable.tag, "nan_guard_mode_check", True):
                     raise InvalidValueError(variable, value, hint="not finite", specific_hint="it holds NaN or "
-                                            "infinities; DebugMode(check_isfinite=False) lets them pass")
+                                            "infinities; DebugMode(check_isfinite=False) accepts them")
         self.shapes.check(inputs, outputs, known)
         return outputs
 
@@ -117,7 +117,7 @@ class CheckedNode:
         return run_kernel(self.kernel, inputs, self.layouts, poison=poison, **options)
 
     def _check_writing(self, given, outputs):
-        """Over other garbage the kernel writes the same."""
+        """Check that the kernel writes the same values over other garbage."""
         others = self._run_kernel(given, POISONS[1])
         for position, (value, other) in enumerate(zip(outputs, others)):
             variable = self.node.outputs[position]
@@ -134,7 +134,7 @@ class CheckedNode:
         self._check_inputs(inputs, given, f"{KERNEL}, inputs {name},")
 
     def _check_zero_strides(self, inputs):
-        """Inputs whose elements are all one place in memory are read as if they were many."""
+        """Check that inputs with strides of 0 are read like inputs with one element for each index."""
         floats = any([value.dtype.kind in "fc" for value in inputs])
         given = [repeated(value) if value.dtype.kind in "fc" or not floats else value for value in inputs]
         if not any([value.size > 1 for value in given]):
@@ -142,11 +142,11 @@ class CheckedNode:
         try:
             expected = self._run_kernel([value.copy(order="C") for value in given])
         except Exception:
-            return                                  # these values are not for this op
+            return                                  # the op does not accept these values
         self._compare(expected, KERNEL, self._run_kernel(given), f"{KERNEL}, inputs with strides of 0", given)
 
     def _check_in_place(self, output, position, inputs, outputs):
-        """The output may take the input's memory, as the linker will have it."""
+        """Check that the output may take the input's memory, as the linker may arrange it."""
         results = self._run_kernel(inputs, donors={output: position})
         self._compare(outputs, KERNEL, results, f"{KERNEL}, output {output} in the memory of input {position}", inputs)
 
@@ -172,17 +172,17 @@ class CheckedNode:
         with numpy.errstate(all="ignore"):
             self.node.op.perform(self.node, inputs, storage)
         if len(storage) < len(self.node.outputs) or not all(storage):
-            raise ValueError(f"perform took away some of the {len(self.node.outputs)} cells for its outputs")
+            raise ValueError(f"perform removed some of the {len(self.node.outputs)} cells for its outputs")
         return [cell[0] for cell in storage]
 
     def _check_keeping(self, given, outputs, others):
-        """Memory that two calls return, although no input is in it, is memory that the op keeps."""
+        """Check that two calls do not return the same memory, unless it is an input's: else the op keeps it."""
         for position, (value, other) in enumerate(zip(outputs, others)):
             if _overlap(value, other) and not any([_overlap(value, argument) for argument in given]):
                 raise BadViewMap(self.node, position, value)
 
     def _check_preallocated(self, name, inputs, outputs):
-        """``perform`` may write to the memory it is given, or not."""
+        """Check that ``perform`` works with preallocated outputs, whether it writes to them or not."""
         largest = config.DebugMode.check_preallocated_output_ndim
         storage = [[blank(name, value) if isinstance(value, numpy.ndarray) and value.ndim <= largest
                     else None] for value in outputs]
@@ -191,7 +191,7 @@ class CheckedNode:
         self._compare(outputs, PERFORM, results, title, inputs)
 
     def _check_strides(self, expected, outputs):
-        """What ``require_matching_strides`` wants: 1 warns, 2 raises."""
+        """Compare strides as ``require_matching_strides`` demands: 1 warns, 2 raises."""
         if not self.mode.require_matching_strides:
             return
         for variable, value, other in zip(self.node.outputs, expected, outputs):
@@ -205,7 +205,7 @@ class CheckedNode:
 
     # ---- what both share ---------------------------------------------------------------------------------------------
     def _copies(self, inputs):
-        """Copies of the values; inputs that are one variable get one copy."""
+        """Copy the values; inputs that are the same variable get the same copy."""
         made = {}
         for variable, value in zip(self.node.inputs, inputs):
             if variable not in made:
@@ -213,7 +213,7 @@ class CheckedNode:
         return [made[variable] for variable in self.node.inputs]
 
     def _accepted(self, values, title):
-        """The values, each as its type has it."""
+        """Return the values as their types' ``filter`` returns them."""
         found = []
         for variable, value in zip(self.node.outputs, values):
             type_ = variable.type
@@ -224,14 +224,14 @@ class CheckedNode:
         return found
 
     def _check_inputs(self, inputs, given, title):
-        """Nothing has changed but what the op declares."""
+        """Check that no input has changed except as the op declares."""
         destroyed = {self.node.inputs[position] for position in self.destroyed}
         for position, (value, now) in enumerate(zip(inputs, given)):
             if self.node.inputs[position] not in destroyed and not identical(value, now):
                 raise BadDestroyMap(self.node, position, value, now, title)
 
     def _check_views(self, given, outputs):
-        """Each output shares memory with no input but the declared ones, and with no other output that is read."""
+        """Check that each output shares memory only with the declared inputs, and with no other output that is read."""
         op, variables = self.node.op, self.node.inputs
         for position, value in enumerate(outputs):
             declared = {variables[source] for source in [*op.view_map.get(position, ()),
@@ -259,13 +259,13 @@ class CheckedNode:
 
 
 def _same(a, b):
-    """Whether two runs of one kernel over the same values are equal, but for rounding of what was summed elsewhere."""
+    """Return whether two runs of one kernel on the same values are equal, up to rounding of sums in another order."""
     return identical(a, b) or (a.dtype.kind in "fc" and a.shape == b.shape
                                and bool(numpy.isclose(a, b, rtol=1e-6, atol=0, equal_nan=True).all()))
 
 
 def _overlap(a, b):
-    """Whether two values share memory, or are one object that can change."""
+    """Return whether two values share memory, or are the same mutable object."""
     if isinstance(a, numpy.ndarray) and isinstance(b, numpy.ndarray):
         return numpy.may_share_memory(a, b, max_work=EFFORT)
     return a is b and isinstance(a, MUTABLE)

@@ -1,8 +1,8 @@
-"""What happened to a graph while it was optimised: every node that was ever in it, and who replaced what.
+"""Records what happened to a graph while it was optimised: all nodes that were ever in it, and what replaced what.
 
-A feature of the FunctionGraph; it changes nothing. A replaced node keeps the inputs it had when it left the graph, so
-everything that ever was in the graph can still be computed from the graph's inputs, each rewrite's old variable beside
-its new one.
+This is a feature of the FunctionGraph; it changes nothing. A replaced node keeps the inputs it had when it left the
+graph, so each variable that was ever in the graph can still be computed from the graph's inputs, and the old variable
+of each rewrite can be compared with the new one.
 """
 from phintys.optimizer.passes.lazy_branches import ON_ONE_PATH
 
@@ -15,11 +15,11 @@ class ReplacementRecord:
     original : set of Apply
         The nodes at the beginning.
     nodes : dict
-        All nodes ever, in the order in which they came (as keys).
+        All nodes that were ever in the graph, in the order in which they were added (as keys).
     reasons : dict
-        (old variable, new variable) → name of the rewrite, where the two have the same value in every call.
+        (old variable, new variable) → name of the rewrite, for pairs that have the same value in every call.
     events : list of tuple
-        Each import, replacement and removal, without anything that differs between copies of a graph.
+        Each import, replacement and removal, described without anything that differs between copies of a graph.
     """
 
     def __init__(self):
@@ -27,21 +27,21 @@ class ReplacementRecord:
         self.original = set()
 
     def on_attach(self, fgraph):
-        """Note what is there."""
+        """Record the nodes that are there."""
         self.nodes.update(dict.fromkeys(fgraph.data_order()))
         self.original.update(self.nodes)
 
     def on_import(self, fgraph, node, reason):
-        """Note a node that comes."""
+        """Record a new node."""
         self.nodes[node] = None
         self.events.append(("import", reason, node.op, None))
 
     def on_prune(self, fgraph, node, reason):
-        """Note that a node goes."""
+        """Record that a node is removed."""
         self.events.append(("prune", reason, node.op, None))
 
     def on_change_input(self, fgraph, node, position, old, new, reason):
-        """Note a replacement; one that is taken back never was."""
+        """Record a replacement; if it is undone, its record is removed."""
         if isinstance(reason, tuple) and reason[0] == "revert":
             self.reasons.pop((new, old), None)
         elif reason not in ON_ONE_PATH:
@@ -49,7 +49,7 @@ class ReplacementRecord:
         self.events.append(("change", reason, node if isinstance(node, str) else node.op, position))
 
     def makers(self):
-        """New variable → list of (name of the rewrite, variable that it replaced)."""
+        """Map each new variable to a list of (name of the rewrite, variable that it replaced)."""
         found = {}
         for (old, new), reason in self.reasons.items():
             found.setdefault(new, []).append((reason, old))
@@ -57,7 +57,7 @@ class ReplacementRecord:
 
 
 def first_difference(events, others):
-    """The first event that two histories of the same graph do not share, or None. One may go on after the other."""
+    """Return the position of the first event in which two histories differ, or None; one may be longer."""
     for position, (event, other) in enumerate(zip(events, others)):
         if event[0] != other[0] or event[3] != other[3] or str(event[1]) != str(other[1]) or event[2] != other[2]:
             return position

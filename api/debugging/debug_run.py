@@ -1,9 +1,9 @@
-"""One call in DebugMode: all nodes that ever were in the graph, one by one; then the rewrites; then the program.
+"""One call in DebugMode: computes all nodes that ever were in the graph, then checks the rewrites and the program.
 
-The nodes of the optimised graph and of the graph as written are checked (`CheckedNode`); what a rewrite brought in and
-another one took away is only computed. Each old variable is compared with what replaced it, and the outputs with those
-of a copy of the graph that was never optimised. Last the program that any other mode would run is run on copies of
-everything, and compared with the nodes.
+The nodes of the optimised graph and of the graph as written are checked (`CheckedNode`); nodes that one rewrite added
+and another removed are only computed. Each old variable is compared with its replacement, and the outputs with those of
+a copy of the graph that was never optimised. Finally the program that any other mode would run is run on copies of all
+values and compared with the nodes.
 """
 from threading import Lock
 
@@ -26,7 +26,7 @@ WHOLE = "(all rewrites together)"
 
 
 class DebugRun:
-    """What a function in DebugMode does at each call; see `Stepwise`.
+    """The work of a function in DebugMode at each call; see `Stepwise`.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class DebugRun:
         The optimised graph.
     record : ReplacementRecord
     pristine : FunctionGraph
-        A copy of the graph as it was before.
+        A copy of the graph from before it was optimised.
     mode : DebugMode
     arguments : dict
         The keyword arguments of ``linker.link``.
@@ -56,14 +56,14 @@ class DebugRun:
         self.program = ProgramBeside(fgraph, arguments)
 
     def __call__(self, inputs):
-        """The values of the outputs, if nothing is wrong.
+        """Return the values of the outputs if no check fails.
 
         Raises
         ------
         DebugModeError
-            What is wrong, first of all in the order of the data.
+            The first failed check, in the order of the data.
         Exception
-            What an op raised.
+            The exception that an op raised.
         """
         values = dict(zip(self.fgraph.inputs, map(copied, inputs)))
         self._check_given(values)
@@ -83,18 +83,18 @@ class DebugRun:
         return outputs
 
     def _check_given(self, values):
-        """Arguments and shared values are of their types, and finite if they have to be."""
+        """Check that arguments and shared values have their types, and are finite if they must be."""
         for variable, value in values.items():
             if not variable.type.is_valid_value(value):
                 raise InvalidValueError(variable, value, hint="input of the graph",
                                         specific_hint=variable.type.value_validity_msg(value))
             if self.mode.check_isfinite and not is_finite(value):
                 raise InvalidValueError(variable, value, hint="input of the graph", specific_hint="it holds NaN or "
-                                        "infinities; DebugMode(check_isfinite=False) lets them pass")
+                                        "infinities; DebugMode(check_isfinite=False) accepts them")
 
     # ---- nodes -------------------------------------------------------------------------------------------------------
     def _compute_all(self, values):
-        """Fill in all values; answer the set of variables that have none, and what the first active node raised."""
+        """Compute all values; return the variables without one, and the error of the first active node that failed."""
         lost, failure = set(), None
         active = self.fgraph.apply_nodes
         with numpy.errstate(all="ignore"):
@@ -123,7 +123,7 @@ class DebugRun:
             values.update(zip(node.outputs, check.run(inputs, values, finite=active)))
 
     def _described(self, error, node, position, values):
-        """The error of a node, with the rewrite that made the node."""
+        """Return the error of a node, with the rewrite that made the node."""
         behind = self._rewrites_behind(node)
         if isinstance(error, DebugModeError):
             error.context = behind
@@ -132,12 +132,12 @@ class DebugRun:
         return with_details(error, "\n".join(behind)) if behind else error
 
     def _rewrites_behind(self, node):
-        return [f"The rewrite {reason} put output {new.index} of this node in the place of {old}{made_at(old)}."
+        return [f"The rewrite {reason} put output {new.index} of this node in place of {old}{made_at(old)}."
                 for new in node.outputs for reason, old in self.makers.get(new, ())]
 
     # ---- rewrites ----------------------------------------------------------------------------------------------------
     def _compare_replacements(self, values, lost):
-        """Each new variable has the value of the old one, upstream first."""
+        """Check that each new variable has the value of the old one, in the order of the data."""
         doubtful = self._doubtful(values, lost)
         leaves = [variable for variable in self.makers if variable.owner is None]
         computed = [variable for node in self.order for variable in node.outputs if variable in self.makers]
@@ -152,8 +152,8 @@ class DebugRun:
             raise BadOptimization(old, new, old_value, new_value, reason)
 
     def _doubtful(self, values, lost):
-        """Variables that were rewritten away and hold, or come from, NaN or infinities: what replaced them may well
-        be finite, so what reads them may differ from what reads that."""
+        """Return the replaced variables that contain, or depend on, NaN or infinities. Replacements may be finite, so
+        the variables that read the old and new ones may differ."""
         doubtful, active = set(), self.fgraph.apply_nodes
         for node in self.order:
             if node in active:
@@ -164,7 +164,7 @@ class DebugRun:
         return doubtful
 
     def _compare_with_pristine(self, inputs, outputs):
-        """The graph as written gives the same, unless it fails or meets NaN or infinities that rewrites avoid."""
+        """Check that the graph as written gives the same outputs, unless it fails or has NaN or infinities."""
         values = dict(zip(self.pristine.inputs, map(copied, inputs)))
         with numpy.errstate(all="ignore"):
             for node in nodes_in_turn(self.pristine_order, self.pristine_regions, values):
@@ -179,7 +179,7 @@ class DebugRun:
 
 
 class ProgramBeside:
-    """The program of the optimised graph, with containers of its own.
+    """The program of the optimised graph, with separate containers.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ class ProgramBeside:
         self.lock = Lock()
 
     def compare(self, inputs, outputs):
-        """Run it, unless it is running already in this thread or another; raise `BadProgram` if it differs.
+        """Run the program, unless it is running already, in this thread or another; raise `BadProgram` if it differs.
 
         Parameters
         ----------

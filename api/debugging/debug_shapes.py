@@ -1,7 +1,7 @@
-"""What an op and the types promise about the shapes of a node's outputs, against the shapes they have.
+"""Compares the shapes of a node's outputs with what its op and the types declare.
 
-``infer_shape`` is asked once, with symbols for the lengths of the inputs that are not known; the little graphs it
-answers are evaluated node by node on every check, so nothing is compiled.
+``infer_shape`` is called once, with symbols for the unknown lengths of inputs; the small graphs that it returns are
+evaluated node by node at every check, so nothing is compiled.
 """
 from phintys.debugging.debug_errors import BadShape
 from phintys.debugging.stepwise import compute
@@ -22,13 +22,13 @@ class ShapeRule:
     ----------
     node : Apply
     around : collection of Apply
-        The nodes of the graph that the node stands in: ``infer_shape`` may use what they compute.
+        The nodes of the graph that the node belongs to: ``infer_shape`` may use what they compute.
     """
 
     def __init__(self, node, around=()):
         self.node, self.around = node, around
         self.symbols = [self._symbols(variable.type) for variable in node.inputs]
-        self.order = None                           # of the nodes that compute the lengths
+        self.order = None                           # the nodes that compute the lengths, in order
 
     def _symbols(self, type_):
         if not hasattr(type_, "broadcastable") or type_.shape is None:
@@ -36,14 +36,14 @@ class ShapeRule:
         return tuple([LENGTH() if length is None else constant(length, dtype="int64") for length in type_.shape])
 
     def check(self, inputs, outputs, known):
-        """Raise `BadShape` unless the outputs have the shapes that were promised.
+        """Raise `BadShape` unless the outputs have the declared shapes.
 
         Parameters
         ----------
         inputs, outputs : list
             Values.
         known : dict
-            Variable → value, for what was computed in the graph around.
+            Variable → value, for what was computed in the surrounding graph.
         """
         for position, (variable, value) in enumerate(zip(self.node.outputs, outputs)):
             self._check_type(position, variable.type, value)
@@ -84,7 +84,7 @@ class ShapeRule:
                         if variable not in made and not isinstance(variable, Constant)]
 
     def _checked(self, position, shape):
-        """The shape of one output as a tuple, None if there is nothing to compare."""
+        """Return the shape of one output as a tuple, or None if there is nothing to compare."""
         type_ = self.node.outputs[position].type
         if shape is None or not hasattr(type_, "broadcastable"):
             return None
@@ -93,7 +93,7 @@ class ShapeRule:
         return tuple(shape)
 
     def _values(self, inputs, outputs, known):
-        """Variable → value, for what the rule reads; None when something that it reads has not been computed."""
+        """Map the variables that the rule reads to values; None if one of them has not been computed."""
         if any([variable not in known for variable in self.foreign]):
             return None
         values = {variable: known[variable] for variable in self.foreign}
@@ -103,7 +103,7 @@ class ShapeRule:
         return values
 
     def _evaluate(self, values):
-        """Variable → length, for all lengths that are computed."""
+        """Map all lengths that can be computed to their values."""
         for inner in self.order:
             compute(inner, values)
         return {length: int(values[length] if length in values else length.data) for length in self.lengths}

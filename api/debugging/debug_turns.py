@@ -1,7 +1,7 @@
-"""In which order DebugMode computes nodes when branches are lazy: only what is needed, as in a call.
+"""The order in which DebugMode computes nodes when branches are lazy: only what is needed, as in a call.
 
-First the nodes of the optimised graph that a call runs. Then, for each value that was computed, what stood in its place
-before: these nodes are gone from the graph, so their branches are followed as their conditions come out.
+The nodes of the optimised graph that a call runs come first. Then, for each computed value, follow the nodes that it
+replaced: these are not in the graph any more, so their branches are chosen by the values of their conditions.
 """
 from phintys.debugging.stepwise import nodes_in_turn, value_of
 from phintys.graph.lazy_regions import lazy_regions
@@ -26,17 +26,17 @@ class Turns:
         self.is_lazy = any([node.op.lazy_branches(node) is not None for node in order])
 
     def nodes(self, values):
-        """The nodes to be computed, one by one.
+        """Yield the nodes to be computed, one by one.
 
         Parameters
         ----------
         values : dict
-            Variable → value; whoever takes the next node has added those of the last, or none if it failed.
+            Variable → value; before the next node is requested, the values of the last must be added, unless it failed.
 
         Yields
         ------
         tuple (Apply, bool)
-            Whether a call runs the node.
+            The node, and whether a call runs it.
         """
         if not self.is_lazy:
             for node in self.order:
@@ -65,7 +65,7 @@ class Turns:
 
 
 def _needed(node, seen, values):
-    """The inputs that a node needs, as far as its condition is known."""
+    """Return the inputs that a node needs, as far as its condition is known."""
     positions = node.op.lazy_branches(node)
     if positions is None:
         return node.inputs

@@ -1,7 +1,7 @@
-"""What an error at run time adds about the node that failed when ``config.exception_verbosity`` is ``"high"``.
+"""Details that run-time errors add about the failed node when ``config.exception_verbosity`` is ``"high"``.
 
-The node and what it depends on, as `debugprint` shows them, a few levels deep: a message should stay readable when the
-graph is not. Errors themselves, and what they always say, are in ``vm/explaining/runtime_error.py``.
+They show the node and what it depends on, as `debugprint` does, to a depth of a few levels: a message should stay
+readable when the graph is large. The rest of each message is made in ``vm/explaining/runtime_error.py``.
 """
 from io import StringIO
 
@@ -12,12 +12,12 @@ LEVELS = 10                     # of the graph
 
 
 def at_length(node):
-    """More lines about a node that failed.
+    """Return more lines about a node that failed.
 
     Returns
     -------
     tuple of str
-        Empty with the verbosity ``"low"``.
+        Empty if the verbosity is ``"low"``.
     """
     if config.exception_verbosity == "low":
         return ()

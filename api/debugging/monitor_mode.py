@@ -13,7 +13,7 @@ from phintys.printing import debugprint
 
 @at_home
 class WatchingMode(Mode):
-    """Base of modes that look at every node as it runs: override ``run_node`` and, if need be, ``look_at_input``."""
+    """Base of modes that inspect every node as it runs: override ``run_node`` and, if needed, ``look_at_input``."""
 
     def look_at_input(self, variable, value):
         """Called for each argument and shared value before the first node runs."""
@@ -23,14 +23,14 @@ class WatchingMode(Mode):
         thunk()
 
     def link(self, fgraph, history, **arguments):
-        """A program that runs node by node."""
+        """Return a program that runs node by node."""
         return link_watching(fgraph, lambda position, node, thunk: self.run_node(position, thunk), arguments,
                              self.look_at_input)
 
 
 @at_home
 class MonitorMode(WatchingMode):
-    """A mode whose functions call back.
+    """A mode whose functions call the user's functions around each node.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class MonitorMode(WatchingMode):
     optimizer : str, None or Query
         Which rewrites to apply.
     linker : None
-        There is no choice.
+        Must be None.
 
     Raises
     ------
@@ -61,7 +61,7 @@ class MonitorMode(WatchingMode):
             self.post_func(position, thunk.node, thunk)
 
     def clone(self, link_kwargs=None, optimizer="", **kwargs):
-        """A copy with another optimizer."""
+        """Return a copy with another optimizer."""
         if isinstance(optimizer, str) and not optimizer:
             optimizer = self.provided_optimizer
         return type(self)(self.pre_func, self.post_func, optimizer)

@@ -1,7 +1,7 @@
-"""NanGuardMode: functions that look for NaN, infinities and very large values, among their inputs and in every node.
+"""NanGuardMode: functions that check inputs and the outputs of all nodes for NaN, infinities and very large values.
 
-What is found is an ``AssertionError`` that names the node and where the user made it, or whatever
-``config.NanGuardMode.action`` says. Variables with ``tag.nan_guard_mode_check = False`` are left alone.
+A finding raises an ``AssertionError`` that names the node and where the user made it, or does what
+``config.NanGuardMode.action`` says. Variables with ``tag.nan_guard_mode_check = False`` are not checked.
 """
 import numpy
 
@@ -16,19 +16,18 @@ DEPTH = 6                      # levels of a graph that a message prints
 
 
 def contains_nan(arr, node=None, var=None):
-    """Whether a value holds NaN; what is no array of floats does not. ``node`` and ``var`` are there for Theano's
-    sake."""
+    """Return whether an array of floats holds NaN. ``node`` and ``var`` are accepted for compatibility with Theano."""
     return _is_inexact(arr) and bool(numpy.isnan(arr).any())
 
 
 def contains_inf(arr, node=None, var=None):
-    """Whether a value holds an infinity; what is no array of floats does not. ``node`` and ``var`` are there for
-    Theano's sake."""
+    """Return whether an array of floats holds an infinity. ``node`` and ``var`` are accepted for compatibility with
+    Theano."""
     return _is_inexact(arr) and bool(numpy.isinf(arr).any())
 
 
 def contains_big(arr):
-    """Whether a number in a value is larger than 1e10, disregarding its sign."""
+    """Return whether the magnitude of a number in a value is larger than 1e10."""
     if not isinstance(arr, numpy.ndarray) or arr.dtype.kind not in "iufc" or not arr.size:
         return False
     with numpy.errstate(all="ignore"):
@@ -41,21 +40,21 @@ def _is_inexact(value):
 
 @at_home
 class NanGuardMode(WatchingMode):
-    """A mode whose functions look for NaN, infinities and large values.
+    """A mode whose functions check for NaN, infinities and large values.
 
     Parameters
     ----------
     nan_is_error, inf_is_error, big_is_error : bool, optional
-        What to look for; by default as ``config.NanGuardMode`` says.
+        The checks; by default as in ``config.NanGuardMode``.
     optimizer : str, None or Query
         Which rewrites to apply.
     linker : None
-        There is no choice.
+        Must be None.
 
     Raises
     ------
     AssertionError
-        If there is nothing to look for.
+        If all checks are off.
     """
 
     def __init__(self, nan_is_error=None, inf_is_error=None, big_is_error=None, optimizer="default", linker=None):
@@ -87,7 +86,7 @@ class NanGuardMode(WatchingMode):
             _react("\n".join([*found, f"NanGuardMode found an error in {place}: {variable}{made_at(variable)}", graph]))
 
     def clone(self, link_kwargs=None, optimizer="", **kwargs):
-        """A copy with another optimizer."""
+        """Return a copy with another optimizer."""
         if isinstance(optimizer, str) and not optimizer:
             optimizer = self.provided_optimizer
         return type(self)(self.nan_is_error, self.inf_is_error, self.big_is_error, optimizer)
@@ -97,7 +96,7 @@ class NanGuardMode(WatchingMode):
 
 
 def _react(message):
-    """Do about it what ``config.NanGuardMode.action`` says."""
+    """Raise, warn or start the debugger, as ``config.NanGuardMode.action`` says."""
     action = config.NanGuardMode.action
     if action == "raise":
         raise AssertionError(message)

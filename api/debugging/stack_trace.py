@@ -1,4 +1,4 @@
-"""Whether the nodes of an optimised graph still know where the user made what they stand for."""
+"""Checks whether the nodes of an optimised graph still know where the user made the nodes that they replace."""
 import warnings
 
 from phintys.graph.op import Op
@@ -7,7 +7,7 @@ NOT_FOUND = "Provided op instances/classes are not in the graph or the graph is 
 
 
 def check_stack_trace(f_or_fgraph, ops_to_check="last", bug_print="raise"):
-    """Whether errors in certain nodes could say where the user made them.
+    """Return whether errors in certain nodes could say where the user made them.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ def check_stack_trace(f_or_fgraph, ops_to_check="last", bug_print="raise"):
     Raises
     ------
     ValueError
-        For another kind of argument.
+        For an argument of another kind.
     Exception
         If there is no such node and ``bug_print`` says so.
     """

@@ -1,8 +1,8 @@
-"""Functions whose graph is run node by node in Python, for modes that look at every node.
+"""Functions whose graph is run node by node in Python, for modes that inspect every node.
 
-The linked program of such a function is one CALL of the op `Stepwise`, whose ``perform`` runs the graph. So arguments,
-shared variables, updates, results and errors are dealt with where they always are, and a run that raises changes
-nothing. The op is made while linking and appears in no graph of the user's.
+The linked program of such a function is one CALL of the op `Stepwise`, whose ``perform`` runs the graph. Arguments,
+shared variables, updates, results and errors are therefore handled as usual, and a run that raises changes nothing.
+The op is made during linking and appears in no graph of the user.
 """
 from copy import deepcopy
 
@@ -16,7 +16,7 @@ from phintys.graph.variable import Constant
 from phintys.vm.explaining.runtime_error import SHOWN_SIZE, advice, describe_node, with_details
 from phintys.vm.linking.linker import link
 
-# What remains of the arguments of `link`: the op overwrites nothing, and gives no view of anything.
+# The remaining arguments of `link`: the op overwrites nothing and returns no views.
 NEEDED = ("n_arguments", "containers", "updates", "n_outputs", "allow_gc", "name")
 
 
@@ -27,7 +27,7 @@ class Stepwise(Op):
     ----------
     fgraph : FunctionGraph
     run : callable
-        From the list of the values of ``fgraph.inputs`` to the values of ``fgraph.outputs``. It names the failing node
+        Maps the list of the values of ``fgraph.inputs`` to the values of ``fgraph.outputs``. It names the failing node
         in its errors, and changes no input.
     """
 
@@ -50,7 +50,7 @@ class Stepwise(Op):
 
 
 def link_stepwise(fgraph, run, arguments):
-    """A program that computes the outputs of ``fgraph`` by ``run``.
+    """Return a program that computes the outputs of ``fgraph`` by ``run``.
 
     Parameters
     ----------
@@ -70,12 +70,12 @@ def link_stepwise(fgraph, run, arguments):
 
 
 def value_of(variable, values):
-    """The value of a variable that was computed, given, or is constant; None if a branch was not taken."""
+    """Return the value of a variable that was computed, given, or is constant; None if a branch was not taken."""
     return variable.data if isinstance(variable, Constant) else values.get(variable)
 
 
 def nodes_in_turn(order, regions, values):
-    """The nodes of a graph that a call runs; whoever takes the next one has added the values of the last.
+    """Yield the nodes that a call runs; before the next is requested, the values of the last must be added.
 
     Parameters
     ----------
@@ -92,9 +92,9 @@ def nodes_in_turn(order, regions, values):
 
 
 def compute(node, values, spared=False):
-    """Run the ``perform`` of a node on values, to which those of its outputs are added.
+    """Run the ``perform`` of a node on values, and add its outputs to them.
 
-    With ``spared``, the node overwrites copies of the values that it would overwrite.
+    With ``spared``, the node gets copies of the values that it would overwrite.
     """
     storage, inputs = [[None] for _ in node.outputs], [value_of(variable, values) for variable in node.inputs]
     if spared:
@@ -106,14 +106,14 @@ def compute(node, values, spared=False):
 
 
 def explained(error, node, position, inputs):
-    """The error with the node that failed, the shapes it met and where the user made it.
+    """Return the error with the failed node, the shapes of its inputs and where the user made it.
 
     Parameters
     ----------
     error : Exception
     node : Apply
     position : int
-        Of the node in the order of computation.
+        The node's number in the order of computation.
     inputs : list
         Values.
     """

@@ -1,7 +1,7 @@
-"""Programs that run node by node while somebody looks: what MonitorMode, NanGuardMode and WrapLinker share.
+"""Programs that run node by node under observation: the common part of MonitorMode, NanGuardMode and WrapLinker.
 
 A `Thunk` is one node with storage for its operands. `link_watching` makes a program whose nodes are run by a function
-of the user's or of a mode, in the order in which any program would run them.
+of the user or of a mode, in the order in which any program would run them.
 """
 import numpy
 
@@ -17,7 +17,7 @@ class Thunk:
     Attributes
     ----------
     inputs, outputs : list of list
-        For each operand a list with its value as the only element; None before it is computed.
+        For each operand a list whose only element is its value; None before it is computed.
     """
 
     def __init__(self, node, inputs):
@@ -32,7 +32,7 @@ class Thunk:
 
 
 def link_watching(fgraph, run_node, arguments, look_at_input=None, programs=1):
-    """A program that runs node by node.
+    """Return a program that runs node by node.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def link_watching(fgraph, run_node, arguments, look_at_input=None, programs=1):
     look_at_input : callable, optional
         Called with each argument or shared variable and its value before the first node runs.
     programs : int
-        How many thunks there are of each node. They have values of their own; results are those of the first.
+        The number of thunks for each node. Each thunk has separate values; results are those of the first.
 
     Returns
     -------

@@ -1,9 +1,9 @@
-"""``ArgumentContainer``: what ``f.container[x]`` is for an argument of the call.
+"""``ArgumentContainer``: the type of ``f.container[x]`` for an argument of the call.
 
-It holds the value that a call takes when the caller gives none. As in Theano, setting it (``f[x] = 5``) counts for one
-call; then the default that was declared is back. It is no `Container` of the virtual machine: arguments live with
-their callers. Only when another function is made to read it (``In(y, value=f.container[x])``) does it keep its value in
-one. Invariant: a default has passed ``Type.filter``, and belongs to the function alone.
+It holds the value that a call uses when the caller gives none. As in Theano, a value that is set (``f[x] = 5``) counts
+for one call; then the declared default is restored. It is not a `Container` of the virtual machine, because arguments
+belong to their callers. Only when another function is made that reads it (``In(y, value=f.container[x])``) is its value
+stored in one. Invariant: a default has passed ``Type.filter``, and no other reference to its memory exists.
 """
 import weakref
 
@@ -22,7 +22,7 @@ class ArgumentContainer:
     ----------
     spec : In
     value : object
-        The default; None if there is none.
+        The default, or None.
 
     Attributes
     ----------
@@ -31,9 +31,9 @@ class ArgumentContainer:
     required : bool
         The argument has no default.
     default : object
-        None if required.
+        None if the argument is required.
     storage : list
-        Its only element is what the next call takes.
+        Its only element is the value that the next call uses.
     """
 
     readonly = implicit = False
@@ -62,7 +62,7 @@ class ArgumentContainer:
 
     @property
     def value(self):
-        """What the next call takes."""
+        """The value that the next call uses."""
         return self.storage[0]
 
     @value.setter
@@ -76,22 +76,22 @@ class ArgumentContainer:
     data = value
 
     def taken(self):
-        """The value for a call that gives none: a copy where the function may overwrite it."""
+        """Return the value for a call that gives none: a copy if the function may overwrite it."""
         value = self.storage[0]
         return value.copy() if self.overwritten and isinstance(value, numpy.ndarray) else value
 
     def restore(self):
-        """Put the declared default back."""
+        """Restore the declared default."""
         self.storage[0] = self.default
 
     def belong_to(self, function):
-        """Tell ``function`` when the value is set."""
+        """Register the function, which is told when the value is set."""
         self._function = weakref.ref(function)
         if self.storage[0] is not self.default:     # a copy, made after the default was set
             function.default_was_set(self)
 
     def twin(self):
-        """A container of its own with the same default and value."""
+        """Return a separate container with the same default and value."""
         twin = object.__new__(ArgumentContainer)
         twin.__dict__.update(self.__dict__)
         twin._begin(self.default)
@@ -99,7 +99,7 @@ class ArgumentContainer:
         return twin
 
     def stored(self):
-        """The `Container` that keeps the value from now on, for another function to read.
+        """Return the `Container` that holds the value from now on, so that another function can read it.
 
         Raises
         ------

@@ -1,8 +1,8 @@
-"""``Function``: what a user calls.
+"""``Function``: the object that a user calls.
 
-A ``Callable`` of the virtual machine with Theano's attributes. It adds nothing to a plain call, which goes straight to
-the machine; only functions with states the caller may set (``In`` with ``update``), and calls after a default was set,
-pass through Python code here (``call``). Invariant: a call that fails leaves states and defaults as they were.
+It is a ``Callable`` of the virtual machine with Theano's attributes. A plain call goes straight to the machine; only
+functions with states that the caller may set (``In`` with ``update``), and calls after a default was set, run the
+Python code here (``call``). Invariant: a call that fails leaves states and defaults unchanged.
 """
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from phintys.reports.memory_report import MemoryReport
     from phintys.shared import SharedVariable
 
-# What the machine and the files of this folder call or read, so that ``dir(f)`` shows users only what is for them.
+# Names that the machine and the files of this folder use; ``dir(f)`` does not show them to users.
 INTERNAL = frozenset("""at_length call containers_of_graph default_was_set evaluate has_states indirect last_shapes
     output_keys_of position_of refuse_keyword stored_values""".split())
 
-DUPLICATE = ["DUPLICATE"]           # what ``finder`` has for a name that several inputs bear
+DUPLICATE = ["DUPLICATE"]           # the value in ``finder`` for a name of several inputs
 
 
 @at_home
@@ -68,40 +68,40 @@ class Function(Callable):
                          defaults=[None if container.required else container for container in own])
         self._explicit = [(spec, container) for spec, container in zip(maker.inputs, input_storage)
                           if not spec.implicit]
-        self._set: list[Any] = []                              # containers whose defaults were set since the last call
+        self._set: list[Any] = []                              # containers whose defaults were set after the last call
         self.has_states = len(self._explicit) > len(own)
         self.indirect = self._always_indirect = self._states_are_in_the_way()
         for container in own:
             container.belong_to(self)
 
     def _states_are_in_the_way(self):
-        """Whether as many positional values as there are arguments need not be these arguments."""
+        """Return whether positional values, as many as there are arguments, may belong to other inputs."""
         n_arguments = len(self.maker.arguments)
         return (self.maker.positions != list(range(n_arguments))
                 or any([spec.required for spec, _ in self._explicit[n_arguments:]]))
 
     def explain(self) -> str:
-        """The program as a text: instructions, whose memory is whose, and why what could be in place is not."""
+        """Return the program as text: instructions, who owns which memory, and why values are not computed in place."""
         return listing(self.program, reasons=reasons_against(self.maker.compiled, self.maker.mode.query))
 
     def memory_report(self, shapes: Any = None) -> MemoryReport:
-        """How much memory calls need, for each way of collecting garbage.
+        """Report how much memory calls need, for each way of collecting garbage.
 
         Parameters
         ----------
         shapes : sequence or dict, optional
-            For each argument, in order or by name or variable, its shape (a tuple), or its value where sizes depend on
-            it. None: the shapes of the last call.
+            For each argument, in order or by name or variable, its shape (a tuple), or its value if sizes depend on it.
+            None: the shapes of the last call.
 
         Returns
         -------
         MemoryReport
-            Print it, look at its figures, or ``plot`` it.
+            Print it, read its figures, or ``plot`` it.
 
         Raises
         ------
         ValueError
-            If nothing is given and the function has not been called, or a shape does not fit its argument.
+            If nothing is given and the function has not been called, or if a shape does not fit its argument.
         """
         from phintys.reports.memory_report import report_of
 
@@ -109,11 +109,11 @@ class Function(Callable):
 
     # ---- calls -------------------------------------------------------------------------------------------------------
     def at_length(self, node):
-        """More lines for the error of a node that failed; see `failed_node`."""
+        """Return more lines for the error of a node that failed; see `failed_node`."""
         return at_length(node)
 
     def call(self, positional, named):
-        """A call that is not plain: ``f(*positional, **named)`` where there are states, or defaults that were set."""
+        """Make a call that is not plain: ``f(*positional, **named)`` with states, or with defaults that were set."""
         try:
             return (self._call_with_states if self.has_states else self.evaluate)(positional, named)
         finally:
@@ -126,7 +126,7 @@ class Function(Callable):
         self.indirect = self._always_indirect
 
     def default_was_set(self, container):
-        """A default counts for one call: the next one must put the declared one back."""
+        """Note that a default was set: it counts for one call, and then the declared default is restored."""
         self._set.append(container)
         self.indirect = True
 
@@ -143,7 +143,7 @@ class Function(Callable):
             raise
 
     def _sorted(self, positional, named):
-        """What goes to the machine, (positional, named), and the states: [(position, container, value)]."""
+        """Return the machine's arguments (positional, named), and the states: [(position, container, value)]."""
         explicit = self._explicit
         if len(positional) > len(explicit):
             raise TypeError(f"Too many parameter passed to phintys function with name {self.name!r}: it takes "
@@ -181,7 +181,7 @@ class Function(Callable):
                             f"{self.name!r} for duplicates.")
 
     def refuse_keyword(self, name):
-        """Say why no argument can be given by this name."""
+        """Raise the error that explains why no argument can be given by this name."""
         self._refuse_ambiguous(name)
         if name in self.finder:
             raise TypeError(f"Tried to provide value for implicit input: {name} of phintys function with name "
@@ -189,13 +189,13 @@ class Function(Callable):
         raise TypeError(f"Unknown input or state: {name!r}. {self._described_inputs()}")
 
     def position_of(self, index):
-        """Where among the inputs the caller finds the machine's argument ``index``."""
+        """Return the position among the inputs of the machine's argument ``index``."""
         return self.maker.positions[index]
 
     # ---- values between calls ----------------------------------------------------------------------------------------
     @property
     def finder(self):
-        """Input (variable, name or position) → its container; ``DUPLICATE`` for a name that several inputs bear."""
+        """Input (variable, name or position) → its container, or ``DUPLICATE`` for a name of several inputs."""
         if self._finder is None:
             self._finder = finder = {}
             for position, (spec, container) in enumerate(zip(self.maker.inputs, self.input_storage)):
@@ -206,7 +206,7 @@ class Function(Callable):
 
     @property
     def inv_finder(self):
-        """Container → the input whose value it has."""
+        """Container → the input whose value it holds."""
         return dict(zip(self.input_storage, self.maker.inputs))
 
     @property
@@ -216,14 +216,14 @@ class Function(Callable):
 
     @property
     def value(self) -> Function:
-        """Theano's name for the function seen as a dictionary: ``f.value[x]`` is ``f[x]``."""
+        """Theano's name for the function used as a dictionary: ``f.value[x]`` is ``f[x]``."""
         return self
 
     def __contains__(self, item: Any) -> bool:
         return item in self.finder
 
     def __getitem__(self, item: Any) -> Any:
-        """The value of a state or shared variable, or the default of an argument."""
+        """Return the value of a state or shared variable, or the default of an argument."""
         return self._container_of(item).value
 
     def __setitem__(self, item: Any, value: Any) -> None:
@@ -246,11 +246,11 @@ class Function(Callable):
                 f"{len(self.maker.inputs) - len(named)} unnamed")
 
     def containers_of_graph(self):
-        """The storage of each input of ``maker.fgraph``, in the graph's order."""
+        """Return the storage of each input of ``maker.fgraph``, in the graph's order."""
         return [self.input_storage[position] for position in self.maker.graph_order]
 
     def stored_values(self):
-        """Variable of ``maker.fgraph`` → its value between calls, for states and shared variables."""
+        """Map states and shared variables of ``maker.fgraph`` to their values between calls."""
         return {variable: container.data
                 for variable, container in zip(self.maker.fgraph.inputs, self.containers_of_graph())
                 if not isinstance(container, ArgumentContainer)}
@@ -271,7 +271,7 @@ class Function(Callable):
 
     @property
     def defaults(self):
-        """For each input: whether each call must give it, whether it is put back after calls, and its value."""
+        """For each input: whether each call must give it, whether it is restored after calls, and its value."""
         return [(spec.required, not spec.required and isinstance(container, ArgumentContainer),
                  None if spec.required or spec.shared else container.value)
                 for spec, container in zip(self.maker.inputs, self.input_storage)]
@@ -285,36 +285,36 @@ class Function(Callable):
 
     @property
     def _check_for_aliased_inputs(self):
-        """Theano's flag: whether an argument's memory may be seen or overwritten. Overlaps are looked for anyway."""
+        """Theano's flag: whether an argument's memory may be seen or overwritten. Overlaps are always checked."""
         return any([bool(spec.borrow or spec.mutable) for spec in self.maker.inputs if not spec.shared])
 
     def output_keys_of(self, positions):
-        """Positions of outputs as ``output_subset`` takes them: the keys, if outputs have keys."""
+        """Return positions of outputs for ``output_subset``, which are given as keys if outputs have keys."""
         return positions if self.output_keys is None else [self.output_keys[position] for position in positions]
 
     def get_shared(self) -> list[SharedVariable]:
-        """The shared variables that the function reads or updates."""
+        """Return the shared variables that the function reads or updates."""
         return [spec.variable for spec in self.maker.inputs if spec.implicit]
 
     def sync_shared(self) -> None:
-        """Wait until all updates are done; they are when a call returns."""
+        """Wait until all updates are done; they are done when a call returns."""
 
     # ---- copies ------------------------------------------------------------------------------------------------------
     def copy(self, share_memory: bool = False, swap: Mapping[Any, Any] | None = None, delete_updates: bool = False,
              name: str | None = None, profile: Literal[False] | None = None) -> Function:
-        """A function of its own with the same graph, the same defaults and shared variables.
+        """Return a separate function with the same graph, defaults and shared variables.
 
-        States of the function's own are copied with their present values. As in Theano, a copy returns a list of its
+        States of this function are copied with their present values. As in Theano, a copy returns a list of its
         results, whatever the original returns.
 
         Parameters
         ----------
         share_memory : bool
-            Accepted for Theano's sake; intermediate results come from one pool anyway.
+            Accepted for compatibility with Theano; intermediate results always come from one pool.
         swap : dict, optional
-            Shared variable → the one to use in its place; must have the same type.
+            Shared variable → the one to use instead; it must have the same type.
         delete_updates : bool
-            Leave the updates out; what were states are arguments with defaults then.
+            Leave the updates out; states become arguments with defaults.
         name : str, optional
             Default: this function's name with " copy".
         profile : None or False
@@ -327,9 +327,9 @@ class Function(Callable):
         Raises
         ------
         ValueError
-            If the function does not use a variable that is to be swapped.
+            If the function does not use a variable to be swapped.
         TypeError
-            If what is swapped is no shared variable or has another type.
+            If a swapped variable is not shared or has another type.
         """
         recipe = Recipe(self).without_sharing().returning_lists()
         if swap:
@@ -349,7 +349,7 @@ class Function(Callable):
         return f"<phintys function {self.name!r}>"
 
     def __dir__(self) -> list[str]:
-        """The attributes for users; others may change from one version to the next."""
+        """List the attributes for users; others may change from one version to the next."""
         return sorted([name for name in super().__dir__() if not name.startswith("_") and name not in INTERNAL])
 
 

@@ -1,9 +1,9 @@
-"""Copies of functions: a ``Recipe`` is what makes a function again.
+"""Copies of functions: a ``Recipe`` has what is needed to make a function again.
 
-It has the arguments of ``FunctionMaker`` and the storage of the inputs that the user declared. Pickling and deep copies
-take it as it is, so that functions which share a container, or hold the same shared variable, do so afterwards, too;
-``copy`` changes it first. Shared variables are in the graph and need no storage here. Copies are compiled from the
-user's graph: what the rewrites made of it depends on the updates.
+It has the arguments of ``FunctionMaker`` and the storage of the inputs that the user declared. Pickling and deep
+copying use it unchanged, so that functions which share a container, or hold the same shared variable, still do so
+afterwards; ``copy`` changes it first. Shared variables are in the graph and need no storage here. Copies are compiled
+from the user's graph, because the result of the rewrites depends on the updates.
 """
 import copy
 
@@ -17,12 +17,12 @@ from phintys.vm.machine.container import Container
 
 
 class Recipe:
-    """What makes ``function`` again.
+    """The information that makes ``function`` again.
 
     Attributes
     ----------
     arguments : dict
-        Of the maker.
+        Arguments of the maker.
     input_storage : list
         Container of each declared input.
     """
@@ -33,19 +33,19 @@ class Recipe:
         self.input_storage = function.input_storage[:len(self.arguments["inputs"])]
 
     def without_sharing(self):
-        """This recipe with storage of its own; what the user made shared stays so."""
+        """Give this recipe separate storage, except for what the user shared between functions."""
         self.input_storage = [_own(spec, container)
                               for spec, container in zip(self.arguments["inputs"], self.input_storage)]
         return self
 
     def returning_lists(self):
-        """This recipe for a function that returns its results as a list, as all copies do in Theano."""
+        """Make the recipe's function return its results as a list, as all copies do in Theano."""
         self.arguments["outputs"] = self.function.maker.outputs
         self.arguments["output_keys"] = None
         return self
 
     def swap(self, swap):
-        """Put shared variables in the place of others."""
+        """Replace shared variables by others."""
         used = self.function.finder
         for old, new in swap.items():
             if old not in used:
@@ -64,7 +64,7 @@ class Recipe:
         self.arguments["updates"] = [(swap.get(target, target), value) for target, value in self.arguments["updates"]]
 
     def delete_updates(self):
-        """Change nothing between calls."""
+        """Remove all updates, so that a call changes nothing."""
         self.arguments["updates"] = []
         for position, spec in enumerate(self.arguments["inputs"]):
             if spec.update is not None:
@@ -99,7 +99,7 @@ def _own(spec, container):
 
 @at_home
 def remake(maker_class, arguments, input_storage, attributes):
-    """Unpickle a function: compile it again. None if ``config.unpickle_function`` is off."""
+    """Unpickle a function by compiling it again. None if ``config.unpickle_function`` is off."""
     if not config.unpickle_function:
         return None
     function = maker_class(**arguments).create(input_storage)

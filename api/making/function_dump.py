@@ -1,7 +1,7 @@
-"""``function_dump``: everything that a call of ``function`` was given, in a file, to compile it elsewhere.
+"""``function_dump``: writes all arguments of ``function`` to a file, to compile the function elsewhere.
 
-Nothing is compiled. ``phintys.function(**pickle.load(file))`` makes the function from it. Tags that only tell where
-things come from are left out; the user's graph keeps them.
+Nothing is compiled. ``phintys.function(**pickle.load(file))`` makes the function from the file. Tags that only record
+where things come from are left out of the file.
 """
 import pickle
 
@@ -11,14 +11,14 @@ LEFT_OUT = ("trace", "test_value")
 
 
 class StripPickler(pickle.Pickler):
-    """A pickler that leaves attributes out of tags.
+    """A pickler that omits attributes of tags.
 
     Parameters
     ----------
     file : binary file
     protocol : int
     extra_tag_to_remove : list of str, optional
-        Left out besides ``trace`` and ``test_value``.
+        Omitted in addition to ``trace`` and ``test_value``.
     """
 
     def __init__(self, file, protocol=0, extra_tag_to_remove=None):
@@ -26,7 +26,7 @@ class StripPickler(pickle.Pickler):
         self.tag_to_remove = [*LEFT_OUT, *(extra_tag_to_remove or ())]
 
     def reducer_override(self, thing):
-        """Scratchpads without what is left out; everything else as it is."""
+        """Reduce scratchpads without the omitted attributes; everything else is pickled as usual."""
         if type(thing) is not Scratchpad:
             return NotImplemented
         return Scratchpad, (), {name: value for name, value in vars(thing).items() if name not in self.tag_to_remove}
@@ -41,14 +41,14 @@ def function_dump(filename, inputs, outputs=None, mode=None, updates=None, given
     ----------
     filename : str
     extra_tag_to_remove : list of str, optional
-        Attributes of tags to leave out, besides ``trace`` and ``test_value``.
+        Attributes of tags to omit, in addition to ``trace`` and ``test_value``.
     inputs, outputs, mode, ...
         As in ``function``. Values of shared variables are written too.
 
     Raises
     ------
     AssertionError
-        If ``filename`` is no string.
+        If ``filename`` is not a string.
     """
     if not isinstance(filename, str):
         raise AssertionError(f"function_dump needs the name of a file, got {filename!r}")

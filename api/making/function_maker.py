@@ -1,8 +1,8 @@
-"""``FunctionMaker`` compiles: from inputs, outputs and updates to a private, optimised graph, and to functions of it.
+"""``FunctionMaker`` compiles inputs, outputs and updates to a private, optimised graph, and makes functions of it.
 
 The maker's graph has the arguments of the call first, then the states and shared variables, whose values are in
 containers; its outputs are the results, then the new values of states and shared variables. Values belong to the
-functions: ``create`` gives each of them storage of its own, except where the user shares it.
+functions: ``create`` gives each function separate storage, except for what the user shares between functions.
 """
 import warnings
 
@@ -40,7 +40,7 @@ class FunctionMaker:
         None makes functions that return None.
     mode : str or Mode, optional
     accept_inplace : bool
-        Whether the user's graph may hold ops that overwrite their inputs.
+        Whether the user's graph may contain ops that overwrite their inputs.
     function_builder : type
         `Function` or a subclass.
     profile : None or False
@@ -51,7 +51,7 @@ class FunctionMaker:
     updates, givens, rebuild_strict, no_default_updates
         As in ``function``.
     swap : dict, optional
-        Shared variable → the one that takes its place wherever it is read.
+        Shared variable → the one that replaces it wherever it is read.
 
     Attributes
     ----------
@@ -63,13 +63,13 @@ class FunctionMaker:
     arguments : list of In
         The inputs that the virtual machine takes from the caller, in order.
     argument_types : list of Type
-        What converts each of them.
+        The type that converts each of them.
     positions : list of int
-        For each argument, its place among the inputs that a caller may give.
+        For each argument, its position among the inputs that a caller may give.
     graph_order : list of int
         For each input of ``fgraph``, its position in ``inputs``.
     update_positions : list of (int, int)
-        Position of a new value in the outputs of ``fgraph``, and of what it replaces in its inputs.
+        Position of a new value in the outputs of ``fgraph``, and of the value that it replaces in its inputs.
     """
 
     def __init__(self, inputs, outputs=None, mode=None, accept_inplace=False, function_builder=Function, profile=None,
@@ -115,7 +115,7 @@ class FunctionMaker:
         return rebuilt
 
     def _describe_inputs(self, rebuilt):
-        """All inputs: arguments of the call, and what is stored between calls."""
+        """Return all inputs: arguments of the call, and values stored between calls."""
         self.inputs = self._given + [_shared_spec(variable, rebuilt.new_values.get(variable))
                                      for variable in rebuilt.shared]
         stored = [position for position, spec in enumerate(self.inputs) if spec.is_state]
@@ -171,7 +171,7 @@ class FunctionMaker:
         return {variable for variable in self._compiled.inputs if self._compiled.clients[variable]}
 
     def _check_unused(self, copies, needed):
-        """Complain about given inputs whose copies are not among the ``needed`` variables."""
+        """Complain about given inputs whose copies are not in ``needed``."""
         reaction = self.on_unused_input
         if reaction == "ignore":
             return
@@ -212,10 +212,10 @@ class FunctionMaker:
         Parameters
         ----------
         input_storage : list, optional
-            For each input, or the first of them, its default or first value, or the container to use; None: as the
-            input says.
+            For each input, or for the first ones, its default or first value, or the container to use; None: as the
+            input specifies.
         trustme, storage_map
-            Accepted for Theano's sake.
+            Accepted for compatibility with Theano.
 
         Returns
         -------
@@ -236,7 +236,7 @@ class FunctionMaker:
         return self.function_builder(self, program, storage)
 
     def _check_targets(self, updates):
-        """Each container gets one new value at most."""
+        """Check that no container gets two new values."""
         targets = set()
         for _, container in updates:
             if container in targets:
@@ -254,7 +254,7 @@ class FunctionMaker:
             self._shown = shown_graph(self._compiled, lent, borrowed, {number for _, number in self.update_positions})
         return self._shown
 
-    compiled = property(lambda self: self._compiled)        # the optimised graph as the linker got it
+    compiled = property(lambda self: self._compiled)        # the optimised graph that the linker received
     linker = property(lambda self: self.mode.linker)
     indices = property(lambda self: [(spec, None, [spec]) for spec in self.inputs])
     expanded_inputs = property(lambda self: self.inputs)
@@ -262,7 +262,7 @@ class FunctionMaker:
     refeed = property(lambda self: [not spec.required and not spec.is_state for spec in self.inputs])
 
     def given_arguments(self):
-        """The keyword arguments that make this maker again."""
+        """Return the keyword arguments that make this maker again."""
         outputs = None if self.return_none else self.outputs[0] if self.unpack_single else self.outputs
         return {"inputs": self._given, "outputs": outputs, "mode": self.mode, "accept_inplace": self.accept_inplace,
                 "function_builder": self.function_builder, "on_unused_input": "ignore", "name": self.name,
@@ -291,15 +291,15 @@ def _refused_profile(profile):
 
 
 def _about_expression(variable):
-    """What to say of an input that is no leaf of the user's graph."""
+    """Return a sentence about an input that is computed in the user's graph, or an empty string."""
     if variable.owner is None:
         return ""
-    return (f"It is an expression, computed by {variable.owner.op}, and not a variable of its own: only outputs that "
+    return (f"It is an expression, computed by {variable.owner.op}, and not an input by itself: only outputs that "
             "are computed from this expression would need it. Inputs are usually made by T.vector() and its like.\n")
 
 
 def wrap_in(spec):
-    """An input as `In`: a variable, or a specification as it is."""
+    """Return an input as `In`; a specification is returned unchanged."""
     variable = spec.variable if isinstance(spec, SymbolicInput) else spec
     if isinstance(variable, Constant):
         raise TypeError(f"A Constant instance is not a legal function input: {variable}")
@@ -311,7 +311,7 @@ def wrap_in(spec):
 
 
 def wrap_out(output):
-    """An output as `Out`."""
+    """Return an output as `Out`."""
     if isinstance(output, SymbolicOutput):
         return output
     if isinstance(output, Variable):
@@ -324,7 +324,7 @@ def _shared_spec(variable, update):
 
 
 def _container(spec, given):
-    """Where the input's value is between calls."""
+    """Return the container that holds the input's value between calls."""
     value = spec.value if given is None else given
     if isinstance(value, SharedVariable):
         value = value.container
@@ -341,7 +341,7 @@ def _container(spec, given):
 
 
 def _placeholder(type_):
-    """Something that a state holds before its first call, if each call must give it."""
+    """Return a value for a state before its first call, if each call must give one."""
     if type_.layout is None:
         return None
     return numpy.zeros([int(broadcastable) for broadcastable in type_.broadcastable], type_.numpy_dtype)

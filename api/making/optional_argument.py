@@ -1,7 +1,7 @@
-"""Arguments that may be None, because all ops that read them know what that means (``Op.takes_none``).
+"""Arguments that may be None, because all ops that read them accept it (``Op.takes_none``).
 
-``T.eye(n, m)`` is an example: with None for ``m`` it is square, as in Theano. Where anything else reads the argument,
-for instance because a shape was inferred from it, None is refused like any other value that is no number.
+``T.eye(n, m)`` is an example: if ``m`` is None, the result is square, as in Theano. If anything else reads the
+argument, for instance because a shape was inferred from it, None is refused like any other value that is not a number.
 """
 from phintys.graph.public_names import at_home
 from phintys.ops.creation.absent import absent
@@ -10,7 +10,7 @@ from phintys.ops.types.dtypes import int_dtypes
 
 @at_home
 class OptionalType:
-    """The type of an argument, which also takes None."""
+    """The type of an argument that may also be None."""
 
     def __init__(self, type):
         self._type = type
@@ -19,7 +19,7 @@ class OptionalType:
         return getattr(self._type, name)
 
     def filter(self, value, strict=False, allow_downcast=None):
-        """As the type does; None becomes what ops recognise as such."""
+        """Convert a value as the type does; None becomes the value that ops recognise as None."""
         return absent(self._type.dtype) if value is None else self._type.filter(value, strict, allow_downcast)
 
     def __str__(self):
@@ -27,7 +27,7 @@ class OptionalType:
 
 
 def argument_types(fgraph, count):
-    """The types of the first ``count`` inputs of an optimised graph, as a call converts its arguments."""
+    """Return the types of the first ``count`` inputs of an optimised graph, which convert the arguments of a call."""
     return [OptionalType(variable.type) if _may_be_none(fgraph, variable) else variable.type
             for variable in fgraph.inputs[:count]]
 

@@ -1,9 +1,9 @@
-"""``f.fn``: the compiled program of a function with the names that Theano's linked functions have.
+"""``f.fn``: the compiled program of a function, with the names that Theano's linked functions have.
 
-It is made when it is first asked for, and a view: calls of the function do not pass through it, and the values of
-intermediate results, which live in frames, are not in ``storage_map``. Called, it runs the function on what is in
-``input_storage`` and puts the results into ``output_storage``, which is how Theano's users time a graph without the
-handling of arguments.
+It is a view, made at the first access: calls of the function do not pass through it, and ``storage_map`` does not have
+the values of intermediate results, which are stored in frames. A call of it runs the function on the values in
+``input_storage`` and stores the results in ``output_storage``; users of Theano time graphs in this way, without the
+conversion of arguments.
 """
 from phintys.graph.variable import Constant
 from phintys.making.argument_container import ArgumentContainer
@@ -20,7 +20,7 @@ class ProgramView:
         Stored input of the compiled graph → its new value in the graph.
     input_storage : list of Container or ArgumentContainer
     output_storage : list of list
-        One-element lists: what the last call of this object computed.
+        One-element lists with the results of the last call of this object.
     nodes : list of Apply
         In the order in which they run.
     allow_gc : bool or "plan"
@@ -52,7 +52,7 @@ class ProgramView:
 
 
 def _variables(fgraph):
-    """The variables of a graph, leaves first."""
+    """Return the variables of a graph, leaves first."""
     yield from fgraph.inputs
     for variable in fgraph.clients:
         if isinstance(variable, Constant):

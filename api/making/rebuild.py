@@ -1,8 +1,8 @@
-"""From the user's graph to a private one: shared variables collected, replacements and updates applied.
+"""Copies the user's graph to a private one: collects shared variables, and applies replacements and updates.
 
-``rebuild`` copies what the outputs and updates need, so that the user's graph is never changed. On the way it applies
-``givens``, finds the shared variables that are read, and follows their default updates, which may bring in more of
-both. The copies of the inputs cut the graph: what an input was computed from is not copied.
+``rebuild`` copies what the outputs and updates need, so that the user's graph is never changed. At the same time it
+applies ``givens``, finds the shared variables that are read, and follows their default updates, which may add more of
+both. The copies of the inputs cut the graph: the nodes that compute an input are not copied.
 """
 from collections import namedtuple
 
@@ -10,14 +10,14 @@ from phintys.graph.errors import made_at
 from phintys.graph.variable import Constant, Variable
 from phintys.shared import SharedVariable, shared
 
-# inputs, outputs: copies, in the order asked for; new_values: shared variable → its new value in the user's graph,
-# default updates included; updates: the same with copies of the new values; shared: shared variable, read or updated,
-# → its copy.
+# inputs, outputs: copies, in the given order. new_values: shared variable → its new value in the user's graph, with
+# default updates. updates: the same with copies of the new values. shared: shared variable, read or updated → its
+# copy.
 Rebuilt = namedtuple("Rebuilt", "inputs outputs new_values updates shared")
 
 
 def pairs(mapping):
-    """The pairs of a dictionary, or of an iterable of pairs."""
+    """Return the pairs of a dictionary, or of an iterable of pairs."""
     if isinstance(mapping, Variable):
         raise TypeError("Updates and givens are dictionaries or lists of pairs, not a variable: got "
                         f"{_placed(mapping)}")
@@ -25,9 +25,9 @@ def pairs(mapping):
 
 
 class _Copier:
-    """Copies graphs with one memory of what was copied, and notes the shared variables among the leaves.
+    """Copies graphs, remembers all copies, and collects the shared variables among the leaves.
 
-    ``swap``: shared variable → the one that is meant instead.
+    ``swap``: shared variable → the one to use instead.
     """
 
     def __init__(self, strict, swap):
@@ -37,7 +37,7 @@ class _Copier:
         self.shared = {}
 
     def copy(self, variable):
-        """The copy of ``variable``, made with everything it needs that has no copy yet."""
+        """Return the copy of ``variable``; all that it needs and that has no copy yet is copied first."""
         copies = self.copies
         stack = [variable]
         while stack:
@@ -76,17 +76,17 @@ def rebuild(outputs, inputs=(), replace=None, updates=None, rebuild_strict=True,
     ----------
     outputs : list of Variable
     inputs : sequence of Variable
-        Where the graph is cut.
+        The variables where the graph is cut.
     replace : dict or pairs
-        Variable → what stands in its place: a variable, or a value, which becomes a shared variable.
+        Variable → its replacement: a variable, or a value, which becomes a shared variable.
     updates : dict or pairs
         Shared variable → its new value.
     rebuild_strict : bool
         Replacements must have the type of what they replace.
     no_default_updates : bool or list of Variable
-        Whose ``default_update`` does not count; True: nobody's.
+        The variables whose ``default_update`` is ignored; True: all.
     swap : dict, optional
-        Shared variable → the one that takes its place wherever it is read. It is not replaced as a target of updates.
+        Shared variable → the one that replaces it wherever it is read. It is not replaced as a target of updates.
 
     Returns
     -------
@@ -95,7 +95,7 @@ def rebuild(outputs, inputs=(), replace=None, updates=None, rebuild_strict=True,
     Raises
     ------
     TypeError, ValueError, AssertionError
-        As ``function`` documents them.
+        As documented for ``function``.
     """
     copier = _Copier(rebuild_strict, swap or {})
     for variable in inputs:
@@ -126,7 +126,7 @@ def _replace(copier, replace):
 
 
 def _replacement(old, new):
-    """``new`` with the type of what it replaces."""
+    """Return ``new`` converted to the type of what it replaces."""
     try:
         return old.type.filter_variable(new)
     except TypeError as error:
@@ -135,7 +135,7 @@ def _replacement(old, new):
 
 
 def _checked_updates(updates):
-    """Shared variable → new value, as a variable of its type."""
+    """Map shared variables to new values, as variables of their types."""
     checked = {}
     for target, value in pairs(updates):
         if not isinstance(target, SharedVariable):
@@ -150,7 +150,7 @@ def _checked_updates(updates):
 
 
 def _placed(value):
-    """A variable with the place where it was made, or a value, for a message."""
+    """Describe a value, or a variable and where it was made, for a message."""
     return f"{value}{made_at(value)}" if isinstance(value, Variable) else repr(value)
 
 
@@ -170,7 +170,7 @@ def _of_type(target, value):
 
 
 def _follow_updates(copier, new_values, no_default_updates):
-    """Copies of the new values, those of default updates included, until no new shared variable turns up."""
+    """Copy the new values, including those of default updates, until no new shared variable is found."""
     excluded = () if isinstance(no_default_updates, bool) else no_default_updates
     copied = {}
     waiting = list(new_values.items())

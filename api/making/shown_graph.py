@@ -1,9 +1,9 @@
-"""The graph that ``f.maker.fgraph`` shows: the compiled one, and the copies that keep results apart from other values.
+"""The graph in ``f.maker.fgraph``: the compiled graph, with the copies that keep results separate from other values.
 
-The linker is given no node for these copies: whether a result needs one is decided when the program runs, by who else
-refers to its memory. Theano has them in its graphs, so they are shown as ``DeepCopyOp`` where a result may be the
-value of an argument, of a shared variable without an update, of a constant or of another output. Nodes and variables
-are those of the compiled graph; only what stands in ``outputs`` may be new.
+The linker is given no node for these copies: whether a result needs one is decided at run time, by other references to
+its memory. Theano has them in its graphs, so they are shown as ``DeepCopyOp`` where a result may be the value of an
+argument, of a shared variable without an update, of a constant or of another output. Nodes and variables are those of
+the compiled graph; only the variables in ``outputs`` may be new.
 """
 from collections import Counter
 
@@ -14,15 +14,15 @@ from phintys.ops.identity.deep_copy import deep_copy_op
 
 
 def shown_graph(fgraph, lent, borrowed, updated):
-    """``fgraph``, or a graph of the same nodes with a DeepCopyOp behind each output that is copied.
+    """Return ``fgraph``, or a graph of the same nodes with a DeepCopyOp after each output that is copied.
 
     Parameters
     ----------
     fgraph : FunctionGraph
     lent : set of int
-        Outputs that may look at the memory of others: results that the caller borrows, and new values.
+        Outputs that may share the memory of other values: results that the caller borrows, and new values.
     borrowed : set of int
-        Inputs that borrowed outputs may look at.
+        Inputs whose memory borrowed outputs may share.
     updated : set of int
         Inputs whose values are replaced in a call.
 
@@ -39,7 +39,7 @@ def shown_graph(fgraph, lent, borrowed, updated):
     for number, source in enumerate(sources):
         later[source] -= 1
         borrowed_later[source] -= number in lent
-        # One that borrows may share memory with another that does, not with one that is the caller's own.
+        # A borrowed result may share memory with another borrowed one, but not with one that belongs to the caller.
         shares_output = later[source] > (borrowed_later[source] if number in lent else 0)
         if source in place:
             shares_value = place[source] not in updated and not (number in lent and place[source] in borrowed)
@@ -50,6 +50,6 @@ def shown_graph(fgraph, lent, borrowed, updated):
     if all([shown is compiled for shown, compiled in zip(outputs, fgraph.outputs)]):
         return fgraph
     shown = FunctionGraph(fgraph.inputs, outputs, clone=False)
-    shown.features = list(fgraph.features)          # they know the order of the nodes that overwrite
+    shown.features = list(fgraph.features)          # they define the order of nodes that overwrite
     shown.name = fgraph.name
     return shown

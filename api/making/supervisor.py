@@ -1,7 +1,7 @@
 """``Supervisor``: a feature of function graphs that refuses nodes which overwrite protected variables.
 
-Theano's name and protocol, for programs that build their own graphs. ``function`` does not need it: what its graphs may
-overwrite is settled by the rewrites and checked by the verifier of the virtual machine.
+Theano's name and protocol, for programs that build their own graphs. ``function`` does not need it: the rewrites decide
+what its graphs may overwrite, and the verifier of the virtual machine checks it.
 """
 from phintys.graph.errors import InconsistencyError, made_at
 from phintys.graph.public_names import at_home

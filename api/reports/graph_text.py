@@ -1,7 +1,7 @@
 """Graphs as text: one line for each variable, indented by its depth, as ``debugprint`` shows them.
 
-What was printed before is referred to by its label. Nothing recurses, and below ``INDENT_LIMIT`` levels a line names
-its depth instead of being indented further, so that the text stays linear in the size of the graph.
+What was printed before is referred to by its label. Nothing is recursive, and below ``INDENT_LIMIT`` levels a line
+states its depth instead of being indented further, so that the text stays linear in the size of the graph.
 """
 from types import MappingProxyType
 
@@ -9,7 +9,7 @@ INDENT_LIMIT = 100
 
 
 def letters(number):
-    """0 → A, 25 → Z, 26 → BA: the number in base 26."""
+    """Convert a number to letters, in base 26: 0 → A, 25 → Z, 26 → BA."""
     text = chr(ord("A") + number % 26)
     while number >= 26:
         number //= 26
@@ -26,7 +26,7 @@ LABELS = {
 
 
 class GraphPrinter:
-    """Prints variables to one file; remembers the labels it gave and the nodes it printed."""
+    """Prints variables to one file; remembers the labels that it gave and the nodes that it printed."""
 
     def __init__(self, file, ids="CHAR", done=None, print_type=False, stop_on_name=False, print_destroy_map=False,
                  print_view_map=False, print_clients=False):
@@ -43,7 +43,7 @@ class GraphPrinter:
         self.print_clients = print_clients
 
     def label(self, thing):
-        if thing not in self.labels:            # the word output takes a number, too: labels are Theano's then
+        if thing not in self.labels:            # "output" uses up a number, too, as in Theano
             self.labels[thing] = thing if thing == "output" else self.label_of(len(self.labels), thing)
         return self.labels[thing]
 
@@ -92,5 +92,5 @@ class GraphPrinter:
 
 
 def _stored(variable, storage):
-    """The value that is kept for a variable between calls, if storage is to be printed."""
+    """Return the text of the value that is kept for a variable between calls, if storage is printed."""
     return "" if storage is None else f" [{storage.get(variable)}]"

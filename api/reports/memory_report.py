@@ -1,9 +1,9 @@
-"""``f.memory_report()``: how much memory a call needs and what stays behind it, for each way of collecting garbage.
+"""``f.memory_report()``: how much memory a call needs and leaves allocated, for each way of collecting garbage.
 
-From the shapes of all cells, as the last call left them or as they follow from given shapes, and from the lifetimes of
-the program's values. Counted are arrays that the program computes; arguments, shared values that are only read,
-constants, numbers that live in their cells, scratch memory and the rounding of the pool are not. It is arithmetic on
-the program: nothing is run.
+The report is computed from the lifetimes of the program's values and from the shapes of all cells, either as the last
+call left them or as they follow from given shapes. It counts the arrays that the program computes, but not arguments,
+shared values that are only read, constants, numbers that are stored in cells, scratch memory, and the rounding of the
+pool. Nothing is run.
 """
 from bisect import bisect_left, insort
 from collections import namedtuple
@@ -13,8 +13,8 @@ from phintys.vm.linking.lifetimes import Lifetimes
 from phintys.vm.linking.plan import INLINE_BYTES, planned, sizes_of, values_of
 from phintys.vm.opcodes import OPCODES
 
-# Memory that one or several values have in turn. first, last: instructions; cells: whose values; use: "temporary", or
-# why it is the value's own: "result", "update", "other".
+# Memory that one or several values use in turn. first, last: instructions; cells: of the values; use: "temporary", or
+# why the memory is not shared: "result", "update", "other".
 Piece = namedtuple("Piece", "cell bytes first last cells use")
 
 # peak: bytes while a call runs; kept: what the function keeps between calls.
@@ -22,13 +22,13 @@ Figures = namedtuple("Figures", "peak kept")
 
 MODES = (True, False, "plan")
 COLOURS = {"temporary": "tab:blue", "result": "tab:orange", "update": "tab:green", "other": "tab:gray"}
-REPEATED = 3                    # calls until a frame keeps the same blocks after each
+REPEATED = 3                    # calls until a frame keeps the same blocks after each call
 LISTED = 20                     # pieces in the table
-LABELLED = 60                   # pieces that have room for a name in a picture
+LABELLED = 60                   # a plot of more pieces shows no names
 
 
 def report_of(function, shapes=None):
-    """The report for given shapes of arguments, or for those of the last call; see ``Function.memory_report``.
+    """Return the report for given shapes of arguments, or for those of the last call; see ``Function.memory_report``.
 
     Returns
     -------
@@ -45,7 +45,7 @@ def report_of(function, shapes=None):
 
 
 def _arranged(function, shapes):
-    """What is given for each argument: a shape as a tuple, or an array of the argument's type."""
+    """Return what is given for each argument: a shape as a tuple, or an array of the argument's type."""
     names, types = function.argument_names, function.argument_types
     if isinstance(shapes, dict):
         shapes = {getattr(key, "name", key): given for key, given in shapes.items()}
@@ -61,7 +61,7 @@ def _arranged(function, shapes):
 
 
 def _checked(given, type_, name):
-    """A shape or a value that fits a type."""
+    """Return a shape or a value that fits a type."""
     if type_.layout is None:
         return given
     if not isinstance(given, tuple):
@@ -73,35 +73,35 @@ def _checked(given, type_, name):
     fits = len(given) == type_.ndim and all([
         length >= 0 and (static is None or length == static) for length, static in zip(given, type_.shape)])
     if not fits:
-        raise ValueError(f"shapes: {given} is no shape of the argument {name} of type {type_}")
+        raise ValueError(f"shapes: {given} is not a shape of the argument {name} of type {type_}")
     return given
 
 
 class MemoryReport:
-    """The memory of one program for certain shapes. ``print`` it, or look at the figures.
+    """The memory of one program for certain shapes. ``print`` it, or read its figures.
 
     Attributes
     ----------
     modes : dict
-        ``allow_gc`` → Figures: bytes at the peak of a call and kept by the function between calls. With ``False`` and
-        ``"plan"`` once calls repeat; where results are handed over and dropped, the pool keeps more.
+        ``allow_gc`` → Figures: bytes at the peak of a call and kept by the function between calls; with ``False`` and
+        ``"plan"`` once calls repeat. If results are dropped by the caller, the pool keeps more.
     lower_bound : int
         The largest number of bytes alive at one instruction.
     unshared : int
-        The bytes of all values if none shared memory with another, nor took its place.
+        The bytes of all values if none shared memory with another or took its memory.
     saved_in_place : int
-        The bytes that are not needed because values take the memory of their operands.
+        The bytes saved because values take the memory of their operands.
     arena, arena_bound : int
         The size of the block in which the plan places temporaries, and the largest number of bytes of them alive at one
         instruction.
     pieces : list of Piece
         Each piece of memory, the largest first.
     unknown : list of int
-        Cells whose sizes depend on values nobody gave; they count as nothing.
+        Cells whose sizes depend on values that were not given; they count as 0 bytes.
     measured : bool
         Whether the shapes are those of the last call.
     kept_now : int
-        What the function keeps at this moment, rounded as the pool rounds.
+        The bytes that the function keeps at this moment, with the rounding of the pool.
     """
 
     def __init__(self, function, shapes, measured):
@@ -134,7 +134,7 @@ class MemoryReport:
         return len(self._program.instructions())
 
     def alive(self):
-        """The bytes alive at each instruction.
+        """Return the bytes alive at each instruction.
 
         Returns
         -------
@@ -168,12 +168,12 @@ class MemoryReport:
         return f"C{cell}" + (f" {variable.name}" if variable.name else "")
 
     def plot(self, target):
-        """Draw which piece of memory is in use when, and how much is alive, with matplotlib.
+        """Draw when each piece of memory is in use, and how much is alive, with matplotlib.
 
         Parameters
         ----------
         target : path or matplotlib.axes.Axes
-            A file to write, or where to draw.
+            A file to write, or the axes to draw in.
 
         Returns
         -------
@@ -208,7 +208,7 @@ class MemoryReport:
 
 
 def _pieces(lifetimes, holder, shapes):
-    """The memory that the program makes itself."""
+    """Return the memory that the program itself allocates."""
     cells = {}
     for cell, holding in holder.items():
         if shapes[cell] is not None:
@@ -225,7 +225,7 @@ def _pieces(lifetimes, holder, shapes):
 
 
 def _uses(lifetimes):
-    """Cell → "result" or "update"; by root."""
+    """Map roots to "result" or "update"."""
     uses = {}
     for instruction in lifetimes.program.instructions():
         name = OPCODES[instruction.op].name
@@ -238,7 +238,7 @@ def _uses(lifetimes):
 
 
 def _alive(pieces, length):
-    """The bytes of pieces alive at each of ``length`` instructions."""
+    """Return the bytes of pieces alive at each of ``length`` instructions."""
     changes = [0] * (length + 1)
     for piece in pieces:
         changes[piece.first] += piece.bytes
@@ -251,7 +251,7 @@ def _alive(pieces, length):
 
 
 def kept_by_frame(pieces):
-    """The figures of a frame that keeps what is dropped, once calls repeat.
+    """Return the figures of a frame that keeps dropped memory, once calls repeat.
 
     Parameters
     ----------
@@ -269,9 +269,9 @@ def kept_by_frame(pieces):
 
 
 def _one_call(pieces, free, owned):
-    """(bytes of the frame's blocks, the same with results at the peak, bytes of the results)."""
+    """Return (bytes of the frame's blocks, the same plus results at the peak, bytes of the results)."""
     peak = handed_over = 0
-    blocks, taken = {}, []                  # piece → the size of its block; replaced values come back at the end
+    blocks, taken = {}, []                  # piece → the size of its block; old values are freed at the end
     ending = sorted([piece for piece in pieces if piece.use in ("temporary", "other")], key=lambda piece: piece.last)
     ended = 0
     for piece in sorted(pieces, key=lambda piece: piece.first):
@@ -293,7 +293,7 @@ def _one_call(pieces, free, owned):
 
 
 def _fitting(free, size):
-    """Take the smallest free block that is large enough and at most an eighth too large; None: there is none."""
+    """Take the smallest free block that is large enough and at most an eighth too large; None if there is none."""
     position = bisect_left(free, size)
     if position < len(free) and free[position] <= size + size // 8:
         return free.pop(position)
@@ -301,7 +301,7 @@ def _fitting(free, size):
 
 
 def _text(count):
-    """Bytes as a reader likes them."""
+    """Format a number of bytes with a unit."""
     for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if count >= size:
             return f"{count / size:.1f} {unit}"

@@ -1,7 +1,7 @@
-"""The shapes of a program's cells for given shapes of its arguments, without a call: nothing of their size is computed.
+"""The shapes of a program's cells for given shapes of its arguments, without computing any values of that size.
 
-Each op's ``infer_shape`` says how lengths follow from lengths; the small graphs of integers that this gives are worked
-out node by node. A length that depends on values of arguments is known when the value is given instead of the shape.
+Each op's ``infer_shape`` says how lengths follow from lengths; the resulting small graphs of integers are evaluated
+node by node. A length that depends on the values of an argument is known if the value is given instead of the shape.
 """
 import numpy
 
@@ -13,7 +13,7 @@ from phintys.vm.program import cells_of_inputs
 
 
 def predicted_shapes(program, given):
-    """The shape of each cell of a program.
+    """Return the shape of each cell of a program.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ def predicted_shapes(program, given):
     Returns
     -------
     list of tuple or None
-        None: an object, not computed, or a shape that depends on values nobody has given.
+        None for an object, a value that is not computed, or a shape that depends on values that were not given.
     """
     known = _Known()
     for layout, leaf in zip(program.cells, given):
@@ -39,7 +39,7 @@ def predicted_shapes(program, given):
 
 
 def shapes_in_graph(fgraph, given):
-    """The shape of each variable of a graph.
+    """Return the shape of each variable of a graph.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def shapes_in_graph(fgraph, given):
     Returns
     -------
     dict
-        Variable of a tensor type → its shape; None where it depends on values nobody has given.
+        Variable of a tensor type → its shape; None where it depends on values that were not given.
     """
     known, feature = _Known(), ShapeFeature()
     for variable in fgraph.inputs:
@@ -60,9 +60,9 @@ def shapes_in_graph(fgraph, given):
 
 
 def _variables(program, known):
-    """Cell → a variable with its value in terms of arguments, shared values and constants.
+    """Map each cell to a variable with its value in terms of arguments, shared values and constants.
 
-    Code of a graph inside a node has variables of its own; their nodes are made again over the outer ones.
+    The code of a graph inside a node has its own variables; their nodes are made again on the outer variables.
     """
     variable_of = {cell: layout.variable for cell, layout in enumerate(program.cells)
                    if layout.kind in ("argument", "constant")}
@@ -89,7 +89,7 @@ def _outputs(node, cell_of, variable_of):
 
 
 def _as_it_runs(program):
-    """(position, instruction): both parts of branches, and blocks where they are first needed."""
+    """Yield (position, instruction), with both arms of branches, and blocks where they are first needed."""
     code = program.instructions()
     waiting, entered = [iter(range(len(code)))], set()
     while waiting:
@@ -105,13 +105,13 @@ def _as_it_runs(program):
 
 
 class _Known:
-    """What is known: shapes of leaves, and values of some variables (None: nobody can say)."""
+    """Known facts: shapes of leaves, and values of some variables (None: unknown)."""
 
     def __init__(self):
         self.shapes, self.values = {}, {}
 
     def add_leaf(self, variable, given):
-        """A shape, or a value."""
+        """Add the shape or the value of a leaf."""
         if variable.type.layout is None:
             return
         if isinstance(given, numpy.ndarray):
@@ -119,14 +119,14 @@ class _Known:
         self.shapes[variable] = given.shape if isinstance(given, numpy.ndarray) else tuple(given)
 
     def shape(self, variable, feature):
-        """The shape of a variable, or None."""
+        """Return the shape of a variable, or None."""
         if variable in self.shapes:
             return self.shapes[variable]
         lengths = [self.value(length) for length in feature.shape(variable)]
         return None if any([length is None for length in lengths]) else tuple([int(length) for length in lengths])
 
     def value(self, wanted):
-        """The value of a variable that is small, or None."""
+        """Return the value of a small variable, or None."""
         values, waiting = self.values, [wanted]
         while waiting:
             variable = waiting[-1]
@@ -144,7 +144,7 @@ class _Known:
         return isinstance(node.op, (Shape, Shape_i)) and node.inputs[0] in self.shapes
 
     def _is_leaf(self, variable):
-        """Whether nothing is to be computed for the variable; then its value is noted."""
+        """Return whether a variable needs no computation; its value is then recorded."""
         if variable.owner is None and variable not in self.values:
             self.values[variable] = numpy.asarray(variable.data) if isinstance(variable, Constant) else None
         return variable.owner is None

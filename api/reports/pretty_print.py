@@ -1,9 +1,10 @@
-"""``pp``: a variable as a formula.
+"""``pp``: prints a variable as a formula.
 
-A printer turns one node into text and into the inputs that stand in it. ``PPrinter`` finds the printer of each node,
+A printer turns one node into text and the inputs that belong inside it. ``PPrinter`` finds the printer of each node
 by the op, then by the op's classes, then by conditions, and joins the pieces without recursion, so that a chain of
-100,000 nodes prints. A formula is a tree: what is used twice is printed twice, and after ``LENGTH_LIMIT`` characters
-the text ends in ``...``. Printers in Theano's style, with ``process(variable, state)``, work too; they may recurse.
+100,000 nodes can be printed. A formula is a tree: a variable that is used twice is printed twice, and after
+``LENGTH_LIMIT`` characters the text ends in ``...``. Printers in Theano's style, with ``process(variable, state)``,
+also work; they may recurse.
 """
 from copy import copy
 
@@ -22,7 +23,7 @@ GREEK = {name: "\\" + name for name in ("alpha", "beta", "gamma", "delta", "epsi
 
 
 class LeafPrinter:
-    """A variable by its name or type."""
+    """Prints a variable as its name or type."""
 
     def pieces(self, variable):
         return [GREEK.get(variable.name) or str(variable)]
@@ -39,7 +40,7 @@ class DefaultPrinter:
 
 
 class FunctionPrinter:
-    """``name(inputs)``; one name for each output of the op."""
+    """Prints ``name(inputs)``; one name for each output of the op."""
 
     def __init__(self, *names):
         self.names = names
@@ -49,9 +50,9 @@ class FunctionPrinter:
 
 
 class OperatorPrinter:
-    """``(a + b)``, ``(-a)``: an operator between its operands, always in parentheses.
+    """Prints ``(a + b)`` or ``(-a)``: an operator with its operands, always in parentheses.
 
-    ``precedence`` and ``assoc`` are kept for those who build on them; the parentheses make them needless here.
+    ``precedence`` and ``assoc`` are kept for compatibility; they have no effect because of the parentheses.
     """
 
     def __init__(self, operator, precedence, assoc="left"):
@@ -69,7 +70,7 @@ class OperatorPrinter:
 
 
 class PatternPrinter:
-    """A text with ``%(0)s`` for the first input, and so on; one pattern for each output of the op."""
+    """Prints a text with ``%(0)s`` for the first input, and so on; one pattern for each output of the op."""
 
     def __init__(self, *patterns):
         self.patterns = [pattern if isinstance(pattern, str) else pattern[0] for pattern in patterns]
@@ -86,14 +87,14 @@ class PatternPrinter:
 
 
 class IgnorePrinter:
-    """The first input, as if the node were not there."""
+    """Prints the first input, as if the node did not exist."""
 
     def pieces(self, variable):
         return [variable.owner.inputs[0]]
 
 
 class ElementwisePrinter:
-    """A node of numbers, or an elementwise one: with the symbol of its scalar op, else as ``name(inputs)``."""
+    """Prints a node of numbers or an elementwise one: with the symbol of its scalar op, else as ``name(inputs)``."""
 
     def pieces(self, variable):
         op = variable.owner.op
@@ -106,7 +107,7 @@ class ElementwisePrinter:
 
 
 class DimShufflePrinter:
-    """New leading dimensions are left out; a reversed order of all dimensions is ``.T``."""
+    """Omits new leading dimensions; prints a reversal of all dimensions as ``.T``."""
 
     def pieces(self, variable):
         op, value = variable.owner.op, variable.owner.inputs[0]
@@ -122,7 +123,7 @@ class DimShufflePrinter:
 
 
 class ReductionPrinter:
-    """``sum(x)``, ``sum(x, axis=(0,))``."""
+    """Prints ``sum(x)`` or ``sum(x, axis=(0,))``."""
 
     def pieces(self, variable):
         op = variable.owner.op
@@ -131,7 +132,7 @@ class ReductionPrinter:
 
 
 class SubtensorPrinter:
-    """``x[Constant{1}:n, Constant{0}]``, as Theano writes it."""
+    """Prints ``x[Constant{1}:n, Constant{0}]``, as Theano does."""
 
     def pieces(self, variable):
         x, *integers = variable.owner.inputs
@@ -142,7 +143,7 @@ class SubtensorPrinter:
 
 
 def _index_pieces(entry):
-    """The pieces of one entry of an index."""
+    """Return the pieces of one entry of an index."""
     if not isinstance(entry, slice):
         return [_number(entry)]
     pieces = []
@@ -152,7 +153,7 @@ def _index_pieces(entry):
 
 
 def _number(part):
-    """One number of an index: a variable, or the text of a constant."""
+    """Return one number of an index: a variable, or the text of a constant."""
     return part if isinstance(part, Variable) else f"Constant{{{part}}}"
 
 
@@ -170,7 +171,7 @@ def _call(name, inputs):
 leaf_printer = LeafPrinter()
 default_printer = DefaultPrinter()
 
-# Name of a scalar op → how it looks, where that is neither its symbol between the operands nor name(inputs).
+# Name of a scalar op → its format, unless it is printed as its symbol between the operands or as name(inputs).
 SPECIAL = {
     "abs_": PatternPrinter("|%(0)s|"),
     "second": FunctionPrinter("fill"),
@@ -179,7 +180,7 @@ SPECIAL = {
 
 
 class _State:
-    """What a printer in Theano's style is given: where to send the inputs back to."""
+    """The ``state`` argument of printers in Theano's style: it takes the inputs that are to be printed."""
 
     def __init__(self, pprinter):
         self.pprinter = pprinter
@@ -194,21 +195,21 @@ class PPrinter:
         self.printers_dict = {}
 
     def assign(self, condition, printer):
-        """Print with ``printer`` the nodes of an op, of a class of ops, or those for which ``condition(state, r)``."""
+        """Use ``printer`` for an op, a class of ops, or the nodes for which ``condition(state, r)`` is true."""
         if isinstance(condition, type) or not callable(condition) or hasattr(condition, "make_node"):
             self.printers_dict[condition] = printer
         else:
             self.printers.insert(0, (condition, printer))
 
     def clone(self):
-        """A printer with the same assignments, which can be changed apart."""
+        """Return a printer with the same assignments, which can be changed independently."""
         twin = copy(self)
         twin.printers = list(self.printers)
         twin.printers_dict = dict(self.printers_dict)
         return twin
 
     def clone_assign(self, condition, printer):
-        """A clone with one more assignment."""
+        """Return a clone with one more assignment."""
         twin = self.clone()
         twin.assign(condition, printer)
         return twin
@@ -231,7 +232,7 @@ class PPrinter:
         return default_printer
 
     def process(self, variable, state=None):
-        """The formula of ``variable``, as text."""
+        """Return the formula of ``variable`` as text."""
         state = state if isinstance(state, _State) else _State(self)
         texts, length = [], 0
         waiting = [variable]
@@ -248,7 +249,7 @@ class PPrinter:
         return "".join(texts)
 
     def __call__(self, variable, state=None):
-        """A variable as a formula, printed by the printers that are assigned to the ops it was made by."""
+        """Return a variable as a formula, printed by the printers assigned to its ops."""
         return self.process(variable, state)
 
 

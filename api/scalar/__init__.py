@@ -55,14 +55,14 @@ int_types, uint_types, float_types, complex_types, integer_types, discrete_types
 
 
 def as_common_dtype(*variables):
-    """Numbers and variables, tensors too, all cast to their common dtype."""
+    """Cast numbers and variables, including tensors, to their common dtype."""
     variables = [variable if isinstance(variable, Variable) else as_scalar(variable) for variable in variables]
     dtype = upcast(*[variable.type.dtype for variable in variables])  # noqa: F405
     return tuple([cast(variable, dtype) for variable in variables])
 
 
 def round_half_away_from_zero_vec(a):
-    """Arrays rounded to the nearest integers, halves away from zero, as ``round_half_away_from_zero`` does."""
+    """Round arrays to the nearest integers, halves away from zero, as ``round_half_away_from_zero`` does."""
     fraction, whole = numpy.modf(a)
     return whole + numpy.copysign(numpy.abs(fraction) >= 0.5, a)
 

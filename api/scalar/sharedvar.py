@@ -11,7 +11,7 @@ class ScalarSharedVariable(ScalarOperators, SharedVariable):
 
 
 def shared(value, name=None, strict=False, allow_downcast=None):
-    """A shared variable of a ``Scalar`` type.
+    """Make a shared variable of a ``Scalar`` type.
 
     Parameters
     ----------
@@ -21,7 +21,7 @@ def shared(value, name=None, strict=False, allow_downcast=None):
     strict : bool
         Later values must have exactly the type.
     allow_downcast : bool or None
-        Convert later values even where that loses precision.
+        Convert later values even if that loses precision.
 
     Returns
     -------

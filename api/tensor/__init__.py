@@ -322,17 +322,18 @@ float64_rtol, float64_atol = _DEFAULT_TOLERANCE
 globals().update({f"_convert_to_{dtype}": conversion for dtype, conversion in _CASTS.items()})
 globals().update(_elementwise.public_functions())
 
-# NumPy's names for what has another one here (`amax`, `ravel`, `less`, ...), from the tables that serve NumPy itself.
+# NumPy's names for functions with another name here (`amax`, `ravel`, `less`, ...), from the tables for NumPy's
+# protocol.
 for _name, _target in {**_UFUNCS, **{name: target for name, (target, _) in _NUMPY.items() if "." not in name}}.items():
     globals().setdefault(_name, globals()[_target] if isinstance(_target, str) else _target)
 
-# Theano's submodules; `var` is also a function, and that is what T.var means.
+# Theano's submodules; `var` is also a function, and T.var is the function.
 _modules = _submodules(__name__, {"basic": "phintys.tensor", "scal": "phintys.scalar", "sharedvar": "phintys.shared",
                                  "type": "phintys.ops.types.tensor_type", "var": "phintys.ops.operators"})
 globals().update({name: module for name, module in _modules.items() if name != "var"})
 
 _ON_DEMAND = ("blas", "extra_ops", "inplace", "io", "nlinalg", "opt", "slinalg", "utils", "xlogx")
-# Public is what has no underscore; `constructors` is there because it was imported.
+# All names without an underscore are public, except `constructors`, which is bound by its import.
 __all__ = sorted({name for name in globals() if not name.startswith("_")} - {"constructors"} | {*_ON_DEMAND})
 
 _public_names.adopt(globals())

@@ -1,8 +1,8 @@
 """Constructors of tensor variables: ``scalar`` ... ``tensor7``, with a letter for the dtype, and their plurals.
 
 ``matrix("x")`` has the dtype ``config.floatX``, ``dmatrix("x")`` float64; ``matrices("x", "y")``, ``dmatrices("xy")``
-and ``dmatrices(2)`` make several. All names come from two small tables: ranks and letters. Plurals exist without letter
-and for f, d, i, l.
+and ``dmatrices(2)`` make several. All names are combinations of two small tables: ranks and letters. Plurals exist
+without a letter and for f, d, i, l.
 """
 from phintys.graph.config import config
 from phintys.ops.types.tensor_type import TensorType
@@ -25,7 +25,7 @@ FAMILIES = {"int": "bwil", "float": "fd", "complex": "cz"}
 
 
 def tensor(dtype=None, broadcastable=None, name=None, **kwargs):
-    """A variable of type ``TensorType(dtype, broadcastable)``.
+    """Make a variable of type ``TensorType(dtype, broadcastable)``.
 
     Parameters
     ----------
@@ -52,12 +52,12 @@ def _constructor(rank, broadcastable):
 
 
 def plural_of(plural, construct):
-    """A function that makes several variables by ``construct(name)``."""
+    """Return a function that makes several variables by ``construct(name)``."""
     def several(*names):
         if len(names) == 1 and isinstance(names[0], int):
             return [construct() for _ in range(names[0])]
         if len(names) == 1:
-            names = names[0]                        # "xy" stands for "x", "y"
+            names = names[0]                        # "xy" means "x", "y"
         return construct(names) if len(names) == 1 else [construct(name) for name in names]
 
     several.__name__ = several.__qualname__ = plural

@@ -1,8 +1,8 @@
 """Elementwise functions that may overwrite their first argument: ``exp_inplace``, ``add_inplace``, ...
 
-Each is the ``Elemwise`` of the function's scalar op whose only output may take the memory of the first input, so the
-result has the dtype of the first input, which must have the result's broadcastable pattern. A function takes them with
-``accept_inplace=True``. They permit overwriting; what must not be overwritten stays as it is.
+Each is the ``Elemwise`` of the function's scalar op, and its only output may take the memory of the first input. So the
+result has the dtype of the first input, which must have the broadcastable pattern of the result. A function accepts
+them with ``accept_inplace=True``. Overwriting is only permitted: memory that must keep its value is not overwritten.
 """
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.elementwise.first_dtype import in_first_dtype

@@ -21,9 +21,9 @@ __all__ = ["Assert", "MakeVector", "NotScalarConstantError", "Rebroadcast", "Sha
 
 
 def _registering(family, *always):
-    """A decorator that registers local optimizers in a family."""
+    """Return a decorator that registers local optimizers in a family."""
     def register(lopt, *tags, name=None, **options):
-        if isinstance(lopt, str):                       # tags alone: a decorator
+        if isinstance(lopt, str):                       # only tags: return a decorator
             return lambda inner: register(inner, lopt, *tags, name=name, **options)
         named = name or lopt.name or getattr(lopt, "__name__", None) or str(lopt)
         optdb[family].register(named, lopt, *always, *tags, **options)
@@ -35,7 +35,7 @@ def _registering(family, *always):
     Parameters
     ----------
     lopt : LocalOptimizer or str
-        Or a tag, as all further arguments; then the answer is a decorator.
+        Or a tag, as all further arguments; a decorator is then returned.
     *tags : str
     name : str, optional
 

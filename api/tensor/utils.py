@@ -10,7 +10,7 @@ __all__ = ["hash_from_ndarray", "shape_of_variables"]
 
 
 def hash_from_ndarray(data):
-    """A hash of an array's elements, shape, strides and dtype.
+    """Return a hash of an array's elements, shape, strides and dtype.
 
     Parameters
     ----------
@@ -19,7 +19,7 @@ def hash_from_ndarray(data):
     Returns
     -------
     str
-        Of 64 hexadecimal digits.
+        64 hexadecimal digits.
     """
     digest = hashlib.sha256(repr((data.shape, data.strides, data.dtype.str)).encode())
     digest.update(numpy.ascontiguousarray(data))
@@ -27,24 +27,24 @@ def hash_from_ndarray(data):
 
 
 def shape_of_variables(fgraph, input_shapes):
-    """The shapes that the variables of a graph have when its inputs have these.
+    """Return the shapes of a graph's variables for given shapes of its inputs.
 
     Parameters
     ----------
     fgraph : FunctionGraph
-        Made with ``clone=False``, if its variables are to be those of the user.
+        Made with ``clone=False`` if its variables are to be those of the user.
     input_shapes : dict
         Input of the graph → its shape.
 
     Returns
     -------
     dict
-        Variable → its shape; None where that depends on values.
+        Variable → its shape; None where it depends on values.
 
     Raises
     ------
     ValueError
-        If a key is no input of the graph, or the shape of an input is missing.
+        If a key is not an input of the graph, or the shape of an input is missing.
     """
     strange = [variable for variable in input_shapes if variable not in fgraph.inputs]
     if strange:

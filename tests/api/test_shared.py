@@ -248,7 +248,7 @@ def test_a_shared_list_is_generic_and_says_so_where_a_tensor_was_meant(use, erro
     assert shared([1.0, 2.0]).type == shared([]).type == generic            # as in Theano
     with pytest.raises(error, match=r"object of type: <class 'list'>.*phintys.shared\(numpy.array\(value\)\)"):
         use(shared([1.0, 2.0]))
-    with pytest.raises(error, match="dtype: '<U1', which is no dtype of tensors"):
+    with pytest.raises(error, match="dtype: '<U1', which is not a dtype of tensors"):
         use(shared(numpy.array(["a"])))
 
 

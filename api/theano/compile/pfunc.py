@@ -34,7 +34,7 @@ def pfunc(params: Sequence[Variable | SymbolicInput | tuple[Any, ...]],
     ----------
     params : list of Variable or In
     output_keys : list of str, optional
-        One for each of ``outputs``, a list; calls return a dict with these keys then.
+        One for each of ``outputs``, which must be a list; calls then return a dictionary with these keys.
     outputs, mode, updates, givens, no_default_updates, accept_inplace, name, rebuild_strict, allow_input_downcast, \
     profile, on_unused_input
         As in ``phintys.function``.
@@ -68,21 +68,21 @@ def rebuild_collect_shared(
     ----------
     outputs : None, Variable, Out, or list of them
     inputs : list of Variable, optional
-        Where the graph is cut.
+        The variables where the graph is cut.
     replace, updates : dict or pairs, optional
-        Variable → what stands in its place; shared variable → its new value.
+        Variable → its replacement; shared variable → its new value.
     rebuild_strict : bool
         Replacements must have the type of what they replace.
     copy_inputs_over : bool
-        Accepted for Theano's sake: the copy always has inputs of its own.
+        Accepted for compatibility with Theano: the copy always has its own inputs.
     no_default_updates : bool or list of Variable
-        Whose ``default_update`` does not count; True: nobody's.
+        The variables whose ``default_update`` is ignored; True: all.
 
     Returns
     -------
     tuple (list, Variable or list, list)
-        Copied inputs; copied outputs, in the form of ``outputs``; and a list: dict from what was given to its copy,
-        dict of updates, dict of their copies, shared variables.
+        Copied inputs; copied outputs, in the form of ``outputs``; and a list: dict from the given variables to their
+        copies, dict of updates, dict of their copies, shared variables.
     """
     inputs = list(inputs or ())
     many = isinstance(outputs, (list, tuple))

@@ -24,7 +24,7 @@ _modules = submodules(__name__, {"destroyhandler": "phintys.graph.destroy_handle
                                  "type": "phintys.graph.type", "vm": "phintys.gof.link", "cc": "phintys.gof.link"})
 globals().update(_modules)
 
-# Submodule → what this namespace has of it: optimizers by hand, which most programs never import.
+# Submodule → names in this namespace that it defines: hand-written optimizers, which most programs never import.
 _ON_DEMAND = {
     "opt": """EquilibriumOptimizer LocalOptGroup LocalOptimizer MergeOptimizer NavigatorOptimizer OpKeyOptimizer
         OpRemove OpSub Optimizer PatternSub SeqOptimizer TopoOptimizer inplace_optimizer local_optimizer optimizer""",

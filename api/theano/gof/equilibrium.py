@@ -1,7 +1,8 @@
-"""`EquilibriumOptimizer`: whole and local optimizers, applied again and again until nothing changes.
+"""`EquilibriumOptimizer`: optimizers of graphs and nodes, applied repeatedly until nothing changes.
 
-A turn applies the whole ones, takes the local ones through the nodes, outputs first, and ends with the final ones. It
-comes to an end also where they undo each other: one that has applied too often, for the size of the graph, stops it.
+A turn applies the optimizers of whole graphs, applies the local ones to all nodes, outputs first, and ends with the
+final ones. It terminates even if they undo each other: an optimizer that has been applied too often for the size of the
+graph stops it.
 """
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class EquilibriumOptimizer(NavigatorOptimizer):
-    """Applies optimizers, whole and local ones, until none of them changes the graph.
+    """Applies optimizers of graphs and nodes until none of them changes the graph.
 
     Parameters
     ----------
@@ -28,9 +29,9 @@ class EquilibriumOptimizer(NavigatorOptimizer):
     failure_callback, ignore_newtrees
         As for `NavigatorOptimizer`.
     tracks_on_change_inputs : bool
-        Visit nodes again whose inputs changed.
+        Visit nodes again when their inputs change.
     max_use_ratio : number
-        How often each may apply, as a multiple of the number of nodes.
+        How often each may be applied, as a multiple of the number of nodes.
     final_optimizers, cleanup_optimizers : list of Optimizer, optional
         Applied at the end of each turn, and after each change.
     """
@@ -68,7 +69,7 @@ class _Equilibrium:
         self.outputs = fgraph.outputs if start_from is None else start_from
         self.uses = dict.fromkeys(optimizer.parts(), 0)
         self.most = len(fgraph.apply_nodes) * optimizer.max_use_ratio
-        self.worn_out = None                # the part that applied too often
+        self.worn_out = None                # the part that was applied too often
         self.changes = 0
 
     def on_import(self, fgraph: FunctionGraph, node: Apply, reason: Any) -> None:

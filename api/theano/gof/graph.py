@@ -46,9 +46,9 @@ def io_toposort(inputs: Iterable[Variable], outputs: Iterable[Variable],
     ----------
     inputs, outputs : iterable of Variable
     orderings : dict, optional
-        Apply node to a list of nodes that must come before it although it does not read them.
+        Apply node → nodes that must come before it although it does not read their outputs.
     clients : dict, optional
-        Is filled: variable or node to the list of nodes or variables that depend on it.
+        It is filled with: variable or node → the nodes or variables that depend on it.
 
     Returns
     -------

@@ -1,8 +1,8 @@
-"""Linkers by hand: ``PerformLinker().accept(fgraph).make_function()``, as Theano's own programs and tests write it.
+"""Theano's linkers, for direct use: ``PerformLinker().accept(fgraph).make_function()``.
 
-There is one linker here, ``phintys.vm.linking.linker``. These classes have Theano's names and differ in nothing but
-``allow_gc`` (but see ``wrap_linker.py``): each takes a graph as it is, without any rewrite, and makes a function, or a
-thunk with storage to fill.
+There is only one linker, ``phintys.vm.linking.linker``. These classes have Theano's names and differ only in
+``allow_gc`` (and see ``wrap_linker.py``): each takes a graph without rewriting it, and makes a function, or a thunk
+with storage to fill.
 """
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 
 class Linker:
-    """Makes functions of graphs.
+    """Makes functions from graphs.
 
     Parameters
     ----------
     allow_gc : bool, optional
         Drop each intermediate result at its last use; ``config.allow_gc`` by default.
     schedule : callable, optional
-        Accepted for Theano's sake: the order of the nodes is the linker's own.
+        Accepted for compatibility with Theano; the linker always decides the order of the nodes.
     """
 
     FunctionMaker: Any = None
-    Mode: Any = None                    # both are set by the modules that define them, which import this one
+    Mode: Any = None                    # both are set by the modules that define them: these import this one
 
     def __init__(self, allow_gc: bool | None = None, schedule: Any = None) -> None:
         self.allow_gc = allow_gc
@@ -49,7 +49,7 @@ class Linker:
         ----------
         fgraph : FunctionGraph
         no_recycling, profile : optional
-            Accepted for Theano's sake: results are never recycled here.
+            Accepted for compatibility with Theano: results are never recycled.
 
         Returns
         -------
@@ -69,7 +69,7 @@ class Linker:
         Parameters
         ----------
         unpack_single : bool
-            Answer a single output as it is, not as a list of one.
+            Return a single output as it is, not as a list of one.
 
         Returns
         -------
@@ -87,7 +87,7 @@ class Linker:
         Returns
         -------
         tuple (callable, list, list)
-            The thunk, and one-element storages of inputs and outputs, with an attribute ``data``.
+            The thunk, and one-element lists for inputs and outputs, with an attribute ``data``.
         """
         function = self.make_function(unpack_single=False)
         inputs = [Storage(variable) for variable in self.fgraph.inputs] if input_storage is None else input_storage
@@ -100,12 +100,12 @@ class Linker:
 
 
 class Storage(list):
-    """A list of one value, or None, as a thunk reads and fills it.
+    """A list of one value, or None, which a thunk reads and fills.
 
     Parameters
     ----------
     variable : Variable
-        Whose type values set by ``data`` are converted to.
+        Values set by ``data`` are converted to its type.
     """
 
     def __init__(self, variable: Variable) -> None:
@@ -131,24 +131,24 @@ class Storage(list):
 
 
 class LocalLinker(Linker):
-    """Theano's base of linkers that make one thunk a node."""
+    """Theano's base of linkers that make one thunk for each node."""
 
 
 class PerformLinker(LocalLinker):
-    """Theano's linker that runs the ``perform`` of each node; here as all others."""
+    """Theano's linker that runs the ``perform`` of each node; here it links like all others."""
 
 
 class CLinker(Linker):
-    """Theano's linker to C; here as all others."""
+    """Theano's linker to C; here it links like all others."""
 
 
 class OpWiseCLinker(LocalLinker):
-    """Theano's linker to C, node by node; here as all others.
+    """Theano's linker to C, node by node; here it links like all others.
 
     Parameters
     ----------
     fallback_on_perform, nice_errors : bool
-        Accepted for Theano's sake.
+        Accepted for compatibility with Theano.
     """
 
     def __init__(self, fallback_on_perform: bool = True, allow_gc: bool | None = None, nice_errors: bool = True,
@@ -157,12 +157,12 @@ class OpWiseCLinker(LocalLinker):
 
 
 class DualLinker(Linker):
-    """Theano's linker that compares two others; see DebugMode for that.
+    """Theano's linker that compares two others; use DebugMode for that.
 
     Parameters
     ----------
     checker : callable, optional
-        Accepted for Theano's sake.
+        Accepted for compatibility with Theano.
     """
 
     def __init__(self, checker: Any = None, schedule: Any = None) -> None:
@@ -170,17 +170,17 @@ class DualLinker(Linker):
 
 
 class StepwiseLinker(LocalLinker):
-    """What DebugMode says its linker is; by hand it links as all others."""
+    """The linker that DebugMode reports; used directly, it links like all others."""
 
 
 class VM_Linker(LocalLinker):
-    """Theano's linker for its virtual machines; here as all others.
+    """Theano's linker for its virtual machines; here it links like all others.
 
     Parameters
     ----------
     allow_gc : bool, optional
     use_cloop, callback, lazy, schedule, c_thunks, allow_partial_eval
-        Accepted for Theano's sake, but not ``callback``: see MonitorMode.
+        Accepted for compatibility with Theano, except for ``callback``: see MonitorMode.
 
     Raises
     ------

@@ -1,8 +1,8 @@
-"""Local optimizers by hand: objects that look at one node and answer what may stand in its place.
+"""Hand-written local optimizers: objects that examine one node and return replacements of its outputs.
 
-``transform(node)`` answers False or None (nothing to do), a list with a replacement for each output (None: nobody needs
-it), or a dict from variables to their replacements. While it runs, ``node.fgraph`` is the graph that the node is in.
-Navigators (``navigators.py``) and the tables of this project (``as_rewrite``) take local optimizers through a graph.
+``transform(node)`` returns False or None (nothing to do), a list with a replacement for each output (None: the output
+is not used), or a dict from variables to their replacements. While it runs, ``node.fgraph`` is the node's graph.
+Navigators (``navigators.py``) and the built-in tables (``as_rewrite``) apply local optimizers to the nodes of a graph.
 """
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class LocalOptimizer:
-    """Looks at one node: subclasses define ``transform``, and ``tracks`` to be asked less often."""
+    """Examines one node: subclasses define ``transform``, and ``tracks`` to be called for fewer nodes."""
 
     name = None
 
@@ -48,7 +48,7 @@ class LocalOptimizer:
 
 
 class FromFunctionLocalOptimizer(LocalOptimizer):
-    """A local optimizer made of a function.
+    """A local optimizer made from a function.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class FromFunctionLocalOptimizer(LocalOptimizer):
         ``fn(node)``; see ``LocalOptimizer.transform``.
     tracks : sequence of Op or of classes, optional
     requirements : sequence of callable
-        Each is called with the graph first.
+        Each is called with the graph before the first node.
     """
 
     def __init__(self, fn: Callable[..., Any], tracks: Any = None, requirements: Iterable[Any] = ()) -> None:
@@ -86,16 +86,16 @@ def local_optimizer(tracks: Any, inplace: bool = False, requirements: Iterable[A
     Parameters
     ----------
     tracks : sequence of Op or of classes of ops, or None
-        The nodes it wants to see; None: all.
+        The nodes that it examines; None: all.
     inplace : bool
-        It brings in ops that overwrite their inputs.
+        Whether it inserts ops that overwrite their inputs.
     requirements : sequence of callable
-        Each is called with the graph first.
+        Each is called with the graph before the first node.
 
     Raises
     ------
     ValueError
-        If ``tracks`` is empty or holds something else.
+        If ``tracks`` is empty or holds anything else.
     """
     def decorator(f: Callable[..., Any]) -> FromFunctionLocalOptimizer:
         if tracks is not None and not len(tracks):
@@ -109,15 +109,15 @@ def local_optimizer(tracks: Any, inplace: bool = False, requirements: Iterable[A
 
 
 class LocalOptGroup(LocalOptimizer):
-    """Local optimizers, of which the first that applies wins.
+    """A group of local optimizers; the first that applies is used.
 
     Parameters
     ----------
     *optimizers : LocalOptimizer, or one list of them
     apply_all_opts : bool
-        Go on with the node of the replacement until none applies.
+        Continue with the replacement's node until none applies.
     profile : bool
-        Accepted for Theano's sake.
+        Accepted for compatibility with Theano.
     """
 
     def __init__(self, *optimizers: Any, apply_all_opts: bool = False, profile: Any = False) -> None:
@@ -156,14 +156,14 @@ class LocalOptGroup(LocalOptimizer):
 
 
 class OpSub(LocalOptimizer):
-    """Puts another op in the place of an op.
+    """Replaces an op by another.
 
     Parameters
     ----------
     op1, op2 : Op
-        The op, and the one in its place; it takes the same inputs and has as many outputs.
+        The op, and its replacement, which takes the same inputs and has as many outputs.
     transfer_tags : bool
-        Let new outputs have the tags of the old ones.
+        Copy the tags of the old outputs to the new ones.
     """
 
     reentrant = False
@@ -193,7 +193,7 @@ class OpSub(LocalOptimizer):
 
 
 class OpRemove(LocalOptimizer):
-    """Takes an op out: its outputs become its inputs."""
+    """Removes an op: its outputs are replaced by its inputs."""
 
     reentrant = False
 
@@ -243,7 +243,7 @@ def as_rewrite(local_opt: Any, name: str | None = None, tags: Any = (FAST_RUN,))
     Parameters
     ----------
     local_opt : LocalOptimizer
-        One whose ``transform`` answers lists.
+        One whose ``transform`` returns lists.
     name : str, optional
     tags : sequence of str
 

@@ -1,8 +1,8 @@
-"""Navigators: optimizers that take local optimizers through a graph.
+"""Navigators: optimizers that apply local optimizers to the nodes of a graph.
 
-`TopoOptimizer` goes through the nodes once, `OpKeyOptimizer` to the nodes of one op; what goes through them again and
-again is in ``equilibrium.py``. A replacement that the graph's features refuse is taken back. Nodes that a replacement
-brings in are visited, too, unless ``ignore_newtrees``.
+`TopoOptimizer` visits all nodes once, `OpKeyOptimizer` the nodes of one op; ``equilibrium.py`` has the one that visits
+nodes repeatedly. A replacement that the graph's features refuse is undone. Nodes that a replacement adds are visited,
+too, unless ``ignore_newtrees`` is set.
 """
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 
 class Updater:
-    """Feature: passes on what happens to a graph.
+    """A feature that passes on the changes of a graph.
 
     Parameters
     ----------
     importer, pruner : callable, optional
-        Called with a node that comes or goes.
+        Called with a node that is added or removed.
     chin : callable, optional
         Called with ``(node, position, old, new, reason)`` when an input changes.
     name : str, optional
@@ -57,7 +57,7 @@ class NavigatorOptimizer(Optimizer):
     ----------
     local_opt : LocalOptimizer or None
     ignore_newtrees : bool or 'auto'
-        'auto': as the local optimizer's attribute ``reentrant`` says.
+        'auto': as the local optimizer's attribute ``reentrant``.
     failure_callback : callable, optional
         ``(error, self, pairs of old and new, local optimizer, node)``, called instead of raising.
     """
@@ -117,7 +117,7 @@ class NavigatorOptimizer(Optimizer):
         Raises
         ------
         TypeError, ValueError
-            If it answers something else than a replacement for each output.
+            If it returns anything but a replacement for each output.
         """
         lopt = lopt or self.local_opt
         if not is_tracked(lopt, node):
@@ -185,7 +185,7 @@ def _pairs(fgraph: FunctionGraph, node: Apply, found: Any, lopt: Any) -> Any:
 
 
 class TopoOptimizer(NavigatorOptimizer):
-    """Takes a local optimizer to each node, inputs first or outputs first.
+    """Applies a local optimizer to each node, inputs first or outputs first.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ def _named_topological(local_opts: Any, order: str, name: str | None, options: A
 
 
 class OpKeyOptimizer(NavigatorOptimizer):
-    """Takes a local optimizer to the nodes of the op, or list of ops, that its ``op_key()`` names.
+    """Applies a local optimizer to the nodes of the op, or list of ops, that its ``op_key()`` names.
 
     Raises
     ------

@@ -45,7 +45,7 @@ def check_chain(r: Any, *chain: Any) -> Any:
     ----------
     r : Variable or Apply
     *chain : Op, class of ops, or None
-        From the variable on; None: a leaf.
+        Starting at the variable; None means a leaf.
 
     Returns
     -------

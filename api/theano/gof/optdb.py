@@ -1,8 +1,8 @@
-"""Databases of optimizers by hand: what was registered under names and tags, to be asked for by a `Query`.
+"""Databases of hand-written optimizers, which are registered under names and tags and selected by a `Query`.
 
-``SequenceDB`` answers an optimizer that applies its members in the order of their positions, ``EquilibriumDB`` one that
-applies them until nothing changes; members may be databases themselves. The rewrites of this project stand in tables,
-which ``optdb`` of ``rewrite_database.py`` opens for what users register.
+``SequenceDB`` returns an optimizer that applies its members in the order of their positions, ``EquilibriumDB`` one that
+applies them until nothing changes; members may be databases themselves. The built-in rewrites are in tables; ``optdb``
+in ``rewrite_database.py`` adds what users register.
 """
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from phintys.optimizer.engine import database
 
 
 class Query(database.Query):
-    """Wanted and unwanted tags.
+    """Tags to include and to exclude.
 
     Parameters
     ----------
     include, require, exclude : iterable of str, optional
-        What is chosen has one of ``include``, all of ``require`` and none of ``exclude``.
+        The selection has one of ``include``, all of ``require`` and none of ``exclude``.
     subquery : dict, optional
-        Name of a database inside to the query for it; by default this one.
+        Name of a member database → the query for it; by default this one.
     position_cutoff : number
-        A `SequenceDB` leaves out what stands there or behind.
+        A `SequenceDB` leaves out members at this position or later.
     extra_optimizations : list of (Optimizer, number), optional
-        Applied at these positions as well.
+        Also applied, at these positions.
     """
 
     __slots__ = ("subquery", "position_cutoff")
@@ -80,22 +80,22 @@ class DB:
         obj : Optimizer, LocalOptimizer or DB
         *tags : str
         use_db_name_as_tag : bool
-            Whether this database's own name is a tag of it.
+            Whether this database's own name is also a tag.
 
         Raises
         ------
         TypeError
-            If it is something else.
+            If it is anything else.
         ValueError
-            If the name is a name or tag already, or a tag is a name.
+            If the name is already a name or a tag, or a tag is already a name.
         """
         if not isinstance(obj, (DB, Optimizer, LocalOptimizer)):
-            raise TypeError(f"Object cannot be registered in OptDB: {obj!r} is no optimizer")
+            raise TypeError(f"Object cannot be registered in OptDB: {obj!r} is not an optimizer")
         if name in self:
             raise ValueError("The name of the object cannot be an existing tag or the name of another existing object: "
                              f"{name!r} of {obj}")
         if any([obj is other for other in self.objects.values()]):
-            raise ValueError(f"{obj} is registered already; a ProxyDB can stand for a database in a second place.")
+            raise ValueError(f"{obj} is registered already; a ProxyDB can represent a database in a second place.")
         obj.name = name
         self.objects[name] = obj
         self.tags[name] = {name, type(obj).__name__}
@@ -122,9 +122,9 @@ class DB:
         Parameters
         ----------
         *tags : Query, or str
-            ``"+tag"`` is wanted, ``"-tag"`` is not, ``"&tag"`` all must have.
+            ``"+tag"``: included; ``"-tag"``: excluded; ``"&tag"``: required.
         **subqueries : Query
-            For databases inside, by name.
+            For member databases, by name.
 
         Returns
         -------
@@ -135,7 +135,7 @@ class DB:
         TypeError
             If there is more than one Query.
         ValueError
-            For a tag that starts otherwise.
+            For a tag that starts with another character.
         """
         return self.chosen(as_query(tags, subqueries))
 
@@ -187,7 +187,7 @@ def as_query(tags: Any, subqueries: Any = None) -> Any:
 
 
 class EquilibriumDB(DB):
-    """A database that answers an `EquilibriumOptimizer`.
+    """A database that returns an `EquilibriumOptimizer`.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ def next_position(positions: Any, position: Any) -> Any:
 
 
 class SequenceDB(DB):
-    """A database that answers a `SeqOptimizer`, in the order of the positions of its members.
+    """A database that returns a `SeqOptimizer`, in the order of the positions of its members.
 
     Parameters
     ----------
@@ -267,14 +267,14 @@ class SequenceDB(DB):
 
 
 class LocalGroupDB(DB):
-    """A database that answers a group of local optimizers, in the order of their positions.
+    """A database that returns a group of local optimizers, in the order of their positions.
 
     Parameters
     ----------
     apply_all_opts, profile : bool
         For the group.
     local_opt : class
-        Of the group.
+        The class of the group.
     """
 
     def __init__(self, apply_all_opts: bool = False, profile: Any = False, local_opt: Any = LocalOptGroup) -> None:
@@ -294,7 +294,7 @@ class LocalGroupDB(DB):
 
 
 class TopoDB(DB):
-    """A database that answers a `TopoOptimizer` of what another one answers."""
+    """A database that returns a `TopoOptimizer` of the result of another database."""
 
     def __init__(self, db: Any, order: str = "in_to_out", ignore_newtrees: Any = False,
                  failure_callback: Any = None) -> None:
@@ -306,7 +306,7 @@ class TopoDB(DB):
 
 
 class ProxyDB(DB):
-    """Stands for another database in a second place."""
+    """Represents another database in a second place."""
 
     def __init__(self, db: Any) -> None:
         super().__init__()

@@ -1,8 +1,8 @@
-"""PatternSub: a local optimizer from two patterns, ``PatternSub((log, (exp, "x")), "x")``.
+"""PatternSub: a local optimizer made from two patterns, ``PatternSub((log, (exp, "x")), "x")``.
 
-A pattern is ``(op, pattern, ...)``, a string (a hole, the same expression wherever it is written), a number or a
-Constant (a constant of this value), or ``{"pattern": ..., "constraint": ...}`` with a function of the expression that
-says whether it will do. Expressions below the top may have no other readers, unless that is allowed.
+A pattern is ``(op, pattern, ...)``; a string, which matches the same expression wherever it occurs; a number or a
+Constant, which matches a constant of this value; or ``{"pattern": ..., "constraint": ...}``, with a function that
+accepts or rejects the expression. Expressions below the top must have no other readers, unless that is allowed.
 """
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
 
 
 class PatternSub(LocalOptimizer):
-    """Puts one pattern in the place of another.
+    """Replaces one pattern by another.
 
     Parameters
     ----------
     in_pattern : tuple or dict
-        What to look for; it starts with an op.
+        The pattern to find; it starts with an op.
     out_pattern : tuple, str, number or Constant
-        What to put in its place.
+        The replacement.
     allow_multiple_clients : bool
         Whether inner expressions of the pattern may have other readers.
     skip_identities_fn : callable, optional
-        From an expression that does not match to an equal one to be tried, or None.
+        Maps an expression that does not match to an equal one to be tried, or None.
     name : str, optional
     tracks, get_nodes : optional
-        Other ops to be asked for, and a function from their node to the nodes to be tried.
+        Other ops to be tracked, and a function from their node to the nodes to be tried.
     values_eq_approx : callable, optional
-        Noted in the tag of what is put in.
+        Stored in the tag of the replacement.
     pdb : bool
-        Accepted for Theano's sake.
+        Accepted for compatibility with Theano.
 
     Raises
     ------
@@ -97,7 +97,7 @@ class PatternSub(LocalOptimizer):
 
 
 class _Match:
-    """One attempt; ``holes`` fills with what stands where strings are written."""
+    """One attempt to match; ``holes`` maps the strings of the pattern to expressions."""
 
     def __init__(self, rule: Any, holes: Any, fgraph: FunctionGraph | None) -> None:
         self.rule, self.holes, self.fgraph = rule, holes, fgraph

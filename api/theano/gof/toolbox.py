@@ -1,7 +1,7 @@
-"""Features that optimizers by hand attach to a FunctionGraph: what changed, who uses an op, what may not happen.
+"""Features that hand-written optimizers attach to a FunctionGraph: recorded changes, nodes by op, and restrictions.
 
-Some of them give the graph methods while they are attached (``checkpoint``, ``revert``, ``get_nodes``); a graph has
-them once: attaching a second such feature does nothing.
+Some of them add methods to the graph while they are attached (``checkpoint``, ``revert``, ``get_nodes``); a graph has
+these only once: attaching a second such feature does nothing.
 """
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Feature:
-    """Base of features; see ``FunctionGraph.attach_feature`` for what is called when."""
+    """Base of features; ``FunctionGraph.attach_feature`` says when each method is called."""
 
     def on_attach(self, fgraph: FunctionGraph) -> None:
         """The feature is about to be attached."""
@@ -42,7 +42,7 @@ class Feature:
 
 
 class Bookkeeper(Feature):
-    """A feature that counts what is in the graph already as coming in, and what is left as going."""
+    """A feature that treats all nodes as added when it is attached, and as removed when it is detached."""
 
     def on_attach(self, fgraph: FunctionGraph) -> None:
         for node in io_toposort(fgraph.inputs, fgraph.outputs):
@@ -66,7 +66,7 @@ def _take(fgraph: FunctionGraph, *names: Any) -> Any:
 
 
 class History(Feature):
-    """Notes changes: ``fgraph.checkpoint()`` marks a state, ``fgraph.revert(mark)`` goes back to it."""
+    """Records changes: ``fgraph.checkpoint()`` marks a state, ``fgraph.revert(mark)`` goes back to it."""
 
     def __init__(self) -> None:
         # graph → [(node, position, old variable)]; None while it goes back
@@ -97,7 +97,7 @@ class History(Feature):
 
 
 class Validator(Feature):
-    """``fgraph.consistent()``: whether the graph keeps to the rules of its features; ``validate()`` raises if not."""
+    """``fgraph.consistent()``: whether the graph obeys the rules of its features; ``validate()`` raises if not."""
 
     def on_attach(self, fgraph: FunctionGraph) -> None:
         _give(fgraph, consistent=partial(self.consistent_, fgraph))
@@ -122,7 +122,7 @@ class ReplaceValidate(History, Validator):
         try:
             History.on_attach(self, fgraph)
             Validator.on_attach(self, fgraph)
-        except AlreadyThere:                # somebody has one of these; what this feature needs is its own
+        except AlreadyThere:                # another feature provides these; this one has its own record
             pass
         self._removed: set[Apply] = set()
         self._came_back = False
@@ -182,7 +182,7 @@ class ReplaceValidate(History, Validator):
 
 
 class _Changes(Feature):
-    """What one transaction changed."""
+    """The changes made by one transaction."""
 
     def __init__(self) -> None:
         self.made: list[Any] = []
@@ -228,7 +228,7 @@ class NodeFinder(Bookkeeper):
 
 
 class PrintListener(Feature):
-    """Prints what happens to a graph, while ``active``."""
+    """Prints the changes of a graph while ``active``."""
 
     def __init__(self, active: bool = True) -> None:
         self.active = active
@@ -255,7 +255,7 @@ class PrintListener(Feature):
 
 
 class PreserveVariableAttributes(Feature):
-    """Lets what replaces a variable have its name, and its mark for NanGuardMode, unless it has one."""
+    """Copies a variable's name, and its mark for NanGuardMode, to its replacement, unless that has one."""
 
     def on_change_input(self, fgraph: FunctionGraph, node: Apply, position: Any, old: Variable, new: Variable,
                         reason: Any = None) -> None:
@@ -269,12 +269,12 @@ PreserveNames = PreserveVariableAttributes
 
 
 class NoOutputFromInplace(Feature):
-    """Refuses that an output of the graph is computed in another variable's memory.
+    """Refuses graphs with an output that is computed in another variable's memory.
 
     Parameters
     ----------
     first_output_idx, last_output_idx : int, optional
-        Which outputs: as in a slice.
+        The outputs to check, as in a slice.
     """
 
     def __init__(self, first_output_idx: int = 0, last_output_idx: int | None = None) -> None:

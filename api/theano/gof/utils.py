@@ -33,7 +33,7 @@ def uniq(seq: Any) -> list[Any]:
     """The items of a sequence, each where it comes first."""
     try:
         return list(dict.fromkeys(seq))
-    except TypeError:                               # items without hash
+    except TypeError:                               # unhashable items
         return [item for position, item in enumerate(seq) if item not in seq[:position]]
 
 
@@ -77,7 +77,7 @@ def toposort(prereqs_d: Any) -> list[Any]:
     Raises
     ------
     ValueError
-        If there is a cycle, or an item is no key.
+        If there is a cycle, or an item is not a key.
     """
     waiting = {item: len(set(earlier)) for item, earlier in prereqs_d.items()}
     readers: dict[Any, list[Any]] = {}
@@ -85,7 +85,7 @@ def toposort(prereqs_d: Any) -> list[Any]:
         for other in set(earlier):
             readers.setdefault(other, []).append(item)
     order = [item for item, count in waiting.items() if not count]
-    for item in order:                              # grows while it is walked
+    for item in order:                              # it grows during the loop
         for reader in readers.get(item, ()):
             waiting[reader] -= 1
             if not waiting[reader]:
@@ -114,7 +114,7 @@ def give_variables_names(variables: Any) -> Any:
     Raises
     ------
     ValueError
-        If some still have the same name.
+        If two variables still have the same name.
     """
     warnings.warn("give_variables_names() is deprecated: use a variable's auto_name", DeprecationWarning, stacklevel=2)
     counts = Counter([variable.name for variable in variables])

@@ -1,8 +1,8 @@
-"""Optimizers by hand: objects that change a whole FunctionGraph, as Theano's programs write and combine them.
+"""Hand-written optimizers of graphs: objects that change a whole FunctionGraph, as programs for Theano define them.
 
-The rewrites of this project stand in tables and need none of these classes. An optimizer of the user's own is applied
-to a graph at hand (``opt.optimize(fgraph)``), given to ``Mode(optimizer=...)``, or registered in ``optdb``. What looks
-at one node at a time is a local optimizer; see ``local_optimizers.py``.
+The built-in rewrites are in tables and use none of these classes. A user's optimizer is applied to a graph directly
+(``opt.optimize(fgraph)``), passed to ``Mode(optimizer=...)``, or registered in ``optdb``. Optimizers that examine one
+node at a time are local optimizers; see ``local_optimizers.py``.
 """
 from __future__ import annotations
 
@@ -77,13 +77,13 @@ def report_failure(error: BaseException, what: Any, where: Any) -> Any:
     if isinstance(error, AssertionError) or config.on_opt_error in ("raise", "pdb"):
         raise error
     if config.on_opt_error == "warn":
-        import logging  # costs 3 ms, which no start should pay
+        import logging  # costs 3 ms, so it is not imported at start
         logging.getLogger("phintys.gof").error("Optimization failure due to: %s\nnode: %s", what, where,
                                                exc_info=error)
 
 
 class FromFunctionOptimizer(Optimizer):
-    """An optimizer made of a function.
+    """An optimizer made from a function.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class SeqOptimizer(Optimizer, list):  # type: ignore[misc,type-arg]
     ----------
     *opts : Optimizer, or one list of them
     failure_callback : callable, optional
-        ``(error, self, optimizer)``, called instead of raising what is no failed assertion.
+        ``(error, self, optimizer)``, called instead of raising; failed assertions are raised.
     """
 
     def __init__(self, *opts: Any, failure_callback: Any = None) -> None:
@@ -162,7 +162,7 @@ class SeqOptimizer(Optimizer, list):  # type: ignore[misc,type-arg]
 
 
 class MergeOptimizer(Optimizer):
-    """Makes equal computations on equal inputs one, and equal constants too."""
+    """Merges equal computations on equal inputs, and equal constants."""
 
     def apply(self, fgraph: FunctionGraph) -> Any:
         merge(fgraph)

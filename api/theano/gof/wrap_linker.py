@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 
 class WrapLinker(Linker):
-    """Runs the programs of several linkers side by side, node by node, by a function of the user's.
+    """Runs the programs of several linkers side by side, node by node, by a user's function.
 
     Parameters
     ----------
     linkers : list of Linker
-        One thunk of each node for each of them. Here all link alike; each has values of its own.
+        There is one thunk of each node for each linker. All link in the same way; each has separate values.
     wrapper : callable
         Called as ``wrapper(i, node, thunk, ...)`` for the ``i``-th node. It runs the thunks: a node whose thunk it does
         not call has no value. Thunks have ``inputs`` and ``outputs``, lists of one-element lists. The results of a

@@ -1,11 +1,11 @@
-"""``may_share_memory``: whether two values of variables may be in the same memory."""
+"""``may_share_memory``: tests whether the values of two variables may share memory."""
 import numpy
 
 __all__ = ["may_share_memory"]
 
 
 def _parts(value):
-    """The arrays that a value consists of, or None if it is no value of this kind."""
+    """Return the arrays that a value consists of, or None for a value of another kind."""
     if isinstance(value, numpy.ndarray):
         return [value]
     parts = [getattr(value, name, None) for name in ("data", "indices", "indptr")]      # of a sparse matrix
@@ -13,13 +13,13 @@ def _parts(value):
 
 
 def may_share_memory(a, b, raise_other_type=True):
-    """Whether two arrays, or sparse matrices in CSR or CSC format, may share memory.
+    """Return whether two arrays, or sparse matrices in CSR or CSC format, may share memory.
 
     Parameters
     ----------
     a, b : numpy.ndarray or scipy.sparse matrix
     raise_other_type : bool
-        Raise for values of other types, instead of answering False.
+        Raise for values of other types, instead of returning False.
 
     Returns
     -------

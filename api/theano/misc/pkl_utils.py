@@ -1,7 +1,7 @@
-"""Pickles of graphs and models: without notes (`StripPickler`), and as zip files of arrays (``dump`` and ``load``).
+"""Pickles of graphs and models: without tags (`StripPickler`), and as zip files of arrays (``dump`` and ``load``).
 
-A zip file that ``dump`` writes holds each array as a ``.npy`` file, under the name of the shared variable whose value
-it is, and the rest of the pickle under the name ``pkl``; so ``numpy.load`` reads the values without this package.
+A zip file written by ``dump`` contains each array as a ``.npy`` file, named after the shared variable whose value it
+is, and the rest of the pickle under the name ``pkl``; so ``numpy.load`` can read the values without this package.
 """
 import pickle
 import zipfile
@@ -26,7 +26,7 @@ class StripPickler(pickle.Pickler):
     file : file
     protocol : int
     extra_tag_to_remove : list of str, optional
-        More attributes of ``tag`` to leave out.
+        More attributes of ``tag`` to omit.
     """
 
     def __init__(self, file, protocol=0, extra_tag_to_remove=None):
@@ -34,7 +34,7 @@ class StripPickler(pickle.Pickler):
         self.tag_to_remove = ["trace", "test_value", *(extra_tag_to_remove or ())]
 
     def reducer_override(self, thing):
-        """A tag, reduced to what stays."""
+        """Reduce a tag to the attributes that are kept."""
         if not isinstance(thing, Scratchpad):
             return NotImplemented
         return type(thing), (), {name: value for name, value in vars(thing).items() if name not in self.tag_to_remove}
@@ -47,7 +47,7 @@ class CompatUnpickler(pickle.Unpickler):
     ----------
     file : file
     encoding : str
-        Of the strings in it, as for ``pickle.Unpickler``.
+        The encoding of strings in the file, as for ``pickle.Unpickler``.
     """
 
     def __init__(self, file, *, encoding="latin1", **options):
@@ -55,7 +55,7 @@ class CompatUnpickler(pickle.Unpickler):
 
 
 class PersistentNdarrayID:
-    """Puts each array into a zip file; what is pickled in its place is its name there.
+    """Stores each array in a zip file; its name in the file is pickled in its place.
 
     Parameters
     ----------
@@ -64,11 +64,11 @@ class PersistentNdarrayID:
 
     def __init__(self, zip_file):
         self.zip_file = zip_file
-        self._names = {}                            # id of an array → name and the array, which so keeps its id
+        self._names = {}                            # id of an array → its name, and the array, which keeps the id valid
         self._count = 0
 
     def __call__(self, thing):
-        """``"ndarray.name"`` for an array that is now in the file, None for what is pickled as usual."""
+        """Return ``"ndarray.name"`` for an array that is in the file now, None for what is pickled as usual."""
         if type(thing) is not numpy.ndarray or thing.dtype.hasobject:
             return None
         if id(thing) not in self._names:
@@ -84,13 +84,13 @@ class PersistentNdarrayID:
 
 
 class PersistentSharedVariableID(PersistentNdarrayID):
-    """The same; values of shared variables bear their names.
+    """As `PersistentNdarrayID`, but values of shared variables have their names.
 
     Parameters
     ----------
     zip_file : zipfile.ZipFile
     allow_unnamed, allow_duplicates : bool
-        Whether shared variables may be without name, or have the same name (the second ``x`` is ``x_2`` in the file).
+        Whether shared variables may have no name, or the same name (the second ``x`` is ``x_2`` in the file).
 
     Raises
     ------
@@ -103,14 +103,14 @@ class PersistentSharedVariableID(PersistentNdarrayID):
         self.allow_unnamed, self.allow_duplicates = allow_unnamed, allow_duplicates
         self._names_of_containers, self._seen = {}, {}
         self._used = Counter()
-        self._container = None                      # the one whose value is pickled next
+        self._container = None                      # the container whose value is pickled next
 
     def __call__(self, thing):
         if isinstance(thing, SharedVariable):
             self._check(thing)
             self._names_of_containers[id(thing.container)] = thing.name
         elif isinstance(thing, Container) and id(thing) not in self._seen:
-            self._seen[id(thing)] = thing           # later it is in the pickler's memo, and no value follows
+            self._seen[id(thing)] = thing           # a repeated one is in the pickler's memo, and no value follows
             self._container = id(thing)
         return super().__call__(thing)
 
@@ -131,7 +131,7 @@ class PersistentSharedVariableID(PersistentNdarrayID):
 
 
 class PersistentNdarrayLoad:
-    """Finds the arrays that `PersistentNdarrayID` put into a zip file.
+    """Reads the arrays that `PersistentNdarrayID` stored in a zip file.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ class PersistentNdarrayLoad:
         self._arrays = {}
 
     def __call__(self, persistent_id):
-        """The array of that name; the same one each time."""
+        """Return the array of that name; the same object each time."""
         _, name = persistent_id.split(".", 1)
         if name not in self._arrays:
             with self.zip_file.open(name) as file:
@@ -161,7 +161,7 @@ def dump(obj, file_handler, protocol=pickle.DEFAULT_PROTOCOL, persistent_id=Pers
         Open for writing bytes.
     protocol : int
     persistent_id : callable
-        From the zip file to what ``pickle.Pickler.persistent_id`` is.
+        Maps the zip file to a function like ``pickle.Pickler.persistent_id``.
 
     Raises
     ------
@@ -177,14 +177,14 @@ def dump(obj, file_handler, protocol=pickle.DEFAULT_PROTOCOL, persistent_id=Pers
 
 
 def load(f, persistent_load=PersistentNdarrayLoad):
-    """Read what ``dump`` wrote. As with every pickle, it can run any code: read only files that you trust.
+    """Read a file written by ``dump``. As with every pickle, it can run any code: read only files that you trust.
 
     Parameters
     ----------
     f : file
         Open for reading bytes.
     persistent_load : callable
-        From the zip file to what ``pickle.Unpickler.persistent_load`` is.
+        Maps the zip file to a function like ``pickle.Unpickler.persistent_load``.
 
     Returns
     -------

@@ -126,8 +126,8 @@ def test_both_parts_of_a_branch_are_predicted():
 
 
 @pytest.mark.parametrize("shapes, message", [
-    (None, "not called yet"), ([(2, 2)], "2 arguments, 1 were given"), ([(2, 2), (2,)], "no shape of the argument w"),
-    ([(2, 2), (2, -1)], "no shape of the argument w"), ({"x": (2, 2), "y": (2, 2)}, "unknown .'y'., missing .'w'."),
+    (None, "not called yet"), ([(2, 2)], "2 arguments, 1 were given"), ([(2, 2), (2,)], "not a shape of the argument w"),
+    ([(2, 2), (2, -1)], "not a shape of the argument w"), ({"x": (2, 2), "y": (2, 2)}, "unknown .'y'., missing .'w'."),
     ((2, 2), "neither a shape .* of the argument x"), ((2, 2, 2), "one shape for each of .'x', 'w'"),
 ])
 def test_what_does_not_fit_is_refused(shapes, message):

@@ -350,7 +350,8 @@ def result_in_a_branch(program, instructions):
 
 
 BROKEN_BRANCHES = {
-    jump_back: "not a later instruction", jump_behind_the_end: "not a later instruction", jump_into_the_middle: "does not end|second part",
+    jump_back: "not a later instruction", jump_behind_the_end: "not a later instruction",
+    jump_into_the_middle: "does not end|second part",
     condition_that_is_an_array: "not a number", without_jump: "does not end with a JUMP",
     arm_that_fills_nothing: "reads the empty cell", without_need: "reads the empty cell",
     unknown_block: "no block 5", wrong_place_of_a_block: "no block 0", block_without_back: "does not end",
