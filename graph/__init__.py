@@ -1,4 +1,4 @@
-"""Floor 1: graphs. Types, variables, Apply nodes, ops, FunctionGraph, walks over graphs, options and errors.
+"""Floor 1: graphs. Types, variables, Apply nodes, ops, FunctionGraph, traversals, options and errors.
 
-Nothing here knows arrays, kernels or programs.
+Nothing in this folder depends on arrays, kernels or programs.
 """

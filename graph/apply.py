@@ -1,6 +1,6 @@
 """Apply nodes: one application of an op to inputs, and the outputs it computes.
 
-A node owns its outputs from the moment it is made, for ever. Its inputs change only through
+A node owns its outputs from the moment it is made, and never loses them. Its inputs change only through
 ``FunctionGraph.change_input``.
 """
 from __future__ import annotations
@@ -27,14 +27,14 @@ class Apply(GraphNode):
     op : Op
     inputs : list or tuple of Variable
     outputs : list or tuple of Variable
-        Without owner.
+        Variables without an owner.
 
     Raises
     ------
     TypeError
         If inputs or outputs are not lists of Variables.
     ValueError
-        If an output has an owner already, or is a constant.
+        If an output already has an owner, or is a constant.
     """
 
     _position = None
@@ -76,11 +76,11 @@ class Apply(GraphNode):
 
     @property
     def where(self) -> tuple[str, int] | None:
-        """(file, line) where the user made it, or None where that is not known."""
+        """(file, line) where the user made it, or None if that is not known."""
         return where_of(position_of(self))
 
-    nin = property(lambda self: len(self.inputs), doc="How many inputs it has.")
-    nout = property(lambda self: len(self.outputs), doc="How many outputs it has.")
+    nin = property(lambda self: len(self.inputs), doc="The number of inputs.")
+    nout = property(lambda self: len(self.outputs), doc="The number of outputs.")
 
     @property
     def default_index(self):
@@ -89,12 +89,12 @@ class Apply(GraphNode):
         return 0 if index is None and len(self.outputs) == 1 else index
 
     def default_output(self):
-        """The output that stands for the node: the one ``op.default_output`` says, or the only one.
+        """Return the output that represents the node: the one in ``op.default_output``, or the only one.
 
         Raises
         ------
         AttributeError
-            If there is none such.
+            If there is no such output.
         """
         index = self.default_index
         if index is None:
@@ -108,22 +108,22 @@ class Apply(GraphNode):
     out = property(default_output, doc="The same as ``default_output()``.")
 
     def get_parents(self) -> list[Variable]:
-        """The inputs, in a new list."""
+        """Return the inputs in a new list."""
         return list(self.inputs)
 
     def clone(self) -> Apply:
-        """A new node with the same op and inputs, new outputs, and the same tag and origin."""
+        """Return a new node with the same op and inputs, new outputs, and the same tag and origin."""
         return self._with_inputs(list(self.inputs))
 
     def clone_with_new_inputs(self, inputs: Sequence[Variable], strict: bool = True) -> Apply:
-        """A new node with other inputs.
+        """Return a new node with other inputs.
 
         Parameters
         ----------
         inputs : list of Variable
         strict : bool
-            Inputs of another type are converted to the old type, so that the outputs have the old types. Else the op
-            makes a node from them as they are.
+            Inputs of another type are converted to the old type, so that the outputs have the old types. Otherwise the
+            op makes a node from the inputs as they are.
 
         Returns
         -------
@@ -144,12 +144,13 @@ class Apply(GraphNode):
                     inputs[position] = new = old.type.filter_variable(new)
                 else:
                     remake = True
-            # Outputs may promise lengths that followed from lengths which the new input does not promise.
+            # The outputs' types may state lengths that followed from lengths in the old inputs' types but not in the
+            # new ones.
             remake = remake or old.type.shape != new.type.shape
         return self._remade(inputs) if remake else self._with_inputs(inputs)
 
     def _with_inputs(self, inputs):
-        """A clone with other inputs of the same types. It checks nothing: whole graphs are copied by it."""
+        """Return a clone with other inputs of the same types, without any checks; copies of whole graphs use it."""
         node = self.__class__.__new__(self.__class__)
         node.op, node.inputs = self.op, inputs
         node.outputs = [output.clone() for output in self.outputs]

@@ -1,8 +1,9 @@
 """``config``: the options of phintys, read from ``PHINTYS_FLAGS`` and changed at run time.
 
-``OPTIONS`` is the one table of them: name, default, kind, what it does. A dotted name is an attribute of a section
-(``config.blas.ldflags``). Values live as plain attributes, so that reading one costs as much as reading any attribute;
-setting one checks it, and then calls what was hung on it with ``config.on_change``. Unknown names are AttributeErrors.
+``OPTIONS`` is the only table of them: name, default, kind, description. A dotted name is an attribute of a section
+(``config.blas.ldflags``). Values are stored as plain attributes, so that reading one costs as much as reading any
+attribute; setting one checks it and then calls the functions registered with ``config.on_change``. Unknown names raise
+AttributeError.
 """
 import os
 import warnings
@@ -11,11 +12,11 @@ from functools import wraps
 TRUE_WORDS, FALSE_WORDS = ("True", "true", "1"), ("False", "false", "0")
 
 
-LARGEST = 2 ** 31 - 1           # what the C code takes for numbers of threads, nodes, mebibytes, ...
+LARGEST = 2 ** 31 - 1           # the C code stores numbers of threads, nodes, mebibytes, ... as int
 
 
 def boolean(value):
-    """True or False, also as Theano's words for them."""
+    """Convert to True or False; Theano's words for them are accepted."""
     if isinstance(value, str):
         if value in TRUE_WORDS or value in FALSE_WORDS:
             return value in TRUE_WORDS
@@ -69,7 +70,7 @@ def boolean_or_plan(value):
 
 
 def never(value):
-    """False: what the option is for does not exist yet."""
+    """Accept only False, for options of features that do not exist yet."""
     if boolean(value):
         raise ValueError("this version of phintys measures nothing yet; so far it can only be False")
     return False
@@ -88,7 +89,7 @@ def seed(value):
 
 
 def one_of(*allowed):
-    """One of these words."""
+    """Return a kind that accepts only these words."""
     def choice(value):
         if value not in allowed:
             raise ValueError(f"expected one of {', '.join(map(repr, allowed))}")
@@ -98,7 +99,7 @@ def one_of(*allowed):
 
 
 def floating_dtype(value):
-    """``float64``, ``float32`` or ``float16``; the bare number of bits will do."""
+    """``float64``, ``float32`` or ``float16``; the number of bits alone is accepted, too."""
     return FLOATS({"64": "float64", "32": "float32", "16": "float16"}.get(value, value))
 
 
@@ -252,7 +253,7 @@ class Config(Section):
             section.__dict__[attribute] = default
 
     def _place(self, name):
-        """The section that holds an option, and the attribute that is its value."""
+        """Return the section that holds an option, and the attribute with its value."""
         prefix, dot, attribute = name.rpartition(".")
         if not dot:
             return self, name
@@ -265,7 +266,7 @@ class Config(Section):
         return self._options[name]
 
     def get(self, name):
-        """The value of an option by its full name."""
+        """Return the value of an option by its full name."""
         self._row(name)
         section, attribute = self._place(name)
         return section.__dict__[attribute]
@@ -299,7 +300,7 @@ class Config(Section):
             Full name.
         default : object
         kind : callable
-            From what somebody sets to the value; raises ``ValueError`` if it cannot be one.
+            Converts what is set to the value; raises ``ValueError`` if it is invalid.
         doc : str
 
         Raises
@@ -326,7 +327,7 @@ class Config(Section):
         function(self.get(name))
 
     def change_flags(self, *arguments, **values):
-        """As the function ``change_flags``."""
+        """Do the same as the function ``change_flags``."""
         return change_flags(*arguments, **values)
 
     def read_flags(self, flags):
@@ -335,7 +336,7 @@ class Config(Section):
         Raises
         ------
         ValueError
-            If a name is unknown, a value is not possible, or an option that is no switch has no ``=``.
+            If a name is unknown, a value is invalid, or an option that is not a switch has no ``=``.
         """
         for part in filter(None, [part.strip() for part in flags.split(",")]):
             name, equals, value = [piece.strip() for piece in part.partition("=")]
@@ -353,7 +354,7 @@ class Config(Section):
 
 
 def warn_of_theano_flags(environment):
-    """Warn when options were meant for phintys but are in Theano's variable, which is not read."""
+    """Warn if options are set in Theano's environment variable, which is not read."""
     flags = environment.get("THEANO_FLAGS")
     if flags:
         warnings.warn(f"THEANO_FLAGS={flags} is set, but phintys reads its options from PHINTYS_FLAGS only; unset "
@@ -366,12 +367,12 @@ warn_of_theano_flags(os.environ)
 
 
 class change_flags:
-    """Options with other values for a while: a context manager, and a decorator of functions.
+    """A context manager, and a decorator of functions, that sets options temporarily.
 
     Parameters
     ----------
     changes : dict, optional
-        Full name to value; the way to give a dotted name.
+        Full name to value; needed for dotted names.
     **values
         Name to value.
 
@@ -412,7 +413,7 @@ class change_flags:
 
 
 def config_doc():
-    """All options, one a line: name, value, default where it differs, what the option does.
+    """Describe all options, one per line: name, value, default if it differs, description.
 
     Returns
     -------

@@ -1,7 +1,7 @@
-"""Test values: a graph computed on examples while it is being built, as ``config.compute_test_value`` says.
+"""Test values: a graph is computed on examples while it is being built, as ``config.compute_test_value`` says.
 
-An op that is called runs on the test values of its inputs and leaves those of its outputs in their tags, so that an
-error appears in the line that made the node. ``get_debug_values`` hands them to checks in code that builds graphs.
+An op that is called runs on the test values of its inputs and stores those of its outputs in their tags, so that an
+error appears at the line that made the node. ``get_debug_values`` returns them to checks in code that builds graphs.
 """
 import sys
 import warnings
@@ -15,7 +15,7 @@ from phintys.graph.variable import Variable
 
 
 def get_test_value(variable):
-    """The test value of a variable: a constant's data, a shared variable's value, else ``tag.test_value``.
+    """Return the test value of a variable: a constant's data, a shared variable's value, else ``tag.test_value``.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ def get_test_value(variable):
     Raises
     ------
     AttributeError
-        If there is none.
+        If there is no test value.
     """
     return variable.get_test_value() if isinstance(variable, Variable) else numpy.asarray(variable)
 
@@ -70,7 +70,7 @@ def _react_to_missing(node, position, variable):
 
 
 def _level_of_user():
-    """Where the first line outside this package stands, as a ``stacklevel`` for the caller."""
+    """Return the position of the first line outside this package, as a ``stacklevel`` for the caller."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "phintys":
         frame, level = frame.f_back, level + 1
@@ -78,13 +78,13 @@ def _level_of_user():
 
 
 def get_debug_values(*variables):
-    """The test values of several variables, for checks while a graph is built.
+    """Return the test values of several variables, for checks while a graph is built.
 
     Returns
     -------
     list
-        Empty when test values are off or one is missing (which may warn or raise, as the option says); else one
-        element: a tuple of the values, or the value itself when one variable was given.
+        Empty if test values are off or one is missing (which may warn or raise, as the option says); otherwise it has
+        one element: a tuple of the values, or the value itself if one variable was given.
     """
     if config.compute_test_value == "off":
         return []
@@ -99,7 +99,7 @@ def get_debug_values(*variables):
 
 
 def missing_test_message(message):
-    """Say that a test value is missing: raise ``AttributeError``, warn or be silent, as the option says."""
+    """Report a missing test value: raise ``AttributeError``, warn or do nothing, as the option says."""
     if config.compute_test_value == "raise":
         raise AttributeError(message)
     if config.compute_test_value == "warn":
@@ -107,12 +107,12 @@ def missing_test_message(message):
 
 
 def debug_error_message(message):
-    """Say that test values are wrong: a warning when the option is ``warn``, else a ``ValueError``."""
+    """Report wrong test values: warn if the option is ``warn``, else raise ``ValueError``."""
     _complain(ValueError(message))
 
 
 def debug_assert(condition, message="debug_assert failed"):
-    """An assertion about test values that is only a warning when the option is ``warn``."""
+    """Assert a condition on test values; it only warns if the option is ``warn``."""
     if not condition:
         _complain(AssertionError(message))
 

@@ -1,15 +1,17 @@
-"""Who overwrites whose memory: the rules for nodes whose op has a ``destroy_map``.
+"""The rules for nodes that overwrite an input, which are those whose op has a ``destroy_map``.
 
-The *root* of a variable is the variable whose memory it looks at, through ``view_map``; what a destroyer computes is a
-new value, with itself as root, although it lies in old memory. A value may be destroyed once, by a node that reads it
-through one variable, after everybody else who reads one of its aliases; never when it is a constant, an input that is
-not mutable, or what an output of the graph needs. A shared value with an update may be destroyed by the node that
-computes this very update, or by a chain of nodes, of which each destroys what the one before it has made and the last
-computes the update, if they are *commit nodes*: nodes that cannot fail and whose outputs only updates and other commit
-nodes read, which need no more than its shape to be prepared. Commit nodes run last, when results have been handed out.
+The *root* of a variable is the variable whose memory it refers to, through ``view_map``. The output of a destroyer (a
+node that overwrites an input) is a new value with itself as root, although it is stored in old memory.
 
-``DestroyHandler`` is the FunctionGraph feature that keeps to these rules and orders the nodes; it changes no graph and
-holds no state of one, so that copies of a graph share it. Everything is linear in the size of the graph.
+A value may be destroyed once, by a node that reads it through only one input, after all other readers of its aliases.
+Constants, inputs that are not mutable, and values that an output of the graph needs must not be destroyed. A shared
+value with an update may be destroyed by the node that computes this update, or by a chain of nodes: each destroys the
+result of the one before, and the last computes the update. These must be *commit nodes*: nodes that cannot fail, whose
+outputs are read only by updates and other commit nodes, and whose preparation needs only the shape of the value. Commit
+nodes run last, after the results have been made.
+
+``DestroyHandler`` is the FunctionGraph feature that enforces these rules and orders the nodes. It changes no graph and
+stores no state of a graph, so copies of a graph share it. Everything is linear in the size of the graph.
 """
 from collections import deque
 
@@ -19,31 +21,31 @@ from phintys.graph.public_names import at_home
 from phintys.graph.traversal import view_roots_of
 from phintys.graph.variable import Constant
 
-MOST_READERS = 64              # of a value of which more than the last reader in order may be allowed to overwrite it
+MOST_READERS = 64              # up to so many readers of a value, not only the last one may overwrite it
 
 
 @at_home
 class DestroyHandler:
-    """Feature: orders destroyers after the readers of what they destroy, and says what may be destroyed.
+    """Feature: orders destroyers after the readers of what they destroy, and decides what may be destroyed.
 
     Parameters
     ----------
     mutable : collection of Variable, optional
         Inputs of the graph that may be overwritten. None: all inputs and outputs may be.
     updates : dict, optional
-        Input of the graph, the value of a shared variable, to the position of its new value in ``fgraph.outputs``.
+        Input of the graph, the value of a shared variable → the position of its new value in ``fgraph.outputs``.
 
     Attributes
     ----------
     rewriting : bool
-        While it is True, destroyers are not ordered: the optimizer sets it, because rewrites look at data only and
-        bring destroyers together that cannot be ordered. Its last stages make the graph keep to the rules.
+        While it is True, destroyers are not ordered. The optimizer sets it, because rewrites consider only data and may
+        combine destroyers that cannot be ordered; its last stages restore the rules.
     """
 
     rewriting = False
 
     def __init__(self, mutable=None, updates=None):
-        self._variables = mutable, updates or {}    # until there is a graph; then positions, which hold for its copies
+        self._variables = mutable, updates or {}    # on_attach replaces them by positions, valid for copies
         self.mutable = None
         self.updates = {}
 
@@ -58,15 +60,15 @@ class DestroyHandler:
         self.updates = {position[variable]: output for variable, output in updates.items()}
 
     def orderings(self, fgraph):
-        """Destroyer to the nodes that must come before it: the other readers of what it destroys."""
+        """Map each destroyer to the nodes that must come before it: the other readers of what it destroys."""
         if self.rewriting or not has_destroyers(fgraph):
             return {}
         return Destruction(fgraph, self).orderings()
 
     def commit_nodes(self, fgraph, order=None):
-        """The nodes that overwrite shared values by their updates, in the order in which they run behind COMMIT.
+        """Return the nodes that overwrite shared values with their updates, in the order in which they run.
 
-        ``order`` is what the graph's ``toposort`` answers, for those who have it.
+        ``order`` is the result of the graph's ``toposort``, if the caller has it.
         """
         shared = {fgraph.inputs[position] for position in self.updates}
         first = [node for variable in shared for node, position in fgraph.clients[variable]
@@ -74,7 +76,7 @@ class DestroyHandler:
         if not first:
             return []
         found = set()
-        while first:                                    # what reads a commit node's output is one, too
+        while first:                                    # readers of a commit node's output are commit nodes, too
             node = first.pop()
             if node not in found:
                 found.add(node)
@@ -83,7 +85,7 @@ class DestroyHandler:
         return [node for node in order or fgraph.kept_order or fgraph.toposort() if node in found]
 
     def validate(self, fgraph):
-        """Check that every destroyer keeps to the rules.
+        """Check that every destroyer obeys the rules.
 
         Raises
         ------
@@ -100,12 +102,12 @@ class DestroyHandler:
 
 
 def has_destroyers(fgraph):
-    """Whether a node of the graph overwrites an input."""
+    """Return whether a node of the graph overwrites an input."""
     return any([bool(node.op.destroy_map) for node in fgraph.apply_nodes])
 
 
 def handler_of(fgraph):
-    """The graph's DestroyHandler, or None."""
+    """Return the graph's DestroyHandler, or None."""
     for feature in fgraph.features:
         if isinstance(feature, DestroyHandler):
             return feature
@@ -113,17 +115,17 @@ def handler_of(fgraph):
 
 
 def is_examined(op, position):
-    """Whether the kernel's ``prepare`` looks at the value of an input."""
+    """Return whether the kernel's ``prepare`` examines the value of an input."""
     return op.first_examined is not None and position >= op.first_examined
 
 
 def destroyed_by(op):
-    """``(output, input position)`` for each input that an op overwrites."""
+    """Yield ``(output, input position)`` for each input that an op overwrites."""
     return [(output, position) for output, positions in op.destroy_map.items() for position in positions]
 
 
 def destroyed_inputs(fgraph):
-    """The inputs of a graph that its nodes overwrite."""
+    """Return the inputs of a graph that its nodes overwrite."""
     if not has_destroyers(fgraph):
         return set()
     memory = Memory(fgraph)
@@ -133,21 +135,21 @@ def destroyed_inputs(fgraph):
 
 
 class Memory:
-    """Which variables share memory, and who reads each memory.
+    """Which variables share memory, and which nodes read it.
 
     Attributes
     ----------
     order : list of Apply
-        All nodes, as their data need it.
+        All nodes, each after the nodes whose outputs it reads.
     readers : dict
-        Root to its readers: a dict with nodes as keys, in the order of ``order``.
+        Root → its readers: a dict with nodes as keys, in the order of ``order``.
     """
 
     def __init__(self, fgraph):
         self.order = fgraph.data_order()
         self._roots, choices = view_roots_of(self.order, follow_choices=True)
         self._joined = {}                       # root → a root with the same memory
-        self.chosen = set()                     # roots of memory that is one of several, as a call decides
+        self.chosen = set()                     # roots of variables whose memory depends on a branch
         for first, *others in choices.values():
             for other in others:
                 self._join(self.root(first), self.root(other))
@@ -157,7 +159,7 @@ class Memory:
                 readers.setdefault(self.root(variable), {})[node] = None
 
     def _join(self, first, second):
-        """Two memories are one from now on; it goes by a leaf, if there is one in it."""
+        """Treat two memories as one from now on, represented by a leaf if there is one."""
         if first is not second:
             kept, other = (first, second) if first.owner is None else (second, first)
             self._joined[other] = kept
@@ -167,7 +169,7 @@ class Memory:
         self.chosen.add(kept)
 
     def root(self, variable):
-        """The variable whose memory ``variable`` looks at."""
+        """Return the variable whose memory ``variable`` refers to."""
         root, joined = self._roots.get(variable, variable), self._joined
         if root in joined:
             passed = []
@@ -180,7 +182,7 @@ class Memory:
 
 
 class Destruction:
-    """The rules, applied to a graph as it is now.
+    """The rules, applied to a graph in its present state.
 
     Parameters
     ----------
@@ -200,14 +202,14 @@ class Destruction:
                            for pair in destroyed_by(node.op)]
         self.regions = known_regions(fgraph)
         self._read_at = {}                      # lazy node → root → region → input position
-        self._writers = {}                      # root → (node, input position) of who overwrites it
+        self._writers = {}                      # root → (node, input position) of its destroyers
         for node, _, position in self.destroyers:
             self.note(node, position)
         self.commits = self.deferrable(self._marked_commits())
 
     # ---- what may be destroyed ---------------------------------------------------------------------------------------
     def objection(self, node, output, position):
-        """Why a node may not overwrite an input, as far as no order is concerned; None when it may."""
+        """Return why a node must not overwrite an input, regardless of order; None if it may."""
         root = self.memory.root(node.inputs[position])
         if isinstance(root, Constant):
             return "it is a constant"
@@ -220,7 +222,7 @@ class Destruction:
         if root in self.memory.chosen and root.owner is None:
             return f"it may be {root}, as a condition says"
         if self._is_unordered(node, position, root):
-            return "a node reads it that runs when it is needed first"
+            return "a node reads it whose place in the order is only known in a call"
         if position in self.commits.get(node, {}).values():
             return None
         if root in self.updates and root.owner is None and self._mutable is not None:
@@ -234,7 +236,7 @@ class Destruction:
         return None
 
     def reads_twice(self, node, position):
-        """Whether a node that overwrites an input reads its memory elsewhere, where that matters."""
+        """Return whether a node that overwrites an input also reads its memory elsewhere, where that matters."""
         variable, root_of, op = node.inputs[position], self.memory.root, node.op
         root = root_of(variable)
         for other, value in enumerate(node.inputs):
@@ -248,13 +250,13 @@ class Destruction:
         return False
 
     def _written_twice(self, node, output, position, root):
-        """Whether somebody else overwrites the root, or the node itself for another output."""
+        """Return whether another node overwrites the root, or this node does for another output."""
         return self.is_overwritten_by_another(node, position, root) or any(
             [(other, place) != (output, position) and self.memory.root(node.inputs[place]) is root
              for other, place in destroyed_by(node.op)])
 
     def is_overwritten_by_another(self, node, position, root):
-        """Whether an earlier node overwrites the memory too, unless only one of both runs."""
+        """Return whether an earlier node also overwrites the memory, unless only one of the two runs."""
         for other, place in self._writers.get(root, ()):
             if other is node:
                 break
@@ -263,12 +265,12 @@ class Destruction:
         return False
 
     def note(self, node, position):
-        """From now on the node overwrites one of its inputs."""
+        """Record that the node overwrites one of its inputs from now on."""
         self._writers.setdefault(self.memory.root(node.inputs[position]), []).append((node, position))
 
     # ---- lazy branches -----------------------------------------------------------------------------------------------
     def _relations(self, node, position, root):
-        """(other reader, how its access lies to that of ``node``) for all accesses of others."""
+        """Yield (other reader, relation of its access to that of ``node``) for all accesses by others."""
         regions = self.regions
         for reader in self.memory.readers[root]:
             if reader is not node:
@@ -276,7 +278,7 @@ class Destruction:
                     yield reader, regions.relation(reader, place, node, position)
 
     def _places_read(self, node, root):
-        """Where a lazy node reads a memory: one input position for each region that it reads it in."""
+        """Return where a lazy node reads a memory: one input position for each region in which it reads it."""
         found = self._read_at.get(node)
         if found is None:
             found = self._read_at[node] = {}
@@ -286,20 +288,20 @@ class Destruction:
         return found[root].values()
 
     def _is_unordered(self, node, position, root):
-        """Whether no order of nodes brings some other reader before the node."""
+        """Return whether some other reader cannot be placed before the node by any order of nodes."""
         return self.regions is not None and None in [relation for _, relation in self._relations(node, position, root)]
 
     def is_last(self, node, position, number, last):
-        """Whether no other reader of an input can run after the node.
+        """Return whether no other reader of an input can run after the node.
 
         Parameters
         ----------
         node : Apply
         position : int
         number : dict
-            Node to its place in the order in which they run.
+            Node → its place in the order in which nodes run.
         last : dict
-            Root to the last of its readers in this order.
+            Root → the last of its readers in this order.
         """
         root = self.memory.root(node.inputs[position])
         if self.regions is None or (last[root] is not node and len(self.memory.readers[root]) > MOST_READERS):
@@ -309,8 +311,8 @@ class Destruction:
 
     # ---- commits -----------------------------------------------------------------------------------------------------
     def _marked_commits(self):
-        """Node to ``{output: input position}`` for the nodes that, one after the other, turn a shared value into its
-        update in its own memory."""
+        """Map nodes to ``{output: input position}``, for the nodes that together turn a shared value into its update in
+        its own memory, one after the other."""
         writer = {node.outputs[output]: (node, output, position) for node, output, position in self.destroyers}
         found, seen = {}, set()
         for shared, place in self.updates.items():
@@ -330,12 +332,12 @@ class Destruction:
         return found
 
     def is_link(self, node, position):
-        """Whether a commit node could overwrite an input: its old value is not needed, except that of a container."""
+        """Return whether a commit node could overwrite an input: its old value is not needed, or is a container's."""
         variable = node.inputs[position]
         return not self.reads_twice(node, position) and (variable.owner is None or variable not in self._kept)
 
     def can_wait(self, wanted):
-        """Those of the nodes ``wanted`` that cannot fail, and whose outputs only these nodes and updates read."""
+        """Return those nodes in ``wanted`` that cannot fail, and whose outputs only these and updates read."""
         clients, found = self.fgraph.clients, set()
         for node in reversed(self.memory.order):
             if node in wanted and node.op.cannot_fail and all([self._is_free(clients[out], found)
@@ -344,7 +346,7 @@ class Destruction:
         return found
 
     def deferrable(self, wanted):
-        """Those of the nodes ``wanted`` that may run after COMMIT; a dict, readers before what they read.
+        """Return those of the nodes ``wanted`` that may run after COMMIT; a dict, readers before what they read.
 
         ``wanted`` is a dict from nodes to ``{output: input position}``.
         """
@@ -358,7 +360,7 @@ class Destruction:
         return without(commits, early)
 
     def _is_free(self, readers, deferred):
-        """Whether a value is read by deferred nodes and at most one update only."""
+        """Return whether a value is read only by deferred nodes and at most one update."""
         stored = 0
         for reader, position in readers:
             if reader == "output":
@@ -371,16 +373,16 @@ class Destruction:
 
     # ---- order -------------------------------------------------------------------------------------------------------
     def orderings(self):
-        """Node to the nodes that must come before it, so that every destroyer comes after all other readers."""
+        """Map nodes to the nodes that must come before them, so that every destroyer follows all other readers."""
         before = {}
         for node, earlier, _ in self.edges():
             before.setdefault(node, []).append(earlier)
         return before
 
     def edges(self):
-        """(node, node that must come before it, the destroyer that wants it).
+        """Yield (node, node that must come before it, the destroyer that requires this).
 
-        Without lazy branches the first is the destroyer itself, else what leads to it.
+        Without lazy branches the first is the destroyer itself, else the step that leads to it.
         """
         for destroyer in self.destroyers:
             node, _, position = destroyer
@@ -394,7 +396,7 @@ class Destruction:
 
 
 def bound_to(commits):
-    """Commit node → those that cannot run after COMMIT without it: whose values it reads; its followers in a chain.
+    """Map each commit node to those that depend on it being one: nodes it reads from, followers in a chain.
 
     ``commits`` is a dict from nodes to ``{output: input position}``.
     """
@@ -407,7 +409,7 @@ def bound_to(commits):
 
 
 def without(commits, early):
-    """The commit nodes that are left when the nodes ``early`` of them run before COMMIT."""
+    """Return the commit nodes that remain if the nodes ``early`` run before COMMIT."""
     if not early:
         return commits
     bound, pending, dropped = bound_to(commits), list(early), set()
@@ -425,12 +427,12 @@ def ordered(nodes, before, give_up):
     Parameters
     ----------
     nodes : list of Apply
-        In an order that their data allow.
+        In an order that their data permit.
     before : dict
-        Node to nodes that should come before it.
+        Node → nodes that should come before it.
     give_up : callable
-        ``give_up(node, late)`` is called when nothing else can go on, for the first node in ``nodes`` that waits; it
-        waits only for ``late``, which come before it by ``before``. Then it is put in without them.
+        ``give_up(node, late)`` is called when no node is ready, for the first node in ``nodes`` that waits only for
+        nodes ``late`` in ``before``. Then the node is placed before them.
 
     Returns
     -------

@@ -1,6 +1,6 @@
 """The exceptions of phintys, with the names and base classes that Theano's programs catch.
 
-An exception stands here when more than one floor raises or catches it. Messages name the thing, the value, what was
+An exception is defined here if more than one floor raises or catches it. Messages name the object, the value, what was
 expected, and where the user made it; ``made_at`` writes that last part.
 """
 from phintys.graph.public_names import at_home
@@ -48,7 +48,7 @@ class AliasedMemoryError(Exception):
 
 @at_home
 class DisconnectedInputError(ValueError):
-    """A gradient was asked with respect to something the cost does not depend on."""
+    """A gradient was requested with respect to a variable that the cost does not depend on."""
 
 
 @at_home
@@ -61,7 +61,7 @@ class GradientError(Exception):
     """A symbolic gradient differs from finite differences by more than the tolerances; ``verify_grad.E_grad``."""
 
     def __init__(self, arg, err_pos, shape, val1, val2, abs_err, rel_err, abs_tol, rel_tol):
-        Exception.__init__(self)                    # args are for what the caller has to add
+        Exception.__init__(self)                    # args are left to the caller, who adds details
         self.arg, self.err_pos, self.shape = arg, err_pos, shape
         self.val1, self.val2 = val1, val2
         self.abs_err, self.rel_err, self.abs_tol, self.rel_tol = abs_err, rel_err, abs_tol, rel_tol
@@ -77,7 +77,7 @@ class GradientError(Exception):
 
 @at_home
 class NotScalarConstantError(Exception):
-    """A variable is not known to hold one number, whatever the inputs are."""
+    """A variable is not known to hold one number that is independent of the inputs."""
 
 
 @at_home
@@ -86,12 +86,12 @@ class EmptyConstantError(NotScalarConstantError):
 
 
 def made_at(thing):
-    """Where the user made a variable or node, as the end of a message.
+    """Describe where the user made a variable or node, for the end of a message.
 
     Returns
     -------
     str
-        ``" (made at FILE:LINE)"``, or nothing when it is not known.
+        ``" (made at FILE:LINE)"``, or an empty string if that is not known.
     """
     where = thing.where
     return f" (made at {where[0]}:{where[1]})" if where else ""

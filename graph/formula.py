@@ -1,39 +1,39 @@
-"""A graph as nested calls on one line: ``mul(*1 -> add(x, y), *1)``.
+"""Formats a graph as nested calls on one line: ``mul(*1 -> add(x, y), *1)``.
 
-For error messages and comparisons of small graphs; ``debugprint`` is what people read. The walk is iterative, but the
-text of a deep graph nests as deeply as the graph.
+It is for error messages and comparisons of small graphs; ``debugprint`` is for reading. The traversal is iterative, but
+the text of a deep graph is nested as deeply as the graph.
 """
 from phintys.graph.toposort import io_toposort
 
 
 def _leaf(variable):
-    """The name of a leaf, or its text."""
+    """Return the name of a leaf, or its text."""
     return variable.name if variable.name is not None else str(variable)
 
 
 def _call(node, arguments):
-    """An op and its arguments as a call."""
+    """Format an op and its arguments as a call."""
     return f"{node.op}({', '.join(arguments)})"
 
 
 def as_string(inputs, outputs, leaf_formatter=_leaf, node_formatter=_call):
-    """What computes each of ``outputs`` from ``inputs``, as text.
+    """Format how each of ``outputs`` is computed from ``inputs``.
 
     Parameters
     ----------
     inputs, outputs : list of Variable
-        What computes the inputs is not looked at.
+        Nodes that compute the inputs are ignored.
     leaf_formatter : callable
-        From a variable that is an input or has no owner to its text.
+        Maps a variable that is an input or has no owner to its text.
     node_formatter : callable
-        From an Apply node and the texts of its inputs to its text.
+        Maps an Apply node and the texts of its inputs to its text.
 
     Returns
     -------
     list of str
-        One per output. What is read several times is written once, as ``*number -> text``, and is ``*number``
-        afterwards; behind ``::`` stands which output of the node is meant where there are several (the first, where a
-        node is written, if nothing stands there).
+        One per output. A value that is read several times is written once, as ``*number -> text``, and is ``*number``
+        afterwards; the number after ``::`` is that of the output of the node, if it has several (the default is the
+        first).
     """
     ends = set(inputs)
     labels = _labels(ends, outputs)
@@ -42,7 +42,7 @@ def as_string(inputs, outputs, leaf_formatter=_leaf, node_formatter=_call):
 
 
 def _labels(ends, outputs):
-    """Node → ``*number`` for the nodes that are read more than once."""
+    """Map nodes that are read more than once to ``*number``."""
     order = io_toposort(ends, outputs)
     readings = dict.fromkeys(order, 0)
     for variable in [*outputs, *(variable for node in order for variable in node.inputs)]:
@@ -53,7 +53,7 @@ def _labels(ends, outputs):
 
 
 def _text(output, ends, labels, written, leaf_formatter, node_formatter):
-    """The text of one variable; arguments wait on a stack until their node is complete."""
+    """Return the text of one variable; arguments wait on a stack until their node is complete."""
     texts, pending = [], [(output, False)]
     while pending:
         variable, complete = pending.pop()

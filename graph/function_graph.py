@@ -1,8 +1,8 @@
 """FunctionGraph: the private graph that rewrites change and the linker reads.
 
-It knows of every variable who reads it (``clients``), and keeps that true through ``change_input`` and ``replace``:
-what a change brings in is imported, what nobody reads any more is pruned, at a cost proportional to the change.
-Nothing is recursive. Replacements have the type of what they replace. Cycles are not looked for at every change;
+It stores the readers of every variable (``clients``), and updates them in ``change_input`` and ``replace``: nodes that
+a change adds are imported, nodes that are not read any more are pruned, at a cost proportional to the change. Nothing
+is recursive. A replacement has the type of the variable that it replaces. Changes are not checked for cycles;
 ``toposort`` finds them. The user's own graph is never changed: by default the graph is a copy.
 """
 from __future__ import annotations
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 
 class Clients(dict):
-    """The readers of one variable, in the order in which they came: pairs (node, input position).
+    """The readers of one variable, in the order in which they were added: pairs (node, input position).
 
-    A reader of an output of the graph is ``("output", position)``. Behaves as a list of pairs to look at; being a
-    dictionary, it loses one of a hundred thousand readers as quickly as one of two.
+    A reader of an output of the graph is ``("output", position)``. For reading it behaves like a list of pairs; because
+    it is a dictionary, removing one of a hundred thousand readers takes as long as removing one of two.
     """
 
     def __getitem__(self, position):
@@ -49,7 +49,7 @@ class Clients(dict):
 
 
 class ClientsOf(dict):
-    """Variable to Clients. Also called with a variable, as in Theano."""
+    """Variable → Clients. It can also be called with a variable, as in Theano."""
 
     def __call__(self, variable):
         return self[variable]
@@ -62,21 +62,21 @@ class FunctionGraph:
     Parameters
     ----------
     inputs : list of Variable
-        Without owners.
+        Variables without an owner.
     outputs : list of Variable
     features : list, optional
         See ``attach_feature``.
     clone : bool
-        Copy the graph first. Else its nodes belong to this graph from now on.
+        Copy the graph first. Otherwise its nodes belong to this graph from now on.
 
     Attributes
     ----------
     inputs, outputs : list of Variable
     apply_nodes : set of Apply
     clients : dict
-        Variable to the list of its readers; see ``Clients``.
+        Variable → the list of its readers; see ``Clients``.
     derived : dict
-        What others have found out about who reads whom, by names that they give; it is empty again after a change.
+        Cached results about the structure of the graph, under names chosen by their users; a change empties it.
 
     Raises
     ------
@@ -116,7 +116,7 @@ class FunctionGraph:
 
     @property
     def variables(self):
-        """All variables of the graph: inputs, what is read, and all outputs of its nodes; a view, like a set."""
+        """All variables of the graph: inputs, variables that are read, outputs of its nodes; a set-like view."""
         return self.clients.keys()
 
     def add_input(self, variable: Variable) -> None:
@@ -133,15 +133,15 @@ class FunctionGraph:
         ----------
         node : Apply
         reason : object, optional
-            Given to the features.
+            Passed to the features.
         origin : optional
-            Where the user made what these nodes compute (see ``graph/trace.py``). Nodes that know it part by part
-            keep what they know.
+            Where the user made the code that these nodes compute (see ``graph/trace.py``). Nodes that know this for
+            each part keep what they know.
 
         Raises
         ------
         MissingInputError
-            If something would be missing; the graph is as before then.
+            If something would be missing; the graph is unchanged then.
         """
         nodes = io_toposort((), node.outputs, known=self.apply_nodes)
         self._check_leaves(nodes)
@@ -178,7 +178,7 @@ class FunctionGraph:
                     raise _missing(variable, f"is input {index} of {node.op}{made_at(node)}")
 
     def _remove_client(self, variable, client, reason):
-        """Take away one reader, and then everything that nobody reads any more."""
+        """Remove one reader, and then every node that is not read any more."""
         pending = [(variable, client)]
         while pending:
             variable, client = pending.pop()
@@ -205,14 +205,14 @@ class FunctionGraph:
         ----------
         node : Apply or "output"
         position : int
-            Which input of the node, or which output of the graph.
+            The input of the node, or the output of the graph.
         new : Variable
-            Of the same type.
+            A variable of the same type.
 
         Raises
         ------
         TypeError
-            If the type is another.
+            If the type differs.
         """
         if isinstance(node, str):
             old = self.outputs[position]
@@ -228,7 +228,7 @@ class FunctionGraph:
         self._put(node, position, new, reason, joined([made(old)._position]))
 
     def _put(self, node, position, new, reason, origin):
-        """The change itself; ``origin`` is where the user made what new nodes stand for, None to leave theirs."""
+        """Make the change. ``origin`` is where the user made what new nodes compute; None keeps their own origins."""
         readers = self.outputs if isinstance(node, str) else node.inputs
         old = readers[position]
         self._import_variable(new, reason, origin)
@@ -240,7 +240,7 @@ class FunctionGraph:
 
     def change_op(self, node, op):
         """Let a node compute the same values by another op, for instance one that overwrites an input."""
-        if type(op) is not type(node.op):               # else it needs its inputs when it needed them before
+        if type(op) is not type(node.op):               # with the same class, lazy inputs stay the same
             self.derived = {}
         node.op = op
         self._kept_order = None
@@ -251,16 +251,16 @@ class FunctionGraph:
         Parameters
         ----------
         old, new : Variable
-            ``new`` is converted to the type of ``old`` where it has another.
+            ``new`` is converted to the type of ``old`` if it has another.
         reason : object, optional
-            Who replaces; named in errors and given to the features.
+            The name of the rewrite; it appears in errors and is passed to the features.
 
         Raises
         ------
         TypeError
             If there is no such conversion.
         MissingInputError
-            If ``new`` needs what the graph does not have.
+            If ``new`` needs something that is neither in the graph nor computed.
         """
         if config.optimizer_verbose if verbose is None else verbose:
             print(reason, old, new)
@@ -290,8 +290,8 @@ class FunctionGraph:
     def replace_all_validate(self, pairs: Iterable[tuple[Variable, Variable]], reason: Any = None) -> None:
         """``replace`` for each pair, all or none.
 
-        Afterwards every feature with a method ``validate(fgraph)`` is asked. When one of them raises, or a replacement
-        fails, everything is put back as it was and the error is passed on.
+        Afterwards every feature with a method ``validate(fgraph)`` is called. If one of them raises, or a replacement
+        fails, all changes are undone and the error is passed on.
         """
         undo = _Undo()
         self.features.append(undo)
@@ -315,7 +315,7 @@ class FunctionGraph:
 
         All methods are optional: ``on_attach(fgraph)``, ``on_detach(fgraph)``, ``on_import(fgraph, node, reason)``,
         ``on_prune(fgraph, node, reason)``, ``on_change_input(fgraph, node, position, old, new, reason)``,
-        ``validate(fgraph)`` and ``orderings(fgraph)``, which answers a dict: node to nodes that must come before it.
+        ``validate(fgraph)`` and ``orderings(fgraph)``, which returns a dict: node → nodes that must come before it.
         A feature whose ``on_attach`` raises ``AlreadyThere`` is not attached.
         """
         if any([feature is attached for attached in self.features]):
@@ -346,7 +346,7 @@ class FunctionGraph:
 
     # ---- reading -----------------------------------------------------------------------------------------------------
     def orderings(self):
-        """Node to nodes that must come before it, as the features say."""
+        """Map nodes to the nodes that must come before them, according to the features."""
         merged = {}
         for feature in self.features:
             method = getattr(feature, "orderings", None)
@@ -367,7 +367,7 @@ class FunctionGraph:
         return io_toposort(self.inputs, self.outputs, orderings) if orderings else self.data_order()
 
     def data_order(self):
-        """The nodes, each after all that it reads; what the features say does not count.
+        """Return the nodes, each after all that it reads; the orderings of features are ignored.
 
         Raises
         ------
@@ -379,22 +379,22 @@ class FunctionGraph:
         return list(self._order)
 
     def keep_order(self, order):
-        """Note the order in which the nodes are going to run, until the graph changes.
+        """Store the order in which the nodes will run, until the graph changes.
 
         Parameters
         ----------
         order : list of Apply
-            All nodes, each after what it needs and what ``orderings`` says.
+            All nodes, each after what it needs and what ``orderings`` requires.
         """
         self._kept_order = list(order)
 
     @property
     def kept_order(self):
-        """The order given to ``keep_order``, or None when there is none or the graph has changed since."""
+        """The order given to ``keep_order``, or None if there is none or the graph has changed since."""
         return self._kept_order
 
     def _forget_order(self):
-        self._order = self._kept_order = None       # by data alone; the one to run in
+        self._order = self._kept_order = None       # the order by data alone; the order in which nodes run
         self.derived = {}
 
     def check_integrity(self) -> None:
@@ -452,7 +452,7 @@ class FunctionGraph:
         state = self.__dict__.copy()
         for derived in ("apply_nodes", "clients", "_order", "_kept_order", "derived"):
             del state[derived]
-        return {name: value for name, value in state.items() if not callable(value)}    # what features gave it
+        return {name: value for name, value in state.items() if not callable(value)}    # without methods of features
 
     def __setstate__(self, state):
         self.__dict__.update(state)
@@ -461,14 +461,14 @@ class FunctionGraph:
         self.features = features
 
     def __str__(self):
-        """What computes each output, as nested calls: ``[add(x, *1 -> exp(y)), *1]``."""
+        """Describe how each output is computed, as nested calls: ``[add(x, *1 -> exp(y)), *1]``."""
         return f"[{', '.join(as_string(self.inputs, self.outputs))}]"
 
     __repr__ = __str__
 
 
 class _Undo:
-    """A feature that notes the changes of one transaction."""
+    """A feature that records the changes of one transaction."""
 
     def __init__(self):
         self.changes = []
@@ -478,7 +478,7 @@ class _Undo:
 
 
 def _copied(inputs, outputs):
-    """A copy of a graph that shares its constants, which nobody changes."""
+    """Copy a graph; the constants, which are immutable, are shared."""
     return clone(inputs, outputs, copy_inputs=True, copy_orphans=False)
 
 

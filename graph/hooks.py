@@ -1,6 +1,6 @@
-"""What the lower floors call on the upper ones, which they may not import. ``phintys/__init__.py`` sets these names.
+"""Names of upper floors that lower floors call but must not import. ``phintys/__init__.py`` sets them.
 
-Ops of one family that need one of a later family have such a hook on a class instead, for example ``Join.Split``.
+Ops of one family that need one of a later family have a hook on a class instead, for example ``Join.Split``.
 """
 from typing import Any
 

@@ -1,17 +1,17 @@
-"""Which nodes run on which paths of a graph with lazy branches: a tree of regions.
+"""Assigns the nodes of a graph with lazy branches to the paths on which they run: a tree of regions.
 
-An op whose ``lazy_branches(node)`` answers positions needs its condition, and then only the inputs of one of its two
-branches. The root region always runs. A lazy node has a region for each branch, an *arm*, inside the region that the
-node itself stands in. A node belongs to the innermost region that runs whenever one of its readers does, if it runs
-only then: what both arms need comes before the jump. What several arms need that have no such region in common belongs
-to a *block*, which stands in their innermost common region and runs once a call, when the first of them needs it.
+An op whose ``lazy_branches(node)`` returns positions needs its condition, and then only the inputs of one of its two
+branches. The root region always runs. A lazy node has a region for each branch, an *arm*, inside the region of the node
+itself. A node belongs to the innermost region that runs whenever one of its readers does, if it runs only then: nodes
+that both arms need come before the jump. Nodes needed by several arms without such a common region form a *block*,
+which belongs to the innermost region around these arms and runs once per call, when the first arm needs it.
 
-This is a static analysis: it changes no graph and knows nothing of values. It takes time linear in the size of the
-graph, up to logarithms, and never recurs.
+This is a static analysis: it changes no graph and uses no values. Its time is linear in the size of the graph, up to
+logarithms, and it is not recursive.
 """
 from heapq import heapify, heappop, heappush
 
-EXCLUSIVE = "exclusive"                 # two places of which a call reaches one at most
+EXCLUSIVE = "exclusive"                 # two places of which a call reaches at most one
 
 
 class Region:
@@ -22,11 +22,11 @@ class Region:
     parent : Region or None
         None for the root.
     node, branch : Apply and int, or None
-        For an arm its lazy node and which branch it is; a block has neither.
+        An arm has its lazy node and the number of the branch; a block has neither.
     number : int
         Regions are numbered as they are found: the root has 0, and a block comes after all that need it.
     steps : list of Apply and Region
-        What runs, in order. An arm's steps run when its lazy node does; a Region is a block that is needed here.
+        Nodes and blocks in the order in which they run. A Region is a block that is needed at this point.
     """
 
     __slots__ = ("parent", "depth", "jump", "node", "branch", "number", "steps", "needed")
@@ -38,11 +38,11 @@ class Region:
             self.depth, self.jump = 0, self
             return
         self.depth = parent.depth + 1
-        far = parent.jump                       # pointers of growing length, so that ancestors are found in log time
+        far = parent.jump                       # skip pointers: ancestors are found in logarithmic time
         self.jump = far.jump if parent.depth - far.depth == far.depth - far.jump.depth else parent
 
     def clear(self):
-        """Forget the steps."""
+        """Remove the steps."""
         self.steps, self.needed = [], set()
 
     @property
@@ -52,14 +52,14 @@ class Region:
 
 
 def ancestor_at(region, depth):
-    """The region around ``region``, or itself, that is ``depth`` levels below the root."""
+    """Return the region around ``region``, or itself, that is ``depth`` levels below the root."""
     while region.depth > depth:
         region = region.jump if region.jump.depth >= depth else region.parent
     return region
 
 
 def common_region(first, second):
-    """The innermost region around both."""
+    """Return the innermost region that contains both."""
     depth = min(first.depth, second.depth)
     first, second = ancestor_at(first, depth), ancestor_at(second, depth)
     while first is not second:
@@ -71,10 +71,10 @@ def common_region(first, second):
 
 
 def known_regions(fgraph):
-    """The regions of a graph as it is now, or None when nothing in it is lazy.
+    """Return the regions of a graph as it is now, or None if nothing in it is lazy.
 
-    They are found once and shared by all who ask before the graph changes: whoever needs steps arranges them first, and
-    keeps nothing.
+    They are computed once and shared by all callers until the graph changes: a caller that needs steps must arrange
+    them first, and must not keep them.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def known_regions(fgraph):
 
 
 def lazy_regions(fgraph, order):
-    """The regions of a graph, arranged, for the caller alone; None when nothing in it is lazy.
+    """Return the regions of a graph, arranged, for the caller alone; None if nothing in it is lazy.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def lazy_regions(fgraph, order):
 
 
 def _lazy_nodes(order):
-    """Lazy node → what it needs when."""
+    """Map each lazy node to what it needs, and when."""
     found = [(node, node.op.lazy_branches(node)) for node in order]
     return {node: positions for node, positions in found if positions is not None}
 
@@ -129,7 +129,7 @@ class LazyRegions:
     arms : dict
         Lazy node → (region of its first branch, region of its second).
     blocks : list of Region
-        Each after those that need it.
+        Each block after the blocks that need it.
     conditions : dict
         Lazy node → the position of its condition.
     """
@@ -144,7 +144,7 @@ class LazyRegions:
 
     # ---- regions -----------------------------------------------------------------------------------------------------
     def place(self, reader, position):
-        """The region in which a node reads one of its inputs; of an output of the graph, the root.
+        """Return the region in which a node reads one of its inputs; for an output of the graph, the root.
 
         An input of a branch is read at the end of its arm.
         """
@@ -173,7 +173,7 @@ class LazyRegions:
                 self.arms[node] = self._new(region, node, 0), self._new(region, node, 1)
 
     def _region_for(self, places, blocks):
-        """Where a node stands that is read in ``places``; a node that nobody reads stands in the root."""
+        """Return the region of a node that is read in ``places``; a node without readers belongs to the root."""
         if len(places) < 2:
             return next(iter(places), self.root)
         key = frozenset(places)
@@ -192,7 +192,7 @@ class LazyRegions:
         return found
 
     def _certain(self, places):
-        """The regions that certainly reach one of ``places`` whenever they run, as far as these lead to them."""
+        """Return the regions that always reach one of ``places`` when they run, as far as they lead to these places."""
         certain = set(places)
         waiting = [(-place.depth, place.number, place) for place in places]
         heapify(waiting)
@@ -205,14 +205,14 @@ class LazyRegions:
         return certain
 
     def relation(self, reader, position, other, other_position):
-        """How two accesses to a value lie to each other.
+        """Return how two accesses to a value are related.
 
         Returns
         -------
         tuple of Apply, EXCLUSIVE, or None
-            The two nodes of their innermost common region that they happen in: what orders these orders them.
-            ``EXCLUSIVE`` when at most one of them happens. None when no order of nodes tells which comes first, because
-            one of them happens in a block.
+            The two nodes of their innermost common region in which they happen: the order of these decides.
+            ``EXCLUSIVE`` if at most one access happens. None if the order of nodes does not decide which comes first,
+            because one of them happens in a block.
         """
         here, there = self.place(reader, position), self.place(other, other_position)
         around = common_region(here, there)
@@ -246,13 +246,13 @@ class LazyRegions:
             region.steps.append(node)
 
     def _need(self, block, place):
-        """Let a block come before what follows in ``place``, unless it is around it."""
+        """Place a block before what follows in ``place``, unless the block contains it."""
         if block not in place.needed and not (block.depth <= place.depth and ancestor_at(place, block.depth) is block):
             place.needed.add(block)
             place.steps.append(block)
 
     def _join(self, region, first, second):
-        """Blocks that both arms need run before the jump; those that ran before it are needed in no arm."""
+        """Run blocks that both arms need before the jump; blocks that ran before it are needed in neither arm."""
         for block in sorted(first.needed & second.needed, key=lambda block: block.number):
             if block not in region.needed and common_region(block, region) is not block:
                 self._need(block, region)
@@ -262,7 +262,7 @@ class LazyRegions:
                 arm.steps = [step for step in arm.steps if step not in earlier]
 
     def flattened(self):
-        """All arranged nodes in one order: those of arms before their lazy node, those of a block before its first use.
+        """Return all arranged nodes in one order: arms before their lazy node, blocks before their first use.
 
         Returns
         -------
@@ -271,12 +271,12 @@ class LazyRegions:
         return list(self.walk(self.arms.get))
 
     def walk(self, entered):
-        """The arranged nodes one by one, each block once, before its first use.
+        """Yield the arranged nodes, each block once, before its first use.
 
         Parameters
         ----------
         entered : callable
-            Lazy node to those of its arms whose nodes come before it; asked when the node's turn has come.
+            Maps a lazy node to those of its arms whose nodes come before it; called when the node is reached.
 
         Yields
         ------
@@ -300,16 +300,16 @@ class LazyRegions:
 
 
 def in_turn(order, regions, is_true):
-    """The nodes that a call runs, one by one; whoever takes the next one has computed the last.
+    """Yield the nodes that a call runs; the last one must have been computed before the next is requested.
 
     Parameters
     ----------
     order : list of Apply
-        What runs when nothing is lazy.
+        The nodes that run if nothing is lazy.
     regions : LazyRegions or None
-        Arranged.
+        The regions, arranged.
     is_true : callable
-        Lazy node to whether its condition, which has been computed, is true.
+        Maps a lazy node to whether its condition, which has been computed, is true.
 
     Returns
     -------
@@ -321,7 +321,7 @@ def in_turn(order, regions, is_true):
 
 
 def _by_position(node, condition, first, second):
-    """For each input of a lazy node the branch that needs it, None for the condition."""
+    """Return for each input of a lazy node the branch that needs it, None for the condition."""
     branches = [None] * len(node.inputs)
     for branch, positions in enumerate((first, second)):
         for position in positions:
@@ -330,5 +330,5 @@ def _by_position(node, condition, first, second):
 
 
 def _step_in(around, region, node):
-    """What leads from ``around`` to a node that reads in ``region``: the node, or the next region on the way."""
+    """Return the step of ``around`` that contains a node in ``region``: the node itself, or a region inside."""
     return node if region is around else ancestor_at(region, around.depth + 1)

@@ -1,8 +1,8 @@
-"""Which FunctionGraph a node or variable is in: ``node.fgraph``, ``variable.fgraph``, ``variable.clients``.
+"""The FunctionGraph of a node or variable: ``node.fgraph``, ``variable.fgraph``, ``variable.clients``.
 
-Nodes and variables do not know their graph: that would cost memory in each, and be one more thing to keep true. Asked
-for it, they look for themselves in the graphs that are alive, those first that were made or found last. A rewrite that
-asks for every node so finds the graph at the first try. Constants may be in several graphs; the one found first counts.
+Nodes and variables do not store their graph: that would take memory in each and would have to be kept up to date. These
+attributes search the living graphs, starting with those that were made or found last. A rewrite that asks for the graph
+of every node therefore finds it at the first try. Constants may be in several graphs; the first one found counts.
 """
 from weakref import ref
 
@@ -11,19 +11,19 @@ _found = [lambda: None]         # weak reference to the graph found last
 
 
 def enrol(fgraph):
-    """Let what is in a graph find it for as long as the graph lives."""
+    """Register a graph, so that its nodes and variables can find it as long as it lives."""
     key = id(fgraph)
     _graphs[key] = ref(fgraph, lambda reference: _graphs.pop(key, None) if _graphs.get(key) is reference else None)
 
 
 def graph_of(thing, held_by):
-    """The graph that holds a thing.
+    """Return the graph that contains an object.
 
     Parameters
     ----------
     thing : Apply or Variable
     held_by : callable
-        From a graph to the collection in which it would hold the thing.
+        Maps a graph to the collection that would contain the object.
 
     Returns
     -------
@@ -41,14 +41,14 @@ def graph_of(thing, held_by):
 
 
 class InGraph:
-    """An attribute that is there while its owner is in a graph.
+    """An attribute that exists while its owner is in a graph.
 
     Parameters
     ----------
     held_by : callable
         See ``graph_of``.
     value : callable
-        From the graph and the owner to the attribute's value.
+        Maps the graph and the owner to the attribute's value.
     doc : str
     """
 

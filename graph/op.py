@@ -1,8 +1,8 @@
-"""Ops: what a node does. Theano's protocol, plus ``make_kernel`` and ``lower``.
+"""Ops: what a node computes. Theano's protocol, plus ``make_kernel`` and ``lower``.
 
-An op is immutable and knows no graph; what it knows of its inputs it learns in ``make_node``. It computes either by a
+An op is immutable and refers to no graph; it gets facts about its inputs in ``make_node``. It computes either by a
 native kernel or by a Python ``perform``; an op with a kernel gets its ``perform`` from it, so that constant folding and
-test values need no program. Every optional method has its default here, so that nobody has to ask whether an op has it.
+test values need no program. Every optional method has a default here, so that callers never test whether it exists.
 """
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def of_any_parameters(method: Callable[..., Result]) -> Callable[..., Result]:
-    """Tells type checkers that a subclass may give the method parameters of its own."""
+    """Tell type checkers that a subclass may give the method other parameters."""
     return method
 
 
@@ -38,46 +38,46 @@ class Op(Properties):
     __props__ : tuple of str
         The attributes by which two ops of a class are equal. Without it, equality is identity.
     view_map, destroy_map : dict
-        Output position to a list with one input position: the output looks at, or overwrites, that input's memory.
+        Output position → a list with one input position: the output is a view of that input, or overwrites it.
     can_overwrite : dict
-        Output position to a tuple of input positions: a variant of the op, see ``overwriting``, can compute that output
-        into the memory of one of these inputs.
+        Output position → a tuple of input positions: a variant of the op, see ``overwriting``, can compute that output
+        in the memory of one of these inputs.
     writes_by_strides : bool
-        The kernel writes to its outputs by their strides, whatever they are, so that it can overwrite an argument in
-        any layout. Others find memory in C order.
+        The kernel writes to its outputs by their strides, so that it can overwrite an argument in any layout. The
+        outputs of other kernels are in C order.
     inplace_property : str
         The one of ``__props__`` that is True for that variant.
     cannot_fail : bool
-        One native kernel does all the work, and once its ``prepare`` has succeeded nothing can go wrong.
+        One native kernel does all the work, and cannot fail once its ``prepare`` has succeeded.
     changes_part : bool
-        Outputs that overwrite an input change a part of it; only those that do not must copy the rest.
+        Outputs that overwrite an input change only a part of it; if they cannot overwrite, the rest must be copied.
     runs_alone : bool
-        The kernel's ``prepare`` can answer ``RUNS_ALONE``, and its ``run`` cannot fail: nodes that do not depend on
-        each other may run side by side.
+        The kernel's ``prepare`` can return ``RUNS_ALONE``, and its ``run`` cannot fail: independent nodes may run side
+        by side.
     gives_memory : sequence of int
-        Positions of outputs for which ``perform`` stores arrays whose memory is nothing else's, though NumPy did not
-        allocate it (a file mapped into memory). They are used as they are; other arrays with a base are copied.
+        Positions of outputs for which ``perform`` stores arrays that own their memory although NumPy did not allocate
+        it (a file mapped into memory). They are used as they are; other arrays with a base are copied.
     linear_in : sequence of int, or slice
-        Positions of inputs in which, taken together, the outputs are linear while the others stay as they are.
-        ``R_op`` follows from it; empty: the op has none, or its own.
+        Positions of inputs in which, taken together, the outputs are linear while the others are fixed. The default
+        ``R_op`` follows from it; if it is empty, there is no default.
     first_examined : int or None
-        From this input on ``prepare`` looks at values and not only at shapes, as it does at indices. What computes such
-        an input never runs behind COMMIT, where it would be too late.
+        From this input on, ``prepare`` examines values and not only shapes, for instance indices. Nodes that compute
+        such an input never run after COMMIT, which would be too late.
     reads_before_writing : bool
-        No element of an input is read after an output's element at the same place was written: a node may also read
+        No element of an input is read after the output's element at the same place was written: a node may also read
         elsewhere the input that it overwrites.
     destroyhandler_tolerate_same, destroyhandler_tolerate_aliased : sequence of (int, int)
         Pairs (overwritten input, other input) that may be the same variable, or share memory in any way.
     explains_errors : bool
-        What ``perform`` raises says which node failed, of the graph that the op runs; nothing need be added.
+        Exceptions of ``perform`` already say which node of the op's inner graph failed.
     takes_none : sequence of int
         Positions of integer inputs for which a function may be called with None; see ``ops/creation/absent.py``.
     default_output : int or None
-        Which output ``__call__`` answers. None: all of them, as a list when there is more than one.
+        The output that ``__call__`` returns. None: all of them, as a list if there are several.
     params_type : Type or None
-        If set, ``perform`` gets what ``get_params(node)`` answers as its last argument.
+        If set, ``perform`` gets the value of ``get_params(node)`` as its last argument.
     itypes, otypes : sequence of Type
-        Types of inputs and outputs, for ops that leave ``make_node`` to this class.
+        Types of inputs and outputs, for ops that use the ``make_node`` of this class.
     """
 
     view_map: dict[int, list[int]] = {}
@@ -105,7 +105,7 @@ class Op(Properties):
     # ---- building ----------------------------------------------------------------------------------------------------
     @of_any_parameters
     def make_node(self, *inputs: Any) -> Apply:
-        """An Apply node of this op on ``inputs``.
+        """Make an Apply node of this op on ``inputs``.
 
         Raises
         ------
@@ -127,14 +127,14 @@ class Op(Properties):
         return Apply(self, converted, [output.make_variable() for output in self.otypes])
 
     def __call__(self, *inputs: Any, return_list: bool = False, **options: Any) -> Any:
-        """Make a node and answer its outputs.
+        """Make a node and return its outputs.
 
         Parameters
         ----------
         *inputs, **options
             For ``make_node``.
         return_list : bool
-            Answer a list even of one output.
+            Return a list even if there is one output.
 
         Returns
         -------
@@ -155,7 +155,7 @@ class Op(Properties):
 
     # ---- computing ---------------------------------------------------------------------------------------------------
     def make_kernel(self, node):
-        """The native kernel that computes a node, or None when the op has only ``perform``."""
+        """Return the native kernel that computes a node, or None if the op has only ``perform``."""
         return None
 
     def lower(self, emitter, node):
@@ -167,24 +167,24 @@ class Op(Properties):
             emitter.kernel(kernel, node)
 
     def lazy_branches(self, node):
-        """Which inputs a node needs only when its condition says so.
+        """Return which inputs a node needs only if its condition says so.
 
         Returns
         -------
         None or tuple (int, sequence of int, sequence of int)
-            None: it needs all of them. Else the positions of the condition, a 0-d number, of what is needed when it is
-            not zero, and of what is needed when it is.
+            None: it needs all of them. Else the positions of the condition, a 0-d number, of the inputs needed if it is
+            not zero, and of the inputs needed if it is.
         """
         return None
 
     def lower_branch(self, emitter, node, branch):
-        """Emit what ends a branch of a lazy node, 0 or 1: the outputs from the branch's inputs."""
+        """Emit the end of a branch of a lazy node, 0 or 1: it computes the outputs from the branch's inputs."""
         raise MethodNotDefined("lower_branch", type(self), type(self).__name__)
 
     @of_any_parameters
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]],
                 params: Any = None) -> None:
-        """Compute a node on values; by default with the node's kernel, or with what ``make_thunk`` makes.
+        """Compute a node on values; by default with the node's kernel, or with the result of ``make_thunk``.
 
         Parameters
         ----------
@@ -205,11 +205,11 @@ class Op(Properties):
             storage[0] = result
 
     def get_params(self, node):
-        """What ``perform`` gets as its last argument, for ops with a ``params_type``."""
+        """Return the last argument of ``perform``, for ops with a ``params_type``."""
         raise MethodNotDefined("get_params", type(self), type(self).__name__)
 
     def infer_shape(self, node: Apply, input_shapes: Sequence[Any]) -> Sequence[Any]:
-        """Symbolic shapes of the outputs from those of the inputs: a list of tuples.
+        """Return symbolic shapes of the outputs, given those of the inputs: a list of tuples.
 
         Raises
         ------
@@ -219,12 +219,12 @@ class Op(Properties):
         raise MethodNotDefined("infer_shape", type(self), type(self).__name__)
 
     def do_constant_folding(self, node: Apply) -> bool:
-        """Whether a node with constant inputs may be computed while a function is made."""
+        """Return whether a node with constant inputs may be computed while a function is made."""
         return True
 
     # ---- overwriting -------------------------------------------------------------------------------------------------
     def inplace_candidates(self, node):
-        """Which inputs the outputs of a node could overwrite, for all that the op knows.
+        """Yield which inputs the outputs of a node could overwrite, as far as the op is concerned.
 
         Returns
         -------
@@ -237,17 +237,17 @@ class Op(Properties):
                     yield output, position
 
     def overwriting(self, pairs):
-        """The variant of this op that overwrites inputs.
+        """Return the variant of this op that overwrites inputs.
 
         Parameters
         ----------
         pairs : dict
-            Output to input position; empty for the variant that overwrites nothing.
+            Output → input position; empty for the variant that overwrites nothing.
 
         Returns
         -------
         Op or None
-            None when there is no such variant.
+            None if there is no such variant.
         """
         if not self.can_overwrite:
             return None
@@ -255,22 +255,22 @@ class Op(Properties):
 
     # ---- gradients ---------------------------------------------------------------------------------------------------
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """For each input a list that says for each output whether it depends on the input's elements."""
+        """Return for each input a list that says for each output whether it depends on the input's elements."""
         return [[True] * len(node.outputs) for _ in node.inputs]
 
     def grad(self, inputs: Sequence[Any], output_grads: Sequence[Any]) -> Sequence[Any]:
-        """Gradients of the cost with respect to the inputs, given those with respect to the outputs."""
+        """Return gradients of the cost with respect to the inputs, given those with respect to the outputs."""
         return [grad_not_implemented(self, position, variable) for position, variable in enumerate(inputs)]
 
     def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]) -> Sequence[Any]:
-        """As ``grad``, for ops whose gradients can use the outputs."""
+        """Return gradients as ``grad`` does; the outputs are available, too."""
         return self.grad(inputs, output_grads)
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> Sequence[Any]:
-        """Derivatives of the outputs along ``eval_points``: for each input a Variable, or None if it does not move.
+        """Return derivatives of the outputs along ``eval_points``: for each input a Variable, or None for no change.
 
-        A result that is None does not move either; one of a NullType is undefined, and `Rop` raises. By default, for an
-        op that is ``linear_in`` some inputs: the op itself, applied to the points.
+        A result of None means no change, too; one of a NullType is undefined, and `Rop` raises. The default, for an op
+        that is ``linear_in`` some inputs, is the op itself, applied to the points.
 
         Raises
         ------
@@ -291,18 +291,18 @@ class Op(Properties):
 
     # ---- errors ------------------------------------------------------------------------------------------------------
     def part_at_fault(self, node, shapes):
-        """Which part of a node that replaced several nodes of the user's cannot work on operands of such shapes.
+        """Return which part of a node that replaced several nodes of the user fails on operands of the given shapes.
 
         Parameters
         ----------
         node : Apply
         shapes : list of (tuple of int or None)
-            Of the inputs.
+            The shapes of the inputs.
 
         Returns
         -------
         int or None
-            A position in ``node._position.parts``; None: it cannot be told.
+            A position in ``node._position.parts``; None if it cannot be determined.
         """
         return None
 
@@ -314,7 +314,7 @@ class Op(Properties):
 
 
 def _given_params(perform):
-    """A ``perform`` that looks up its parameters where nobody gives them."""
+    """Wrap a ``perform`` so that it looks up its parameters if none are given."""
     @wraps(perform)
     def with_params(self, node, inputs, output_storage, params=None):
         return perform(self, node, inputs, output_storage, self.get_params(node) if params is None else params)

@@ -2,8 +2,8 @@
 
 A class that names its properties gets ``__eq__``, ``__hash__``, ``__str__``, ``_props()`` and ``_props_dict()``,
 except for those it defines itself; its subclasses inherit them. Without ``__props__``, equality is identity. The hash
-is kept on the object: properties must not change after the first use. Copies and pickles do not carry the kept hash,
-because a copy may be given other properties and strings hash differently in another process.
+is cached on the object: properties must not change after the first use. Copies and pickles do not contain the cached
+hash, because a copy may get other properties, and strings have other hashes in another process.
 """
 from typing import Any
 
@@ -37,14 +37,14 @@ class Properties:
 
 
 def _methods(names):
-    """The methods that the properties ``names`` give to a class."""
+    """Return the methods that the properties ``names`` give to a class."""
 
     def _props(self):
-        """The values of the properties."""
+        """Return the values of the properties."""
         return tuple([getattr(self, name) for name in names])
 
     def _props_dict(self):
-        """Name to value of the properties: what a similar object is made from."""
+        """Return a dictionary from names to values of the properties, from which a similar object can be made."""
         return {name: getattr(self, name) for name in names}
 
     def __eq__(self, other):

@@ -1,9 +1,9 @@
-"""Under which public name a class is known: in pickles, in tracebacks and in ``help``.
+"""The public names of classes: in pickles, in tracebacks and in ``help``.
 
-A pickle names a class by ``__module__``. Files move between rooms, and a pickle has to be readable afterwards; so what
-users can pickle or catch says that it belongs to a module they can import. ``HOMES`` is the one table of that. What
-only pickles name (functions that put a graph together, ops that only rewrites make) is in ``phintys.pickled``, which
-finds it by this table. When a file moves, its row here moves, and no pickle changes.
+A pickle names a class by ``__module__``. Files move between folders, and pickles must stay readable; so every class
+that users can pickle or catch names a module that they can import. ``HOMES`` is the only table of these. Names that
+only pickles use (functions that put a graph together, ops that only rewrites make) are in ``phintys.pickled``, which
+finds them by this table. When a file moves, its row here is changed, and no pickle changes.
 
 ``at_home`` applies the table: to ops, types, variables and nodes when the class is made, to everything else as a
 decorator. Functions need no rows: a public namespace calls ``adopt`` for those it exports, and the first to do so is
@@ -193,7 +193,7 @@ _DEFINED_IN = {(home, name): inner for (inner, name), home in _HOME_OF.items()}
 
 
 def at_home(thing: Named) -> Named:
-    """A class or function that has just been defined, with its public module as its ``__module__`` if it has one."""
+    """Set ``__module__`` of a new class or function to its public module, if it has one, and return it."""
     home = _HOME_OF.get((thing.__module__, thing.__qualname__))
     if home is not None:
         thing.__module__ = home
@@ -201,7 +201,7 @@ def at_home(thing: Named) -> Named:
 
 
 def adopt(namespace: dict[str, Any]) -> None:
-    """Make a public module, whose ``globals()`` are given, the public module of the functions it exports."""
+    """Declare a module, whose ``globals()`` are given, the public module of the functions that it exports."""
     home = namespace["__name__"]
     for name, value in list(namespace.items()):
         if type(value) is FunctionType and value.__qualname__ == name and value.__module__.startswith(INNER):
@@ -210,6 +210,6 @@ def adopt(namespace: dict[str, Any]) -> None:
 
 
 def defined_in(thing: Any) -> Any:
-    """The name of the module whose file defines a class or function, or the class of any other thing."""
+    """Return the name of the module that defines a class or function, or the class of any other object."""
     name = getattr(thing, "__qualname__", type(thing).__qualname__)
     return _DEFINED_IN.get((thing.__module__, name), thing.__module__)

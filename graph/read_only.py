@@ -1,4 +1,4 @@
-"""What ``perform`` may write to: the inputs that the op's ``destroy_map`` names, and no others.
+"""Read-only inputs: ``perform`` may write only to the inputs in the op's ``destroy_map``.
 
 The virtual machine hands out read-only views by itself (``vm/machine/perform.pyx``); this is for code that calls
 ``perform`` on values, node by node.
@@ -7,7 +7,7 @@ import numpy
 
 
 def inputs_for(op, values):
-    """The values as ``op.perform`` may have them: arrays that it does not overwrite are read-only views.
+    """Return the values for ``op.perform``: arrays that it does not overwrite become read-only views.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ def inputs_for(op, values):
 
 
 def read_only(value):
-    """A view of an array that cannot be written to; other values as they are."""
+    """Return a view of an array that cannot be written to; other values are returned unchanged."""
     if type(value) is not numpy.ndarray or not value.flags.writeable:
         return value
     view = value.view()

@@ -1,7 +1,7 @@
-"""``tag``: an object on which anybody may leave attributes about a variable or a node.
+"""``tag``: an object with free attributes for a variable or a node.
 
-It is made when it is first asked for, because most of a large graph never has one. Its attribute ``trace`` is where
-the user made the variable or node, as in Theano; it is worked out when somebody reads it, unless somebody has set it.
+It is made at the first access, because most nodes of a large graph never need one. Its attribute ``trace`` says where
+the user made the variable or node, as in Theano; it is computed when it is read, unless it was set.
 """
 import copy
 from weakref import ref
@@ -11,7 +11,7 @@ from phintys.graph.trace import given_traces, theano_traces
 
 
 class Trace:
-    """Descriptor: the traces of what a scratchpad belongs to, as lists of (file, line, function, text)."""
+    """Descriptor: the traces of a scratchpad's owner, as lists of (file, line, function, text)."""
 
     def __get__(self, pad, owner=None):
         thing = None if pad is None else pad._thing()
@@ -48,7 +48,7 @@ class Scratchpad:
 
 
 class LazyTag:
-    """Descriptor: makes the scratchpad when it is first read, and tells it whose it is."""
+    """Descriptor: makes the scratchpad at the first access, and tells it its owner."""
 
     def __get__(self, instance, owner=None):
         if instance is None:
@@ -65,13 +65,13 @@ class LazyTag:
 
 
 def made(thing):
-    """What knows where a variable or node was made: the owner of a variable that is computed, else the thing itself."""
+    """Return the object that stores where a variable or node was made: a computed variable's owner, else itself."""
     owner = getattr(thing, "owner", None)
     return thing if owner is None else owner
 
 
 def position_of(thing):
-    """Where a variable or node was made, for `trace.traces_of`: what ``tag.trace`` was set to, else what was noted."""
+    """Return where a variable or node was made, for `trace.traces_of`: a ``tag.trace`` that was set, or the record."""
     for candidate in (thing, made(thing)):
         given = getattr(candidate.__dict__.get("tag"), "__dict__", {}).get("trace")
         position = None if given is None else given_traces(given)
@@ -81,7 +81,7 @@ def position_of(thing):
 
 
 def _nothing():
-    """The reference of a scratchpad that belongs to nothing yet."""
+    """The reference of a scratchpad without an owner."""
 
 
 def copy_tag(source, target):

@@ -1,18 +1,18 @@
-"""Pickling and deep-copying graphs of any depth: what Variable and Apply inherit.
+"""Pickling and deep-copying of graphs of any depth, for Variable and Apply.
 
-Pickle and ``copy.deepcopy`` walk objects recursively, and a chain of a hundred thousand nodes would overflow their
-stacks. So whoever is asked first describes the whole graph behind it, in an order in which every node finds its inputs
-done:
+Pickle and ``copy.deepcopy`` visit objects recursively, and a chain of a hundred thousand nodes would overflow the
+stack. Therefore the first object of a graph that is pickled describes the whole graph that computes it, in an order in
+which every node finds its inputs complete:
 
-* A variable that is computed is written as "output i of that node"; a node as "op, inputs, classes of the outputs".
-* Each node's description starts with its *bundle*, which lists, inputs first, all the nodes that one request found.
-  Pickle meets the bundle before the node, writes its list, and finds everything later in its memo.
-* What else nodes, outputs and leaves know (type, name, tag) is written at the end of the bundle, where a tag may refer
-  to any part of the graph.
+* A computed variable is written as "output i of that node"; a node as "op, inputs, classes of the outputs".
+* Each node's description starts with its *bundle*, which lists, inputs first, all nodes that one request found. Pickle
+  writes the bundle before the node, with its whole list, and finds everything later in its memo.
+* Other attributes of nodes, outputs and leaves (type, name, tag) are written at the end of the bundle, where a tag may
+  refer to any part of the graph.
 
-A bundle lives as long as some pickler remembers it. Another pickler that finds a node with a living bundle writes the
-same bundle itself, so nothing depends on which pickler asks, nor on what an aborted one left behind. Objects that occur
-twice are one object afterwards, also when they are computed: ``pickle.loads(pickle.dumps((x, y)))`` keeps ``x`` inside
+A bundle lives as long as a pickler remembers it. Another pickler that finds a node with a living bundle writes the same
+bundle itself, so nothing depends on which pickler comes first, or on the remains of one that failed. An object that
+occurs twice is one object afterwards, also if it is computed: ``pickle.loads(pickle.dumps((x, y)))`` keeps ``x`` inside
 ``y``.
 """
 import copy
@@ -36,12 +36,12 @@ class _Bundled(threading.local):
         return id(thing) in self.bundles
 
     def bundle_of(self, thing):
-        """The bundle that a node or leaf is in, or None."""
+        """Return the bundle that a node or leaf is in, or None."""
         reference = self.bundles.get(id(thing))
         return None if reference is None else reference()
 
     def add(self, bundle):
-        """Remember a bundle as long as it lives; it keeps what is in it, and so the ids, alive."""
+        """Register a bundle as long as it lives; it keeps its contents, and so the ids, alive."""
         bundles, members = self.bundles, list(map(id, bundle.nodes + bundle.leaves))
 
         def forget(reference):
@@ -55,7 +55,7 @@ _bundled = _Bundled()
 
 
 class GraphNode:
-    """What an Apply node does when it is pickled or deep-copied."""
+    """Pickling and deep-copying of an Apply node."""
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
@@ -80,7 +80,7 @@ class GraphNode:
 
 
 class GraphVariable:
-    """What a Variable does when it is pickled or deep-copied."""
+    """Pickling and deep-copying of a Variable."""
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
@@ -118,7 +118,7 @@ class Bundle:
 
 
 def _things(nodes, leaves):
-    """Everything that a bundle describes."""
+    """Return all objects that a bundle describes."""
     for node in nodes:
         yield node
         yield from node.outputs
@@ -126,7 +126,7 @@ def _things(nodes, leaves):
 
 
 def _leaves(nodes, known):
-    """The leaves that nodes read, without those in ``known`` and those of classes that describe themselves."""
+    """Return the leaves that nodes read, except those in ``known`` and those of classes that describe themselves."""
     leaves = {variable: None for node in nodes for variable in node.inputs if variable.owner is None}
     return [leaf for leaf in leaves if leaf not in known and type(leaf).__reduce__ is object.__reduce__
             and type(leaf).__reduce_ex__ is GraphVariable.__reduce_ex__
@@ -134,7 +134,7 @@ def _leaves(nodes, known):
 
 
 def _bundle_of(node):
-    """The bundle of a node; a new one for it and all that it needs, where that has none."""
+    """Return the bundle of a node; a new one for it and all that it needs, if it has none."""
     bundle = _bundled.bundle_of(node)
     if bundle is None:
         nodes = io_toposort((), node.outputs, known=_bundled)
@@ -144,7 +144,7 @@ def _bundle_of(node):
 
 
 class _Copied:
-    """What the memo of a ``copy.deepcopy`` has, as a collection."""
+    """The memo of a ``copy.deepcopy`` as a collection."""
 
     def __init__(self, memo):
         self.memo = memo
@@ -155,7 +155,7 @@ class _Copied:
 
 @at_home
 def _bare_node(bundle, kind, op, inputs, output_kinds):
-    """A node whose outputs know nothing yet but their place."""
+    """Make a node whose outputs have no attributes yet except their position."""
     node = kind.__new__(kind)
     node.op, node.inputs = op, inputs
     node.outputs = [_bare_variable(bundle, output_kind) for output_kind in output_kinds]
@@ -166,7 +166,7 @@ def _bare_node(bundle, kind, op, inputs, output_kinds):
 
 @at_home
 def _bare_variable(bundle, kind):
-    """A variable that knows nothing yet."""
+    """Make a variable without attributes."""
     leaf = kind.__new__(kind)
     leaf.owner = leaf.index = None
     return leaf
@@ -178,7 +178,7 @@ def _output(node, index):
 
 
 def _state(thing):
-    """What a node or variable knows besides its place in the graph."""
+    """Return the attributes of a node or variable besides its place in the graph."""
     return {name: value for name, value in thing.__getstate__().items() if name not in PLACE}
 
 

@@ -2,11 +2,11 @@
 
 ``make_thunk(node, storage_map, compute_map, no_recycling, impl)`` is called once for a node and again when two threads
 compute it at the same time; the thunk is kept with its storage and called for every computation. All inputs are
-computed before it runs: a thunk that is ``lazy`` may look at ``compute_map``, and finds everything there.
+computed before it runs: a thunk that is ``lazy`` may check ``compute_map``, and finds everything computed.
 """
 from weakref import WeakKeyDictionary
 
-_idle = WeakKeyDictionary()             # node → [(thunk, storage_map)] that nobody is running
+_idle = WeakKeyDictionary()             # node → [(thunk, storage_map)] not in use
 
 
 def perform_by_thunk(op, node, inputs, output_storage):
@@ -15,7 +15,7 @@ def perform_by_thunk(op, node, inputs, output_storage):
     Raises
     ------
     RuntimeError
-        If the thunk asks for inputs that it has.
+        If the thunk requests inputs that it already has.
     """
     idle = _idle.setdefault(node, [])
     thunk, storage_map = idle.pop() if idle else _made(op, node)

@@ -1,22 +1,22 @@
-"""Topological order of Apply nodes: the one walk that everything else is built on.
+"""Topological order of Apply nodes, on which all other algorithms are based.
 
-``general_toposort`` orders anything by a function that tells what comes before what. All orders are Theano's.
+``general_toposort`` orders any objects by a function that returns their dependencies. All orders are those of Theano.
 """
 from phintys.graph.errors import InconsistencyError
 
 
 def io_toposort(inputs, outputs, orderings=None, known=()):
-    """The Apply nodes between ``inputs`` and ``outputs``, each after all nodes that compute its inputs.
+    """Return the Apply nodes between ``inputs`` and ``outputs``, each after all nodes that compute its inputs.
 
     Parameters
     ----------
     inputs : iterable of Variable
-        Blockers.
+        The traversal stops at them.
     outputs : iterable of Variable
     orderings : dict, optional
-        Node to nodes that must come before it although it does not read them.
+        Node → nodes that must come before it although it does not read their outputs.
     known : collection of Apply, optional
-        Nodes that are treated as done: neither they nor what only they need is answered.
+        Nodes that count as done: neither they nor nodes that only they need are returned.
 
     Returns
     -------
@@ -55,35 +55,35 @@ def io_toposort(inputs, outputs, orderings=None, known=()):
 
 
 def general_toposort(outputs, deps, debug_print=False, compute_deps_cache=None, deps_cache=None, clients=None):
-    """Everything that ``outputs`` depend on, these included, each thing after its dependencies.
+    """Return everything that ``outputs`` depend on, including these, each object after its dependencies.
 
     Parameters
     ----------
     outputs : iterable
         Hashable things, for instance variables.
     deps : callable
-        From a thing to the list of things that come before it; None means an empty list.
+        Maps an object to the list of objects that come before it; None means an empty list.
     debug_print : bool
-        Accepted for Theano's sake.
+        Accepted for compatibility with Theano.
     compute_deps_cache : callable, optional
         Used instead of ``deps``; it may keep what it returns in ``deps_cache``.
     deps_cache : dict, optional
-        Of ``compute_deps_cache``; not used here.
+        The cache of ``compute_deps_cache``; it is not used here.
     clients : dict, optional
-        Is filled: thing to the list of things that depend on it.
+        It is filled with: object → the list of objects that depend on it.
 
     Returns
     -------
     list
-        First what depends on nothing, as it is found depth first, last dependencies first; then whatever becomes
-        possible, in this order.
+        First the objects without dependencies, as they are found depth first, last dependencies first; then each object
+        as soon as its dependencies are in the list.
 
     Raises
     ------
     ValueError
-        If a thing depends on itself.
+        If an object depends on itself.
     TypeError
-        If dependencies come in a set, so that the order would not be determined.
+        If dependencies are given as a set, so that the order would not be determined.
     """
     dependencies = deps if compute_deps_cache is None else compute_deps_cache
     waiting_for, needed_by, order = {}, {} if clients is None else clients, []
@@ -99,7 +99,7 @@ def general_toposort(outputs, deps, debug_print=False, compute_deps_cache=None, 
         pending.extend(needed)
         if not needed:
             order.append(thing)
-    for thing in order:                             # grows while it is walked
+    for thing in order:                             # it grows during the loop
         for other in needed_by.get(thing, ()):
             waiting_for[other] -= 1
             if not waiting_for[other]:

@@ -1,11 +1,11 @@
-"""Where the user made something: a *trace*, the calls outside phintys that led to it, as `vm.call_stack` takes them.
+"""Where the user made an object: a *trace* is the calls outside phintys that led to it, as recorded by `vm.call_stack`.
 
-What a variable or node keeps as its ``_position`` is one of these; `traces_of` reads them all:
+The ``_position`` of a variable or node is one of the following; `traces_of` reads them all:
 
 * None: not known;
-* a raw trace ``(code, offset, code, offset, …)``, innermost frame first, cheap to take;
-* a resolved trace, a tuple of ``(file, line, function)``, innermost frame first: what is pickled;
-* `Traces`: several of these, of a node that rewrites put in the place of several nodes.
+* a raw trace ``(code, offset, code, offset, …)``, innermost frame first, which is cheap to record;
+* a resolved trace, a tuple of ``(file, line, function)``, innermost frame first, which can be pickled;
+* `Traces`: several of these, for a node that rewrites inserted in place of several nodes.
 """
 import linecache
 from bisect import bisect_right
@@ -14,7 +14,7 @@ from phintys.graph.config import config
 from phintys.graph.public_names import at_home
 from phintys.vm.call_stack import is_library, set_limit, user_trace
 
-MOST_TRACES = 16                # of one node, that are told
+MOST_TRACES = 16                # traces of one node that are reported
 MOST_KNOWN = 1000               # code objects whose line tables are kept
 
 _line_tables = {}               # id of a code object -> _Lines, which keeps the code object alive
@@ -24,7 +24,7 @@ config.on_change("traceback.limit", set_limit)
 
 @at_home
 class Traces:
-    """The traces of the nodes that one node replaced.
+    """The traces of several nodes that one node replaced.
 
     Parameters
     ----------
@@ -45,12 +45,12 @@ class Traces:
 
 
 def is_in_parts(position):
-    """Whether a position says where each part of a fused node was made."""
+    """Return whether a position says where each part of a fused node was made."""
     return type(position) is Traces and position.in_parts
 
 
 def joined(positions):
-    """The position of what stands for several things, of which the first names the place; None where none is known."""
+    """Return the position of a replacement for several objects; the first one's comes first. None: none is known."""
     parts = []
     for position in positions:
         for trace in _flat(position):
@@ -60,7 +60,7 @@ def joined(positions):
 
 
 def _flat(position):
-    """The traces in a position, which are not all different; Traces are at most two deep.
+    """Yield the traces in a position, possibly repeated; Traces are nested at most two deep.
 
     The last part of a fused node, which computes its result, comes first.
     """
@@ -71,14 +71,14 @@ def _flat(position):
 
 
 def resolve(position):
-    """A position as it can be pickled: without code objects."""
+    """Return a position in a form that can be pickled, without code objects."""
     if position is None or type(position) is Traces or isinstance(position[0], tuple):
         return position
     return tuple([_frame(position[at], position[at + 1]) for at in range(0, len(position), 2)])
 
 
 def traces_of(position):
-    """The different resolved traces that a position holds, at most ``MOST_TRACES``.
+    """Return the different resolved traces that a position holds, at most ``MOST_TRACES``.
 
     Returns
     -------
@@ -93,27 +93,27 @@ def traces_of(position):
 
 
 def where_of(position):
-    """(file, line) of the user's line, or None: of the innermost frame outside libraries, if there is one."""
+    """Return (file, line) of the user's line, or None: the innermost frame outside libraries, if there is one."""
     trace = next(iter(traces_of(position)), None)
     return None if trace is None else trace[users_frame(trace)][:2]
 
 
 def users_frame(trace):
-    """The number of the frame of a resolved trace that runs the user's line."""
+    """Return the index of the frame of a resolved trace that runs the user's line."""
     return next((number for number, frame in enumerate(trace) if not is_library(frame[0])), 0)
 
 
 def described_frame(trace):
-    """The user's line of a resolved trace: file, line, function, and the text where it can be read."""
+    """Describe the user's line of a resolved trace: file, line, function, and the source text if it can be read."""
     file, line, function = trace[users_frame(trace)]
     text = linecache.getline(file, line).strip()
     return f'File "{file}", line {line}, in {function}' + (f": {text}" if text else "")
 
 
 def backtrace(trace):
-    """The frames of a resolved trace as lines, as Python prints them, from the user's outermost to the innermost.
+    """Return the frames of a resolved trace as lines, as Python prints them, from the outermost to the innermost.
 
-    The user's line is marked. Empty when there is no other frame than that line.
+    The user's line is marked. The list is empty if there is no other frame than that line.
     """
     users = users_frame(trace)
     outermost = max([number for number, frame in enumerate(trace) if not is_library(frame[0])], default=len(trace) - 1)
@@ -130,13 +130,13 @@ def backtrace(trace):
 
 
 def theano_traces(position):
-    """What ``tag.trace`` is in Theano: a list of traces, lists of (file, line, function, text), innermost last."""
+    """Return ``tag.trace`` as in Theano: a list of traces, lists of (file, line, function, text), innermost last."""
     return [[(file, line, function, linecache.getline(file, line).strip() or None)
              for file, line, function in reversed(trace)] for trace in traces_of(position)]
 
 
 def given_traces(traces):
-    """The position that says what somebody gave in Theano's format; None for anything else."""
+    """Return the position for traces in Theano's format; None for anything else."""
     try:
         return Traces([tuple([(str(frame[0]), int(frame[1]), str(frame[2])) for frame in reversed(trace)])
                        for trace in traces if trace])
@@ -145,7 +145,7 @@ def given_traces(traces):
 
 
 def _frame(code, offset):
-    """(file, line, function) of a frame."""
+    """Return (file, line, function) of a frame."""
     lines = _line_tables.get(id(code))
     if lines is None:
         if len(_line_tables) >= MOST_KNOWN:
@@ -155,7 +155,7 @@ def _frame(code, offset):
 
 
 class _Lines:
-    """The line table of one code object, searched by halves; equal lines are one object, so pickles stay small."""
+    """The line table of one code object, with binary search; equal lines are one object, so pickles stay small."""
 
     def __init__(self, code):
         self.code = code
@@ -165,11 +165,11 @@ class _Lines:
         self.frames = [frames[line] for _, line in table]
 
     def at(self, offset):
-        """(file, line, function) of the instruction at an offset."""
+        """Return (file, line, function) of the instruction at an offset."""
         return self.frames[max(bisect_right(self.starts, offset) - 1, 0)]
 
 
 def add_tag_trace(thing, user_line=None):
-    """Note on a variable or node that the user makes it now; returns it. ``user_line`` is there for Theano's sake."""
+    """Record on a variable or node that the user makes it now; return it. ``user_line`` is ignored, for Theano."""
     thing._position = user_trace()
     return thing

@@ -1,8 +1,8 @@
-"""Walks over graphs: ancestors, copies, comparison. Topological order itself is in ``toposort.py``.
+"""Traversals of graphs: ancestors, copies, comparison. Topological order is in ``toposort.py``.
 
-Every walk is iterative and linear in the edges it sees; orders are determined by the graph alone, never by addresses,
-and are Theano's: several start points are taken last first, the inputs of a node first first. ``blockers`` are
-variables at which a walk ends: what computes them is not looked at.
+Every traversal is iterative and linear in the number of edges; orders depend only on the graph, never on addresses,
+and are those of Theano: of several start points the last comes first, of a node's inputs the first. ``blockers`` are
+variables at which a traversal stops: the nodes that compute them are ignored.
 """
 from collections import deque
 
@@ -12,28 +12,28 @@ from phintys.graph.variable import Constant, Variable
 
 # ---- what a graph holds ----------------------------------------------------------------------------------------------
 def stack_search(start, expand, mode="bfs", build_inv=False):
-    """Everything that can be reached from ``start``, each thing once.
+    """Find everything that can be reached from ``start``, each object once.
 
     Parameters
     ----------
     start : collections.deque
-        Hashable things; it is empty afterwards.
+        Hashable objects; it is empty afterwards.
     expand : callable
-        From a thing to an iterable of the things next to it, or None.
+        Maps an object to an iterable of its neighbours, or None.
     mode : {"bfs", "dfs"}
         Breadth first, from the first of ``start`` on; or depth first, from the last one on.
     build_inv : bool
-        Also return who led to whom.
+        Also return which objects led to each object.
 
     Returns
     -------
     list, or tuple (list, dict)
-        In the order of the walk; the dict has for each thing the list of things whose expansion it was in.
+        In the order of the traversal; the dict maps each object to the objects whose expansion contained it.
 
     Raises
     ------
     ValueError
-        If ``mode`` is another.
+        If ``mode`` has another value.
     """
     if mode not in ("bfs", "dfs"):
         raise ValueError(f"mode should be bfs or dfs, got {mode!r}")
@@ -53,7 +53,7 @@ def stack_search(start, expand, mode="bfs", build_inv=False):
 
 
 def ancestors(variables, blockers=()):
-    """The variables that contribute to ``variables``, these included, depth first.
+    """Return the variables that contribute to ``variables``, including these, depth first.
 
     Parameters
     ----------
@@ -63,28 +63,28 @@ def ancestors(variables, blockers=()):
     Returns
     -------
     list of Variable
-        From the last of ``variables`` on, and leftmost first among the inputs of each node, as in Theano.
+        Starting at the last of ``variables``, and leftmost first among the inputs of each node, as in Theano.
     """
     return _walk(variables, set(blockers or ()), lambda node: node.inputs)
 
 
 def _walk(variables, blocked, neighbours):
-    """All variables reached from ``variables``, the last one first, depth first: after each computed one that is not
-    blocked its ``neighbours(owner)``."""
+    """Yield all variables reached from ``variables``, the last one first, depth first: each computed one that is not
+    blocked is followed by its ``neighbours(owner)``."""
     def expand(variable):
         return reversed(neighbours(variable.owner)) if variable.owner is not None and variable not in blocked else ()
     return stack_search(deque(variables), expand, "dfs")
 
 
 def graph_inputs(variables, blockers=()):
-    """The leaves (constants included) that ``variables`` depend on, in the order of ``ancestors``."""
+    """Return the leaves (including constants) that ``variables`` depend on, in the order of ``ancestors``."""
     return [variable for variable in ancestors(variables, blockers) if variable.owner is None]
 
 
 def variables_and_orphans(inputs, outputs):
-    """All variables between ``inputs`` and ``outputs``, both included, and the leaves among them that are no inputs.
+    """Return all variables between ``inputs`` and ``outputs``, including both, and the leaves that are not inputs.
 
-    Outputs that nobody needs, of nodes that are needed, are variables too.
+    Unused outputs of needed nodes are included.
     """
     blocked = set(inputs)
     found = _walk(outputs, blocked, lambda node: node.inputs + node.outputs)
@@ -92,29 +92,29 @@ def variables_and_orphans(inputs, outputs):
 
 
 def variables(inputs, outputs):
-    """All variables between ``inputs`` and ``outputs``; see ``variables_and_orphans``."""
+    """Return all variables between ``inputs`` and ``outputs``; see ``variables_and_orphans``."""
     return variables_and_orphans(inputs, outputs)[0]
 
 
 def orphans(inputs, outputs):
-    """The leaves below ``outputs`` that are no ``inputs``; see ``variables_and_orphans``."""
+    """Return the leaves below ``outputs`` that are not ``inputs``; see ``variables_and_orphans``."""
     return variables_and_orphans(inputs, outputs)[1]
 
 
 def ops(inputs, outputs):
-    """The set of Apply nodes between ``inputs`` and ``outputs``."""
+    """Return the set of Apply nodes between ``inputs`` and ``outputs``."""
     return set(io_toposort(inputs, outputs))
 
 
 def list_of_nodes(inputs, outputs):
-    """The Apply nodes between ``inputs`` and ``outputs``, breadth first from the first output on."""
+    """Return the Apply nodes between ``inputs`` and ``outputs``, breadth first, starting at the first output."""
     ends = {variable.owner for variable in inputs}
     return stack_search(deque([variable.owner for variable in outputs if variable.owner is not None]), lambda node: [
         variable.owner for variable in node.inputs if variable.owner is not None and variable.owner not in ends])
 
 
 def is_in_ancestors(node, sought):
-    """Whether the node ``sought`` is ``node`` or contributes to it."""
+    """Return whether the node ``sought`` is ``node`` or contributes to it."""
     seen, pending = set(), [node]
     while pending:
         current = pending.pop()
@@ -134,9 +134,9 @@ def clone(inputs, outputs, copy_inputs=True, copy_orphans=None):
     ----------
     inputs, outputs : list of Variable
     copy_inputs : bool
-        Whether the copy has inputs of its own.
+        Whether the copy has its own inputs.
     copy_orphans : bool, optional
-        Whether it has constants of its own; by default as ``copy_inputs``.
+        Whether it has its own constants; by default as ``copy_inputs``.
 
     Returns
     -------
@@ -148,17 +148,17 @@ def clone(inputs, outputs, copy_inputs=True, copy_orphans=None):
 
 
 def clone_get_equiv(inputs, outputs, copy_inputs=True, copy_orphans=True, memo=None):
-    """Copy the graph between ``inputs`` and ``outputs``; answer what became of everything.
+    """Copy the graph between ``inputs`` and ``outputs``, and return a map to the copies.
 
     Parameters
     ----------
     memo : dict, optional
-        What has been copied already; it is extended.
+        Copies made earlier; it is extended.
 
     Returns
     -------
     dict
-        Variable to its copy, and Apply node to its copy.
+        Variable → its copy, and Apply node → its copy.
     """
     equiv = {} if memo is None else memo
     for variable in inputs:
@@ -174,7 +174,7 @@ def clone_get_equiv(inputs, outputs, copy_inputs=True, copy_orphans=True, memo=N
 
 
 def _detached(variable):
-    """A copy of an input, without the owner that the input may have."""
+    """Return a copy of an input, without the owner that the input may have."""
     copied = variable.clone()
     copied.owner = copied.index = None
     return copied
@@ -196,7 +196,7 @@ def clone_replace(output, replace=None, strict=True, share_inputs=True):
     ----------
     output : Variable, or list or tuple of Variable, or dict with such values
     replace : dict or list of pairs, optional
-        Variable to what takes its place. The replacements themselves are not searched for replaced variables.
+        Variable → its replacement. The replacements are not searched for replaced variables.
     strict : bool
         Whether replacements must have, or be convertible to, the types of what they replace.
     share_inputs : bool
@@ -212,7 +212,7 @@ def clone_replace(output, replace=None, strict=True, share_inputs=True):
     TypeError
         If a type is wrong and ``strict``.
     ValueError
-        If ``replace`` is of another kind.
+        If ``replace`` is anything else.
     """
     if replace is not None and not isinstance(replace, (dict, list, tuple)):
         raise ValueError(f"replace is neither a dictionary, list, tuple or None! The value provided is {replace}, of "
@@ -238,7 +238,7 @@ def clone_replace(output, replace=None, strict=True, share_inputs=True):
 
 
 def _with_own_leaves(replaced):
-    """What is replaced, by copies of the replacements; and the leaves of these, by the same copies."""
+    """Copy the replacements with new leaves, and map these leaves to the same copies."""
     copies = clone_get_equiv([], list(replaced.values()))
     leaves = {thing: copied for thing, copied in copies.items() if isinstance(thing, Variable) and thing.owner is None}
     return leaves | {old: copies[new] for old, new in replaced.items()}
@@ -246,14 +246,14 @@ def _with_own_leaves(replaced):
 
 # ---- comparison ------------------------------------------------------------------------------------------------------
 def equal_computations(xs, ys, in_xs=None, in_ys=None):
-    """Whether two lists of variables are computed by the same graph.
+    """Return whether two lists of variables are computed by the same graph.
 
     Parameters
     ----------
     xs, ys : list of Variable
         Compared pair by pair.
     in_xs, in_ys : list of Variable, optional
-        Variables that are taken as equal, pair by pair, when their types are.
+        Variables that count as equal, pair by pair, if their types are equal.
 
     Returns
     -------
@@ -276,7 +276,7 @@ def equal_computations(xs, ys, in_xs=None, in_ys=None):
         pair = x, y = pending.pop()
         if pair in equal:
             continue
-        equal.add(pair)                             # refuted by the walk, or true
+        equal.add(pair)                             # assumed, until the traversal finds a difference
         if x is y and x not in bound and not in_xs:
             continue
         if x in bound or y in bound or not _equal_here(x, y):
@@ -287,7 +287,7 @@ def equal_computations(xs, ys, in_xs=None, in_ys=None):
 
 
 def _equal_here(x, y):
-    """Whether two variables are equal if the inputs of their owners are."""
+    """Return whether two variables are equal if the inputs of their owners are."""
     if x.owner is None or y.owner is None:
         return x is y or (isinstance(x, Constant) and isinstance(y, Constant) and x.equals(y))
     return (x.index == y.index and x.type == y.type and x.owner.op == y.owner.op
@@ -295,20 +295,20 @@ def _equal_here(x, y):
 
 
 def is_same_graph(first, second, givens=None, debug=False):
-    """Whether two variables are computed in the same way from the same inputs.
+    """Return whether two variables are computed in the same way from the same inputs.
 
     Parameters
     ----------
     first, second : Variable
     givens : dict or list of pairs, optional
-        Variable to what is put in its place, in both graphs, before they are compared.
+        Variable → its replacement, in both graphs, before they are compared.
     debug : bool
-        Compare a second time, the other way round.
+        Compare a second time, with exchanged arguments.
 
     Returns
     -------
     bool
-        Merging is considered (``x + x`` is the same however often ``x`` was written down), algebra is not.
+        Merging is considered (``x + x`` is the same whether ``x`` was written once or twice), algebra is not.
 
     Raises
     ------
@@ -325,7 +325,7 @@ def is_same_graph(first, second, givens=None, debug=False):
 
 # ---- connections and views -------------------------------------------------------------------------------------------
 def io_connection_pattern(inputs, outputs):
-    """For each input a list that says for each output whether it depends on the input's elements.
+    """Return for each input a list that says for each output whether it depends on the input's elements.
 
     Parameters
     ----------
@@ -346,7 +346,7 @@ def io_connection_pattern(inputs, outputs):
 
 
 def view_roots(variable):
-    """The variables whose memory ``variable`` looks at, through any number of views; itself when it is no view."""
+    """Return the variables whose memory ``variable`` shares through views; itself if it is not a view."""
     roots, pending = [], [variable]
     while pending:
         current = pending.pop()
@@ -360,19 +360,20 @@ def view_roots(variable):
 
 
 def view_roots_of(nodes, follow_choices):
-    """Whose memory views look at, of nodes in the order in which they run.
+    """Find the variables that views refer to, for nodes in the order in which they run.
 
     Parameters
     ----------
     nodes : iterable of Apply
     follow_choices : bool
-        What is a view of one of several variables, as a call decides, counts as a view of the first of them. Otherwise
-        it is its own root.
+        A view of one of several variables, chosen during a call, counts as a view of the first of them. Otherwise it is
+        its own root.
 
     Returns
     -------
     tuple of dict and dict
-        View → the variable that it is, in the end, a view of. Variable that is a view of one of several → these.
+        View → the variable that it is a view of, through any number of views. Variable that is a view of one of several
+        → these.
     """
     roots, chosen = {}, {}
     for node in nodes:

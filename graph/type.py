@@ -1,7 +1,7 @@
-"""Types: which values a variable may take, and how other values become such values.
+"""Types: the values that a variable may have, and how other values are converted to them.
 
-A type is immutable and may be shared by any number of variables. ``TensorType`` stands in ``ops``; here are the base
-class and ``Generic``, the type of any Python object.
+A type is immutable and may be shared by any number of variables. ``TensorType`` is defined in ``ops``; this file has
+the base class and ``Generic``, the type of any Python object.
 """
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Type(Properties):
     Attributes
     ----------
     Variable, Constant : class
-        What ``make_variable`` and ``make_constant`` make.
+        The classes of variables and constants of this type.
     layout : tuple (NumPy type number, rank) or None
-        Given when the values are arrays that native kernels can read.
+        Set if the values are arrays that native kernels can read.
     shape : tuple or None
-        Lengths that are known before anything runs; not part of equality.
+        Lengths that are known before a call; not part of equality.
     is_number : bool
         Values are single NumPy numbers; programs hold them as arrays of rank 0, so ``layout`` has the rank 0.
     """
@@ -40,7 +40,7 @@ class Type(Properties):
 
     # ---- values ------------------------------------------------------------------------------------------------------
     def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
-        """``value``, or its conversion, as a value of this type.
+        """Return ``value``, or its conversion, as a value of this type.
 
         Parameters
         ----------
@@ -48,28 +48,28 @@ class Type(Properties):
         strict : bool
             Convert nothing.
         allow_downcast : bool or None
-            Whether a conversion may lose precision. None: as the type sees fit.
+            Whether a conversion may lose precision. None: the type decides.
 
         Raises
         ------
         TypeError
-            If it cannot be one.
+            If it cannot be converted.
         """
         raise MethodNotDefined("filter", type(self), type(self).__name__)
 
     def lossless_types(self):
-        """What `filter` is known to do, so that arguments of calls convert without it.
+        """Return which conversions `filter` makes without loss, so that arguments of calls convert without calling it.
 
         Returns
         -------
         list of int or None
-            None: only ``filter`` knows what it converts. Else it follows the rules of ``TensorType.filter``, and these
-            are NumPy's numbers of the dtypes whose arrays it converts, whatever they hold.
+            None: only ``filter`` can decide. Otherwise it follows the rules of ``TensorType.filter``, and these are
+            NumPy's numbers of the dtypes whose arrays it converts, whatever their values.
         """
         return None
 
     def is_valid_value(self, value: Any) -> bool:
-        """Whether ``value`` is of this type as it is."""
+        """Return whether ``value`` is of this type without conversion."""
         try:
             self.filter(value, strict=True)
         except (TypeError, ValueError):
@@ -77,39 +77,39 @@ class Type(Properties):
         return True
 
     def value_validity_msg(self, value):
-        """Why ``value`` is no value of this type."""
+        """Return why ``value`` is not a value of this type."""
         return "none"
 
     def values_eq(self, a, b):
-        """Whether two values are equal."""
+        """Return whether two values are equal."""
         return a == b
 
     def values_eq_approx(self, a, b):
-        """Whether two values are equal up to rounding; by default, whether they are equal."""
+        """Return whether two values are equal up to rounding; by default, whether they are equal."""
         return self.values_eq(a, b)
 
     # ---- variables ---------------------------------------------------------------------------------------------------
     def make_variable(self, name: str | None = None) -> AnyVariable:
-        """A new variable of this type. Ops make their outputs by it: it does not look for the user's line."""
+        """Return a new variable of this type, without looking for the user's line: ops make their outputs with it."""
         return self.Variable(self, name=name)
 
     def make_constant(self, value: Any, name: str | None = None) -> AnyConstant:
-        """A constant of this type."""
+        """Return a constant of this type."""
         return self.Constant(self, value, name=name)
 
     def __call__(self, name: str | None = None) -> AnyVariable:
-        """A new variable of this type that knows where the user made it."""
+        """Return a new variable of this type that records where the user made it."""
         variable = self.make_variable(name)
         variable._position = user_trace()
         return variable
 
     def filter_variable(self, other: Any, allow_convert: bool = True) -> AnyVariable:
-        """``other`` as a variable of this type; a value becomes a constant.
+        """Return ``other`` as a variable of this type; a value becomes a constant.
 
         Raises
         ------
         TypeError
-            If its type is another and ``convert_variable`` knows no way.
+            If its type is different and ``convert_variable`` cannot convert it.
         """
         if not isinstance(other, Variable):
             other = self.make_constant(other)
@@ -122,10 +122,10 @@ class Type(Properties):
         return converted
 
     def convert_variable(self, variable):
-        """``variable`` converted to this type where every value of this type is a value of that one, else None."""
+        """Return ``variable`` converted to this type if all its values are values of this type, else None."""
         return None
 
-    # ---- types never change, so copies of a graph share them ---------------------------------------------------------
+    # ---- types are immutable, so copies of a graph share them --------------------------------------------------------
     def __copy__(self):
         return self
 
@@ -134,7 +134,7 @@ class Type(Properties):
 
 
 class SingletonType(Type):
-    """A type without parameters: all its instances are one."""
+    """A type without parameters, which has only one instance."""
 
     _instance = None
 

@@ -1,7 +1,7 @@
-"""Types of gradients that have no value: ``NullType`` of undefined ones, ``DisconnectedType`` where there is no path.
+"""Types of gradients that have no value: ``NullType`` for undefined ones, ``DisconnectedType`` if there is no path.
 
-Variables of these types pass through ``gradient.py`` in place of gradients and tell why there is none. They never reach
-a function: they take no values, and a FunctionGraph refuses them.
+Variables of these types are used in ``gradient.py`` in place of gradients, and say why there is none. They never reach
+a function: they have no values, and a FunctionGraph refuses them.
 """
 from phintys.graph.errors import made_at
 from phintys.graph.type import SingletonType, Type
@@ -13,7 +13,7 @@ class NullType(Type):
     Parameters
     ----------
     why_null : str
-        Why there is none; part of the error's message. All null types are equal.
+        Why there is none, for error messages. All null types are equal.
     """
 
     def __init__(self, why_null="(no explanation given)"):
@@ -41,7 +41,7 @@ class NullType(Type):
 
 
 class DisconnectedType(SingletonType):
-    """The type of a gradient with respect to something that the cost does not depend on: a zero that says why."""
+    """The type of a gradient with respect to a variable that the cost does not depend on: a zero that says why."""
 
     _refusal = "DisconnectedType is a symbolic placeholder; nothing can be assigned to it or compared with it."
 
@@ -60,27 +60,27 @@ disconnected_type = DisconnectedType()
 
 
 def grad_undefined(op, x_pos, x, comment=""):
-    """The gradient of an op with respect to an input for which it is mathematically undefined.
+    """Return the gradient of an op with respect to an input for which it is mathematically undefined.
 
     Parameters
     ----------
     op : Op
     x_pos : int
-        Which input.
+        The number of the input.
     x : Variable
-        That input.
+        The input.
     comment : str
 
     Returns
     -------
     Variable
-        Of a NullType that tells why.
+        A variable of a NullType that says why.
     """
     return NullType(f"This variable is Null because the grad method for input {x_pos} ({x}) of the {op} op "
                     f"is mathematically undefined{made_at(x)}. {comment}")()
 
 
 def grad_not_implemented(op, x_pos, x, comment=""):
-    """The gradient of an op with respect to an input for which nobody has written it; else as ``grad_undefined``."""
+    """Return the gradient of an op with respect to an input for which it is not implemented; see ``grad_undefined``."""
     return NullType(f"This variable is Null because the grad method for input {x_pos} ({x}) of the {op} op "
                     f"is not implemented{made_at(x)}. {comment}")()

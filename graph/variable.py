@@ -1,8 +1,8 @@
 """Variables and constants: the values of a graph.
 
-A variable knows its type, the Apply node that computes it (``owner`` and ``index``; None for leaves) and where the user
-made it. Who reads it is known to a FunctionGraph only, which ``clients`` asks (``membership.py``). Equality is
-identity. How variables are pickled and copied, however long the chain behind them, is in ``serialization.py``.
+A variable has a type, the Apply node that computes it (``owner`` and ``index``; None for leaves) and a record of where
+the user made it. Only a FunctionGraph knows its readers; ``clients`` asks it (``membership.py``). Equality is identity.
+Pickling and copying, for chains of any length, is in ``serialization.py``.
 """
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class Variable(GraphVariable):
     owner : Apply, optional
         The node that computes it.
     index : int, optional
-        Which output of ``owner`` it is.
+        The index of the output of ``owner``.
     name : str, optional
         For printing and for arguments by keyword.
 
     Attributes
     ----------
     tag : Scratchpad
-        Room for anything; ``tag.test_value`` is what ``config.compute_test_value`` reads.
+        An object with free attributes; ``config.compute_test_value`` reads ``tag.test_value``.
 
     Raises
     ------
@@ -81,15 +81,15 @@ class Variable(GraphVariable):
 
     @property
     def where(self) -> tuple[str, int] | None:
-        """(file, line) where the user made it, or None where that is not known."""
+        """(file, line) where the user made it, or None if that is not known."""
         return where_of(position_of(self))
 
     def get_parents(self) -> list[Apply]:
-        """The owner, in a list, or an empty list."""
+        """Return the owner in a list, or an empty list."""
         return [] if self.owner is None else [self.owner]
 
     def clone(self) -> Self:
-        """A new variable without owner, of the same type and with the same name, tag and origin."""
+        """Return a new variable without owner, with the same type, name, tag and origin."""
         copied = self.__class__(self.type, None, None, self.name)
         copy_tag(self, copied)
         copied._position = made(self)._position
@@ -97,12 +97,12 @@ class Variable(GraphVariable):
 
     # ---- values ------------------------------------------------------------------------------------------------------
     def eval(self, inputs_to_values: Mapping[Any, Any] | None = None) -> Any:
-        """Compute the value, by a function that is made at the first call and kept.
+        """Compute the value, by a function that is compiled at the first call and kept.
 
         Parameters
         ----------
         inputs_to_values : dict, optional
-            Variable to value, for every input that the value depends on.
+            Variable → value, for every input that the value depends on.
 
         Returns
         -------
@@ -118,14 +118,14 @@ class Variable(GraphVariable):
         return functions[inputs](*[values[variable] for variable in inputs])
 
     def get_test_value(self) -> Any:
-        """``tag.test_value`` as a value of the type.
+        """Return ``tag.test_value`` as a value of the type.
 
         Raises
         ------
         AttributeError
-            If there is none.
+            If there is no test value.
         TypeError
-            If it is no value of the type.
+            If it is not a value of the type.
         """
         tag: Any = self.__dict__.get("tag")
         if not hasattr(tag, "test_value"):
@@ -134,8 +134,8 @@ class Variable(GraphVariable):
             return self.type.filter(tag.test_value)
         except (TypeError, ValueError) as error:
             raise type(error)(f"For compute_test_value, one input test value does not have the requested type: that of "
-                              f"{self}{made_at(self)} is no value of {self.type}.\nThe error when converting the test "
-                              f"value to that variable type:\n{error}") from error
+                              f"{self}{made_at(self)} is not a value of {self.type}.\nThe error when converting the "
+                              f"test value to that variable type:\n{error}") from error
 
     # ---- text --------------------------------------------------------------------------------------------------------
     def __str__(self):
@@ -151,7 +151,7 @@ class Variable(GraphVariable):
             return f"{self}\n{self.tag.test_value!r}"
         return str(self)
 
-    # ---- order is for subclasses: a value is neither above nor below another before it is computed -------------------
+    # ---- comparison is left to subclasses ----------------------------------------------------------------------------
     def __lt__(self, other: Any) -> Any:
         raise NotImplementedError(f"Subclasses of Variable must provide __lt__: {type(self).__name__}")
 
@@ -168,7 +168,7 @@ class Variable(GraphVariable):
     def __getstate__(self):
         state = self.__dict__.copy()
         state.pop("_fn_cache", None)
-        state.pop("_number", None)                  # of this process; a copy takes another one
+        state.pop("_number", None)                  # numbers are unique in a process; a copy gets another one
         if "_position" in state:
             state["_position"] = resolve(state["_position"])
         if not config.pickle_test_value and hasattr(state.get("tag"), "test_value"):
@@ -203,19 +203,19 @@ class Constant(Variable):
     value = property(lambda self: self.data, doc="The same as ``data``, to read only.")
 
     def signature(self) -> Any:
-        """What equal constants share: a pair of the type and something that compares by value."""
+        """Return what equal constants have in common: a pair of the type and an object that compares by value."""
         return self.type, self.data
 
     def merge_signature(self):
-        """The signature by which the optimizer finds equal constants."""
+        """Return the signature by which the optimizer finds equal constants."""
         return self.signature()
 
     def equals(self, other: object) -> bool:
-        """Whether ``other`` is a constant of equal type and value."""
+        """Return whether ``other`` is a constant of equal type and value."""
         return isinstance(other, Constant) and self.signature() == other.signature()
 
     def clone(self) -> Self:
-        """A new constant with the same data, which is not copied."""
+        """Return a new constant with the same data, which is not copied."""
         copied = self.__copy__()
         copied.__dict__.pop("tag", None)
         copy_tag(self, copied)

@@ -68,12 +68,12 @@ class CheckedNode:
 
         Parameters
         ----------
-        Values; they are not changed.
-            Values; they do not change.
-        Variable → value, for what was computed before in the surrounding graph.
-            Variable → value, for what was computed before in the graph around.
-        Whether outputs must be finite, if the mode requires it.
-            Whether outputs have to be finite, if the mode wants that.
+        inputs : list
+            Values; they are not changed.
+        known : dict
+            Variable → value, for what was computed before in the surrounding graph.
+        finite : bool
+            Whether outputs must be finite, if the mode requires it.
 
         Returns
         -------

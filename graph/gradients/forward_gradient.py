@@ -1,8 +1,9 @@
 """Derivatives by forward accumulation: ``Rop``, the Jacobian times a vector.
 
 The nodes that depend on ``wrt`` are visited once each, inputs first; every op's ``R_op`` turns the directional
-derivatives of its inputs into those of its outputs. It gets None for an input that does not move: a constant, another
-leaf, what is computed of those alone, or what is reached by steps only. A derivative that is undefined is an error.
+derivatives of its inputs into those of its outputs. It gets None for an input that does not depend on ``wrt``: a
+constant, another leaf, a value computed from those alone, or one that depends on ``wrt`` only through step functions.
+An undefined derivative is an error.
 """
 from __future__ import annotations
 
@@ -24,18 +25,18 @@ OWN_OPS = __name__.partition(".")[0] + "."
 def Rop(f: Variable | Sequence[Variable], wrt: Variable | Sequence[Variable],
         eval_points: Variable | Sequence[Variable], disconnected_outputs: Literal["ignore", "warn", "raise"] = "raise",
         return_disconnected: str = "zero") -> Any:
-    """The Jacobian of ``f`` with respect to ``wrt``, multiplied from the right by ``eval_points``.
+    """Return the Jacobian of ``f`` with respect to ``wrt``, multiplied from the right by ``eval_points``.
 
     Parameters
     ----------
     f : Variable, or list or tuple of Variable
     wrt : Variable or list of Variable
     eval_points : Variable or list of Variable
-        One for each element of ``wrt``, of its rank.
+        One for each element of ``wrt``, of the same rank.
     disconnected_outputs : {'raise', 'warn', 'ignore'}
-        What to do about elements of ``f`` that do not depend on ``wrt`` by differentiable ops.
+        What to do about elements of ``f`` that do not depend on ``wrt`` through differentiable ops.
     return_disconnected : {'zero', 'None', 'Disconnected'}
-        What is answered for them.
+        The result for such elements.
 
     Returns
     -------
@@ -48,7 +49,7 @@ def Rop(f: Variable | Sequence[Variable], wrt: Variable | Sequence[Variable],
     DisconnectedInputError
         See ``disconnected_outputs``.
     NullTypeGradError
-        If a derivative is needed that is undefined or not implemented, as from ``grad``.
+        If an undefined or unimplemented derivative is needed, as in ``grad``.
     """
     wanted = list(wrt) if isinstance(wrt, (list, tuple)) else [wrt]
     points = list(eval_points) if isinstance(eval_points, (list, tuple)) else [eval_points]
@@ -82,9 +83,9 @@ def _checked_point(position, variable, point):
 
 
 def _arguments(node, derivatives):
-    """The derivatives of a node's inputs, of the inputs' types; None for those that do not move.
+    """Return the derivatives of a node's inputs, of the inputs' types; None for inputs that do not depend on ``wrt``.
 
-    An ``R_op`` of a user's may have been written for Theano, where such inputs move by zeros.
+    An ``R_op`` of a user may have been written for Theano, where such inputs have zeros as derivatives.
     """
     fill = not str(getattr(type(node.op).R_op, "__module__", "")).startswith(OWN_OPS)
     return [_typed(variable, _zeros(variable) if fill and variable not in derivatives else derivatives.get(variable))
@@ -92,7 +93,7 @@ def _arguments(node, derivatives):
 
 
 def _zeros(variable):
-    """Zeros like a variable; None if its values have none."""
+    """Return zeros like a variable; None if its values have none."""
     zeros_like = getattr(variable, "zeros_like", None)
     return None if zeros_like is None else zeros_like()
 
@@ -112,7 +113,7 @@ def _defined(derivative):
 
 
 def _result(output, derivatives):
-    """The derivative of an element of ``f``; zeros if it is computed, but not of ``wrt``, as in Theano."""
+    """Return the derivative of an element of ``f``; zeros if it is computed, but not from ``wrt``, as in Theano."""
     if output not in derivatives and output.owner is not None:
         return _zeros(output)
     return derivatives.get(output)

@@ -1,11 +1,11 @@
 """Symbolic gradients by reverse accumulation (``grad``, ``Lop``).
 
-The nodes between the cost and ``wrt`` are visited once each, from the cost backwards, so that every variable has all
-terms of its gradient before its owner's ``L_op`` is asked. Nothing here knows an op: needed are the Op protocol, and of
-variables ``zeros_like``, ``ones_like``, ``astype`` and ``+``.
+The nodes between the cost and ``wrt`` are visited once each, from the cost backwards, so that all terms of a variable's
+gradient are known before the ``L_op`` of its owner is called. Nothing here depends on particular ops: it uses the Op
+protocol, and ``zeros_like``, ``ones_like``, ``astype`` and ``+`` of variables.
 
-Rules that hold everywhere: a gradient is never of an integer dtype; the gradient of a float variable has its dtype;
-what the cost does not depend on has a gradient of ``DisconnectedType``; what has no derivative, one of ``NullType``.
+Rules: a gradient never has an integer dtype; the gradient of a float variable has its dtype; where the cost does not
+depend on a variable, its gradient has ``DisconnectedType``; where there is no derivative, ``NullType``.
 """
 from __future__ import annotations
 
@@ -55,23 +55,23 @@ def grad(cost: Variable | None, wrt: Sequence[Variable], consider_constant: Iter
 
 def grad(cost, wrt, consider_constant=None, disconnected_inputs="raise", add_names=True, known_grads=None,
          return_disconnected="zero", null_gradients="raise"):
-    """Gradients of a cost with respect to variables.
+    """Return gradients of a cost with respect to variables.
 
     Parameters
     ----------
     cost : Variable or None
-        A scalar. None when ``known_grads`` says where the gradient comes from.
+        A scalar. None if ``known_grads`` says where the gradient comes from.
     wrt : Variable, or list or tuple of Variable
     consider_constant : iterable of Variable, optional
-        Through these, nothing flows back.
+        Variables that count as constants: no gradient passes through them.
     disconnected_inputs : {'raise', 'warn', 'ignore'}
         What to do about elements of ``wrt`` on which the cost does not depend.
     add_names : bool
         Name gradients ``(dcost/dx)`` where both have names.
     known_grads : dict, optional
-        Variable to its gradient, where that is known already.
+        Variable → its gradient, where that is already known.
     return_disconnected : {'zero', 'None', 'Disconnected'}
-        What stands for the gradient there: zeros, None, or a variable of ``DisconnectedType``.
+        The gradient in this case: zeros, None, or a variable of ``DisconnectedType``.
     null_gradients : {'raise', 'return'}
         What to do about undefined gradients.
 
@@ -82,9 +82,10 @@ def grad(cost, wrt, consider_constant=None, disconnected_inputs="raise", add_nam
     Raises
     ------
     TypeError
-        If the cost is no scalar, ``wrt`` holds something else than variables, or an op answers what is no gradient.
+        If the cost is not a scalar, ``wrt`` contains anything but variables, or an op returns something else than
+        gradients.
     ValueError
-        If an op answers a wrong number of gradients, or gradients of a wrong rank.
+        If an op returns a wrong number of gradients, or gradients of a wrong rank.
     DisconnectedInputError
         See ``disconnected_inputs``.
     NullTypeGradError
@@ -145,7 +146,7 @@ def _blockers(consider_constant):
 
 
 def _starting_gradients(cost, known_grads):
-    """Variable to gradient, for the cost and where the user knows it."""
+    """Map the cost, and variables with known gradients, to their gradients."""
     gradients = {}
     known_grads = {} if known_grads is None else known_grads
     if cost is not None:
@@ -167,7 +168,7 @@ def _starting_gradients(cost, known_grads):
 
 
 def _reaction_to_disconnected(disconnected_inputs):
-    """A function to be called with a disconnected element of ``wrt``."""
+    """Return a function to be called with a disconnected element of ``wrt``."""
     if disconnected_inputs not in ("ignore", "warn", "raise"):
         raise ValueError("Invalid value for keyword 'disconnected_inputs', valid values are 'ignore', 'warn' and "
                          "'raise'.")
@@ -184,7 +185,7 @@ def _reaction_to_disconnected(disconnected_inputs):
 
 
 def _presented(variable, gradient, react, return_disconnected, null_gradients):
-    """A gradient as the caller wants it."""
+    """Return a gradient in the form that the caller requests."""
     if isinstance(gradient.type, NullType):
         if null_gradients == "raise":
             raise NullTypeGradError(f"tensor.grad encountered a NaN. {gradient.type.why_null}")
@@ -203,7 +204,7 @@ def _presented(variable, gradient, react, return_disconnected, null_gradients):
 
 
 def format_as(use_list, use_tuple, outputs):
-    """A list of results as a list, a tuple, or, when neither is wanted, its only element."""
+    """Return a list of results as a list, a tuple, or, if neither is requested, its only element."""
     if use_list and use_tuple:
         raise AssertionError("Both flags cannot be simultaneously True")
     if use_list or use_tuple:
@@ -218,14 +219,14 @@ def format_as(use_list, use_tuple, outputs):
 
 # ---- accumulation ----------------------------------------------------------------------------------------------------
 class _Accumulation:
-    """Gradients while they are being collected, from the cost backwards.
+    """Gradients while they are collected, from the cost backwards.
 
     Attributes
     ----------
     gradients : dict
-        Variable to its gradient, once all terms of it are known.
+        Variable → its gradient, once all terms of it are known.
     terms : dict
-        Node to what it contributes to the gradients of its inputs.
+        Node → its terms of the gradients of its inputs.
     """
 
     def __init__(self, paths, gradients, cost_name):
@@ -236,7 +237,7 @@ class _Accumulation:
                                         paths.patterns.get(node))
 
     def finished(self, variable):
-        """The gradient of a variable; all nodes that read it have been asked for their terms."""
+        """Return the gradient of a variable; the terms of all nodes that read it are known."""
         if variable in self.gradients:
             return self.gradients[variable]
         if variable not in self.paths.active:
@@ -247,7 +248,7 @@ class _Accumulation:
         return gradient
 
     def _collected(self, variable):
-        """The sum of the terms; undefined when one of them is."""
+        """Return the sum of the terms; undefined if one of them is."""
         found = []
         for node, position in self.paths.active[variable]:
             term = self.terms[node][position]
@@ -260,7 +261,7 @@ class _Accumulation:
 
 
 def _sum(terms):
-    """The sum of variables, as a balanced tree: a chain of many terms would be as deep as it is long."""
+    """Add variables as a balanced tree, because a chain would be as deep as the number of terms."""
     while len(terms) > 1:
         paired = [left + right for left, right in zip(terms[::2], terms[1::2])]
         terms = paired + terms[len(terms) - len(terms) % 2:]
@@ -268,13 +269,13 @@ def _sum(terms):
 
 
 def float_zeros_like(variable):
-    """Zeros in the shape of a variable, of its dtype if that is a float, else of floatX."""
+    """Return zeros in the shape of a variable, of its dtype if that is a float, else of floatX."""
     zeros = variable.zeros_like()
     return zeros if dtype_of(zeros) in CONTINUOUS_DTYPES else zeros.astype(config.floatX)
 
 
 def _float_ones_like(variable):
-    """Ones in the shape of a variable, of its dtype if that is a float, else of floatX."""
+    """Return ones in the shape of a variable, of its dtype if that is a float, else of floatX."""
     dtype = dtype_of(variable)
     return variable.ones_like(dtype=dtype if dtype in FLOAT_DTYPES else config.floatX)
 
@@ -283,7 +284,7 @@ def _float_ones_like(variable):
 def Lop(f: Variable | Sequence[Variable], wrt: Variable | Sequence[Variable],
         eval_points: Variable | Sequence[Variable], consider_constant: Iterable[Variable] | None = None,
         disconnected_inputs: Reaction = "raise") -> Any:
-    """The Jacobian of ``f`` with respect to ``wrt``, multiplied from the left by ``eval_points``.
+    """Return the Jacobian of ``f`` with respect to ``wrt``, multiplied from the left by ``eval_points``.
 
     Parameters
     ----------
@@ -314,19 +315,19 @@ def subgraph_grad(wrt: Sequence[Variable], end: Sequence[Variable], start: Mappi
     ----------
     wrt : list of Variable
     end : list of Variable
-        Where the gradient stops.
+        The variables where the gradient stops.
     start : dict, optional
-        Variable to its known gradient.
+        Variable → its known gradient.
     cost : Variable, optional
         A scalar cost, whose gradients are added.
     details : bool
-        Also answer the gradients from ``start`` and those from ``cost``.
+        Also return the gradients from ``start`` and those from ``cost``.
 
     Returns
     -------
     tuple of list of Variable
         Gradients with respect to ``wrt``, and to ``end``; with ``details``, also the two parts of their concatenation
-        (None for a part that was not asked for).
+        (None for a part that was not requested).
     """
     if cost is None and start is None:
         raise AssertionError("subgraph_grad: cost and start cannot both be None")

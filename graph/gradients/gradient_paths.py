@@ -1,24 +1,24 @@
-"""Where gradients flow: the part of a graph between a cost and the variables of which its gradient is asked.
+"""The paths of gradients: the part of a graph between a cost and the variables whose gradients are requested.
 
-Ops say by their connection pattern which of their outputs depend on the elements of which of their inputs; what is not
-connected in that sense, no gradient passes.
+The connection pattern of an op says which of its outputs depend on the elements of which of its inputs; no gradient
+passes where there is no connection.
 """
 from phintys.graph.op import Op
 from phintys.graph.toposort import io_toposort
 
 
 class Paths:
-    """The part of the graph that gradients flow through.
+    """The part of a graph that gradients pass through.
 
     Attributes
     ----------
     nodes : list of Apply
         Each after the nodes that read its outputs.
     active : dict
-        Variable to the (node, input position) pairs that contribute to its gradient. It has the variables on
-        which the cost depends and that depend on an element of ``wrt``.
+        Variable → the (node, input position) pairs that contribute to its gradient. It has the variables that the cost
+        depends on and that depend on an element of ``wrt``.
     patterns : dict
-        Node to its connection pattern, for nodes where not everything is connected.
+        Node → its connection pattern, for nodes where not everything is connected.
     """
 
     def __init__(self, outputs, wanted, blockers):
@@ -40,7 +40,7 @@ class Paths:
                 self.nodes.append(node)
 
     def _depending_on(self, wanted, order):
-        """The variables that depend on an element of ``wanted``, these included."""
+        """Return the variables that depend on an element of ``wanted``, including these."""
         depending = set(wanted)
         for node in order:
             pattern = self.patterns.get(node)
@@ -52,7 +52,7 @@ class Paths:
         return depending
 
     def _connected_inputs(self, node, outputs_connected):
-        """Positions of the inputs that a connected output depends on."""
+        """Return the positions of the inputs that a connected output depends on."""
         pattern = self.patterns.get(node)
         if pattern is None:
             return range(len(node.inputs)) if True in outputs_connected else ()
@@ -61,7 +61,7 @@ class Paths:
 
 
 def connection_pattern(node):
-    """The op's connection pattern, checked, or None when every output depends on every input."""
+    """Return the op's connection pattern, checked, or None if every output depends on every input."""
     op = node.op
     if type(op).connection_pattern is Op.connection_pattern:
         return None

@@ -1,7 +1,7 @@
-"""What one node contributes to the gradients of its inputs: asking ``L_op``, and checking what it answers.
+"""The terms of one node in the gradients of its inputs: calls ``L_op``, and checks what it returns.
 
-The rules for gradients stand in ``gradient.py``. Here they are kept towards the op (it is asked only when a gradient
-with a value reaches it, and gets gradients of its outputs' dtypes) and demanded from it.
+``gradient.py`` has the rules for gradients. This file obeys them towards the op (it is called only if a gradient with a
+value reaches it, and gets gradients of its outputs' dtypes) and checks that the op obeys them.
 """
 import warnings
 
@@ -18,17 +18,17 @@ CONTINUOUS_DTYPES = FLOAT_DTYPES | {"complex64", "complex128"}
 
 
 def dtype_of(variable):
-    """The dtype of a variable whose values have one, else None."""
+    """Return the dtype of a variable whose values have one, else None."""
     return getattr(variable.type, "dtype", None)
 
 
 def is_valueless(variable):
-    """Whether a gradient is undefined or disconnected."""
+    """Return whether a gradient is undefined or disconnected."""
     return isinstance(variable.type, (NullType, DisconnectedType))
 
 
 def terms_of(node, output_gradients, pattern):
-    """What a node contributes to the gradients of its inputs: a list of variables."""
+    """Return the terms of a node in the gradients of its inputs, as a list of variables."""
     flow = _Flow(node, output_gradients, pattern)
     if not any(flow.inputs_connected):
         return [disconnected_type() for _ in node.inputs]
@@ -49,7 +49,7 @@ def terms_of(node, output_gradients, pattern):
 
 
 class _Flow:
-    """Which gradients reach a node's inputs, from its connection pattern and the kinds of its outputs' gradients."""
+    """Which gradients reach a node's inputs, by its connection pattern and the kinds of its outputs' gradients."""
 
     def __init__(self, node, output_gradients, pattern):
         self.output_gradients = output_gradients
@@ -66,13 +66,13 @@ class _Flow:
         self._null = null
 
     def _reached(self, outputs, count):
-        """For each input, whether it is connected to one of the outputs that are marked."""
+        """Return for each input whether it is connected to one of the marked outputs."""
         if self.pattern is None:
             return [any(outputs)] * count
         return [any([linked and marked for linked, marked in zip(row, outputs)]) for row in self.pattern]
 
     def null_gradient_of(self, position):
-        """The last undefined gradient of an output that depends on the input, or None."""
+        """Return the last undefined gradient of an output that depends on the input, or None."""
         found = None
         if True in self._null:
             for index, gradient in enumerate(self.output_gradients):
@@ -82,7 +82,7 @@ class _Flow:
 
 
 def _undestroyed(node):
-    """A node's inputs, with copies of those that its op overwrites: the gradient needs the old values."""
+    """Return a node's inputs, with copies of those that its op overwrites: the gradient needs the old values."""
     destroyed = {positions[0] for positions in node.op.destroy_map.values()}
     if not destroyed:
         return list(node.inputs)
@@ -91,14 +91,14 @@ def _undestroyed(node):
 
 
 def _with_dtype_of(output, gradient):
-    """The gradient cast to the dtype of a continuous output: one that is more precise would spread from here."""
+    """Cast the gradient to the dtype of a continuous output, so that a wider dtype does not spread from here."""
     wanted, given = dtype_of(output), dtype_of(gradient)
     if given is None or given == wanted or (wanted is not None and wanted not in CONTINUOUS_DTYPES):
         return gradient
     return gradient if wanted is None else gradient.astype(wanted)
 
 
-# ---- checking what an op answers -------------------------------------------------------------------------------------
+# ---- checking what an op returns -------------------------------------------------------------------------------------
 def _checked_list(node, terms):
     if terms is None:
         raise TypeError(f"{node.op}.grad returned NoneType, expected iterable.{made_at(node)}")
@@ -117,7 +117,7 @@ def _checked_list(node, terms):
 
 
 def _check_term(node, position, term, flow):
-    """One term's dtype, and whether it agrees with the connection pattern."""
+    """Check one term's dtype, and whether it agrees with the connection pattern."""
     if not is_valueless(term):
         if dtype_of(term) not in CONTINUOUS_DTYPES:
             raise TypeError(f"{node.op}.grad illegally returned an integer-valued variable. (Input index {position}, "
@@ -139,7 +139,7 @@ def _check_term(node, position, term, flow):
 
 
 def check_rank(term, variable, node):
-    """A gradient must have the rank of its variable."""
+    """Check that a gradient has the rank of its variable."""
     wanted, given = getattr(variable.type, "ndim", None), getattr(term.type, "ndim", None)
     if wanted != given and wanted is not None:
         raise ValueError(f"{node.op}.grad returned a term with {given} dimensions, but {wanted} are required."
@@ -147,7 +147,7 @@ def check_rank(term, variable, node):
 
 
 def _check_test_shapes(variable, gradient, what):
-    """With test values on, a gradient and its variable must have the same shape."""
+    """Check that a gradient and its variable have the same shape, if test values are on."""
     if config.compute_test_value == "off" or is_valueless(gradient) or not hasattr(gradient, "shape"):
         return
     for value, gradient_value in get_debug_values(variable, gradient):

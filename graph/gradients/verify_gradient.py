@@ -1,14 +1,14 @@
 """Gradients by finite differences, and the check of symbolic gradients against them.
 
-``numeric_grad`` needs NumPy only. ``verify_grad`` compiles functions, which this floor cannot: the top floor makes it
-with ``make_verify_grad``, handing down what it needs.
+``numeric_grad`` needs only NumPy. ``verify_grad`` compiles functions, which this floor cannot do: the top floor makes
+it with ``make_verify_grad`` and passes what it needs.
 """
 import numpy
 
 from phintys.graph.errors import GradientError
 from phintys.graph.gradients.gradient import grad
 
-# Relative and absolute tolerance by the least precise dtype among the inputs.
+# Relative and absolute tolerance, by the least precise dtype among the inputs.
 TOLERANCES = {"float16": 5e-2, "float32": 1e-2, "float64": 1e-4}
 
 
@@ -18,13 +18,13 @@ class numeric_grad:
     Parameters
     ----------
     f : callable
-        Of arrays; answers a scalar.
+        A function of arrays that returns a scalar.
     pt : numpy.ndarray, or list or tuple of numpy.ndarray
-        Where.
+        The point.
     eps : float, optional
         The step; by default it depends on the least precise dtype.
     out_type : str, optional
-        Dtype of the derivatives, when it is complex.
+        Dtype of the derivatives, if it is complex.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class numeric_grad:
         The derivatives, in the shapes of ``pt``.
     """
 
-    # A large step is biased where f is not linear, a small one loses digits in f(x + eps) - f(x).
+    # A large step has a bias where f is not linear, a small one loses digits in f(x + eps) - f(x).
     type_eps = {"float64": 1e-7, "float32": 3e-4, "float16": 1e-1}
 
     def __init__(self, f, pt, eps=None, out_type=None):
@@ -56,20 +56,20 @@ class numeric_grad:
 
     @staticmethod
     def _pieces(flat, sizes, points):
-        """Views of a vector in the shapes of ``points``."""
+        """Return views of a vector in the shapes of ``points``."""
         ends = numpy.cumsum(sizes, dtype=int)
         return [flat[end - size:end].reshape(point.shape) for end, size, point in zip(ends, sizes, points)]
 
     @staticmethod
     def abs_rel_err(a, b):
-        """Absolute error ``|a - b|`` and relative error ``|a - b| / max(|a| + |b|, 1e-8)``, elementwise."""
+        """Return absolute error ``|a - b|`` and relative error ``|a - b| / max(|a| + |b|, 1e-8)``, elementwise."""
         absolute = abs(a - b)
         # An array of float64, because 1e-8 as a float16 is 0.
         relative = absolute / numpy.maximum(abs(a) + abs(b), numpy.array([1e-8]))
         return numpy.asarray(absolute), numpy.asarray(relative).reshape(numpy.shape(absolute))
 
     def abs_rel_errors(self, g_pt):
-        """The errors of a list of gradients, as pairs.
+        """Return the errors of a list of gradients, as pairs.
 
         Raises
         ------
@@ -84,12 +84,12 @@ class numeric_grad:
         return [self.abs_rel_err(given, own) for given, own in zip(g_pt, self.gf)]
 
     def max_err(self, g_pt, abs_tol, rel_tol):
-        """Where the tolerances are violated most.
+        """Find the largest violation of the tolerances.
 
         Returns
         -------
         tuple (int, int, float, float)
-            Which argument, which element of it, its absolute and its relative error.
+            The number of the argument and of its element, the absolute and the relative error.
 
         Raises
         ------
@@ -110,7 +110,7 @@ class numeric_grad:
 
 
 def make_verify_grad(function, tensor_type):
-    """The function ``verify_grad``.
+    """Make the function ``verify_grad``.
 
     Parameters
     ----------
@@ -124,35 +124,35 @@ def make_verify_grad(function, tensor_type):
                     cast_to_output_type=False, no_debug_ref=True):
         """Compare the symbolic gradient of a function with finite differences.
 
-        Of a random projection of the function's output to a scalar, that is.
+        The function's output is first projected to a scalar by random weights.
 
         Parameters
         ----------
         fun : callable
-            Takes variables, answers one variable; an op, for example.
+            Takes variables and returns one variable; an op, for example.
         pt : list or tuple of numpy.ndarray
-            Where; float16, float32 or float64.
+            The point; float16, float32 or float64.
         n_tests : int
-            How many projections are tried.
+            The number of random projections.
         rng : numpy.random.RandomState
-            Draws them; anything with a method ``rand``.
+            The source of the weights; any object with a method ``rand``.
         eps : float, optional
             The step; see ``numeric_grad``.
         out_type : str, optional
-            Dtype of the output, when it is complex.
+            Dtype of the output, if it is complex.
         abs_tol, rel_tol : float, optional
-            A difference counts when it is above both.
+            A difference is an error if it is above both.
         mode : Mode or str, optional
-            For the compiled functions.
+            The mode of the compiled functions.
         cast_to_output_type : bool
             Draw the projection in float32 when the output is float32, not in float64.
         no_debug_ref : bool
-            Use a fast mode for the finite differences also when ``mode`` is FAST_COMPILE.
+            Use a fast mode for the finite differences even if ``mode`` is FAST_COMPILE.
 
         Raises
         ------
         TypeError
-            If an input is not of a float dtype, or ``rng`` is missing.
+            If an input does not have a float dtype, or ``rng`` is missing.
         GradientError
             If the gradients differ.
         """

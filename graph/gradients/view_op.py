@@ -1,7 +1,7 @@
-"""Ops that hand their input on unchanged and have something to say about its gradient.
+"""Ops that return their input unchanged and only affect its gradient.
 
-``ViewOp`` is the identity; its subclasses stop, clip or scale what flows back through them. Their outputs look at the
-memory of their inputs. The optimizer takes them out of what is computed, once gradients have been taken.
+``ViewOp`` is the identity; its subclasses stop, clip or scale the gradients that pass through them. Their outputs are
+views of their inputs. The optimizer removes them after gradients have been taken.
 """
 import warnings
 
@@ -113,7 +113,7 @@ undefined_grad_ = UndefinedGrad()
 
 
 def zero_grad(x):
-    """``x``, through which a gradient of zero flows back.
+    """Return ``x``; the gradient that passes back through it is zero.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def consider_constant(x):
 
 
 def disconnected_grad(x):
-    """``x``, through which no gradient flows back: what is behind it does not influence the cost.
+    """Return ``x``; no gradient passes back through it, and the cost counts as independent of it.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def disconnected_grad(x):
 
 
 def undefined_grad(x):
-    """``x``, through which taking a gradient is an error.
+    """Return ``x``; taking a gradient through it is an error.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def undefined_grad(x):
 
 
 def grad_clip(x, lower_bound, upper_bound):
-    """``x``, with a gradient clipped elementwise when it flows back.
+    """Return ``x``; a gradient that passes back through it is clipped elementwise.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def grad_clip(x, lower_bound, upper_bound):
 
 
 def grad_scale(x, multiplier):
-    """``x``, with a gradient multiplied by ``multiplier`` when it flows back.
+    """Return ``x``; a gradient that passes back through it is multiplied by ``multiplier``.
 
     Parameters
     ----------

@@ -150,7 +150,8 @@ MISTAKES = {
     # ---- functions
     "an expression as input": (lambda: function([v + 1], v), phintys.compile.UnusedInputError,
                                "index 0.*add.*It is an expression, computed by .*add"),
-    "a constant as input": (lambda: function([T.constant(1.0)], x), TypeError, "Constants not allowed.*cannot be an input$"),
+    "a constant as input": (lambda: function([T.constant(1.0)], x), TypeError,
+                            "Constants not allowed.*cannot be an input$"),
     "a number as input": (lambda: function([1.0], x), TypeError, "1.0.*expected a Variable"),
     "a type as input": (lambda: function([T.dvector], v), TypeError, "expected a Variable"),
     "a shared variable as input": (lambda: function([s], s), TypeError, "s .*explicit input.*givens"),
