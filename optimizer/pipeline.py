@@ -1,8 +1,8 @@
-"""The pipeline: in which order the families of rewrites run. ``optimize(fgraph, query)`` is the entry point.
+"""The pipeline: the order in which the families of rewrites run. ``optimize(fgraph, query)`` is the entry point.
 
-Each stage is a function ``stage(fgraph, query)``; stages that drive a table share one driver per query, so that a
-second compilation pays for no set-up. Merging comes first, so that the tables can compare variables by identity, and
-again whenever the tables have made new nodes.
+Each stage is a function ``stage(fgraph, query)``; stages that apply a table share one driver per query, so that a
+second compilation needs no set-up. Merging comes first, so that the tables can compare variables by identity, and again
+whenever the tables have made new nodes.
 """
 from collections import deque
 
@@ -50,7 +50,7 @@ _drivers = {}                  # (name of the stage, query, version of what is r
 
 
 def _driven(name, families):
-    """A stage that drives the rewrites of ``families``."""
+    """Return a stage that applies the rewrites of ``families``."""
     def stage(fgraph, query):
         key = name, query, registered.version
         driver = _drivers.get(key)
@@ -65,12 +65,12 @@ def _driven(name, families):
 
 
 def _whole(function, *tags):
-    """A stage that looks at the whole graph, if the query wants one of ``tags``."""
+    """Return a stage that processes the whole graph, if the query includes one of ``tags``."""
     return lambda fgraph, query: function(fgraph) if query.wants(tags) else 0
 
 
 def _in_turns(first, second):
-    """Two stages by turns while both find something: the first one's products are often equal to what is there."""
+    """Run two stages in turn while both find something: results of the first are often equal to existing nodes."""
     def stage(fgraph, query):
         total = 0
         for _ in range(LARGEST_NUMBER_OF_TURNS):
@@ -87,7 +87,7 @@ _resolve_nested = _whole(lazy_branches.resolve_nested, FAST_RUN, "ifelse", "cond
 
 STAGES = [
     ("inline_ofg_expansion", _whole(expand_inner_graphs, FAST_RUN, FAST_COMPILE, "inline_ofg_expansion")),
-    ("cond_merge_nested1", _resolve_nested),        # merging would take equal ones out of the branches
+    ("cond_merge_nested1", _resolve_nested),        # merging would move equal ones out of the branches
     ("merge1", _whole(merge, FAST_RUN, FAST_COMPILE, "merge", "merge1")),
     ("drop_unused_outputs", _whole(drop_unused_outputs, FAST_RUN, FAST_COMPILE, "drop_unused_outputs")),
     ("canonicalize", _in_turns(_driven("canonicalize", [FOLDING] + CANONICALIZE), _merge)),
@@ -116,14 +116,14 @@ def optimize(fgraph, query):
     Parameters
     ----------
     fgraph : FunctionGraph
-        Its own copy of the user's graph.
+        A private copy of the user's graph.
     query : database.Query
-        Which rewrites to apply.
+        Selects the rewrites to apply.
 
     Returns
     -------
     dict of str to int
-        How many replacements each stage made.
+        The number of replacements that each stage made.
     """
     handled(fgraph).rewriting = True
     waiting, made, reached = deque(registered.chosen(query)), {}, 0
@@ -131,17 +131,17 @@ def optimize(fgraph, query):
         position = registered.POSITIONS.get(name, 0)
         while waiting and waiting[0].position < min(position, query.position_cutoff):
             _apply_whole(fgraph, query, waiting.popleft())
-        if name == "protect":                       # no choice
+        if name == "protect":                       # always runs
             made[name] = stage(fgraph, query)
             continue
-        reached = max(reached, position)            # by stages without a position, too
+        reached = max(reached, position)            # also by stages without a position
         if reached < query.position_cutoff:
             made[name] = stage(fgraph, query)
     return made
 
 
 def _apply_whole(fgraph, query, rewrite):
-    """Apply what a user registered; it may not make a compilation fail unless ``config.on_opt_error`` says so."""
+    """Apply a user's rewrite; if it fails, the compilation fails only if ``config.on_opt_error`` says so."""
     try:
         rewrite.apply(fgraph, query)
     except Exception as error:

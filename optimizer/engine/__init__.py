@@ -1,1 +1,1 @@
-"""What applies rewrites: the driver, the language of patterns, names and tags, rewrites that users register."""
+"""The engine that applies rewrites: the driver, the language of patterns, names and tags, rewrites of users."""

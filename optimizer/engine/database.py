@@ -1,11 +1,12 @@
-"""Names, tags and queries: which rewrites a mode runs.
+"""Names, tags and queries: they select the rewrites that a mode runs.
 
-A `Rewrite` is a function on one node, the keys of the nodes it wants to see, its name and its tags. Rewrites stand in
-tables, one file each; a table is a `Family`. A `Query` says which tags are wanted and which are not; a rewrite is
-chosen when it has a wanted tag and no unwanted one. Its own name, its family's name and the modes it belongs to are
-all tags, as in Theano, so ``mode.excluding("fusion")`` and ``mode.including("local_log1p")`` need no special cases.
+A `Rewrite` is a function on one node, the keys of the nodes that it examines, its name and its tags. Rewrites are
+defined in tables, one file each; a table is a `Family`. A `Query` says which tags are included and which are excluded;
+it selects the rewrites with an included tag and no excluded one. The name of a rewrite, the name of its family and the
+modes it belongs to are all tags, as in Theano, so ``mode.excluding("fusion")`` and ``mode.including("local_log1p")``
+need no special cases.
 
-This file knows no graph and runs nothing.
+This file does not depend on graphs and runs nothing.
 """
 from phintys.graph.public_names import at_home
 
@@ -21,10 +22,10 @@ class Rewrite:
     keys : sequence of str or class
         The keys (see `values.key_of`) of the nodes to try; empty: every node.
     apply : callable
-        ``apply(fgraph, node)`` answers None (nothing to do), or the variable or list of variables that replaces the
+        ``apply(fgraph, node)`` returns None (nothing to do), or the variable or list of variables that replaces the
         node's outputs.
     tags : sequence of str
-        Further tags; the modes among them decide where the rewrite is on by default.
+        Further tags; those of modes decide where the rewrite is on by default.
     """
 
     __slots__ = ("name", "keys", "apply", "tags")
@@ -40,7 +41,7 @@ class Rewrite:
 
 
 class Family:
-    """A table of rewrites that run together, and the tags all of them carry."""
+    """A table of rewrites that run together, and the tags that all of them have."""
 
     def __init__(self, name, rewrites, tags=()):
         self.name = name
@@ -48,20 +49,20 @@ class Family:
         self.rewrites = list(rewrites)
 
     def chosen(self, query):
-        """The rewrites that ``query`` asks for, in table order."""
+        """Return the rewrites that ``query`` selects, in table order."""
         return [rewrite for rewrite in self.rewrites if query.wants(rewrite.tags | self.tags)]
 
 
 @at_home
 class Query:
-    """Wanted and unwanted tags. Immutable and hashable, so that what it chooses is worked out once.
+    """Included and excluded tags. Immutable and hashable, so that its selection is computed once.
 
     Parameters
     ----------
     include, require, exclude : iterable of str, optional
-        A rewrite is chosen when it has one of ``include``, all of ``require`` and none of ``exclude``.
+        A rewrite is selected if it has one of ``include``, all of ``require`` and none of ``exclude``.
     extra : iterable of Rewrite, optional
-        Rewrites of the user's own; they run with the specializations.
+        Rewrites of the user; they run with the specializations.
     """
 
     __slots__ = ("include", "require", "exclude", "extra")
@@ -77,23 +78,23 @@ class Query:
         return self.include, self.require, self.exclude, self.extra
 
     def wants(self, tags):
-        """Whether something with these tags is chosen."""
+        """Return whether something with these tags is selected."""
         return not self.include.isdisjoint(tags) and self.require.issubset(tags) and self.exclude.isdisjoint(tags)
 
     def including(self, *tags):
-        """A query that also wants ``tags``."""
+        """Return a query that also includes ``tags``."""
         return Query(self.include.union(tags), self.require, self.exclude, self.extra)
 
     def excluding(self, *tags):
-        """A query that does not want ``tags``."""
+        """Return a query that excludes ``tags``."""
         return Query(self.include, self.require, self.exclude.union(tags), self.extra)
 
     def requiring(self, *tags):
-        """A query that wants only what has all of ``tags``."""
+        """Return a query that selects only what has all of ``tags``."""
         return Query(self.include, self.require.union(tags), self.exclude, self.extra)
 
     def register(self, *rewrites):
-        """A query that also runs these rewrites."""
+        """Return a query that also runs these rewrites."""
         return Query(self.include, self.require, self.exclude, self.extra + rewrites)
 
     def __eq__(self, other):

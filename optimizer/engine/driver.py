@@ -1,11 +1,11 @@
 """The driver: applies a set of rewrites to a FunctionGraph until none applies any more.
 
-It holds no mathematics. Rewrites are indexed by the key of the node they look at, so a node only meets the rewrites
-that can apply to it. A worklist starts with all nodes, inputs first; after a replacement the new nodes and the
-readers of what was replaced go to its front, so that a node is looked at when its inputs have settled. The work is
-therefore linear in the size of the graph plus the number of replacements, and `Run.steps` counts it. A node made by a
-rewrite inherits the number of rewrites behind it; a chain of `LIMIT` of them is taken for an endless loop and
-reported by the rewrite's name.
+It contains no mathematics. Rewrites are indexed by the key of the node they examine, so only the rewrites that can
+apply to a node are tried on it. A worklist starts with all nodes, inputs first; after a replacement the new nodes and
+the readers of the replaced ones go to its front, so that a node is examined after its inputs have settled. The work is
+therefore linear in the size of the graph plus the number of replacements; `Run.steps` counts it. A node made by a
+rewrite stores the number of rewrites that led to it; a chain of `LIMIT` of them counts as an endless loop, which is
+reported with the rewrite's name.
 """
 from collections import deque
 
@@ -23,7 +23,7 @@ class EndlessRewriting(RuntimeError):
 
 
 class Driver:
-    """A set of rewrites, indexed by node key. Holds no state of a run, so one driver serves all compilations."""
+    """A set of rewrites, indexed by node key. It has no state of a run, so one driver serves all compilations."""
 
     def __init__(self, rewrites):
         self.everywhere = tuple([rewrite for rewrite in rewrites if not rewrite.keys])
@@ -32,30 +32,30 @@ class Driver:
             self.index[key] = tuple([rewrite for rewrite in rewrites if not rewrite.keys or key in rewrite.keys])
 
     def run(self, fgraph):
-        """Rewrite ``fgraph`` in place; answer the finished `Run` with its counts."""
+        """Rewrite ``fgraph`` in place; return the finished `Run` with its counts."""
         run = Run(self, fgraph)
         run.finish()
         return run
 
 
 def report(error, rewrite, node):
-    """Raise, warn or stay silent about a rewrite that failed, as ``config.on_opt_error`` says."""
+    """Raise, warn or ignore a rewrite that failed, as ``config.on_opt_error`` says."""
     how = config.on_opt_error
     if how == "ignore":
         return
     message = f"The rewrite {rewrite.name} failed on {node}: {type(error).__name__}: {error}"
     if how == "warn":
-        import logging  # costs 3 ms, which no start should pay
+        import logging  # costs 3 ms, so it is not imported at start
         logging.getLogger("phintys.optimizer").error(message)
         return
     raise error
 
 
 def _standing_for(old, node, new):
-    """What a rewrite found, with the type of what it replaces; None when that cannot be.
+    """Return a rewrite's replacement, converted to the type of what it replaces; None if that is not possible.
 
-    An elementwise node may be replaced by an operand that is smaller, and is then filled over the others. What replaces
-    any other node has its shape, and at most knows more about it.
+    An elementwise node may be replaced by a smaller operand, which is then filled over the others. The replacement of
+    any other node has the same shape, and at most more static lengths.
     """
     if type(node.op) is Elemwise:
         return as_type(new, old.type, node.inputs)
@@ -66,14 +66,14 @@ def _standing_for(old, node, new):
 
 
 class Run:
-    """One run of a driver over one graph: the worklist, and the graph's reports while it changes."""
+    """One run of a driver over one graph: the worklist, and the callbacks by which the graph reports changes."""
 
     def __init__(self, driver, fgraph):
         self.driver = driver
         self.fgraph = fgraph
-        self.steps = 0                 # how many times a node met the rewrites for its key
+        self.steps = 0                 # how many times a node was tried with the rewrites for its key
         self.replacements = 0
-        self.generation = {}           # node made by a rewrite -> number of rewrites behind it
+        self.generation = {}           # node made by a rewrite -> number of rewrites that led to it
         self.imported = []
         self.pruned = []
         self.queue = deque()
@@ -98,7 +98,7 @@ class Run:
             fgraph.remove_feature(self)
 
     def _visit(self, node, rewrites):
-        """Try rewrites in turn; the first that applies ends the visit."""
+        """Try rewrites in turn, until one applies."""
         for rewrite in rewrites:
             try:
                 found = rewrite.apply(self.fgraph, node)
@@ -106,11 +106,11 @@ class Run:
                     continue
                 if self._replace(node, found if isinstance(found, (list, tuple)) else [found], rewrite):
                     return
-            except Exception as error:                      # a rewrite is never worth a failing compilation
+            except Exception as error:                      # a failed rewrite must not fail the compilation
                 report(error, rewrite, node)
 
     def _replace(self, node, found, rewrite):
-        """Put ``found`` in the place of the node's outputs; answers whether anything changed."""
+        """Replace the node's outputs by ``found``; return whether anything changed."""
         pairs = []
         for old, new in zip(node.outputs, found):
             if new is not None and new is not old:
@@ -136,7 +136,7 @@ class Run:
         return True
 
     def _tell_origins(self, node):
-        """Let new nodes know where the user made all that they stand for: the node, and what went with it."""
+        """Record on new nodes where the user made all that they replace: the node, and the nodes removed with it."""
         if self.imported and len(self.pruned) > 1:
             position = joined([node._position, *[gone._position for gone in self.pruned[:MOST_TRACES]]])
             for made in self.imported:
@@ -144,7 +144,7 @@ class Run:
                     made._position = position
 
     def _enter(self, age, readers):
-        """Put new nodes, then the readers of what was replaced, to the front of the worklist."""
+        """Put new nodes, then the readers of what was replaced, at the front of the worklist."""
         generation, pending = self.generation, self.pending
         for node in self.imported:
             generation[node] = age
@@ -153,9 +153,9 @@ class Run:
         pending.update(fresh)
 
     def on_import(self, fgraph, node, reason):
-        """The graph took in a node."""
+        """Record that a node was added."""
         self.imported.append(node)
 
     def on_prune(self, fgraph, node, reason):
-        """The graph lost a node."""
+        """Record that a node was removed."""
         self.pruned.append(node)

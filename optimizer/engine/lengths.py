@@ -1,8 +1,7 @@
-"""Which dimensions of which variables certainly have the same length.
+"""Finds dimensions of variables that always have the same length.
 
-One linear pass gives each dimension a token; elementwise nodes unite the tokens of their operands, because they fail
-when the lengths differ. Only what is cheap to see is seen: where nothing is known about an op, its dimensions are
-their own.
+One linear pass gives each dimension a token; elementwise nodes unite the tokens of their operands, because they fail if
+the lengths differ. Only cheap rules are used: the dimensions of an op without a rule get their own tokens.
 """
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.optimizer.engine.values import key_of
@@ -13,24 +12,24 @@ ONE = -1                       # the token of a broadcastable dimension
 class Lengths:
     """Tokens of the dimensions of all variables of an ordered list of nodes.
 
-    Nodes in ``unsure`` need not run, so that the lengths of their operands may differ.
+    Nodes in ``unsure`` may not run, so the lengths of their operands may differ.
     """
 
     def __init__(self, nodes, unsure=()):
         self.is_sure = True
         self.parents = []
-        self.known = {}                # a static length, or a variable that is one -> its token
+        self.known = {}                # a static length, or a variable that holds one -> its token
         self.tokens = {}               # variable -> list of tokens
         for node in nodes:
             self.is_sure = node not in unsure
             self._enter(node)
 
     def shape(self, variable):
-        """Equal tuples for variables with equal shapes."""
+        """Return equal tuples for variables with equal shapes."""
         return tuple([token if token == ONE else self.root(token) for token in self.tokens[variable]])
 
     def root(self, token):
-        """The representative of all tokens united with this one."""
+        """Return the representative of all tokens united with this one."""
         parents = self.parents
         while parents[token] != token:
             parents[token] = parents[parents[token]]
@@ -38,7 +37,7 @@ class Lengths:
         return token
 
     def unite(self, first, second):
-        """Note that two lengths are equal, if the node that says so certainly runs."""
+        """Record that two lengths are equal, if the node that requires it always runs."""
         if not self.is_sure:
             return
         first, second = self.root(first), self.root(second)
@@ -50,7 +49,7 @@ class Lengths:
         return self.parents[-1]
 
     def of(self, variable):
-        """The tokens of a variable's dimensions."""
+        """Return the tokens of a variable's dimensions."""
         tokens = self.tokens.get(variable)
         if tokens is None:
             tokens = self.tokens[variable] = [
@@ -84,7 +83,7 @@ class Lengths:
             self.tokens[out] = tokens
 
     def _common(self, tokens):
-        """The token of a result's dimension; those of all operands that have it are united."""
+        """Return the token of a result's dimension; the tokens of all operands that have it are united."""
         result = ONE
         for token in tokens:
             if token != ONE:
@@ -116,7 +115,7 @@ def _alloc(lengths, node, value, *rest):
 
 
 def _length_token(lengths, variable):
-    """The token of the length that a 0-d variable holds."""
+    """Return the token of the length that a 0-d variable holds."""
     owner = variable.owner
     if owner is not None and key_of(owner.op) == "Shape_i":
         return lengths.of(owner.inputs[0])[owner.op.i]

@@ -3,10 +3,10 @@
 A pattern is a tree of `Term` (an op by its key), `Hole` (matches any variable; the same hole twice must match the
 same variable) and numbers (match a constant, of whatever rank, all of whose elements have that value). Patterns
 overload Python's operators, so that a row of a table reads like the mathematics it states. `rule` compiles both sides
-to closures once, when the table is read; matching then walks only as deep as the pattern. Commutative terms with two
+to closures once, when the table is read; matching then goes only as deep as the pattern. Commutative terms with two
 operands match in both orders.
 
-A pattern says nothing about types: the driver casts a replacement to the type of what it replaces.
+A pattern does not state types: the driver casts a replacement to the type of what it replaces.
 """
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
 from phintys.optimizer.engine.values import apply_op, constant_like, constant_value, key_of
@@ -15,7 +15,7 @@ COMMUTATIVE = {"add", "mul", "maximum", "minimum", "and_", "or_", "xor", "eq", "
 
 
 class Expression:
-    """What patterns have in common: the operators."""
+    """The common part of patterns: the operators."""
 
     __slots__ = ()
 
@@ -70,12 +70,12 @@ class Term(Expression):
 
 
 def term(key):
-    """A function that builds terms of one op: ``exp = term("exp")``."""
+    """Return a function that builds terms of one op: ``exp = term("exp")``."""
     return lambda *arguments: Term(key, *arguments)
 
 
 def compile_matcher(pattern):
-    """A closure ``match(variable, found)`` that fills the dict ``found`` and says whether the pattern fits."""
+    """Return a closure ``match(variable, found)`` that fills the dict ``found`` and returns whether it matches."""
     if isinstance(pattern, Hole):
         return _match_hole(pattern.name)
     if isinstance(pattern, Term):
@@ -110,7 +110,7 @@ def _match_term(pattern):
 
 
 def match_arguments(pattern):
-    """A closure that matches a term's arguments against a node's inputs."""
+    """Return a closure that matches a term's arguments against a node's inputs."""
     matchers = [compile_matcher(argument) for argument in pattern.arguments]
     if len(matchers) == 1:
         only = matchers[0]
@@ -138,7 +138,7 @@ def _match_pair(left, right, both_orders):
 
 
 def compile_builder(pattern):
-    """A closure ``build(found, like)`` that makes what a replacement stands for; ``like`` gives numbers their type."""
+    """Return a closure ``build(found, like)`` that builds a replacement; ``like`` determines the type of numbers."""
     if isinstance(pattern, Hole):
         name = pattern.name
         return lambda found, like: found[name]
@@ -149,7 +149,7 @@ def compile_builder(pattern):
 
 
 def rule(name, pattern, replacement, condition=None, tags=(FAST_RUN,)):
-    """A row of a table.
+    """Make a row of a table.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def rule(name, pattern, replacement, condition=None, tags=(FAST_RUN,)):
     pattern : Term
     replacement : Expression or number
     condition : callable, optional
-        ``condition(found, out)`` sees the matched holes by name and the variable to be replaced, and answers whether
+        ``condition(found, out)`` gets the matched holes by name and the variable to be replaced, and returns whether
         the rewrite is valid for them.
     tags : sequence of str
 

@@ -1,9 +1,9 @@
-"""What users register beside the tables: rewrites for a family, and whole optimizers at a position.
+"""Rewrites that users register: rows for a family, and optimizers of whole graphs at a position.
 
-Positions are Theano's numbers, which its programs know: canonicalize stands at 1, stabilize at 1.5, specialize at 2,
-fusion at 49, in-place at 75. What is registered at a position runs before the first stage that stands behind it, and
-in any case before values are overwritten. It carries tags, and a query chooses it like any rewrite. Registering makes
-all drivers anew.
+Positions are numbers from Theano, which programs use: canonicalize is at 1, stabilize at 1.5, specialize at 2, fusion
+at 49, in-place at 75. An optimizer that is registered at a position runs before the first stage with a larger position,
+and always before values are overwritten. It has tags, and queries select it like any rewrite. After a registration all
+drivers are built again.
 """
 FAMILIES = ("canonicalize", "stabilize", "specialize", "uncanonicalize")
 
@@ -13,7 +13,7 @@ POSITIONS = {"merge1": 0, "canonicalize": 1, "stabilize": 1.5, "specialize": 2, 
 
 
 class WholeRewrite:
-    """A function of a graph at a position.
+    """A function on a graph, with a position.
 
     Parameters
     ----------
@@ -33,18 +33,18 @@ class WholeRewrite:
 
 rewrites = {family: [] for family in FAMILIES}          # family → rows
 whole = []                                              # in the order of their positions
-version = 0                                             # changes when something is registered
+version = 0                                             # it changes with each registration
 
 
 def register_rewrite(family, rewrite):
-    """Let a family have another row."""
+    """Add a row to a family."""
     global version
     rewrites[family].append(rewrite)
     version += 1
 
 
 def register_whole(entry):
-    """Let the pipeline have another stage."""
+    """Add a stage to the pipeline."""
     global version
     whole.append(entry)
     whole.sort(key=lambda registered: registered.position)
@@ -52,12 +52,12 @@ def register_whole(entry):
 
 
 def names():
-    """The names of all that was registered."""
+    """Return the names of all registered rewrites."""
     return {entry.name for entries in (whole, *rewrites.values()) for entry in entries}
 
 
 def chosen(query):
-    """The whole rewrites that a query wants, by position; those given with the query, as pairs, included."""
+    """Return the whole rewrites that a query selects, by position, including pairs that are given with the query."""
     given = [WholeRewrite(str(one), position, (), lambda fgraph, query, one=one: one(fgraph))
              for one, position in [entry for entry in query.extra if isinstance(entry, tuple)]]
     return sorted([*[entry for entry in whole if query.wants(entry.tags)], *given], key=lambda entry: entry.position)

@@ -1,6 +1,6 @@
-"""What rewrites ask about variables, and how they make new ones: keys, constant values, casts, broadcasting, origins.
+"""Functions on variables for rewrites: keys, constant values, casts, broadcasting, origins.
 
-Everything here looks at a bounded neighbourhood of a variable and changes no graph.
+They examine a bounded neighbourhood of a variable and change no graph.
 """
 import numpy
 
@@ -12,18 +12,18 @@ from phintys.ops.elementwise.scalar_op import SCALAR_OPS
 from phintys.ops.types.dtypes import continuous_dtypes, discrete_dtypes, uint_dtypes
 from phintys.ops.types.tensor_type import TensorType
 
-WIDEST = 16                    # inputs of one n-ary add or mul: two such nodes fit into a fused kernel (30 operands)
-LARGEST_EXPONENT = 2 ** 10     # of a factor of a product: float16 holds all whole numbers up to 2**11, others more
-LOOK_THROUGH = 8               # nodes that `constant_value` looks through; rewrites join those that follow each other
+WIDEST = 16                    # inputs of one n-ary add or mul: two such nodes fit in a fused kernel (30 operands)
+LARGEST_EXPONENT = 2 ** 10     # of a factor of a product: float16 holds all integers up to 2**11, others more
+LOOK_THROUGH = 8               # nodes that `constant_value` looks through; rewrites merge consecutive ones
 _types = {}                    # (dtype, ndim) -> the type of constants that broadcast everywhere
-_names = {}                    # class of an op of ours -> its name
+_names = {}                    # class of a built-in op -> its name
 
 
 def key_of(op):
-    """What rewrites are indexed by: the scalar op's name for elementwise ops, the class's name for others.
+    """Return the key by which rewrites are indexed: the scalar op's name for elementwise ops, else the class's name.
 
-    What users define has its class as the key, so that it is never taken for an op of ours that has the same name, and
-    so have scalar ops outside the table, which may compute something else.
+    Ops of users have their class as the key, so that they are never confused with a built-in op of the same name; so do
+    scalar ops outside the table, which may compute something else.
     """
     kind = type(op)
     if kind is Elemwise:
@@ -39,33 +39,33 @@ def _key_of_class(kind):
 
 
 def key(variable):
-    """The key of the node that computes ``variable``, or None."""
+    """Return the key of the node that computes ``variable``, or None."""
     return key_of(variable.owner.op) if variable.owner is not None else None
 
 
 def is_inexact(variable):
-    """Whether the dtype is floating point or complex."""
+    """Return whether the dtype is floating point or complex."""
     return variable.type.dtype in continuous_dtypes
 
 
 def is_unsigned(variable):
-    """Whether negation leaves the range of the dtype (bool, too)."""
+    """Return whether negation leaves the range of the dtype (also for bool)."""
     return variable.type.dtype in uint_dtypes or variable.type.dtype == "bool"
 
 
 def keeps_value(negation, dtype):
-    """Whether a ``neg`` may be undone inside an expression of ``dtype``.
+    """Return whether a ``neg`` may be undone inside an expression of ``dtype``.
 
-    Integers wrap around when they are negated (-128 of int8 stays -128), which nobody sees in their own dtype only.
+    Integers wrap around when they are negated (-128 of int8 stays -128); this cancels only in their own dtype.
     """
     own = negation.type.dtype
     return own in continuous_dtypes or own == dtype and not is_unsigned(negation)
 
 
 def constant_value(variable):
-    """The one number that all elements of ``variable`` are known to have, as a Python number, else None.
+    """Return the one number that all elements of ``variable`` have, as a Python number, or None if it is not known.
 
-    Looks through dimshuffles and fills of constants.
+    This looks through dimshuffles and fills of constants.
     """
     for _ in range(LOOK_THROUGH):
         if isinstance(variable, Constant):
@@ -85,7 +85,7 @@ def constant_value(variable):
 
 
 def constant(value, dtype, ndim):
-    """A constant of ``ndim`` dimensions of length 1."""
+    """Make a constant of ``ndim`` dimensions of length 1."""
     kind = _types.get((dtype, ndim))
     if kind is None:
         kind = _types[dtype, ndim] = TensorType(dtype, (True,) * ndim)
@@ -95,13 +95,13 @@ def constant(value, dtype, ndim):
 
 
 def readers_in(fgraph):
-    """A function from variables to the number of their readers; those not in the graph yet will have one."""
+    """Return a function from variables to the number of their readers; variables not in the graph yet will have one."""
     clients = fgraph.clients
     return lambda variable: len(clients[variable]) if variable in clients else 1
 
 
 def only_reader(fgraph, variable):
-    """The first output of the only node that reads ``variable``, else None."""
+    """Return the first output of the only node that reads ``variable``, else None."""
     readers = fgraph.clients[variable]
     if len(readers) != 1:
         return None
@@ -110,7 +110,7 @@ def only_reader(fgraph, variable):
 
 
 def is_inside(fgraph, variable, keys):
-    """Whether ``variable`` is an inner node of a larger tree, which its root will look at."""
+    """Return whether ``variable`` is an inner node of a larger tree; the rewrite of its root then includes it."""
     reader = only_reader(fgraph, variable)
     if reader is None or key(reader) not in keys or reader.type.dtype != variable.type.dtype:
         return False
@@ -118,7 +118,7 @@ def is_inside(fgraph, variable, keys):
 
 
 def whole_power(variable):
-    """The exponent n of ``pow(x, n)`` where that counts as n factors, else None."""
+    """Return the exponent n of ``pow(x, n)`` if that counts as n factors, else None."""
     power = constant_value(variable.owner.inputs[1])
     if type(power) not in (int, float) or not 1 <= abs(power) <= LARGEST_EXPONENT or power != int(power):
         return None
@@ -126,20 +126,20 @@ def whole_power(variable):
 
 
 def constant_like(value, like):
-    """A constant with the dtype and rank of ``like`` that broadcasts against it."""
+    """Make a constant with the dtype and rank of ``like`` that broadcasts against it."""
     return constant(value, like.type.dtype, like.type.ndim)
 
 
 def apply_op(name, *inputs):
-    """A new variable: the elementwise op called ``name`` of ``inputs``."""
+    """Apply the elementwise op called ``name``, and return the new variable."""
     return SCALAR_OPS[name].elementwise(*inputs)
 
 
 def apply_wide(name, inputs, dtype):
-    """An associative elementwise op of any number of inputs: nodes of at most `WIDEST` inputs, left to right.
+    """Apply an associative elementwise op to any number of inputs, in nodes of at most `WIDEST` inputs, left to right.
 
-    All nodes compute in ``dtype``, which is wide enough for every input, also where a constant that made the result
-    so wide is gone: the product of two int8 in float64 must not wrap around.
+    All nodes compute in ``dtype``, which is wide enough for every input, even if the constant that made the result so
+    wide has been removed: the product of two int8 in float64 must not wrap around.
     """
     result = inputs[0]
     for start in range(1, len(inputs), WIDEST - 1):
@@ -150,14 +150,14 @@ def apply_wide(name, inputs, dtype):
 
 
 def as_type(variable, wanted, leaves):
-    """``variable`` with the dtype and broadcastable pattern of the type ``wanted``, or None when that cannot be.
+    """Return ``variable`` with the dtype and broadcastable pattern of the type ``wanted``, or None if not possible.
 
     Parameters
     ----------
     variable : Variable
     wanted : TensorType
     leaves : list of Variable
-        Variables of the wanted rank whose lengths broadcast to the wanted shape; used when ``variable`` lost a length.
+        Variables of the wanted rank whose lengths broadcast to the wanted shape; used if ``variable`` lost a length.
     """
     if variable.type == wanted:
         return variable
@@ -169,7 +169,7 @@ def as_type(variable, wanted, leaves):
 
 
 def spread_over(variable, broadcastable, leaves):
-    """``variable`` filled over as many ``leaves`` as it takes to get the pattern, or None."""
+    """Return ``variable`` filled over as many ``leaves`` as are needed to get the pattern, or None."""
     for leaf in leaves:
         mine = variable.type.broadcastable
         if mine == broadcastable:

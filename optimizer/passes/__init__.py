@@ -1,1 +1,1 @@
-"""What looks at whole graphs: merging, constant folding, shapes, fusion, lazy branches, work in place."""
+"""Passes over whole graphs: merging, constant folding, shapes, fusion, lazy branches, work in place."""

@@ -1,10 +1,10 @@
-"""Updates in place: which nodes overwrite shared values by their own updates, behind COMMIT.
+"""Updates in place: chooses the nodes that overwrite shared values with their own updates, after COMMIT.
 
-An update is computed in the memory of the old value by one node, or by a chain of nodes of which each overwrites what
-the one before it has made: ``inc_subtensor(inc_subtensor(w[i], a)[j], b)``, ``inc_subtensor((0.9 * w)[i], a)``. All of
-them are commit nodes (``graph/destroy_handler.py`` has the rules). This file chooses the chains, and breaks circles of
-updates that read each other's old values. Everything is linear in the size of the graph, but for the sets of shared
-values that a value in a chain may come from: they are bits of a number.
+An update is computed in the memory of the old value by one node, or by a chain of nodes, each of which overwrites the
+result of the one before: ``inc_subtensor(inc_subtensor(w[i], a)[j], b)``, ``inc_subtensor((0.9 * w)[i], a)``. All of
+them are commit nodes (``graph/destroy_handler.py`` has the rules). This file chooses the chains, and breaks cycles of
+updates that read each other's old values. Everything is linear in the size of the graph, except for the sets of shared
+values that a value in a chain may be stored in: these are bits of a number.
 """
 from heapq import heapify, heappop
 
@@ -13,20 +13,20 @@ from phintys.vm.linking.schedule import weight_of
 
 
 def has_memory(variable):
-    """Whether a value is more than a number, which lives in its cell."""
+    """Return whether a value is more than a number; numbers are stored in cells."""
     layout = variable.type.layout
     return layout is None or layout[1] > 0
 
 
 def mark_commits(fgraph, handler, marks):
-    """Let updates overwrite the shared values that they are for.
+    """Let updates overwrite their shared values.
 
     Parameters
     ----------
     fgraph : FunctionGraph
     handler : DestroyHandler
     marks : inplace.Marks
-        Says what ops can overwrite, and puts the marks into the graph.
+        Knows what ops can overwrite, and marks the nodes in the graph.
     """
     destruction = Destruction(fgraph, handler)
     marked = destruction.commits
@@ -40,7 +40,7 @@ def mark_commits(fgraph, handler, marks):
 
 
 def _in_time(destruction, wanted):
-    """Those of the nodes that may run behind COMMIT, and read nothing that a node before it overwrites."""
+    """Return those of the nodes that may run after COMMIT, and read nothing that an earlier node overwrites."""
     root_of, marked = destruction.memory.root, destruction.commits
     commits = destruction.deferrable(wanted)
     while True:
@@ -54,12 +54,12 @@ def _in_time(destruction, wanted):
 
 # ---- chains ----------------------------------------------------------------------------------------------------------
 def chains_of_updates(destruction, marks):
-    """The nodes that could turn shared values into their updates in place.
+    """Return the nodes that could turn shared values into their updates in place.
 
     Returns
     -------
     list of list
-        For each update (node, output, input position) of each of its nodes; they overwrite the input.
+        For each update a list of (node, output, input position) for its nodes; they overwrite the input.
     """
     found, indirect = [], {}
     for shared, place in destruction.updates.items():
@@ -77,17 +77,17 @@ def chains_of_updates(destruction, marks):
 
 
 def _steps(destruction, marks, node):
-    """(node, output, position) for what the node overwrites or could overwrite in a chain."""
+    """Return (node, output, position) for what the node overwrites or could overwrite in a chain."""
     return [(node, output, position) for output, position in [*destroyed_by(node.op), *marks.candidates(node)]
             if destruction.is_link(node, position)]
 
 
 def _indirect_chains(destruction, marks, updates):
-    """Chains of more than one node; ``updates`` is a dict from shared values to new values."""
+    """Return chains of several nodes; ``updates`` is a dict from shared values to new values."""
     if not updates:
         return []
     bit = {shared: 1 << number for number, shared in enumerate(updates)}
-    origins, makers = dict(bit), {}             # value → the shared values that it may lie in; → steps that make it
+    origins, makers = dict(bit), {}             # value → the shared values it may be stored in; → steps that make it
     late = destruction.can_wait(destruction.memory.order)
     for node in destruction.memory.order:
         if node in late and not origins.keys().isdisjoint(node.inputs):
@@ -106,7 +106,7 @@ def _indirect_chains(destruction, marks, updates):
 
 
 def _chain(shared, value, is_open, makers):
-    """The steps from a shared value to its update, the last one first; None if there is no way."""
+    """Return the steps from a shared value to its update, the last one first; None if there are none."""
     chain = []
     while value is not shared:
         steps = [step for step in makers.get(value, ()) if is_open(step[0].inputs[step[2]])]
@@ -119,10 +119,10 @@ def _chain(shared, value, is_open, makers):
 
 
 def is_worth_it(destruction, shared, chain):
-    """Whether a chain saves more than it costs: what its first nodes read must be kept until COMMIT.
+    """Return whether a chain saves more than it costs: the inputs of its first nodes must be kept until COMMIT.
 
-    Nodes that change a part of their input save a copy of all the rest. Others save one temporary of the shared value's
-    size: a sum of 60 products would hold 120 factors for it.
+    Nodes that change a part of their input save a copy of the rest. Others save one temporary of the shared value's
+    size, which does not pay for many inputs: a sum of 60 products would keep 120 factors.
     """
     if any([node.op.changes_part for node, _, _ in chain]):
         return True
@@ -132,20 +132,20 @@ def is_worth_it(destruction, shared, chain):
     return sum([weight_of(root) for root in held if root.owner is not None and root not in made]) <= weight_of(shared)
 
 
-# ---- circles ---------------------------------------------------------------------------------------------------------
+# ---- cycles ----------------------------------------------------------------------------------------------------------
 def without_cycles(destruction, commits, marked=()):
-    """Those of the nodes that can run behind COMMIT in some order: readers before whoever overwrites what they read.
+    """Return those nodes that can run after COMMIT in some order: readers before nodes that overwrite their inputs.
 
-    Where they read each other's old values in a circle, the one that overwrites least computes its new value earlier,
-    into fresh memory, and so do those whose results it reads, and the rest of its chain.
+    If they read each other's old values in a cycle, the one that overwrites least computes its new value earlier, into
+    new memory, and so do the nodes whose results it reads, and the rest of its chain.
 
     Parameters
     ----------
     destruction : Destruction
     commits : dict
-        Node to ``{output: input position}``.
+        Node → ``{output: input position}``.
     marked : collection of Apply
-        Of these, any other is preferred.
+        Nodes that are moved only if there are no others to move.
 
     Returns
     -------
@@ -188,7 +188,7 @@ def without_cycles(destruction, commits, marked=()):
 
 
 def _commit_edges(destruction, commits):
-    """(node to those of ``commits`` that come before it, node to those that come after it), dicts as ordered sets."""
+    """Return (node → those of ``commits`` that come before it, node → those after it), dicts used as ordered sets."""
     before, after = {node: {} for node in commits}, {node: {} for node in commits}
     for node, pairs in commits.items():
         earlier = [variable.owner for variable in node.inputs]

@@ -1,7 +1,7 @@
-"""Constant folding: nodes all of whose inputs are constants are computed when the function is compiled.
+"""Constant folding: nodes whose inputs are all constants are computed when the function is compiled.
 
-Results larger than `LARGEST` elements that are no smaller than their inputs stay in the program: a function should
-not carry what it can make in no time, such as ``zeros((10000, 10000))``.
+Results of more than `LARGEST` elements that are not smaller than their inputs stay in the program: a function should
+not store what it can compute quickly, such as ``zeros((10000, 10000))``.
 """
 import numpy
 
@@ -35,18 +35,18 @@ def constant_folding(fgraph, node):
 
 
 def _is_overwritten(fgraph, variable):
-    """Whether a reader needs memory of its own, which an ``Alloc`` fills faster than a constant is copied."""
+    """Return whether a reader overwrites the value; an ``Alloc`` is then faster than copying a constant."""
     return any([reader == "output" or position == 0 and key_of(reader.op) in OVERWRITING
                 for reader, position in fgraph.clients[variable]])
 
 
 def _copied(data):
-    """A copy, so that no constant is a view of another one's memory."""
+    """Copy data, so that no constant is a view of another one's memory."""
     return data.copy() if isinstance(data, numpy.ndarray) else data
 
 
 def _too_large(node):
-    """Whether a node that makes an array from a shape would make a large one."""
+    """Return whether a node that makes an array from a shape would make a large one."""
     if key_of(node.op) not in ("Alloc", "ARange", "Eye"):
         return False
     size = 1

@@ -1,18 +1,19 @@
 """Elementwise fusion: nodes that run over the same elements become one `Elemwise` of a `Composite`.
 
-Groups are found by playing a schedule through, in linear time and without a search for cycles. Whatever is no
-elementwise work runs as soon as its inputs are there; then, smallest shapes first, all elementwise nodes of one shape
-that are ready, and those that become ready by them, run at once: they are a group. What runs at once cannot depend on
-itself. A node whose first reader of its shape is in a later group moves there, where its other readers allow it.
-Within a group, nodes join when one reads the other or both read the same values. Values that others read are outputs:
-nothing is computed twice.
+Groups are found by simulating a schedule, in linear time and without a search for cycles. A node that is not
+elementwise runs as soon as its inputs are ready; otherwise, smallest shapes first, all elementwise nodes of one shape
+that are ready, and those that become ready by them, run at once: they are a group. Nodes that run at once cannot depend
+on each other through a node outside the group. A node whose first reader of its shape is in a later group moves there,
+if its other readers allow it. Within a group, nodes are joined if one reads the other or both read the same values.
+Values that others read are outputs: nothing is computed twice.
 
-Where branches are lazy, a group stays within one region: nothing runs because it was fused with something else.
+Where branches are lazy, a group stays within one region: no node runs only because it was fused with another.
 
-Elementwise nodes that nothing but updates of shared values needs run last and in groups of their own: nodes that can
+Elementwise nodes that are needed only by updates of shared values run last and in separate groups: nodes that can
 overwrite these values must not compute anything else.
 
-Fused are whole groups, cut in order where a kernel would have more than `OPERANDS` operands or `STEPS` steps.
+Whole groups are fused; they are cut, in order, where a kernel would have more than `OPERANDS` operands or `STEPS`
+steps.
 """
 from collections import deque
 from heapq import heappop, heappush
@@ -31,7 +32,7 @@ STEPS = 200                    # programs are compiled in linear time, but their
 
 
 def fuse(fgraph):
-    """Fuse the elementwise nodes of ``fgraph`` in place; answers how many nodes were made."""
+    """Fuse the elementwise nodes of ``fgraph`` in place; return how many nodes were made."""
     order = fgraph.toposort()
     regions = known_regions(fgraph)
     number = {} if regions is None else {node: region.number for node, region in regions.of.items()}
@@ -51,7 +52,7 @@ def fuse(fgraph):
 
 
 def last_steps(fgraph, order):
-    """Elementwise nodes that are needed only for updates of shared values which elementwise nodes read."""
+    """Return elementwise nodes that are needed only for updates of shared values which elementwise nodes read."""
     handler, clients, late = handler_of(fgraph), fgraph.clients, set()
     if handler is None or not handler.updates:
         return late
@@ -66,7 +67,7 @@ def last_steps(fgraph, order):
 
 
 def turns_of(fgraph, order, shapes):
-    """When each node runs: a number that elementwise nodes of one group share.
+    """Return when each node runs: a number that the elementwise nodes of one group share.
 
     ``shapes`` has for each elementwise node whether it belongs to the last steps and the number of its region, then the
     tokens of its lengths.
@@ -104,7 +105,7 @@ def turns_of(fgraph, order, shapes):
             leave(node)
             continue
         shape = heappop(heap)[-1]
-        for node in ready[shape]:      # it grows while it runs
+        for node in ready[shape]:      # it grows during the loop
             turns[node] = turn
             leave(node)
         ready[shape] = []
@@ -112,7 +113,7 @@ def turns_of(fgraph, order, shapes):
 
 
 def sink(fgraph, order, shapes, turns):
-    """Move nodes to the first reader of the same shape, if no other reader comes before."""
+    """Move nodes to their first reader of the same shape, if no other reader comes before it."""
     clients = fgraph.clients
     for node in reversed(order):
         shape = shapes.get(node)
@@ -133,7 +134,7 @@ def sink(fgraph, order, shapes, turns):
 
 
 def groups_of(order, shapes, turns):
-    """Lists of nodes, in order, that may run as one."""
+    """Return lists of nodes, in order, that may run as one."""
     groups = {}
     for node in order:
         shape = shapes.get(node)
@@ -145,7 +146,7 @@ def groups_of(order, shapes, turns):
 
 
 def connected(members, has_elements):
-    """The parts of a group that share values; a value of one element is no reason to share a loop over many."""
+    """Return the parts of a group that share values; sharing one-element values does not connect large loops."""
     parents = {node: node for node in members}
 
     def root(node):
@@ -173,7 +174,7 @@ def connected(members, has_elements):
 
 
 def in_depth(members):
-    """A group in an order with few values waiting to be read: from each result down, the longest branch first."""
+    """Order a group so that few values wait to be read: from each result down, the longest branch first."""
     heights, read = {}, set()
     for node in members:
         inner = [variable.owner for variable in node.inputs if variable.owner in heights]
@@ -198,7 +199,7 @@ def in_depth(members):
 
 
 def steps_in(node):
-    """How many steps a node adds to a fused kernel."""
+    """Return how many steps a node adds to a fused kernel."""
     scalar_op = node.op.scalar_op
     if scalar_op.steps is not None:
         return sum([max(len(slots) - 1, 1) for _, slots in scalar_op.steps])
@@ -273,7 +274,7 @@ def chunks_of(fgraph, members):
 
 
 def replace_chunk(fgraph, chunk):
-    """Put one fused node in the place of the nodes of ``chunk``."""
+    """Replace the nodes of ``chunk`` by one fused node."""
     assembly, inside = Assembly(), set(chunk)
     outputs = []
     for node in chunk:

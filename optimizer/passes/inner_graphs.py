@@ -1,7 +1,7 @@
-"""Ops from graphs: those that asked for it are replaced by their inner graphs, the others lose what nobody needs.
+"""Ops from graphs: inlines their inner graphs where requested, and removes unused outputs of the others.
 
-Both come before all tables: other rewrites see the inner graphs, and not what only unused outputs needed. Equal nodes
-are merged in between, because together they may need more outputs than each of them.
+Both run before all tables: other rewrites see the inner graphs, without the nodes that only unused outputs needed.
+Equal nodes are merged in between, because the merged node may need more outputs than each of them.
 """
 from phintys.ops.graphs.op_from_graph import OpFromGraph
 
@@ -11,12 +11,12 @@ def _inlined(node):
 
 
 def expand_inner_graphs(fgraph):
-    """Put inner graphs in the place of the nodes of ``OpFromGraph(inline=True)``.
+    """Replace the nodes of ``OpFromGraph(inline=True)`` by their inner graphs.
 
     Returns
     -------
     int
-        How many nodes were replaced; what an inner graph brought in counts, too.
+        The number of replaced nodes, including those from inner graphs.
     """
     total = 0
     while any(map(_inlined, fgraph.apply_nodes)):
@@ -29,17 +29,17 @@ def expand_inner_graphs(fgraph):
 def drop_unused_outputs(fgraph):
     """Let ops from graphs compute only the outputs that are read, from the inputs that these need.
 
-    A gradient op has an output for each input, also for those nobody differentiates by.
+    A gradient op has an output for each input, also for inputs without a requested gradient.
 
     Returns
     -------
     int
-        How many nodes were replaced.
+        The number of replaced nodes.
     """
     if not any([isinstance(node.op, OpFromGraph) for node in fgraph.apply_nodes]):
         return 0
     total = 0
-    for node in reversed(fgraph.toposort()):        # readers first: what they do not need, nobody may
+    for node in reversed(fgraph.toposort()):        # readers first: an output may be unused once they are reduced
         if not isinstance(node.op, OpFromGraph) or node not in fgraph.apply_nodes:
             continue
         wanted = tuple([position for position, output in enumerate(node.outputs) if fgraph.clients[output]])

@@ -1,10 +1,11 @@
-"""In-place: which nodes overwrite the memory of an input that nobody needs any more.
+"""In-place: decides which nodes overwrite the memory of an input that is not needed any more.
 
-``protect`` runs in every mode and only looks at destroyers that the user wrote: one that must not overwrite its input
-gets another variant of its op, or a copy of the input. ``mark_inplace`` then permits overwriting wherever it does no
-harm: first shared values by their own updates, behind COMMIT, then temporaries and mutable arguments. The order in
-which the nodes run is fixed in between, so that one walk along it knows the last reader of every value; nothing is
-tried and taken back. A mark is ``node.op`` replaced by a variant with a ``destroy_map``; values never change by it.
+``protect`` runs in every mode and handles only destroyers that the user wrote: one that must not overwrite its input
+is replaced by another variant of its op, or gets a copy of the input. ``mark_inplace`` then permits overwriting
+wherever it is safe: first shared values by their own updates, after COMMIT, then temporaries and mutable arguments. The
+order in which the nodes run is fixed in between, so that one pass in this order knows the last reader of every value,
+and no choice has to be undone. A mark replaces ``node.op`` by a variant with a ``destroy_map``; it never changes
+values.
 """
 from phintys.graph.destroy_handler import DestroyHandler, Destruction, destroyed_by, handler_of, has_destroyers, ordered
 from phintys.graph.op import Op
@@ -15,7 +16,7 @@ from phintys.optimizer.engine.database import FAST_COMPILE, FAST_RUN
 from phintys.optimizer.passes.commits import has_memory, mark_commits, without_cycles
 from phintys.vm.linking.schedule import schedule
 
-# Kind of op → the tags of its marks; the first row that fits holds.
+# Kind of op → the tags of its marks; the first matching row is used.
 TAGS = (
     (Elemwise, (FAST_RUN, FAST_COMPILE, "inplace", "inplace_opt", "inplace_elemwise_opt", "inplace_elemwise_optimizer",
                 "InplaceElemwise")),
@@ -25,7 +26,7 @@ TAGS = (
 
 
 def handled(fgraph):
-    """The graph's DestroyHandler; one that lets nothing from outside be overwritten is attached where there is none."""
+    """Return the graph's DestroyHandler; if there is none, one is attached that protects all inputs."""
     handler = handler_of(fgraph)
     if handler is None:
         handler = DestroyHandler(mutable=())
@@ -44,7 +45,7 @@ def protect(fgraph):
     Returns
     -------
     int
-        How many inputs are no longer overwritten.
+        The number of inputs that are no longer overwritten.
     """
     handler = handled(fgraph)
     handler.rewriting = False
@@ -59,7 +60,7 @@ def protect(fgraph):
 
 
 def _release_cycles(fgraph, handler):
-    """Release destroyers that would have to wait for what depends on them."""
+    """Release destroyers that would have to wait for nodes that depend on them."""
     destruction, late = Destruction(fgraph, handler), set()
     memory, commits = destruction.memory, destruction.commits
     nodes = [node for node in memory.order if node not in commits] + [node for node in memory.order if node in commits]
@@ -72,7 +73,7 @@ def _release_cycles(fgraph, handler):
 
 
 def release(fgraph, node, output, position):
-    """Let a node no longer overwrite an input: by another variant of its op, else by a copy of the input."""
+    """Make a node stop overwriting an input: by another variant of its op, else by a copy of the input."""
     others = dict(destroyed_by(node.op))
     del others[output]
     variant = variant_of(node.op, others)
@@ -83,26 +84,26 @@ def release(fgraph, node, output, position):
 
 
 def variant_of(op, pairs):
-    """The variant of an op that overwrites exactly ``pairs``, a dict from outputs to inputs, or None."""
+    """Return the variant of an op that overwrites exactly ``pairs``, a dict from outputs to inputs, or None."""
     variant = op.overwriting(pairs)
     return variant if variant is not None and dict(destroyed_by(variant)) == pairs else None
 
 
-# ---- what nobody needs any more --------------------------------------------------------------------------------------
+# ---- values that are not needed any more -----------------------------------------------------------------------------
 def mark_inplace(fgraph, query):
-    """Permit nodes to overwrite inputs where it does no harm, and fix the order in which the nodes run.
+    """Permit nodes to overwrite inputs where it is safe, and fix the order in which the nodes run.
 
     Parameters
     ----------
     fgraph : FunctionGraph
         After ``protect``.
     query : database.Query
-        Which of ``TAGS`` are wanted.
+        Says which of ``TAGS`` are included.
 
     Returns
     -------
     int
-        How many nodes were marked.
+        The number of marked nodes.
     """
     if not any([query.wants(tags) for _, tags in TAGS]):
         return 0
@@ -115,12 +116,12 @@ def mark_inplace(fgraph, query):
 
 
 def is_wanted(op, query):
-    """Whether the query wants nodes of this op to be marked."""
+    """Return whether the query permits marks on nodes of this op."""
     return query.wants(next(tags for kind, tags in TAGS if isinstance(op, kind)))
 
 
 class _Marks:
-    """Offers what ops can overwrite, where the query wants it, and puts the marks into the graph."""
+    """Finds what ops can overwrite, if the query permits it, and marks the nodes in the graph."""
 
     def __init__(self, fgraph, query):
         self.fgraph = fgraph
@@ -129,7 +130,7 @@ class _Marks:
         self._permitted = {}                    # class of op → whether its nodes may be marked
 
     def candidates(self, node):
-        """Pairs (output, input) of arrays that the op can overwrite and does not overwrite or look at yet."""
+        """Yield pairs (output, input) of arrays that the op can overwrite, and does not overwrite or view yet."""
         op = node.op
         permitted = self._permitted.get(type(op))
         if permitted is None:
@@ -140,7 +141,7 @@ class _Marks:
                 if output not in op.destroy_map and output not in op.view_map and has_memory(node.outputs[output])]
 
     def mark(self, node, pairs):
-        """Let a node overwrite ``pairs``, if there is such a variant of its op."""
+        """Make a node overwrite ``pairs``, if there is such a variant of its op."""
         variant = variant_of(node.op, dict(sorted([*destroyed_by(node.op), *pairs.items()])))
         if variant is not None:
             self.fgraph.change_op(node, variant)
@@ -148,7 +149,7 @@ class _Marks:
 
 
 def mark_temporaries(order, destruction, marks):
-    """Values whose last reader, in this order, can overwrite them."""
+    """Mark nodes that are the last reader, in this order, of a value that they can overwrite."""
     root_of, last = destruction.memory.root, {}
     for node in order:
         for variable in node.inputs:

@@ -1,9 +1,9 @@
-"""Lazy branches: fewer of them, and larger ones.
+"""Lazy branches: makes them fewer and larger.
 
-A rule looks at one `IfElse`: one whose condition is known, values that are the same in both branches or appear twice,
-values that nobody reads. The stages look at the regions of the whole graph: inside the branch of a condition the
-condition is known, however deep; and those that stand in one region and ask the same question become one, when neither
-needs the other. What was lazy stays lazy. Which values are views is decided last, before anything is overwritten.
+The rules examine one `IfElse`: a known condition, values that are the same in both branches or appear twice, and
+unused values. The stages examine the regions of the whole graph: inside a branch the condition is known, at any depth;
+and nodes in one region with the same condition become one, if neither needs the other. What was lazy stays lazy. Which
+values are views is decided last, before any value is overwritten.
 """
 from collections import deque
 
@@ -16,8 +16,8 @@ from phintys.ops.graphs.ifelse import IfElse
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
 from phintys.optimizer.engine.values import key
 
-ON_ONE_PATH = frozenset(["cond_merge_nested"])     # what they replace has the same value only where it is needed
-LARGE_GRAPH = 500              # nodes, from which on it is not worth a step to look at numbers instead of copying them
+ON_ONE_PATH = frozenset(["cond_merge_nested"])     # the replaced values are equal only where they are needed
+LARGE_GRAPH = 500              # nodes: in graphs of this size, views of numbers do not pay for an additional step
 
 
 # ---- one node --------------------------------------------------------------------------------------------------------
@@ -52,7 +52,7 @@ def equal_outputs(fgraph, node):
 
 
 def unused_outputs(fgraph, node):
-    """Values that nobody reads are not chosen."""
+    """Remove values that are not read."""
     kept = [output for output, variable in enumerate(node.outputs) if fgraph.clients[variable]]
     return _spread(node, kept, {}) if 0 < len(kept) < len(node.outputs) else None
 
@@ -72,7 +72,7 @@ def same_condition_inside(branch):
 
 
 def _spread(node, kept, others):
-    """The outputs of a smaller node at their places among all; ``others`` are given, the rest is None."""
+    """Return the outputs of a smaller node at their positions among all; ``others`` are given, the rest is None."""
     first, second = node.op.branches(node.inputs)
     op = IfElse(len(kept), node.op.as_view, node.op.gpu, node.op.name)
     outputs = op(node.inputs[0], *[first[output] for output in kept], *[second[output] for output in kept],
@@ -89,20 +89,20 @@ REWRITES = [Rewrite(name, ["IfElse"], apply, (FAST_RUN, "ifelse")) for name, app
 
 # ---- the whole graph -------------------------------------------------------------------------------------------------
 def resolve_nested(fgraph):
-    """Inside the branch of a condition, replace those that ask for it again by the values that are chosen then.
+    """Inside a branch, replace nodes that test the branch's condition again by the values that it selects.
 
     Returns
     -------
     int
-        How many nodes were replaced.
+        The number of replaced nodes.
     """
     regions = known_regions(fgraph)
     if regions is None:
         return 0
     regions.arrange(fgraph.toposort())
-    known, found = {}, []                       # condition → which branch we are in
+    known, found = {}, []                       # condition → the branch that contains the present position
     waiting = [(step, None) for step in regions.root.steps]
-    for block in regions.blocks:                # where a block runs from is not known
+    for block in regions.blocks:                # a block may be entered from several branches
         waiting.extend([(step, None) for step in block.steps])
     while waiting:
         step, leaves = waiting.pop()
@@ -129,16 +129,16 @@ def resolve_nested(fgraph):
 
 
 def merge_branches(fgraph):
-    """Make one of those that stand in one region, have the same condition, and do not need each other.
+    """Merge nodes of one region that have the same condition and do not need each other.
 
-    A schedule is played through, as for elementwise fusion: everything else runs when it can, and when nothing can, all
-    that wait with one condition in one region run at once. Those that choose a mere fill stay alone, as the halves of
-    gradients do: all the zeros would be there at the same time.
+    A schedule is simulated, as for elementwise fusion: every other node runs when it is ready, and when none is, all
+    nodes that wait with one condition in one region run at once. Nodes that select a mere fill are not merged, as in
+    gradients of branches: all the zeros would be alive at the same time.
 
     Returns
     -------
     int
-        How many nodes have been made.
+        The number of nodes made.
     """
     regions = known_regions(fgraph)
     if regions is None or len(regions.arms) < 2:
@@ -146,7 +146,7 @@ def merge_branches(fgraph):
     order = fgraph.toposort()
     waiting = {node: len({variable.owner for variable in node.inputs if variable.owner is not None}) for node in order}
     ready = deque([node for node in order if not waiting[node]])
-    groups, made = {}, 0                        # region and condition → nodes that may run; the oldest first
+    groups, made = {}, 0                        # region and condition → ready nodes; the oldest first
     while ready or groups:
         if ready:
             node = ready.popleft()
@@ -169,7 +169,7 @@ def merge_branches(fgraph):
 
 
 def _merged(fgraph, members):
-    """Put one node in the place of several."""
+    """Replace several nodes by one."""
     branches = [[value for node in members for value in node.op.branches(node.inputs)[branch]] for branch in (0, 1)]
     names = [node.op.name for node in members if node.op.name]
     op = IfElse(len(branches[0]), members[0].op.as_view, members[0].op.gpu, "&".join(dict.fromkeys(names)) or None)
@@ -181,12 +181,12 @@ def _merged(fgraph, members):
 
 
 def make_views(fgraph):
-    """Let the outputs look at what was chosen instead of copying it.
+    """Make the outputs views of the selected values instead of copies.
 
     Returns
     -------
     int
-        How many nodes do so now.
+        The number of nodes changed.
     """
     found = [node for node in fgraph.apply_nodes if isinstance(node.op, IfElse) and not node.op.as_view
              and (len(fgraph.apply_nodes) < LARGE_GRAPH

@@ -1,15 +1,15 @@
-"""Merging: equal computations on equal inputs become one, equal constants too.
+"""Merging: equal computations on equal inputs become one, and so do equal constants.
 
-One walk in topological order with a table of what has been seen (hash consing). A node's inputs are merged before it
-is looked at, so a node is looked at once, whatever its depth.
+One pass in topological order with a table of what has been seen (hash consing). A node's inputs are merged before the
+node is examined, so each node is examined once, whatever its depth.
 """
 from phintys.graph.variable import Constant
 
 
 def merge(fgraph):
-    """Merge equal nodes and constants of ``fgraph`` in place; answers how many replacements were made."""
+    """Merge equal nodes and constants of ``fgraph`` in place; return how many replacements were made."""
     nodes, constants, merged = {}, {}, 0
-    checked = {}                       # Constant -> the one that stands for it
+    checked = {}                       # Constant -> the one that replaces it
     for node in fgraph.toposort():
         inputs = node.inputs
         for position, variable in enumerate(inputs):

@@ -1,7 +1,7 @@
-"""Why something is not in place: for each node that could overwrite an input and does not, what is against it.
+"""Explains why nodes are not in place: the reason for each node that could overwrite an input and does not.
 
-Only for people, who read it in listings: nothing here decides anything. The rules are those of
-``graph/destroy_handler.py``, looked at again in the optimised graph.
+The reasons are only for listings: nothing here decides anything. The rules of ``graph/destroy_handler.py`` are
+evaluated again in the optimised graph.
 """
 from phintys.graph.destroy_handler import Destruction, handler_of
 from phintys.optimizer.passes.commits import has_memory
@@ -10,19 +10,19 @@ from phintys.vm.linking.schedule import schedule
 
 
 def reasons_against(fgraph, query):
-    """What is against overwriting.
+    """Return the reasons against overwriting.
 
     Parameters
     ----------
     fgraph : FunctionGraph
-        Optimised.
+        The optimised graph.
     query : database.Query
-        What the optimizer was asked for.
+        The query that the optimizer used.
 
     Returns
     -------
     list of (Variable, Variable, str)
-        A value that has memory of its own; an input of its node that it could overwrite; why it does not.
+        A value with memory of its own; an input of its node that it could overwrite; the reason why it does not.
     """
     handler = handler_of(fgraph)
     if handler is None:
@@ -49,7 +49,7 @@ class _Judge:
                 self._last[self.destruction.memory.root(variable)] = node
 
     def reason(self, node, output, position):
-        """Why the node does not overwrite the input."""
+        """Return why the node does not overwrite the input."""
         if not is_wanted(node.op, self._query):
             return "the mode has no in-place rewrite for it"
         destruction = self.destruction
@@ -66,7 +66,7 @@ class _Judge:
         return "another of its inputs was preferred"
 
     def _reason_of_update(self, node, output, shared):
-        """Why the node does not overwrite a shared value that has an update."""
+        """Return why the node does not overwrite a shared value that has an update."""
         destruction, fgraph = self.destruction, self.fgraph
         if any([shared in [commit.inputs[place] for place in pairs.values()]
                 for commit, pairs in destruction.commits.items()]):

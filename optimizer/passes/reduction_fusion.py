@@ -1,6 +1,6 @@
-"""Reduction fusion: a reduction of an elementwise value that nobody else reads becomes one `FusedReduction`.
+"""Reduction fusion: a reduction of an elementwise value without other readers becomes one `FusedReduction`.
 
-It runs after elementwise fusion, so the producer is a whole group. The value that is reduced is never stored.
+It runs after elementwise fusion, so the producer is a whole group. The reduced value is never stored.
 """
 from phintys.graph.trace import Traces
 from phintys.ops.cumulative.product import Prod
@@ -15,7 +15,7 @@ FUSABLE = frozenset([Sum, Prod, Max, MaxOrLowest, Min, All, Any, CAReduce, CARed
 
 
 def fuse_reductions(fgraph):
-    """Fuse reductions with their producers in place; answers how many."""
+    """Fuse reductions with their producers in place; return how many."""
     made = 0
     for node in fgraph.toposort():
         if type(node.op) not in FUSABLE:

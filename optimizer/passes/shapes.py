@@ -1,8 +1,8 @@
-"""Shapes, symbolically: nothing is computed only to learn its shape.
+"""Symbolic shapes: no value is computed only because its shape is needed.
 
-`ShapeFeature` knows the lengths of variables as small expressions over the shapes of inputs, found through each op's
-``infer_shape``; it is asked when a graph reads a shape, walks down once, and remembers. Lengths that no op can say
-are a ``Shape_i`` of the variable itself.
+`ShapeFeature` expresses the lengths of variables as small expressions of the shapes of inputs, found through each op's
+``infer_shape``. When a graph reads a shape, it is computed once and stored. Lengths that no op can infer are a
+``Shape_i`` of the variable itself.
 """
 from phintys.graph.errors import MethodNotDefined
 from phintys.graph.variable import Variable
@@ -21,21 +21,21 @@ class ShapeFeature:
     Attributes
     ----------
     shape_of : dict
-        Variable to a tuple of 0-d int64 variables, None for what has no shape.
+        Variable → a tuple of 0-d int64 variables, None for variables without a shape.
     """
 
     def __init__(self):
         self.shape_of = {}
-        self.opaque = set()            # variables whose lengths are read from themselves
+        self.opaque = set()            # variables whose lengths are their own Shape_i
 
     def on_change_input(self, fgraph, node, position, old, new, reason):
-        """Forget everything when a variable goes whose own lengths may be part of other shapes."""
+        """Forget all shapes when a variable is removed whose own lengths may be part of other shapes."""
         if old in self.opaque and old.owner is not None:
             self.shape_of.clear()
             self.opaque.clear()
 
     def shape(self, variable):
-        """The lengths of ``variable``."""
+        """Return the lengths of ``variable``."""
         shape_of, stack = self.shape_of, [variable]
         while stack:
             current = stack[-1]
@@ -56,7 +56,7 @@ class ShapeFeature:
         return shape_of[variable]
 
     def _own(self, variable):
-        """Lengths that are static or else read from the variable."""
+        """Return lengths that are static or else read from the variable."""
         lengths = []
         for axis, length in enumerate(variable.type.shape):
             if length is None:
@@ -68,7 +68,7 @@ class ShapeFeature:
         return tuple(lengths)
 
     def _infer(self, node):
-        """Let the op of ``node`` say the shapes of its outputs."""
+        """Infer the shapes of the outputs of ``node`` by its op."""
         try:
             shapes = node.op.infer_shape(node, [self.shape_of[variable] for variable in node.inputs])
         except (MethodNotDefined, NotImplementedError):
@@ -82,17 +82,17 @@ class ShapeFeature:
                 for flag, length in zip(out.type.broadcastable, shape)])
 
     def same_shape(self, x, y):
-        """Whether two variables certainly have equal shapes."""
+        """Return whether two variables are known to have equal shapes."""
         first, second = self.shape(x), self.shape(y)
         return len(first) == len(second) and all(map(_same_length, first, second))
 
     def is_length(self, number, x, axis):
-        """Whether a 0-d variable certainly is the length of dimension ``axis`` of x."""
+        """Return whether a 0-d variable is known to be the length of dimension ``axis`` of x."""
         return _same_length(number, self.shape(x)[axis])
 
 
 def _is_leaf(variable):
-    """Whether the lengths are static, or nobody can say more about them than the variable itself."""
+    """Return whether the lengths are static, or can only be read from the variable itself."""
     return (variable.owner is None or not hasattr(variable.owner.op, "infer_shape")
             or None not in variable.type.shape)
 
@@ -101,7 +101,7 @@ SAME_DEPTH = 8                 # nodes deep: the length of a slice of a dimensio
 
 
 def _same_length(first, second, depth=SAME_DEPTH):
-    """Whether two variables are the same, equal constants, or the same small expression of such."""
+    """Return whether two variables are the same, equal constants, or equal small expressions of these."""
     if first is second:
         return True
     if constant_value(first) is not None:
@@ -121,7 +121,7 @@ def _as_length(length):
 
 
 def feature_of(fgraph):
-    """The ShapeFeature of a graph, attached when first asked for."""
+    """Return the ShapeFeature of a graph, which is attached at the first call."""
     for feature in fgraph.features:
         if type(feature) is ShapeFeature:
             return feature
@@ -175,7 +175,7 @@ def element_of_shape(fgraph, node):
 
 
 def maximum_of_length(fgraph, node):
-    """``maximum(x.shape[i], 0) -> x.shape[i]``, as it stands in the length of a range."""
+    """``maximum(x.shape[i], 0) -> x.shape[i]``, which occurs in the length of a range."""
     for length, bound in (node.inputs, node.inputs[::-1]):
         if length.owner is not None and type(length.owner.op) is Shape_i and constant_value(bound) == 0:
             return length
@@ -183,7 +183,7 @@ def maximum_of_length(fgraph, node):
 
 
 def _constant_index(node):
-    """The i of ``x[i]`` for a vector x and a constant i, else None."""
+    """Return the i of ``x[i]`` for a vector x and a constant i, else None."""
     entries = getattr(node.op, "idx_list", ())
     if len(entries) != 1 or isinstance(entries[0], slice):
         return None

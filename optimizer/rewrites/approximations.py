@@ -1,4 +1,4 @@
-"""Cheaper functions that are only near the ones they replace; nobody gets them without asking for them by name.
+"""Cheaper approximations of functions; they are applied only if a mode includes them by name.
 
 ``mode.including("local_ultra_fast_sigmoid")`` replaces every sigmoid, after the stable forms have been found.
 """
@@ -7,12 +7,12 @@ from phintys.optimizer.engine.database import Rewrite
 
 
 def fast(fgraph, node):
-    """``sigmoid(x)`` as a few fractions and lines, within 0.03."""
+    """Return ``sigmoid(x)`` as a few fractions and lines, within 0.03."""
     return ultra_fast_sigmoid(node.inputs[0])
 
 
 def hard(fgraph, node):
-    """``sigmoid(x)`` as three lines, within 0.1."""
+    """Return ``sigmoid(x)`` as three lines, within 0.1."""
     return hard_sigmoid(node.inputs[0])
 
 

@@ -1,12 +1,12 @@
-"""Batch normalization by the native ops, in every mode, without the outputs that nobody reads.
+"""Batch normalization by the native ops, in every mode, without unused outputs.
 
-It comes late, because by then what reads an output only to be simplified away has gone.
+It runs late, when readers of outputs that were only simplified away are gone.
 """
 from phintys.optimizer.engine.database import FAST_COMPILE, FAST_RUN, Rewrite
 
 
 def by_native_op(fgraph, node):
-    """The native op in the place of an ``Abstract...`` one."""
+    """Replace an ``Abstract...`` op by the native one."""
     return node.op.native_outputs(node, [bool(fgraph.clients[output]) for output in node.outputs])
 
 

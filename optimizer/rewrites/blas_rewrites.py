@@ -1,10 +1,10 @@
-"""Products of matrices and vectors as BLAS computes them: scaled and accumulated in one call.
+"""Products of matrices and vectors by BLAS: scaled and accumulated in one call.
 
 A sum is read as a linear combination: leaves with scalar scales, through nested sums, negations and multiplications
 by values of one element, so that ``w - lr * (dot(x.T, g) + c * w)`` is ``-lr * dot(x.T, g) + (1 - lr * c) * w``. If
-one of its leaves is a product that nobody else reads, and another can be accumulated into, they become one Gemm, Gemv
-or Ger. A tree of sums is read once, from its root, and nothing is ever tried and taken back. Transposes of products
-become products of transposes, which are views.
+one of its leaves is a product without other readers, and another can be accumulated into, they become one Gemm, Gemv
+or Ger. A tree of sums is read once, from its root, and no change is ever undone. Transposes of products become products
+of transposes, which are views.
 """
 from phintys.graph.trace import Traces
 from phintys.ops.elementwise.elementwise import Elemwise
@@ -24,14 +24,14 @@ from phintys.optimizer.engine.values import (
 from phintys.optimizer.rewrites import sums
 
 PRODUCTS = ("Dot", "Dot22")
-LARGEST_NUMBER = 1e30          # of a scale: float32 ends at 3e38
+LARGEST_NUMBER = 1e30          # of a scale: the largest float32 is 3e38
 
 
 class Scale:
-    """A scalar factor: a number times 0-d variables, of which the inner scales of a nested sum share the outer ones.
+    """A scalar factor: a number times 0-d variables; the inner scales of a nested sum share those of the outer ones.
 
-    ``outer`` is the scale of the surrounding sum as far as it has variables; a scale of n nested sums with a variable
-    each is thus one multiplication, and all scales together are linear in n.
+    ``outer`` is the scale of the surrounding sum, if it has variables; a scale of n nested sums with a variable each is
+    thus one multiplication, and all scales together are linear in n.
     """
 
     __slots__ = ("number", "variables", "outer", "_built")
@@ -43,17 +43,17 @@ class Scale:
         self._built = {}               # dtype -> the variables' product
 
     def times(self, number=1, variables=()):
-        """This scale times another one."""
+        """Return this scale times another one."""
         if variables and self.variables:
             return Scale(self.number * number, variables, self)
         return Scale(self.number * number, self.variables + variables, self.outer)
 
     def is_moderate(self):
-        """Whether the number can be a constant; otherwise nested sums are better left alone."""
+        """Return whether the number can be a constant; otherwise nested sums are left unchanged."""
         return 1 / LARGEST_NUMBER < abs(self.number) < LARGEST_NUMBER or self.number == 0
 
     def build(self, dtype):
-        """A 0-d variable."""
+        """Return a 0-d variable."""
         if not self.variables:
             return constant(self.number, dtype=dtype)
         result = self._product(dtype)
@@ -63,7 +63,7 @@ class Scale:
                                                                           result)
 
     def _product(self, dtype):
-        """The product of the variables, the outer ones', too; made once, and by whoever comes first."""
+        """Return the product of the variables, including those of the outer scales; it is built only once."""
         chain, scale = [], self
         while scale is not None and dtype not in scale._built:
             chain.append(scale)
@@ -81,7 +81,7 @@ def _cast(variable, dtype):
 
 
 def scalar_of(variable):
-    """A 0-d variable for a value of one element."""
+    """Return a 0-d variable for a value of one element."""
     if variable.type.ndim == 0:
         return variable
     if key(variable) == "DimShuffle" and variable.owner.inputs[0].type.ndim == 0:
@@ -90,7 +90,7 @@ def scalar_of(variable):
 
 
 def linear_combination(root, readers):
-    """``[(Scale, leaf)]`` whose sum is ``root``; the leaves have its type."""
+    """Return ``[(Scale, leaf)]`` whose sum is ``root``; the leaves have its type."""
     terms, stack = [], [(Scale(), root)]
     while stack:
         scale, variable = stack.pop()
@@ -106,7 +106,7 @@ def linear_combination(root, readers):
 
 
 def _parts(name, variable, scale, wanted):
-    """What a variable is the sum of, as ``[(Scale, variable)]``, or None for a leaf."""
+    """Return the terms of a variable as ``[(Scale, variable)]``, or None for a leaf."""
     if variable.type != wanted or name is None:
         return None
     inputs = variable.owner.inputs
@@ -124,7 +124,7 @@ def _parts(name, variable, scale, wanted):
 
 
 def _scaled(scale, factors):
-    """``scale * factors`` with all factors but one inside the scale."""
+    """Return ``scale * factors`` with all factors but one inside the scale."""
     array = _only_array(factors)
     if array is None:
         return None
@@ -136,7 +136,7 @@ def _scaled(scale, factors):
 
 
 def _only_array(factors):
-    """The only factor of more than one element, or None; stops at the second one."""
+    """Return the only factor of more than one element, or None; the search stops at the second one."""
     found = None
     for factor in factors:
         if not all(factor.type.broadcastable):
@@ -147,7 +147,7 @@ def _only_array(factors):
 
 
 def accumulate(fgraph, node):
-    """A sum with a product in it as Gemm, Gemv or Ger."""
+    """Replace a sum that contains a product by Gemm, Gemv or Ger."""
     out = node.outputs[0]
     if out.type.dtype not in BLAS_DTYPES or out.type.ndim not in (1, 2) or _is_inner(fgraph, out):
         return None
@@ -178,7 +178,7 @@ def accumulate(fgraph, node):
 
 
 def _sum_of(fgraph, product):
-    """Where the user made the sum that a product, scaled or not, is a term of."""
+    """Return where the user made the sum that a product, scaled or not, is a term of."""
     variable, node = product, product.owner
     while variable in fgraph.clients:
         node = next(iter(fgraph.clients[variable]))[0]
@@ -189,7 +189,7 @@ def _sum_of(fgraph, product):
 
 
 def _is_inner(fgraph, variable):
-    """Whether ``variable`` belongs to a larger linear combination, whose root will look at it."""
+    """Return whether ``variable`` belongs to a larger linear combination, which is read from its root."""
     for _ in range(2):
         if is_inside(fgraph, variable, sums.KEYS):
             return True
@@ -202,13 +202,13 @@ def _is_inner(fgraph, variable):
 
 
 def _is_product(leaf, out, readers):
-    """Whether a leaf is a product of BLAS's that may be computed into the sum."""
+    """Return whether a leaf is a BLAS product that may be computed into the sum."""
     return (key(leaf) in PRODUCTS and leaf.type == out.type and readers(leaf) == 1
             and all([variable.type.dtype == out.type.dtype for variable in leaf.owner.inputs]))
 
 
 def _collected(terms, out):
-    """``[(leaf, [Scale])]``, each leaf once."""
+    """Return ``[(leaf, [Scale])]``, each leaf once."""
     found = {}
     for scale, leaf in terms:
         found.setdefault(leaf, []).append(scale)
@@ -216,7 +216,7 @@ def _collected(terms, out):
 
 
 def _accumulator(others, out, readers):
-    """The ``(leaf, scales)`` to accumulate into: an input if there is one, else what is not fused anyway."""
+    """Return the ``(leaf, scales)`` to accumulate into: preferably an input, else a value that is not fused anyway."""
     fitting = [pair for pair in others if pair[0].type == out.type]
     for pair in fitting:
         if pair[0].owner is None:
@@ -228,7 +228,7 @@ def _accumulator(others, out, readers):
 
 
 def _total(scales, dtype):
-    """The sum of scales as a 0-d variable."""
+    """Return the sum of scales as a 0-d variable."""
     number = sum([scale.number for scale in scales if not scale.variables])
     symbolic = [scale.build(dtype) for scale in scales if scale.variables]
     if not symbolic:
@@ -239,7 +239,7 @@ def _total(scales, dtype):
 
 
 def into(target, alpha, product, beta):
-    """``alpha * product + beta * target`` as one op."""
+    """Return ``alpha * product + beta * target`` as one op."""
     x, y = product.owner.inputs
     ranks = x.type.ndim, y.type.ndim
     if ranks == (2, 2):
@@ -254,7 +254,7 @@ def into(target, alpha, product, beta):
 
 
 def _with_rest(target, others, out):
-    """``target`` plus the terms that were not taken in."""
+    """Return ``target`` plus the remaining terms."""
     terms = [target]
     for leaf, scales in others:
         for scale in scales:
@@ -277,7 +277,7 @@ def dot_to_dot22(fgraph, node):
 
 
 def lift_transpose(fgraph, node):
-    """``dot(x, y).T -> dot(y.T, x.T)``, where nobody else reads the product."""
+    """``dot(x, y).T -> dot(y.T, x.T)``, if the product has no other readers."""
     product = node.inputs[0]
     if node.op.new_order != (1, 0) or key(product) not in PRODUCTS or readers_in(fgraph)(product) != 1:
         return None
@@ -294,7 +294,7 @@ def _transposed(variable):
 
 
 def scaled_dot22(fgraph, node):
-    """``c * Dot22(x, y)`` as one call, where nothing else is multiplied."""
+    """``c * Dot22(x, y)`` as one call, if nothing else is multiplied."""
     readers, out = readers_in(fgraph), node.outputs[0]
     parts = _scaled(Scale(), node.inputs)
     if parts is None:

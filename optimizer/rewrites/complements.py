@@ -1,4 +1,4 @@
-"""Differences that cancel: what is left of a function beside its limit, as a function that keeps all digits.
+"""Differences that cancel: the difference of a function and its limit, as a function that keeps all digits.
 
     X - X*sigmoid(t) = X*sigmoid(-t)      X - X*erf(t) = X*erfc(t)      X*exp(t) - X = X*expm1(t)
 
@@ -25,7 +25,7 @@ _SUMS = sums.KEYS - {"neg"}
 
 
 def complement(fgraph, node):
-    """Join the terms X and X*f(t) of a sum, all such pairs at once."""
+    """Join the terms X and X*f(t) of a sum, for all such pairs at once."""
     out = node.outputs[0]
     if not is_inexact(out) or within(fgraph, out, _SUMS):
         return None
@@ -49,7 +49,7 @@ def complement(fgraph, node):
 
 
 def _complementary(terms):
-    """``[(X*c, X*f(t), f(t), row of COMPLEMENTS)]``, each term at most once."""
+    """Return ``[(X*c, X*f(t), f(t), row of COMPLEMENTS)]``, each term at most once."""
     by_signature = {}
     for term in terms:
         by_signature.setdefault(term.signature(), term)
@@ -70,14 +70,14 @@ def _complementary(terms):
 
 
 def _without(term, factor):
-    """The signature of ``term`` divided by one of its factors."""
+    """Return the signature of ``term`` divided by one of its factors."""
     rest = dict(term.powers)
     rest[factor] -= 1
     return frozenset([item for item in rest.items() if item[1]])
 
 
 def _joined(part, factor, row, leaves):
-    """X*f(t) + c*X as one product."""
+    """Return X*f(t) + c*X as one product."""
     name, sign, negative = row
     argument = factor.owner.inputs[0]
     result = part.copy()

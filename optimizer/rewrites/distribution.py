@@ -1,7 +1,7 @@
-"""Factors moved into a sum beside them where they cancel divisions: ``(x / y + z) * y -> x + z * y``.
+"""Moves factors into a sum where they cancel divisions: ``(x / y + z) * y -> x + z * y``.
 
-That saves operations, and a NaN where y is 0. As in Theano, a multiplication counts 1 and a division 1.5, and a factor
-moves if that leaves fewer. Nothing is ever factored out, so this comes to an end.
+This saves operations, and a NaN where y is 0. As in Theano, a multiplication counts 1 and a division 1.5, and a factor
+moves if that reduces the total. Factors are never moved out of sums, so this terminates.
 """
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
 from phintys.optimizer.engine.values import is_inexact, is_inside, key, readers_in
@@ -14,7 +14,7 @@ COST_OF_DIVISION = 1.5
 
 
 def distribute(fgraph, node):
-    """A product with its factors moved into its sums where they cancel."""
+    """Return a product with its factors moved into its sums where they cancel."""
     out = node.outputs[0]
     if not is_inexact(out) or is_inside(fgraph, out, products.KEYS):
         return None
@@ -31,7 +31,7 @@ def distribute(fgraph, node):
 
 
 def _move_into(factor, product, out, readers):
-    """Move factors of ``product`` into the sum ``factor``; says whether there were any."""
+    """Move factors of ``product`` into the sum ``factor``; return whether there were any."""
     total = sum_of(factor, readers)
     if len(total.terms) > LARGEST_SUM:
         return False
@@ -63,7 +63,7 @@ def _move_into(factor, product, out, readers):
 
 
 def _saving(terms, factor, exponent):
-    """How much less there is to compute with ``factor ** exponent`` in each of the terms instead of beside them."""
+    """Return how many operations are saved with ``factor ** exponent`` in each of the terms instead of outside."""
     before = [term.powers.get(factor, 0) for term in terms]
     return _cost(exponent) + sum([_cost(power) - _cost(power + exponent) for power in before])
 

@@ -1,4 +1,4 @@
-"""Exponentials divided by what goes to zero, or to infinity, with them: the gradients of logarithms.
+"""Exponentials divided by functions with the same limit 0 or infinity, as in gradients of logarithms.
 
     exp(-t**2) / erfc(t) = 1 / erfcx(t)      exp(t) / expm1(t) = -1 / expm1(-t)
 
@@ -13,16 +13,16 @@ from phintys.optimizer.rewrites import products
 from phintys.optimizer.rewrites.logistic import opposite_argument
 from phintys.optimizer.rewrites.products import product_of
 
-NEARBY = 32                    # nodes that others read, too, are looked into so far, or the work would not be linear
+NEARBY = 32                    # a limit on visits of nodes with other readers, so that the work stays linear
 
 
 def scaled_erfc(t):
-    """``erfc(t)`` without its exponential."""
+    """Return ``erfc(t)`` without its exponential."""
     return apply_op("erfcx", t), 1
 
 
 def opposite_expm1(t):
-    """``expm1(t)`` without its exponential."""
+    """Return ``expm1(t)`` without its exponential."""
     return apply_op("expm1", opposite_argument(t)), -1
 
 
@@ -31,7 +31,7 @@ QUOTIENTS = {"erfc": (-1, 2, scaled_erfc), "expm1": (1, 1, opposite_expm1)}
 
 
 def stable_quotient(fgraph, node):
-    """A product with an exponential divided by one of the functions of `QUOTIENTS` in it, in stable form."""
+    """Replace an exponential divided by one of the functions of `QUOTIENTS`, in a product, by the stable form."""
     out = node.outputs[0]
     if not out.type.dtype.startswith("float") or is_inside(fgraph, out, products.KEYS):
         return None
@@ -59,7 +59,7 @@ def _divisors(product):
 
 
 def _belong_together(exponential, divisor):
-    """Whether the exponential's argument is k * t**p for the divisor's argument t."""
+    """Return whether the exponential's argument is k * t**p for the divisor's argument t."""
     sign, power, _ = QUOTIENTS[key(divisor)]
     exponent, t = [product_of(variable.owner.inputs[0], lambda other: 1, NEARBY) for variable in (exponential, divisor)]
     tolerance = 1e-6 if divisor.type.dtype == "float32" else 1e-15

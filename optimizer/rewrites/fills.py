@@ -1,8 +1,8 @@
 """Fills: a value spread over the shape of another (`second`), as gradients make them, and Alloc.
 
-Elementwise ops broadcast by themselves, so a fill read by one is dropped where the result keeps its pattern, and
-otherwise moved behind it, where the work is smaller. What is left at the end stands where a real array is needed;
-then only the shape of the model is read, not its elements.
+Elementwise ops broadcast, so a fill that is read by one is dropped if the result keeps its pattern, and otherwise moved
+after it, where there is less work. The remaining fills are needed as arrays; then only the shape of the model is read,
+not its elements.
 """
 from cmath import isfinite
 

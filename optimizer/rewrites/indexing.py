@@ -1,9 +1,9 @@
-"""Indexing: parts that are the whole, parts of parts, parts taken before the work, and values put into zeros.
+"""Indexing: parts that are everything, parts of parts, parts taken before the work, and values put into zeros.
 
-A part is taken as early as possible: of the inputs of an elementwise op, a product or an Alloc rather than of what they
-compute. Sums of tensors of zeros with something put into them, which gradients of indexing are made of, become one
-tensor into which everything is put in turn. An integer that is out of range may go unnoticed where the work that would
-have met it is gone; nothing else changes.
+A part is taken as early as possible: of the inputs of an elementwise op, a product or an Alloc rather than of their
+result. Gradients of indexing are sums of zeros into which something was put; such a sum becomes one tensor, into which
+everything is put in turn. An integer that is out of range may go unnoticed if the work that would have failed is
+removed; nothing else changes.
 """
 from phintys.graph.type import Type
 from phintys.graph.variable import Constant
@@ -25,12 +25,12 @@ INCREMENTS = ("IncSubtensor", "AdvancedIncSubtensor1", "AdvancedIncSubtensor", "
 
 # ---- reading and building indices ------------------------------------------------------------------------------------
 def index_of(node, first=1):
-    """The index of a node of basic indexing, its symbolic integers in place."""
+    """Return the index of a node of basic indexing, with its symbolic integers filled in."""
     return filled(node.op.idx_list, node.inputs[first:])
 
 
 def part_of(x, entries):
-    """``x[entries]``; x itself when everything is taken."""
+    """Return ``x[entries]``, or x itself if everything is taken."""
     entries = list(entries)
     while entries and _is_whole(entries[-1]):
         entries.pop()
@@ -46,12 +46,12 @@ def _is_whole(entry):
 
 
 def _padded(entries, rank):
-    """The index with an entry for each dimension."""
+    """Return the index with an entry for each dimension."""
     return list(entries) + [WHOLE] * (rank - len(entries))
 
 
 def _same_index(entries, others):
-    """Whether two indices are the same: the same constants and the same variables."""
+    """Return whether two indices are the same: the same constants and the same variables."""
     return len(entries) == len(others) and all([
         isinstance(entry, slice) == isinstance(other, slice)
         and all([mine is his or (type(mine) is int and type(his) is int and mine == his)
@@ -60,7 +60,7 @@ def _same_index(entries, others):
 
 
 def _takes_all(fgraph, entries, x):
-    """Whether the index takes everything of x, in its order."""
+    """Return whether the index takes everything of x, in its order."""
     return all([_takes_dimension(fgraph, entry, x, axis) for axis, entry in enumerate(entries)])
 
 
@@ -77,9 +77,9 @@ def _takes_dimension(fgraph, entry, x, axis):
     return length is None and feature_of(fgraph).is_length(entry.stop, x, axis)
 
 
-# ---- parts that are the whole ----------------------------------------------------------------------------------------
+# ---- parts that are everything ---------------------------------------------------------------------------------------
 def useless_part(fgraph, node):
-    """``x[:] -> x``, also where the bounds say nothing new."""
+    """``x[:] -> x``, also with bounds that have no effect."""
     x = node.inputs[0]
     return x if _takes_all(fgraph, index_of(node), x) else None
 
@@ -94,7 +94,7 @@ def rows_in_order(fgraph, node):
 
 
 def useless_change(fgraph, node):
-    """What has no effect: adding zeros, or setting elements that are all one number to that number."""
+    """Remove changes without effect: adding zeros, or setting elements to the number that they all have."""
     x, y = node.inputs[:2]
     value = constant_value(y)
     if value is None:
@@ -103,7 +103,7 @@ def useless_change(fgraph, node):
 
 
 def change_of_everything(fgraph, node):
-    """Setting the whole of x to a tensor of its shape gives that tensor, turned around where x was."""
+    """Replace an assignment to all of x by the assigned tensor, if it has the shape of x; reversed where x was."""
     x, y = node.inputs[:2]
     if not node.op.set_instead_of_inc or y.type != x.type:
         return None
@@ -115,7 +115,7 @@ def change_of_everything(fgraph, node):
 
 
 def constant_index(fgraph, node):
-    """Constants among the symbolic integers of an index become part of the op."""
+    """Make constants among the symbolic integers of an index part of the op."""
     first = 1 if type(node.op) is Subtensor else 2
     if not any([isinstance(value, Constant) for value in node.inputs[first:]]):
         return None
@@ -129,7 +129,7 @@ def constant_index(fgraph, node):
 
 # ---- parts of parts --------------------------------------------------------------------------------------------------
 def part_of_part(fgraph, node):
-    """``x[a:][b:] -> x[a + b:]``, where constants tell what the two mean together."""
+    """``x[a:][b:] -> x[a + b:]``, if constants determine the combined index."""
     inner = node.inputs[0].owner
     if inner is None or type(inner.op) is not Subtensor:
         return None
@@ -144,7 +144,7 @@ def part_of_part(fgraph, node):
 
 
 def _composed(inner, outer):
-    """One entry that means ``outer`` of what the slice ``inner`` takes; None when constants do not tell."""
+    """Return one entry that takes ``outer`` of the slice ``inner``; None if constants do not determine it."""
     if _is_whole(inner):
         return outer
     if _is_whole(outer):
@@ -201,7 +201,7 @@ def part_of_change(fgraph, node):
 
 # ---- parts taken before the work -------------------------------------------------------------------------------------
 def part_of_elementwise(fgraph, node):
-    """``f(x, g(y))[i] -> f(x[i], g(y[i]))``, as far down as nobody else reads the results."""
+    """``f(x, g(y))[i] -> f(x[i], g(y[i]))``, down to results with other readers."""
     whole = node.inputs[0]
     readers = readers_in(fgraph)
     if not _is_private_work(whole, readers):
@@ -224,14 +224,14 @@ def part_of_elementwise(fgraph, node):
 
 
 def _is_private_work(variable, readers):
-    """Whether an elementwise node computes it for one reader only."""
+    """Return whether an elementwise node computes it for one reader only."""
     work = variable.owner
     return (work is not None and key(variable) in SCALAR_OPS and len(work.outputs) == 1 and not work.op.destroy_map
             and readers(variable) == 1)
 
 
 def _part_of_operand(x, entries, whole):
-    """The part of an operand that belongs to a part of a result with the pattern ``whole``, over which it may be
+    """Return the part of an operand that belongs to a part of a result with the pattern ``whole``, over which it may be
     repeated."""
     return part_of(x, [entry if flag == own else WHOLE if isinstance(entry, slice) else 0
                        for entry, flag, own in zip(entries, whole, x.type.broadcastable)])
@@ -270,7 +270,7 @@ def part_of_alloc(fgraph, node):
 
 
 def part_of_product(fgraph, node):
-    """``dot(a, b)[i, j] -> dot(a[i], b[:, j])`` for matrices, if nobody else reads the product."""
+    """``dot(a, b)[i, j] -> dot(a[i], b[:, j])`` for matrices, if the product has no other readers."""
     whole = node.inputs[0]
     if key(whole) != "Dot" or whole.type.ndim != 2 or readers_in(fgraph)(whole) > 1:
         return None
@@ -282,7 +282,7 @@ def part_of_product(fgraph, node):
 
 
 def part_of_vector(fgraph, node):
-    """A slice of a vector made of scalars."""
+    """Replace a slice of a vector made of scalars."""
     whole = node.inputs[0]
     if key(whole) != "MakeVector" or len(node.op.idx_list) != 1:
         return None
@@ -294,7 +294,7 @@ def part_of_vector(fgraph, node):
 
 # ---- values put into zeros -------------------------------------------------------------------------------------------
 def set_zeros(fgraph, node):
-    """What is added to zeros may as well be set, where no element is meant twice."""
+    """Replace adding to zeros by setting, if no element is addressed twice."""
     x, *rest = node.inputs
     if node.op.set_instead_of_inc or constant_value(x) != 0:
         return None
@@ -324,7 +324,7 @@ def sum_of_changes(fgraph, node):
 
 
 def _adds(op):
-    """Whether putting something into zeros is the same as adding it: elements are set at most once, or added."""
+    """Return whether putting something into zeros is the same as adding it: elements are set at most once, or added."""
     return type(op) is IncSubtensor or not op.set_instead_of_inc
 
 

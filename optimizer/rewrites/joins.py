@@ -1,6 +1,6 @@
-"""Joins of one tensor, with empty ones, or of vectors made of scalars; reductions of joins; halves of searches.
+"""Joins of one tensor, with empty ones, or of vectors made of scalars; reductions of joins; unused halves of searches.
 
-A join may know less of its lengths than what is left of it; then the result is declared to have any length.
+A join may have fewer static lengths than the tensor that is left; then the result is declared to have any length.
 """
 from functools import partial, reduce
 
@@ -18,12 +18,12 @@ def join_of_one(fgraph, node):
 
 
 def _declared(node, joined):
-    """``joined`` with the broadcastable pattern of the node's output."""
+    """Return ``joined`` with the broadcastable pattern of the node's output."""
     return patternbroadcast(joined, node.outputs[0].type.broadcastable)
 
 
 def join_without_empty(fgraph, node):
-    """Tensors that are certainly empty along the axis are left out."""
+    """Remove tensors that are known to be empty along the axis."""
     axis, *tensors = node.inputs
     number = constant_value(axis)
     if node.op.view != -1 or number is None:
@@ -35,7 +35,7 @@ def join_without_empty(fgraph, node):
 
 
 def join_of_scalars(fgraph, node):
-    """Neighbours in a join of vectors that are made of scalars become one of them."""
+    """Merge adjacent vectors that are made of scalars."""
     axis, *tensors = node.inputs
     dtype = node.outputs[0].type.dtype
     if node.op.view != -1 or tensors[0].type.ndim != 1:

@@ -1,14 +1,14 @@
-"""Sums of exponentials: their logarithms, and one of the exponentials divided by them, for any size of the arguments.
+"""Sums of exponentials: their logarithms, and an exponential divided by such a sum, for arguments of any size.
 
     log(sum(exp(x))) = s + log(sum(exp(x - s)))          exp(x) / sum(exp(x)) = exp(x - s) / sum(exp(x - s))
 
-where s is the largest x. So the loss and its gradient, written by hand, neither overflow nor lose everything to
-underflow. Sums are reductions over any axes, with dimensions kept or not, or ``exp(a) + exp(b) + ...``, and there may
-be a positive constant beside them:
+where s is the largest x. A hand-written loss and its gradient therefore neither overflow nor lose all digits to
+underflow. Sums are reductions over any axes, with dimensions kept or not, or ``exp(a) + exp(b) + ...``, possibly with a
+positive constant:
 
     log(c + S) = log(c) + softplus(log(S) - log(c))      exp(x) / (c + S) = exp(x) / S * sigmoid(log(S) - log(c))
 
-This is one pass over the graph: what it makes contains sums of exponentials itself, which need no second look.
+This is one pass over the graph: its results contain sums of exponentials themselves, which need no second pass.
 """
 import math
 
@@ -27,11 +27,11 @@ from phintys.optimizer.rewrites import products, sums
 from phintys.optimizer.rewrites.products import product_of
 from phintys.optimizer.rewrites.sums import sum_of
 
-NEARBY = 32                    # nodes that others read, too, are looked into so far, or the work would not be linear
+NEARBY = 32                    # a limit on visits of nodes with other readers, so that the work stays linear
 
 
 def log_add(first, second):
-    """``log(exp(first) + exp(second))``; equal arguments may be infinite, so they are not subtracted."""
+    """Return ``log(exp(first) + exp(second))``; equal arguments may be infinite, so they are not subtracted."""
     difference = apply_op("neg", apply_op("abs_", apply_op("sub", first, second)))
     rest = apply_op("softplus", difference)
     rest = apply_op("switch", apply_op("eq", first, second), constant_like(math.log(2), rest), rest)
@@ -39,13 +39,13 @@ def log_add(first, second):
 
 
 def argument_of(exponential):
-    """The x of ``exp(x)``, in the result's dtype."""
+    """Return the x of ``exp(x)``, in the result's dtype."""
     x, dtype = exponential.owner.inputs[0], exponential.type.dtype
     return x if x.type.dtype == dtype else apply_op("convert_to_" + dtype, x)
 
 
 def finite_or_zero(largest):
-    """What to subtract: an infinite number would leave NaN of the largest element, and nothing else matters then."""
+    """Return the shift: subtracting an infinite number would give NaN, and then the shift does not matter."""
     return apply_op("switch", apply_op("isinf", largest), constant_like(0, largest), largest)
 
 
@@ -74,7 +74,7 @@ class Reduced:
         return apply_op("add", self.shift, apply_op("log", self.total))
 
     def quotient(self, exponential):
-        """``exponential / S`` as ``[(factor, exponent)]``."""
+        """Return ``exponential / S`` as ``[(factor, exponent)]``."""
         return [(shuffled(self.scaled, self._back), 1), (shuffled(self.total, self.order), -1)]
 
 
@@ -101,7 +101,7 @@ class Added:
         return log_add(*self.arguments) if len(self.terms) == 2 else self.arguments[0]
 
     def quotient(self, exponential):
-        """``exponential / S`` as ``[(factor, exponent)]``."""
+        """Return ``exponential / S`` as ``[(factor, exponent)]``."""
         number = self.terms.index(exponential)
         if len(self.terms) > 2:
             return [(self.scaled[number], 1), (self.total, -1)]
@@ -111,7 +111,7 @@ class Added:
 
 
 class Sums:
-    """All sums of exponentials of a graph, found in one pass, and worked out when somebody needs one.
+    """All sums of exponentials of a graph, found in one pass; the stable form of each is built at the first use.
 
     A sum is ``constant`` plus a reduction, whose dimensions may have been shuffled, or plus terms that are added.
     """
@@ -119,7 +119,7 @@ class Sums:
     def __init__(self, fgraph):
         self.readers = readers_in(fgraph)
         self.found = {}                # sum -> (constant, reduced variable or list of terms, order of its dimensions)
-        self.terms = set()             # exponentials that some sum is made of
+        self.terms = set()             # exponentials that are terms of some sum
         self._made = {}
         if any([key_of(node.op) == "exp" for node in fgraph.apply_nodes]):
             self._find(fgraph)
@@ -153,7 +153,7 @@ class Sums:
             self.terms.update(terms)
 
     def known(self, variable):
-        """``(constant, Reduced or Added, order)`` of a sum, through a dimshuffle, or None."""
+        """Return ``(constant, Reduced or Added, order)`` of a sum, through a dimshuffle, or None."""
         base, outer = unshuffled(variable)
         if base not in self.found:
             return None
@@ -165,14 +165,14 @@ class Sums:
 
 
 def is_scaled(variable):
-    """Whether it is an exponential that this pass has made of a reduced one."""
+    """Return whether it is an exponential that this pass made from a reduced one."""
     x = variable.owner.inputs[0]
     shift = unshuffled(x.owner.inputs[1])[0] if key(x) == "sub" else None
     return shift is not None and key(shift) == "switch" and key(shift.owner.inputs[2]) == "MaxOrLowest"
 
 
 def is_exponential(variable):
-    """Whether it is ``exp(x)`` of a real x from which no maximum is subtracted yet."""
+    """Return whether it is ``exp(x)`` of a real x from which no maximum is subtracted yet."""
     if key(variable) != "exp" or not variable.type.dtype.startswith("float"):
         return False
     terms = sum_of(variable.owner.inputs[0], lambda other: 1, NEARBY).terms
@@ -180,7 +180,7 @@ def is_exponential(variable):
 
 
 def unshuffled(variable):
-    """``(x, order)`` of one or several dimshuffles in a row; the order is None for any other variable."""
+    """Return ``(x, order)`` of one or more consecutive dimshuffles; the order is None for any other variable."""
     order = None
     while key(variable) == "DimShuffle":
         order = joined(tuple(variable.owner.op.new_order), order)
@@ -189,25 +189,25 @@ def unshuffled(variable):
 
 
 def joined(inner, outer):
-    """The order of two dimshuffles in a row, either of which may be None."""
+    """Return the order of two consecutive dimshuffles, each of which may be None."""
     if inner is None or outer is None:
         return inner or outer
     return tuple(["x" if axis == "x" else inner[axis] for axis in outer])
 
 
 def inverse(order, rank):
-    """The order that undoes ``order`` on a variable of this rank; dimensions that it dropped have length 1."""
+    """Return the order that undoes ``order`` on a variable of this rank; dimensions that it dropped have length 1."""
     return None if order is None else tuple([order.index(axis) if axis in order else "x" for axis in range(rank)])
 
 
 def shuffled(variable, order):
-    """``variable`` with this order of dimensions."""
+    """Return ``variable`` with this order of dimensions."""
     return variable if order is None else variable.dimshuffle(*order)
 
 
 # ---- logarithms ------------------------------------------------------------------------------------------------------
 def logarithm(found, node):
-    """The stable form of a log or log1p of a sum of exponentials, or of its product with something else."""
+    """Return the stable form of a log or log1p of a sum of exponentials, or of its product with something else."""
     out, inner = node.outputs[0], node.inputs[0]
     known = found.known(inner)
     if known is None:
@@ -243,7 +243,7 @@ def _logarithm_of_product(found, node):
 
 # ---- quotients -------------------------------------------------------------------------------------------------------
 def quotient(found, node):
-    """A product in which an exponential is divided by a sum that it is a term of, in stable form."""
+    """Return the stable form of a product in which an exponential is divided by a sum that contains it."""
     out = node.outputs[0]
     product = product_of(out, found.readers)
     if not any([exponent > 0 and factor in found.terms for factor, exponent in product.powers.items()]):
@@ -258,7 +258,7 @@ def quotient(found, node):
 
 
 def _look_into_shared(found, product):
-    """Replace factors by the products they are, through dimshuffles, where those divide by a sum of exponentials."""
+    """Replace factors by the products that compute them, through dimshuffles, if these divide by such sums."""
     for factor, exponent in list(product.powers.items()):
         base, order = unshuffled(factor)
         if key(base) not in products.KEYS:
@@ -272,7 +272,7 @@ def _look_into_shared(found, product):
 
 
 def _divided(product, divisor, constant, total, order):
-    """Divide exponentials in ``product`` by ``divisor``, a known sum; says whether there were any."""
+    """Divide exponentials in ``product`` by ``divisor``, a known sum; return whether there were any."""
     if order != total.order:
         return False
     changed = False
@@ -293,7 +293,7 @@ def _divided(product, divisor, constant, total, order):
 
 
 def stabilize_sums_of_exponentials(fgraph):
-    """Rewrite ``fgraph`` in place; answers how many replacements were made."""
+    """Rewrite ``fgraph`` in place; return how many replacements were made."""
     found = Sums(fgraph)
     if not found.found:
         return 0

@@ -1,4 +1,4 @@
-"""The logistic function wherever it hides: stable forms for what people write by hand, and for its gradients.
+"""The logistic function in disguise: stable forms of hand-written expressions and of its gradients.
 
 With S(t) = sigmoid(t), whose value at -t is 1 - S(t), all of these are products of powers of S(t) and S(-t):
 
@@ -27,12 +27,12 @@ from phintys.optimizer.rewrites import products, sums
 from phintys.optimizer.rewrites.products import Product, product_of
 from phintys.optimizer.rewrites.sums import linear_form, negated, opposite, sum_of
 
-LARGEST_SUM = 16               # terms that a product is distributed over; nested sums of any width would be quadratic
-NEARBY = 32                    # nodes that others read, too, are looked into so far, or the work would not be linear
+LARGEST_SUM = 16               # terms that a product is distributed over; without it, nested sums would be quadratic
+NEARBY = 32                    # a limit on visits of nodes with other readers, so that the work stays linear
 
 
 def logistic_powers(factor):
-    """``(t, a, b, e)`` when ``factor`` is S(t)**a * S(-t)**b * exp(t)**e, else None."""
+    """Return ``(t, a, b, e)`` if ``factor`` is S(t)**a * S(-t)**b * exp(t)**e, else None."""
     name = key(factor)
     if name == "sigmoid":
         return factor.owner.inputs[0], 1, 0, 0
@@ -48,7 +48,7 @@ def logistic_powers(factor):
 
 
 def opposite_argument(variable):
-    """-t for the argument t of a logistic function; an integer, whose negative may wrap around, is cast first."""
+    """Return -t for the argument t of a logistic function; integers, whose negatives may wrap around, are cast."""
     if is_inexact(variable):
         return negated(variable)
     return apply_op("neg", apply_op("convert_to_" + apply_op("sigmoid", variable).type.dtype, variable))
@@ -72,7 +72,7 @@ class Pair:
         self.repeats = False           # whether two factors are the same function of the same t
 
     def take(self, factor, powers, negative, exponent):
-        """Account for ``factor ** exponent``, whose argument is -t when ``negative``."""
+        """Include ``factor ** exponent``, whose argument is -t if ``negative``."""
         argument, plus, minus, exponential = powers
         function = key(factor), negative
         self.repeats = self.repeats or function in self.functions
@@ -88,23 +88,23 @@ class Pair:
         self.factors.append((factor, exponent, negative))
 
     def exponents(self):
-        """The exponents of S(t) and S(-t) when exponentials are written as their quotient."""
+        """Return the exponents of S(t) and S(-t) if exponentials are written as their quotient."""
         return self.plus + self.exponential, self.minus - self.exponential
 
     def argument(self, side):
-        """A variable for t (side 0) or -t (side 1)."""
+        """Return a variable for t (side 0) or -t (side 1)."""
         if self.arguments[side] is None:
             self.arguments[side] = opposite_argument(self.arguments[1 - side])
         return self.arguments[side]
 
     def sigmoid(self, side):
-        """A variable for S(t) (side 0) or S(-t) (side 1)."""
+        """Return a variable for S(t) (side 0) or S(-t) (side 1)."""
         if self.sigmoids[side] is None:
             self.sigmoids[side] = apply_op("sigmoid", self.argument(side))
         return self.sigmoids[side]
 
     def simplified(self):
-        """The stable form as ``[(factor, exponent)]``: as few divisions as possible, exp(t) for S(t)/S(-t)."""
+        """Return the stable form as ``[(factor, exponent)]``: as few divisions as possible, exp(t) for S(t)/S(-t)."""
         plus, minus = self.exponents()
         shift = 0
         if plus * minus < 0:
@@ -116,7 +116,7 @@ class Pair:
         return factors
 
     def is_simple(self):
-        """Whether the factors are in stable form already: each function once, nothing cancels, nothing to divide by."""
+        """Return whether the factors are in stable form: each function once, nothing to cancel or to divide by."""
         if self.repeats:
             return False
         if any([key(factor) == "add" for factor, _, _ in self.factors]):
@@ -129,14 +129,14 @@ class Pair:
 
 
 def pairs_of(powers):
-    """The `Pair` objects of a product's powers that involve a sigmoid or 1 + exp."""
+    """Return the `Pair` objects of a product's powers that involve a sigmoid or 1 + exp."""
     if not any([key(factor) in _BESIDE_EXP and logistic_powers(factor) for factor in powers]):
         return []
     return [pair for pair in all_pairs(powers).values() if any([key(factor) != "exp" for factor, _, _ in pair.factors])]
 
 
 def all_pairs(powers):
-    """The `Pair` objects of a product's powers, those of an exp alone, too, in a dict by their `signature`."""
+    """Return all `Pair` objects of a product's powers, including those of an exp alone, in a dict by `signature`."""
     pairs = {}
     for factor, exponent in powers.items():
         inner = logistic_powers(factor)
@@ -147,7 +147,7 @@ def all_pairs(powers):
 
 
 def find_pair(pairs, form):
-    """The pair for arguments of this form in a dict of pairs by their `signature`, made if need be, and whether the
+    """Return the pair for arguments of this form in a dict of pairs by `signature`, made if needed, and whether the
     form is the pair's negative.
     """
     mine = signature(form)
@@ -161,12 +161,12 @@ def find_pair(pairs, form):
 
 
 def signature(form):
-    """A linear form as a key of dicts."""
+    """Return a linear form as a key of dicts."""
     return frozenset(form.items())
 
 
 def stabilized(product):
-    """``product`` with its logistic factors in stable form, or None when they are in it already."""
+    """Return ``product`` with its logistic factors in stable form, or None if they already are."""
     pairs = [pair for pair in pairs_of(product.powers) if not pair.is_simple()]
     if not pairs:
         return None
@@ -185,7 +185,8 @@ def stabilized(product):
 def distributed(product, like, readers):
     """``(A/S(t) + B) * S(t) -> A + B*S(t)`` as a Product, or None where no term of a sum cancels a factor.
 
-    All sums among the factors are looked at in one go: a gradient through a long chain is one product of them all.
+    All sums among the factors are processed together, because a gradient through a long chain is one product of them
+    all.
     """
     factors = [factor for factor, exponent in product.powers.items()
                if exponent == 1 and key(factor) in ("add", "sub") and factor.type.dtype == like.type.dtype
@@ -204,8 +205,8 @@ def distributed(product, like, readers):
 
 
 def _distribute_over(factor, pairs, like, readers):
-    """``(sum, moved factors)`` where factors of ``pairs`` moved into the sum ``factor``, or None; pairs that moved go
-    from the dict.
+    """Return ``(sum, moved factors)`` if factors of ``pairs`` moved into the sum ``factor``, or None; pairs that moved
+    are removed from the dict.
     """
     inner = sum_of(factor, readers, NEARBY)
     if len(inner.terms) > LARGEST_SUM:
@@ -229,7 +230,7 @@ def _distribute_over(factor, pairs, like, readers):
 
 
 def _moved_into(terms, constant, mover, like):
-    """The sum of ``mover`` times each of the terms, or None if something would still be divided by a probability."""
+    """Return the sum of ``mover`` times each term, or None if there would still be a division by a probability."""
     if constant:
         alone = Product()
         alone.coefficient = constant
@@ -247,7 +248,7 @@ def _moved_into(terms, constant, mover, like):
 
 
 def signed_products(total, readers):
-    """The terms of a sum as products; of large shared ones, as much as is near."""
+    """Return the terms of a sum as products; of large shared terms only the nearby part is read."""
     terms = []
     for sign, variable in total.terms:
         term = product_of(variable, readers, NEARBY)
@@ -257,7 +258,7 @@ def signed_products(total, readers):
 
 
 def _cancelling(pairs, terms):
-    """The signatures of those ``pairs`` whose exponents have another sign in one of the terms."""
+    """Return the signatures of those ``pairs`` whose exponents have another sign in one of the terms."""
     found = {}
     for term in terms:
         for inside in all_pairs(term.powers).values():
@@ -268,7 +269,7 @@ def _cancelling(pairs, terms):
 
 
 def _opposed(inside, outside, negative):
-    """Whether S(t) or S(-t) has exponents of different signs in two pairs, of which one may be written for -t."""
+    """Return whether S(t) or S(-t) has exponents of different signs in two pairs, one of which may be for -t."""
     if all([key(factor) == "exp" for factor, _, _ in inside.factors + outside.factors]):
         return False
     (plus, minus), (first, second) = inside.exponents(), outside.exponents()
@@ -278,7 +279,7 @@ def _opposed(inside, outside, negative):
 
 
 def within(fgraph, variable, keys):
-    """Whether ``variable`` belongs to a larger tree, joined by ``keys`` and negations, whose root will look at it."""
+    """Return whether ``variable`` belongs to a larger tree of ``keys`` and negations, which is read from its root."""
     while True:
         if is_inside(fgraph, variable, keys):
             return True

@@ -1,7 +1,7 @@
-"""Neutral and absorbing elements, and ops that undo each other: what needs no arithmetic to be simplified.
+"""Neutral and absorbing elements, and ops that undo each other.
 
-Most rows are patterns. Sums and products have normal forms (`sums`, `products`): constants are collected in them,
-what cancels is gone, signs are pulled together, and a tree of binary nodes becomes one node of many inputs.
+Most rows are patterns. Sums and products have normal forms (`sums`, `products`), in which constants are collected,
+terms are cancelled, signs are pulled together, and a tree of binary nodes becomes one node of many inputs.
 """
 from phintys.ops.types.dtypes import float_dtypes
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
@@ -44,12 +44,12 @@ from phintys.optimizer.rewrites.sums import sum_of
 
 
 def keeps_dtype(found, out):
-    """The hole x has the result's dtype already."""
+    """Return whether the hole x already has the result's dtype."""
     return found["x"].type.dtype == out.type.dtype
 
 
 def signed(found, out):
-    """As `keeps_dtype`, for dtypes that hold the negative of what they hold: -3 of uint8 is 253."""
+    """As `keeps_dtype`, for dtypes that contain the negatives of their values: -3 of uint8 is 253."""
     return keeps_dtype(found, out) and not is_unsigned(out)
 
 
@@ -59,7 +59,7 @@ def integers(found, out):
 
 
 def real_numbers(found, out):
-    """As `keeps_dtype`, for floating point numbers, which divided by 1 are still rounded down."""
+    """As `keeps_dtype`, for floating point numbers: dividing by 1 with // still rounds down."""
     return keeps_dtype(found, out) and out.type.dtype in float_dtypes
 
 
@@ -79,7 +79,7 @@ def canonical_sum(fgraph, node):
     gain = total.operations - sums.operations_to_build(terms, total.constant)
     cancelled = len(terms) < len(total.terms)
     collected = total.constants > 1 or (total.constants == 1 and total.constant == 0)
-    # -x - y -> -(x + y): no fewer nodes, but one spelling of what others negate.
+    # -x - y -> -(x + y) saves no node, but gives expressions that others negate a unique form.
     all_negative = key(out) == "sub" and not total.constant and all([sign < 0 for sign, _ in terms])
     if not cancelled and not collected and (gain < 0 or gain == 0 and not all_negative or len(terms) > WIDEST):
         return None
@@ -91,7 +91,7 @@ def _repeats(terms):
 
 
 def _uncancelled(terms):
-    """The terms without pairs of different sign."""
+    """Return the terms without pairs of different sign."""
     if not _repeats(terms):
         return terms
     count = {}
@@ -194,7 +194,7 @@ _POWERS = {2: ("sqr",), 0.5: ("sqrt",), -1: ("inv",), -2: ("sqr", "inv"), -0.5: 
 
 
 def single_input(fgraph, node):
-    """n-ary ops of one input, and copies: whoever needs memory of its own gets it, in a program."""
+    """Remove n-ary ops of one input, and copies; the linker copies a value where separate memory is needed."""
     return node.inputs[0] if len(node.inputs) == 1 else None
 
 

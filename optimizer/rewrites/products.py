@@ -1,11 +1,12 @@
 """Products in normal form: ``coefficient * x**a * y**b * ...``, read from trees of mul, true_div, inv, neg, sqr and
 pow.
 
-A `Product` is knowledge about a variable, not part of the graph: it is collected, simplified, compared and, if that
-gains something, built again. Collecting walks through inner nodes that have no other reader and the same dtype, so a
-tree is walked once, from its root, and no work is ever duplicated; signs pass through every ``neg`` that cannot wrap
-around. Products are formed for floating point and complex dtypes only: integers have no inverse. Numbers whose product
-the dtype cannot hold stay apart, and so do powers of `LARGEST_EXPONENT` and more: ``1e200 * x * 1e200`` is no overflow.
+A `Product` describes a variable and is not part of the graph: it is collected, simplified, compared and, if that saves
+something, built again. Collecting goes through inner nodes that have no other reader and the same dtype, so a tree is
+read once, from its root, and no work is ever duplicated; signs pass through every ``neg`` that cannot wrap around.
+Products are formed only for floating point and complex dtypes, because integers have no inverse. Numbers whose product
+the dtype cannot hold stay separate, and so do powers of `LARGEST_EXPONENT` and more: ``1e200 * x * 1e200`` must not
+overflow.
 """
 import math
 
@@ -28,7 +29,7 @@ from phintys.optimizer.engine.values import (
 # The smallest and the largest number of each dtype, as Python numbers.
 RANGES = {name: (float(numpy.finfo(name).smallest_normal), float(numpy.finfo(name).max)) for name in CONTINUOUS_DTYPES}
 EVERYTHING = 0.0, math.inf
-NEARBY = 32                    # nodes inside of an ``abs`` are looked into so far, as others may read them, too
+NEARBY = 32                    # a limit on visits of nodes inside an ``abs``, which may have other readers
 KEYS = frozenset(["mul", "true_div", "inv", "neg", "sqr", "pow"])
 
 
@@ -41,13 +42,13 @@ class Product:
     powers : dict of Variable to int
         The exponent of each factor, never 0, in order of appearance.
     leaves : list of Variable
-        All factors met, also those that cancelled: they still decide the shape.
+        All factors met, including cancelled ones, which still determine the shape.
     operations : int
-        How many nodes of the graph the product was read from.
+        The number of nodes that the product was read from.
     constants : int
-        How many constants went into the coefficient.
+        The number of constants that are included in the coefficient.
     cancelled : bool
-        Whether a factor met its inverse, so that the normal form is smaller than what it was read from.
+        Whether a factor met its inverse, so that the normal form is smaller than the original.
     """
 
     __slots__ = ("coefficient", "powers", "leaves", "operations", "constants", "cancelled")
@@ -61,7 +62,7 @@ class Product:
         self.cancelled = False
 
     def multiply(self, factor, exponent):
-        """Take ``factor ** exponent`` in."""
+        """Include ``factor ** exponent``."""
         powers = self.powers
         known = powers.get(factor, 0)
         if known * exponent < 0:
@@ -72,7 +73,7 @@ class Product:
             del powers[factor]
 
     def copy(self):
-        """A product of the same factors, to be changed."""
+        """Return a product of the same factors, which can be changed."""
         result = Product()
         result.coefficient = self.coefficient
         result.powers = dict(self.powers)
@@ -81,7 +82,7 @@ class Product:
         return result
 
     def times(self, other):
-        """The product of two products."""
+        """Return the product of two products."""
         result = self.copy()
         result.coefficient = self.coefficient * other.coefficient
         result.leaves.extend(other.leaves)
@@ -91,20 +92,20 @@ class Product:
         return result
 
     def signature(self):
-        """Equal for products that differ in the coefficient only."""
+        """Return a value that is equal for products which differ only in the coefficient."""
         return frozenset(self.powers.items())
 
 
 def product_of(root, readers, nearby=None):
-    """The normal form of ``root``.
+    """Return the normal form of ``root``.
 
     Parameters
     ----------
     root : Variable
     readers : callable
-        ``readers(variable)`` answers how often a variable is read; the root's own node is looked into in any case.
+        ``readers(variable)`` returns how often a variable is read; the root's own node is always entered.
     nearby : int, optional
-        Stop looking into nodes after so many.
+        Stop entering nodes after this number.
 
     Returns
     -------
@@ -135,7 +136,7 @@ def product_of(root, readers, nearby=None):
 
 
 def _multiplied_number(coefficient, value, exponent, dtype):
-    """``coefficient * value ** exponent``, or None if ``dtype`` cannot hold it although it holds all parts."""
+    """Return ``coefficient * value ** exponent``, or None if ``dtype`` cannot hold it although it holds all parts."""
     try:
         result = coefficient * (value if exponent == 1 else (value * 1.0) ** exponent)
     except OverflowError:
@@ -146,7 +147,7 @@ def _multiplied_number(coefficient, value, exponent, dtype):
 
 
 def _factors(variable, exponent, dtype, product, may_enter):
-    """The factors ``[(variable, exponent)]`` that ``variable ** exponent`` is the product of, or None."""
+    """Return the factors ``[(variable, exponent)]`` of ``variable ** exponent``, or None if it is not a product."""
     name = key(variable)
     if name not in KEYS:
         return None
@@ -202,7 +203,7 @@ def _cancel_magnitude(product, factor, exponent, times):
 
 
 def build(product, like):
-    """A variable with the value of ``product`` and the type of the variable ``like``, or None when that cannot be."""
+    """Return a variable with the value of ``product`` and the type of ``like``, or None if not possible."""
     if any([_is_out_of_range(factor, exponent) for factor, exponent in product.powers.items()]):
         return None
     above = [_power(factor, exponent, like) for factor, exponent in product.powers.items() if exponent > 0]
@@ -224,7 +225,7 @@ def build(product, like):
 
 
 def _is_out_of_range(factor, exponent):
-    """Whether a power would lose digits of its exponent, or is one of a number and was no coefficient."""
+    """Return whether a power would lose digits of its exponent, or is that of a number outside the coefficient."""
     return abs(exponent) > LARGEST_EXPONENT or abs(exponent) > 1 and constant_value(factor) is not None
 
 
@@ -242,7 +243,7 @@ def _power(factor, exponent, like):
 
 
 def operations_to_build(product):
-    """How many nodes `build` makes."""
+    """Return how many nodes `build` makes."""
     above = [exponent for exponent in product.powers.values() if exponent > 0]
     below = [-exponent for exponent in product.powers.values() if exponent < 0]
     extra = product.coefficient not in (1, -1) or (not above and bool(below))

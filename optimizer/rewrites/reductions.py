@@ -7,12 +7,12 @@ KEYS = ("Sum", "Prod", "Max", "Min", "All", "Any")
 
 
 def axes_of(node):
-    """The axes a reduction runs over, as a tuple."""
+    """Return the axes of a reduction as a tuple."""
     return tuple(range(node.inputs[0].type.ndim)) if node.op.axis is None else node.op.axis
 
 
 def with_axes(node, axes, variable):
-    """The same reduction of ``variable`` over other axes."""
+    """Return the same reduction of ``variable`` over other axes."""
     axis = None if len(axes) == variable.type.ndim else tuple(axes)
     return node.op.specialized(axis, variable.type.dtype)(variable)
 
@@ -33,7 +33,7 @@ def useless_reduction(fgraph, node):
 
 
 def all_to_none(fgraph, node):
-    """All axes are written None, so that equal reductions are equal."""
+    """Write all axes as None, so that equal reductions are equal."""
     if node.op.axis is not None and len(node.op.axis) == node.inputs[0].type.ndim:
         return with_axes(node, node.op.axis, node.inputs[0])
     return None
@@ -66,7 +66,7 @@ def reduction_of_reduction(fgraph, node):
 
 
 def sum_of_scaled(fgraph, node):
-    """``sum(c * x) -> c * sum(x)`` and ``sum(-x) -> -sum(x)``: one element instead of all is scaled."""
+    """``sum(c * x) -> c * sum(x)`` and ``sum(-x) -> -sum(x)``: one element is scaled instead of all."""
     x, out = node.inputs[0], node.outputs[0]
     name = key(x)
     if name not in ("mul", "neg", "true_div") or not is_inexact(out) or out.type.dtype != x.type.dtype \
@@ -88,7 +88,7 @@ def sum_of_scaled(fgraph, node):
 
 
 def _scalar(factor, out):
-    """A value of one element with the rank of ``out``."""
+    """Return a value of one element with the rank of ``out``."""
     return factor.dimshuffle(*["x"] * out.type.ndim)
 
 

@@ -1,8 +1,8 @@
-"""Softmax and cross-entropy: the stable and joint forms of what people write.
+"""Softmax and cross-entropy: stable and joint forms of common expressions.
 
-Joined are a loss and the softmax it is taken of: ``CrossentropyCategorical1Hot(softmax(x), y)``, and the logarithm of
-a softmax (or of part of it) indexed by ``[arange(n), y]``. They become one op, which never takes the logarithm of an
-underflowed probability; a bias that is added goes into it. Their gradients are SoftmaxGrad nodes with divisions by
+A loss is joined with its softmax: ``CrossentropyCategorical1Hot(softmax(x), y)``, and the logarithm of a softmax (or
+of part of it) indexed by ``[arange(n), y]``. They become one op, which never takes the logarithm of an underflowed
+probability; a bias that is added becomes its input. Their gradients are SoftmaxGrad nodes with divisions by
 probabilities in their first input, which cancel against the softmax in their second: they are read as products.
 """
 import numpy
@@ -26,20 +26,20 @@ from phintys.optimizer.rewrites.log_sum_exp import is_scaled
 from phintys.optimizer.rewrites.products import Product, product_of
 
 SOFTMAXES = ("Softmax", "SoftmaxWithBias")
-INCREASING = ("exp", "tanh", "sigmoid", "softplus")        # not log, which makes NaN of numbers
-NEARBY = 32                    # nodes of a product that are looked into, as others may read them, too
+INCREASING = ("exp", "tanh", "sigmoid", "softplus")        # not log, which gives NaN for negative numbers
+NEARBY = 32                    # a limit on visits of nodes of a product, which may have other readers
 
 
 # ---- recognizing ----------------------------------------------------------------------------------------------------
 def matrix_and_bias(softmax):
-    """``(x, b)`` of a softmax or log-softmax of ``x + b``; b is None where there is no bias."""
+    """Return ``(x, b)`` of a softmax or log-softmax of ``x + b``; b is None if there is no bias."""
     if key(softmax) == "SoftmaxWithBias":
         return softmax.owner.inputs
     return without_bias(softmax.owner.inputs[0])
 
 
 def without_bias(x):
-    """``(x', b)`` such that x is x' plus a vector added to every row; b is None when there is none."""
+    """Return ``(x', b)`` such that x is x' plus a vector added to every row; b is None if there is none."""
     terms = _terms(x)
     rows = [term for term in terms if term.type.broadcastable == (True, False)]
     rest = [term for term in terms if term.type.broadcastable != (True, False)]
@@ -55,7 +55,7 @@ def without_bias(x):
 
 
 def _terms(x):
-    """The terms of a sum, which may be one of vectors that is made a row."""
+    """Return the terms of a sum, which may be one of vectors that is made a row."""
     if key(x) == "add":
         return x.owner.inputs
     if key(x) == "DimShuffle" and x.owner.op.new_order == ("x", 0) and key(x.owner.inputs[0]) == "add":
@@ -64,14 +64,15 @@ def _terms(x):
 
 
 def _as_vector(row):
-    """A row without its broadcastable dimension."""
+    """Return a row without its broadcastable dimension."""
     if key(row) == "DimShuffle" and row.owner.op.new_order == ("x", 0):
         return row.owner.inputs[0]
     return row.dimshuffle(1)
 
 
 def index_of_labels(fgraph, node, first):
-    """``(y, rule)`` for an index ``[arange(n), y]``, where n is the length of y or of the indexed matrix, or None.
+    """Return ``(y, rule)`` for an index ``[arange(n), y]``, where n is the length of y or of the indexed matrix, or
+    None.
 
     ``first`` is the number of the index's first input; the rule is one of ``crossentropy.LABEL_RULES``.
     """
@@ -94,7 +95,7 @@ def index_of_labels(fgraph, node, first):
 
 
 def row_of(column):
-    """The variable whose row sums a column is, or None."""
+    """Return the variable whose row sums a column contains, or None."""
     if key(column) == "DimShuffle" and column.owner.op.new_order == (0, "x"):
         total = column.owner.inputs[0]
         if key(total) == "Sum" and total.owner.op.axis == (1,):
@@ -104,7 +105,7 @@ def row_of(column):
 
 # ---- forward --------------------------------------------------------------------------------------------------------
 def joined(x, b, labels, rule="classes"):
-    """The losses of rows of x + b, as the first output of the joint op."""
+    """Return the losses of rows of x + b, as the first output of the joint op."""
     return CrossentropySoftmaxArgmax1HotWithBias(rule)(x, no_bias(x) if b is None else b, labels)[0]
 
 
@@ -165,7 +166,7 @@ def quotient(fgraph, node):
 
 
 def _unshifted(x):
-    """x without the subtraction of its rows' maxima, which the softmax does by itself."""
+    """Return x without the subtraction of its rows' maxima, which the softmax does itself."""
     if key(x) == "sub" and key(x.owner.inputs[1]) == "DimShuffle":
         source, column = x.owner.inputs
         largest = column.owner.inputs[0]
@@ -197,7 +198,7 @@ def argmax_of_softmax(fgraph, node):
 
 # ---- gradients ------------------------------------------------------------------------------------------------------
 def gradient_through_softmax(fgraph, node):
-    """A SoftmaxGrad whose first input divides by the softmax, without the division."""
+    """Replace a SoftmaxGrad whose first input divides by the softmax by a form without the division."""
     gradient, softmax = node.inputs
     if key(gradient) == "CrossentropyCategorical1HotGrad" and gradient.owner.inputs[1] is softmax:
         return crossentropy_softmax_1hot_with_bias_dx(gradient.owner.inputs[0], softmax, gradient.owner.inputs[2])
@@ -218,7 +219,7 @@ def gradient_through_softmax(fgraph, node):
 
 
 def _scatters(variable):
-    """Whether a variable is zero but for some elements, to which something was added."""
+    """Return whether a variable is zero except for some elements, to which something was added."""
     return key(variable) == "AdvancedIncSubtensor" and not variable.owner.op.set_instead_of_inc \
         and constant_value(variable.owner.inputs[0]) == 0
 
@@ -249,7 +250,7 @@ def _of_log_of_elements(fgraph, scattered, softmax):
 
 
 def _from_losses(product, like, softmax, labels, rule):
-    """The joint gradient, where minus ``product`` is the gradient by the losses; one number if it is one."""
+    """Return the joint gradient, where minus ``product`` is the gradient by the losses; one number if possible."""
     product.coefficient = -product.coefficient
     if all([all(factor.type.broadcastable) for factor in product.powers]):
         numbers = Product()
@@ -280,7 +281,7 @@ def gradient_through_log_softmax(fgraph, node):
 
 
 def one_gradient_for_all(fgraph, node):
-    """A gradient by the losses that is one number, filled or allocated for each row, as that number."""
+    """Replace a gradient by the losses that is one number, filled or allocated for each row, by that number."""
     gradient, softmax, labels = node.inputs
     name = key(gradient)
     if name not in ("second", "Alloc"):
@@ -292,7 +293,7 @@ def one_gradient_for_all(fgraph, node):
 
 
 def _as_number(value):
-    """A value of one element without dimensions; an elementwise op is applied to numbers instead of their images."""
+    """Return a value of one element without dimensions; an elementwise op is moved before the broadcast."""
     if value.owner is None or type(value.owner.op) is not Elemwise or len(value.owner.outputs) != 1:
         return value.dimshuffle()
     return value.owner.op(*[operand.dimshuffle() for operand in value.owner.inputs])
@@ -300,7 +301,7 @@ def _as_number(value):
 
 # ---- the whole graph ------------------------------------------------------------------------------------------------
 def share_softmax(fgraph):
-    """A softmax of rows whose losses are computed, too, is the joint op's second output; answers how many."""
+    """Use the second output of the joint op for a softmax whose losses are computed, too; return how many."""
     made = 0
     for node in fgraph.toposort():
         if type(node.op) is not CrossentropySoftmaxArgmax1HotWithBias:
@@ -314,7 +315,7 @@ def share_softmax(fgraph):
 
 
 def _softmaxes_of(fgraph, x, b):
-    """The softmaxes of x + b in the graph."""
+    """Return the softmaxes of x + b in the graph."""
     readers = [reader for reader, _ in fgraph.clients[x] if reader != "output"]
     if constant_value(b) == 0 and b.type.broadcastable[0]:
         return [reader.outputs[0] for reader in readers if reader.op == softmax_op]
@@ -322,7 +323,7 @@ def _softmaxes_of(fgraph, x, b):
 
 
 def _depends_on(variable, other):
-    """Whether ``variable`` is computed from ``other``."""
+    """Return whether ``variable`` is computed from ``other``."""
     return variable.owner is not None and other in ancestors([variable])
 
 

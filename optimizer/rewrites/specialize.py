@@ -1,4 +1,4 @@
-"""What pays late: forms that run faster but would hide structure from the earlier families."""
+"""Specializations: forms that run faster, but would hide structure from the earlier families."""
 import math
 
 from phintys.ops.creation.allocation import Alloc
@@ -41,9 +41,9 @@ def fill_to_alloc(fgraph, node):
     model, value = node.inputs
     if model.owner is None or len(fgraph.clients[model]) != 1:
         return None
-    if model.type.broadcastable != node.outputs[0].type.broadcastable:      # the value has lengths of its own
+    if model.type.broadcastable != node.outputs[0].type.broadcastable:      # the value determines some of the lengths
         return None
-    # a length that turns out to be 1 would make the result broadcastable, which its readers do not expect
+    # A length that turns out to be 1 would make the result broadcastable, which its readers do not expect.
     return patternbroadcast(Alloc()(value, *feature_of(fgraph).shape(model)), node.outputs[0].type.broadcastable)
 
 

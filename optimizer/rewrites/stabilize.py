@@ -1,7 +1,7 @@
-"""Numerically stable forms of what overflows, underflows or cancels when computed as it is written.
+"""Numerically stable forms of expressions that overflow, underflow or cancel as written.
 
-Rows are patterns; products that hide a logistic function are in `logistic`. Conditions keep the rows to real floating
-point operands: the identities hold for real numbers, and integers neither overflow in exp nor lose digits.
+The rows are patterns; products that contain a logistic function are in `logistic`. Conditions restrict the rows to real
+floating point operands: the identities hold for real numbers, and integers neither overflow in exp nor lose digits.
 """
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
 from phintys.optimizer.engine.pattern import rule
@@ -34,7 +34,7 @@ def log_of_sum(fgraph, node):
 
 
 def _full(variables, whole):
-    """Whether the variables alone have the dtype and, together, the pattern of ``whole``."""
+    """Return whether the variables have the dtype and, together, the pattern of ``whole``."""
     return all([variable.type.dtype == whole.type.dtype for variable in variables]) and \
         tuple(map(all, zip(*[variable.type.broadcastable for variable in variables]))) == whole.type.broadcastable
 

@@ -1,9 +1,8 @@
 """Sums in normal form: ``constant + c1 * x1 + c2 * x2 + ...``, read from trees of add, sub and neg.
 
-Like a `Product`, a sum is knowledge about a variable: a list of signed terms. Collecting walks through inner nodes
-without other readers and of the same dtype. A second, bounded reading, `linear_form`, also looks through
-multiplication by constants and through shared nodes; it serves to find out whether one variable is another one's
-negative.
+Like a `Product`, a sum describes a variable: it is a list of signed terms. Collecting goes through inner nodes without
+other readers and of the same dtype. A second, bounded reading, `linear_form`, also goes through multiplication by
+constants and through shared nodes; it is used to find out whether one variable is the negative of another.
 """
 from phintys.optimizer.engine.values import (
     apply_op,
@@ -18,7 +17,7 @@ from phintys.optimizer.engine.values import (
 )
 
 KEYS = frozenset(["add", "sub", "neg"])
-LARGEST_FORM = 32              # nodes that `linear_form` looks at: t and -t are cut off alike, and so found if larger
+LARGEST_FORM = 32              # a limit on nodes in `linear_form`: t and -t are cut off at the same place
 
 
 class Sum:
@@ -31,11 +30,11 @@ class Sum:
         self.terms = []
         self.leaves = []
         self.operations = 0
-        self.constants = 0             # how many constants there were
+        self.constants = 0             # the number of constants
 
 
 def sum_of(root, readers, nearby=None):
-    """The normal form of ``root``; parameters as in `products.product_of`."""
+    """Return the normal form of ``root``; parameters as in `products.product_of`."""
     result, dtype = Sum(), root.type.dtype
     stack = [(1, root)]
     while stack:
@@ -66,7 +65,7 @@ def sum_of(root, readers, nearby=None):
 
 
 def build(terms, constant, leaves, like):
-    """A variable for ``constant`` plus signed ``terms``, with the type of ``like``, or None when that cannot be."""
+    """Return a variable for ``constant`` plus signed ``terms``, with the type of ``like``, or None if not possible."""
     positive = [term for sign, term in terms if sign > 0]
     negative = [term for sign, term in terms if sign < 0]
     if constant != 0 or not terms:
@@ -87,14 +86,14 @@ def _added(terms, like):
 
 
 def operations_to_build(terms, constant):
-    """How many nodes `build` makes."""
+    """Return how many nodes `build` makes."""
     negative = sum([sign < 0 for sign, _ in terms])
     positive = len(terms) - negative + (constant != 0 or not terms)
     return (positive > 1) + (negative > 1) + (negative > 0)
 
 
 def linear_form(variable):
-    """``variable`` as a dict from leaf variables (None: the constant 1) to coefficients; bounded in depth."""
+    """Return ``variable`` as a dict from leaf variables (None: the constant 1) to coefficients; bounded in depth."""
     if not is_inexact(variable):
         return {variable: 1}
     form, stack, budget, dtype = {}, [(variable, 1)], LARGEST_FORM, variable.type.dtype
@@ -105,7 +104,7 @@ def linear_form(variable):
             form[None] = form.get(None, 0) + coefficient * value
             continue
         inner = _linear_parts(current, coefficient) if budget > 0 and current.type.dtype == dtype else None
-        budget -= key(current) != "neg"        # so that t and -t are looked into equally far
+        budget -= key(current) != "neg"        # so that t and -t are read to the same depth
         if inner is None:
             form[current] = form.get(current, 0) + coefficient
         else:
@@ -133,12 +132,12 @@ def _linear_parts(variable, coefficient):
 
 
 def opposite(form):
-    """The form of the negative."""
+    """Return the form of the negative."""
     return {leaf: -coefficient for leaf, coefficient in form.items()}
 
 
 def negated(variable):
-    """A variable with the negative value, undoing negations where there are some."""
+    """Return a variable with the negative value; existing negations are undone."""
     name = key(variable)
     if name == "neg":
         return variable.owner.inputs[0]

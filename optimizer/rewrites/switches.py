@@ -1,9 +1,9 @@
-"""``switch`` moved out of arithmetic, so that what is not chosen cannot spoil what is.
+"""Moves ``switch`` out of arithmetic, so that values which are not selected cannot turn the result into NaN.
 
     switch(c, 0, x) * y = switch(c, 0, x * y)      switch(c, a, b) * switch(c, x, y) = switch(c, a * x, b * y)
 
-Gradients of a switch are products with zeros where the other branch was taken; where y is NaN or infinite there, 0 * y
-is NaN. Quotients go the same way. The branches are simplified on their own afterwards, ``0 * log(x)`` to 0.
+Gradients of a switch are products with zeros where the other branch was selected; if y is NaN or infinite there, 0 * y
+is NaN. Quotients are treated in the same way. The branches are simplified separately afterwards, ``0 * log(x)`` to 0.
 """
 from phintys.ops.elementwise.scalar_op import SCALAR_OPS
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
@@ -11,14 +11,14 @@ from phintys.optimizer.engine.values import apply_op, constant_like, constant_va
 
 
 def zero_branch(variable):
-    """1 or 2, whichever input of the ``switch`` that computes ``variable`` is zero, else None."""
+    """Return 1 or 2, the input of the ``switch`` computing ``variable`` that is zero, else None."""
     if key(variable) != "switch":
         return None
     return next((number for number in (1, 2) if constant_value(variable.owner.inputs[number]) == 0), None)
 
 
 def sunk(variable, number, operate):
-    """The switch with 0 as input ``number``, and ``operate`` applied to the other branch."""
+    """Return the switch with 0 as input ``number``, and ``operate`` applied to the other branch."""
     inputs = list(variable.owner.inputs)
     inputs[3 - number] = operate(inputs[3 - number])
     inputs[number] = constant_like(0, inputs[3 - number])
@@ -32,8 +32,8 @@ def product_of_switch(fgraph, node):
     for position, variable in enumerate(node.inputs):
         number = zero_branch(variable)
         if number is not None and len(node.inputs) > 1:
-            before, behind = node.inputs[:position], node.inputs[position + 1:]
-            return sunk(variable, number, lambda branch: apply_op("mul", *before, branch, *behind))
+            before, after = node.inputs[:position], node.inputs[position + 1:]
+            return sunk(variable, number, lambda branch: apply_op("mul", *before, branch, *after))
     return None
 
 

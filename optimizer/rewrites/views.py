@@ -1,4 +1,4 @@
-"""Views: dimshuffles that do nothing or follow each other, reshapes and rebroadcasts without effect, casts of casts."""
+"""Views: dimshuffles without effect or in a row, reshapes and rebroadcasts without effect, casts of casts."""
 from numpy import can_cast
 
 from phintys.ops.elementwise.elementwise import Elemwise
@@ -27,8 +27,8 @@ def reshape_of_reshape(fgraph, node):
 
 
 def reshape_lift(fgraph, node):
-    """``Reshape(f(x), s) -> f(Reshape(x, s))`` for a function of one operand that nobody else reads; a sigmoid in any
-    case, so that the stable forms of what follows are found.
+    """``Reshape(f(x), s) -> f(Reshape(x, s))`` for a function of one operand without other readers; for a sigmoid
+    always, so that the stable forms of later nodes are found.
     """
     inner = node.inputs[0]
     if inner.owner is None or type(inner.owner.op) is not Elemwise or len(inner.owner.inputs) != 1 \
@@ -63,17 +63,17 @@ def reshape_to_own_shape(fgraph, node):
 
 
 def _is_open(lengths):
-    """Whether a constant shape is ``[-1]``."""
+    """Return whether a constant shape is ``[-1]``."""
     return getattr(lengths, "data", None) is not None and lengths.data.size == 1 and int(lengths.data.reshape(())) == -1
 
 
 def rebroadcast(fgraph, node):
-    """A rebroadcast that declares what is known."""
+    """Remove a rebroadcast that declares known lengths only."""
     return node.inputs[0] if node.inputs[0].type == node.outputs[0].type else None
 
 
 def view_op(fgraph, node):
-    """What only had something to say about a gradient."""
+    """Remove ops that affect only gradients."""
     return node.inputs[0]
 
 
@@ -84,7 +84,7 @@ def number_there_and_back(fgraph, node):
 
 
 def useless_assert(fgraph, node):
-    """``Assert`` without the conditions that are constant and true, or that stand there twice."""
+    """``Assert`` without conditions that are constant and true, or repeated."""
     value, *conditions = node.inputs
     needed = [condition for condition in dict.fromkeys(conditions) if not constant_value(condition)]
     if len(needed) == len(conditions):
@@ -93,12 +93,12 @@ def useless_assert(fgraph, node):
 
 
 def asserted(fgraph, node):
-    """``Assert(x, ...) -> x``: for those who want no checks."""
+    """``Assert(x, ...) -> x``, for modes without checks."""
     return node.inputs[0]
 
 
 def cast(fgraph, node):
-    """A cast to the dtype a variable has, and a cast of a cast where the first one loses nothing."""
+    """Remove a cast to the same dtype, and the first of two casts if it loses nothing."""
     inner, out = node.inputs[0], node.outputs[0]
     if inner.type.dtype == out.type.dtype:
         return inner
@@ -112,11 +112,11 @@ def cast(fgraph, node):
 
 
 def _keeps(narrow, wide):
-    """Whether all values of one dtype are values of the other."""
+    """Return whether all values of one dtype are values of the other."""
     return can_cast(narrow, wide) and not (narrow in WIDE_INTEGERS and wide not in discrete_dtypes)
 
 
-WIDE_INTEGERS = ("int64", "uint64")     # NumPy calls their casts to float64 safe, but they lose digits
+WIDE_INTEGERS = ("int64", "uint64")     # their casts to float64 are safe for NumPy, but lose digits
 
 
 REWRITES = [

@@ -1,4 +1,4 @@
-"""Which nodes overwrite what, and which run behind COMMIT; every graph is also followed by a model of memory."""
+"""Which nodes overwrite what, and which run after COMMIT; every graph is also checked by a model of memory."""
 import pickle
 
 import pytest

@@ -21,7 +21,7 @@ def deep_inside():
 
 
 def in_a_circle():
-    """The second asks for d with what the first answers to c, and the other way round."""
+    """The condition of the second depends on the first one's result, and the other way round."""
     first, second = ifelse(c, x, y), ifelse(d, u, v)
     return ifelse(c, T.exp(second), y) * ifelse(d, T.exp(first), v) * first * second
 

@@ -93,7 +93,7 @@ CASES.update({
     "partial sums": partial_results(lambda value, number: value + sigmoid(x + number)),
     "products and sums with many readers": read_by_many,
     "branches in each other": chain(lambda value, number: ifelse(gt(s, number), exp(x) * number, tanh(value))),
-    "branches behind each other": chain(lambda value, number: tanh(ifelse(gt(s, number), value * 2, value + number))),
+    "branches one after the other": chain(lambda value, number: tanh(ifelse(gt(s, number), value * 2, value + number))),
     "branches of one condition": lambda length: add(*[ifelse(gt(s, 0), x * number, y + number)
                                                       for number in range(length)]),
     "gradient of branches in each other": gradient(chain(

@@ -1,4 +1,4 @@
-"""Whatever rewrites make of a graph, each node still knows where the user made what it stands for."""
+"""After all rewrites each node still knows where the user made what it computes."""
 import numpy
 import pytest
 

@@ -28,7 +28,7 @@ SPELLINGS = {
     "sum": T.sum(-T.log(softmax(x + b))[rows, y]),
     "scaled": -3 * T.log(softmax(b + x))[rows, y].sum() / x.shape[0],
     "weighted": -(T.log(softmax(x + b))[rows, y] * T.exp(b[y])).sum(),
-    "weighted behind": -(T.log(softmax(x + b)[rows, y]) * T.exp(b[y])).sum(),
+    "weighted afterwards": -(T.log(softmax(x + b)[rows, y]) * T.exp(b[y])).sum(),
     "rows of x": -T.log(softmax(x + b))[T.arange(x.shape[0]), y].mean(),
     "log-softmax": -logsoftmax(x + b)[rows, y].mean(),
     "categorical": T.nnet.categorical_crossentropy(softmax(x + b), y).mean(),

@@ -1,4 +1,4 @@
-"""Stable forms: logarithms of exponentials, and the logistic regression as people write it by hand, with its
+"""Stable forms: logarithms of exponentials, and the logistic regression as written by hand, with its
 gradients.
 """
 import itertools
