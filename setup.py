@@ -2,14 +2,14 @@
 
 The folders of the repository are mapped to one import name (``vm/`` is ``phintys.vm``, ``api/`` is ``phintys``), so
 nothing but ``phintys`` is installed. Cython resolves ``cimport phintys.vm.abi`` by folder names, hence the links under
-``build/cimport``. What a wheel holds besides modules is listed in ``pyproject.toml``, what a source distribution holds
-in ``MANIFEST.in``.
+``build/cimport``. ``pyproject.toml`` lists what a wheel contains besides modules, ``MANIFEST.in`` what a source
+distribution contains.
 
-Modules share structs, vtables and opcode numbers, so a module that was built before one of these changed must be built
-again: ``sources_of`` says on which files a module depends. Three variables of the environment:
+Modules share structs, vtables and opcode numbers, so a change of these requires that the modules are built again:
+``sources_of`` returns the files that a module depends on. Three environment variables are read:
 
 * ``PHINTYS_ONLY=ops.products.blas_kernel`` builds the named modules (comma separated) and those whose shared
-  declarations changed after they were built; the other modules are left as they are. For work in the source tree.
+  declarations changed after they were built; other modules are not touched. It is for work in the source tree.
 * ``PHINTYS_DEBUG=1`` builds for a debugger: without optimisation, with macros.
 * ``PHINTYS_SANITIZE=address`` builds with a sanitizer of the C compiler (``make stress``).
 """
@@ -26,7 +26,7 @@ from setuptools.command.build_py import build_py
 ROOT = Path(__file__).resolve().parent
 FOLDERS = ("api", "graph", "vm", "ops", "optimizer", "gpu")
 NATIVE_FOLDERS = ("vm", "ops")
-# Folders whose import name does not follow from where they are. All others are ``phintys.`` and their path.
+# Folders whose import name does not follow from their path. All others are ``phintys.`` and their path.
 RENAMED_FOLDERS = {"api": "phintys", "api/theano/compile": "phintys.compile", "api/theano/gof": "phintys.gof",
                    "api/theano/misc": "phintys.misc"}
 COMPILE_ARGS = ["-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-Wno-unused-function",
@@ -44,13 +44,13 @@ DIRECTIVES = {"language_level": 3, "boundscheck": False, "wraparound": False, "c
 
 # What modules share: structs, vtables, opcode numbers, and the C structs that declarations take from headers.
 DECLARATIONS = {".pxd", ".pxi", ".h"}
-# An included file, or the module and members of a ``cimport``; members may stand in brackets, on several lines.
+# An included file, or the module and members of a ``cimport``; members may be in brackets, on several lines.
 NAMED = re.compile(r'(?:\binclude\s*|\bextern\s+from\s+)"([^"]+)"|'
                    r'^\s*(?:from\s+([\w.]+)\s+)?cimport\s+(\([^)]*\)|[^\n]*)', re.MULTILINE)
 
 
 def link_cimport_root():
-    """Make ``build/cimport/phintys/{vm,ops}`` point at the source folders; answer the root for ``include_path``."""
+    """Make ``build/cimport/phintys/{vm,ops}`` links to the source folders; return the root for ``include_path``."""
     root = ROOT / "build" / "cimport"
     package = root / "phintys"
     package.mkdir(parents=True, exist_ok=True)
@@ -73,7 +73,7 @@ def write_opcodes(root):
 
 
 def import_name(path):
-    """``ops/shape/join.py`` → ``phintys.ops.shape.join``; the folders of ``FOLDERS`` are renamed as the table says."""
+    """Return the import name: ``ops/shape/join.py`` → ``phintys.ops.shape.join``, with exceptions in ``FOLDERS``."""
     parts = path.relative_to(ROOT).with_suffix("").parts
     for depth in range(len(parts), 0, -1):
         if "/".join(parts[:depth]) in RENAMED_FOLDERS:
@@ -82,13 +82,13 @@ def import_name(path):
 
 
 def package_folders():
-    """Import name → folder of every package, which is every folder with an ``__init__.py``."""
+    """Map import names to folders, for every folder with an ``__init__.py``."""
     folders = [path.parent for folder in FOLDERS for path in sorted((ROOT / folder).rglob("__init__.py"))]
     return {import_name(folder): str(folder.relative_to(ROOT)) for folder in folders}
 
 
 def names_in(path):
-    """What a file of Cython or C may include or ``cimport``: paths as they would be below an include folder."""
+    """Yield what a file of Cython or C may include or ``cimport``: paths relative to an include folder."""
     for included, module, members in NAMED.findall(path.read_text()):
         if included:
             yield included
@@ -100,9 +100,9 @@ def names_in(path):
 
 
 def sources_of(source, cimport_root):
-    """All files of this tree that a module is made from, directly or not, ``source`` and its ``.pxd`` included.
+    """Return all files of this tree that a module depends on, directly or not, including ``source`` and its ``.pxd``.
 
-    A name is looked up as Cython and the C compiler do: beside the file, then in the include folders.
+    A name is looked up as Cython and the C compiler do: next to the file, then in the include folders.
     """
     found, waiting = set(), [source, source.with_suffix(".pxd")]
     while waiting:
@@ -116,16 +116,16 @@ def sources_of(source, cimport_root):
 
 
 def is_older_than_its_declarations(source, sources):
-    """Whether a built module lies in the source tree that does not know the present structs and opcodes."""
+    """Return whether the source tree has a built module that is older than the structs and opcodes it depends on."""
     module = source.with_suffix(sysconfig.get_config_var("EXT_SUFFIX"))
     if not module.exists():
-        return False                                            # importing it fails: nothing runs with a wrong struct
+        return False                                            # importing it fails: no wrong struct is used
     built = module.stat().st_mtime
     return any(path.suffix in DECLARATIONS and path.stat().st_mtime > built for path in sources)
 
 
 def modules(cimport_root):
-    """The source of each module to build, with all it is made from."""
+    """Yield the source of each module to build, with all files it depends on."""
     chosen = {name for name in os.environ.get("PHINTYS_ONLY", "").split(",") if name}
     found = {import_name(source).removeprefix("phintys."): source
              for folder in NATIVE_FOLDERS for source in sorted((ROOT / folder).rglob("*.pyx"))}
@@ -139,7 +139,7 @@ def modules(cimport_root):
 
 
 def extensions(cimport_root):
-    """One extension module per ``.pyx`` file."""
+    """Return one extension module per ``.pyx`` file."""
     for source, sources in modules(cimport_root):
         path = source.relative_to(ROOT)
         yield Extension(import_name(source), [str(path)],
@@ -151,10 +151,10 @@ def extensions(cimport_root):
 
 
 class BuildWithoutLeftovers(build_py):
-    """Removes what an earlier build left, so that a deleted source file does not live on in the next wheel."""
+    """Removes the results of an earlier build, so that a deleted source file does not appear in the next wheel."""
 
     def run(self):
-        # Modules of this build stay: compiling them takes a minute, everything else is copied in no time.
+        # Modules of this build are kept: compiling them takes a minute, while all else is copied quickly.
         modules = {extension.name.replace(".", "/") for extension in self.distribution.ext_modules}
         build = Path(self.build_lib)
         for path in build.rglob("*"):
@@ -165,7 +165,7 @@ class BuildWithoutLeftovers(build_py):
 
 
 class Annotate(Command):
-    """Cython's page for each module to build: the C code of each line. Files of a build are left alone."""
+    """Writes Cython's page for each module to build: the C code of each line. Files of a build are not changed."""
 
     description = "write pages that show the C code of each line of Cython"
     user_options = []

@@ -1,8 +1,9 @@
 """The logistic regression of the 2010 Theano paper, trained on real data: one handwritten digit against the rest.
 
 The data are the 1797 images of 8 x 8 pixels that come with scikit-learn; a quarter of them is held out. The same
-training is written once more in NumPy and both run in turns, a hundred steps each, so that a busy machine disturbs them
-alike. At the end the weights of both are compared: they must be equal, or the steps per second would mean nothing.
+training is also written in NumPy, and both run in turns of a hundred steps, so that a busy machine affects them
+equally. At the end the weights of both are compared: they must be equal, or the steps per second would not be
+comparable.
 
     python examples/logistic_regression.py --digit 3 --steps 4000
 """
@@ -25,7 +26,7 @@ STEPS_PER_TURN = 100
 
 
 def load(digit, seed):
-    """Rows and labels for training, then held out: pixels in [0, 1], label 1 where the image shows the digit."""
+    """Return rows and labels for training, and held-out ones: pixels in [0, 1], label 1 for images of the digit."""
     images, digits = load_digits(return_X_y=True)
     order = numpy.random.default_rng(seed).permutation(len(images))
     rows, labels = images[order] / 16, (digits[order] == digit).astype(float)
@@ -54,7 +55,7 @@ class PhintysModel:
 
 
 class NumpyModel:
-    """The same computation by hand: gradients derived on paper, the loss in its stable form, nothing computed twice."""
+    """The same computation written by hand: derived gradients, a stable loss, nothing computed twice."""
 
     def __init__(self, features):
         self.w, self.b = numpy.zeros(features), 0.0
@@ -76,7 +77,7 @@ class NumpyModel:
 def train_in_turns(models, training, steps, after_turn):
     """Train all models, a hundred steps each in turns.
 
-    Answers the losses of each model and its steps per second, the median over its turns.
+    Returns the losses of each model and its steps per second, the median over its turns.
     """
     losses, rates = [[] for _ in models], [[] for _ in models]
     for done in range(0, steps, STEPS_PER_TURN):
@@ -90,7 +91,7 @@ def train_in_turns(models, training, steps, after_turn):
 
 
 def draw(path, digit, average, weights, losses, accuracy):
-    """The average image of the digit, the weights as the image they are applied to, and the loss over the steps."""
+    """Draw the average image of the digit, the weights as an image, and the loss over the steps."""
     import matplotlib
     matplotlib.use("Agg")
     from matplotlib import pyplot
@@ -102,7 +103,7 @@ def draw(path, digit, average, weights, losses, accuracy):
     left.set_title(f"the average {digit}")
     largest = numpy.abs(weights).max()
     image = middle.imshow(weights.reshape(8, 8), cmap="RdBu_r", vmin=-largest, vmax=largest)
-    middle.set_title(f"learnt weights: ink that speaks\nfor a {digit} (red) or against it (blue)")
+    middle.set_title(f"learnt weights: ink that counts\nfor a {digit} (red) or against it (blue)")
     for axes in (left, middle):
         axes.set(xticks=[], yticks=[])
         axes.spines[:].set(visible=True, color="0.85")
@@ -119,7 +120,7 @@ def draw(path, digit, average, weights, losses, accuracy):
 
 
 def report(console, digit, held_out, accuracy, compile_seconds, rates):
-    """A table of what came out."""
+    """Print a table of the results."""
     table = Table(title=f"Is it a {digit}?", show_header=False, title_style="bold", min_width=64)
     table.add_row("held-out rows right", f"[bold]{accuracy:.2%}[/] of {len(held_out)}"
                                          f"  (always saying no: {1 - held_out.mean():.2%})")

@@ -1,9 +1,9 @@
 """The multilayer perceptron of the 2010 Theano paper, trained on real data: which of the ten digits does an image show?
 
 One hidden layer of 500 tanh units, a softmax, minibatches of 60. The data are the 1797 images of 8 x 8 pixels that come
-with scikit-learn; a quarter of them is held out. The same training is written once more in NumPy and both run epoch by
-epoch in turns, so that a busy machine disturbs them alike. At the end the weights of both are compared: they must be
-equal, or the examples per second would mean nothing. With one thread the comparison is the fairest.
+with scikit-learn; a quarter of them is held out. The same training is also written in NumPy, and both run in turns of
+one epoch, so that a busy machine affects them equally. At the end the weights of both are compared: they must be equal,
+or the examples per second would not be comparable. With one thread the comparison is the fairest.
 
     OMP_NUM_THREADS=1 python examples/mlp.py --epochs 40 --dtype float32
 """
@@ -22,11 +22,11 @@ import phintys.tensor as T
 
 HIDDEN, CLASSES, BATCH = 500, 10, 60
 LEARNING_RATE = 0.5
-TOLERANCE = {"float32": 2e-2, "float64": 1e-6}       # of weights, after thousands of steps of rounding differently
+TOLERANCE = {"float32": 2e-2, "float64": 1e-6}       # of weights, after thousands of steps with different rounding
 
 
 def load(dtype, seed):
-    """Rows and labels for training, then held out; pixels in [0, 1]."""
+    """Return rows and labels for training, and held-out ones; pixels in [0, 1]."""
     images, digits = load_digits(return_X_y=True)
     order = numpy.random.default_rng(seed).permutation(len(images))
     rows, labels = (images[order] / 16).astype(dtype), digits[order].astype("int32")
@@ -35,7 +35,7 @@ def load(dtype, seed):
 
 
 def initial_parameters(features, dtype, seed):
-    """Weights and biases of both layers, small enough that tanh is not saturated."""
+    """Return weights and biases of both layers, small enough that tanh is not saturated."""
     random = numpy.random.default_rng(seed)
     shapes = (features, HIDDEN), (HIDDEN,), (HIDDEN, CLASSES), (CLASSES,)
     return [(random.uniform(-1, 1, shape) / numpy.sqrt(shape[0]) if len(shape) == 2 else numpy.zeros(shape))
@@ -67,7 +67,7 @@ class PhintysModel:
 
 
 class NumpyModel:
-    """The same computation by hand: gradients derived on paper, results written over what is no longer needed."""
+    """The same computation written by hand: derived gradients, and results that overwrite unused memory."""
 
     def __init__(self, parameters):
         self.parameters = [value.copy() for value in parameters]
@@ -102,7 +102,7 @@ class NumpyModel:
 def train_in_turns(models, training, epochs, seed, after_epoch):
     """Train all models, an epoch each in turns.
 
-    Answers the losses of each model and its examples per second, the median over epochs.
+    Returns the losses of each model and its examples per second, the median over epochs.
     """
     rows, labels = training
     random = numpy.random.default_rng(seed)
@@ -120,7 +120,7 @@ def train_in_turns(models, training, epochs, seed, after_epoch):
 
 
 def draw(path, losses, accuracy, held_out, predictions):
-    """The loss over the steps, and held-out digits with what they were taken for, some of them wrong."""
+    """Draw the loss over the steps, and held-out digits with the predictions, some of them wrong."""
     import matplotlib
     matplotlib.use("Agg")
     from matplotlib import pyplot
@@ -142,7 +142,7 @@ def draw(path, losses, accuracy, held_out, predictions):
     rows, labels = held_out
     wrong, right_ones = numpy.flatnonzero(predictions != labels), numpy.flatnonzero(predictions == labels)
     shown = numpy.concatenate([wrong[:5], right_ones])[:15]
-    right.suptitle("held-out digits and what they were taken for", fontsize=10)
+    right.suptitle("held-out digits and their predictions", fontsize=10)
     for cell, number in zip(right.subplots(3, 5).flat, shown):
         is_wrong = predictions[number] != labels[number]
         cell.imshow(rows[number].reshape(8, 8), cmap="gray_r")
@@ -155,7 +155,7 @@ def draw(path, losses, accuracy, held_out, predictions):
 
 
 def report(console, held_out, accuracy, compile_seconds, rates):
-    """A table of what came out."""
+    """Print a table of the results."""
     table = Table(title="Which digit is it?", show_header=False, title_style="bold", min_width=64)
     table.add_row("held-out rows right", f"[bold]{accuracy:.2%}[/] of {len(held_out)}")
     table.add_row("graph, gradients, two functions", f"{compile_seconds * 1e3:.0f} ms")

@@ -1,8 +1,8 @@
-"""Benchmarks of phintys for asv; one file per question, each class or function named after what it tells.
+"""Benchmarks of phintys for asv; one file per topic, each class or function named after what it measures.
 
-Only the public interface that Theano's users know is used, so that the same file measures old and new commits. Inputs
-are seeded; every benchmark compiles in ``setup`` unless compiling is what it measures. The thread counts of BLAS
-libraries are set to one here, before NumPy is loaded: what is compared is work, not how many cores were idle.
+They use only the public interface that Theano also has, so that the same file measures old and new commits. Inputs are
+seeded; every benchmark compiles in ``setup`` unless it measures compilation. The thread counts of BLAS libraries are
+set to one here, before NumPy is loaded, so that results do not depend on the number of idle cores.
 """
 import os
 

@@ -1,4 +1,4 @@
-"""What it costs that an argument is no array of exactly the declared type, beside ``numpy.asarray(value, dtype)``."""
+"""The cost of an argument that is not an array of exactly the declared type, and of ``numpy.asarray(value, dtype)``."""
 import numpy
 
 import phintys
@@ -20,7 +20,7 @@ VALUES = {
 
 
 class Conversion:
-    """A call of a function that does nothing, with an array of exactly its type and another value; and NumPy alone."""
+    """Calls a function that does nothing with an array of exactly its type and with another value; and NumPy alone."""
 
     params = [list(VALUES)]
     param_names = ["value"]

@@ -1,4 +1,4 @@
-"""What ``borrow`` saves: results that may be overwritten by the next call, and shared values without a copy."""
+"""The time saved by ``borrow``: results that the next call may overwrite, and shared values without a copy."""
 import numpy
 
 import phintys
@@ -6,7 +6,7 @@ import phintys.tensor as T
 
 
 class Results:
-    """2 x of a million numbers, whose result is the caller's or only lent."""
+    """2 x of a million numbers, with a result that is the caller's or only lent."""
 
     params = [[False, True]]
     param_names = ["borrow"]

@@ -1,4 +1,4 @@
-"""What a call costs when there is next to nothing to compute: checking inputs, running, wrapping outputs."""
+"""The cost of a call with almost nothing to compute: checking inputs, running, wrapping outputs."""
 import numpy
 
 import phintys
@@ -6,7 +6,7 @@ import phintys.tensor as T
 
 
 class OneInstruction:
-    """x + 1: the price of a call."""
+    """x + 1: the cost of a call."""
 
     def setup(self):
         scalar, vector = T.dscalar(), T.dvector()
@@ -25,7 +25,7 @@ class OneInstruction:
 
 
 class ManyInstructions:
-    """Programs of 20 operations on 10 elements: the price of an instruction, of a fused step, and of an output."""
+    """Programs of 20 operations on 10 elements: the cost of an instruction, of a fused step, and of an output."""
 
     def setup(self):
         scalar, vector, matrix = T.dscalar(), T.dvector(), T.dmatrix()
@@ -50,7 +50,7 @@ class ManyInstructions:
 
 
 class SharedUpdate:
-    """A counter: what loading and storing a shared variable adds to a call."""
+    """A counter: the cost of loading and storing a shared variable."""
 
     def setup(self):
         counter = phintys.shared(numpy.asarray(0.0))
@@ -61,7 +61,7 @@ class SharedUpdate:
 
 
 class AfterAFailure:
-    """A program of 4,000 kernels whose last call failed: whether the next one starts from nothing."""
+    """A program of 4,000 kernels whose last call failed: the cost of the next call, which finds no kept memory."""
 
     def setup(self):
         vector, matrix, position = T.dvector(), T.dmatrix(), T.lscalar()

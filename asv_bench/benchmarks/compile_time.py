@@ -1,4 +1,4 @@
-"""From an empty graph to the first result; the long graphs tell whether compile time grows linearly."""
+"""From an empty graph to the first result; the long graphs show whether compile time grows linearly."""
 import numpy
 
 import phintys

@@ -1,4 +1,4 @@
-"""Elementwise formulas by size: the four of the 2010 paper's figure and one full of transcendental functions."""
+"""Elementwise formulas by size: the four in the figure of the 2010 paper, and one of transcendental functions."""
 import numpy
 
 import phintys
@@ -14,7 +14,7 @@ FORMULAS = {
 
 
 class FormulaOnVectors:
-    """Contiguous float64 vectors: overhead at the small end, memory bandwidth at the large."""
+    """Contiguous float64 vectors: overhead for small ones, memory bandwidth for large ones."""
 
     params = [list(FORMULAS), [1, 1000, 10_000, 100_000, 1_000_000]]
     param_names = ["formula", "elements"]
@@ -29,7 +29,7 @@ class FormulaOnVectors:
 
 
 class Layouts:
-    """One million elements in memory orders that cannot be walked as one vector."""
+    """One million elements in memory orders that are not one contiguous vector."""
 
     params = [["contiguous", "transposed", "every other column", "row added to rows", "column added to columns"]]
     param_names = ["layout"]

@@ -1,4 +1,4 @@
-"""What ``import phintys`` costs a program that has NumPy already: CPU seconds and modules."""
+"""The cost of ``import phintys`` for a program that has imported NumPy: CPU seconds and modules."""
 import resource
 import subprocess
 import sys
@@ -8,7 +8,7 @@ PHINTYS = "import phintys, phintys.tensor as T"
 
 
 def cpu_seconds(statement):
-    """CPU time, of user and system, of the best of several interpreters that run the statement."""
+    """Return the smallest user and system CPU time of several interpreters that run the statement."""
     seconds = []
     for _ in range(7):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -1,4 +1,4 @@
-"""Taking and changing parts of tensors: the price of an index on little work, and the loops behind it on much."""
+"""Reading and changing parts of tensors: the cost of an index for small parts, and of the loops for large ones."""
 import numpy
 
 import phintys
@@ -53,7 +53,7 @@ class Rows:
 
 
 class ElementOfEachRow:
-    """m[arange(n), y], as losses ask for, and its gradient."""
+    """m[arange(n), y], as in losses, and its gradient."""
 
     def setup(self):
         m, labels = T.dmatrix("m"), T.lvector("labels")
@@ -71,7 +71,7 @@ class ElementOfEachRow:
 
 
 class Elements:
-    """x[positions] for as many elements as x has, and the elements of x that a random mask names."""
+    """x[positions] for as many elements as x has, and the elements of x that a random mask selects."""
 
     params = [[5, 1000, 10_000, 100_000, 1_000_000]]
     param_names = ["elements"]

@@ -1,4 +1,4 @@
-"""What choosing a branch costs, when the branch taken is tiny and the other one is a large product."""
+"""The cost of selecting a branch if that branch is tiny and the other one is a large product."""
 import numpy
 
 import phintys
@@ -6,7 +6,7 @@ import phintys.tensor as T
 
 
 def chosen_by(kind, condition, tiny, large):
-    """The tiny value by itself, or as one of two."""
+    """Return the tiny value by itself, or as one of two."""
     if kind == "tiny branch alone":
         return tiny
     if kind == "switch":

@@ -6,7 +6,7 @@ import phintys.tensor as T
 
 
 def train_function(features):
-    """The paper's train function; weights start at zero."""
+    """Return the paper's train function; weights start at zero."""
     x, y = T.dmatrix("x"), T.dvector("y")
     w, b = phintys.shared(numpy.zeros(features)), phintys.shared(numpy.asarray(0.0))
     p_1 = 1 / (1 + T.exp(-T.dot(x, w) - b))

@@ -1,4 +1,4 @@
-"""What memory a program needs at its peak, and whether compiling and dropping functions leaves anything behind."""
+"""The peak memory of programs, and the memory that is left after functions are compiled and dropped."""
 import numpy
 
 import phintys
@@ -19,7 +19,7 @@ def skip_unless_allowed(allow_gc):
 class DeepNetwork:
     """Peak of 20 layers tanh(x.W) of 1000 x 1000, forward and with all gradients, in each mode of garbage collection.
 
-    160 MiB of the gradients' peak are the inputs, and as much are the results.
+    The inputs take 160 MiB of the gradients' peak, and so do the results.
     """
 
     params = [[True, False, "plan"]]
@@ -46,7 +46,7 @@ class DeepNetwork:
         self.gradients(*self.values)
 
     def track_bytes_kept_after_trim(self, allow_gc):
-        self.gradients(*[numpy.ones((4, 4))] * (LAYERS + 1))         # what BLAS takes for itself is no part of it
+        self.gradients(*[numpy.ones((4, 4))] * (LAYERS + 1))         # BLAS allocates at its first use
         before = resident_bytes()
         self.gradients(*self.values)
         phintys.memory.trim()
@@ -56,13 +56,13 @@ class DeepNetwork:
 
 
 def resident_bytes():
-    """The resident size of this process."""
+    """Return the resident size of this process."""
     with open("/proc/self/statm") as statistics:
         return int(statistics.read().split()[1]) * 4096
 
 
 class DroppedFunctions:
-    """Bytes the process grows by per function that is compiled, called and dropped; nothing should stay."""
+    """Bytes by which the process grows for each function that is compiled, called and dropped; the aim is 0."""
 
     unit = "bytes per function"
     timeout = 300

@@ -6,7 +6,7 @@ import phintys.tensor as T
 
 
 class Softmax:
-    """Softmax and its logarithm of the rows of a matrix; in few rows of few columns a call costs most."""
+    """Softmax and its logarithm of the rows of a matrix; for few short rows the call dominates."""
 
     params = [["60 x 10", "1000 x 1000"], ["float64", "float32"]]
     param_names = ["rows x columns", "dtype"]
@@ -26,7 +26,7 @@ class Softmax:
 
 
 def train_function(features, hidden, classes, dtype):
-    """A training step of a network with one hidden layer; answers the mean loss."""
+    """Return a training step of a network with one hidden layer, whose result is the mean loss."""
     random = numpy.random.default_rng(0)
     shapes = (features, hidden), (hidden,), (hidden, classes), (classes,)
     parameters = [phintys.shared((0.05 * random.standard_normal(shape)).astype(dtype)) for shape in shapes]

@@ -1,4 +1,4 @@
-"""Reductions by axis and by what feeds them; a producer that is elementwise should cost no second pass over memory."""
+"""Reductions by axis and by producer; an elementwise producer should need no second pass over memory."""
 import numpy
 
 import phintys
@@ -6,7 +6,7 @@ import phintys.tensor as T
 
 
 class SumOverAxis:
-    """sum of a 1000 x 1000 matrix: along the rows, down the columns, all of it."""
+    """sum of a 1000 x 1000 matrix: along the rows, down the columns, and of all elements."""
 
     params = [["float64", "float32", "int64"], [None, 0, 1]]
     param_names = ["dtype", "axis"]
@@ -36,7 +36,7 @@ class SumOverAxesOfACube:
 
 
 class CumulativeSum:
-    """cumsum along an axis of 1000 x 1000, and of all elements in turn."""
+    """cumsum along an axis of 1000 x 1000, and over all elements."""
 
     params = [[None, 0, 1]]
     param_names = ["axis"]
@@ -67,7 +67,7 @@ class ProducerInTheSamePass:
 
 
 class ArgmaxOfRows:
-    """The column of each row's largest element, as a classifier asks for."""
+    """The column of each row's largest element, as in a classifier."""
 
     def setup(self):
         x = T.dmatrix("x")

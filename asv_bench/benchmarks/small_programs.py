@@ -1,7 +1,7 @@
-"""Small scientific programs as users write them: clustering, a stencil over slices, a lattice of neighbours.
+"""Small scientific programs as users write them: clustering, a stencil on slices, a lattice of neighbours.
 
-What they have in common is that nothing in them is one large operation of a library: short rows that are broadcast and
-reduced, positions of extremes, slices of one array read beside each other, a part of a shared array set in place.
+None of them consists of one large library operation: short rows are broadcast and reduced, positions of extremes are
+found, several slices of one array are read together, a part of a shared array is set in place.
 """
 import numpy
 
@@ -39,7 +39,7 @@ class KMeans:
 
 
 class HeatEquation:
-    """One explicit step on a grid of 512 x 512, which is updated in place but for its edges."""
+    """One explicit step on a grid of 512 x 512, which is updated in place except for its edges."""
 
     def setup(self):
         u = phintys.shared(numpy.random.default_rng(0).random((512, 512)))
@@ -72,7 +72,7 @@ class Ising:
 
 
 class EmbeddingUpdate:
-    """64 rows of a matrix of 100,000 x 100 changed twice in one update: in place, so 100,000 rows cost nothing."""
+    """64 rows of a matrix of 100,000 x 100 changed twice in one update: in place, so other rows cost nothing."""
 
     def setup(self):
         w = phintys.shared(numpy.zeros((100_000, 100), "float32"))

@@ -1,4 +1,4 @@
-"""Training steps of one large parameter: what an update costs beyond reading and writing the parameter's memory."""
+"""Training steps of one large parameter: the cost of an update beyond reading and writing the parameter's memory."""
 import numpy
 
 import phintys
@@ -13,14 +13,14 @@ def descent(w, gradient):
 
 
 def momentum(w, gradient):
-    """A velocity beside the parameter."""
+    """A parameter with a velocity."""
     velocity = phintys.shared(numpy.zeros_like(w.get_value()))
     step = DECAY * velocity - RATE * gradient
     return [(velocity, step), (w, w + step)]
 
 
 def adam(w, gradient):
-    """Two moments beside the parameter, and a counter (Kingma and Ba 2015)."""
+    """A parameter with two moments and a counter (Kingma and Ba 2015)."""
     first, second = [phintys.shared(numpy.zeros_like(w.get_value())) for _ in range(2)]
     steps = phintys.shared(numpy.asarray(0.0))
     count = steps + 1

@@ -1,4 +1,4 @@
-"""An op built outside phintys: the symbolic side of the moving average, whose kernel is in Cython beside it.
+"""An op built outside phintys: the symbolic side of the moving average; its Cython kernel is in the same folder.
 
     python setup.py build_ext --inplace
     python moving_average.py
@@ -11,7 +11,7 @@ import phintys.tensor as T
 
 
 class MovingAverage(phintys.Op):
-    """The mean of every ``window`` neighbours of a float64 vector."""
+    """The mean of each ``window`` adjacent elements of a float64 vector."""
 
     __props__ = ("window",)
 

@@ -1,6 +1,6 @@
 """Builds the kernel against the installed phintys: ``python setup.py build_ext --inplace``.
 
-Cython finds the contract, ``phintys/vm/abi.pxd``, by ``get_include``; NumPy's headers are all else that is needed.
+Cython finds the contract, ``phintys/vm/abi.pxd``, by ``get_include``; otherwise only NumPy's headers are needed.
 """
 import numpy
 from Cython.Build import cythonize
