@@ -117,7 +117,7 @@ def _checked_names(name, options, names):
     return options
 
 
-# ---- ufuncs that are no row of the table of scalar ops, or are called in an uncommon way ----------------------------
+# ---- ufuncs that are not in the table of scalar ops, or are called in an uncommon way -------------------------------
 REDUCTIONS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all",
               "logical_or": "any"}
 

@@ -1,4 +1,4 @@
-"""The exceptions of DebugMode. Each message names the op, the node, where the user made it, and the rewrite behind it.
+"""The exceptions of DebugMode. Each message names the op, the node, where the user made it, and the rewrite involved.
 
 Names, arguments and attributes are Theano's where Theano has the exception; `BadShape`, `UnwrittenOutput`,
 `NondeterministicOp` and `BadProgram` exist only here. ``context`` is filled in by the run, which knows the rewrite that

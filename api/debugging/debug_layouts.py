@@ -1,7 +1,7 @@
 """Memory layouts of arrays; the result of an op must not depend on them.
 
-``laid_out(name, array)`` answers an array with the same elements; what lies between them is garbage that would be seen
-in a result. The names are those of ``config.DebugMode.check_preallocated_output``.
+``laid_out(name, array)`` returns an array with the same elements; the memory between them is garbage, which would be
+visible in a result. The names are those of ``config.DebugMode.check_preallocated_output``.
 """
 import numpy
 
@@ -38,12 +38,12 @@ def blank(name, array):
 
 
 def laid_out(name, array):
-    """A copy of ``array`` in the layout ``name``."""
+    """Return a copy of ``array`` in the layout ``name``."""
     result = blank(name, array)
     result[...] = array
     return result
 
 
 def repeated(array):
-    """The first element of an array in all places, by strides of zero; an array without elements as it is."""
+    """Repeat the first element of an array in all places by strides of zero; empty arrays are returned unchanged."""
     return numpy.broadcast_to(array.ravel()[:1].reshape((1,) * array.ndim), array.shape) if array.size else array

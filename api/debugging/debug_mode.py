@@ -1,7 +1,7 @@
 """DebugMode: functions that check themselves at every call.
 
-A function in this mode is used as any other; a call runs the graph node by node and compares whatever can be computed
-in two ways. It is some hundred times slower. What is checked, and by what exception a failure is known:
+A function in this mode is used like any other; a call runs the graph node by node and compares results that can be
+computed in two ways. It is several hundred times slower. The checks, and the exceptions that report failures:
 
 * a kernel against the op's own ``perform``, odd layouts of the inputs, and the inputs' memory (`BadThunkOutput`);
 * that an output is written completely (`UnwrittenOutput`) and the same each time (`NondeterministicOp`);
@@ -38,7 +38,7 @@ from phintys.optimizer.pipeline import optimize
 __all__ = ["BadDestroyMap", "BadOptimization", "BadProgram", "BadShape", "BadThunkOutput", "BadViewMap", "DebugMode",
            "DebugModeError", "InvalidValueError", "NondeterministicOp", "StochasticOrder", "UnwrittenOutput"]
 
-# Theano's names for memory that `perform` may find in its storage → our layouts.
+# Theano's names for memory that `perform` may find in its storage → names of layouts.
 PREALLOCATED = {name: (name,) for name in EMPTY} | {
     "initial": (), "previous": ("c_contiguous",), "wrong_size": (), "": (), "ALL": tuple(EMPTY)}
 OPTIONS = ("stability_patience", "check_c_code", "check_py_code", "check_isfinite", "check_preallocated_output",
@@ -52,12 +52,12 @@ class DebugMode(Mode):
     Parameters
     ----------
     optimizer : str, None or Query
-        Which rewrites to apply, and to check.
+        The rewrites to apply and to check.
     stability_patience : int, optional
-        How often the graph is optimised, to see whether the same happens each time; 1: once.
+        How often the graph is optimised, to check whether the same happens each time; 1: once.
     check_c_code, check_py_code : bool, optional
-        Whether to run the kernels, and ``perform`` where there is a kernel. What is the only way to compute a node is
-        run in any case.
+        Whether to run the kernels, and ``perform`` where there is a kernel. If there is only one way to compute a node,
+        it is run in any case.
     check_isfinite : bool, optional
         Whether NaN and infinities among the inputs and values of the graph are errors.
     check_preallocated_output : list of str, optional
@@ -66,14 +66,14 @@ class DebugMode(Mode):
     require_matching_strides : int, optional
         Whether kernel and ``perform`` must give equal strides: 0 no, 1 warn, 2 raise.
     linker : None
-        There is no choice.
+        Must be None.
 
-    All that are None are as ``config.DebugMode`` says.
+    Options that are None are taken from ``config.DebugMode``.
 
     Raises
     ------
     ValueError
-        If neither kernels nor ``perform`` are to be run, or a layout is not known.
+        If neither kernels nor ``perform`` are to be run, or a layout is unknown.
     """
 
     linker_class = StepwiseLinker
@@ -99,7 +99,7 @@ class DebugMode(Mode):
 
     @property
     def preallocated_layouts(self):
-        """The layouts that ``check_preallocated_output`` stands for."""
+        """The layouts that ``check_preallocated_output`` names."""
         return list(dict.fromkeys([layout for name in self.check_preallocated_output
                                    for layout in PREALLOCATED[name]]))
 
@@ -107,7 +107,7 @@ class DebugMode(Mode):
         return {name: getattr(self, name) for name in OPTIONS}
 
     def clone(self, link_kwargs=None, optimizer="", **kwargs):
-        """A copy with another optimizer or other options."""
+        """Return a copy with another optimizer or other options."""
         if isinstance(optimizer, str) and not optimizer:
             optimizer = self.provided_optimizer
         return type(self)(optimizer=optimizer, **self._options() | kwargs)
@@ -120,7 +120,7 @@ class DebugMode(Mode):
 
     @contextmanager
     def observed(self, fgraph):
-        """Note what the rewrites do to ``fgraph`` inside the block; answers what ``link`` wants to know."""
+        """Record what the rewrites do to ``fgraph`` inside the block; the value is passed to ``link``."""
         history = _History(_copy(fgraph), ReplacementRecord())
         copies = [_copy(fgraph) for _ in range(self.stability_patience - 1)]
         fgraph.attach_feature(history.record)
@@ -144,13 +144,13 @@ class DebugMode(Mode):
                                   f"{_event(other.events[position])}")
 
     def link(self, fgraph, history, **arguments):
-        """A program that checks itself."""
+        """Return a program that checks itself."""
         run = DebugRun(fgraph, history.record, history.pristine, self, arguments)
         return link_stepwise(fgraph, run, arguments)
 
 
 class _History:
-    """What is known of a graph from before it was optimised."""
+    """Facts about a graph from before it was optimised."""
 
     def __init__(self, pristine, record):
         self.pristine, self.record = pristine, record
@@ -166,7 +166,7 @@ def _remade(cls, optimizer, options):
 
 
 def _copy(fgraph):
-    """A copy with the same constants: rewrites may go by the identity of those that are cached."""
+    """Copy a graph but share its constants: rewrites may depend on the identity of cached ones."""
     return FunctionGraph(fgraph.inputs, fgraph.outputs, fgraph.features)
 
 

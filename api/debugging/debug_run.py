@@ -124,14 +124,14 @@ class DebugRun:
 
     def _described(self, error, node, position, values):
         """Return the error of a node, with the rewrite that made the node."""
-        behind = self._rewrites_behind(node)
+        rewrites = self._rewrites_of(node)
         if isinstance(error, DebugModeError):
-            error.context = behind
+            error.context = rewrites
             return error
         error = explained(error, node, position, [value_of(variable, values) for variable in node.inputs])
-        return with_details(error, "\n".join(behind)) if behind else error
+        return with_details(error, "\n".join(rewrites)) if rewrites else error
 
-    def _rewrites_behind(self, node):
+    def _rewrites_of(self, node):
         return [f"The rewrite {reason} put output {new.index} of this node in place of {old}{made_at(old)}."
                 for new in node.outputs for reason, old in self.makers.get(new, ())]
 

@@ -1,4 +1,4 @@
-"""What a user may do with results, and what stays behind when functions go away."""
+"""What a user may do with results, and what is left over when functions are deleted."""
 import gc
 import weakref
 

@@ -87,7 +87,7 @@ def test_spaces_are_apart():
     assert not may_alias(mine, argument, result, passed, value_of(s))
 
 
-# Each answers a result and updates of a function that has a reason to write into, or to keep, an argument.
+# Each returns a result and updates of a function that has a reason to write into, or to keep, an argument.
 def in_place_chain(x, y, s):
     return T.exp(x * 2) + 1, []
 
@@ -202,7 +202,7 @@ def test_memory_is_constant_while_no_function_runs():
 
 
 def outputs_over(x, s, c):
-    """Outputs that want to be views: of an argument, a shared value, a constant, each other."""
+    """Outputs that could be views: of an argument, a shared value, a constant, each other."""
     double = x * 2
     return [x, x[::-1], x.dimshuffle("x", 0), s, s[5:], s.reshape((2, -1)), c, c[1:], double, double[1:], double,
             T.as_tensor_variable(double).T]

@@ -227,7 +227,7 @@ WITH_ARGUMENTS = re.compile(r"MethodNotDefined|BlasOp|InvalidValueError|Bad\w+|N
 
 
 def raised_with_several_arguments(path):
-    """Sentences with something behind them, which ``str`` would print as a tuple."""
+    """Sentences followed by other arguments, which ``str`` would print as a tuple."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and len(node.exc.args) > 1:
             name = ast.unparse(node.exc.func)

@@ -1,4 +1,4 @@
-"""The rules of overwriting: what is refused, in which order nodes come, which nodes may run behind COMMIT."""
+"""The rules of overwriting: what is refused, in which order nodes come, which nodes may run after COMMIT."""
 import pickle
 
 import pytest
@@ -30,7 +30,7 @@ class Element(AddTo):
 
 
 class Final(AddTo):
-    """An overwriting op that can run behind COMMIT."""
+    """An overwriting op that can run after COMMIT."""
     cannot_fail = True
 
 

@@ -135,7 +135,7 @@ def test_where_survives_clone_and_pickle():
 
 
 def test_where_of_a_user_defined_op_is_where_it_is_applied():
-    y, here = Elementwise()(scalar("x")), line()         # make_node stands in another file of the user's
+    y, here = Elementwise()(scalar("x")), line()         # make_node is in another file of the user
     assert y.where == here
 
 
@@ -236,7 +236,7 @@ def test_hash_is_not_pickled_or_copied():
     assert hash(changed) == hash(Cast("float64")) and "_kept_hash" not in pickle.loads(pickle.dumps(op)).__dict__
 
 
-def test_call_answers():
+def test_call_returns():
     x = scalar("x")
     assert isinstance(add(x, x), ToyVariable) and add(x, x, return_list=True)[0].owner.op == add
     assert isinstance(pair(x, x), list)

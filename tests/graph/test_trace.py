@@ -24,7 +24,7 @@ def call(function):
 
 @pytest.fixture
 def library(tmp_path, monkeypatch):
-    """A module that is installed, as far as its path tells."""
+    """A module that looks installed by its path."""
     folder = tmp_path / "site-packages"
     folder.mkdir()
     (folder / "phintys_test_layers.py").write_text(LIBRARY)
@@ -105,8 +105,8 @@ def test_a_trace_that_was_set_is_shown():
     x = x + 1
     x.tag.trace = y.tag.trace
     assert x.where == here and x.clone().where == here
-    y.tag.trace = ["what nobody can read"]
-    assert y.where == here and y.tag.trace == ["what nobody can read"]
+    y.tag.trace = ["not a trace"]
+    assert y.where == here and y.tag.trace == ["not a trace"]
 
 
 @pytest.mark.parametrize("copied", [lambda y: pickle.loads(pickle.dumps(y)), copy.deepcopy, copy.copy])

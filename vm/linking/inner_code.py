@@ -40,7 +40,7 @@ def lower_graph(emitter, fgraph, node):
     for local, target in copied:
         if local not in inner:                      # a constant that nothing reads
             inner[local] = _new_cell(emitter, local)
-        emitter.copy(target, inner[local], f"because {node.op} answers memory that is not its own", node)
+        emitter.copy(target, inner[local], f"because {node.op} returns memory that it does not own", node)
 
 
 def _new_cell(emitter, variable):

@@ -51,7 +51,7 @@ class Frames:
         self._arms = {}                         # Jump → its two arms
         self._jump_at = {}                      # position of a JUMPZ → Jump
         self._build(code)
-        self._behind = self._find_calls()
+        self._last_entry = self._find_calls()
 
     def _build(self, code):
         current = self.main = Frame(None, None, None, -1)
@@ -85,21 +85,21 @@ class Frames:
     # ---- positions in one root ---------------------------------------------------------------------------------------
     def _find_calls(self):
         """Map each block to the position, in another root, after which nothing enters it; callers come first."""
-        behind = {}
+        last_entry = {}
         for block in sorted(self._blocks.values(), key=lambda block: -block.number):
-            positions = self._in_one_root(block.entered, behind)
+            positions = self._in_one_root(block.entered, last_entry)
             around = self.of[positions[0]]
             for position in positions:
                 around = common_region(around, self.of[position])
-            behind[block] = self._behind_step(around, positions[-1])
-        return behind
+            last_entry[block] = self._end_of_step(around, positions[-1])
+        return last_entry
 
-    def _behind_step(self, around, position):
+    def _end_of_step(self, around, position):
         """Return the last position of the step of the frame ``around`` that contains ``position``."""
         frame = self.of[position]
         return position if frame is around else ancestor_at(frame, around.depth + 1).node.end
 
-    def _in_one_root(self, positions, behind):
+    def _in_one_root(self, positions, last_entry):
         """Return sorted positions in one root; one in a block is replaced by the last position that enters it."""
         roots = {}
         for position in positions:
@@ -109,7 +109,7 @@ class Frames:
         while len(roots) > 1:
             _, inner = heappop(waiting)                 # blocks that need it have greater numbers
             del roots[inner]
-            position = behind[inner]
+            position = last_entry[inner]
             around = ancestor_at(self.of[position], 0)
             if around not in roots:
                 roots[around] = set()
@@ -133,7 +133,7 @@ class Frames:
         ------
         int
         """
-        positions = self._in_one_root([*positions, 0] if is_given else positions, self._behind)
+        positions = self._in_one_root([*positions, 0] if is_given else positions, self._last_entry)
         base = self.main if is_given else self.of[positions[0]]
         for position in positions:
             base = common_region(base, self.of[position])

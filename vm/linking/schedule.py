@@ -39,8 +39,8 @@ def schedule(fgraph):
     regions = known_regions(fgraph)
     last = handler.commit_nodes(fgraph, nodes) if handler is not None else []
     if last:
-        behind = set(last)
-        nodes = [node for node in nodes if node not in behind]
+        in_last = set(last)
+        nodes = [node for node in nodes if node not in in_last]
     if len(nodes) > 2:
         values = _Values(fgraph, nodes, last)
         greedy = _greedy_order(nodes, values, fgraph.orderings())

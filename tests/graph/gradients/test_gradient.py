@@ -246,7 +246,7 @@ def test_an_op_without_grad_is_an_error_only_where_needed():
         assert "input 0 (x) of the Add op" in made.type.why_null and made.type.why_null.endswith("comment")
 
 
-# ---- what ops must not answer ----------------------------------------------------------------------------------------
+# ---- what ops must not return ----------------------------------------------------------------------------------------
 @pytest.mark.parametrize("answer, error, message", [
     (lambda op, inputs, grads: None, TypeError, "NoneType"),
     (lambda op, inputs, grads: [None], TypeError, "returned None"),
@@ -255,7 +255,7 @@ def test_an_op_without_grad_is_an_error_only_where_needed():
     (lambda op, inputs, grads: grads * 2, ValueError, "wrong number"),
     (lambda op, inputs, grads: [whole()], TypeError, "integer-valued"),
     (lambda op, inputs, grads: [vector()], ValueError, "1 dimensions, but 0")])
-def test_wrong_answers(answer, error, message):
+def test_wrong_results(answer, error, message):
     x = scalar("x")
     with pytest.raises(error, match=message):
         grad(Answers(answer)(x), x)

@@ -58,7 +58,7 @@ def overwritten_in_both_arms():
     return [c, m, x], ifelse(c, v + 1, T.exp(v))
 
 
-def overwritten_in_one_arm_only_if_nobody_reads_it_later():
+def overwritten_in_one_arm_only_if_not_read_later():
     v = T.dot(m, x)
     return [c, m, x], [ifelse(c, v + 1, x), v.sum()]
 
@@ -355,7 +355,7 @@ GOLDEN = {
         RESULT  C7
         DROP    C7
         HALT"""),
-    overwritten_in_one_arm_only_if_nobody_reads_it_later: (
+    overwritten_in_one_arm_only_if_not_read_later: (
         """
         KERNEL  C3 := dot(C1, C2)
         JUMPZ   to 5 if C0 is 0
@@ -647,13 +647,13 @@ PLACED = {
     needed_by_one_arm_and_outside: 1,
     dropped_where_it_is_not_needed: 1,
     overwritten_in_both_arms: 1,
-    overwritten_in_one_arm_only_if_nobody_reads_it_later: 1,
+    overwritten_in_one_arm_only_if_not_read_later: 1,
     overwritten_in_an_arm_of_an_arm: 1,
 }
 
 
 def with_plan(text, placed):
-    """The listing with a PLAN behind the LOADs, if it places something; all instructions behind it move by one."""
+    """The listing with a PLAN after the LOADs, if it places something; all later instructions move by one."""
     if not placed:
         return text
     moved = re.sub(r"\b(to|at) (\d+)", lambda found: f"{found[1]} {int(found[2]) + 1}", text.strip())

@@ -202,7 +202,7 @@ def test_blocks_run_in_every_call_of_every_frame():
 @pytest.mark.parametrize("make", [
     lambda value, number, x, s: ifelse(T.gt(s, number), T.exp(x) * number, T.tanh(value)),
     lambda value, number, x, s: T.tanh(ifelse(T.gt(s, number), value * 2, value + number)),
-], ids=["in each other", "behind each other"])
+], ids=["nested", "one after the other"])
 @pytest.mark.parametrize("mode", ["FAST_RUN", "FAST_COMPILE"])
 def test_thousands_of_branches(make, mode):
     x, s = T.dvector("x"), T.dscalar("s")

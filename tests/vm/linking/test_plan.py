@@ -159,7 +159,7 @@ def test_temporaries_leave_their_memory_to_results():
 
 @pytest.fixture(params=[False, True], ids=["", "stress"])
 def stress(request):
-    """Under stress, memory of the arena that nobody holds is poisoned: a value placed over another would show."""
+    """Under stress, unused memory of the arena is poisoned: a value placed over another would be detected."""
     with phintys.change_flags(stress=request.param or phintys.config.stress):
         yield
 

@@ -43,7 +43,7 @@ GRAPHS = {
     "independent": ([T.dot(a, b), T.dot(b, c), T.dot(c, a)], True),
     "a chain": ([T.dot(T.dot(a, b), c)], False),
     "two chains": ([T.dot(T.dot(a, b), c), T.dot(T.dot(c, b), a)], True),
-    "behind elementwise work": ([T.dot(T.exp(a), b), T.dot(T.exp(b), c)], True),
+    "after elementwise work": ([T.dot(T.exp(a), b), T.dot(T.exp(b), c)], True),
     "gradients": (list(T.grad(T.tanh(T.dot(T.tanh(T.dot(a, b)), c)).sum(), [a, b, c])), True),
     "with other kernels": ([T.cumsum(a, axis=0), T.dot(a, b), T.concatenate([b, c])], True),
     "a vector": ([T.dot(a, b[0]), T.dot(b, c[0]), T.dot(a[0], b[0])], True),

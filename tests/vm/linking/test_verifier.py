@@ -402,7 +402,7 @@ def test_what_an_inner_block_reads_must_be_there_wherever_the_outer_one_is_enter
     halt, entered = position(program, "HALT"), needs(instructions)
     first, *later = [at for at in entered if at < halt]
     assert len(later) == 2 and later[-1] < halt < entered[-1]
-    for at in range(first + 1, later[-1]):              # anything that a later NEED stands behind
+    for at in range(first + 1, later[-1]):              # any position before a later NEED
         with pytest.raises(ProgramError):
             verify(in_place_of(instructions, at, program, cell))
     verify(in_place_of(instructions, position(program, "RESULT") - 1, program, cell))

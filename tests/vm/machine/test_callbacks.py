@@ -1,6 +1,6 @@
 """Code that runs when a reference is dropped: callbacks of weak references, and ``__del__``.
 
-The table has every place where phintys lets go of memory or of an object that may be somebody else's: variables that
+The table has every place where phintys releases memory or an object that others may refer to: variables that
 are set or updated, cells that are emptied, results, frames, containers. At each of them the code reads and sets the
 variables, calls the very function that is running, frees its frames, raises. It never sees half a commit, nothing
 that is kept changes, and no update is lost: a call whose update would undo another one raises and changes nothing.
@@ -39,7 +39,7 @@ class Ends:
 
 
 class Performs(phintys.Op):
-    """Calls ``work`` with its input; the output is what that answers."""
+    """Calls ``work`` with its input; the output is its result."""
 
     __props__ = ()
 
@@ -67,7 +67,7 @@ class World:
         self.with_argument = function([x], x.sum(), updates=self.updates)
 
     def zeros(self):
-        """An array in memory of its own whose end runs the callback."""
+        """An array with separate memory; freeing it runs the callback."""
         array = np.zeros(self.size)
         self.references.append(weakref.ref(array, self.callback))
         return array

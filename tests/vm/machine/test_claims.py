@@ -45,7 +45,7 @@ def containers(*names):
 
 
 def waits(thread):
-    """Whether the thread does not come to an end by itself soon."""
+    """Whether the thread does not end by itself soon."""
     thread.join(0.15)
     return thread.is_alive()
 

@@ -127,22 +127,22 @@ def test_no_memory_of_the_parameters_size(case):
         assert pool_statistics()["misses"] == misses
 
 
-def test_a_value_that_somebody_holds_stays():
+def test_a_referenced_value_stays():
     w = parameter("w")
     function = phintys.function([x], updates=[(w, w + x)])
     held = w.get_value(borrow=True)
     function(VALUE)
     assert (held == 1).all() and np.array_equal(w.get_value(), 1 + VALUE)
     here = address(w)
-    function(VALUE)                                      # nobody holds the second one
+    function(VALUE)                                      # no other reference to the second one exists
     assert address(w) == here
     np.testing.assert_allclose(w.get_value(), 1 + 2 * VALUE)
 
 
-def test_a_value_that_somebody_holds_stays_under_a_chain():
+def test_a_referenced_value_stays_under_a_chain():
     variables, updates, expected = parts_of_all_kinds()
     function = phintys.function([x], updates=updates)
-    for _ in range(2):                                   # somebody holds the value; nobody does
+    for _ in range(2):                                   # with another reference to the value; without
         values, addresses = [variable.get_value() for variable in variables], [address(v) for v in variables]
         held = [variable.get_value(borrow=True) for variable in variables[:1]]
         function(VALUE)
@@ -170,7 +170,7 @@ def test_two_calls_of_a_chain_at_once_lose_nothing():
     assert (total.get_value() == 120).all()
 
 
-def test_an_array_that_was_lent_is_overwritten_only_when_nobody_else_has_it():
+def test_a_lent_array_is_overwritten_only_without_other_references():
     mine = np.ones((SIZE, SIZE))
     w = phintys.shared(mine, borrow=True)
     function = phintys.function([x], updates=[(w, w + x)])
@@ -204,7 +204,7 @@ class Fails(phintys.Op):
 
 
 def other_shape():
-    """A commit kernel that finds shapes which do not fit, behind another one that was prepared."""
+    """A commit kernel that finds shapes which do not fit, after another one that was prepared."""
     w, v = parameter("w"), parameter("v")
     return [w, v], phintys.function([x, y], x.sum(), updates=[(w, w + x), (v, v + y)]), (VALUE, VALUE[:2]), ValueError
 
@@ -222,7 +222,7 @@ def failing_op():
 
 
 def bad_position():
-    """The last step of a chain names a row that is not there, behind two steps and another update."""
+    """The last step of a chain names a row that does not exist, after two steps and another update."""
     w, v = parameter("w"), parameter("v")
     n = T.lvector("n")
     new = T.inc_subtensor(T.set_subtensor((0.5 * w)[:1], x[:1])[n], 1.0)

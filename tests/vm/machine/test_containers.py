@@ -1,4 +1,4 @@
-"""Containers: whose memory a value lies in after ``set`` and what ``get`` answers, copies, pickles."""
+"""Containers: who owns the memory of a value after ``set``, what ``get`` returns, copies, pickles."""
 import copy
 import gc
 import pickle
@@ -51,7 +51,7 @@ def test_a_value_of_the_same_shape_goes_into_the_same_memory():
         numpy.testing.assert_array_equal(container.get(), value)
 
 
-# Each answers a container of 100 zeros and what keeps their memory from being overwritten.
+# Each returns a container of 100 zeros and what keeps their memory from being overwritten.
 def seen_by_an_array():
     container = Container(VECTOR, numpy.zeros(100))
     return container, container.data
@@ -244,7 +244,7 @@ def test_the_users_own_array_comes_back():
         assert container.data is lent
     mine = numpy.arange(12.0).reshape(3, 4)
     container.set(mine, borrow=True)
-    mine.shape = 4, 3                                       # behind the container's back
+    mine.shape = 4, 3                                       # unknown to the container
     assert container.data.shape == (3, 4) and numpy.shares_memory(container.data, mine)
 
 

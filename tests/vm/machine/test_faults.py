@@ -1,6 +1,6 @@
 """Faults: each allocation in turn fails, each instruction in turn fails, a long call is interrupted.
 
-What must follow is the same each time: an exception, no buffer that nobody gives back, shared variables as they were,
+What must follow is the same each time: an exception, no lost buffer, shared variables as they were,
 and a function that computes the right values when it is called again.
 """
 import gc
@@ -137,7 +137,7 @@ class Subject:
         return results + after
 
     def fails(self, rows, error, match, ask=lambda: None):
-        """Whether a call fails. If so, nothing may stay behind, and shared values must be the same."""
+        """Whether a call fails. If so, nothing may be left over, and shared values must be the same."""
         given = argument(rows)
         before = pool_statistics()["live_buffers"]
         ask()

@@ -160,7 +160,7 @@ def test_results_that_the_caller_keeps_are_never_written_again(allow_gc):
 
 
 @pytest.mark.parametrize("allow_gc", MODES)
-def test_a_lent_result_that_somebody_else_knows_is_left_to_them(allow_gc):
+def test_a_lent_result_with_other_references_is_not_overwritten(allow_gc):
     function = compiled(lent_in_place, allow_gc)
     first, _ = function(VALUE)
     view, copy = first[1:], np.array(first)
@@ -185,7 +185,7 @@ class Quarter(phintys.Op):
 
 @pytest.mark.parametrize("allow_gc", MODES)
 @pytest.mark.parametrize("size", [5, 20, 60])
-def test_a_lent_result_that_perform_wrote_is_left_to_whoever_keeps_it(size, allow_gc):
+def test_a_lent_result_of_perform_is_not_overwritten_while_referenced(size, allow_gc):
     function = phintys.function([x], Out(Quarter()(T.exp(x)), borrow=True), mode=phintys.Mode(allow_gc=allow_gc),
                                 accept_inplace=True)
     kept = []

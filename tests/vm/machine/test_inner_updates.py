@@ -41,7 +41,7 @@ FRESH = {
     "a function of the old value": (lambda n, y: T.exp(n) * y, np.e * TEN),
     "another length": (lambda n, y: T.concatenate([n, y]), [1, 1, 1, 10, 10, 10]),
     "a piece of it": (lambda n, y: T.set_subtensor(n[1:], y[1:]), [1, 10, 10]),
-    "behind a condition": (lambda n, y: ifelse(T.gt(y[0], 0), n + y, n), [11, 11, 11]),
+    "after a condition": (lambda n, y: ifelse(T.gt(y[0], 0), n + y, n), [11, 11, 11]),
     "not read at all": (lambda n, y: y * 2, [20, 20, 20]),
 }
 
@@ -160,7 +160,7 @@ def test_an_inner_call_that_fails_is_no_update():
 
 
 def test_a_block_that_an_inner_update_precedes():
-    """Where the op stands in code that branches share, what was read is not known exactly: an error at worst."""
+    """If the op is in code that branches share, it is not known exactly what was read: at worst an error is raised."""
     n, op = bumped()
     c, d = T.iscalars("c", "d")
     y = op(x)

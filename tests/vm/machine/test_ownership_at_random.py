@@ -320,7 +320,7 @@ class Session:
             self.keep(self.variables[number].get_value(borrow=self.draw(st.booleans())))
 
     def write(self):
-        """To an array of the user's own, which nobody else has."""
+        """To an array to which only the user refers."""
         if self.kept:
             array, _ = self.kept.pop(self.draw(st.integers(0, len(self.kept) - 1)))
             seen = [variable.get_value(borrow=True) for variable in self.variables]

@@ -1,4 +1,4 @@
-"""Small results: a call takes the array of an earlier one again when the user has dropped it, and nobody can tell."""
+"""Small results: a call reuses the array of an earlier one after the user has dropped it, which cannot be noticed."""
 import sys
 import weakref
 

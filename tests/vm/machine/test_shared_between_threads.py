@@ -16,7 +16,7 @@ LARGE = 200000          # elements: kernels and commits of this size leave the G
 
 
 def run_threads(*works):
-    """Run each work in a thread of its own; raise what went wrong in any of them."""
+    """Run each function in a separate thread; raise the first error."""
     failures = []
 
     def guarded(work):
@@ -152,7 +152,7 @@ def test_compiling_from_several_threads():
 
 
 class Through(phintys.Op):
-    """An op whose ``perform`` calls a function, and then answers its input."""
+    """An op whose ``perform`` calls a function, and then returns its input."""
 
     __props__ = ("name",)
 
