@@ -10,6 +10,8 @@ graph, no op and no program. What it fixes:
 * ``buffer == NULL`` with ``data != NULL``: an inline value, a constant, or an argument that its caller keeps alive.
 * A kernel is built once and shared by all frames and threads: it holds no per-call state. Scratch memory, workers and
   the allocator come from the ``Context``; so does ``context.room``, private memory of one frame for one instruction.
+  What a kernel is follows from its class and the arguments of its constructor, which are plain values
+  (``kernel_spec.py``); so it can be saved, and made again in another process.
 
 How a kernel is called. ``prepare`` sees the operands, raises what can be raised, and gives the outputs their shapes and
 memory; ``run`` computes. While the shapes and strides of a call's operands are those of the call before, most of what
@@ -87,6 +89,8 @@ cdef class Kernel:
     cdef Binding binding       # what `bind` returns, unless it is overridden
     # Of which inputs `prepare` reads the values, not only shapes and strides: their numbers; None: perhaps of all.
     cdef readonly tuple examined
+    cdef readonly tuple arguments           # what the constructor was given: `Kernel.spec`, pickles and copies need it
+    cdef readonly dict named_arguments      # and what it was given by name; None: nothing
     # Validate shapes, allocate outputs and scratch. Operands are inputs, then outputs. May raise (take the GIL to do
     # so). Answers 1 when `run` is long enough to be worth leaving the GIL (about 20 microseconds), RUNS_ALONE when it
     # is and another kernel may use the other processors meanwhile, else 0.

@@ -21,6 +21,8 @@ from phintys.vm.pool cimport (
     take_close)
 from phintys.vm.workers cimport workers_run
 
+from phintys.vm.kernel_spec import kernel_of, spec_of
+
 cnp.import_array()
 
 cdef extern from "numpy/arrayobject.h":
@@ -543,6 +545,18 @@ cdef object cell_to_number(Cell* cell):
 # ---- kernels ---------------------------------------------------------------------------------------------------------
 cdef class Kernel:
     """What an op supplies for the CPU; see ``abi.pxd``."""
+
+    def __cinit__(self, *arguments, **named):
+        self.arguments = arguments
+        self.named_arguments = named or None
+
+    @property
+    def spec(self):
+        """The kernel as data, a ``KernelSpec``: its class and what its constructor was given, as plain values."""
+        return spec_of(type(self), self.arguments, self.named_arguments)
+
+    def __reduce__(self):
+        return kernel_of, (self.spec,)
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         with gil:

@@ -44,7 +44,6 @@ cdef class BlockProgram:
     cdef Program program
     cdef readonly list steps             # (Loop, places of its operands and result), for inspection
     cdef readonly list value_dtypes      # the dtype of every result
-    cdef readonly tuple arguments        # the constructor's arguments, for pickling and copying
     cdef int rank
     cdef list memory
     cdef dict parse(self, list dtypes, list values, list steps)

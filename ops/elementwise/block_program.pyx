@@ -69,7 +69,6 @@ cdef class BlockProgram:
     """
 
     def __cinit__(self, list inputs, list constants, list steps, list results):
-        self.arguments = (inputs, constants, steps, results)
         self.memory = []
         self.rank = len(inputs[0][1]) if inputs else 0
         if self.rank > MAX_RANK:

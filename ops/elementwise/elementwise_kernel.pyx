@@ -73,9 +73,6 @@ cdef class ElementwiseKernel(Kernel):
         self.leader = full[0] if full else -1
         self.examined, self.room = (), room_of(&self.program.program)
 
-    def __reduce__(self):
-        return ElementwiseKernel, self.program.arguments
-
     @property
     def providers(self):
         """Names of loops, and whose they are, in the order of the steps."""

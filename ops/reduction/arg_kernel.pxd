@@ -18,7 +18,7 @@ cdef extern from "reduction/arg_loops.h" nogil:
 ctypedef int (*ArgFunction)(void* data, npy_intp n, npy_intp* position, void* array) noexcept nogil
 
 cdef class ArgKernel(Kernel):
-    cdef readonly tuple arguments        # the constructor's arguments, for pickling and copying
+    cdef str which                       # what it searches for, "argmin" or "argmax"
     cdef unsigned long long mask         # bit d: dimension d is searched
     cdef bint keepdims
     cdef int rank

@@ -80,7 +80,7 @@ cdef class ArgKernel(Kernel):
         self.examined, self.binding = (), BOUND
 
     def __init__(self, dtype, rank, axes, which, keepdims=False):
-        self.arguments = (dtype, rank, axes, which, keepdims)
+        self.which = which
         cdef PyArray_ArrFuncs* functions
         cdef object descriptor = numpy.dtype(dtype)
         cdef Py_ssize_t index = TYPES.index(dtype)
@@ -93,16 +93,13 @@ cdef class ArgKernel(Kernel):
         self.mask = axes_mask(axes, rank)
         self.keepdims = keepdims
 
-    def __reduce__(self):
-        return ArgKernel, self.arguments
-
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef npy_intp shape[MAX_RANK]
         cdef npy_intp kept = 1, searched = 1
         kept_dimensions(self.rank, self.mask, self.keepdims, operands[0].shape, shape, &kept, &searched)
         if searched == 0:
             with gil:
-                raise ValueError(f"attempt to get {self.arguments[3]} of an empty sequence")
+                raise ValueError(f"attempt to get {self.which} of an empty sequence")
         allocate(context, operands[1], shape)
         if kept * searched <= LONG_ARG:
             return 0
@@ -129,9 +126,6 @@ cdef class ArgKernel(Kernel):
 cdef class ExtremumKernel(ArgKernel):
     """The first maximum or minimum and its position in one search: ``(x, value, position)``; the parameters are those
     of ``ArgKernel``."""
-
-    def __reduce__(self):
-        return ExtremumKernel, self.arguments
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef Cell* search[2]

@@ -15,7 +15,6 @@ cdef extern from "reduction/reduction_loops.h" nogil:
 cdef class ReductionKernel(Kernel):
     cdef readonly BlockProgram program
     cdef readonly Loop loop
-    cdef readonly tuple arguments        # as given, to pickle and to copy
     cdef LoopFunction cast               # accumulators to outputs; NULL when they are of one dtype
     cdef unsigned long long reduced      # bit d: dimension d is reduced
     cdef bint keepdims

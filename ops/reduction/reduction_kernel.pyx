@@ -80,8 +80,6 @@ cdef class ReductionKernel(Kernel):
 
     def __init__(self, inputs, constants, steps, value, loop, axes, accumulator_dtype, output_dtype, keepdims=False,
                  identity=None):
-        self.arguments = (inputs, constants, steps, value, loop, axes, accumulator_dtype, output_dtype, keepdims,
-                          identity)
         inputs, constants, steps = list(inputs), list(constants), list(steps)
         self.loop = find_loop(loop, (accumulator_dtype,) * 3)
         if not isinstance(self.loop.owner, numpy.ufunc):
@@ -131,9 +129,6 @@ cdef class ReductionKernel(Kernel):
         self.value_size = numpy.dtype(dtype).itemsize
         self.cost += self.program.program.cost
         return 0
-
-    def __reduce__(self):
-        return ReductionKernel, self.arguments
 
     @property
     def providers(self):
@@ -193,9 +188,6 @@ cdef class ReductionKernel(Kernel):
 
 cdef class MeanKernel(ReductionKernel):
     """Sums divided by the number of elements; parameters as for ``ReductionKernel``, results float64 or complex128."""
-
-    def __reduce__(self):
-        return MeanKernel, self.arguments
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Cell* result = operands[self.program.program.inputs]

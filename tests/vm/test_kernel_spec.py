@@ -1,0 +1,186 @@
+"""Each kernel is rebuilt from its spec: a class and plain arguments."""
+import copy
+import pickle
+import pkgutil
+import subprocess
+import sys
+from importlib import import_module
+
+import numpy
+import pytest
+
+import phintys.ops
+from phintys.ops.elementwise.elementwise_kernel import ElementwiseKernel
+from phintys.ops.native.shape_kernel import DimShuffleKernel
+from phintys.ops.products.blas_kernel import ProductKernel
+from phintys.vm.abi import Kernel, run_kernel
+from phintys.vm.kernel_spec import ArraySpec, KernelSpec, UfuncSpec, kernel_of
+
+LINE = [("float64", (False,))]
+ONE = numpy.ones((), "float32")
+INDICES = [("array", 1, "int64", 1)]
+
+# Class → arguments of its constructor, as the ops give them.
+MADE = {
+    "AdvancedIncSubtensorKernel": (INDICES, 0, 2, "float64", True),
+    "AdvancedSubtensorKernel": (INDICES, 0, 2),
+    "AllocDiagKernel": (1, 0, 1),
+    "AllocEmptyKernel": (2,),
+    "AllocKernel": (2, "tile"),
+    "ARangeKernel": (True,),
+    "ArgKernel": ("float64", 2, (0,), "argmax"),
+    "AssertKernel": (2, "what is wrong"),
+    "BartlettKernel": (),
+    "BatchedProductKernel": ("float64", 2, 2, (False, True)),
+    "BatchNormInferenceKernel": ("float64", (0, 2)),
+    "BatchNormTrainGradKernel": ("float32", [0]),
+    "BatchNormTrainKernel": ("float64", (0,), True, True),
+    "ChooseKernel": ("int64", "clip", False, 3),
+    "ContiguousKernel": (),
+    "CountersKernel": (),
+    "CrossentropyGradKernel": (1, True, False),
+    "CrossentropyKernel": ("float64", True, False, False),
+    "CumulativeKernel": ("float64", -1, "mul"),
+    "DifferenceKernel": ("bool", 0, 1),
+    "DimShuffleKernel": (2, [1, "x", 0]),
+    "ElementwiseKernel": (LINE, [numpy.asarray(2.0)], [(numpy.multiply, [0, 1], ["float64"] * 3)], [2]),
+    "ExtractDiagKernel": (1, 0, 1),
+    "ExtremumKernel": ("float64", 2, [1], "argmax"),
+    "EyeKernel": (ONE,),
+    "FillDiagonalKernel": (True,),
+    "GerKernel": ("float64",),
+    "HingeGradKernel": (),
+    "HingeKernel": (),
+    "IncSubtensorKernel": ([(False, None, None, 2), (True, 1, None, None)], 0, "float64", True),
+    "JoinKernel": (["float32", "float64"], "float64", -1),
+    "LabelLossGradKernel": (),
+    "LabelLossKernel": ("float64",),
+    "MakeVectorKernel": (3,),
+    "MeanKernel": (LINE, [], [], 0, numpy.add, (0,), "float64", "float64"),
+    "NonzeroKernel": (),
+    "PermuteRowsKernel": ("int64", [(True, False), (False, False)]),
+    "PrependKernel": (numpy.asarray(2.0),),
+    "ProductKernel": ("float64", 2, 2, "accumulated", [False, True]),
+    "RavelMultiIndexKernel": (2, "wrap", "C"),
+    "RebroadcastKernel": ([0, 2],),
+    "RecurrenceKernel": ("float64", 0, True, False),
+    "ReductionKernel": (LINE, [], [], 0, numpy.maximum, [0], "float64", "float64"),
+    "RepeatKernel": (1,),
+    "ReshapeKernel": (),
+    "RowsKernel": ("int32",),
+    "SearchsortedKernel": ("float64", True, True),
+    "SetDiagonalKernel": (1, 0, 1),
+    "ShapeIKernel": (1,),
+    "ShapeKernel": (),
+    "SoftmaxGradKernel": ("float64", [True, False]),
+    "SoftmaxKernel": ("float64", True, False),
+    "SpecifyShapeKernel": (),
+    "SplitKernel": (2,),
+    "SubtensorKernel": ([(False, None, None, -1)], 0),
+    "SumRepeatsKernel": ("float64", 0),
+    "TileKernel": (),
+    "TriangleKernel": (True,),
+    "TriKernel": (ONE,),
+    "UnravelIndexKernel": (2, "F"),
+}
+# These are only bases of others.
+BASES = {"AdvancedIndexKernel", "BatchNormKernel", "IndexKernel"}
+
+
+def kernel_classes():
+    """All classes of kernels in the package, by name."""
+    for module in pkgutil.walk_packages(phintys.ops.__path__, "phintys.ops."):
+        import_module(module.name)
+    found, waiting = {}, [Kernel]
+    while waiting:
+        for cls in waiting.pop().__subclasses__():
+            if cls.__module__.startswith("phintys."):
+                found[cls.__name__] = cls
+            waiting.append(cls)
+    return found
+
+
+def is_plain(value):
+    """Whether a spec holds only what it may hold."""
+    if isinstance(value, tuple):                    # the named tuples too
+        return all(map(is_plain, value))
+    return isinstance(value, (bool, int, float, complex, str, bytes, type(None), type, numpy.dtype, numpy.generic))
+
+
+def test_every_kernel_class_is_tried():
+    assert {*kernel_classes()} == {*MADE, *BASES}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_kernel_is_rebuilt_from_its_spec(name):
+    kernel = kernel_classes()[name](*MADE[name])
+    spec = kernel.spec
+    assert isinstance(spec, KernelSpec) and spec.kernel is type(kernel) and is_plain(spec)
+    hash(spec)
+    for again in [kernel_of(spec), pickle.loads(pickle.dumps(kernel)), copy.copy(kernel), copy.deepcopy(kernel)]:
+        assert type(again) is type(kernel) and again is not kernel
+        assert again.spec == spec and again.may_fail == kernel.may_fail
+
+
+def test_a_spec_keeps_what_was_given_by_name():
+    kernel = ProductKernel("float64", right_rank=1, left_rank=2)
+    assert kernel.spec == (ProductKernel, ("float64",), (("right_rank", 1), ("left_rank", 2)))
+    assert kernel_of(kernel.spec).spec == kernel.spec
+
+
+def test_specs_describe_arrays_ufuncs_and_kernels():
+    spec = kernel_classes()["ElementwiseKernel"](*MADE["ElementwiseKernel"]).spec
+    assert spec.arguments[1] == (ArraySpec("<f8", (), numpy.float64(2).tobytes()),)
+    assert spec.arguments[2][0][0] == UfuncSpec("numpy", "multiply")
+
+    class Holder(Kernel):
+        def __init__(self, inner):
+            self.inner = inner
+
+    inner = DimShuffleKernel(1, (0,))
+    spec = Holder(inner).spec
+    assert spec.arguments == (inner.spec,)
+    assert kernel_of(spec).inner.spec == inner.spec
+
+
+def test_a_rebuilt_kernel_computes_the_same():
+    random = numpy.random.default_rng(0)
+    x = random.normal(size=(3, 5))
+    inputs = [("float64", (False, False))]
+    kernel = ElementwiseKernel(inputs, [numpy.asarray(0.5)], [(numpy.tanh, (0,), ("float64",) * 2),
+                                                              (numpy.add, (2, 1), ("float64",) * 3)], [3])
+    layouts = [(x.dtype.num, 2)]
+    assert run_kernel(kernel_of(kernel.spec), [x], layouts)[0].tobytes() == run_kernel(kernel, [x], layouts)[0].tobytes()
+
+
+@pytest.mark.parametrize("arguments, named, blamed", [((object(),), {}, "argument 0"), ((), {"table": {}}, "'table'"),
+                                                      ((1, [(2, print)]), {}, "argument 1")])
+def test_a_kernel_that_cannot_be_described_is_named(arguments, named, blamed):
+    class Foreign(Kernel):
+        def __init__(self, *arguments, **named):
+            pass
+
+    kernel = Foreign(*arguments, **named)
+    with pytest.raises(TypeError, match="Foreign has no spec") as caught:
+        kernel.spec  # noqa: B018
+    assert blamed in str(caught.value) and "plain" in str(caught.value)
+    with pytest.raises(TypeError, match="Foreign has no spec"):
+        pickle.dumps(kernel)
+
+
+def test_a_ufunc_that_no_module_has_is_refused():
+    class Foreign(Kernel):
+        def __init__(self, loop):
+            pass
+
+    with pytest.raises(TypeError, match="none of the modules numpy, scipy.special has"):
+        Foreign(numpy.frompyfunc(abs, 1, 1)).spec  # noqa: B018
+
+
+def test_kernels_are_read_in_another_process(tmp_path):
+    kernels = [kernel_classes()[name](*MADE[name]) for name in MADE]
+    (tmp_path / "kernels").write_bytes(pickle.dumps(kernels))
+    program = (f"import pickle; kernels = pickle.load(open({str(tmp_path / 'kernels')!r}, 'rb')); "
+               "print(*[type(kernel).__name__ for kernel in kernels])")
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == [*MADE]
