@@ -24,8 +24,8 @@ class Type(Properties):
     ----------
     Variable, Constant : class
         The classes of variables and constants of this type.
-    layout : tuple (NumPy type number, rank) or None
-        Set if the values are arrays that native kernels can read.
+    layout : tuple (NumPy type number, rank, place) or None
+        Set if the values are arrays that native kernels can read; the place is a number of ``vm/places.py``.
     shape : tuple or None
         Lengths that are known before a call; not part of equality.
     is_number : bool

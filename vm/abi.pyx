@@ -16,7 +16,7 @@ from numpy cimport npy_intp
 from phintys.vm cimport pool
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.pool cimport (
-    FOREIGN, FRESH, GIVEN, PAGE, PLANNED, SMALL_LIMIT, allocation_fails, buffer_acquire, buffer_forsake,
+    FOREIGN, FRESH, GIVEN, HOST, PAGE, PLANNED, SMALL_LIMIT, allocation_fails, buffer_acquire, buffer_forsake,
     buffer_give_back, buffer_of_owner, buffer_references, buffer_release, buffer_retain, is_close, size_class_of,
     take_close)
 from phintys.vm.workers cimport workers_run
@@ -220,8 +220,13 @@ cdef inline bint may_keep_layout(const Cell* cell, const Buffer* buffer) noexcep
     return cell.flags & CELL_ANY_LAYOUT and buffer.size_class == GIVEN
 
 
+cdef inline bint is_in_place_of(const Buffer* buffer, const Cell* cell) noexcept nogil:
+    """Whether memory is where the cell's value is to be."""
+    return (buffer.place != HOST) == (cell.flags & CELL_DEVICE != 0)
+
+
 cdef bint adopt(Context* context, Cell* cell) noexcept nogil:
-    """Let the cell take its donor's memory, if it fits and nobody else looks at it.
+    """Let the cell take its donor's memory, if it fits, is at the cell's place, and nobody else looks at it.
 
     A temporary loses its buffer to the cell, and takes the cell's old one for its next value. A loaded shared value
     keeps it while the container still holds the same buffer, as the cell does once it has been written; then cells pass
@@ -238,6 +243,8 @@ cdef bint adopt(Context* context, Cell* cell) noexcept nogil:
     donor.flags &= ~(CELL_LENT | CELL_PASSED)
     cell.flags &= ~CELL_PASSED
     if donor.data == NULL or buffer_references(buffer) != (3 if passed else 2 if stored or lent else 1):
+        return False
+    if not is_in_place_of(buffer, cell):
         return False
     for axis in range(cell.ndim):
         if donor.shape[axis] != cell.shape[axis]:
@@ -582,7 +589,9 @@ cdef class _Operands:
         cdef npy_intp* dimensions
         self.count = len(layouts)
         context_init(&self.context)
-        for typenum, ndim in layouts:
+        for typenum, ndim, *place in layouts:
+            if place not in ([], [HOST]):
+                raise ValueError(f"a kernel runs on operands of the host, not of place {place[0]}")
             total += 2 * ndim
         self.cells = <Cell*>malloc(max(1, self.count) * sizeof(Cell))
         self.pointers = <Cell**>malloc(max(1, self.count) * sizeof(Cell*))
@@ -592,7 +601,7 @@ cdef class _Operands:
             raise MemoryError()
         dimensions = self.dimensions
         for index in range(self.count):
-            typenum, ndim = layouts[index]
+            typenum, ndim = layouts[index][:2]
             cell_init(&self.cells[index], typenum, ndim, dimensions)
             self.pointers[index] = &self.cells[index]
             dimensions += 2 * <int>ndim
@@ -608,7 +617,8 @@ cdef class _Operands:
         free(self.dimensions)
 
 
-def run_kernel(Kernel kernel, inputs, output_layouts, int workers=1, poison=None, donors=None, bint views=False):
+def run_kernel(Kernel kernel, inputs, output_layouts, int workers=1, poison=None, donors=None, bint views=False,
+               int donor_place=HOST):
     """Run one kernel on arrays, outside any program.
 
     Parameters
@@ -616,7 +626,8 @@ def run_kernel(Kernel kernel, inputs, output_layouts, int workers=1, poison=None
     kernel : Kernel
     inputs : sequence of numpy.ndarray
         Aligned arrays in native byte order, of the types the kernel was built for.
-    output_layouts : sequence of (type number, rank)
+    output_layouts : sequence of (type number, rank) or (type number, rank, place)
+        As `Type.layout`.
     workers : int
     poison : int, optional
         A byte; all memory the kernel gets is filled with it.
@@ -624,6 +635,8 @@ def run_kernel(Kernel kernel, inputs, output_layouts, int workers=1, poison=None
         Output to the input whose memory it takes, if their shapes agree; a copy of the input is overwritten.
     views : bool
         Answer outputs that look into an input as views of it instead of copies.
+    donor_place : int
+        Where the memory of donors is said to be. For tests: memory of another place is not taken.
 
     Returns
     -------
@@ -647,6 +660,7 @@ def run_kernel(Kernel kernel, inputs, output_layouts, int workers=1, poison=None
     for output, donor in (donors or {}).items():
         cell_give_array(&operands.context, &operands.cells[donor], arrays[donor].copy())
         operands.cells[donor].flags = 0
+        operands.cells[donor].buffer.place = donor_place
         operands.cells[count + <int>output].donor = &operands.cells[donor]
     kernel.prepare(&operands.context, operands.pointers)
     if kernel.run(&operands.context, operands.pointers) < 0:

@@ -45,10 +45,10 @@ def spec_of(kernel_class, arguments, named):
             described[name] = plain(value)
         except TypeError as error:
             raise TypeError(
-                f"the kernel class {kernel_class.__module__}.{kernel_class.__qualname__} has no spec: argument {name!r} "
-                f"of its constructor is no plain value ({error}). A kernel is rebuilt from its class and the arguments "
-                "of its constructor: numbers, strings, dtypes, arrays of numbers, ufuncs, kernels, and tuples or lists "
-                "of these") from None
+                f"the kernel class {kernel_class.__module__}.{kernel_class.__qualname__} has no spec: argument "
+                f"{name!r} of its constructor is no plain value ({error}). A kernel is rebuilt from its class and the "
+                "arguments of its constructor, which may be numbers, strings, dtypes, arrays of numbers, ufuncs, "
+                "kernels, and tuples or lists of these") from None
     return KernelSpec(kernel_class, tuple([described[position] for position in range(len(arguments))]),
                       tuple([(name, described[name]) for name in named or ()]))
 

@@ -1,10 +1,10 @@
 """The opcode table: the manual, the numbers that the interpreter is compiled with, and the source of listings.
 
 An instruction is 16 bytes: ``op:u8 flags:u8 n:u16 a:i32 b:i32 c:i32``. ``C[x]`` is a cell, ``K[x]`` a kernel, ``N[x]``
-a node, ``S[x]`` a container (a shared variable's storage), ``P[b:b+c]`` a list of cells in the operand pool. The order
-of the rows gives the numbers; ``setup.py`` writes them for Cython. This table is the only place that says what an
-opcode reads, writes and empties, and whether it may fail: the linker, lifetimes, groups, listings and the verifier
-read it through ``symbolic.py``. Adding an opcode: see ``CONTRIBUTING.md``.
+a node that CALL runs, ``S[x]`` a container (a shared variable's storage), ``P[b:b+c]`` a list of cells in the operand
+pool. The order of the rows gives the numbers; ``setup.py`` writes them for Cython. This table is the only place that
+says what an opcode reads, writes and empties, and whether it may fail: the linker, lifetimes, groups, listings and the
+verifier read it through ``symbolic.py``. Adding an opcode: see ``CONTRIBUTING.md``.
 
 SCAN with TAP, SLOT, PUT and NEXT are planned. Overwriting needs no opcode: the layouts of the cells say which cell
 may take whose memory.

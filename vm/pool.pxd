@@ -10,6 +10,7 @@ cdef enum:
     FOREIGN = -1               # memory that the pool does not own
     GIVEN = -2                 # as FOREIGN, but it may be overwritten
     PLANNED = -3               # a piece of a frame's arena: not owned, and never given to others
+    HOST = 0                   # the place of memory that the processor reads; see ``places.py``
 
 cdef struct Buffer:
     char* data
@@ -18,6 +19,7 @@ cdef struct Buffer:
     PyObject* owner            # the object that keeps foreign memory alive; NULL for pool memory
     Buffer* next               # link of a free list
     int size_class             # FOREIGN, GIVEN, PLANNED; 0: large; 1..64: small; 65..112: medium
+    int place                  # where the memory is: HOST; all that the pool has. Memory elsewhere has an owner
 
 cdef extern from * nogil:
     """

@@ -116,6 +116,7 @@ cdef Buffer* new_block(size_t size, int size_class) noexcept nogil:
     buffer.capacity = capacity
     buffer.owner = NULL
     buffer.size_class = size_class
+    buffer.place = HOST
     return buffer
 
 

@@ -1,17 +1,32 @@
 """What the linker makes and the interpreter runs: bytecode, operand pool, kernels and cells, without behaviour.
 
 A ``Program`` does not change after assembly and belongs to no call: several frames and threads may run it at once.
+Frames, plans and listings read what is here and ask no node: the graph is an optional part, for errors and reports. A
+pickled program has no graph; see ``machine/saving.py``.
 """
 import struct
 from collections import namedtuple
 
-from phintys.graph.variable import Constant
-from phintys.vm.opcodes import OPCODES
-from phintys.vm.symbolic import SymbolicInstruction
+import numpy
 
-# kind: "argument", "shared", "constant" or "value". value: the constant's array, or None. donor: the cell whose memory
-# this cell may take, or None. access: a key of ACCESS.
-CellLayout = namedtuple("CellLayout", "variable kind typenum ndim value donor access")
+from phintys.vm.described_node import described
+from phintys.vm.opcodes import OPCODES
+from phintys.vm.places import HOST
+from phintys.vm.symbolic import SymbolicInstruction
+from phintys.vm.texts import cell_text, instruction_text
+from phintys.vm.views import is_view
+
+# variable: what the cell is for, or None in a program without its graph. kind: "argument", "shared", "constant" or
+# "value". place: see ``places.py``. value: the constant's array, or None. donor: the cell whose memory this one may
+# take, or None. access: one of ACCESS. is_number: Python sees a NumPy number. is_view: its op declares it to be a view.
+# any_layout: what writes it follows its strides, so it may take a caller's memory in any layout.
+CellLayout = namedtuple("CellLayout",
+                        "variable kind typenum ndim place value donor access is_number is_view any_layout")
+
+OBJECT_TYPENUM = -1        # the type number of a cell that holds a Python object
+
+# NumPy's dtype by its number.
+DTYPES = {numpy.dtype(code).num: numpy.dtype(code) for code in numpy.typecodes["All"] if code not in "OSUVMm"}
 
 ACCESS = {
     "": "the default: arguments are only read, results have memory of their own",
@@ -24,19 +39,17 @@ ACCESS = {
 
 Instruction = namedtuple("Instruction", "op flags n a b c")
 
+
+def layout_of(variable, kind, value=None, donor=None, access=""):
+    """The layout of a variable's cell."""
+    typenum, ndim, place = variable.type.layout or (OBJECT_TYPENUM, 0, HOST)
+    node = variable.owner
+    return CellLayout(variable, kind, typenum, ndim, place, value, donor, access, variable.type.is_number,
+                      is_view(variable), node is not None and node.op.writes_by_strides)
+
+
 INSTRUCTION_FORMAT = struct.Struct("=BBHiii")
-MANY_INPUTS = 65535             # `n` of an instruction with at least that many inputs; its node has the true number
-
-
-def cells_of_inputs(node, cells, layouts):
-    """Map each input of a node to its cell, given the input cells of its instruction.
-
-    An input without a cell is a constant that is stored in the node's kernel. The inputs and outputs of an inner graph
-    use the cells of outer variables, so cells are matched by order, not by the variable that each was made for.
-    """
-    known = {layouts[cell].variable for cell in cells}
-    read = [variable for variable in node.inputs if variable in known or not isinstance(variable, Constant)]
-    return dict(zip(node.inputs if len(cells) == len(node.inputs) else read, cells))
+MANY_INPUTS = 65535             # `n` of an instruction with that many inputs or more: `Program.counts` says how many
 
 
 class Program:
@@ -50,8 +63,14 @@ class Program:
     pool : array of int32
         Operand pool: cell numbers.
     kernels : list of Kernel
-    nodes : list
-        For each instruction, the Apply node it was lowered from, or None.
+    calls : list
+        What CALL runs: Apply nodes or, without a graph, what stands for them (``DescribedNode``).
+    views, overwritten : dict
+        Instruction → pairs of cells: an output and the input that its op declares it to look at, or to overwrite.
+    counts : dict
+        Instruction → how many inputs it has, where that does not fit into ``n``.
+    nodes : list or None
+        For each instruction, the Apply node it was lowered from, or None; None for a program without its graph.
     remarks : dict
         Instruction number → why the instruction is there; for listings.
     cells : list of CellLayout
@@ -59,15 +78,45 @@ class Program:
         Storage of shared variables, by the numbers in LOAD and STORE.
     n_arguments, n_results : int
         Arguments are the first cells.
+    argument_types : list of Type
     allow_gc : bool or "plan"
+    known_cell_texts : list of CellText or None
+    known_instruction_texts : list of InstructionText or None
+        What listings say of cells and instructions; None: not worked out from the graph yet.
     """
 
-    __slots__ = ("name", "code", "pool", "kernels", "nodes", "remarks", "cells", "containers", "n_arguments",
-                 "n_results", "allow_gc")
+    __slots__ = ("name", "code", "pool", "kernels", "calls", "views", "overwritten", "counts", "nodes", "remarks",
+                 "cells", "containers", "n_arguments", "n_results", "argument_types", "allow_gc", "known_cell_texts",
+                 "known_instruction_texts")
 
     def __init__(self, **fields):
         for name in self.__slots__:
             setattr(self, name, fields[name])
+
+    def cell_texts(self):
+        """A ``CellText`` for each cell."""
+        if self.known_cell_texts is None:
+            self.known_cell_texts = [cell_text(layout.variable, layout.typenum < 0) for layout in self.cells]
+        return self.known_cell_texts
+
+    def instruction_texts(self):
+        """An ``InstructionText`` for each instruction."""
+        if self.known_instruction_texts is None:
+            self.known_instruction_texts = [instruction_text(instruction, self.cells)
+                                            for instruction in self.symbolic()]
+        return self.known_instruction_texts
+
+    def without_graph(self):
+        """The same program without nodes and variables; what CALL needs of them is described."""
+        fields = {name: getattr(self, name) for name in self.__slots__}
+        return Program(**fields | {
+            "nodes": None, "calls": [described(node) for node in self.calls],
+            "cells": [layout._replace(variable=None) for layout in self.cells],
+            "known_cell_texts": self.cell_texts(), "known_instruction_texts": self.instruction_texts()})
+
+    def __reduce__(self):
+        bare = self.without_graph()
+        return _unpickled, ({name: getattr(bare, name) for name in self.__slots__},)
 
     def result_cells(self):
         """Return the layouts of the cells of the results, in order."""
@@ -87,8 +136,13 @@ class Program:
     def decoded(self, position, instruction):
         """Return one instruction with its name, its operands from the pool, and its node."""
         op, flags, n, a, b, c = instruction
-        node = self.nodes[position]
-        if n == MANY_INPUTS and node is not None:
-            n = c - len(node.outputs)
-        return SymbolicInstruction(OPCODES[op].name, flags, n, a, b, self.pool[b:b + c] if c else (), node,
-                                   self.remarks.get(position, ""))
+        if n == MANY_INPUTS:
+            n = self.counts.get(position, n)
+        return SymbolicInstruction(OPCODES[op].name, flags, n, a, b, self.pool[b:b + c] if c else (),
+                                   None if self.nodes is None else self.nodes[position], self.remarks.get(position, ""),
+                                   self.views.get(position, ()), self.overwritten.get(position, ()))
+
+
+def _unpickled(fields):
+    """A program from its pickle."""
+    return Program(**fields)

@@ -16,8 +16,8 @@ EMPTIES = {name: CELLS[row.empties] for name, row in ROWS.items()}
 COMPUTES = frozenset([name for name, row in ROWS.items() if row.writes == "outputs"])
 
 
-class SymbolicInstruction(namedtuple("SymbolicInstruction", "name flags n a b cells node remark",
-                                     defaults=(0, 0, 0, 0, (), None, ""))):
+class SymbolicInstruction(namedtuple("SymbolicInstruction", "name flags n a b cells node remark views overwritten",
+                                     defaults=(0, 0, 0, 0, (), None, "", (), ()))):
     """One instruction.
 
     Attributes
@@ -32,9 +32,11 @@ class SymbolicInstruction(namedtuple("SymbolicInstruction", "name flags n a b ce
     cells : sequence of int
         The operands that are stored in the operand pool.
     node : Apply or None
-        The node it was lowered from.
+        What it was lowered from; None in a program without its graph.
     remark : str
         Why it is there; for listings.
+    views, overwritten : sequence of tuple
+        Pairs of cells: an output, and the input that its op declares it to look at or to overwrite.
     """
 
     __slots__ = ()

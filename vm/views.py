@@ -3,7 +3,6 @@
 
 Only this file follows views of cells, except for the verifier, which follows them independently to check the others.
 """
-from phintys.vm.program import cells_of_inputs
 
 
 def is_view(variable):
@@ -15,42 +14,29 @@ def is_view(variable):
     return len(positions) == 1 or (len(positions) > 1 and getattr(variable.type, "ndim", None) != 0)
 
 
-def views_of(instruction, layouts):
-    """Return the views that an instruction makes.
+def declared_pairs(declared, node, inputs, cells):
+    """What a node's op declares of its memory, as cells.
 
     Parameters
     ----------
-    instruction : SymbolicInstruction
-    layouts : sequence of CellLayout
+    declared : dict
+        The op's ``view_map`` or ``destroy_map``.
+    node : Apply
+    inputs : sequence of Variable
+        Those that the node's instruction reads.
+    cells : sequence of int
+        The instruction's operands: these inputs, then the outputs.
 
     Returns
     -------
-    list of tuple
-        The view's cell and the cell that it is a view of.
+    tuple of tuple
+        Pairs of an output's cell and an input's cell, as far as the instruction reads the inputs.
     """
-    return _declared(instruction, layouts, "view_map")
-
-
-def overwritten_by(instruction, layouts):
-    """Return the overwriting that the op of an instruction declares.
-
-    Returns
-    -------
-    list of tuple
-        The cell that takes memory, and the cell whose value is lost.
-    """
-    return _declared(instruction, layouts, "destroy_map")
-
-
-def _declared(instruction, layouts, which):
-    """Return (output cell, input cell) of the pairs in one of the op's maps, for inputs that the instruction reads."""
-    node = instruction.node
-    declared = getattr(node.op, which) if node is not None and instruction.computes() else None
     if not declared:
-        return []
-    outputs, cell_of = instruction.writes(), cells_of_inputs(node, instruction.reads(), layouts)
-    return [(outputs[output], cell_of[node.inputs[position]])
-            for output, (position, *_) in declared.items() if node.inputs[position] in cell_of]
+        return ()
+    cell_of, outputs = dict(zip(inputs, cells)), cells[len(inputs):]
+    return tuple([(outputs[output], cell_of[node.inputs[position]])
+                  for output, (position, *_) in declared.items() if node.inputs[position] in cell_of])
 
 
 def roots_of(program):
@@ -62,18 +48,17 @@ def roots_of(program):
     """
     roots = {}
     for instruction in program.symbolic():
-        for view, source in views_of(instruction, program.cells):
+        for view, source in instruction.views:
             roots[view] = roots.get(source, source)
     return roots
 
 
-def memories_of(code, layouts):
-    """Map each cell to a representative of all cells that it may share memory with, through views or branches.
+def memories_of(code):
+    """Cell → one that stands for all with which it may share memory, as views do and what branches hand on.
 
     Parameters
     ----------
     code : sequence of SymbolicInstruction
-    layouts : sequence of CellLayout
 
     Returns
     -------
@@ -91,6 +76,6 @@ def memories_of(code, layouts):
     for instruction in code:
         if instruction.name in ("ALIAS", "MOVE"):
             parents[memory(instruction.a)] = memory(instruction.b)
-        for view, source in views_of(instruction, layouts):
+        for view, source in instruction.views:
             parents[memory(view)] = memory(source)
     return {cell: memory(cell) for cell in parents}

@@ -164,8 +164,8 @@ class MemoryReport:
     __repr__ = __str__
 
     def _name(self, cell):
-        variable = self._program.cells[cell].variable
-        return f"C{cell}" + (f" {variable.name}" if variable.name else "")
+        name = self._program.cell_texts()[cell].name
+        return f"C{cell} {name}" if name else f"C{cell}"
 
     def plot(self, target):
         """Draw when each piece of memory is in use, and how much is alive, with matplotlib.

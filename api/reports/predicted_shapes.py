@@ -9,7 +9,7 @@ from phintys.graph.variable import Constant
 from phintys.ops.shape.shape import Shape, Shape_i
 from phintys.optimizer.passes.shapes import ShapeFeature
 from phintys.vm.opcodes import OPCODES
-from phintys.vm.program import cells_of_inputs
+from phintys.vm.texts import cells_of_inputs
 
 
 def predicted_shapes(program, given):

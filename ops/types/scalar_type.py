@@ -10,6 +10,7 @@ from phintys.graph.public_names import at_home
 from phintys.graph.type import Type
 from phintys.ops.types.dtypes import ALL_DTYPES, NUMPY_DTYPES, TYPE_NUMBERS, canonical_dtype, upcast
 from phintys.ops.types.tensor_type import TensorType
+from phintys.vm.places import HOST
 
 # dtype → (name of the type in C, name of NumPy's class of such numbers in its C API).
 C_NAMES = {dtype: (f"{'theano' if 'complex' in dtype else 'npy'}_{dtype}",
@@ -46,7 +47,7 @@ class Scalar(Type):
         except TypeError:
             raise TypeError(f"Unsupported dtype for {type(self).__name__}: {dtype}") from None
         self.numpy_dtype = NUMPY_DTYPES[self.dtype]
-        self.layout = (TYPE_NUMBERS[self.dtype], 0)
+        self.layout = (TYPE_NUMBERS[self.dtype], 0, HOST)
         self._as_tensor = TensorType(self.dtype, (), name=self.dtype)
         self._exact = EXACT.get(self.dtype, (int,) if self.numpy_dtype.kind in "iu" else ())
 

@@ -20,6 +20,7 @@ from phintys.graph.variable import Variable
 from phintys.ops.types.dtypes import NUMPY_DTYPES, TYPE_NUMBERS, canonical_dtype, discrete_dtypes, upcast
 from phintys.ops.types.refused_values import inexact, not_numbers, shortened
 from phintys.vm.abi import LARGEST_RANK
+from phintys.vm.places import HOST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -108,7 +109,7 @@ class TensorType(Type):
                              "supported, as in NumPy.")
         self.name = name
         self.numpy_dtype = NUMPY_DTYPES[self.dtype]
-        self.layout = (TYPE_NUMBERS[self.dtype], self.ndim)
+        self.layout = (TYPE_NUMBERS[self.dtype], self.ndim, HOST)
         self.shape = self._static_shape(shape)
         self.key = _type_keys.setdefault((self.dtype, self.broadcastable, self.shape), len(_type_keys))
         self._hash = hash((TensorType, self.dtype, self.broadcastable))

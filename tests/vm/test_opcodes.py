@@ -73,7 +73,7 @@ def with_failure(program, position):
     code, cells = program.instructions(), range(len(program.cells))
     for number, instruction in enumerate(code):
         name = OPCODES[instruction.op].name
-        if (name in ("JUMP", "JUMPZ", "NEED") and instruction.a > position) or (name == "CALL" and number >= position):
+        if name in ("JUMP", "JUMPZ", "NEED") and instruction.a > position:
             code[number] = instruction._replace(a=instruction.a + 1)
     code.insert(position, (NUMBER["FAIL"], 0, 0, 0, len(program.pool), len(cells)))
     program.code = b"".join([INSTRUCTION_FORMAT.pack(*instruction) for instruction in code])

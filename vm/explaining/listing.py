@@ -5,15 +5,12 @@ the operation, the cells it reads and writes, the variables' names, what is over
 line; then whose loops compute, whose memory is whose (``memory_notes.py``), and why what could be in place is not.
 What the opcodes mean is printed from their table.
 """
-import os
 from collections import Counter
 
 from phintys.vm.explaining.memory_notes import memory_lines, remark_on, remark_on_results
 from phintys.vm.linking.plan import Planner
 from phintys.vm.opcodes import DROP_LARGE, NOTES, OPCODES, RESULT_EMPTIES
-from phintys.vm.program import cells_of_inputs
-
-CONSTANT_WIDTH = 40
+from phintys.vm.texts import shortened
 
 
 def listing(program, manual=False, reasons=()):
@@ -37,7 +34,8 @@ def listing(program, manual=False, reasons=()):
              f"{counts['KERNEL']} kernels, {counts['CALL']} Python calls, {len(program.cells)} cells, "
              f"allow_gc={program.allow_gc}"]
     lines += _leaf_lines(program, instructions)
-    lines += [_code_line(program, position, instruction) for position, instruction in enumerate(instructions)]
+    lines += [_code_line(program, position, instruction, text)
+              for position, (instruction, text) in enumerate(zip(instructions, program.instruction_texts()))]
     lines += _loop_lines(program, instructions)
     lines += memory_lines(program)
     lines += _reason_lines(program, reasons)
@@ -56,13 +54,14 @@ def manual_lines():
 def _leaf_lines(program, instructions):
     """Yield lines for cells that are not computed; constants that only kernels contain are left out."""
     read = {cell for instruction in instructions for cell in instruction.reads()}
+    texts = program.cell_texts()
     for number, layout in enumerate(program.cells):
         if layout.kind == "constant" and number not in read:
             continue
         if layout.kind == "constant":
-            yield f"  C{number:<4} constant  {_type_name(layout):<18} {_shortened(layout.value)}"
+            yield f"  C{number:<4} constant  {texts[number].type:<18} {shortened(layout.value)}"
         elif layout.kind != "value":
-            yield f"  C{number:<4} {layout.kind:<9} {_type_name(layout):<18} {layout.variable}"
+            yield f"  C{number:<4} {layout.kind:<9} {texts[number].type:<18} {texts[number].title}"
 
 
 def _loop_lines(program, instructions):
@@ -90,116 +89,81 @@ def _reason_lines(program, reasons):
     return ["not in place", *lines] if lines else []
 
 
-def _type_name(layout):
-    type_ = layout.variable.type
-    if layout.typenum < 0:
-        return str(type_)
-    pattern = ", ".join("1" if broadcastable else "?" for broadcastable in type_.broadcastable)
-    return f"{type_.dtype} ({pattern})"
-
-
-def _shortened(value):
-    text = " ".join(str(value).split())
-    return text if len(text) <= CONSTANT_WIDTH else text[:CONSTANT_WIDTH - 3] + "..."
-
-
 def _cells(numbers):
     return ", ".join(f"C{number}" for number in numbers)
 
 
-def _code_line(program, position, instruction):
-    operands, remark = _DESCRIBE.get(instruction.name, _describe_nothing)(program, instruction)
+def _code_line(program, position, instruction, text):
+    operands, remark = _DESCRIBE.get(instruction.name, _describe_nothing)(program, instruction, text)
     return f"{position:>5}  {instruction.name:<7} {operands:<52}  {remark}".rstrip()
 
 
-def _describe_nothing(program, instruction):
+def _describe_nothing(program, instruction, text):
     return "", ""
 
 
-def _describe_node(program, instruction):
-    node = instruction.node
-    remarks = [variable.name for variable in node.outputs if variable.name]
+def _describe_node(program, instruction, text):
     memory = remark_on(program, instruction)
-    if memory:
-        remarks.append(f"[{memory}]")
-    equation = f"{_cells(instruction.writes())} := {node.op}({_inputs(program, instruction)})"
-    return equation, " ".join([*remarks, *_place(node)])
+    remarks = [*text.names, f"[{memory}]" if memory else "", text.place]
+    return f"{_cells(instruction.writes())} := {text.operation}", " ".join(filter(None, remarks))
 
 
-def _place(node):
-    """Return the file and line where the user made a node, as a list of at most one text."""
-    where = node.outputs[0].where if node.outputs else None
-    return [f"{os.path.basename(where[0])}:{where[1]}"] if where else []
-
-
-def _title(node):
-    """Describe a lazy node in a few words."""
-    return " ".join([str(node.op), *_place(node)]) if node is not None else ""
-
-
-def _inputs(program, instruction):
-    """List the inputs of a node as its instruction reads them; a constant stored in the kernel appears as its value."""
-    number = cells_of_inputs(instruction.node, instruction.reads(), program.cells)
-    return ", ".join([f"C{number[variable]}" if variable in number else _shortened(variable.data.reshape(()))
-                      for variable in instruction.node.inputs])
-
-
-def _describe_load(program, instruction):
+def _describe_load(program, instruction, text):
     return f"C{instruction.a} := S{instruction.b}", program.containers[instruction.b].name or ""
 
 
-def _describe_store(program, instruction):
+def _describe_store(program, instruction, text):
     return f"S{instruction.a} := C{instruction.b}", program.containers[instruction.a].name or ""
 
 
-def _describe_copy(program, instruction):
+def _describe_copy(program, instruction, text):
     return f"C{instruction.a} := copy of C{instruction.b}", instruction.remark
 
 
-def _describe_alias(program, instruction):
+def _describe_alias(program, instruction, text):
     emptied = _cells(instruction.empties(program.cells))
     return f"C{instruction.a} := C{instruction.b}", f"{emptied} is empty" if emptied else "one memory"
 
 
-def _describe_jump(program, instruction):
+def _describe_jump(program, instruction, text):
     return f"to {instruction.a}", ""
 
 
-def _describe_condition(program, instruction):
-    return f"to {instruction.a} if C{instruction.b} is 0", _title(instruction.node)
+def _describe_condition(program, instruction, text):
+    return f"to {instruction.a} if C{instruction.b} is 0", " ".join(filter(None, [text.title, text.place]))
 
 
-def _describe_need(program, instruction):
+def _describe_need(program, instruction, text):
     return f"block {instruction.b} at {instruction.a}", "once"
 
 
-def _describe_back(program, instruction):
+def _describe_back(program, instruction, text):
     return f"end of block {instruction.a}", ""
 
 
-def _describe_own(program, instruction):
+def _describe_own(program, instruction, text):
     return f"C{instruction.a}", "copied if shared"
 
 
-def _describe_drop(program, instruction):
+def _describe_drop(program, instruction, text):
     habit = "memory above 4 KiB stays with the frame" if instruction.flags & DROP_LARGE else ""
     return _cells(instruction.cells), habit
 
 
-def _describe_result(program, instruction):
+def _describe_result(program, instruction, text):
     habit = "to the caller" if instruction.flags & RESULT_EMPTIES else "to the caller; small buffers are kept"
     return _cells(instruction.cells), "; ".join([habit, *remark_on_results(program, instruction)])
 
 
-def _describe_halt(program, instruction):
+def _describe_halt(program, instruction, text):
     return _cells(instruction.cells), "emptied when the updates are visible" if instruction.cells else ""
 
 
-def _describe_plan(program, instruction):
+def _describe_plan(program, instruction, text):
     return f"{len(Planner(program).cells)} cells", "by the shapes of arguments and shared values"
 
 
-def _describe_together(program, instruction):
+def _describe_together(program, instruction, text):
     return f"the next {instruction.a}", "side by side if that pays"
 
 

@@ -3,7 +3,7 @@
 Only what is known when a function is made. A cell that may take the memory of another does so at run time unless
 another reference to that memory exists by then: a result that a caller kept, another thread, an array lent by the user.
 """
-from phintys.vm.views import roots_of, views_of
+from phintys.vm.views import roots_of
 
 OWNERS = {
     ("argument", ""): "the caller's, only read",
@@ -42,7 +42,7 @@ def remark_on(program, instruction):
         return ""
     written = [(output, program.cells[output].donor) for output in instruction.writes()]
     remarks = [f"C{output} over C{donor}" for output, donor in written if donor is not None]
-    remarks += [f"C{view} looks at C{source}" for view, source in views_of(instruction, program.cells)]
+    remarks += [f"C{view} looks at C{source}" for view, source in instruction.views]
     return ", ".join(remarks)
 
 
@@ -88,7 +88,7 @@ def _notes(program):
             where = f"S{_container_of(program, layout.donor)}'s" if donor.kind == "shared" else f"C{layout.donor}'s"
             notes[number] = _joined(notes.get(number), f"takes {where} memory, unless others refer to it")
     for instruction in program.symbolic():
-        for view, source in views_of(instruction, program.cells):
+        for view, source in instruction.views:
             notes[view] = _joined(notes.get(view), f"a view of C{source}")
         if instruction.name == "ALIAS" and program.cells[instruction.a].ndim:
             notes[instruction.a] = _joined(notes.get(instruction.a), f"on a branch that of C{instruction.b}")

@@ -6,6 +6,7 @@ unchanged, with a note where Python supports notes.
 """
 from phintys.graph.scratchpad import position_of
 from phintys.graph.trace import backtrace, described_frame, is_in_parts, traces_of
+from phintys.vm.described_node import DescribedVariable
 from phintys.vm.opcodes import OPCODES
 
 SHOWN_SIZE = 5                  # elements: a larger array is not shown
@@ -32,15 +33,24 @@ def explained(error, program, position, operands, at_length):
     """
     if not isinstance(error, Exception):
         return error
-    node = program.nodes[position]
+    node = None if program.nodes is None else program.nodes[position]
     if node is not None and node.op.explains_errors:
         return error
     if node is None:
-        details = f"at instruction {position} ({OPCODES[program.instructions()[position].op].name})"
-        details += f" of {program.name or 'a phintys function'}"
+        details = _without_node(program, position)
     else:
         details = describe_node(node, position, operands, [*advice(error, node), *at_length(node)])
     return with_details(error, details)
+
+
+def _without_node(program, position):
+    """Where an instruction failed that no node is known of."""
+    text = program.instruction_texts()[position]
+    details = f"at instruction {position} ({OPCODES[program.instructions()[position].op].name}) of "
+    details += program.name or "a phintys function"
+    if text.operation:
+        details += f": {text.operation}"
+    return f"{details}, made at {text.place}" if text.place else details
 
 
 def advice(error, node):
@@ -120,8 +130,9 @@ def filtered(type_, value, strict, allow_downcast, owner):
 
 def argument_error(error, function, index, value):
     """Return the error for a value that does not fit its argument, with the argument's name and position."""
-    return bad_argument(error, function.name, function.argument_names[index], function.position_of(index),
-                        function.program.cells[index].variable, value)
+    variable = function.program.cells[index].variable or DescribedVariable(function.argument_types[index])
+    return bad_argument(error, function.name, function.argument_names[index], function.position_of(index), variable,
+                        value)
 
 
 def bad_argument(error, function_name, name, position, variable, value):

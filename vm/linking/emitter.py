@@ -7,6 +7,7 @@ instruction, they hold a *label*: a number that a ``LABEL`` gives to the instruc
 """
 from phintys.vm.linking.inner_code import lower_graph
 from phintys.vm.symbolic import SymbolicInstruction
+from phintys.vm.views import declared_pairs
 
 
 class Emitter:
@@ -17,6 +18,7 @@ class Emitter:
         self.cells = cells
         self.code = []
         self.kernels = []
+        self.calls = []                 # the nodes that CALL runs
         self.blocks = []                # the code of finished blocks
         self._kernel_number = {}
         self._labels = 0
@@ -29,12 +31,12 @@ class Emitter:
         if number is None:
             number = self._kernel_number[id(kernel)] = len(self.kernels)
             self.kernels.append(kernel)
-        inputs = node.inputs if inputs is None else inputs
-        self._emit("KERNEL", n=len(inputs), a=number, cells=self._operands(inputs, node.outputs), node=node)
+        self._operate("KERNEL", node, node.inputs if inputs is None else inputs, number)
 
     def call(self, node):
         """Run the op's Python ``perform``."""
-        self._emit("CALL", n=len(node.inputs), cells=self._operands(node.inputs, node.outputs), node=node)
+        self._operate("CALL", node, node.inputs, len(self.calls))
+        self.calls.append(node)
 
     def graph(self, fgraph, node):
         """Run an optimised graph that the op holds; its inputs and outputs correspond to those of the node."""
@@ -43,9 +45,13 @@ class Emitter:
     def _emit(self, name, **fields):
         self.code.append(SymbolicInstruction(name, **fields))
 
-    def _operands(self, inputs, outputs):
-        cell_of = self.cell_of
-        return [cell_of[variable] for variable in inputs] + [cell_of[variable] for variable in outputs]
+    def _operate(self, name, node, inputs, number):
+        """What computes a node's outputs from some of its inputs, with what the op declares of their memory."""
+        cell_of, op = self.cell_of, node.op
+        cells = [cell_of[variable] for variable in inputs] + [cell_of[variable] for variable in node.outputs]
+        self._emit(name, n=len(inputs), a=number, cells=cells, node=node,
+                   views=declared_pairs(op.view_map, node, inputs, cells),
+                   overwritten=declared_pairs(op.destroy_map, node, inputs, cells))
 
     # ---- for the linker -----------------------------------------------------------------------------------------
     def load(self, cell, container):

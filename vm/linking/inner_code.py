@@ -9,9 +9,7 @@ from phintys.graph.variable import Constant
 from phintys.vm.linking.lazy_code import lower_nodes
 from phintys.vm.linking.ownership import Ownership
 from phintys.vm.linking.schedule import schedule
-from phintys.vm.program import CellLayout
-
-OBJECT_TYPENUM = -1
+from phintys.vm.program import layout_of
 
 
 def lower_graph(emitter, fgraph, node):
@@ -45,8 +43,7 @@ def lower_graph(emitter, fgraph, node):
 
 def _new_cell(emitter, variable):
     """Add a cell for a constant or an intermediate result."""
-    typenum, ndim = variable.type.layout or (OBJECT_TYPENUM, 0)
     is_constant = isinstance(variable, Constant)
-    emitter.cells.append(CellLayout(variable, "constant" if is_constant else "value", typenum, ndim,
-                                    variable.data if is_constant else None, None, ""))
+    emitter.cells.append(layout_of(variable, "constant" if is_constant else "value",
+                                   variable.data if is_constant else None))
     return len(emitter.cells) - 1

@@ -5,6 +5,7 @@ one piece of memory: views belong to the holder of their source, and once shapes
 donor's memory belongs to the donor's holder. A holder lives from the instruction that first writes to it to the last
 one that touches it or any cell that belongs to it. All kernels of a TOGETHER group count as one moment.
 """
+from phintys.vm.places import HOST
 from phintys.vm.views import roots_of
 
 # Instructions whose cells need memory that can be passed on, or that others may keep.
@@ -46,10 +47,10 @@ class Lifetimes:
                 self.apart.add(self.roots.get(number, number))
 
     def is_temporary(self, cell):
-        """Return whether the cell holds a computed array that never leaves the program."""
+        """Return whether the cell holds an array of the host that is computed and never leaves the program."""
         layout = self.program.cells[cell]
-        return (layout.kind == "value" and layout.typenum >= 0 and layout.ndim > 0 and cell in self.touched
-                and cell not in self.roots and cell not in self.apart)
+        return (layout.kind == "value" and layout.typenum >= 0 and layout.ndim > 0 and layout.place == HOST
+                and cell in self.touched and cell not in self.roots and cell not in self.apart)
 
     def temporaries(self):
         """Yield the temporaries, in the order in which they are first written."""
@@ -72,7 +73,8 @@ class Lifetimes:
         for cell in self.order:
             donor = cells[cell].donor
             holder[cell] = cell
-            if donor is not None and shapes[cell] is not None and shapes[donor] == shapes[cell]:
+            if (donor is not None and shapes[cell] is not None and shapes[donor] == shapes[cell]
+                    and cells[donor].place == cells[cell].place):
                 root = roots.get(donor, donor)
                 holder[cell] = holder.get(root, root)
         return holder

@@ -22,12 +22,9 @@ from phintys.vm.linking.schedule import schedule
 from phintys.vm.linking.side_by_side import side_by_side
 from phintys.vm.linking.verifier import ProgramError, verify
 from phintys.vm.opcodes import DROP_LARGE, NUMBER, RESULT_EMPTIES
-from phintys.vm.program import INSTRUCTION_FORMAT, MANY_INPUTS, CellLayout, Program
+from phintys.vm.program import INSTRUCTION_FORMAT, MANY_INPUTS, OBJECT_TYPENUM, Program, layout_of
 from phintys.vm.symbolic import SymbolicInstruction
-from phintys.vm.views import is_view
 from phintys.vm.worker_count import usable_workers
-
-OBJECT_TYPENUM = -1        # the layout of a cell that holds a Python object
 
 
 def link(fgraph, n_arguments, containers, updates, n_outputs, allow_gc=True, name=None, mutable=(), borrowed=(),
@@ -83,8 +80,9 @@ def link(fgraph, n_arguments, containers, updates, n_outputs, allow_gc=True, nam
     if usable_workers() > 1:
         code = side_by_side(code, cells)
     code = collect(code, cells, allow_gc)
-    surroundings = {"name": name, "kernels": lowering.emitter.kernels, "cells": cells, "containers": storage,
-                    "n_arguments": n_arguments, "n_results": n_outputs, "allow_gc": allow_gc}
+    surroundings = {"name": name, "kernels": lowering.emitter.kernels, "calls": lowering.emitter.calls, "cells": cells,
+                    "containers": storage, "n_arguments": n_arguments, "n_results": n_outputs, "allow_gc": allow_gc,
+                    "argument_types": [variable.type for variable in fgraph.inputs[:n_arguments]]}
     program = assemble(code, **surroundings)
     if allow_gc == "plan" and not places_something(program):
         program = assemble([instruction for instruction in code if instruction.name != "PLAN"], **surroundings)
@@ -97,11 +95,10 @@ def assign_cells(fgraph, nodes, n_arguments, owners):
     cells, cell_of = [], {}
 
     def add(variable, kind, value=None):
-        typenum, ndim = variable.type.layout or (OBJECT_TYPENUM, 0)
         donor = owners.donors.get(variable)
         cell_of[variable] = len(cells)
-        cells.append(CellLayout(variable, kind, typenum, ndim, value, None if donor is None else cell_of[donor],
-                                owners.access.get(variable, "")))
+        cells.append(layout_of(variable, kind, value, None if donor is None else cell_of[donor],
+                               owners.access.get(variable, "")))
 
     def add_leaf(variable):
         if variable not in cell_of:                 # all but constants have a cell by now, unless the graph is broken
@@ -340,24 +337,29 @@ def is_dropped(layout, allow_gc):
 
 
 def is_own_array(layout):
-    """Return whether a cell holds an array that was computed for it, not a loaded value or a view."""
-    return layout.kind == "value" and layout.typenum != OBJECT_TYPENUM and not is_view(layout.variable)
+    """Whether a cell holds an array that was computed for it; loaded values and views are only pinned."""
+    return layout.kind == "value" and layout.typenum != OBJECT_TYPENUM and not layout.is_view
 
 
 def assemble(code, **surroundings):
-    """Make a Program of symbolic code: bytes and an operand pool. ``surroundings`` are the program's other fields."""
-    pool, binary, nodes, remarks = array("i"), bytearray(), [], {}
+    """A Program of symbolic code, which becomes bytes and operand pool; all else that it has is in ``surroundings``."""
+    pool, binary, nodes = array("i"), bytearray(), []
+    tables = {"remarks": {}, "views": {}, "overwritten": {}, "counts": {}}
     pack = INSTRUCTION_FORMAT.pack
     labels, blocks = _numbered(code)
-    for name, flags, n, a, b, operands, node, remark in code:
+    for name, flags, n, a, b, operands, node, remark, views, overwritten in code:
         if name == "LABEL":
             continue
         if remark:
-            remarks[len(nodes)] = remark
+            tables["remarks"][len(nodes)] = remark
+        if views:
+            tables["views"][len(nodes)] = views
+        if overwritten:
+            tables["overwritten"][len(nodes)] = overwritten
+        if n >= MANY_INPUTS:
+            tables["counts"][len(nodes)] = n
         nodes.append(node)
-        if name == "CALL":
-            a = len(nodes) - 1                      # N[a]: the node of this instruction
-        elif name == "NEED":
+        if name == "NEED":
             a, b = labels[a], blocks[a]
         elif name in ("JUMP", "JUMPZ"):
             a = labels[a]
@@ -367,7 +369,8 @@ def assemble(code, **surroundings):
             b = len(pool)
             pool.extend(operands)
         binary += pack(NUMBER[name], flags, min(n, MANY_INPUTS), a, b, len(operands))
-    return Program(code=bytes(binary), pool=pool, nodes=nodes, remarks=remarks, **surroundings)
+    return Program(code=bytes(binary), pool=pool, nodes=nodes, known_cell_texts=None, known_instruction_texts=None,
+                   **tables, **surroundings)
 
 
 def _numbered(code):

@@ -14,6 +14,7 @@ from heapq import heappop, heappush
 
 from phintys.vm.linking.lifetimes import Lifetimes
 from phintys.vm.linking.packing import Value, lay_out, lower_bound
+from phintys.vm.program import DTYPES
 
 REMEMBERED = 8                  # how many tuples of shapes a function remembers
 INLINE_BYTES = 16               # values of at most this size are stored in their cells
@@ -156,7 +157,7 @@ def sizes_of(program, shapes):
     sizes = {}
     for cell, shape in enumerate(shapes):
         if shape is not None and program.cells[cell].typenum >= 0:
-            size = program.cells[cell].variable.type.numpy_dtype.itemsize
+            size = DTYPES[program.cells[cell].typenum].itemsize
             for length in shape:
                 size *= length
             sizes[cell] = size

@@ -8,7 +8,7 @@ WINDOW instructions, because the schedule was made to keep few values alive. The
 code.
 """
 from phintys.vm.symbolic import SymbolicInstruction
-from phintys.vm.views import memories_of, overwritten_by
+from phintys.vm.views import memories_of
 
 WINDOW = 32                     # the largest number of instructions that a kernel moves past
 LARGEST = 16                    # the largest number of kernels in a group
@@ -81,11 +81,11 @@ def followers(code, first, happening, taken):
 
 def effects_of(code, cells):
     """Return for each instruction the sets (cells read, cells written), including memory of views and donors."""
-    memory, happening = memories_of(code, cells), []
+    memory, happening = memories_of(code), []
     for instruction in code:
         reads, writes = set(instruction.reads()), set(instruction.writes())
         overwritten = [cells[cell].donor for cell in writes if cells[cell].donor is not None]
-        overwritten += [source for _, source in overwritten_by(instruction, cells)]
+        overwritten += [source for _, source in instruction.overwritten]
         reads.update([memory[cell] for cell in reads if cell in memory])
         writes.update(overwritten, [memory[cell] for cell in overwritten if cell in memory])
         happening.append((reads, writes))

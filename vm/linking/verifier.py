@@ -13,8 +13,10 @@ the opcode requires; it runs after the cells have been read and before any is wr
 """
 from phintys.vm.linking.branch_checks import Branch, State, Summary
 from phintys.vm.opcodes import OPCODES
-from phintys.vm.program import ACCESS, MANY_INPUTS, cells_of_inputs
+from phintys.vm.places import HOST, place_name
+from phintys.vm.program import ACCESS, MANY_INPUTS
 from phintys.vm.symbolic import ROWS
+from phintys.vm.texts import cells_of_inputs
 
 
 class ProgramError(Exception):
@@ -54,6 +56,10 @@ class _Check:
     def fail(self, what):
         raise ProgramError(f"instruction {self.position} ({self.name}): {what}")
 
+    def title(self, cell):
+        """The variable of a cell, for messages."""
+        return self.program.cell_texts()[cell].title
+
     def run(self):
         self._check_cells()
         self._decode()
@@ -62,7 +68,7 @@ class _Check:
             if instruction.name == "STORE":
                 self.stored_cells[instruction.a] = instruction.b
             elif instruction.name == "RUN":
-                self.becomes.update([(source, output) for output, source in self._of_node(instruction, "destroy_map")])
+                self.becomes.update([(source, output) for output, source in self._overwritten(instruction)])
         halt = next((position for position, instruction in enumerate(code) if instruction.name == "HALT"), None)
         if halt is None or (halt + 1 < len(code) and code[-1].name != "BACK"):
             raise ProgramError("the program does not end with HALT, or with blocks after it")
@@ -85,8 +91,8 @@ class _Check:
                 self.fail("its operands lie outside the pool")
             instruction = self.program.decoded(self.position, fields)
             if instruction.computes():
-                if fields.n == MANY_INPUTS and instruction.node is None:
-                    self.fail(f"has {MANY_INPUTS} inputs or more, and no node says how many")
+                if fields.n == MANY_INPUTS and self.position not in self.program.counts:
+                    self.fail(f"has {MANY_INPUTS} inputs or more, and nothing says how many")
                 if not 0 <= instruction.n <= fields.c:
                     self.fail(f"has {instruction.n} inputs among {fields.c} operands")
             self.instructions.append(instruction)
@@ -151,9 +157,13 @@ class _Check:
                 self.fail(f"C{number} has the unknown access {layout.access!r}")
             if layout.donor is not None:
                 donor = self.cells[layout.donor]
-                if (donor.typenum, donor.ndim) != (layout.typenum, layout.ndim) or layout.kind != "value":
-                    self.fail(f"C{number} ({layout.variable}) cannot take the memory of C{layout.donor} "
-                              f"({donor.variable})")
+                same = (donor.typenum, donor.ndim, donor.place) == (layout.typenum, layout.ndim, layout.place)
+                if not same or layout.kind != "value":
+                    self.fail(f"C{number} ({self.title(number)}) cannot take the memory of C{layout.donor} "
+                              f"({self.title(layout.donor)})")
+        for number, layout in enumerate(self.cells):
+            if layout.place != HOST:
+                self.fail(f"C{number} ({self.title(number)}) is at {place_name(layout.place)}, where nothing computes")
 
     # ---- reads and writes ----------------------------------------------------------------------------------------
     def read(self, cell):
@@ -164,9 +174,9 @@ class _Check:
                                                                                 and self.cells[cell].kind == "value"):
             self._read_outside(cell)
         elif not state.filled[cell]:
-            self.fail(f"reads the empty cell C{cell} ({self.cells[cell].variable})")
+            self.fail(f"reads the empty cell C{cell} ({self.title(cell)})")
         if self._writer_of(cell) is not None:
-            self.fail(f"reads C{cell} ({self.cells[cell].variable}), which instruction {self._writer_of(cell)} has "
+            self.fail(f"reads C{cell} ({self.title(cell)}), which instruction {self._writer_of(cell)} has "
                       f"overwritten")
 
     def _read_outside(self, cell):
@@ -178,7 +188,7 @@ class _Check:
         if not 0 <= cell < len(self.cells):
             self.fail(f"there is no cell C{cell}")
         if self.cells[cell].kind != ("shared" if self.name == "LOAD" else "value"):
-            self.fail(f"writes to C{cell}, which is protected ({self.cells[cell].kind} {self.cells[cell].variable})")
+            self.fail(f"writes to C{cell}, which is protected ({self.cells[cell].kind} {self.title(cell)})")
         if self.block is not None:
             self.block.own.add(cell)
         self._fill(cell, cell)
@@ -204,7 +214,7 @@ class _Check:
             allowed = {"value": True, "constant": False, "argument": layout.access == "mutable",
                        "shared": self.name == "RUN" and self._is_stored_over(root, output)}[layout.kind]
             if not allowed:
-                self.fail(f"overwrites C{root}, which is protected ({layout.kind} {layout.variable})")
+                self.fail(f"overwrites C{root}, which is protected ({layout.kind} {self.title(root)})")
         if self.name == "RUN":
             self.lost[self.state.root[source]] = writer
         else:
@@ -235,14 +245,20 @@ class _Check:
         """Return (view, source cell) for the views that an instruction makes."""
         if self.name in ("ALIAS", "MOVE"):
             return [(instruction.a, instruction.b)]
+        if self.program.nodes is None:
+            return instruction.views
         return self._of_node(instruction, "view_map")
 
     def _destroyed(self, instruction):
         """Return (output, the cell whose memory it takes) for what an instruction overwrites."""
         if self.name == "PREPARE":
             return []
-        return [(output, source) for output, source in self._of_node(instruction, "destroy_map")
+        return [(output, source) for output, source in self._overwritten(instruction)
                 if self.name == "CALL" or self.cells[output].donor is not None]
+
+    def _overwritten(self, instruction):
+        """(output, the cell that its op declares it to overwrite)."""
+        return instruction.overwritten if self.program.nodes is None else self._of_node(instruction, "destroy_map")
 
     def _of_node(self, instruction, which):
         """Yield (output cell, input cell) for the pairs that an op declares, if the instruction reads the input."""
@@ -279,9 +295,8 @@ class _Check:
             written |= writes
 
     def check_CALL(self, instruction):
-        number = instruction.a
-        if not 0 <= number < len(self.program.nodes) or self.program.nodes[number] is None:
-            self.fail(f"there is no node N{number}")
+        if not 0 <= instruction.a < len(self.program.calls):
+            self.fail(f"there is no node N{instruction.a}")
 
     def check_PREPARE(self, instruction):
         self.check_KERNEL(instruction)

@@ -171,7 +171,7 @@ cdef class Callable:
             self.arguments[index].target.plain = self.arguments[index].plain_float = False
             if type_.layout is None:
                 continue
-            self.arguments[index].target.typenum, self.arguments[index].target.ndim = type_.layout
+            self.arguments[index].target.typenum, self.arguments[index].target.ndim, _ = type_.layout
             self.arguments[index].dtype = PyArray_DescrFromType(self.arguments[index].target.typenum)    # lives for ever
             self.arguments[index].target.downcast = downcast_of(self.downcast_flags[index])
             self.arguments[index].broadcastable = 0
@@ -783,7 +783,7 @@ cdef list operands_of(Callable self, Frame frame, int position):
     cdef Cell* cell
     cdef int index, axis
     cdef list described = []
-    node = self.program.nodes[position]
+    node = None if self.program.nodes is None else self.program.nodes[position]
     cdef int count = 0 if node is None else len(node.inputs)
     for index in range(min(count, frame.code.instructions[position].c)):
         cell = frame.machine.operands[frame.code.instructions[position].b + index]

@@ -122,7 +122,7 @@ cdef class Code:
     cdef int _inputs_of(self, int position) except -1:
         """How many of an instruction's operands are inputs; the field has no room for very many."""
         cdef Instruction* at = &self.instructions[position]
-        return at.n if at.n < MANY_INPUTS else at.c - <int>len(self.program.nodes[position].outputs)
+        return at.n if at.n < MANY_INPUTS else self.program.counts[position]
 
     cdef bint _varies(self, int position) except -1:
         """Whether an instruction's outputs may have other layouts although those of its inputs are the same: `perform`
@@ -137,7 +137,8 @@ cdef class Code:
             return True
         pool = self.program.pool
         for index in range(outline.inputs, at.c):
-            if takes_any_layout(layouts[pool[at.b + index]]):
+            layout = layouts[pool[at.b + index]]
+            if layout.donor is not None and layout.any_layout:
                 return True
         examined = (<Kernel>self.kernels[at.a]).examined
         for index in range(outline.inputs) if examined is None else examined:
@@ -154,12 +155,6 @@ cdef class Code:
         free(self.instructions)
         free(self.kernels)
         free(self.containers)
-
-
-def takes_any_layout(layout):
-    """Whether a cell may take the memory of an argument in whatever order it has."""
-    node = layout.variable.owner
-    return layout.donor is not None and node is not None and node.op.writes_by_strides
 
 
 cdef int by_address(const void* first, const void* second) noexcept nogil:

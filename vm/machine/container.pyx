@@ -28,7 +28,7 @@ from phintys.vm.abi cimport (
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.machine.claims cimport (
     Claim, begin_change, changes_in_progress, claim, end_change, give_up, wait_until_whole)
-from phintys.vm.pool cimport FOREIGN, GIVEN, Buffer, buffer_references, buffer_release, buffer_retain
+from phintys.vm.pool cimport FOREIGN, GIVEN, HOST, Buffer, buffer_references, buffer_release, buffer_retain
 
 from phintys.vm.machine.container_storage import storage_of, the_same_array
 from phintys.vm.explaining.runtime_error import filtered
@@ -51,7 +51,8 @@ cdef bint is_held_by_another(Container asking, cnp.ndarray array) noexcept:
     cdef Cell* cell
     while holder != NULL:
         cell = &(<Container>holder).cell
-        if cell.buffer != NULL and holder != <void*>asking and overlap(wanted, span_of_cell(cell)):
+        if (cell.buffer != NULL and holder != <void*>asking and cell.buffer.place == HOST
+                and overlap(wanted, span_of_cell(cell))):
             return True
         holder = (<Container>holder).next
     return False
@@ -82,7 +83,9 @@ cdef class Container:
         self.strict = strict
         self.allow_downcast = allow_downcast
         context_init(&self.context)
-        typenum, ndim = type.layout or (0, 0)
+        typenum, ndim, place = type.layout or (0, 0, HOST)
+        if place != HOST:
+            raise NotImplementedError(f"a container of type {type}: there is no memory at place {place}")
         self.dimensions = <npy_intp*>calloc(2 * ndim + 1, sizeof(npy_intp))
         if self.dimensions == NULL:
             raise MemoryError()

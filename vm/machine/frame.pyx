@@ -9,13 +9,12 @@ from libc.stdlib cimport calloc, free, malloc
 from numpy cimport npy_intp
 
 from phintys.vm.abi cimport (
-    CELL_ANY_LAYOUT, CELL_CONSTANT, CELL_LATE, CELL_LENT, CELL_NUMBER, CELL_OBJECT, CELL_READONLY, CELL_SHOWN, Cell,
+    CELL_ANY_LAYOUT, CELL_CONSTANT, CELL_DEVICE, CELL_LATE, CELL_LENT, CELL_NUMBER, CELL_OBJECT, CELL_READONLY, CELL_SHOWN, Cell,
     cell_borrow_array, cell_init, context_clear, context_init, drop)
 from phintys.vm.machine.code cimport Code, Instruction, Outline
 from phintys.vm.machine.container cimport Container
-from phintys.vm.pool cimport PLANNED, SMALL_CLASSES, Buffer, buffer_release
+from phintys.vm.pool cimport HOST, PLANNED, SMALL_CLASSES, Buffer, buffer_release
 
-from phintys.vm.machine.code import takes_any_layout
 from phintys.vm.views import roots_of
 
 include "opcodes.pxi"
@@ -159,10 +158,12 @@ cdef class Frame:
             cell.flags = CELL_READONLY
         if layout.kind == "constant":
             cell.flags |= CELL_CONSTANT
-        if takes_any_layout(layout):
+        if layout.donor is not None and layout.any_layout:
             cell.flags |= CELL_ANY_LAYOUT
+        if layout.place != HOST:
+            cell.flags |= CELL_DEVICE
         cell.flags |= {"lent": CELL_LENT, "shown": CELL_SHOWN, "late": CELL_LATE}.get(layout.access, 0)
-        if layout.variable.type.is_number:
+        if layout.is_number:
             cell.flags |= CELL_NUMBER
         return 0
 

@@ -59,7 +59,7 @@ cdef int follow_changes(Machine* machine, const Instruction* at) except -1:
         if (cell, position) not in code.known_reads:
             code.known_reads[cell, position] = may_have_read(code.program, cell, position)
         if code.known_reads[cell, position]:
-            raise lost_update(container, f"perform of {code.program.nodes[position].op}")
+            raise lost_update(container, f"perform of {code.program.calls[at.a].op}")
         machine.seen[index] = container.changes
         machine.epoch += container.load(&machine.context, &machine.cells[cell])
     return 0
@@ -129,7 +129,7 @@ cdef int call_perform(Machine* machine, const Instruction* at) except -1:
     cdef Frame frame = <Frame>machine.frame
     cdef Cell** operands = machine.operands + at.b
     cdef int index
-    node = frame.code.program.nodes[at.a]
+    node = frame.code.program.calls[at.a]
     cdef int n_inputs = len(node.inputs)
     cdef int n_outputs = at.c - n_inputs
     cdef list storage = [[None] for index in range(n_outputs)]

@@ -11,6 +11,7 @@ import phintys.ops.operators  # noqa: F401  tensor variables
 from phintys.graph.config import change_flags
 from phintys.ops.types.dtypes import ALL_DTYPES, accumulator_dtype, canonical_dtype, reduced_dtype, upcast
 from phintys.ops.types.tensor_type import TensorType
+from phintys.vm.places import HOST
 
 VECTOR, MATRIX = (False,), (False, False)
 
@@ -260,7 +261,7 @@ def test_clone_and_copies():
 
 
 def test_layout():
-    assert TensorType("int64", (False, True)).layout == (numpy.dtype("int64").num, 2)
+    assert TensorType("int64", (False, True)).layout == (numpy.dtype("int64").num, 2, HOST)
 
 
 # ---- variables --------------------------------------------------------------------------------------------------

@@ -262,8 +262,8 @@ def test_an_instruction_with_very_many_inputs_is_checked_as_any_other():
     with pytest.raises(ProgramError, match="protected"):
         verify(rebuilt(program, pool=protected))
     unknown = rebuilt(program)
-    unknown.nodes = [None] * len(program.nodes)
-    with pytest.raises(ProgramError, match="no node says how many"):
+    unknown.counts = {}
+    with pytest.raises(ProgramError, match="nothing says how many"):
         verify(unknown)
 
 
