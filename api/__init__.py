@@ -47,7 +47,9 @@ _ON_DEMAND = {"tensor": "tensor", "scalar": "scalar", "printing": "printing", "g
               "debugprint": "printing", "get_include": "include_path", "configdefaults": "configdefaults",
               "OpFromGraph": "compile", "as_op": "compile", "numpy_protocol": "numpy_protocol",
               "sparse_grad": "tensor.subtensor", "misc": "misc", "compat": "compat", "raise_op": "raise_op",
-              "configparser": "configparser"}
+              "configparser": "configparser", "scan_module": "scan_module", "scan": "scan_module",
+              "map": "scan_module", "reduce": "scan_module", "foldl": "scan_module", "foldr": "scan_module",
+              "scan_checkpoints": "scan_module"}
 
 __all__ = sorted([
     "Apply", "Constant", "Container", "FAST_COMPILE", "FAST_RUN", "Function", "FunctionGraph", "FunctionMaker",

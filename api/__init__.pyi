@@ -18,6 +18,7 @@ from phintys import numpy_protocol as numpy_protocol
 from phintys import printing as printing
 from phintys import raise_op as raise_op
 from phintys import scalar as scalar
+from phintys import scan_module as scan_module
 from phintys import tensor as tensor
 from phintys import updates as updates
 from phintys.function import function as function
@@ -91,6 +92,8 @@ __all__ = [
     "configparser",
     "debugprint",
     "dot",
+    "foldl",
+    "foldr",
     "function",
     "function_dump",
     "generic",
@@ -100,6 +103,7 @@ __all__ = [
     "grad",
     "gradient",
     "ifelse",
+    "map",
     "memory",
     "misc",
     "numpy_protocol",
@@ -108,7 +112,11 @@ __all__ = [
     "predefined_modes",
     "printing",
     "raise_op",
+    "reduce",
     "scalar",
+    "scan",
+    "scan_checkpoints",
+    "scan_module",
     "shared",
     "sparse_grad",
     "subgraph_grad",
@@ -121,9 +129,24 @@ FAST_RUN: _Any
 def as_op(itypes: _Any, otypes: _Any, infer_shape: _Any = None) -> TensorVariable: ...
 config: _Any
 def dot(l: _Any, r: _Any) -> TensorVariable: ...
+def foldl(fn: _Any, sequences: _Any, outputs_info: _Any, non_sequences: _Any = None, mode: _Any = None,
+          name: str | None = None) -> TensorVariable: ...
+def foldr(fn: _Any, sequences: _Any, outputs_info: _Any, non_sequences: _Any = None, mode: _Any = None,
+          name: str | None = None) -> TensorVariable: ...
 generic: Generic
 def get_scalar_constant_value(v: _Any) -> _Any: ...
+def map(fn: _Any, sequences: _Any, non_sequences: _Any = None, truncate_gradient: int | Variable = -1,
+        go_backwards: bool = False, mode: _Any = None, name: str | None = None) -> TensorVariable: ...
 pp: _Any
 pprint: _Any
 predefined_modes: _Any
+def reduce(fn: _Any, sequences: _Any, outputs_info: _Any, non_sequences: _Any = None, go_backwards: bool = False,
+           mode: _Any = None, name: str | None = None) -> TensorVariable: ...
+def scan(fn: _Any, sequences: _Any = None, outputs_info: _Any = None, non_sequences: _Any = None,
+         n_steps: _Any = None, truncate_gradient: int | Variable = -1, go_backwards: bool = False,
+         mode: _Any = None, name: str | None = None, profile: bool = False, allow_gc: _Any = None,
+         strict: bool = False, return_list: bool = False) -> TensorVariable: ...
+def scan_checkpoints(fn: _Any, sequences: _Any = [], outputs_info: _Any = None, non_sequences: _Any = [],
+                     name: str | None = 'checkpointscan_fn', n_steps: _Any = None,
+                     save_every_N: int | Variable = 10, padding: bool = True) -> TensorVariable: ...
 def sparse_grad(var: _Any) -> _Any: ...

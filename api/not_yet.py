@@ -8,7 +8,6 @@ _LINEAR_ALGEBRA = "linear algebra beyond norms and diagonals"
 # Module → missing feature → its names in the module.
 NOT_YET = {
     "phintys": {
-        "scan": "scan scan_module scan_checkpoints map reduce foldl foldr",
         "random streams": "sandbox", "sparse matrices": "sparse", "typed lists": "typed_list",
         "profiling": "ProfileStats", "GPU arrays": "gpuarray", "pictures of graphs": "d3viz"},
     "phintys.tensor": {

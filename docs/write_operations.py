@@ -18,6 +18,7 @@ import phintys.gradient
 import phintys.ifelse
 import phintys.memory
 import phintys.printing
+import phintys.scan_module
 import phintys.tensor as T
 import phintys.tensor.blas
 import phintys.tensor.nlinalg
@@ -40,6 +41,7 @@ PAGE = Path(__file__).with_name("operations.md")
 # Prefix → namespace. A value that several namespaces have is listed under the first one.
 NAMESPACES = {"T.": T, "T.nnet.": T.nnet, "T.linalg.": T.linalg, "T.nlinalg.": T.nlinalg, "T.slinalg.": T.slinalg,
               "phintys.": phintys, "gradient.": phintys.gradient, "ifelse.": phintys.ifelse,
+              "scan_module.": phintys.scan_module,
               "printing.": phintys.printing, "compile.": phintys.compile, "memory.": phintys.memory,
               "T.opt.": T.opt, "T.blas.": T.blas, "T.xlogx.": T.xlogx}
 
@@ -86,6 +88,9 @@ FAMILIES = [
     ("Lazy branches",
      "`T.switch` computes both of its branches, `ifelse` only one.",
      "ops.graphs.ifelse"),
+    ("Loops",
+     "The loop is part of the graph: its number of steps may be an expression, and gradients go through it.",
+     "scan_module ops.loops"),
     ("Functions, shared variables and modes",
      "",
      "function making compile io shared updates modes debugging vm.machine.container graph.config include_path "
@@ -114,8 +119,9 @@ HEAD = """# Operations
 Written by `docs/write_operations.py` from the docstrings; edit the docstrings, not this file. `help(T.name)` shows
 the full text.
 
-`T` is `phintys.tensor`; `gradient`, `ifelse`, `printing`, `compile` and `memory` are modules of `phintys`. Use the
-functions to write models. The tables "op" list the classes of the nodes that appear in graphs, and their instances.
+`T` is `phintys.tensor`; `gradient`, `ifelse`, `scan_module`, `printing`, `compile` and `memory` are modules of
+`phintys`. Use the functions to write models. The tables "op" list the classes of the nodes that appear in graphs, and
+their instances.
 """
 
 

@@ -95,3 +95,17 @@ def made_at(thing):
     """
     where = thing.where
     return f" (made at {where[0]}:{where[1]})" if where else ""
+
+
+def with_details(error, details):
+    """A copy of the error whose message ends with ``details``; the error itself when its type takes no message."""
+    try:
+        described = type(error)(f"{error}\n{details}")
+        described.__cause__ = error.__cause__
+    except Exception:
+        described = None
+    if described is None or type(described) is not type(error):
+        if hasattr(error, "add_note"):
+            error.add_note(details)
+        return error
+    return described

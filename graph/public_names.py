@@ -119,6 +119,12 @@ HOMES = {
     "phintys.ifelse": {
         "ops.graphs.ifelse": "IfElse",
     },
+    "phintys.scan_module": {
+        "scan_module.body_results": "until",
+    },
+    "phintys.scan_module.scan_op": {
+        "ops.loops.loop": "Loop",
+    },
     "phintys.printing": {
         "ops.identity.print_op": "Print",
     },
@@ -164,6 +170,9 @@ HOMES = {
         "ops.graphs.inner_graph": "InnerGraphOp",
         "ops.graphs.op_from_graph": "_Derivative",
         "ops.graphs.row_map": "RowMap",
+        "ops.loops.loop": "LoopOptions",
+        "ops.loops.parts": "Groups LoopParts",
+        "ops.loops.with_initial": "WithInitial",
         "ops.identity.print_op": "print_attributes",
         "ops.indexing.advanced_index": "AdvancedIndexing",
         "ops.indexing.subtensor": "Indexing",

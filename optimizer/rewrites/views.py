@@ -127,7 +127,7 @@ REWRITES = [
     Rewrite("local_reshape_to_own_shape", ("Reshape",), reshape_to_own_shape, (FAST_RUN, "local_useless_reshape")),
     Rewrite("local_useless_rebroadcast", ("Rebroadcast",), rebroadcast, (FAST_RUN,)),
     Rewrite("local_view_op", ("ViewOp", "ZeroGrad", "ConsiderConstant", "DisconnectedGrad", "UndefinedGrad", "GradClip",
-                              "GradScale"), view_op, (FAST_RUN, FAST_COMPILE)),
+                              "GradScale", "WithInitial"), view_op, (FAST_RUN, FAST_COMPILE)),
     Rewrite("local_tensor_scalar_tensor", ("TensorFromScalar",), number_there_and_back, (FAST_RUN, FAST_COMPILE)),
     Rewrite("local_scalar_tensor_scalar", ("ScalarFromTensor",), number_there_and_back, (FAST_RUN, FAST_COMPILE)),
     Rewrite("local_remove_useless_assert", ("Assert",), useless_assert, (FAST_RUN,)),

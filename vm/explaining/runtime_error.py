@@ -4,6 +4,7 @@ The exception keeps its type, so that programs which catch it still do; its mess
 small values of its inputs, and the source line. An exception that cannot be rebuilt from a message is passed on
 unchanged, with a note where Python supports notes.
 """
+from phintys.graph.errors import with_details
 from phintys.graph.scratchpad import position_of
 from phintys.graph.trace import backtrace, described_frame, is_in_parts, traces_of
 from phintys.vm.described_node import DescribedVariable
@@ -59,20 +60,6 @@ def advice(error, node):
         return [f"The inputs of perform are read-only, except those that the op's destroy_map names "
                 f"({node.op.destroy_map}): copy what is to be changed, or declare it there."]
     return []
-
-
-def with_details(error, details):
-    """Return a copy of the error with ``details`` in its message; the error itself if its type takes no message."""
-    try:
-        described = type(error)(f"{error}\n{details}")
-        described.__cause__ = error.__cause__
-    except Exception:
-        described = None
-    if described is None or type(described) is not type(error):
-        if hasattr(error, "add_note"):
-            error.add_note(details)
-        return error
-    return described
 
 
 def describe_node(node, position, operands, more=()):

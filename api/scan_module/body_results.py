@@ -1,0 +1,115 @@
+"""What the function of a loop's body may return: outputs, updates, and a condition.
+
+Outputs are a variable or a list of variables, updates a dictionary or a list of pairs, the condition is wrapped in
+``until``. Each of them may be missing; outputs come before updates, and the condition comes last.
+"""
+from phintys.graph.public_names import at_home
+from phintys.graph.variable import Variable
+from phintys.ops.types.constant import as_tensor_variable
+
+
+@at_home
+class until:
+    """The condition that ends a loop: it is tested after each step, and the step that makes it true is the last.
+
+    Parameters
+    ----------
+    condition : Variable
+        A scalar; computed from the arguments of the body.
+    """
+
+    def __init__(self, condition):
+        self.condition = as_tensor_variable(condition)
+        if self.condition.type.ndim != 0:
+            raise ValueError(f"the condition of a loop must be a scalar, got one with {self.condition.type.ndim} "
+                             f"dimensions: {self.condition}")
+
+
+def _is_outputs(element):
+    return isinstance(element, Variable) or (isinstance(element, (list, tuple))
+                                             and all([isinstance(entry, Variable) for entry in element]))
+
+
+def _is_updates(element):
+    if isinstance(element, dict):
+        return True
+    return isinstance(element, (list, tuple)) and all([isinstance(entry, (list, tuple)) and len(entry) == 2
+                                                       for entry in element])
+
+
+def _is_condition(element):
+    return isinstance(element, until)
+
+
+# Kinds in the order in which they are to be returned.
+KINDS = (("outputs", _is_outputs), ("updates", _is_updates), ("condition", _is_condition))
+
+
+def separated(returned):
+    """The outputs, updates and condition that a body returned.
+
+    Parameters
+    ----------
+    returned : object
+
+    Returns
+    -------
+    tuple of (list of Variable, list of (SharedVariable, Variable), Variable or None)
+
+    Raises
+    ------
+    ValueError
+        If it holds anything else, or the order is wrong.
+    """
+    if not _only_known(returned):
+        raise ValueError("The return value of your scan lambda expression may only be made of lists, tuples, or "
+                         "dictionaries containing phintys variables (or `phintys.scan_module.until` objects for "
+                         "conditions). In particular if you need to use constant values, you can use "
+                         f"`tensor.constant` to turn them into phintys variables. Got {returned!r}")
+    if _is_outputs(returned):
+        return _as_list(returned), [], None
+    if _is_updates(returned):
+        return [], _pairs(returned), None
+    if _is_condition(returned):
+        return [], [], returned.condition
+    return _of_several(returned)
+
+
+def _of_several(returned):
+    error = f"Scan cannot parse the return value of your lambda expression, which is: {returned!r}"
+    if not isinstance(returned, (list, tuple)) or not 1 <= len(returned) <= len(KINDS):
+        raise ValueError(error + ". Expected outputs, updates, and a condition wrapped in `until`, in this order")
+    found, last = {}, -1
+    for element in returned:
+        kinds = [number for number, (_, test) in enumerate(KINDS) if test(element) and number > last]
+        if not kinds:
+            raise ValueError(error + _hint(returned))
+        last = kinds[0]
+        found[KINDS[last][0]] = element
+    condition = found.get("condition")
+    return (_as_list(found.get("outputs", [])), _pairs(found.get("updates", ())),
+            None if condition is None else condition.condition)
+
+
+def _hint(returned):
+    if any([_is_condition(element) for element in returned[:-1]]):
+        return ". The condition (`until`) must be the last thing that the function returns"
+    return ". You have to return first the outputs (if any), afterwards the updates (if any), and at the end the " \
+           "condition"
+
+
+def _as_list(outputs):
+    return list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+
+
+def _pairs(updates):
+    return list(updates.items()) if isinstance(updates, dict) else [tuple(pair) for pair in updates]
+
+
+def _only_known(value):
+    """Whether a value is made of lists, tuples, dictionaries, variables and conditions only."""
+    if isinstance(value, dict):
+        return all([_only_known(pair) for pair in value.items()])
+    if isinstance(value, (list, tuple)):
+        return all([_only_known(entry) for entry in value])
+    return isinstance(value, (Variable, until))

@@ -1,0 +1,71 @@
+"""``map_variables``: a graph with variables replaced as a function says, inside loops and ops from graphs, too."""
+from phintys.graph.toposort import io_toposort
+from phintys.graph.traversal import clone_replace, graph_inputs
+from phintys.graph.variable import Constant
+from phintys.ops.graphs.op_from_graph import OpFromGraph
+from phintys.ops.loops.loop import Loop
+
+
+def map_variables(replacer, graphs, additional_inputs=()):
+    """Copies of graphs in which variables are replaced.
+
+    Parameters
+    ----------
+    replacer : callable
+        From a variable to what takes its place; the variable itself where it stays.
+    graphs : iterable of Variable
+    additional_inputs : iterable of Variable
+        Accepted as in Theano: leaves that replacements read need not be declared.
+
+    Returns
+    -------
+    list of Variable
+
+    Raises
+    ------
+    NotImplementedError
+        If a replacement brings a shared variable that has an update into the body of a loop.
+
+    Examples
+    --------
+    >>> product = a + b
+    >>> product.tag.replacement = a * b
+    >>> mapped, = map_variables(lambda variable: getattr(variable.tag, "replacement", variable), [product + c])
+    """
+    graphs = list(graphs)
+    found = {leaf: replacer(leaf) for leaf in graph_inputs(graphs)}
+    for node in io_toposort([], graphs):
+        inputs = [found[variable] for variable in node.inputs]
+        if isinstance(node.op, (Loop, OpFromGraph)):
+            outputs = _with_mapped_graph(replacer, node, inputs)
+        elif inputs == node.inputs:
+            outputs = node.outputs
+        else:
+            outputs = node.clone_with_new_inputs(inputs, strict=False).outputs
+        for old, new in zip(node.outputs, outputs):
+            replacement = replacer(old)
+            found[old] = new if replacement is old else replacement
+    return [found[variable] for variable in graphs]
+
+
+def _with_mapped_graph(replacer, node, inputs):
+    """The outputs of a node whose op holds a graph, with variables of that graph replaced."""
+    op = node.op
+    given = list(op.inputs)
+    outputs = map_variables(replacer, op.outputs)
+    known = set(given)
+    foreign = [leaf for leaf in graph_inputs(outputs) if leaf not in known and not isinstance(leaf, Constant)]
+    before = set(graph_inputs(op.outputs))
+    for leaf in foreign:
+        if leaf not in before and (getattr(leaf, "update", None) is not None
+                                   or getattr(leaf, "default_update", None) is not None):
+            raise NotImplementedError(f"Replacement introduces shared variable {leaf} which has an update associated "
+                                      f"with it into the inner graph of {op}. This is not currently supported.")
+    more = {leaf: leaf.type.make_variable(leaf.name and f"{leaf.name}_copy") for leaf in foreign}
+    outputs = clone_replace(outputs, more)
+    arguments = [*inputs[:len(given)], *more]
+    if isinstance(op, Loop):
+        made = Loop([*given, *more.values()], outputs, op.parts, op.kept, op.name, op.options)
+    else:
+        made = OpFromGraph([*given, *more.values()], outputs, inline=op.is_inline, name=op.name, **op.kwargs)
+    return made(*arguments, return_list=True)

@@ -1,0 +1,301 @@
+"""``scan``: loops over graphs.
+
+The function that describes a step is called once, with variables that stand for rows of sequences and states. What it
+returns is the body of a ``Loop``; what it reads from outside, shared variables included, is found in the graph.
+"""
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from phintys.graph.config import config
+from phintys.graph.errors import MissingInputError, made_at
+from phintys.graph.traversal import ancestors, graph_inputs
+from phintys.graph.variable import Constant, Variable
+from phintys.ops.elementwise import scalar as elementwise
+from phintys.ops.loops import loop_direction, loop_gradient  # noqa: F401  (they give the op its derivatives)
+from phintys.ops.loops.building import Body, State, make_loop
+from phintys.ops.loops.loop import LoopOptions
+from phintys.ops.shape.shape import patternbroadcast, shape_i, shape_padleft, unbroadcast
+from phintys.ops.types.constant import as_tensor_variable, constant
+from phintys.ops.types.tensor_type import TensorType
+from phintys.scan_module.body_results import separated
+from phintys.scan_module.loop_arguments import as_list, known_number, read_outputs, read_sequences, read_steps
+from phintys.shared import SharedVariable
+from phintys.updates import OrderedUpdates
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from phintys.modes import Mode
+
+_logger = logging.getLogger("phintys.scan_module.scan")
+
+NO_BOUND = numpy.iinfo(numpy.int64).max         # steps of a while loop that only its condition ends
+
+
+def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None, non_sequences: Any = None,
+         n_steps: Any = None, truncate_gradient: int = -1, go_backwards: bool = False, mode: str | Mode | None = None,
+         name: str | None = None, profile: bool | str = False, allow_gc: bool | None = None, strict: bool = False,
+         return_list: bool = False) -> tuple[Any, OrderedUpdates]:
+    """A loop: apply a function to the rows of sequences, and to what it computed in earlier steps.
+
+    Parameters
+    ----------
+    fn : callable
+        Describes one step. Its arguments are variables, in this order: of each sequence the rows at its taps, of each
+        output the rows at its taps, then the ``non_sequences``. It returns the outputs (a variable or a list), or the
+        updates of shared variables (a dictionary or a list of pairs), or a tuple of outputs, updates and a condition
+        wrapped in ``until``, in this order, of which each may be missing.
+    sequences : variable, dict, or list of them, optional
+        What to walk along, by the first dimension. A dictionary has ``input`` and ``taps``: tap k passes the row t+k in
+        step t; by default ``[0]``. Sequences of different lengths are cut to the shortest, unless ``n_steps`` is given.
+    outputs_info : variable, dict, None, or list of them, optional
+        For each output its state before the first step. A variable has the type of the output; the function then gets
+        the output of the previous step. A dictionary has ``initial`` and ``taps``, negative numbers: tap -k passes the
+        output of k steps ago, and ``initial`` has a dimension more, with as many rows as the earliest tap needs. None,
+        or an empty dictionary: the output is not fed back. None for all: no output is.
+    non_sequences : variable or list, optional
+        Passed as they are. What the function reads without it being passed is found, too.
+    n_steps : int or integer scalar, optional
+        By default as many as the shortest sequence has rows. It may be 0. A loop with a condition needs no number: then
+        only the condition ends it.
+    truncate_gradient : int
+        Gradients flow back through this number of last steps only; -1: through all.
+    go_backwards : bool
+        Walk along the sequences from their ends.
+    mode : str or Mode, optional
+        In which the body is compiled.
+    name : str, optional
+        For messages, listings and profiles.
+    profile : bool or str
+        Kept with the loop.
+    allow_gc : bool, optional
+        Whether memory of a step's intermediate results is freed in each step; ``config.scan.allow_gc`` by default.
+    strict : bool
+        Shared variables that the body reads must be among the ``non_sequences``.
+    return_list : bool
+        Return a list even of one output.
+
+    Returns
+    -------
+    outputs : TensorVariable, list of TensorVariable, or None
+        For each output of the function the rows of all steps: a dimension more than the output. In a while loop as many
+        rows as steps were done.
+    updates : OrderedUpdates
+        New values of the shared variables that the body updates: to be passed to ``function``.
+
+    Raises
+    ------
+    ValueError
+        If an argument is malformed; if the number of outputs differs from that of ``outputs_info``; if the dtype or
+        rank of a state changes; if nothing says how many steps there are. When it runs: if a sequence has fewer rows
+        than ``n_steps``, or rows of an output differ in shape.
+    TypeError
+        If the broadcastable pattern of a state changes.
+    MissingInputError
+        If a shared variable is missing and ``strict``, or an update reads a variable that was not passed.
+    IndexError
+        When it runs: if the number of steps is negative.
+
+    Examples
+    --------
+    >>> k, a = T.iscalar("k"), T.vector("a")
+    >>> powers, updates = phintys.scan(lambda power, a: power * a, outputs_info=T.ones_like(a), non_sequences=a,
+    ...                                n_steps=k)
+    >>> f = phintys.function([a, k], powers[-1], updates=updates)
+    """
+    allow_gc = config.scan.allow_gc if allow_gc is None else bool(allow_gc)
+    options = LoopOptions(truncate_gradient, mode, profile, allow_gc, bool(strict))
+    scanned, outputs = read_sequences(sequences, go_backwards), read_outputs(outputs_info)
+    others = [value if isinstance(value, Variable) else as_tensor_variable(value) for value in as_list(non_sequences)]
+    steps = read_steps(n_steps)
+    rows = [row for sequence in scanned for row in sequence.rows]
+    if steps is not None and known_number(steps) == 1:
+        return _single_step(fn, scanned, outputs, others, return_list)
+    slices = [variable for sequence in scanned for variable in sequence.inner]
+    taps = [variable for output in outputs for variable in output.inner]
+    found, updates, condition = separated(fn(*slices, *taps, *others))
+    if not outputs_info and not outputs:
+        outputs = read_outputs([None] * len(found))
+    _check_count(found, outputs)
+    found = [_fitting_row(output, row, position, name) for position, (output, row) in enumerate(zip(outputs, found))]
+    steps = _number_of_steps(steps, rows, condition)
+    states = _SharedStates(found, updates, condition, strict, others)
+    states.check_missing([*slices, *taps, *others])
+    body = Body([(inner, row if known_number(steps) == NO_BOUND else row[:steps]) for inner, row in zip(slices, rows)],
+                [State(output.taps, output.inner, output.initial, row)
+                 for output, row in zip(outputs, found) if output.taps] + states.tensors,
+                [row for output, row in zip(outputs, found) if not output.taps], [], states.objects, condition,
+                [value for value in others if value not in states.replace])
+    body.replace(states.replace)
+    results = make_loop(steps, body, name or "scan_fn", options)
+    return _presented(_results_in_order(outputs, results), return_list), states.updates(results)
+
+
+# ---- one step ------------------------------------------------------------------------------------------------------
+def _single_step(fn, scanned, outputs, others, return_list):
+    """No loop: the function of the first rows."""
+    slices = [row[0] for sequence in scanned for row in sequence.rows]
+    taps = [output.initial[tap - min(output.taps)] for output in outputs for tap in output.taps]
+    found, updates, condition = separated(fn(*slices, *taps, *others))
+    if outputs:
+        _check_count(found, outputs)
+    if condition is not None:
+        _logger.warning("When the number of steps is fixed and equal to 1, the provided stopping condition, %s, is "
+                        "ignored", condition)
+    results = [unbroadcast(shape_padleft(row), 0) if isinstance(row.type, TensorType) else row for row in found]
+    return _presented(results, return_list), OrderedUpdates(updates)
+
+
+def _presented(results, return_list):
+    if len(results) == 1 and return_list is not True:
+        return results[0]
+    return results if results or return_list else None
+
+
+# ---- outputs -------------------------------------------------------------------------------------------------------
+def _check_count(found, outputs):
+    if len(found) != len(outputs):
+        raise ValueError("Please provide None as outputs_info for any output that does not feed back into scan (i.e. "
+                         f"it behaves like a map): the function returned {len(found)} outputs, and outputs_info "
+                         f"describes {len(outputs)}")
+
+
+def _fitting_row(output, row, position, name):
+    """An output of the body, of the type of its state."""
+    if not isinstance(row.type, TensorType):
+        raise TypeError(f"output {position} of the function of scan {name or ''} must be a tensor, got {row.type}")
+    if not output.taps:
+        return row
+    wanted, found = output.inner[0].type, row.type
+    about = f"output {position} of the function of scan{made_at(row)}"
+    if wanted.dtype != found.dtype:
+        raise ValueError("When compiling the inner function of scan the following error has been encountered: The "
+                         f"initial state (`outputs_info` in scan nomenclature) of variable {output.given} (argument "
+                         f"number {position}) has dtype {wanted.dtype}, while the result of the inner function (`fn`) "
+                         f"has dtype {found.dtype}. This can happen if the inner function of scan results in an upcast "
+                         f"or downcast. {_about_dtypes(wanted.dtype, found.dtype)} This is {about}.")
+    if wanted.ndim != found.ndim:
+        raise ValueError("When compiling the inner function of scan the following error has been encountered: The "
+                         f"initial state (`outputs_info` in scan nomenclature) of variable {output.given} (argument "
+                         f"number {position}) has {wanted.ndim + 1} dimension(s), one for the steps included, while "
+                         "the corresponding variable in the result of the inner function of scan (`fn`) has "
+                         f"{found.ndim} dimension(s) (it should be one less than the initial state). Use dimshuffle, "
+                         f"shape_padleft or a sum so that the state keeps its rank. This is {about}.")
+    for axis, (before, after) in enumerate(zip(wanted.broadcastable, found.broadcastable)):
+        if before and not after:
+            raise TypeError(f"The broadcast pattern of the output of scan ({found}) is inconsistent with the one "
+                            f"provided in `output_info` ({wanted}). The output on axis {axis} is `{after}`, but it is "
+                            f"`{before}` on axis {axis} in `output_info`. This can happen if one of the dimension is "
+                            "fixed to 1 in the input, while it is still variable in the output, or vice-verca. You "
+                            "have to make them consistent, e.g. using "
+                            "phintys.tensor.{patternbroadcast,unbroadcast,addbroadcast}. This is " + about)
+    return patternbroadcast(row, wanted.broadcastable)
+
+
+def _about_dtypes(wanted, found):
+    """What to do about a state that changes its dtype."""
+    if wanted in ("int8", "int16", "int32", "bool", "uint8"):
+        return (f"A Python integer becomes the smallest integer dtype that holds it, here {wanted}: write the initial "
+                f"state as tensor.constant(value, dtype='{found}').")
+    return (f"Write the initial state with .astype('{found}'), or the result of the function with "
+            f".astype('{wanted}').")
+
+
+def _results_in_order(outputs, results):
+    """The rows of the user's outputs, without those before the first step."""
+    states, stacked = iter(results.states), iter(results.stacked)
+    return [next(states)[-min(output.taps):] if output.taps else next(stacked) for output in outputs]
+
+
+# ---- steps ---------------------------------------------------------------------------------------------------------
+def _number_of_steps(steps, rows, condition):
+    if steps is not None:
+        return steps
+    if rows:
+        lengths = [shape_i(row, 0) for row in rows]
+        shortest = lengths[0]
+        for length in lengths[1:]:
+            shortest = elementwise.minimum(shortest, length)
+        return shortest
+    if condition is None:
+        raise ValueError("No information about the number of steps provided. Either provide a value for n_steps "
+                         "argument of scan or provide an input sequence, or return a condition wrapped in "
+                         "scan_module.until")
+    return constant(NO_BOUND, dtype="int64")
+
+
+# ---- shared variables ----------------------------------------------------------------------------------------------
+class _SharedStates:
+    """The shared variables of a body: those that it updates are carried from step to step.
+
+    Attributes
+    ----------
+    tensors : list of State
+        Of updated tensors.
+    objects : list of (Variable, Variable, Variable)
+        Other updated values: inner variable, next value, shared variable.
+    replace : dict of SharedVariable to Variable
+        What stands for them in the body.
+    """
+
+    def __init__(self, outputs, updates, condition, strict, passed):
+        self.roots = [*outputs, *([] if condition is None else [condition])]
+        self.explicit = OrderedUpdates(updates)
+        self.pairs = self._with_default_updates()
+        self.tensors, self.objects, self.replace = [], [], {}
+        for shared, update in self.pairs.items():
+            inner = shared.type.make_variable(shared.name and f"{shared.name}_copy")
+            self.replace[shared] = inner
+            update = shared.type.filter_variable(update)
+            if isinstance(shared.type, TensorType):
+                self.tensors.append(State([-1], [inner], unbroadcast(shape_padleft(shared), 0), update))
+            else:
+                self.objects.append((inner, update, shared))
+        if strict:
+            self._check_strict(passed)
+
+    def _with_default_updates(self):
+        """The updates that the body returned, and the default updates of the other shared variables that it reads."""
+        pairs, pending = OrderedUpdates(self.explicit), [*self.roots, *self.explicit.values()]
+        while pending:
+            leaves = graph_inputs(pending)
+            pending = []
+            for leaf in leaves:
+                update = getattr(leaf, "default_update", None)
+                if isinstance(leaf, SharedVariable) and leaf not in pairs and update is not None:
+                    pairs[leaf] = update
+                    pending.append(update)
+        return pairs
+
+    def _check_strict(self, passed):
+        read = {leaf for leaf in graph_inputs([*self.roots, *self.pairs.values()]) if isinstance(leaf, SharedVariable)}
+        missing = [leaf for leaf in read.difference(passed, self.pairs)
+                   if not _is_read_through(leaf, [*self.roots, *self.pairs.values()], passed)]
+        if missing:
+            raise MissingInputError("ScanOp is missing an input: with strict=True, all the shared variables used in fn "
+                                    f"must be provided as a part of non_sequences, and {missing} are not")
+
+    def check_missing(self, passed):
+        """Refuse updates that read what was not passed and no output reads."""
+        known = {*passed, *graph_inputs([*self.roots, *passed])}
+        for leaf in graph_inputs(list(self.pairs.values()), passed):
+            if leaf not in known and not isinstance(leaf, (SharedVariable, Constant)):
+                raise MissingInputError(f"an update in the function of scan reads {leaf}{made_at(leaf)}.\nPlease pass "
+                                        "this variable to the scan's inner function. Do not forget to also pass it to "
+                                        "the `non_sequences` attribute of scan.")
+
+    def updates(self, results):
+        """The new values of the shared variables after the loop."""
+        tensors = iter(results.states[len(results.states) - len(self.tensors):])
+        objects = iter(results.carried)
+        return OrderedUpdates([(shared, next(tensors)[-1] if isinstance(shared.type, TensorType) else next(objects))
+                               for shared in self.pairs])
+
+
+def _is_read_through(leaf, roots, passed):
+    """Whether a shared variable is only read by what computes the variables that were passed."""
+    return leaf not in ancestors(roots, passed)

@@ -1,0 +1,140 @@
+"""Theano's ``scan_utils``: what programs that look into graphs and loops use."""
+from collections import OrderedDict
+
+import numpy
+
+from phintys.graph import public_names as _public_names
+from phintys.graph.debug_values import get_test_value
+from phintys.graph.toposort import io_toposort
+from phintys.graph.traversal import clone_replace as clone
+from phintys.graph.traversal import equal_computations, graph_inputs
+from phintys.graph.variable import Constant, Variable
+from phintys.ops.creation.allocation import AllocEmpty
+from phintys.ops.elementwise.scalar import cast_op
+from phintys.ops.indexing.inc_subtensor import set_subtensor
+from phintys.ops.shape.shape import shape_i
+from phintys.ops.types.constant import as_tensor_variable
+from phintys.scan_module.body_results import separated, until
+from phintys.scan_module.loop_arguments import read_steps
+from phintys.scan_module.map_variables import map_variables
+
+__all__ = ["clone", "equal_computations", "expand_empty", "forced_replace", "get_updates_and_outputs",
+           "isNaN_or_Inf_or_None", "map_variables", "reconstruct_graph", "safe_new", "traverse", "until"]
+
+
+def safe_new(x, tag="", dtype=None):
+    """A new variable of the type of ``x``.
+
+    Parameters
+    ----------
+    x : Variable or array_like
+        A constant is copied with its value.
+    tag : str
+        Appended to the name.
+    dtype : str, optional
+        Instead of that of ``x``.
+
+    Returns
+    -------
+    Variable
+    """
+    name = x.name + tag if getattr(x, "name", None) else None
+    if isinstance(x, Constant):
+        copied = x.clone() if dtype is None or x.type.dtype == dtype else cast_op(dtype)(x)
+        copied.name = name
+        return copied
+    variable = x if isinstance(x, Variable) else as_tensor_variable(x)
+    if dtype is not None and variable.type.dtype != dtype:
+        variable = cast_op(dtype)(variable)
+    copied = variable.type.make_variable(name)
+    try:
+        copied.tag.test_value = get_test_value(variable)
+    except (AttributeError, TypeError):             # it has none
+        pass
+    return copied
+
+
+def get_updates_and_outputs(ls):
+    """What the function of a loop returned, as (condition, list of outputs, dictionary of updates).
+
+    Raises
+    ------
+    ValueError
+        If it is not made of these, or they are in another order.
+    """
+    outputs, updates, condition = separated(ls)
+    return condition, outputs, OrderedDict(updates)
+
+
+def isNaN_or_Inf_or_None(x):
+    """Whether a number of steps says nothing: it is None, NaN, infinite or text."""
+    if x is None or isinstance(x, str):
+        return True
+    return read_steps(x) is None if isinstance(x, (Variable, float, int, numpy.number)) else False
+
+
+def expand_empty(tensor_var, size):
+    """A tensor with ``size`` more rows at its end, whose values are not set.
+
+    Parameters
+    ----------
+    tensor_var : TensorVariable
+    size : int or integer scalar
+
+    Returns
+    -------
+    TensorVariable
+    """
+    if isinstance(size, int) and size == 0:
+        return tensor_var
+    lengths = [shape_i(tensor_var, axis) for axis in range(tensor_var.type.ndim)]
+    room = AllocEmpty(tensor_var.type.dtype)(lengths[0] + size, *lengths[1:])
+    return set_subtensor(room[:lengths[0]], tensor_var)
+
+
+def forced_replace(out, x, y):
+    """``out`` computed with ``y`` where it reads ``x``, or anything that is computed as ``x`` is.
+
+    Parameters
+    ----------
+    out : Variable or None
+    x, y : Variable
+
+    Returns
+    -------
+    Variable or None
+    """
+    if out is None:
+        return None
+    same = [output for node in io_toposort([], [out]) for output in node.outputs if equal_computations([output], [x])]
+    return clone(out, dict.fromkeys([*same, x], y), strict=False)
+
+
+def reconstruct_graph(inputs, outputs, tag=None):
+    """A copy of a graph with new inputs.
+
+    Returns
+    -------
+    tuple of (list of Variable, list of Variable)
+        The new inputs, and the outputs computed from them.
+    """
+    fresh = [safe_new(variable, tag or "") for variable in inputs]
+    replace = dict(zip(inputs, fresh))
+    replace.update({leaf: leaf.clone() for leaf in graph_inputs(outputs) if isinstance(leaf, Constant)})
+    return fresh, clone(list(outputs), replace)
+
+
+def traverse(out, x, x_copy, d, visited=None):
+    """Add to ``d`` the pair of ``x`` and its copy if ``out`` depends on ``x``.
+
+    Returns
+    -------
+    dict
+        ``d``.
+    """
+    if x in graph_inputs([out]):
+        d[x] = x_copy
+    return d
+
+
+_public_names.adopt(globals())

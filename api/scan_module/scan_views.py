@@ -1,0 +1,98 @@
+"""``map``, ``reduce``, ``foldl`` and ``foldr``: loops of common kinds, made by ``scan``."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from phintys.scan_module.scan import scan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from phintys.modes import Mode
+    from phintys.updates import OrderedUpdates
+
+
+def map(fn: Callable[..., Any], sequences: Any, non_sequences: Any = None, truncate_gradient: int = -1,
+        go_backwards: bool = False, mode: str | Mode | None = None,
+        name: str | None = None) -> tuple[Any, OrderedUpdates]:
+    """Apply a function to each row of some sequences, as Python's ``map``.
+
+    Parameters
+    ----------
+    fn : callable
+        Gets a row of each sequence, and the ``non_sequences``.
+    sequences, non_sequences, truncate_gradient, go_backwards, mode, name
+        As of ``scan``.
+
+    Returns
+    -------
+    outputs, updates
+        As of ``scan``.
+
+    Examples
+    --------
+    >>> lengths, updates = phintys.map(lambda row: T.sqrt((row ** 2).sum()), matrix)
+    """
+    return scan(fn, sequences, [], non_sequences, truncate_gradient=truncate_gradient, go_backwards=go_backwards,
+                mode=mode, name=name)
+
+
+def reduce(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequences: Any = None,
+           go_backwards: bool = False, mode: str | Mode | None = None,
+           name: str | None = None) -> tuple[Any, OrderedUpdates]:
+    """What a state is after the last row, as Python's ``reduce``.
+
+    Parameters
+    ----------
+    fn : callable
+        Gets a row of each sequence, the outputs of the previous step, and the ``non_sequences``.
+    sequences, outputs_info, non_sequences, go_backwards, mode, name
+        As of ``scan``.
+
+    Returns
+    -------
+    outputs : TensorVariable or list of TensorVariable
+        Of the last step. There must be one: with no rows it raises IndexError when it runs.
+    updates : OrderedUpdates
+
+    Examples
+    --------
+    >>> total, updates = phintys.reduce(lambda x, total: total + x, vector, T.constant(0.))
+    """
+    outputs, updates = scan(fn, sequences, outputs_info, non_sequences, go_backwards=go_backwards,
+                            truncate_gradient=-1, mode=mode, name=name)
+    return [rows[-1] for rows in outputs] if isinstance(outputs, (list, tuple)) else outputs[-1], updates
+
+
+def foldl(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequences: Any = None,
+          mode: str | Mode | None = None, name: str | None = None) -> tuple[Any, OrderedUpdates]:
+    """``reduce`` from the first row to the last, as Haskell's ``foldl``.
+
+    Parameters
+    ----------
+    fn, sequences, outputs_info, non_sequences, mode, name
+        As of ``reduce``.
+
+    Returns
+    -------
+    outputs, updates
+        As of ``reduce``.
+    """
+    return reduce(fn, sequences, outputs_info, non_sequences, False, mode, name)
+
+
+def foldr(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequences: Any = None,
+          mode: str | Mode | None = None, name: str | None = None) -> tuple[Any, OrderedUpdates]:
+    """``reduce`` from the last row to the first, as Haskell's ``foldr``.
+
+    Parameters
+    ----------
+    fn, sequences, outputs_info, non_sequences, mode, name
+        As of ``reduce``.
+
+    Returns
+    -------
+    outputs, updates
+        As of ``reduce``.
+    """
+    return reduce(fn, sequences, outputs_info, non_sequences, True, mode, name)

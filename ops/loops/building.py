@@ -1,0 +1,181 @@
+"""Making a loop from a body: the graph of one step, and what its variables are outside.
+
+``make_loop`` computes outside, once, what does not depend on the step, passes it in as wholes, and leaves out what the
+body does not read.
+"""
+from dataclasses import dataclass, field
+
+from phintys.graph.toposort import io_toposort
+from phintys.graph.variable import Constant
+from phintys.ops.elementwise.scalar import cast_op
+from phintys.ops.graphs.row_batching import repeated
+from phintys.ops.loops.loop import Loop, LoopOptions
+from phintys.ops.loops.parts import LoopParts
+
+
+@dataclass
+class State:
+    """A state: its taps, the inner variable of each, the rows before the first step, and the next row."""
+
+    taps: tuple
+    inner: list
+    initial: object
+    output: object = None
+
+
+@dataclass
+class Body:
+    """One step of a loop. What the outputs read besides the inner variables lies outside.
+
+    Attributes
+    ----------
+    sequences : list of (Variable, Variable)
+        A row inside, the rows outside.
+    states : list of State
+    stacked : list of Variable
+    summed : list of (Variable, Variable)
+        A term inside, outside what the sum starts from.
+    carried : list of (Variable, Variable, Variable)
+        Inside the value so far and the next one, outside the first.
+    condition : Variable or None
+        Inside; the loop ends after a step that makes it true.
+    wholes : list of Variable
+        What is passed to the loop whether or not the body reads it; what it reads besides is added.
+    """
+
+    sequences: list = field(default_factory=list)
+    states: list = field(default_factory=list)
+    stacked: list = field(default_factory=list)
+    summed: list = field(default_factory=list)
+    carried: list = field(default_factory=list)
+    condition: object = None
+    wholes: list = field(default_factory=list)
+
+    def moving(self):
+        """The inner variables that differ from step to step."""
+        return [*[inner for inner, _ in self.sequences], *[tap for state in self.states for tap in state.inner],
+                *[inner for inner, _, _ in self.carried]]
+
+    def outputs(self):
+        """What a step computes."""
+        condition = [] if self.condition is None else [self.condition]
+        return [*[state.output for state in self.states], *self.stacked, *[term for term, _ in self.summed],
+                *[after for _, after, _ in self.carried], *condition]
+
+    def replace(self, pairs):
+        """Let the outputs read other variables: pairs, or a dictionary, of old and new."""
+        outputs = iter(replaced(self.outputs(), pairs))
+        for state in self.states:
+            state.output = next(outputs)
+        self.stacked = [next(outputs) for _ in self.stacked]
+        self.summed = [(next(outputs), initial) for _, initial in self.summed]
+        self.carried = [(before, next(outputs), initial) for before, _, initial in self.carried]
+        self.condition = next(outputs, None)
+
+
+@dataclass
+class Results:
+    """What a loop computes, by groups; ``steps`` is None unless it is a while loop."""
+
+    states: list
+    stacked: list
+    summed: list
+    carried: list
+    steps: object = None
+
+
+def make_loop(steps, body, name=None, options=LoopOptions()):
+    """Run a body for a number of steps.
+
+    Parameters
+    ----------
+    steps : Variable
+        An integer scalar.
+    body : Body
+    name : str, optional
+    options : LoopOptions, optional
+
+    Returns
+    -------
+    Results
+    """
+    _read_equal_sequences_once(body)
+    depending = dependents(body.moving(), body.outputs())
+    same = {} if body.condition is not None else _of_all_steps(steps, body, depending)
+    inside = Body(body.sequences, body.states,
+                  [row for number, row in enumerate(body.stacked) if ("stacked", number) not in same],
+                  [term for number, term in enumerate(body.summed) if ("summed", number) not in same],
+                  body.carried, body.condition, body.wholes)
+    found = _applied(steps, inside, name, options) if inside.outputs() else Results([], [], [], [])
+    for kind, results, count in (("stacked", found.stacked, len(body.stacked)),
+                                 ("summed", found.summed, len(body.summed))):
+        for number in range(count):
+            if (kind, number) in same:
+                results.insert(number, same[kind, number])
+    return found
+
+
+def dependents(variables, outputs):
+    """The variables, these included, that ``outputs`` read and that depend on one of ``variables``."""
+    found = set(variables)
+    for node in io_toposort(variables, outputs):
+        if not found.isdisjoint(node.inputs):
+            found.update(node.outputs)
+    return found
+
+
+def replaced(outputs, pairs):
+    """``outputs`` with some variables replaced; what does not depend on these stays as it is, and is not copied."""
+    found = dict(pairs)
+    for node in io_toposort(list(found), outputs):
+        if not any([variable in found for variable in node.inputs]):
+            continue
+        copied = node.clone_with_new_inputs([found.get(variable, variable) for variable in node.inputs], strict=True)
+        for old, new in zip(node.outputs, copied.outputs):
+            found.setdefault(old, new)
+    return [found.get(output, output) for output in outputs]
+
+
+def _of_all_steps(steps, body, depending):
+    """What outputs are outside whose rows or terms are the same in each step."""
+    same = {}
+    for number, row in enumerate(body.stacked):
+        if row not in depending:
+            same["stacked", number] = repeated(row, steps)
+    for number, (term, initial) in enumerate(body.summed):
+        if term not in depending:
+            same["summed", number] = initial + term * cast_op(term.type.dtype)(steps)
+    return same
+
+
+def _read_equal_sequences_once(body):
+    """Let the body read each sequence by one inner variable."""
+    first, replace = {}, {}
+    for inner, outer in body.sequences:
+        kept = first.setdefault(outer, inner)
+        if kept is not inner:
+            replace[inner] = kept
+    if not replace:
+        return
+    body.sequences = [(inner, outer) for outer, inner in first.items()]
+    body.replace(replace)
+
+
+def _applied(steps, body, name, options):
+    """The loop of a body, applied."""
+    outputs = body.outputs()
+    depending = dependents(body.moving(), outputs)
+    nodes = [node for node in io_toposort(body.moving(), outputs) if not depending.isdisjoint(node.inputs)]
+    read = {variable: None for node in nodes for variable in node.inputs}
+    read.update(dict.fromkeys(outputs))
+    body.sequences = [(inner, outer) for inner, outer in body.sequences if inner in read]
+    wholes = [variable for variable in dict.fromkeys([*body.wholes, *read])
+              if variable not in depending and not isinstance(variable, Constant)]
+    parts = LoopParts(len(body.sequences), tuple([tuple(state.taps) for state in body.states]), len(body.stacked),
+                      len(body.summed), len(body.carried), body.condition is not None)
+    op = Loop([*body.moving(), *wholes], outputs, parts, None, name, options)
+    results = op(steps, *[outer for _, outer in body.sequences], *[state.initial for state in body.states],
+                 *[initial for _, initial in body.summed], *[initial for _, _, initial in body.carried], *wholes,
+                 return_list=True)
+    found = parts.outer_outputs(results)
+    return Results(list(found.states), list(found.stacked), list(found.summed), list(found.carried), found.steps)

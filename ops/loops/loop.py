@@ -1,0 +1,223 @@
+"""Loop: an inner graph run step by step, the op behind ``scan``.
+
+What the groups of its inputs and outputs are is said in ``parts.py``; they are closed under differentiation (the
+gradient by a sequence is stacked, by a whole it is summed, and what flows back through a state is a state of a loop
+that runs backwards), so derivatives of any order need nothing else. ``building.py`` makes loops, ``loop_gradient.py``
+and ``loop_direction.py`` have the derivatives, ``stepping.py`` runs the steps.
+
+Two loops are equal if their parts and options are, and their inner graphs compute the same.
+"""
+from typing import NamedTuple
+
+from phintys.graph.apply import Apply
+from phintys.graph.toposort import io_toposort
+from phintys.graph.traversal import equal_computations, io_connection_pattern
+from phintys.ops.elementwise import scalar
+from phintys.ops.elementwise.scalar import cast_op
+from phintys.ops.graphs.inner_graph import InnerGraphOp
+from phintys.ops.graphs.row_map import stacked_type
+from phintys.ops.loops.stepping import run_loop
+from phintys.ops.shape.shape import shape_i
+from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.types.dtypes import integer_dtypes
+from phintys.ops.types.tensor_type import TensorType
+
+
+class LoopOptions(NamedTuple):
+    """What a user may choose about a loop, besides what it computes.
+
+    Attributes
+    ----------
+    truncate_gradient : int
+        After how many steps, counted from the last, gradients do not flow further back; -1: never.
+    mode : str or Mode or None
+        In which the inner graph is compiled.
+    profile : bool or str
+    allow_gc : bool
+        Whether memory of intermediate results is dropped in each step.
+    strict : bool
+        Whether all shared variables of the body had to be passed.
+    """
+
+    truncate_gradient: int = -1
+    mode: object = None
+    profile: object = False
+    allow_gc: bool = False
+    strict: bool = False
+
+
+class Loop(InnerGraphOp):
+    """Run a graph for a number of steps.
+
+    Parameters
+    ----------
+    inputs, outputs : list of Variable
+        The inner graph, in the order of the groups.
+    parts : LoopParts
+    kept : sequence of (int or None), optional
+        For each state and stacked output how many of the rows that the loop adds are kept, the last ones; None: all.
+    name : str, optional
+    options : LoopOptions, optional
+
+    Raises
+    ------
+    TypeError
+        If a state, a carried value or a sum changes its type from one step to the next.
+    """
+
+    def __init__(self, inputs, outputs, parts, kept=None, name=None, options=LoopOptions()):
+        super().__init__(inputs, outputs, name)
+        self.parts = parts
+        self.kept = (None,) * (parts.n_states + parts.n_stacked) if kept is None else tuple(kept)
+        self.options = options
+        if options.mode is not None:
+            self.kwargs = {"mode": options.mode}
+        self._check_types()
+
+    def _check_types(self):
+        inner, found = self.inner_inputs, self.inner_outputs
+        for kind, befores, afters in (("state", [own[0] for own in inner.states], found.states),
+                                      ("carried value", inner.carried, found.carried)):
+            for number, (before, after) in enumerate(zip(befores, afters)):
+                if before.type != after.type:
+                    raise TypeError(f"Inconsistency in the inner graph of scan '{self}': {kind} {number} should have "
+                                    f"the same type before and after a step, but has {before.type} and {after.type}")
+
+    # ---- groups ----------------------------------------------------------------------------------------------
+    @property
+    def inner_inputs(self):
+        """``local_inputs`` by groups; shared variables that the graph reads are among the wholes."""
+        return self.parts.inner_inputs(self.local_inputs)
+
+    @property
+    def inner_outputs(self):
+        """``local_outputs`` by groups."""
+        return self.parts.inner_outputs(self.local_outputs)
+
+    # ---- building and running --------------------------------------------------------------------------------
+    def make_node(self, steps, *inputs):
+        steps = as_tensor_variable(steps)
+        if steps.type.dtype not in integer_dtypes or steps.type.ndim:
+            raise TypeError(f"the number of steps of a loop is an integer scalar, got {steps.type}")
+        if steps.type.dtype != "int64":
+            steps = cast_op("int64")(steps)
+        given, local = self.parts.outer_inputs([steps, *inputs]), self.parts.inner_inputs(self.inputs)
+        if len(given.wholes) != len(local.wholes):
+            raise ValueError(f"{self} takes {len(local.wholes)} wholes, got {len(given.wholes)}")
+        sums = [variable.type for variable in self.inner_outputs.summed]
+        wanted = [*[stacked_type(variable.type) for variable in local.sequences],
+                  *[stacked_type(own[0].type) for own in local.states], *sums,
+                  *[variable.type for variable in local.carried + local.wholes]]
+        inputs = [kind.filter_variable(value) for kind, value in zip(wanted, inputs)]
+        found = self.inner_outputs
+        kinds = [*[stacked_type(variable.type) for variable in found.states + found.stacked], *sums,
+                 *[variable.type for variable in found.carried]]
+        if self.parts.is_while:
+            kinds.append(TensorType("int64", ()))
+        return Apply(self, [steps, *inputs, *self.shared_inputs], [kind.make_variable() for kind in kinds])
+
+    def perform(self, node, inputs, output_storage, params=None):
+        for storage, value in zip(output_storage, run_loop(self, self.fn, inputs)):
+            storage[0] = value
+
+    def with_kept(self, kept):
+        """The same loop with another choice of rows to keep."""
+        return type(self)(self.local_inputs, self.local_outputs, self.parts, kept, self.name, self.options)
+
+    # ---- shapes ----------------------------------------------------------------------------------------------
+    def infer_shape(self, node, input_shapes):
+        parts, outer, inner = self.parts, self.parts.outer_inputs(input_shapes), self.inner_inputs
+        steps = node.inputs[0] if not parts.is_while else node.outputs[-1]
+        local = [*[shape[1:] for shape in outer.sequences],
+                 *[shape[1:] for shape, taps in zip(outer.states, parts.taps) for _ in taps],
+                 *[None if shape is None else tuple([shape_i(variable, axis) for axis in range(len(shape))])
+                   for shape, variable in zip(outer.carried, inner.carried)],
+                 *outer.wholes]
+        moving = self.local_inputs[:parts.n_moving]
+        inside = self.shapes_outside([*moving, *node.inputs[len(node.inputs) - len(inner.wholes):]], local,
+                                     set(moving))
+        rows = [shape[1:] for shape in outer.states] + list(parts.inner_outputs(inside).stacked)
+        lengths = [self._length(steps, number) for number in range(len(rows))]
+        shapes = [(length, *(shape if shape is not None else _read(output, 1)))
+                  for length, shape, output in zip(lengths, rows, node.outputs)]
+        carried = parts.outer_outputs(node.outputs).carried
+        return [*shapes, *outer.summed, *[_read(output, 0) for output in carried], *([()] if parts.is_while else [])]
+
+    def _length(self, steps, number):
+        """How many rows an output has after a number of steps."""
+        kept = self.kept[number]
+        rows = steps if kept is None else scalar.minimum(steps, kept)
+        return rows + self.parts.depths[number] if number < self.parts.n_states else rows
+
+    # ---- dependence ------------------------------------------------------------------------------------------
+    def inner_connections(self):
+        """For each inner input a list that says which inner outputs depend on it after any number of steps."""
+        pattern = [list(row) for row in io_connection_pattern(self.local_inputs, self.local_outputs)]
+        parts = self.parts
+        position = {variable: number for number, variable in enumerate(self.local_inputs)}
+        first = parts.n_states + parts.n_stacked + parts.n_summed
+        feeds = [(number, [position[tap] for tap in own]) for number, own in enumerate(self.inner_inputs.states)]
+        feeds += [(first + number, [position[variable]]) for number, variable in enumerate(self.inner_inputs.carried)]
+        reached = {output: [any(row) for row in zip(*[pattern[source] for source in sources])]
+                   for output, sources in feeds}
+        for row in pattern:
+            pending = [output for output in reached if row[output]]
+            while pending:
+                for output, flag in enumerate(reached[pending.pop()]):
+                    if flag and not row[output]:
+                        row[output] = True
+                        if output in reached:
+                            pending.append(output)
+        return pattern
+
+    def connection_pattern(self, node):
+        parts, pattern = self.parts, self.inner_connections()
+        n_outputs = parts.n_states + parts.n_stacked + parts.n_summed + parts.n_carried
+        done = [False] * parts.is_while
+        rows = parts.inner_inputs([row[:n_outputs] for row in pattern])
+        own = [[number == output for output in range(n_outputs)] for number in range(n_outputs)]
+        own = parts.inner_outputs(own)
+        result = [[False] * n_outputs, *rows.sequences]
+        result += [_either(*taps) for taps in rows.states]      # the rows before the first step do not count
+        result += own.summed
+        result += [_either(row, *other) for row, other in zip(own.carried, zip(rows.carried))]
+        return [list(row) + done for row in [*result, *rows.wholes]]
+
+    # ---- derivatives -----------------------------------------------------------------------------------------
+    # L_op and R_op are set by loop_gradient.py and loop_direction.py, which make loops.
+
+    # ---- equality --------------------------------------------------------------------------------------------
+    def __eq__(self, other):
+        if self is other:
+            return True
+        if type(self) is not type(other) or hash(self) != hash(other) or self._signature() != other._signature():
+            return False
+        return equal_computations(self.local_outputs, other.local_outputs, self.local_inputs, other.local_inputs)
+
+    def __hash__(self):
+        try:
+            return self._kept_hash
+        except AttributeError:
+            nodes = [hash(node.op) for node in io_toposort(self.local_inputs, self.local_outputs)]
+            self._kept_hash = kept = hash((*self._signature(), tuple(sorted(nodes))))
+            return kept
+
+    def _signature(self):
+        """What equal loops have in common besides what their inner graphs compute."""
+        return (type(self), self.parts, self.kept, self.options._replace(mode=None), str(self.options.mode),
+                tuple([variable.type for variable in self.local_inputs]))
+
+    def __str__(self):
+        kind = "do_while" if self.parts.is_while else "for"
+        return f"{kind}{{cpu,{self.name or 'scan_fn'}}}"
+
+
+def _either(*rows):
+    return [any(flags) for flags in zip(*rows)]
+
+
+def _read(variable, first):
+    """The lengths of a variable from a dimension on, read from itself; None if it has no dimensions."""
+    if getattr(variable.type, "ndim", None) is None:
+        return None
+    return tuple([shape_i(variable, axis) for axis in range(first, variable.type.ndim)])

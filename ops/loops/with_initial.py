@@ -1,0 +1,35 @@
+"""WithInitial: the rows of a state, as a function of the rows before the first step as well.
+
+A loop's output for a state begins with its initial rows, but does not count as depending on them for that: users see
+the rows after them only. What reads those rows all the same, as the gradient of a loop does, reads them through this
+op, so that second derivatives find their way. It is a view, and the optimizer takes it out.
+"""
+from phintys.graph.apply import Apply
+from phintys.graph.op import Op
+
+
+class WithInitial(Op):
+    """All rows of a state: inputs are these rows, and those before the first step, with which they begin."""
+
+    __props__ = ()
+    view_map = {0: [0]}
+
+    def make_node(self, rows, initial):
+        return Apply(self, [rows, initial], [rows.type.make_variable()])
+
+    def perform(self, node, inputs, output_storage, params=None):
+        output_storage[0][0] = inputs[0]
+
+    def infer_shape(self, node, input_shapes):
+        return [input_shapes[0]]
+
+    def grad(self, inputs, output_grads):
+        gradient, = output_grads
+        return [gradient, gradient[:inputs[1].shape[0]]]
+
+    def R_op(self, inputs, eval_points):
+        rows, initial = eval_points
+        return [rows if rows is not None or initial is None else inputs[0].zeros_like()]
+
+
+with_initial = WithInitial()
