@@ -32,9 +32,14 @@ def map_variables(replacer, graphs, additional_inputs=()):
     >>> product.tag.replacement = a * b
     >>> mapped, = map_variables(lambda variable: getattr(variable.tag, "replacement", variable), [product + c])
     """
-    graphs = list(graphs)
-    found = {leaf: replacer(leaf) for leaf in graph_inputs(graphs)}
-    for node in io_toposort([], graphs):
+    return _mapped(replacer, list(graphs), ())
+
+
+def _mapped(replacer, graphs, fixed):
+    """Copies of graphs in which variables are replaced, but for those in ``fixed``."""
+    found = {leaf: leaf if leaf in fixed else replacer(leaf) for leaf in graph_inputs(graphs, fixed)}
+    found.update(zip(fixed, fixed))
+    for node in io_toposort(list(fixed), graphs):
         inputs = [found[variable] for variable in node.inputs]
         if isinstance(node.op, (Loop, OpFromGraph)):
             outputs = _with_mapped_graph(replacer, node, inputs)
@@ -51,21 +56,30 @@ def map_variables(replacer, graphs, additional_inputs=()):
 def _with_mapped_graph(replacer, node, inputs):
     """The outputs of a node whose op holds a graph, with variables of that graph replaced."""
     op = node.op
-    given = list(op.inputs)
-    outputs = map_variables(replacer, op.outputs)
+    given = [*op.inputs, *op.shared_inputs]
     known = set(given)
-    foreign = [leaf for leaf in graph_inputs(outputs) if leaf not in known and not isinstance(leaf, Constant)]
-    before = set(graph_inputs(op.outputs))
-    for leaf in foreign:
-        if leaf not in before and (getattr(leaf, "update", None) is not None
-                                   or getattr(leaf, "default_update", None) is not None):
-            raise NotImplementedError(f"Replacement introduces shared variable {leaf} which has an update associated "
-                                      f"with it into the inner graph of {op}. This is not currently supported.")
+
+    def checked(variable):
+        replacement = replacer(variable)
+        if replacement is not variable:
+            _check_updates(replacement, op)
+        return replacement
+
+    outputs = _mapped(checked, op.outputs, dict.fromkeys(given))
+    foreign = [leaf for leaf in graph_inputs(outputs, given) if leaf not in known and not isinstance(leaf, Constant)]
     more = {leaf: leaf.type.make_variable(leaf.name and f"{leaf.name}_copy") for leaf in foreign}
     outputs = clone_replace(outputs, more)
-    arguments = [*inputs[:len(given)], *more]
+    arguments = [*inputs, *more]
     if isinstance(op, Loop):
         made = Loop([*given, *more.values()], outputs, op.parts, op.kept, op.name, op.options)
     else:
         made = OpFromGraph([*given, *more.values()], outputs, inline=op.is_inline, name=op.name, **op.kwargs)
     return made(*arguments, return_list=True)
+
+
+def _check_updates(replacement, op):
+    """Refuse what would have to change the updates that the user got with the loop."""
+    for leaf in graph_inputs([replacement]):
+        if getattr(leaf, "update", None) is not None or getattr(leaf, "default_update", None) is not None:
+            raise NotImplementedError(f"Replacement introduces shared variable {leaf} which has an update associated "
+                                      f"with it into the inner graph of {op}. This is not currently supported.")

@@ -131,7 +131,7 @@ def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None
                 [row for output, row in zip(outputs, found) if not output.taps], [], states.objects, condition,
                 [value for value in others if value not in states.replace])
     body.replace(states.replace)
-    results = make_loop(steps, body, name or "scan_fn", options)
+    results = make_loop(steps, body, name or "scan_fn", options, lifts=False)
     return _presented(_results_in_order(outputs, results), return_list), states.updates(results)
 
 

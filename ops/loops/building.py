@@ -5,6 +5,8 @@ body does not read.
 """
 from dataclasses import dataclass, field
 
+from phintys.graph.config import config
+from phintys.graph.debug_values import compute_test_values
 from phintys.graph.toposort import io_toposort
 from phintys.graph.variable import Constant
 from phintys.ops.elementwise.scalar import cast_op
@@ -84,7 +86,7 @@ class Results:
     steps: object = None
 
 
-def make_loop(steps, body, name=None, options=LoopOptions()):
+def make_loop(steps, body, name=None, options=LoopOptions(), lifts=True):
     """Run a body for a number of steps.
 
     Parameters
@@ -94,6 +96,8 @@ def make_loop(steps, body, name=None, options=LoopOptions()):
     body : Body
     name : str, optional
     options : LoopOptions, optional
+    lifts : bool
+        Whether outputs that are the same in each step are computed without the loop.
 
     Returns
     -------
@@ -101,7 +105,9 @@ def make_loop(steps, body, name=None, options=LoopOptions()):
     """
     _read_equal_sequences_once(body)
     depending = dependents(body.moving(), body.outputs())
-    same = {} if body.condition is not None else _of_all_steps(steps, body, depending)
+    if config.compute_test_value != "off":
+        _give_test_values(body, depending)
+    same = {} if body.condition is not None or not lifts else _of_all_steps(steps, body, depending)
     inside = Body(body.sequences, body.states,
                   [row for number, row in enumerate(body.stacked) if ("stacked", number) not in same],
                   [term for number, term in enumerate(body.summed) if ("summed", number) not in same],
@@ -113,6 +119,14 @@ def make_loop(steps, body, name=None, options=LoopOptions()):
             if (kind, number) in same:
                 results.insert(number, same[kind, number])
     return found
+
+
+def _give_test_values(body, depending):
+    """Compute the test values of what is outside the loop, but was written down as part of the body."""
+    for node in io_toposort(body.moving(), body.outputs()):
+        if depending.isdisjoint(node.outputs) and not all([hasattr(output.tag, "test_value")
+                                                           for output in node.outputs]):
+            compute_test_values(node)
 
 
 def dependents(variables, outputs):

@@ -207,8 +207,10 @@ class _Backward:
                 if is_valued(term):
                     state = self._state_of(number, self.parts.taps[number][position], variable.type)
                     self.states[number, position] = state
-                    parts.append(as_gradient(state.inner[0], variable.type))
-            self.replace[variable] = _total(parts) if parts else self._zero(number, variable.type)
+                    with change_flags(compute_test_value="off"):
+                        parts.append(as_gradient(state.inner[0], variable.type))
+            with change_flags(compute_test_value="off"):
+                self.replace[variable] = _total(parts) if parts else self._zero(number, variable.type)
         for group, gradients in ((self.terms.by_stacked, self.given.stacked),):
             for number, variable in group.items():
                 self.replace[variable] = self._row_of(as_gradient(gradients[number], variable.type), variable.type)
