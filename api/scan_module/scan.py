@@ -177,7 +177,7 @@ def _fitting_row(output, row, position, name):
                          f"initial state (`outputs_info` in scan nomenclature) of variable {output.given} (argument "
                          f"number {position}) has dtype {wanted.dtype}, while the result of the inner function (`fn`) "
                          f"has dtype {found.dtype}. This can happen if the inner function of scan results in an upcast "
-                         f"or downcast. {_about_dtypes(wanted.dtype, found.dtype)} This is {about}.")
+                         f"or downcast. {_about_dtypes(output.given, wanted.dtype, found.dtype)} This is {about}.")
     if wanted.ndim != found.ndim:
         raise ValueError("When compiling the inner function of scan the following error has been encountered: The "
                          f"initial state (`outputs_info` in scan nomenclature) of variable {output.given} (argument "
@@ -196,11 +196,11 @@ def _fitting_row(output, row, position, name):
     return patternbroadcast(row, wanted.broadcastable)
 
 
-def _about_dtypes(wanted, found):
+def _about_dtypes(given, wanted, found):
     """What to do about a state that changes its dtype."""
-    if wanted in ("int8", "int16", "int32", "bool", "uint8"):
-        return (f"A Python integer becomes the smallest integer dtype that holds it, here {wanted}: write the initial "
-                f"state as tensor.constant(value, dtype='{found}').")
+    if isinstance(given, Constant):
+        return (f"A Python number as initial state has the smallest dtype that holds it, here {wanted}: write it as "
+                f"tensor.constant(value, dtype='{found}').")
     return (f"Write the initial state with .astype('{found}'), or the result of the function with "
             f".astype('{wanted}').")
 
