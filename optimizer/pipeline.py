@@ -12,6 +12,8 @@ from phintys.optimizer.engine.driver import Driver, report
 from phintys.optimizer.passes import constant_folding, fusion, lazy_branches, shapes
 from phintys.optimizer.passes.inner_graphs import drop_unused_outputs, expand_inner_graphs
 from phintys.optimizer.passes.inplace import handled, mark_inplace, protect
+from phintys.optimizer.passes.loop_pushing import push_after_loops, push_before_loops
+from phintys.optimizer.passes.loops import keep_last_rows, simplify_loops
 from phintys.optimizer.passes.merge import merge
 from phintys.optimizer.passes.reduction_fusion import fuse_reductions
 from phintys.optimizer.rewrites import (
@@ -90,11 +92,17 @@ STAGES = [
     ("cond_merge_nested1", _resolve_nested),        # merging would move equal ones out of the branches
     ("merge1", _whole(merge, FAST_RUN, FAST_COMPILE, "merge", "merge1")),
     ("drop_unused_outputs", _whole(drop_unused_outputs, FAST_RUN, FAST_COMPILE, "drop_unused_outputs")),
+    ("scan_simplify1", _whole(simplify_loops, FAST_RUN, "scan", "scan_simplify", "scan_eqopt1")),
+    ("scan_pushout_seqs", _whole(push_before_loops, FAST_RUN, "scan", "scan_pushout", "scanOp_pushout_seqs_ops")),
+    ("scan_pushout_outputs", _whole(push_after_loops, FAST_RUN, "scan", "scan_pushout", "scanOp_pushout_output",
+                                    "scanOp_pushout_seqs_ops")),
     ("canonicalize", _in_turns(_driven("canonicalize", [FOLDING] + CANONICALIZE), _merge)),
     ("stabilize", _in_turns(_driven("stabilize", [FOLDING] + STABILIZE + SOFTMAX + CANONICALIZE), _merge)),
     ("local_log_sum_exp", _whole(log_sum_exp.stabilize_sums_of_exponentials, FAST_RUN, "stabilize",
                                  "local_log_sum_exp")),
     ("specialize", _in_turns(_driven("specialize", [FOLDING] + SOFTMAX + SPECIALIZE), _merge)),
+    ("scan_simplify2", _whole(simplify_loops, FAST_RUN, "scan", "scan_simplify", "scan_eqopt2")),
+    ("scan_save_mem", _whole(keep_last_rows, FAST_RUN, "scan", "scan_save_mem")),
     ("cond_merge_nested", _resolve_nested),
     ("cond_merge", _in_turns(_whole(lazy_branches.merge_branches, FAST_RUN, "ifelse", "cond_merge",
                                     "cond_merge_random_op"), _driven("ifelse", IFELSE))),

@@ -17,6 +17,7 @@ from phintys.graph.variable import Constant, Variable
 from phintys.ops.elementwise import scalar as elementwise
 from phintys.ops.loops import loop_direction, loop_gradient  # noqa: F401  (they give the op its derivatives)
 from phintys.ops.loops.building import Body, State, make_loop
+from phintys.ops.loops.first_rows import first_rows
 from phintys.ops.loops.loop import LoopOptions
 from phintys.ops.shape.shape import patternbroadcast, shape_i, shape_padleft, unbroadcast
 from phintys.ops.types.constant import as_tensor_variable, constant
@@ -122,10 +123,10 @@ def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None
         outputs = read_outputs([None] * len(found))
     _check_count(found, outputs)
     found = [_fitting_row(output, row, position, name) for position, (output, row) in enumerate(zip(outputs, found))]
-    steps = _number_of_steps(steps, rows, condition)
+    steps, rows = _steps_and_rows(steps, rows, condition)
     states = _SharedStates(found, updates, condition, strict, others)
     states.check_missing([*slices, *taps, *others])
-    body = Body([(inner, row if known_number(steps) == NO_BOUND else row[:steps]) for inner, row in zip(slices, rows)],
+    body = Body(list(zip(slices, rows)),
                 [State(output.taps, output.inner, output.initial, row)
                  for output, row in zip(outputs, found) if output.taps] + states.tensors,
                 [row for output, row in zip(outputs, found) if not output.taps], [], states.objects, condition,
@@ -212,20 +213,21 @@ def _results_in_order(outputs, results):
 
 
 # ---- steps ---------------------------------------------------------------------------------------------------------
-def _number_of_steps(steps, rows, condition):
+def _steps_and_rows(steps, rows, condition):
+    """The number of steps, and as many rows of each sequence."""
     if steps is not None:
-        return steps
+        return steps, [first_rows(row, steps) for row in rows]
     if rows:
         lengths = [shape_i(row, 0) for row in rows]
         shortest = lengths[0]
         for length in lengths[1:]:
             shortest = elementwise.minimum(shortest, length)
-        return shortest
+        return shortest, [row[:shortest] for row in rows] if len(rows) > 1 else rows
     if condition is None:
         raise ValueError("No information about the number of steps provided. Either provide a value for n_steps "
                          "argument of scan or provide an input sequence, or return a condition wrapped in "
                          "scan_module.until")
-    return constant(NO_BOUND, dtype="int64")
+    return constant(NO_BOUND, dtype="int64"), rows
 
 
 # ---- shared variables ----------------------------------------------------------------------------------------------

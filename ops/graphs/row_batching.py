@@ -50,12 +50,33 @@ def batched(outputs, rows):
         flags = [variable in found for variable in node.inputs]
         if True not in flags:
             continue
-        rule = RULES.get(type(node.op)) or (numbers if isinstance(node.op, ScalarOp) else None)
-        results = rule and rule(node, [found.get(variable, variable) for variable in node.inputs], flags, count)
+        results = batch_of_node(node, [found.get(variable, variable) for variable in node.inputs], flags, count)
         if results is None:
             return None
         found.update(zip(node.outputs, results))
     return [found[output] for output in outputs]
+
+
+def batch_of_node(node, inputs, flags, count):
+    """The outputs of one node for all rows.
+
+    Parameters
+    ----------
+    node : Apply
+    inputs : list of Variable
+        What stands for its inputs; those with a flag have rows.
+    flags : list of bool
+        At least one is true.
+    count : Variable
+        How many rows there are.
+
+    Returns
+    -------
+    list of Variable or None
+        None if the op has no rule.
+    """
+    rule = RULES.get(type(node.op)) or (numbers if isinstance(node.op, ScalarOp) else None)
+    return rule and rule(node, inputs, flags, count)
 
 
 def rule_for(*classes):

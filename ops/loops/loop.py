@@ -17,6 +17,7 @@ from phintys.ops.elementwise.scalar import cast_op
 from phintys.ops.graphs.inner_graph import InnerGraphOp
 from phintys.ops.graphs.row_map import stacked_type
 from phintys.ops.loops.stepping import run_loop
+from phintys.ops.loops.theano_names import TheanoNames
 from phintys.ops.shape.shape import shape_i
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import integer_dtypes
@@ -46,7 +47,7 @@ class LoopOptions(NamedTuple):
     strict: bool = False
 
 
-class Loop(InnerGraphOp):
+class Loop(TheanoNames, InnerGraphOp):
     """Run a graph for a number of steps.
 
     Parameters

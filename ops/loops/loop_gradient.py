@@ -178,7 +178,7 @@ class _Backward:
         """What the loop has kept: sequences, rows that taps read, and rows of outputs."""
         inner, found = self.terms.inner, self.terms.found
         for variable, outer in zip(inner.sequences, self.inputs.sequences):
-            self.rows[variable] = self._backwards(outer[:self.done])
+            self.rows[variable] = self._backwards(outer[:self.done] if self.parts.is_while else outer)
         for own, taps, depth, outer, initial in zip(inner.states, self.parts.taps, self.parts.depths,
                                                     self.outputs.states, self.inputs.states):
             outer = with_initial(outer, initial)

@@ -6,7 +6,7 @@ A loop has four lists of variables, and all code that reads one of them does it 
 group       outside, an input                inside, inputs                            inside → outside, an output
 ==========  ===============================  ========================================  =================================
 steps       how many steps at most (0-d)     —                                         — → steps done, of a while loop
-sequences   rows, at least one a step        the row of this step                      —
+sequences   rows, one for each step          the row of this step                      —
 states      the rows before the first step   one for each tap: a row of earlier steps  next row → all rows
 stacked     —                                —                                         a row → all rows
 summed      what is added to                 —                                         a term → the sum

@@ -1,0 +1,57 @@
+"""FirstRows: as many rows of a tensor as a loop has steps; an error if there are fewer.
+
+A slice would be shorter without a word. Sequences of a loop have exactly as many rows as the loop has steps, so that
+rewrites may move work from the steps to all rows.
+"""
+from phintys.graph.apply import Apply
+from phintys.graph.op import Op
+from phintys.graph.valueless_types import disconnected_type
+from phintys.ops.graphs.row_map import stacked_type
+from phintys.ops.indexing.inc_subtensor import inc_subtensor
+from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.types.tensor_type import TensorType
+
+
+class FirstRows(Op):
+    """A view of the first rows of a tensor.
+
+    Inputs are the tensor and how many rows, an int64 scalar.
+
+    Raises
+    ------
+    ValueError
+        When it runs, if the tensor has fewer rows.
+    """
+
+    __props__ = ()
+    view_map = {0: [0]}
+
+    def make_node(self, x, count):
+        x, count = as_tensor_variable(x), as_tensor_variable(count)
+        kind = stacked_type(TensorType(x.type.dtype, x.type.broadcastable[1:], shape=x.type.shape[1:]))
+        return Apply(self, [x, count], [kind.make_variable(x.name)])
+
+    def perform(self, node, inputs, output_storage, params=None):
+        x, count = inputs
+        if len(x) < count:
+            name = f" {node.inputs[0].name}" if node.inputs[0].name else ""
+            raise ValueError(f"Sequence{name} is shorter than the required number of steps: it has {len(x)} rows for "
+                             f"{count} steps; its shape is {x.shape}")
+        output_storage[0][0] = x[:max(int(count), 0)]   # a loop refuses to do a negative number of steps
+
+    def infer_shape(self, node, input_shapes):
+        return [(node.inputs[1], *input_shapes[0][1:])]
+
+    def connection_pattern(self, node):
+        return [[True], [False]]
+
+    def grad(self, inputs, output_grads):
+        x, count = inputs
+        gradient, = output_grads
+        return [inc_subtensor(x.zeros_like(dtype=gradient.type.dtype)[:count], gradient), disconnected_type()]
+
+    def R_op(self, inputs, eval_points):
+        return [None if eval_points[0] is None else self(eval_points[0], inputs[1])]
+
+
+first_rows = FirstRows()

@@ -1,0 +1,149 @@
+"""OpenLoop: a loop's node taken apart, so that rewrites can change it, and put together again.
+
+Every output is an entry that remembers which variable of the old node it stands for. ``close`` makes the new node and
+tells what takes the place of what; entries that a rewrite removed, because nothing reads them or because they are
+computed outside, are not in the new node.
+"""
+from phintys.graph.traversal import ancestors
+from phintys.graph.variable import Constant
+from phintys.ops.loops.building import replaced
+from phintys.ops.loops.loop import Loop
+from phintys.ops.loops.parts import LoopParts
+
+
+class Entry:
+    """One output of a loop.
+
+    Attributes
+    ----------
+    inner : Variable
+        What a step computes.
+    old : Variable or None
+        The output of the node that was taken apart; None for an output that a rewrite added.
+    new : Variable or None
+        The output of the new node, once there is one.
+    kept : int or None
+        How many of the rows that steps add are kept; of states and stacked outputs.
+    taps, reads : tuple of int, list of Variable
+        Of states, the taps and the inner variables that read them.
+    before : Variable or None
+        Of carried values, the inner variable for the value so far.
+    initial : Variable or None
+        Outside: the rows before the first step, or what a sum or carried value starts from.
+    """
+
+    def __init__(self, inner, old=None, initial=None, kept=None, taps=(), reads=(), before=None):
+        self.inner, self.old, self.initial, self.kept = inner, old, initial, kept
+        self.taps, self.reads, self.before, self.new = tuple(taps), list(reads), before, None
+
+
+class OpenLoop:
+    """The parts of a loop.
+
+    Parameters
+    ----------
+    node : Apply
+        Of a Loop.
+
+    Attributes
+    ----------
+    steps : Variable
+    sequences, wholes : list of (Variable, Variable)
+        Inside and outside.
+    states, stacked, summed, carried : list of Entry
+    condition, steps_done : Variable or None
+        Of a while loop: inside; the old output and, once there is one, the new output.
+    same : list of (Entry, Entry)
+        Entries that were removed because others compute the same.
+    """
+
+    def __init__(self, node):
+        op = self.op = node.op
+        inner, found = op.inner_inputs, op.inner_outputs
+        given, outputs = op.parts.outer_inputs(node.inputs), op.parts.outer_outputs(node.outputs)
+        kept = iter(op.kept)
+        self.steps = given.steps
+        self.sequences = list(zip(inner.sequences, given.sequences))
+        self.wholes = list(zip(inner.wholes, given.wholes))
+        self.states = [Entry(row, old, initial, next(kept), taps, own) for row, old, initial, taps, own
+                       in zip(found.states, outputs.states, given.states, op.parts.taps, inner.states)]
+        self.stacked = [Entry(row, old, None, next(kept)) for row, old in zip(found.stacked, outputs.stacked)]
+        self.summed = [Entry(term, old, initial)
+                       for term, old, initial in zip(found.summed, outputs.summed, given.summed)]
+        self.carried = [Entry(after, old, initial, before=before) for after, old, initial, before
+                        in zip(found.carried, outputs.carried, given.carried, inner.carried)]
+        self.condition, self.steps_done = found.condition, outputs.steps
+        self.old_steps_done = outputs.steps
+        self.same = []
+
+    def entries(self):
+        """All outputs but the steps of a while loop, in their order."""
+        return [*self.states, *self.stacked, *self.summed, *self.carried]
+
+    def inner_outputs(self):
+        """What a step computes."""
+        return [*[entry.inner for entry in self.entries()], *([] if self.condition is None else [self.condition])]
+
+    def feeding(self):
+        """What a step computes for later steps, or to end the loop."""
+        return [*[entry.inner for entry in self.states + self.carried],
+                *([] if self.condition is None else [self.condition])]
+
+    def moving(self):
+        """The inner variables that differ from step to step."""
+        return [*[inner for inner, _ in self.sequences], *[tap for entry in self.states for tap in entry.reads],
+                *[entry.before for entry in self.carried]]
+
+    def replace(self, pairs):
+        """Let the body read other inner variables."""
+        outputs = iter(replaced(self.inner_outputs(), pairs))
+        for entry in self.entries():
+            entry.inner = next(outputs)
+        self.condition = next(outputs, None)
+
+    def drop_unread(self):
+        """Drop sequences and wholes that the body does not read; returns how many."""
+        read = set(ancestors(self.inner_outputs()))
+        sequences = [pair for pair in self.sequences if pair[0] in read]
+        wholes = [pair for pair in self.wholes if pair[0] in read]
+        count = len(self.sequences) + len(self.wholes) - len(sequences) - len(wholes)
+        self.sequences, self.wholes = sequences, wholes
+        return count
+
+    def whole(self, outer):
+        """The inner variable of a value outside, which is passed to the loop from now on."""
+        if isinstance(outer, Constant):
+            return outer
+        for inner, known in self.wholes:
+            if known is outer:
+                return inner
+        inner = outer.type.make_variable(outer.name)
+        self.wholes.append((inner, outer))
+        return inner
+
+    def close(self):
+        """Make the new node, if anything is left to compute.
+
+        Returns
+        -------
+        list of (Variable, Variable)
+            Old outputs and new ones.
+        """
+        entries, outputs = self.entries(), self.inner_outputs()
+        if not outputs:
+            return []
+        parts = LoopParts(len(self.sequences), tuple([entry.taps for entry in self.states]), len(self.stacked),
+                          len(self.summed), len(self.carried), self.condition is not None)
+        op = Loop([*self.moving(), *[inner for inner, _ in self.wholes]], outputs, parts,
+                  [entry.kept for entry in self.states + self.stacked], self.op.name, self.op.options)
+        made = op(self.steps, *[outer for _, outer in self.sequences], *[entry.initial for entry in self.states],
+                  *[entry.initial for entry in self.summed], *[entry.initial for entry in self.carried],
+                  *[outer for _, outer in self.wholes], return_list=True)
+        for entry, new in zip(entries, made):
+            entry.new = new
+        pairs = [(entry.old, kept.new) for entry, kept in [*zip(entries, entries), *self.same]
+                 if entry.old is not None]
+        if self.condition is not None:
+            self.steps_done = made[-1]
+            pairs.append((self.old_steps_done, self.steps_done))
+        return pairs

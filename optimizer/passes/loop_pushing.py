@@ -1,0 +1,321 @@
+"""Work is moved out of loops where all steps can do it at once.
+
+*Before* a loop is computed what depends on rows of sequences alone, if a product is among it: ``dot(x_t, W)`` becomes a
+product of all rows. *After* it is computed what outputs need and later steps do not: products of rows that the loop
+keeps anyway, and sums of products, which become one product of all rows (the gradients by weights).
+
+``row_batching.py`` says how an op works on all rows. What would grow, because an operand without rows has more
+dimensions than the rows, stays inside; so does work on rows that no one keeps, unless that saves a product in each
+step.
+"""
+from phintys.graph.toposort import io_toposort
+from phintys.graph.traversal import ancestors
+from phintys.graph.variable import Constant
+from phintys.ops.elementwise.scalar import cast_op
+from phintys.ops.graphs.row_batching import batch_of_node, repeated
+from phintys.ops.graphs.row_map import stacked_type
+from phintys.ops.loops.building import replaced
+from phintys.ops.loops.open_loop import Entry, OpenLoop
+from phintys.ops.products.dot import Dot, dot_op
+from phintys.ops.reduction.careduce import Sum
+from phintys.ops.shape.dimshuffle import DimShuffle, dimshuffle
+from phintys.ops.shape.reshape import reshape
+from phintys.ops.shape.shape import patternbroadcast, shape_i
+from phintys.ops.types.tensor_type import TensorType
+from phintys.optimizer.engine.values import key
+from phintys.optimizer.passes.loops import each_loop
+
+
+def push_before_loops(fgraph):
+    """Compute products of rows of sequences before the loop.
+
+    Returns
+    -------
+    int
+        How many loops were changed.
+    """
+    return each_loop(fgraph, _pushed_before, "scan_pushout_seqs")
+
+
+def push_after_loops(fgraph):
+    """Compute what no later step needs after the loop.
+
+    Returns
+    -------
+    int
+        How many loops were changed.
+    """
+    return each_loop(fgraph, _pushed_after, "scan_pushout_outputs")
+
+
+class _AllSteps:
+    """Inner variables for all steps at once, as far as ops know how.
+
+    Parameters
+    ----------
+    loop : OpenLoop
+    steps : Variable
+        How many rows there are.
+    rows : dict of Variable to Variable
+        Inner variable → its rows, of what is known to begin with.
+    """
+
+    def __init__(self, loop, steps, rows):
+        self.steps, self.rows = steps, dict(rows)
+        self.wholes = dict(loop.wholes)
+        self.moving = set(loop.moving())
+
+    def add(self, node):
+        """Compute a node for all steps, if that is possible; returns whether it was."""
+        if any([output in self.rows or output in self.wholes for output in node.outputs]):
+            return True
+        flags = [variable in self.rows for variable in node.inputs]
+        inputs = [self.outside(variable) for variable in node.inputs]
+        if None in inputs:
+            return False
+        if True not in flags:
+            self.wholes.update(zip(node.outputs, node.clone_with_new_inputs(inputs).outputs))
+            return True
+        results = batch_of_node(node, inputs, flags, self.steps) if _keeps_size(node, flags) else None
+        if results is None:
+            return False
+        for output, rows in zip(node.outputs, results):
+            self.rows[output] = patternbroadcast(rows, stacked_type(output.type).broadcastable)
+        return True
+
+    def outside(self, variable):
+        """The rows of an inner variable, or what it is in all steps; None if it is not known."""
+        if isinstance(variable, Constant):
+            return variable
+        found = self.rows.get(variable)
+        return self.wholes.get(variable) if found is None else found
+
+
+def _keeps_size(node, flags):
+    """Whether the outputs have no more dimensions than the operands that have rows."""
+    most = max([_rank(variable) for variable, flag in zip(node.inputs, flags) if flag])
+    return all([isinstance(output.type, TensorType) and _rank(output) <= most for output in node.outputs])
+
+
+def _rank(variable):
+    """How many dimensions have a length that may be other than 1."""
+    return sum([not flag for flag in getattr(variable.type, "broadcastable", ())])
+
+
+def _is_heavy(node):
+    return type(node.op) is Dot
+
+
+# ---- before --------------------------------------------------------------------------------------------------------
+def _pushed_before(fgraph, node):
+    loop = OpenLoop(node)
+    if loop.condition is not None:                  # rows of steps that are never done
+        return None
+    nodes = io_toposort(loop.moving(), loop.inner_outputs())
+    if not any(map(_is_heavy, nodes)):
+        return None
+    ahead = _AllSteps(loop, loop.steps, dict(loop.sequences))
+    for part in nodes:
+        if not ahead.moving.isdisjoint(part.inputs) or not ahead.moving.isdisjoint(part.outputs) \
+                or any([variable in ahead.rows for variable in part.inputs]):
+            ahead.add(part)
+    chosen = _worth_moving(nodes, ahead, {inner for inner, _ in loop.sequences})
+    read = {variable for part in nodes if not chosen.issuperset(part.outputs) for variable in part.inputs}
+    read.update(loop.inner_outputs())
+    moved = [variable for variable in ahead.rows if variable in chosen and variable in read]
+    if not moved:
+        return None
+    fresh = {variable: variable.type.make_variable(variable.name) for variable in moved}
+    loop.sequences += [(fresh[variable], ahead.rows[variable]) for variable in moved]
+    loop.replace(fresh)
+    loop.drop_unread()
+    return loop.close()
+
+
+def _worth_moving(nodes, ahead, sequences):
+    """Of what can be computed for all steps at once: products, and what they are computed from."""
+    heavy = [output for node in nodes if _is_heavy(node) for output in node.outputs if output in ahead.rows]
+    return {variable for variable in ancestors(heavy, sequences) if variable in ahead.rows} - sequences
+
+
+# ---- after ---------------------------------------------------------------------------------------------------------
+def _pushed_after(fgraph, node):
+    loop = OpenLoop(node)
+    nodes = io_toposort(loop.moving(), loop.inner_outputs())
+    needed = set(ancestors(loop.feeding()))
+    if not loop.stacked and not loop.summed:
+        return None
+    plan = _AfterPlan(loop, nodes, needed)
+    return plan.applied() if plan.is_worth_it() else None
+
+
+class _AfterPlan:
+    """Which outputs are computed after the loop, and from what rows.
+
+    Rows that the loop has, or will have, are placeholders until the loop is closed.
+    """
+
+    def __init__(self, loop, nodes, needed):
+        self.loop = loop
+        self.steps = loop.steps if loop.condition is None else loop.steps.type.make_variable()
+        self.placeholders = {}                      # inner variable → its rows
+        self.added = []                             # inner variables whose rows the loop keeps only for this
+        self.kept_now = self._kept_now()
+        self.after = _AllSteps(loop, self.steps, {})
+        for variable in self.kept_now:
+            self._have(variable)
+        self.moved = []                             # (list of the loop, entry, what is outside)
+        self.nodes = [part for part in nodes if not needed.issuperset(part.outputs)]
+        for part in self.nodes:
+            self._add(part, needed)
+        self._choose()
+
+    def _kept_now(self):
+        """The inner variables whose rows are outside in any case."""
+        loop = self.loop
+        kept = [inner for inner, _ in loop.sequences]
+        for entry in loop.states:
+            if entry.kept is None:
+                kept += [entry.inner, *entry.reads]
+        return dict.fromkeys(kept)
+
+    def _have(self, variable):
+        if variable not in self.after.rows and variable not in self.after.wholes:
+            rows = stacked_type(variable.type).make_variable()
+            self.placeholders[variable] = self.after.rows[variable] = rows
+
+    def _add(self, part, needed):
+        """Compute a node outside, from rows of what later steps need as well."""
+        for variable in part.inputs:
+            if variable in needed and variable.owner is not None and isinstance(variable.type, TensorType):
+                self._have(variable)
+        self.after.add(part)
+
+    def _choose(self):
+        for entries, rule in ((self.loop.stacked, self._stacked_outside), (self.loop.summed, self._summed_outside)):
+            for entry in entries:
+                outside = rule(entry)
+                if outside is not None:
+                    self.moved.append((entries, entry, outside))
+
+    def _stacked_outside(self, entry):
+        if entry.kept is not None:
+            return None
+        same = self._same_in_each_step(entry.inner)
+        if same is not None:
+            return repeated(same, self.steps)
+        return self.after.rows.get(entry.inner)
+
+    def _same_in_each_step(self, variable):
+        return variable if isinstance(variable, Constant) else self.after.wholes.get(variable)
+
+    def _summed_outside(self, entry):
+        same = self._same_in_each_step(entry.inner)
+        if same is not None:
+            return entry.initial + same * cast_op(same.type.dtype)(self.steps)
+        total = self._sum(entry.inner)
+        return None if total is None else entry.initial + total
+
+    def _sum(self, term):
+        """The sum of a term over all steps; None if it would take more memory than adding it up."""
+        pieces, total = [term], None
+        while pieces:
+            piece = pieces.pop()
+            if _is_addition(piece):
+                pieces += piece.owner.inputs
+                continue
+            value = self._sum_of_piece(piece)
+            if value is None:
+                return None
+            value = patternbroadcast(value, term.type.broadcastable)
+            total = value if total is None else total + value
+        return total
+
+    def _sum_of_piece(self, piece):
+        owner = piece.owner
+        kind = None if owner is None else type(owner.op)
+        if kind is Dot:
+            return self._sum_of_products(*owner.inputs)
+        if kind is DimShuffle:
+            value = self._sum_of_piece(owner.inputs[0])
+            return None if value is None else dimshuffle(value, list(owner.op.new_order))
+        if kind is Sum and owner.op.axis is not None:
+            rows = self.after.rows.get(owner.inputs[0])
+            axes = (0, *[axis + 1 for axis in owner.op.axis])
+        else:
+            rows, axes = self.after.rows.get(piece), 0
+        return None if rows is None else Sum(axes, dtype=piece.type.dtype)(rows)
+
+    def _sum_of_products(self, left, right):
+        """The sum of ``dot(left, right)`` as one product of all rows, for matrices."""
+        if left.type.ndim != 2 or right.type.ndim != 2 or left.type.dtype != right.type.dtype:
+            return None
+        left = self._rows_of_columns(left, transposed=True)
+        right = self._rows_of_columns(right, transposed=False)
+        return None if left is None or right is None else dot_op(left.T, right)
+
+    def _rows_of_columns(self, operand, transposed):
+        """An operand of all steps as one matrix, whose rows are what is summed over."""
+        inner, order = operand, [0, 1]
+        if operand.owner is not None and type(operand.owner.op) is DimShuffle:
+            inner, order = operand.owner.inputs[0], list(operand.owner.op.new_order)
+        if transposed:
+            order = order[::-1]                     # (what is summed over, what stays)
+        rows = self.after.rows.get(inner)
+        if rows is None or order not in ([0, 1], ["x", 0]):
+            return None
+        if order == ["x", 0]:
+            return rows
+        lengths = [shape_i(rows, axis) for axis in range(3)]
+        return reshape(rows, [lengths[0] * lengths[1], lengths[2]])
+
+    def is_worth_it(self):
+        """Whether products are saved, or outputs that cost nothing to move."""
+        if not self.moved:
+            return False
+        outside = {output for _, _, value in self.moved for output in ancestors([value])}
+        used = {variable for variable, rows in self.placeholders.items() if rows in outside}
+        self.added = [variable for variable in used if variable not in self.kept_now]
+        left = [entry.inner for entry in self.loop.entries() if not any([entry is moved for _, moved, _ in self.moved])]
+        inside = set(ancestors([*left, *self.loop.feeding()]))
+        gone = [node for node in self.nodes if inside.isdisjoint(node.outputs)]
+        saved = sum(map(_is_heavy, gone))
+        return saved > 0 or len(self.added) < len(self.moved)
+
+    def applied(self):
+        loop, inner = self.loop, {}
+        for entries, entry, _ in self.moved:
+            entries[:] = [other for other in entries if other is not entry]
+        for variable in self.added:
+            inner[variable] = Entry(variable)
+            loop.stacked.append(inner[variable])
+        sequences = dict(loop.sequences)            # also those that the body will not read any more
+        loop.drop_unread()
+        pairs = loop.close()
+        known = {rows: self._rows(variable, inner, sequences) for variable, rows in self.placeholders.items()
+                 if variable in inner or variable in self.kept_now}
+        if loop.condition is not None:
+            known[self.steps] = loop.steps_done
+        found = replaced([value for _, _, value in self.moved], known)
+        return pairs + [(entry.old, value) for (_, entry, _), value in zip(self.moved, found)]
+
+    def _rows(self, variable, inner, sequences):
+        """What takes the place of a placeholder."""
+        if variable in inner:
+            return inner[variable].new
+        if variable in sequences:
+            rows = sequences[variable]
+            return rows if self.loop.condition is None else rows[:self.loop.steps_done]
+        for entry in self.loop.states:
+            depth = -min(entry.taps)
+            if variable is entry.inner:
+                return entry.new[depth:]
+            for read, tap in zip(entry.reads, entry.taps):
+                if variable is read:
+                    return entry.new[depth + tap:tap]
+        raise AssertionError(f"{variable} has no rows")
+
+
+def _is_addition(variable):
+    return key(variable) == "add" and all([part.type.broadcastable == variable.type.broadcastable
+                                           for part in variable.owner.inputs])

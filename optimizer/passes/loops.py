@@ -1,0 +1,166 @@
+"""Loops compute and keep no more than what is read: outputs, inputs, equal inputs, constants, and rows.
+
+``simplify_loops`` comes before the tables of rewrites and once more after them, when lengths have become expressions
+and zeros have become constants; ``keep_last_rows`` comes after them.
+"""
+from phintys.graph.traversal import ancestors
+from phintys.graph.variable import Constant
+from phintys.ops.indexing.subtensor import Subtensor
+from phintys.ops.loops.loop import Loop
+from phintys.ops.loops.open_loop import OpenLoop
+from phintys.ops.shape.shape import Shape_i
+
+
+def simplify_loops(fgraph):
+    """Drop outputs and inputs of loops that nothing needs, read equal inputs once, and put constants into bodies.
+
+    Returns
+    -------
+    int
+        How many loops were changed.
+    """
+    return each_loop(fgraph, _simplified, "simplify_loops")
+
+
+def keep_last_rows(fgraph):
+    """Keep only the last rows of outputs of which only those are read (``result[-1]``, ``result[-k:]``).
+
+    Returns
+    -------
+    int
+        How many loops were changed.
+    """
+    return each_loop(fgraph, _with_fewer_rows, "scan_save_mem")
+
+
+def each_loop(fgraph, change, reason):
+    """Replace loops by what ``change(fgraph, node)`` returns: pairs of old and new variables, or None.
+
+    Loops that read others come first: what they do not need, the others need not compute.
+    """
+    if not any([type(node.op) is Loop for node in fgraph.apply_nodes]):
+        return 0
+    total = 0
+    for node in reversed(fgraph.toposort()):
+        if type(node.op) is not Loop or node not in fgraph.apply_nodes:
+            continue
+        pairs = change(fgraph, node)
+        if pairs is not None:
+            fgraph.replace_all([(old, new) for old, new in pairs if fgraph.clients[old]], reason=reason)
+            total += 1
+    return total
+
+
+# ---- outputs and inputs --------------------------------------------------------------------------------------------
+def _simplified(fgraph, node):
+    loop = OpenLoop(node)
+    changed = _drop_outputs(fgraph, loop)
+    changed += _share_outputs(loop)
+    changed += _share_inputs(loop)
+    changed += loop.drop_unread()
+    return loop.close() if changed else None
+
+
+def _drop_outputs(fgraph, loop):
+    """Drop outputs that are not read, neither outside nor by later steps."""
+    read = [entry for entry in loop.entries() if fgraph.clients[entry.old]]
+    needed = set(map(id, read))
+    pending = [*[entry.inner for entry in read], *([] if loop.condition is None else [loop.condition])]
+    while pending:
+        reached = set(ancestors(pending))
+        pending = []
+        for entry in loop.states + loop.carried:
+            if id(entry) not in needed and not reached.isdisjoint([*entry.reads, entry.before]):
+                needed.add(id(entry))
+                pending.append(entry.inner)
+    dropped = 0
+    for entries in (loop.states, loop.stacked, loop.summed, loop.carried):
+        before = len(entries)
+        entries[:] = [entry for entry in entries if id(entry) in needed]
+        dropped += before - len(entries)
+    return dropped
+
+
+def _share_outputs(loop):
+    """Compute stacked outputs that are equal once."""
+    first, found = {}, len(loop.same)
+    for entry in loop.stacked:
+        kept = first.setdefault((entry.inner, entry.kept), entry)
+        if kept is not entry:
+            loop.same.append((entry, kept))
+    loop.stacked = list(first.values())
+    return len(loop.same) - found
+
+
+def _share_inputs(loop):
+    """Read equal sequences and equal wholes once, and constants inside."""
+    replace = {}
+    sequences, wholes = {}, {}
+    for inner, outer in loop.sequences:
+        _unless_first(replace, inner, sequences.setdefault(outer, inner))
+    for inner, outer in loop.wholes:
+        if isinstance(outer, Constant):
+            replace[inner] = outer
+        else:
+            _unless_first(replace, inner, wholes.setdefault(outer, inner))
+    if replace:
+        loop.sequences = [(inner, outer) for outer, inner in sequences.items()]
+        loop.wholes = [(inner, outer) for outer, inner in wholes.items()]
+        loop.replace(replace)
+    return len(replace)
+
+
+def _unless_first(replace, inner, first):
+    if first is not inner:
+        replace[inner] = first
+
+
+# ---- rows ----------------------------------------------------------------------------------------------------------
+def _with_fewer_rows(fgraph, node):
+    loop, changed = OpenLoop(node), False
+    for entry in loop.states + loop.stacked:
+        count = rows_read(fgraph, entry.old, -min(entry.taps, default=0))
+        if count is not None and (entry.kept is None or count < entry.kept):
+            entry.kept, changed = count, True
+    return loop.close() if changed else None
+
+
+def rows_read(fgraph, rows, depth):
+    """How many of the last rows that steps add are read of an output; None if it may be any.
+
+    Parameters
+    ----------
+    fgraph : FunctionGraph
+    rows : Variable
+        All rows.
+    depth : int
+        How many of them come before the first step; these count as kept.
+    """
+    most = 0
+    for client, position in fgraph.clients[rows]:
+        count = None
+        if client != "output" and position == 0:
+            count = _rows_of_client(fgraph, client, depth)
+        if count is None:
+            return None
+        most = max(most, count)
+    return most
+
+
+def _rows_of_client(fgraph, client, depth):
+    """How many of the last rows a node reads; None if it may be any."""
+    if type(client.op) is Shape_i and client.op.i > 0:
+        return 0
+    if type(client.op) is not Subtensor or not client.op.idx_list:
+        return None
+    entry, *others = client.op.idx_list
+    if isinstance(entry, int):
+        return max(0, -entry - depth) if entry < 0 else None
+    if not isinstance(entry, slice) or entry.step not in (None, 1):
+        return None
+    if isinstance(entry.start, int) and entry.start < 0 and not isinstance(entry.stop, type(client.inputs[0].type)):
+        ends_early = entry.stop is not None and (not isinstance(entry.stop, int) or entry.stop >= 0)
+        return None if ends_early else max(0, -entry.start - depth)
+    if isinstance(entry.start, int) and 0 < entry.start <= depth and entry.stop is None and not others:
+        return rows_read(fgraph, client.outputs[0], depth - entry.start)
+    return None
