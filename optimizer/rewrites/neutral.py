@@ -81,7 +81,8 @@ def canonical_sum(fgraph, node):
     collected = total.constants > 1 or (total.constants == 1 and total.constant == 0)
     # -x - y -> -(x + y) saves no node, but gives expressions that others negate a unique form.
     all_negative = key(out) == "sub" and not total.constant and all([sign < 0 for sign, _ in terms])
-    if not cancelled and not collected and (gain < 0 or gain == 0 and not all_negative or len(terms) > WIDEST):
+    too_wide = len(terms) + bool(total.constant) > WIDEST
+    if not cancelled and not collected and (gain < 0 or gain == 0 and not all_negative or too_wide):
         return None
     return sums.build(terms, total.constant, total.leaves, out)
 
@@ -119,7 +120,8 @@ def canonical_product(fgraph, node):
     has_numerator = any([exponent > 0 for exponent in product.powers.values()])
     collected = product.constants > 1 or (product.constants == 1 and product.coefficient in (1, -1) and has_numerator)
     gain = product.operations - products.operations_to_build(product)
-    if not product.cancelled and not collected and (gain <= 0 or len(product.powers) > WIDEST):
+    too_wide = len(product.powers) + (product.coefficient not in (1, -1)) > WIDEST
+    if not product.cancelled and not collected and (gain <= 0 or too_wide):
         return None
     return products.build(product, out)
 
@@ -144,7 +146,8 @@ def integer_product(fgraph, node):
             factors.append(variable)
     if number == 0:
         return constant_like(0, out)
-    if constants < 2 and not (constants and number == 1) and not (1 < nodes and len(factors) <= WIDEST):
+    too_wide = len(factors) + (number != 1) > WIDEST
+    if constants < 2 and not (constants and number == 1) and (nodes < 2 or too_wide):
         return None
     if number != 1 or not factors:
         factors.insert(0, constant_like(number, out))

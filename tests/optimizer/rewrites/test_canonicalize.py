@@ -1,8 +1,13 @@
 """Neutral and absorbing elements, normal forms of sums and products, views, fills, shapes, reductions."""
+import functools
+import operator
+
 import numpy
 import pytest
 from optimized_graphs import UNFUSED, assert_same_results, evaluate, operations, optimized, variable
 
+import phintys
+import phintys.tensor as T
 from phintys.graph.gradients.gradient import grad
 from phintys.graph.gradients.view_op import disconnected_grad, grad_clip, grad_scale, zero_grad
 from phintys.ops.creation.allocation import alloc
@@ -212,3 +217,14 @@ def test_factors_that_cancel_divisions_move_into_sums(name):
 def test_a_division_by_zero_that_cancels_is_gone():
     found, = evaluate(optimized([x, y], [(x / y + y) * y], UNFUSED), [numpy.array([0.5]), numpy.array([0.0])])
     assert found == [0.5]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int64"])
+@pytest.mark.parametrize("count", [15, 16, 17, 31])
+@pytest.mark.parametrize("join", [operator.add, operator.mul])
+def test_sums_and_products_as_wide_as_a_node_may_be_and_a_constant(join, count, dtype):
+    terms = [T.TensorType(dtype, ())() for _ in range(count)]
+    with phintys.change_flags(on_opt_error="raise"):
+        f = phintys.function(terms, join(functools.reduce(join, terms), 3))
+    values = [number % 2 + 1 for number in range(count)]
+    assert f(*values) == join(functools.reduce(join, values), 3)
