@@ -12,6 +12,7 @@ from phintys.optimizer.engine.driver import Driver, report
 from phintys.optimizer.passes import constant_folding, fusion, lazy_branches, shapes
 from phintys.optimizer.passes.inner_graphs import drop_unused_outputs, expand_inner_graphs
 from phintys.optimizer.passes.inplace import handled, mark_inplace, protect
+from phintys.optimizer.passes.loop_merging import merge_loops
 from phintys.optimizer.passes.loop_pushing import push_after_loops, push_before_loops
 from phintys.optimizer.passes.loops import keep_last_rows, simplify_loops
 from phintys.optimizer.passes.merge import merge
@@ -102,6 +103,7 @@ STAGES = [
                                  "local_log_sum_exp")),
     ("specialize", _in_turns(_driven("specialize", [FOLDING] + SOFTMAX + SPECIALIZE), _merge)),
     ("scan_simplify2", _whole(simplify_loops, FAST_RUN, "scan", "scan_simplify", "scan_eqopt2")),
+    ("scan_merge", _whole(merge_loops, FAST_RUN, "scan", "scan_merge", "scanOp_merge")),
     ("scan_save_mem", _whole(keep_last_rows, FAST_RUN, "scan", "scan_save_mem")),
     ("cond_merge_nested", _resolve_nested),
     ("cond_merge", _in_turns(_whole(lazy_branches.merge_branches, FAST_RUN, "ifelse", "cond_merge",

@@ -1,6 +1,7 @@
 """Loops: ``scan`` and what is made of it, under the names of Theano's ``scan_module``."""
 from phintys.graph import public_names as _public_names
 from phintys.graph.traversal import clone_replace as clone
+from phintys.scan_module import scan_op, scan_opt, scan_utils
 from phintys.scan_module.body_results import until
 from phintys.scan_module.scan import scan
 from phintys.scan_module.scan_checkpoints import scan_checkpoints

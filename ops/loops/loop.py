@@ -204,8 +204,8 @@ class Loop(TheanoNames, InnerGraphOp):
             return kept
 
     def _signature(self):
-        """What equal loops have in common besides what their inner graphs compute."""
-        return (type(self), self.parts, self.kept, self.options._replace(mode=None), str(self.options.mode),
+        """What equal loops have in common besides what their inner graphs compute; the mode changes no value."""
+        return (type(self), self.parts, self.kept, self.options._replace(mode=None),
                 tuple([variable.type for variable in self.local_inputs]))
 
     def __str__(self):

@@ -48,6 +48,7 @@ class OpenLoop:
     Attributes
     ----------
     steps : Variable
+    name : str or None
     sequences, wholes : list of (Variable, Variable)
         Inside and outside.
     states, stacked, summed, carried : list of Entry
@@ -62,7 +63,7 @@ class OpenLoop:
         inner, found = op.inner_inputs, op.inner_outputs
         given, outputs = op.parts.outer_inputs(node.inputs), op.parts.outer_outputs(node.outputs)
         kept = iter(op.kept)
-        self.steps = given.steps
+        self.steps, self.name = given.steps, op.name
         self.sequences = list(zip(inner.sequences, given.sequences))
         self.wholes = list(zip(inner.wholes, given.wholes))
         self.states = [Entry(row, old, initial, next(kept), taps, own) for row, old, initial, taps, own
@@ -121,6 +122,13 @@ class OpenLoop:
         self.wholes.append((inner, outer))
         return inner
 
+    def absorb(self, other):
+        """Do the work of another loop, too, which has as many steps and no condition."""
+        for name in ("sequences", "wholes", "states", "stacked", "summed", "carried", "same"):
+            getattr(self, name).extend(getattr(other, name))
+        if other.name != self.name:
+            self.name = f"{self.name}&{other.name}"
+
     def close(self):
         """Make the new node, if anything is left to compute.
 
@@ -135,7 +143,7 @@ class OpenLoop:
         parts = LoopParts(len(self.sequences), tuple([entry.taps for entry in self.states]), len(self.stacked),
                           len(self.summed), len(self.carried), self.condition is not None)
         op = Loop([*self.moving(), *[inner for inner, _ in self.wholes]], outputs, parts,
-                  [entry.kept for entry in self.states + self.stacked], self.op.name, self.op.options)
+                  [entry.kept for entry in self.states + self.stacked], self.name, self.op.options)
         made = op(self.steps, *[outer for _, outer in self.sequences], *[entry.initial for entry in self.states],
                   *[entry.initial for entry in self.summed], *[entry.initial for entry in self.carried],
                   *[outer for _, outer in self.wholes], return_list=True)

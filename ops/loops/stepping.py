@@ -1,9 +1,12 @@
 """Running a loop step by step: all the work that is done for each step is in this file.
 
-``run_loop`` calls the compiled inner graph once for each step, with views of the rows that the step reads, and copies
-what it returns into the rows of the outputs. Rows that no one will read are not kept: the rows of an output that keeps
-only the last of them are a ring.
+``run_loop`` calls the compiled inner graph once for each step. Taps read the values that earlier calls returned. Rows
+that are kept are copied into the array of the output; of an output that keeps only its last rows, the last values that
+were returned are kept as they are, and stacked at the end.
 """
+from collections import deque
+from itertools import islice, repeat
+
 import numpy
 
 from phintys.graph.errors import with_details
@@ -11,64 +14,58 @@ from phintys.graph.errors import with_details
 FIRST_ROOM = 256                # rows: of a while loop, whose number of steps is only known at its end
 
 
-class Rows:
-    """The rows of a state or a stacked output while the loop runs.
+class AllRows:
+    """An output that keeps all its rows, in one array.
 
     Parameters
     ----------
     initial : numpy.ndarray
         The rows before the first step.
-    n_steps : int
-        At most so many more will come.
-    kept : int or None
-        How many of these are kept, the last ones; None: all.
-    grows : bool
-        Whether there may be far fewer than ``n_steps``.
-    what : str
-        For messages.
+    room : int
+        For so many further rows there is room at first.
     """
 
-    def __init__(self, initial, n_steps, kept, grows, what):
-        self.depth = len(initial)
-        self.is_ring = kept is not None and kept < n_steps
-        room = max(self.depth + kept, 1) if self.is_ring else self.depth + (min(n_steps, FIRST_ROOM) if grows
-                                                                             else n_steps)
-        self.values = numpy.empty((room, *initial.shape[1:]), initial.dtype)
-        self.values[:self.depth] = initial
-        self.room, self.count, self.what = room, self.depth, what
-        self.row_shape = initial.shape[1:]
-
-    def row(self, step, tap):
-        """The row that a tap reads in a step, a view."""
-        position = self.depth + step + tap
-        return self.values[position % self.room if self.is_ring else position, ...]
+    def __init__(self, initial, room):
+        self.values = numpy.empty((len(initial) + room, *initial.shape[1:]), initial.dtype)
+        self.values[:len(initial)] = initial
+        self.count = len(initial)
 
     def append(self, value):
         """Add the row of the next step."""
-        if value.shape != self.row_shape:
-            raise ValueError(f"{self.what} has the shape {value.shape}, and had the shape {self.row_shape} before: "
-                             f"all rows of a loop's output have one shape")
-        position = self.count
-        if self.is_ring:
-            position %= self.room
-        elif position == self.room:
-            self._grow()
-        self.values[position] = value
+        if self.count == len(self.values):
+            values = numpy.empty((2 * self.count, *self.values.shape[1:]), self.values.dtype)
+            values[:self.count] = self.values
+            self.values = values
+        self.values[self.count] = value
         self.count += 1
 
-    def _grow(self):
-        self.room *= 2
-        values = numpy.empty((self.room, *self.row_shape), self.values.dtype)
-        values[:self.count] = self.values
-        self.values = values
+    def result(self):
+        """All rows, as memory of their own."""
+        return self.values if self.count == len(self.values) else self.values[:self.count].copy()
+
+
+class LastRows:
+    """An output that keeps its last rows only.
+
+    Parameters
+    ----------
+    initial : numpy.ndarray
+        The rows before the first step.
+    kept : int
+        How many rows are kept besides as many as there were before the first step.
+    """
+
+    def __init__(self, initial, kept):
+        self.initial = initial
+        self.rows = deque([initial[position, ...] for position in range(len(initial))], len(initial) + kept)
+        self.append = self.rows.append
 
     def result(self):
-        """All rows that are kept, in order, as memory of their own."""
-        if not self.is_ring or self.count <= self.room:
-            rows = self.values[:self.count]
-            return rows if self.count == self.room else rows.copy()
-        start = self.count % self.room
-        return numpy.concatenate([self.values[start:], self.values[:start]]) if start else self.values
+        """The rows that are kept, as memory of their own."""
+        result = numpy.empty((len(self.rows), *self.initial.shape[1:]), self.initial.dtype)
+        for position, row in enumerate(self.rows):
+            result[position] = row
+        return result
 
 
 def run_loop(op, function, inputs):
@@ -91,44 +88,86 @@ def run_loop(op, function, inputs):
     _check(op, given, n_steps)
     if n_steps == 0:
         return _results_of_no_steps(op, function, given)
-    taps, depths, is_while = op.parts.taps, op.parts.depths, op.parts.is_while
-    states = [Rows(initial[-depth:], n_steps, kept, is_while, f"state {number} of {op}")
-              for number, (initial, depth, kept) in enumerate(zip(given.states, depths, op.kept))]
-    reads = [(state.row, tap) for state, own in zip(states, taps) for tap in own]
-    stacked, sums, carried, step = None, [numpy.array(value) for value in given.summed], list(given.carried), -1
-    for step in range(n_steps):
-        try:
-            found = function(*[sequence[step, ...] for sequence in given.sequences],
-                             *[row(step, tap) for row, tap in reads], *carried, *given.wholes)
-            found = op.parts.inner_outputs(found)
-            if stacked is None:
-                stacked = _first_rows(op, found.stacked, n_steps)
-            for rows, value in zip(states, found.states):
+    run = _Run(op, given, n_steps)
+    try:
+        run.all_steps(function)
+    except Exception as error:
+        raise with_details(error, f"in step {run.step} of {op}, {_of_steps(n_steps)} (the first is step 0)") \
+            from error.__cause__
+    return run.results()
+
+
+def _of_steps(n_steps):
+    return "with no bound on its steps" if n_steps == numpy.iinfo(numpy.int64).max else f"of {n_steps} steps"
+
+
+class _Run:
+    """One run of a loop.
+
+    Attributes
+    ----------
+    step : int
+        The step that is running.
+    """
+
+    def __init__(self, op, given, n_steps):
+        self.op, self.given, self.n_steps, self.step = op, given, n_steps, -1
+        parts = op.parts
+        self.recent = [deque([initial[position, ...] for position in range(len(initial))], depth)
+                       for initial, depth in zip(given.states, parts.depths)]
+        self.rows = [self._rows(initial, kept) for initial, kept in zip(given.states, op.kept)]
+        self.shapes = [initial.shape[1:] for initial in given.states]
+        self.sums = [numpy.array(value) for value in given.summed]
+        self.carried = list(given.carried)
+
+    def _rows(self, initial, kept):
+        if kept is not None and kept < self.n_steps:
+            return LastRows(initial, kept)
+        return AllRows(initial, min(self.n_steps, FIRST_ROOM) if self.op.parts.is_while else self.n_steps)
+
+    def all_steps(self, function):
+        """Do the steps, until the condition of a while loop holds."""
+        given, parts = self.given, self.op.parts
+        reads = [(recent, tap) for recent, taps in zip(self.recent, parts.taps) for tap in taps]
+        n_states, wholes = parts.n_states, given.wholes
+        n_rows = n_states + parts.n_stacked
+        n_values = n_rows + parts.n_summed
+        rows_only = not (parts.n_summed or parts.n_carried or parts.is_while)
+        moving = islice(zip(*given.sequences), self.n_steps) if given.sequences else repeat((), self.n_steps)
+        for self.step, slices in enumerate(moving):
+            found = function(*slices, *[recent[tap] for recent, tap in reads], *self.carried, *wholes)
+            if len(self.rows) < n_rows:
+                self._begin_stacked(found[n_states:n_rows])
+            for rows, shape, value in zip(self.rows, self.shapes, found):
+                if value.shape != shape:
+                    self._refuse_shape(rows, shape, value)
                 rows.append(value)
-            for rows, value in zip(stacked, found.stacked):
-                rows.append(value)
-            for total, value in zip(sums, found.summed):
-                _add(total, value, op)
-            carried = list(found.carried)
-        except Exception as error:
-            raise with_details(error, f"in step {step} of {n_steps} (the first is 0) of {op}") from error.__cause__
-        if is_while and found.condition:
-            break
-    done = [numpy.asarray(step + 1)] if is_while else []
-    return [*[rows.result() for rows in states], *[rows.result() for rows in stacked], *sums, *carried, *done]
+            for recent, value in zip(self.recent, found):
+                recent.append(value)
+            if rows_only:
+                continue
+            for total, value in zip(self.sums, found[n_rows:n_values]):
+                if value.shape != total.shape:
+                    raise ValueError(f"a term of the shape {value.shape} is added to a sum of the shape {total.shape}")
+                total += value
+            self.carried = found[n_values:n_values + parts.n_carried]
+            if parts.is_while and found[-1]:
+                break
 
+    def _begin_stacked(self, values):
+        """Room for the rows of stacked outputs, of which the first are ``values``."""
+        for value, kept in zip(values, self.op.kept[self.op.parts.n_states:]):
+            self.rows.append(self._rows(numpy.empty((0, *value.shape), value.dtype), kept))
+            self.shapes.append(value.shape)
 
-def _add(total, value, op):
-    if value.shape != total.shape:
-        raise ValueError(f"{op} adds a term of the shape {value.shape} to a sum of the shape {total.shape}")
-    total += value
+    def _refuse_shape(self, rows, shape, value):
+        raise ValueError(f"output {self.rows.index(rows)} has the shape {value.shape}, and had the shape {shape} "
+                         "before: all rows of a loop's output have one shape")
 
-
-def _first_rows(op, values, n_steps):
-    """Room for the rows of stacked outputs, of which the first are ``values``."""
-    return [Rows(numpy.empty((0, *value.shape), value.dtype), n_steps, kept, op.parts.is_while,
-                 f"output {number} of {op}")
-            for number, (value, kept) in enumerate(zip(values, op.kept[op.parts.n_states:]), op.parts.n_states)]
+    def results(self):
+        """The values of the outputs."""
+        done = [numpy.asarray(self.step + 1)] if self.op.parts.is_while else []
+        return [*[rows.result() for rows in self.rows], *self.sums, *self.carried, *done]
 
 
 def _check(op, given, n_steps):
@@ -139,14 +178,14 @@ def _check(op, given, n_steps):
             raise ValueError(f"Sequence {number} of {op} is shorter than the required number of steps: it has "
                              f"{len(sequence)} rows for {n_steps} steps; its shape is {sequence.shape}")
     for number, (initial, taps) in enumerate(zip(given.states, op.parts.taps)):
-        if len(initial) < -min(taps):
+        if len(initial) != -min(taps):
             raise ValueError(f"The initial state of output {number} of {op} has {len(initial)} rows, but the taps "
                              f"{list(taps)} look {-min(taps)} steps back; its shape is {initial.shape}")
 
 
 def _results_of_no_steps(op, function, given):
     """What a loop of no steps computes; what shape a stacked row would have is seen on rows of zeros."""
-    states = [initial[-depth:].copy() for initial, depth in zip(given.states, op.parts.depths)]
+    states = [initial.copy() for initial in given.states]
     done = [numpy.asarray(0)] if op.parts.is_while else []
     sums = [numpy.array(value) for value in given.summed]
     return [*states, *(_no_rows(op, function, given) if op.parts.n_stacked else []), *sums, *given.carried, *done]

@@ -1,0 +1,55 @@
+"""Loops that do the same number of steps, and do not need each other's results, become one loop.
+
+Every loop has a level: one more than the highest level among the loops that it depends on. Loops of one level do not
+depend on each other, and merging them makes no circle, because what a loop depends on has a lower level.
+"""
+from phintys.ops.loops.loop import Loop
+from phintys.ops.loops.open_loop import OpenLoop
+
+
+def can_merge(first, second):
+    """Whether two loops, neither of which depends on the other, may run as one.
+
+    Parameters
+    ----------
+    first, second : Apply
+        Nodes of loops.
+    """
+    return _kind(first) is not None and _kind(first) == _kind(second)
+
+
+def _kind(node):
+    """What mergeable loops have in common; None if a loop cannot be merged."""
+    if node.op.parts.is_while:
+        return None
+    options = node.op.options
+    return node.inputs[0], options.truncate_gradient, options.allow_gc, str(options.mode)
+
+
+def merge_loops(fgraph):
+    """Merge loops.
+
+    Returns
+    -------
+    int
+        How many loops there are fewer.
+    """
+    if sum([type(node.op) is Loop for node in fgraph.apply_nodes]) < 2:
+        return 0
+    groups, levels = {}, {}
+    for node in fgraph.toposort():
+        level = max([levels.get(variable, 0) for variable in node.inputs], default=0)
+        if type(node.op) is Loop:
+            level += 1
+            groups.setdefault((level, _kind(node)), []).append(node)
+        levels.update(dict.fromkeys(node.outputs, level))
+    merged = 0
+    for (_, kind), nodes in groups.items():
+        if kind is None or len(nodes) < 2:
+            continue
+        loop = OpenLoop(nodes[0])
+        for node in nodes[1:]:
+            loop.absorb(OpenLoop(node))
+        fgraph.replace_all([(old, new) for old, new in loop.close() if fgraph.clients[old]], reason="scan_merge")
+        merged += len(nodes) - 1
+    return merged
