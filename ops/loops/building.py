@@ -3,7 +3,7 @@
 ``make_loop`` computes outside, once, what does not depend on the step, passes it in as wholes, and leaves out what the
 body does not read.
 """
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from phintys.graph.config import config
 from phintys.graph.debug_values import compute_test_values
@@ -15,17 +15,13 @@ from phintys.ops.loops.loop import Loop, LoopOptions
 from phintys.ops.loops.parts import LoopParts
 
 
-@dataclass
 class State:
     """A state: its taps, the inner variable of each, the rows before the first step, and the next row."""
 
-    taps: tuple
-    inner: list
-    initial: object
-    output: object = None
+    def __init__(self, taps, inner, initial, output=None):
+        self.taps, self.inner, self.initial, self.output = taps, inner, initial, output
 
 
-@dataclass
 class Body:
     """One step of a loop. What the outputs read besides the inner variables lies outside.
 
@@ -45,13 +41,10 @@ class Body:
         What is passed to the loop whether or not the body reads it; what it reads besides is added.
     """
 
-    sequences: list = field(default_factory=list)
-    states: list = field(default_factory=list)
-    stacked: list = field(default_factory=list)
-    summed: list = field(default_factory=list)
-    carried: list = field(default_factory=list)
-    condition: object = None
-    wholes: list = field(default_factory=list)
+    def __init__(self, sequences=(), states=(), stacked=(), summed=(), carried=(), condition=None, wholes=()):
+        self.sequences, self.states, self.stacked = list(sequences), list(states), list(stacked)
+        self.summed, self.carried, self.condition = list(summed), list(carried), condition
+        self.wholes = list(wholes)
 
     def moving(self):
         """The inner variables that differ from step to step."""
@@ -75,8 +68,7 @@ class Body:
         self.condition = next(outputs, None)
 
 
-@dataclass
-class Results:
+class Results(NamedTuple):
     """What a loop computes, by groups; ``steps`` is None unless it is a while loop."""
 
     states: list
