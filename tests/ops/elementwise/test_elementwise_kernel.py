@@ -276,7 +276,7 @@ def test_shapes_that_differ(shapes, patterns, said):
 
 
 @pytest.mark.parametrize("arguments, error, said", [
-    (([(D, ())], [], [(numpy.exp, [0], ["float32", "float32"])], [1]), TypeError, "wants float32 where slot 0 is"),
+    (([(D, ())], [], [(numpy.exp, [0], ["float32", "float32"])], [1]), TypeError, "requires float32, but slot 0 is"),
     (([(D, ())], [], [(numpy.exp, [1], [D, D])], [1]), ValueError, "slot 1"),
     (([(D, ())], [], [(numpy.exp, [0], [D, D])], [2]), ValueError, "slot 2 does not exist"),
     (([(D, ()), (D, (False,))], [], [], [0]), ValueError, "1 dimensions"),
