@@ -88,7 +88,7 @@ MISTAKES = {
     "v[x]": (lambda: v[x], TypeError, "index must be integers.*x of dtype float64"),
     "v[:2.5]": (lambda: v[:2.5], TypeError, "integer or a slice.*2.5"),
     "v[0, 0]": (lambda: v[0, 0], IndexError, "v has 1 dimensions, but 2 were indexed$"),
-    "v[m > 0]": (lambda: v[m > 0], IndexError, "v has 1 dimensions.*the mask .* takes 2, one for each of its own dimensions"),
+    "v[m > 0]": (lambda: v[m > 0], IndexError, "v has 1 dimensions.*the mask .* takes 2, one for each of its own"),
     "m[:, m > 0]": (lambda: m[:, m > 0], IndexError, "m has 2 dimensions, but 3.*mask .* takes 2"),
     "m[array]": (lambda: m[numpy.ones((2, 2, 2), bool)], IndexError, "mask .* takes 3"),
     "v[0] = 1": (statement("v[0] = 1"), TypeError, "v is symbolic.*T.set_subtensor"),
