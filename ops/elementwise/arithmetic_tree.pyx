@@ -2,8 +2,8 @@
 
 ``merge_arithmetic`` searches a list of steps for additions, subtractions, multiplications, divisions, negations,
 squares and small integer powers of float32 or float64, and replaces each tree of them by one step whose loop
-(arithmetic_tree.h) performs several operations per pass over a chunk: ``2*a + 3*b`` is one instruction, ``a**2 + b**2 +
-2*a*b`` two. Every operation is rounded as NumPy rounds it, in the user's order; only powers above 2 (computed by
+(arithmetic_tree_loops.h) performs several operations per pass over a chunk: ``2*a + 3*b`` is one instruction, ``a**2 +
+b**2 + 2*a*b`` two. Every operation is rounded as NumPy rounds it, in the user's order; only powers above 2 (computed by
 squaring) may differ from NumPy's in the last bits.
 
 A form is a value that has not been computed yet, so that the instruction that reads it can include its computation:
@@ -23,7 +23,7 @@ from phintys.ops.native.loops cimport Loop, LoopFunction
 
 cnp.import_array()
 
-cdef extern from "elementwise/arithmetic_tree.h" nogil:
+cdef extern from "elementwise/arithmetic_tree_loops.h" nogil:
     ctypedef void (*phintys_operation)(void*, void* const*, const double*, Py_ssize_t)
     ctypedef struct phintys_operation_row:
         const char* name
@@ -44,7 +44,7 @@ cdef extern from "elementwise/arithmetic_tree.h" nogil:
     void phintys_tree_float(char**, const Py_ssize_t*, const Py_ssize_t*, void*)
 
 cdef enum:
-    MOST_LEAVES = 24               # bounds a step's operands (block_program.pxd) and a tree's (arithmetic_tree.h)
+    MOST_LEAVES = 24               # bounds a step's operands (block_program.pxd) and a tree's (arithmetic_tree_loops.h)
     MOST_INSTRUCTIONS = 256
     LARGEST_POWER = 32             # squaring loses too many bits for larger exponents
 

@@ -5,7 +5,7 @@
 
 #include <numpy/npy_common.h>
 
-#include "native/strided_copy.h"
+#include "native/copy_loops.h"
 
 /* Element i of the line of choice n is at data[n] + i * strides[n]. */
 typedef void (*ListedLoop)(char *result, const int64_t *numbers, npy_intp count, const char *const *data,

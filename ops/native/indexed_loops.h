@@ -12,8 +12,9 @@
 #include <numpy/ndarraytypes.h>
 
 #include "clones.h"
+#include "copy_loops.h"
+#include "copy_plan.h"
 #include "half_floats.h"
-#include "strided_copy.h"
 
 /* ---- positions of any integer dtype ------------------------------------------------------------------------------ */
 typedef npy_intp (*OutsideLoop)(const char *positions, npy_intp stride, npy_intp count, npy_intp length);

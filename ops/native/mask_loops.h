@@ -8,9 +8,11 @@
 #define PHINTYS_MASK_LOOPS_H
 
 #include <numpy/npy_common.h>
+#include <stdint.h>
+#include <string.h>
 
 #include "clones.h"
-#include "strided_copy.h"
+#include "copy_plan.h"
 
 #define PHINTYS_EVERY_BYTE 0x0101010101010101u
 

@@ -1,13 +1,15 @@
-"""Copies between strided arrays, views with another shape, and iteration over lines (``strided_copy.h``)."""
+"""Copies between strided arrays, views with another shape, and walks along the lines of an array.
+
+``copy_strided`` is a function of a module, so that its many loops are compiled once; ``copy_plan.h`` is compiled in
+each module that uses it.
+"""
 from libc.string cimport memset
 from numpy cimport npy_intp
 
 from phintys.vm.abi cimport Cell, cell_is_contiguous, set_contiguous_strides
 from phintys.vm.limits cimport MAX_RANK
 
-cdef extern from "native/strided_copy.h" nogil:
-    void copy_strided(int ndim, const npy_intp* shape, char* target, const npy_intp* target_strides,
-                      const char* source, const npy_intp* source_strides, int itemsize)
+cdef extern from "native/copy_plan.h" nogil:
     int view_strides(int ndim, const npy_intp* shape, const npy_intp* strides, int itemsize,
                      int new_ndim, const npy_intp* new_shape, npy_intp* new_strides)
     ctypedef struct CopyPlan:
@@ -18,6 +20,9 @@ cdef extern from "native/strided_copy.h" nogil:
     npy_intp plan_copy(CopyPlan* plan, int ndim, const npy_intp* shape, const npy_intp* target,
                        const npy_intp* source)
     bint next_place(const CopyPlan* plan, int axes, npy_intp* index, char** target, const char** source)
+
+cdef void copy_strided(int ndim, const npy_intp* shape, char* target, const npy_intp* target_strides,
+                       const char* source, const npy_intp* source_strides, int itemsize) noexcept nogil
 
 cdef inline char* contiguous_data(Cell* array, char* room) noexcept nogil:
     """The elements in C order: the array's own memory if it is contiguous, else a copy in ``room``."""

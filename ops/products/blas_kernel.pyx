@@ -1,7 +1,7 @@
 """Kernels of products: vectors and matrices in every combination, scaled and accumulated, and outer products.
 
 A product is always treated as ``out = alpha * x.y + beta * z``, where x is m x k and y is k x n. Vectors are matrices
-with one row or column, so a matrix with one row is computed like a vector. The plain loops of ``small_products.h``
+with one row or column, so a matrix with one row is computed like a vector. The plain loops of ``small_product_loops.h``
 compute small products, and dtypes that BLAS does not support. Operands whose strides BLAS does not support (negative,
 zero, or neither of both equal to the item size) are copied into scratch memory. If ``beta == 0``, z is not read.
 """
@@ -22,7 +22,7 @@ from phintys.vm.thresholds cimport ALONE_MATRIX, ALONE_VECTOR, LONG_MATRIX, LONG
 
 cnp.import_array()
 
-cdef extern from "products/small_products.h" nogil:
+cdef extern from "products/small_product_loops.h" nogil:
     ctypedef struct Product:
         npy_intp m, n, k                   # x is m x k, y is k x n, out is m x n
         const char* x
@@ -42,7 +42,7 @@ cdef enum Form:
     ACCUMULATED = 2                # (z, alpha, x, y, beta, out)
 
 cdef enum Path:
-    LOOPS = 0                      # the plain loops of small_products.h; the others are calls of BLAS:
+    LOOPS = 0                      # the plain loops of small_product_loops.h; the others are calls of BLAS:
     DOT = 1                        # vector by vector
     MATRIX_VECTOR = 2
     VECTOR_MATRIX = 3

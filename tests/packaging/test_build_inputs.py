@@ -84,6 +84,20 @@ def test_depends_on_what_it_includes_and_cimports_through_other_files(tree, setu
     assert set(modules["phintys.vm.machine.loop"].depends) == {"vm/machine/loop.pyx", "build/cimport/opcodes.pxi"}
 
 
+def test_only_modules_with_loops_in_c_are_optimized_most(tree, setup_py):
+    """The compiler takes half as long again for the highest level, and wrappers gain nothing from it."""
+    levels = {name: [flag for flag in module.extra_compile_args if flag.startswith("-O")]
+              for name, module in setup_py(tree).items()}
+    assert levels.pop("phintys.ops.sums.sum_kernel") == ["-O3"]
+    assert set(map(tuple, levels.values())) == {("-O2",)}
+
+
+def test_the_loops_of_strided_copies_are_compiled_once(setup_py):
+    """They were compiled in seventeen modules, which took a tenth of a build."""
+    users = {name for name, module in setup_py(ROOT).items() if "ops/native/strided_copy.h" in module.depends}
+    assert users == {"phintys.ops.native.strided_copy"}
+
+
 def test_the_named_module_alone_while_declarations_are_as_they_were(tree, setup_py):
     build(tree, setup_py)
     (tree / "vm/pool.pyx").touch()

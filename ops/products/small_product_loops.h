@@ -5,8 +5,8 @@
  * `alpha == NULL` means 1; `beta == NULL` means that `out` is written without being read, so its old contents (such as
  * NaN) have no effect. Vectors are matrices with one row or one column.
  */
-#ifndef PHINTYS_SMALL_PRODUCTS_H
-#define PHINTYS_SMALL_PRODUCTS_H
+#ifndef PHINTYS_SMALL_PRODUCT_LOOPS_H
+#define PHINTYS_SMALL_PRODUCT_LOOPS_H
 
 #include <numpy/ndarraytypes.h>
 #include <stdint.h>
