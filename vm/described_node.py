@@ -80,8 +80,9 @@ def described(node):
     """A node, or a description of one, as a description."""
     if isinstance(node, DescribedNode):
         return node
-    return DescribedNode(node.op, [_described_variable(variable) for variable in node.inputs],
-                         [_described_variable(variable) for variable in node.outputs], str(node))
+    known = {variable: _described_variable(variable) for variable in [*node.inputs, *node.outputs]}
+    return DescribedNode(node.op, [known[variable] for variable in node.inputs],
+                         [known[variable] for variable in node.outputs], str(node))
 
 
 def _described_variable(variable):

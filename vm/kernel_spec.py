@@ -16,7 +16,7 @@ ArraySpec = namedtuple("ArraySpec", "dtype shape content")      # content: the e
 UfuncSpec = namedtuple("UfuncSpec", "module name")
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None), numpy.generic, numpy.dtype)
-UFUNC_MODULES = ("numpy", "scipy.special")
+UFUNC_MODULES = ("numpy", "scipy.special", "scipy.special._ufuncs")
 
 
 def spec_of(kernel_class, arguments, named):

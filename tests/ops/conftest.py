@@ -1,0 +1,31 @@
+"""Programs of the case tables are saved and loaded again; with PHINTYS_SAVED_PROGRAMS=1 those of all tests of ops.
+
+Tests that count how often ``perform`` runs, or change shared values themselves, fail with it: a program that is tried
+runs twice.
+"""
+import os
+
+import pytest
+from saved_programs import round_trips
+
+CASE_TABLES = {"test_allocation", "test_batch_normalization", "test_blas", "test_crossentropy", "test_cumulative",
+               "test_einsum", "test_elementwise_table", "test_indexing_advanced", "test_indexing_functions",
+               "test_joins", "test_products", "test_rearranging", "test_reduction", "test_searching",
+               "test_shape_ops", "test_softmax", "test_sorting", "test_subtensor"}
+EVERYWHERE = bool(os.environ.get("PHINTYS_SAVED_PROGRAMS"))
+
+
+@pytest.fixture(scope="session")
+def tried_programs():
+    """What stands for the programs that were tried in this session."""
+    return set()
+
+
+@pytest.fixture(autouse=True)
+def saved_and_loaded(request, monkeypatch, tried_programs):
+    """See the top of this file."""
+    if not EVERYWHERE and request.module.__name__ not in CASE_TABLES:
+        yield None
+        return
+    with round_trips(monkeypatch, tried_programs) as watch:
+        yield watch
