@@ -116,7 +116,8 @@ class Program:
 
     def __reduce__(self):
         bare = self.without_graph()
-        return _unpickled, ({name: getattr(bare, name) for name in self.__slots__},)
+        fields = {name: getattr(bare, name) for name in self.__slots__ if name != "calls"}
+        return _unpickled, (fields | {"calls": bare.calls},)        # last, so that errors can say which op is at fault
 
     def result_cells(self):
         """Return the layouts of the cells of the results, in order."""

@@ -30,16 +30,20 @@ from phintys.vm.program import Program
 GRAPH_PARTS = (Apply, Variable, FunctionGraph)
 
 
+class GraphError(TypeError):
+    """What is to be saved holds a graph."""
+
+
 class ProgramPickler(pickle.Pickler):
     """Names classes by the modules that define them, and refuses graphs."""
 
     call = None                     # the DescribedNode that is being pickled
 
     def reducer_override(self, thing):
-        if isinstance(thing, DescribedNode):
-            self.call = thing
+        if isinstance(thing, (DescribedNode, Program)):
+            self.call = thing if isinstance(thing, DescribedNode) else None
         elif isinstance(thing, GRAPH_PARTS):
-            raise TypeError(self._refusal(thing))
+            raise GraphError(self._refusal(thing))
         elif hasattr(thing, "__qualname__") and hasattr(thing, "__module__"):
             module = defined_in(thing)
             if module != thing.__module__:
@@ -50,8 +54,12 @@ class ProgramPickler(pickle.Pickler):
         kind = type(thing).__name__
         if self.call is None:
             return f"programs are saved without their graphs, but what is to be pickled holds a {kind}: {thing}"
-        return (f"a program that calls {self.call.op} (a {type(self.call.op).__name__}) cannot be saved without its "
-                f"graph: the op has only a perform in Python, and holds a {kind}")
+        return (f"{self.title()} cannot be saved without its graph: the op has only a perform in Python, and holds a "
+                f"{kind}")
+
+    def title(self):
+        """The program that is being pickled, by the op that it calls."""
+        return f"a program that calls {self.call.op} (a {type(self.call.op).__name__})"
 
 
 def definition(module, name):
@@ -73,11 +81,18 @@ def dumps(programs, protocol=None):
     ------
     TypeError
         If a kernel has no spec, or an op that is called in Python holds a graph.
-    pickle.PicklingError, AttributeError
+    pickle.PicklingError
         If an op that is called in Python cannot be pickled.
     """
     written = io.BytesIO()
-    ProgramPickler(written, protocol).dump(programs)
+    pickler = ProgramPickler(written, protocol)
+    try:
+        pickler.dump(programs)
+    except (TypeError, AttributeError, pickle.PicklingError) as error:
+        if pickler.call is None or isinstance(error, GraphError):
+            raise
+        raise pickle.PicklingError(f"{pickler.title()} cannot be saved: the op has only a perform in Python, and "
+                                   f"cannot be pickled: {error}") from error
     return written.getvalue()
 
 

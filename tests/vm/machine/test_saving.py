@@ -83,7 +83,7 @@ class Local(AddOne):
     """Cannot be pickled."""
 
     def __reduce__(self):
-        raise pickle.PicklingError("Local cannot be pickled")
+        raise pickle.PicklingError("it is not for others")
 
 
 def reloaded(function, **options):
@@ -206,8 +206,15 @@ def test_a_graph_is_not_saved():
 
 
 def test_an_op_that_cannot_be_pickled_is_not_saved():
-    with pytest.raises(pickle.PicklingError, match="Local cannot be pickled"):
-        dumps(phintys.function([x], Local()(x)).program)
+    program = phintys.function([x], [AddOne()(x), Local()(x)]).program
+    with pytest.raises(pickle.PicklingError, match=r"calls Local \(a Local\) cannot be saved: .* it is not for others"):
+        dumps(program)
+
+    class Inside(AddOne):
+        pass
+
+    with pytest.raises(pickle.PicklingError, match=r"calls Inside \(a Inside\) cannot be saved: .* be pickled: "):
+        dumps(phintys.function([x], Inside()(x)).program)
 
 
 def test_a_kernel_without_a_spec_is_named():
