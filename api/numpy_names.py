@@ -89,11 +89,6 @@ FUNCTIONS = {
     "einsum": ("einsum", "*operands | optimize"),
     # linear algebra
     "linalg.norm": ("linalg.norm", "x | ord axis keepdims"),
-    "linalg.det": ("linalg.det", "a"),
-    "linalg.inv": ("linalg.inv", "a"),
-    "linalg.pinv": ("linalg.pinv", "a"),
-    "linalg.solve": ("linalg.solve", "a b"),
-    "linalg.cholesky": ("linalg.cholesky", "a"),
     # ranges
     "linspace": ("linspace", "start stop | num endpoint retstep dtype axis"),
 }

@@ -6,8 +6,9 @@ and the arguments it takes; unsupported arguments (``out``, ``where``) and funct
 Common ufuncs are handled in ``ops/operators.py`` instead.
 """
 from importlib import import_module
+from operator import attrgetter
 
-from phintys import numpy_names
+from phintys import not_yet, numpy_names
 from phintys.numpy_names import UFUNCS
 from phintys.ops.products.products import kron_of_any_ranks
 
@@ -69,26 +70,23 @@ def call_function(function, arguments, options):
     """
     name = f"{function.__module__}.{function.__qualname__}".removeprefix("numpy.")
     if name not in FUNCTIONS:
-        raise TypeError(f"numpy.{name} is not supported on symbolic variables; look for one like it in phintys.tensor")
+        raise TypeError(f"numpy.{name} is not supported on symbolic variables{_reason(name)}")
     return _row_applied(name, arguments, options)
+
+
+def _reason(name):
+    """Why a function of NumPy's has no row."""
+    module, _, last = f"phintys.tensor.{name}".rpartition(".")
+    if (module, last) in not_yet.promised():
+        return f": {not_yet.unknown(module, last)}"
+    return "; look for one like it in phintys.tensor"
 
 
 def _row_applied(name, arguments, options):
     """Apply the row called ``name`` to the arguments of NumPy's function."""
     target, signature = FUNCTIONS[name]
     positional, named = _bound(name, signature, arguments, options)
-    return (_resolved(name, target) if isinstance(target, str) else target)(*positional, **named)
-
-
-def _resolved(name, target):
-    """Return the function of the tensor namespace called ``target``."""
-    found = tensor()
-    for part in target.split("."):
-        try:
-            found = getattr(found, part)
-        except AttributeError as error:
-            raise TypeError(f"numpy.{name} is not supported on symbolic variables: {error}") from None
-    return found
+    return (attrgetter(target)(tensor()) if isinstance(target, str) else target)(*positional, **named)
 
 
 def _bound(name, signature, arguments, options):

@@ -8,7 +8,6 @@ a docstring.
 """
 import inspect
 import re
-from operator import attrgetter
 from pathlib import Path
 from textwrap import fill
 
@@ -264,17 +263,8 @@ def notation():
 
 
 def numpy_functions():
-    """The names of NumPy's functions and ufuncs that build graphs; of the former those whose counterpart exists."""
-    functions = [name for name, (target, _) in FUNCTIONS.items() if callable(target) or exists(target)]
-    return sorted({*functions, *UFUNCS, *OTHER_UFUNCS})
-
-
-def exists(target):
-    """Whether the tensor namespace has this name, which may be dotted."""
-    try:
-        return attrgetter(target)(T) is not None
-    except AttributeError:
-        return False
+    """The names of NumPy's functions and ufuncs that build graphs."""
+    return sorted({*FUNCTIONS, *UFUNCS, *OTHER_UFUNCS})
 
 
 def paragraph(text):

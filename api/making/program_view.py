@@ -26,8 +26,6 @@ class ProgramView:
     allow_gc : bool or "plan"
     """
 
-    need_update_inputs = False
-
     def __init__(self, function):
         fgraph = function.maker.fgraph
         self._function = function
