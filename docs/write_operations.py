@@ -96,7 +96,7 @@ FAMILIES = [
      "ops.identity.deep_copy"),
     ("Memory",
      "",
-     "memory vm.pool vm.machine.callable"),
+     "memory vm.pool"),
     ("Writing your own ops",
      "",
      "ops.graphs.as_op ops.graphs.op_from_graph graph.op tensor.opt gof"),
@@ -111,7 +111,7 @@ FAMILIES = [
      "graph.errors"),
 ]
 # Names that a namespace imports for its own use are not listed.
-NOT_LISTED = ("submodules", "not_yet", "ops.elementwise.scalar", "scalar")
+NOT_LISTED = ("scalar",)
 
 HEAD = """# Operations
 

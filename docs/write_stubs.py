@@ -32,8 +32,8 @@ ANNOTATED = {"phintys.function", "phintys.shared", "phintys.modes", "phintys.gra
 
 # Type → names of the parameters that have it.
 PARAMETERS = {
-    "_TensorLike": """a a_max a_min arr aweights b c condition fweights input left m model other perm power prob repeats
-        right tensor v value values weights x y z""",
+    "_TensorLike": """a a_max a_min arr aweights b c condition fweights input m model other perm repeats right v value
+        values weights x y""",
     "_TensorLike | None": "sorter",
     "_Axis": "axis",
     "DTypeLike | None": "dtype acc_dtype",

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import phintys.tensor as T
+from phintys.graph.public_names import defined_in
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -36,3 +37,14 @@ def test_what_has_no_place_or_no_docstring_is_an_error(writer):
     with pytest.raises(LookupError, match="say in FAMILIES"):
         writer["family_of"](undocumented)
     assert writer["family_of"](T.dot) == "Products"
+
+
+def test_every_row_of_families_lists_something(writer):
+    rows = {module for _, _, modules in writer["FAMILIES"] for module in modules.split()} | {*writer["NOT_LISTED"]}
+    used = set()
+    for value in writer["public_values"]()[1].values():
+        name = (defined_in(value) or "").removeprefix("phintys.")
+        while name and name not in rows:            # the innermost folder that is listed, as in family_of
+            name = name.rpartition(".")[0]
+        used.add(name)
+    assert rows - used == set()

@@ -3,6 +3,8 @@
 mypy runs for all tests together. An editable install has its modules in folders of other names than the modules have,
 which no checker finds; a tree of links stands in for it.
 """
+import importlib
+import inspect
 import os
 import re
 import runpy
@@ -13,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import phintys
+from phintys.ops.operators import TensorOperators
 
 pytest.importorskip("mypy", reason="mypy is not installed")
 
@@ -90,3 +93,15 @@ def test_stub_is_current(module):
     writer = runpy.run_path(str(ROOT / "docs" / "write_stubs.py"))
     message = "run: python docs/write_stubs.py"
     assert (ROOT / writer["STUBS"][module]).read_text() == writer["stub"](module), message
+
+
+def test_every_row_of_the_writer_of_stubs_is_used():
+    writer = runpy.run_path(str(ROOT / "docs" / "write_stubs.py"))
+    modules = [importlib.import_module(name) for name in writer["STUBS"] if name != "phintys.ops.operators"]
+    functions = [(name, value) for module in modules for name in module.__all__
+                 if inspect.isfunction(value := getattr(module, name))]
+    functions += [(name, value) for name, value in vars(TensorOperators).items() if inspect.isfunction(value)]
+    parameters = {(name, parameter) for name, value in functions for parameter in inspect.signature(value).parameters}
+    assert set(writer["TYPES"]) - {parameter for _, parameter in parameters} == set()
+    assert set(writer["PARTICULAR"]) - parameters == set()
+    assert set(writer["RETURNS"]) - {name for name, _ in functions} == set()
