@@ -1,15 +1,16 @@
 """How much work is worth leaving the GIL, and how much is worth a worker: each threshold with its measurement.
 
-Leaving the GIL and taking it again takes 0.2 us without other threads, and up to 5 ms (``sys.getswitchinterval``) with
-another thread that computes in Python. Waking a worker takes about 5 us. So ``LONG_...`` is the amount of work that takes
-about 20 us, from which ``prepare`` returns 1 or RUNS_ALONE, and ``PIECE_...`` the amount that takes about 25 us, the
-smallest piece that is given to a worker. A kernel whose cost does not depend on its dtype and loop counts what is named
-here: elements, bytes, multiplications.
+Leaving the GIL takes little time while no other thread wants it. But a thread that computes in Python gives it back only
+after ``sys.getswitchinterval()``, 5 ms; so short work keeps it. ``LONG_...`` is the amount of work that is said to take
+about 20 us, from which ``prepare`` returns 1 or RUNS_ALONE. ``PIECE_...`` is the amount for about 25 us, the smallest
+piece for which a worker is woken. Kernels that do not know what an element costs count what is named here: elements,
+bytes, multiplications.
 
-The numbers were chosen on processors with AVX2, for operands that come from memory or from the L3 cache. The comments
-say what one call with exactly this amount took, beyond the same call with one element: the best of 2,000 calls of one
-thread, operands in float64 unless noted and in the L2 cache (2 MiB), on a Xeon of 2.6 GHz with AVX-512 (family 6, model
-167). Where this is far from 20 us, operands from memory, other dtypes or other values make the difference.
+The comments say what one call with exactly this amount took, beyond the same call with one element: the best of 2,000
+calls on one thread, with operands in float64 that were in the L2 cache (2 MiB) unless noted, on a Xeon of 2.6 GHz with
+AVX-512 (family 6, model 167). Where this is far from 20 us, the number was chosen on another processor, which was not
+recorded, or for operands that come from memory, for other dtypes or for other values. A line without a time was not
+measured by itself.
 """
 cdef enum:
     # Kernels that know what an element costs.
@@ -19,7 +20,7 @@ cdef enum:
     # Moving memory.
     LONG_CAST = 20000                   # elements of an argument: int64 to float64 5.4 us
     LONG_COPY = 131072                  # bytes that are written: alloc 1.1, join 2.7, repeat 3.0, transposed copy 6.3 us;
-    #                                     20 us when they are copied from memory
+    #                                     about 20 us from memory, as measured when it was chosen
     LONG_PREPEND = 200000               # bytes of the matrix: 5.1 us
 
     # Indexing.
