@@ -1,10 +1,10 @@
 """How much work is worth leaving the GIL, and how much is worth a worker: each threshold with its measurement.
 
-Leaving the GIL takes little time while no other thread wants it. But a thread that computes in Python gives it back only
-after ``sys.getswitchinterval()``, 5 ms; so short work keeps it. ``LONG_...`` is the amount of work that is said to take
-about 20 us, from which ``prepare`` returns 1 or RUNS_ALONE. ``PIECE_...`` is the amount for about 25 us, the smallest
-piece for which a worker is woken. Kernels that do not know what an element costs count what is named here: elements,
-bytes, multiplications.
+Leaving the GIL takes little time while no other thread wants it. But a thread that computes in Python gives it back
+only after ``sys.getswitchinterval()``, 5 ms; so short work keeps it. ``LONG_...`` is the amount of work that is said to
+take about 20 us, from which ``prepare`` returns 1 or RUNS_ALONE. ``PIECE_...`` is the amount for about 25 us, the
+smallest piece for which a worker is woken. Kernels that do not know what an element costs count what is named here:
+elements, bytes, multiplications.
 
 The comments say what one call with exactly this amount took, beyond the same call with one element: the best of 2,000
 calls on one thread, with operands in float64 that were in the L2 cache (2 MiB) unless noted, on a Xeon of 2.6 GHz with
@@ -19,7 +19,7 @@ cdef enum:
 
     # Moving memory.
     LONG_CAST = 20000                   # elements of an argument: int64 to float64 5.4 us
-    LONG_COPY = 131072                  # bytes that are written: alloc 1.1, join 2.7, repeat 3.0, transposed copy 6.3 us;
+    LONG_COPY = 131072                  # bytes written: alloc 1.1, join 2.7, repeat 3.0, transposed copy 6.3 us;
     #                                     about 20 us from memory, as measured when it was chosen
     LONG_PREPEND = 200000               # bytes of the matrix: 5.1 us
 
@@ -43,7 +43,7 @@ cdef enum:
 
     # One result depends on the one before.
     LONG_CUMULATIVE = 20000             # elements: cumsum 11.2 us
-    LONG_RECURRENCE = 10000             # elements: the gradient of a product of 100 lines of 100 61 us, all of its kernels
+    LONG_RECURRENCE = 10000             # elements: the gradient of products of 100 lines of 100, all kernels, 61 us
 
     # Multiplications of products.
     LONG_MATRIX = 200000                # matrix by matrix, 58 x 58: 5.6 us
