@@ -53,14 +53,26 @@ def providers(name, dtype):
     row = MEASURED.get((name, dtype))
     if row is None or config.math == "numpy":
         return []
+    return offers(row, usable_instructions(), numpy_column())
+
+
+def offers(row, instruction_sets, numpys):
+    """Those of ``instruction_sets`` whose loops are exact enough and faster than NumPy's, the fastest first."""
     nanoseconds, ulps = (dict(zip(COLUMNS, numbers)) for numbers in row)
-    limit = nanoseconds[numpy_column()]
-    offers = []
-    for instructions in usable_instructions():
+    found = []
+    for instructions in instruction_sets:
         column = f"libmvec {instructions}"
-        if nanoseconds[column] is not None and ulps[column] <= MOST_ULPS and nanoseconds[column] * WORTH <= limit:
-            offers.append((nanoseconds[column], instructions))
-    return [instructions for _, instructions in sorted(offers)]
+        if nanoseconds[column] is None or ulps[column] > MOST_ULPS:
+            continue
+        if nanoseconds[numpys] is None or nanoseconds[column] * WORTH <= nanoseconds[numpys]:
+            found.append((nanoseconds[column], instructions))
+    return [instructions for _, instructions in sorted(found)]
+
+
+def best_column(row, instruction_sets, numpys):
+    """The column of the loop that is used where all of these exist."""
+    best = offers(row, instruction_sets, numpys)
+    return f"libmvec {best[0]}" if best else numpys
 
 
 def cost_of(name, dtype, instructions=None):

@@ -1,0 +1,78 @@
+"""Writes mathematics.md from what was measured: ``python docs/write_mathematics.py``.
+
+A test fails when the page is out of date. The numbers are those of ``ops/native/measured.py``, which
+``asv_bench/measure_loops.py`` writes."""
+from pathlib import Path
+
+from phintys.ops.native.measured import COLUMNS, MACHINES, MEASURED
+from phintys.ops.native.providers import MOST_ULPS, WORTH, best_column
+
+PAGE = Path(__file__).with_name("mathematics.md")
+
+HEAD = f"""# Mathematical functions: speed and accuracy
+
+Written by `docs/write_mathematics.py` from `ops/native/measured.py`, which `asv_bench/measure_loops.py` writes.
+
+Several libraries have inner loops for functions such as `exp`. phintys uses the fastest that is at most {MOST_ULPS} ulp
+(units in the last place) from the exact value; another one than NumPy's or SciPy's must be {WORTH} times as fast as
+theirs. *libmvec* is a part of glibc: `exp`, `log`, `power`, `sin` and `cos` have been there since version 2.22, the
+rest since 2.35. It is looked up when the first function is compiled. Where it is missing, on other processors and with
+other C libraries, NumPy and SciPy serve. `f.explain()` names the provider of each loop.
+
+| option | value | functions that are made from now on use |
+|---|---|---|
+| `config.math` | `"vector"` | the fastest provider |
+| | `"numpy"` | NumPy's and SciPy's loops, which give the same bits as these libraries for arrays without gaps |
+| `config.cpu` | `"native"` | all instruction sets of the processor |
+| | `"avx2"`, `"baseline"` | at most AVX2; none but those that every processor of its kind has |
+
+NumPy chooses its own loops when it is imported, and does not read `config.cpu`; its variable of the environment
+`NPY_DISABLE_CPU_FEATURES` restricts them.
+
+An element's value depends on the operands' values at this element alone. Position, length, strides, fusion and the
+number of threads do not change a bit. Special values (NaN, infinities, signed zeros, subnormals, huge arguments) give
+what NumPy gives; the only difference is that `erfc` is right where SciPy's is 0 already (above 26.64).
+
+Powers with a whole, constant exponent up to 32 are products; with `config.math="numpy"` only squares are.
+"""
+
+
+def machines():
+    """What was measured where, each machine once."""
+    columns = {}
+    for column, machine in MACHINES.items():
+        columns.setdefault(machine, []).append(column)
+    return [f"* {', '.join(names)}: {machine}" for machine, names in columns.items()]
+
+
+def cell(number, chosen):
+    """A number, in bold where this loop is used."""
+    return "" if number is None else f"**{number}**" if chosen else str(number)
+
+
+def table(kind):
+    """One line for each function and dtype; ``kind`` is 0 for nanoseconds and 1 for errors."""
+    yield "| function | dtype | " + " | ".join(COLUMNS) + " |"
+    yield "|---|---|" + "---|" * len(COLUMNS)
+    for (name, dtype), row in MEASURED.items():
+        chosen = {best_column(row, sets, numpys) for sets, numpys in
+                  [(("avx2", "avx512"), "numpy avx512"), (("avx2",), "numpy avx2")]}
+        cells = [cell(number, column in chosen) for column, number in zip(COLUMNS, row[kind])]
+        yield f"| {name} | {dtype} | {' | '.join(cells)} |"
+
+
+def page():
+    """The text of mathematics.md."""
+    return "\n".join([
+        HEAD, "## Nanoseconds an element", "",
+        "Contiguous operands in the L1 cache, one thread. Bold: what processors with AVX-512 and with AVX2 use.", "",
+        *machines(), "", *table(0), "",
+        "## Largest error in ulp", "",
+        "Over all magnitudes, 1.2 million values each (random bits, ordinary numbers, near overflow, near 1 and",
+        "others), compared with the next wider type. For float64, `erf` and `erfc` are compared with C's `erfl` and",
+        "`erfcl`, rounded to float64, on 120,000 values.", "",
+        *table(1), ""])
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
