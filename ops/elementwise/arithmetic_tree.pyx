@@ -20,6 +20,7 @@ import numpy
 
 from phintys.graph.config import config
 from phintys.ops.native.loops cimport Loop, LoopFunction
+from phintys.ops.native.providers import usable_instructions
 
 cnp.import_array()
 
@@ -27,8 +28,8 @@ cdef extern from "elementwise/arithmetic_tree_loops.h" nogil:
     ctypedef void (*phintys_operation)(void*, void* const*, const double*, Py_ssize_t)
     ctypedef struct phintys_operation_row:
         const char* name
-        phintys_operation of_double
-        phintys_operation of_float
+        phintys_operation of_double[3]
+        phintys_operation of_float[3]
     const phintys_operation_row phintys_operation_table[]
     ctypedef struct phintys_instruction:
         phintys_operation function
@@ -62,7 +63,7 @@ cdef class Tree:
     cdef readonly list listing
 
     def __cinit__(self, str dtype, int inputs, int locals_, list instructions):
-        cdef int index, operand
+        cdef int index, operand, chosen = len(usable_instructions())       # 0 for the baseline, then each set as well
         cdef phintys_instruction* target
         self.tree.inputs, self.tree.locals, self.tree.instructions = inputs, locals_, len(instructions)
         self.tree.instruction = <phintys_instruction*>calloc(max(1, len(instructions)), sizeof(phintys_instruction))
@@ -73,8 +74,8 @@ cdef class Tree:
             name, out, operands, constants = instructions[index]
             target = &self.tree.instruction[index]
             row = operation_rows[name]
-            target.function = (phintys_operation_table[<int>row].of_double if dtype == "float64"
-                               else phintys_operation_table[<int>row].of_float)
+            target.function = (phintys_operation_table[<int>row].of_double[chosen] if dtype == "float64"
+                               else phintys_operation_table[<int>row].of_float[chosen])
             target.out = out
             for operand in range(len(operands)):
                 target.operands[operand] = operands[operand]

@@ -2,13 +2,14 @@
  *
  * A tree is a short list of instructions over chunks that fit in the L1 cache. An instruction performs several of the
  * user's operations at once, each rounded as NumPy rounds it (no fused multiply-add; multiplying by 1 or -1 is exact).
- * The results are therefore bitwise identical to NumPy's, except for powers above 2. Only arithmetic_tree.pyx includes
- * this file.
+ * The results are therefore bitwise identical to NumPy's, except for powers above 2. Each operation is compiled for
+ * three instruction sets, which give the same bits; which one a tree runs is chosen when the tree is made. Only
+ * arithmetic_tree.pyx includes this file.
  */
 #include <alloca.h>
 #include <stdint.h>
 
-#include "native/clones.h"
+#include "native/instruction_sets.h"
 
 #if defined(__clang__)
 #define PHINTYS_VECTORIZE _Pragma("clang loop vectorize(assume_safety)")
@@ -53,8 +54,8 @@ enum { PHINTYS_CHUNK_BYTES = 2048, PHINTYS_TREE_OPERANDS = 64 };
     X(square_square_add, a * (x[i] * x[i]) + b * (z[i] * z[i])) \
     X(multiply_multiply_add, a * x[i] * y[i] + b * z[i] * w[i])
 
-#define PHINTYS_OPERATION(NAME, TYPE, VALUE) \
-PHINTYS_CLONES static void NAME##_##TYPE(void* result, void* const* in, const double* c, intptr_t n) { \
+#define PHINTYS_OPERATION(NAME, TYPE, VALUE, SET, FOR_SET) \
+FOR_SET static void NAME##_##TYPE##_##SET(void* result, void* const* in, const double* c, intptr_t n) { \
     const TYPE* x = (const TYPE*)in[0]; const TYPE* y = (const TYPE*)in[1]; \
     const TYPE* z = (const TYPE*)in[2]; const TYPE* w = (const TYPE*)in[3]; \
     TYPE* out = (TYPE*)result; \
@@ -63,17 +64,20 @@ PHINTYS_CLONES static void NAME##_##TYPE(void* result, void* const* in, const do
     PHINTYS_VECTORIZE \
     for (intptr_t i = 0; i < n; i++) out[i] = VALUE; \
 }
-#define PHINTYS_BOTH(NAME, VALUE) PHINTYS_OPERATION(NAME, double, VALUE) PHINTYS_OPERATION(NAME, float, VALUE)
-PHINTYS_OPERATIONS(PHINTYS_BOTH)
+#define PHINTYS_EACH(NAME, VALUE) \
+    PHINTYS_OPERATION(NAME, double, VALUE, baseline, ) PHINTYS_OPERATION(NAME, float, VALUE, baseline, ) \
+    PHINTYS_OPERATION(NAME, double, VALUE, avx2, PHINTYS_FOR_AVX2) \
+    PHINTYS_OPERATION(NAME, float, VALUE, avx2, PHINTYS_FOR_AVX2) \
+    PHINTYS_OPERATION(NAME, double, VALUE, avx512, PHINTYS_FOR_AVX512) \
+    PHINTYS_OPERATION(NAME, float, VALUE, avx512, PHINTYS_FOR_AVX512)
+PHINTYS_OPERATIONS(PHINTYS_EACH)
 
-/* x to the power c[0], an integer above 1, by repeated squaring. Four vectors of 64 bytes are processed at a time:
- * their squares and powers stay in registers, and the four independent chains hide the latency of multiplication. */
-typedef double phintys_vector_double __attribute__((vector_size(64), aligned(8), may_alias));
-typedef float phintys_vector_float __attribute__((vector_size(64), aligned(4), may_alias));
-#define PHINTYS_POWER(TYPE) \
-PHINTYS_CLONES static void power_##TYPE(void* result, void* const* in, const double* c, intptr_t n) { \
-    enum { WIDTH = 64 / sizeof(TYPE) }; \
-    typedef phintys_vector_##TYPE vector; \
+/* x to the power c[0], an integer above 1, by repeated squaring. Four vectors as wide as registers are processed at a
+ * time: their squares and powers stay in registers, and the four independent chains hide the latency of multiplication. */
+#define PHINTYS_POWER(TYPE, SET, FOR_SET, BYTES) \
+FOR_SET static void power_##TYPE##_##SET(void* result, void* const* in, const double* c, intptr_t n) { \
+    enum { WIDTH = BYTES / sizeof(TYPE) }; \
+    typedef TYPE vector __attribute__((vector_size(BYTES), aligned(sizeof(TYPE)), may_alias)); \
     const TYPE* x = (const TYPE*)in[0]; \
     TYPE* out = (TYPE*)result; \
     const int exponent = (int)c[0]; \
@@ -98,14 +102,19 @@ PHINTYS_CLONES static void power_##TYPE(void* result, void* const* in, const dou
         out[i] = power; \
     } \
 }
-PHINTYS_POWER(double)
-PHINTYS_POWER(float)
+#define PHINTYS_EACH_POWER(SET, FOR_SET, BYTES) \
+    PHINTYS_POWER(double, SET, FOR_SET, BYTES) PHINTYS_POWER(float, SET, FOR_SET, BYTES)
+PHINTYS_EACH_POWER(baseline, , 16)
+PHINTYS_EACH_POWER(avx2, PHINTYS_FOR_AVX2, 32)
+PHINTYS_EACH_POWER(avx512, PHINTYS_FOR_AVX512, 64)
 
+/* By name and instruction set. */
 typedef void (*phintys_operation)(void*, void* const*, const double*, intptr_t);
-typedef struct { const char* name; phintys_operation of_double, of_float; } phintys_operation_row;
-#define PHINTYS_ROW(NAME, VALUE) {#NAME, NAME##_double, NAME##_float},
+typedef struct { const char* name; phintys_operation of_double[3], of_float[3]; } phintys_operation_row;
+#define PHINTYS_ROW(NAME, VALUE) {#NAME, {NAME##_double_baseline, NAME##_double_avx2, NAME##_double_avx512}, \
+                                  {NAME##_float_baseline, NAME##_float_avx2, NAME##_float_avx512}},
 static const phintys_operation_row phintys_operation_table[] = {
-    PHINTYS_OPERATIONS(PHINTYS_ROW) {"power", power_double, power_float}, {NULL, NULL, NULL}};
+    PHINTYS_OPERATIONS(PHINTYS_ROW) PHINTYS_ROW(power, ) {NULL, {NULL}, {NULL}}};
 
 /* The inner loop, with the signature of NumPy's loops; the result's stride is its item size. All instructions run on
  * one chunk before the next chunk starts, so that locals stay in the L1 cache. Inputs whose stride is not the item size

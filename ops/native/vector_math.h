@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "instruction_sets.h"
+
 typedef void (*phintys_vector_loop)(char**, const intptr_t*, const intptr_t*, void*);
 
 enum { PHINTYS_AVX2, PHINTYS_AVX512, PHINTYS_INSTRUCTION_SETS };
@@ -21,9 +23,6 @@ enum { PHINTYS_VECTOR_BLOCK = 256 };        /* elements of an operand with gaps:
 #if defined(__GNUC__) && defined(__x86_64__) && defined(__linux__)
 #include <dlfcn.h>
 #include <immintrin.h>
-
-#define PHINTYS_FOR_AVX2 __attribute__((target("avx2,fma,f16c")))
-#define PHINTYS_FOR_AVX512 __attribute__((target("avx512f,avx512dq,avx2,fma,f16c")))
 
 /* Every processor with AVX2 converts float16, too. */
 static int phintys_has_instructions(int set) {

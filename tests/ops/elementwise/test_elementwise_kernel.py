@@ -243,6 +243,22 @@ def test_arithmetic_is_merged_and_equals_numpy(name, inputs, function, exact, dt
             numpy.testing.assert_allclose(got, expected, rtol=16 * numpy.finfo(dtype).eps)
 
 
+@pytest.mark.parametrize("cpu", ["avx2", "baseline"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_every_instruction_set_gives_the_same_bits(dtype, cpu):
+    random = numpy.random.default_rng(4)
+    for name, inputs, function, _ in arithmetic_cases():
+        constants, steps, output = traced(function, inputs, dtype)
+        arguments = [(dtype, (False,))] * inputs, constants, steps, [output]
+        with change_flags(cpu=cpu):
+            kernel = ElementwiseKernel(*arguments)
+        for size in (1, 70, 1000):
+            arrays = [random.normal(size=size).astype(dtype) for _ in range(inputs)]
+            got, wanted = (run_kernel(made, arrays, [(numpy.dtype(dtype).num, 1)])[0]
+                           for made in (kernel, ElementwiseKernel(*arguments)))
+            numpy.testing.assert_array_equal(got, wanted, err_msg=name)
+
+
 def test_special_values_in_arithmetic():
     values = numpy.array([0.0, -0.0, numpy.inf, -numpy.inf, numpy.nan, 1e308, 5e-324])
     a, b = (x.ravel() for x in numpy.meshgrid(values, values))

@@ -1,0 +1,17 @@
+/* PHINTYS_FOR_AVX2 and PHINTYS_FOR_AVX512 in front of a function: compiled for that instruction set. Whoever calls it
+ * asks first whether the processor has it (supported_instructions of vector_math.pyx). Other than with clones.h, all
+ * versions can be called, so that config.cpu can choose. With compilers and processors that have none of this the
+ * functions are ordinary ones.
+ */
+#ifndef PHINTYS_INSTRUCTION_SETS_H
+#define PHINTYS_INSTRUCTION_SETS_H
+
+#if defined(__GNUC__) && defined(__x86_64__)
+#define PHINTYS_FOR_AVX2 __attribute__((target("avx2,fma,f16c")))
+#define PHINTYS_FOR_AVX512 __attribute__((target("avx512f,avx512dq,avx2,fma,f16c")))
+#else
+#define PHINTYS_FOR_AVX2
+#define PHINTYS_FOR_AVX512
+#endif
+
+#endif
