@@ -94,6 +94,8 @@ def _of_several(returned):
 def _hint(returned):
     if any([_is_condition(element) for element in returned[:-1]]):
         return ". The condition (`until`) must be the last thing that the function returns"
+    if sum([isinstance(element, Variable) for element in returned]) > 1:
+        return ". Several outputs together with updates or a condition have to be one list"
     return ". You have to return first the outputs (if any), afterwards the updates (if any), and at the end the " \
            "condition"
 

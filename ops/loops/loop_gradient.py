@@ -11,6 +11,7 @@ sequences, states and outputs, are sequences of the backward loop, in reversed o
 terms need is computed again.
 """
 from phintys.graph.config import change_flags
+from phintys.graph.errors import NotScalarConstantError
 from phintys.graph.gradients.gradient import float_zeros_like, grad
 from phintys.graph.gradients.gradient_terms import CONTINUOUS_DTYPES
 from phintys.graph.gradients.view_op import ViewOp
@@ -20,12 +21,14 @@ from phintys.ops.creation.allocation import alloc
 from phintys.ops.elementwise import scalar
 from phintys.ops.graphs.inner_graph import as_gradient, gradient_type
 from phintys.ops.graphs.row_map import stacked_type
+from phintys.ops.indexing.constant_value import get_scalar_constant_value
 from phintys.ops.indexing.inc_subtensor import inc_subtensor
+from phintys.ops.indexing.subtensor import IncSubtensor
 from phintys.ops.loops.building import Body, State, make_loop, replaced
 from phintys.ops.loops.loop import Loop
 from phintys.ops.loops.with_initial import with_initial
 from phintys.ops.shape.join import join
-from phintys.ops.shape.shape import shape_i, unbroadcast
+from phintys.ops.shape.shape import shape_i, shape_padleft, unbroadcast
 from phintys.ops.types.constant import constant
 
 _same = ViewOp()
@@ -199,13 +202,16 @@ class _Backward:
         """The gradients by the rows of outputs, in a step: from outside, and from taps of later steps."""
         self.states = {}                            # (state, position of a tap) → State of the backward loop
         for number, variable in self.terms.by_state.items():
-            parts = []
-            if is_valued(self.given.states[number]):
-                rows = as_gradient(self.given.states[number], variable.type)
-                parts.append(self._row_of(rows[self.parts.depths[number]:], variable.type))
+            parts, given, last = [], self.given.states[number], None
+            if is_valued(given):
+                last = self._gradient_by_last_row(number)
+                if last is None:
+                    rows = as_gradient(given, variable.type)[self.parts.depths[number]:]
+                    parts.append(self._row_of(rows, variable.type))
             for position, term in enumerate(self.terms.taps[number]):
                 if is_valued(term):
-                    state = self._state_of(number, self.parts.taps[number][position], variable.type)
+                    tap = self.parts.taps[number][position]
+                    state = self._state_of(number, tap, last if tap == -1 else None)
                     self.states[number, position] = state
                     with change_flags(compute_test_value="off"):
                         parts.append(as_gradient(state.inner[0], variable.type))
@@ -223,10 +229,23 @@ class _Backward:
         self.sequences.append((row, self._backwards(rows)))
         return row
 
-    def _state_of(self, number, tap, kind):
-        row = self.terms.inner.states[number][0].type
-        kind = gradient_type(row)
-        return State((tap,), [kind.make_variable()], _zero_rows(-tap, self.outputs.states[number], kind))
+    def _gradient_by_last_row(self, number):
+        """The gradient from outside by the last row, if there is none by others and a state can start with it.
+
+        The state is that of the tap -1: what flows through it is needed one step later, and the last row is one step
+        before the first of the backward loop.
+        """
+        if not any([tap == -1 and is_valued(term)
+                    for tap, term in zip(self.parts.taps[number], self.terms.taps[number])]):
+            return None
+        rows = added_part(self.given.states[number], slice(self.parts.depths[number], None))
+        return None if rows is None else added_part(rows, -1)
+
+    def _state_of(self, number, tap, first):
+        kind = gradient_type(self.terms.inner.states[number][0].type)
+        initial = _zero_rows(-tap, self.outputs.states[number], kind) if first is None else \
+            unbroadcast(shape_padleft(as_gradient(first, kind)), 0)
+        return State((tap,), [kind.make_variable()], initial)
 
     def _zero(self, number, kind):
         return as_gradient(float_zeros_like(self.replace[self.terms.inner.states[number][0]]), kind)
@@ -306,6 +325,18 @@ class _Backward:
     def _position_of_carried(self, variable):
         first = 1 + self.parts.n_sequences + self.parts.n_states + self.parts.n_summed
         return first + [other is variable for other in self.inputs.carried].index(True)
+
+
+def added_part(gradient, entry):
+    """What was added to a part of zeros, by an index that has one entry; None if a gradient is anything else."""
+    owner = gradient.owner
+    if owner is None or type(owner.op) is not IncSubtensor or owner.op.set_instead_of_inc \
+            or owner.op.idx_list != (entry,):
+        return None
+    try:
+        return owner.inputs[1] if get_scalar_constant_value(owner.inputs[0]) == 0 else None
+    except NotScalarConstantError:
+        return None
 
 
 def _total(parts):

@@ -115,7 +115,12 @@ def check(seed, mode=None):
     wanted = loop.run(*values)
     weights = [rng.uniform(-1, 1, value.shape) for value in wanted]
     directions = [rng.uniform(-1, 1, value.shape) for value in values]
-    cost = sum([(output * weight).sum() for output, weight in zip(outputs, weights)])
+    if seed % 3 == 0:                               # only the last rows count
+        wanted_rows, weights = slice(-1, None), [weight[-1:] for weight in weights]
+        cost = sum([(output[-1] * weight[0]).sum() for output, weight in zip(outputs, weights)])
+    else:
+        wanted_rows = slice(None)
+        cost = sum([(output * weight).sum() for output, weight in zip(outputs, weights)])
     gradients = phintys.grad(cost, inputs, disconnected_inputs="ignore")
     along = sum([(gradient * direction).sum() for gradient, direction in zip(gradients, directions)])
     seconds = phintys.grad(along, inputs, disconnected_inputs="ignore")
@@ -134,7 +139,7 @@ def check(seed, mode=None):
         rows = loop.run(*[value + distance * direction for value, direction in zip(at, directions)])
         if any(row.shape != value.shape for row, value in zip(rows, wanted)):
             return None                             # a while loop that ends in another step
-        return sum([(row * weight).sum() for row, weight in zip(rows, weights)])
+        return sum([(row[wanted_rows] * weight).sum() for row, weight in zip(rows, weights)])
 
     step = 1e-3
     costs = [cost_at(distance * step) for distance in (-2, -1, 0, 1, 2)]

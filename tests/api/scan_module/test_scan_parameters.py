@@ -49,6 +49,7 @@ def test_forms_of_results(form):
     (lambda x: ({}, x), "first the outputs"),
     (lambda x: (until(x > 1), x), "must be the last thing"),
     (lambda x: (x, {}, until(x > 1), x), "cannot parse"),
+    (lambda x: (x, x + 1, until(x > 1)), "have to be one list"),
     (lambda x: None, "may only be made of")])
 def test_refused_results(returned, text):
     with pytest.raises(ValueError, match=text):

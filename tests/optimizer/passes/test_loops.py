@@ -1,0 +1,207 @@
+"""What the optimizer does to loops: golden listings, and that values stay what they are."""
+import tracemalloc
+
+import numpy
+import pytest
+from loop_listings import loop_listing, loops_of, text
+
+import phintys
+import phintys.tensor as T
+from phintys.scan_module import until
+
+x, h0, b = T.matrix("x"), T.vector("h0"), T.vector("b")
+W, U, V = T.matrices("W", "U", "V")
+RNG = numpy.random.RandomState(7)
+VALUES = {x: RNG.uniform(size=(5, 3)), h0: RNG.uniform(size=4), b: RNG.uniform(size=4),
+          W: RNG.uniform(size=(4, 4)) / 4, U: RNG.uniform(size=(3, 4)), V: RNG.uniform(size=(4, 2))}
+INPUTS = list(VALUES)
+
+
+def compiled(outputs, **options):
+    return phintys.function(INPUTS, outputs, on_unused_input="ignore", **options)
+
+
+def same_values(outputs):
+    """The function, whose values were compared with those of the unoptimized graph."""
+    f, plain = compiled(outputs), compiled(outputs, mode="FAST_COMPILE")
+    for found, wanted in zip(f(*VALUES.values()), plain(*VALUES.values())):
+        numpy.testing.assert_allclose(found, wanted, rtol=1e-10)
+    return f
+
+
+def network():
+    def step(x, h, W, U, b, V):
+        state = T.tanh(T.dot(x, U) + T.dot(h, W) + b)
+        return state, T.dot(state, V)
+
+    return phintys.scan(step, x, [h0, None], [W, U, b, V], name="rnn")[0]
+
+
+def test_products_of_sequences_come_before_the_loop_and_only_the_last_state_is_kept():
+    states, _ = network()
+    f = same_values([states[-1]])
+    assert loop_listing(f) == text("""
+        for{cpu,rnn}: 1 sequences, state [-1] keeps 1, 2 wholes
+            KERNEL C4 := InplaceDimShuffle{1,0}(C2)
+            KERNEL C6 := Gemv{no_inplace}(C0, C5, C4, C1, C5)
+            DROP C4
+            KERNEL C7 := Elemwise{Composite{tanh((i0 + i1))}}[(0, 0)](C6, C3)
+            DROP C6
+            RESULT C7
+            HALT""")
+
+
+def test_products_of_states_come_after_the_loop():
+    f = same_values([network()[1]])
+    assert loop_listing(f) == text("""
+        for{cpu,rnn}: 1 sequences, state [-1] keeps all, 2 wholes
+            KERNEL C4 := InplaceDimShuffle{1,0}(C2)
+            KERNEL C6 := Gemv{no_inplace}(C0, C5, C4, C1, C5)
+            DROP C4
+            KERNEL C7 := Elemwise{Composite{tanh((i0 + i1))}}[(0, 0)](C6, C3)
+            DROP C6
+            RESULT C7
+            HALT""")
+
+
+def test_gradients_by_weights_are_products_of_all_rows():
+    states, _ = network()
+    cost = (states[-1] ** 2).sum()
+    f = same_values([cost, *T.grad(cost, [W, U, b, x, h0])])
+    assert loop_listing(f)[-5:] == text("""
+        for{cpu,grad_of_rnn}: 1 sequences, state [-1] keeps 0, stacked keeps all, 1 wholes
+            KERNEL C3 := Elemwise{Composite{(i1 * (1.0 - sqr(i0)))}}(C0, C1)
+            KERNEL C4 := dot(C3, C2)
+            RESULT C4, C3
+            HALT""")
+
+
+def test_batches():
+    batch, start = T.tensor3(), T.matrix()
+    states, _ = phintys.scan(lambda x, h: T.tanh(T.dot(x, U) + T.dot(h, W) + b), batch, start)
+    cost = (states ** 2).sum()
+    f, plain = [phintys.function([batch, start, W, U, b], [cost, *T.grad(cost, [W, U, b, batch, start])], mode=mode)
+                for mode in ("FAST_RUN", "FAST_COMPILE")]
+    values = [RNG.uniform(size=(5, 2, 3)), RNG.uniform(size=(2, 4)), VALUES[W], VALUES[U], VALUES[b]]
+    for found, wanted in zip(f(*values), plain(*values)):
+        numpy.testing.assert_allclose(found, wanted)
+    assert [node.op.parts.n_summed for node in loops_of(f)] == [0, 0]
+    assert loop_listing(f)[-1 - loop_listing(f)[::-1].index("    HALT")]
+
+
+def test_loops_without_states_are_no_loops():
+    rows, _ = phintys.scan(lambda row: T.tanh(T.dot(row, U)).sum(), x)
+    f = same_values([rows, T.grad(rows.sum(), U)])
+    assert not loops_of(f)
+
+
+def test_what_would_grow_stays_inside():
+    rows, _ = phintys.scan(lambda row, W: (T.exp(row.sum() * W)).sum(), x, non_sequences=W)
+    assert len(loops_of(same_values([rows]))) == 1
+
+
+def test_outputs_and_inputs_that_are_not_read():
+    (first, second, third), _ = phintys.scan(
+        lambda row, other, a, c, W: (a + row[0], c * other[1], T.dot(W[0], W[0]) * a), [x, x + 1], [b[0], b[1], None],
+        W, name="walk")
+    f = same_values([first])
+    (loop,) = loops_of(f)
+    assert loop.op.parts == (1, ((-1,),), 0, 0, 0, False) and not loop.op.inner_inputs.wholes
+    f = same_values([second, third])
+    assert loops_of(f)[0].op.parts.taps == ((-1,), (-1,))
+
+
+def test_equal_inputs_and_constants():
+    doubled = x * 2
+    rows, _ = phintys.scan(lambda a, c, state, w, v, k: T.tanh(a + c * state[:3].sum() + w[0, :3] * v[1, :3]) * k,
+                           [doubled, x * 2], T.zeros((3,)), [W, W, numpy.array(2.)])
+    (loop,) = loops_of(same_values([rows]))
+    assert loop.op.parts.n_sequences == 1
+    assert [variable.type.ndim for variable in loop.op.inner_inputs.wholes] in ([2], [1, 1], [1])
+
+
+@pytest.mark.parametrize("read, kept", [
+    (lambda rows: rows[-1], 1), (lambda rows: rows[-3:], 3), (lambda rows: rows[-3:-1], 3), (lambda rows: rows[-2], 2),
+    (lambda rows: rows[-1] + rows[-4], 4), (lambda rows: rows[0], None), (lambda rows: rows[:-1], None),
+    (lambda rows: rows[::2], None), (lambda rows: rows[-1, 0] + rows.shape[0], 1)])
+@pytest.mark.parametrize("taps", [[-1], [-3, -1]])
+def test_rows_that_are_kept(read, kept, taps):
+    start = h0 if taps == [-1] else T.stack([h0, h0 + 1, h0 * 2])
+    rows, _ = phintys.scan(lambda row, *states: T.tanh(T.dot(states[0], W) + states[-1] + row.sum()), x,
+                           dict(initial=start, taps=taps))
+    (loop,) = loops_of(same_values([read(rows)]))
+    assert loop.op.kept == (kept,)
+
+
+def test_fewer_steps_than_rows_that_are_read():
+    k = T.iscalar()
+    rows, _ = phintys.scan(lambda a, c: a + c, outputs_info=dict(initial=T.arange(2.), taps=[-2, -1]), n_steps=k)
+    f = phintys.function([k], rows[-4:])
+    assert [f(steps).tolist() for steps in (0, 1, 2, 5)] == [[], [1], [1, 2], [2, 3, 5, 8]]
+    last = phintys.function([k], rows[-1])
+    with pytest.raises(IndexError):
+        last(0)
+
+
+def test_equal_loops_and_loops_of_one_length_are_merged():
+    first, _ = phintys.scan(lambda row, state: T.tanh(row + state), x[:, 0], h0[0])
+    second, _ = phintys.scan(lambda row, state: T.tanh(row * state), x[:, 0], h0[1])
+    third, _ = phintys.scan(lambda row, state: row - state, first, h0[2])
+    f = same_values([first, second, third])
+    assert sorted([len(node.op.parts.taps) for node in loops_of(f)]) == [1, 2]
+
+
+def test_while_loops_keep_their_last_rows_and_move_products_out():
+    limit = T.scalar()
+    (states, rows), _ = phintys.scan(lambda state, W, V: ([(new := T.dot(state, W) + 1), T.dot(new, V)],
+                                                         until(new.sum() > limit)),
+                                     outputs_info=[h0, None], non_sequences=[W, V], n_steps=100)
+    f, plain = [phintys.function([h0, W, V, limit], [states[-1], rows], mode=mode)
+                for mode in ("FAST_RUN", "FAST_COMPILE")]
+    for value in (1., 5., 7.):
+        found, wanted = [g(VALUES[h0], VALUES[W], VALUES[V], value) for g in (f, plain)]
+        numpy.testing.assert_allclose(found[0], wanted[0])
+        numpy.testing.assert_allclose(found[1], wanted[1])
+    assert loops_of(f)[0].op.parts.n_stacked == 0
+    (loop,) = loops_of(phintys.function([h0, W, V, limit], states[-1]))
+    assert loop.op.kept == (1,)
+
+
+def peak_of_call(f, *arguments):
+    tracemalloc.start()
+    f(*arguments)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
+def test_memory_of_the_last_state_does_not_depend_on_the_number_of_steps():
+    k = T.iscalar()
+    rows, _ = phintys.scan(lambda state: state * 0.5 + 1, outputs_info=h0, n_steps=k)
+    f, every = phintys.function([k, h0], rows[-1]), phintys.function([k, h0], rows)
+    value = numpy.zeros(100)
+    f(2, value)
+    assert peak_of_call(f, 5000, value) < 50_000 and peak_of_call(every, 5000, value) >= 4_000_000
+    assert abs(peak_of_call(f, 100, value) - peak_of_call(f, 5000, value)) < 10_000
+
+
+def test_checkpoints_take_less_memory():
+    a, k = T.vector(), T.iscalar()
+    whole, _ = phintys.scan(lambda state, a: T.tanh(state * a), outputs_info=T.ones_like(a), non_sequences=a, n_steps=k)
+    saving, _ = phintys.scan_checkpoints(lambda state, a: T.tanh(state * a), outputs_info=T.ones_like(a),
+                                         non_sequences=a, n_steps=k, save_every_N=20)
+    plain, less = [phintys.function([a, k], T.grad(rows[-1].sum(), a)) for rows in (whole, saving)]
+    value = numpy.linspace(.5, 1.5, 2000)
+    numpy.testing.assert_allclose(plain(value, 400), less(value, 400))
+    assert peak_of_call(less, value, 400) < peak_of_call(plain, value, 400) / 3
+
+
+@pytest.mark.parametrize("tag", ["scan_simplify", "scan_pushout", "scan_save_mem", "scan_merge", "scan"])
+def test_each_rewrite_can_be_excluded(tag):
+    states, rows = network()
+    mode = phintys.Mode("vm", "fast_run").excluding(tag)
+    f = compiled([states[-1], rows[-1]], mode=mode)
+    for found, wanted in zip(f(*VALUES.values()), same_values([states[-1], rows[-1]])(*VALUES.values())):
+        numpy.testing.assert_allclose(found, wanted)
+    kept = loops_of(f)[0].op.kept
+    assert (None in kept) == (tag in ("scan_save_mem", "scan"))
