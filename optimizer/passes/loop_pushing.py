@@ -274,8 +274,8 @@ class _AfterPlan:
         if not self.moved:
             return False
         outside = {output for _, _, value in self.moved for output in ancestors([value])}
-        used = {variable for variable, rows in self.placeholders.items() if rows in outside}
-        self.added = [variable for variable in used if variable not in self.kept_now]
+        self.added = [variable for variable, rows in self.placeholders.items()
+                      if rows in outside and variable not in self.kept_now]
         left = [entry.inner for entry in self.loop.entries() if not any([entry is moved for _, moved, _ in self.moved])]
         inside = set(ancestors([*left, *self.loop.feeding()]))
         gone = [node for node in self.nodes if inside.isdisjoint(node.outputs)]

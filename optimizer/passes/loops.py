@@ -117,16 +117,30 @@ def _unless_first(replace, inner, first):
 
 # ---- rows ----------------------------------------------------------------------------------------------------------
 def _with_fewer_rows(fgraph, node):
-    loop, changed = OpenLoop(node), False
+    loop, found = OpenLoop(node), {}
     for entry in loop.states + loop.stacked:
-        count = rows_read(fgraph, entry.old, -min(entry.taps, default=0))
+        readings = readings_of(fgraph, entry.old, -min(entry.taps, default=0))
+        count = None if readings is None else max([count for count, _ in readings], default=0)
         if count is not None and (entry.kept is None or count < entry.kept):
-            entry.kept, changed = count, True
-    return loop.close() if changed else None
+            entry.kept, found[entry] = count, readings
+    if not found:
+        return None
+    pairs = [(old, new) for old, new in loop.close() if old not in {entry.old for entry in found}]
+    for entry, readings in found.items():           # what is read stays what it was; the rows do not
+        for _, path in readings:
+            pairs.append((path[-1].outputs[0], _read_again(entry.new, path)))
+    return pairs
 
 
-def rows_read(fgraph, rows, depth):
-    """How many of the last rows that steps add are read of an output; None if it may be any.
+def _read_again(rows, path):
+    """What a chain of nodes computes from other rows."""
+    for node in path:
+        rows = node.op(rows, *node.inputs[1:])
+    return rows
+
+
+def readings_of(fgraph, rows, depth):
+    """How the rows of an output are read, if only the last of them are.
 
     Parameters
     ----------
@@ -134,33 +148,53 @@ def rows_read(fgraph, rows, depth):
     rows : Variable
         All rows.
     depth : int
-        How many of them come before the first step; these count as kept.
+        How many of them come before the first step; so many are kept in any case.
+
+    Returns
+    -------
+    list of (int, list of Apply), or None
+        For each reading how many of the last rows that steps add must be kept, and the nodes that read; None if any
+        row may be read.
     """
-    most = 0
-    for client, position in fgraph.clients[rows]:
-        count = None
-        if client != "output" and position == 0:
-            count = _rows_of_client(fgraph, client, depth)
+    found, pending = [], [(client, position, depth, []) for client, position in fgraph.clients[rows]]
+    while pending:
+        client, position, depth, path = pending.pop()
+        if client == "output" or position != 0:
+            return None
+        path = [*path, client]
+        skipped = _rows_skipped(client, depth)
+        if skipped is not None:
+            pending += [(*reader, depth - skipped, path) for reader in fgraph.clients[client.outputs[0]]]
+            continue
+        count = _rows_needed(client, depth)
         if count is None:
             return None
-        most = max(most, count)
-    return most
+        found.append((count, path))
+    return found
 
 
-def _rows_of_client(fgraph, client, depth):
+def _first_entry(node):
+    """The entry for the rows of an index; None if a node does not index rows."""
+    return node.op.idx_list[0] if type(node.op) is Subtensor and node.op.idx_list else None
+
+
+def _rows_skipped(node, depth):
+    """How many rows before the first step ``rows[k:]`` leaves out; None if a node is no such index."""
+    entry = _first_entry(node)
+    if isinstance(entry, slice) and len(node.op.idx_list) == 1 and entry.stop is None and entry.step in (None, 1) \
+            and isinstance(entry.start, int) and 0 < entry.start <= depth:
+        return entry.start
+    return None
+
+
+def _rows_needed(node, depth):
     """How many of the last rows a node reads; None if it may be any."""
-    if type(client.op) is Shape_i and client.op.i > 0:
+    if type(node.op) is Shape_i and node.op.i > 0:
         return 0
-    if type(client.op) is not Subtensor or not client.op.idx_list:
-        return None
-    entry, *others = client.op.idx_list
+    entry = _first_entry(node)
     if isinstance(entry, int):
         return max(0, -entry - depth) if entry < 0 else None
-    if not isinstance(entry, slice) or entry.step not in (None, 1):
-        return None
-    if isinstance(entry.start, int) and entry.start < 0 and not isinstance(entry.stop, type(client.inputs[0].type)):
-        ends_early = entry.stop is not None and (not isinstance(entry.stop, int) or entry.stop >= 0)
-        return None if ends_early else max(0, -entry.start - depth)
-    if isinstance(entry.start, int) and 0 < entry.start <= depth and entry.stop is None and not others:
-        return rows_read(fgraph, client.outputs[0], depth - entry.start)
+    if isinstance(entry, slice) and entry.step in (None, 1) and isinstance(entry.start, int) and entry.start < 0 \
+            and (entry.stop is None or isinstance(entry.stop, int) and entry.stop < 0):
+        return max(0, -entry.start - depth)
     return None
