@@ -127,6 +127,7 @@ def debugprint(obj: Any, depth: int = -1, print_type: bool = False, file: Any = 
         storage = thing.stored_values() if print_storage and isinstance(thing, Function) else None
         for variable in variables:
             printer.print_variable(variable, depth, order, clients, storage)
+    printer.print_bodies(depth)
     return target.getvalue() if file == "str" else file
 
 

@@ -5,6 +5,8 @@ states its depth instead of being indented further, so that the text stays linea
 """
 from types import MappingProxyType
 
+from phintys.ops.loops.loop import Loop
+
 INDENT_LIMIT = 100
 
 
@@ -41,31 +43,52 @@ class GraphPrinter:
         self.print_destroy_map = print_destroy_map
         self.print_view_map = print_view_map
         self.print_clients = print_clients
+        self.loops = []                             # printed nodes whose bodies are to be printed
+        self.outside = {}                           # input of a body → what it is outside
 
     def label(self, thing):
         if thing not in self.labels:            # "output" uses up a number, too, as in Theano
             self.labels[thing] = thing if thing == "output" else self.label_of(len(self.labels), thing)
         return self.labels[thing]
 
-    def print_variable(self, variable, depth, order=MappingProxyType({}), clients=MappingProxyType({}), storage=None):
+    def print_variable(self, variable, depth, order=MappingProxyType({}), clients=MappingProxyType({}), storage=None,
+                       prefix=""):
         """Print ``variable`` and what it is computed from, ``depth`` levels deep (negative: all)."""
-        waiting = [(variable, "", "", 1)]           # variable, its own indent, that of its inputs, level
+        waiting = [(variable, prefix, prefix, 1)]   # variable, its own indent, that of its inputs, level
         while waiting:
             variable, indent, inner, level = waiting.pop()
             if 0 <= depth < level:
                 continue
             node = variable.owner
             if node is None:
-                print(f"{indent}{variable} {self.label(variable)}{self._type(variable)}{_stored(variable, storage)}",
-                      file=self.file)
+                print(f"{indent}{variable} {self.label(variable)}{self._type(variable)}{self._outside(variable)}"
+                      f"{_stored(variable, storage)}", file=self.file)
                 self.done[variable] = self.labels[variable]
                 continue
             printed = node in self.done
             line = self._node_line(node, variable, order, clients)
             print(f"{indent}{line}{_stored(variable, storage)}", file=self.file)
             self.done[node] = self.labels[node]
+            if not printed and type(node.op) is Loop:
+                self.loops.append(variable)
             if not printed and not (self.stop_on_name and variable.name is not None):
                 waiting.extend(reversed(self._inputs(node, inner, level)))
+
+    def print_bodies(self, depth):
+        """Print the bodies of the loops that were printed, and of the loops in these."""
+        if self.loops:
+            print("\nInner graphs of the scan ops:", file=self.file)
+        for variable in self.loops:                 # grows while bodies with loops are printed
+            node, op = variable.owner, variable.owner.op
+            inputs, outputs = op.body()
+            self.outside.update(zip(inputs, op.outer_of_inner(node)))
+            print(f"\n{self._node_line(node, variable, {}, {})}", file=self.file)
+            for output in outputs:
+                self.print_variable(output, depth, prefix=" >")
+
+    def _outside(self, variable):
+        outer = self.outside.get(variable)
+        return "" if outer is None else f" -> {self.label(outer if outer.owner is None else outer.owner)}"
 
     @staticmethod
     def _inputs(node, inner, level):

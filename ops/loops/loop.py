@@ -95,6 +95,20 @@ class Loop(TheanoNames, InnerGraphOp):
         """``local_outputs`` by groups."""
         return self.parts.inner_outputs(self.local_outputs)
 
+    def body(self):
+        """The inner graph, as lists of inputs and outputs: optimized if it has been compiled."""
+        if self._function is None:
+            return self.local_inputs, self.local_outputs
+        graph = self._function.maker.fgraph
+        return graph.inputs, graph.outputs
+
+    def outer_of_inner(self, node):
+        """For each inner input the input of a node that it is a part of."""
+        given = self.parts.outer_inputs(node.inputs)
+        return [*given.sequences,
+                *[initial for initial, taps in zip(given.states, self.parts.taps) for _ in taps],
+                *given.carried, *given.wholes]
+
     # ---- building and running --------------------------------------------------------------------------------
     def make_node(self, steps, *inputs):
         steps = as_tensor_variable(steps)

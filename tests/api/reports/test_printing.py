@@ -214,3 +214,19 @@ def test_descriptors_of_arrays():
     others = [hex_digest(other) for other in (array, array.T, array.copy() + 1, array.reshape(3, 2))]
     assert len(set(others)) == 4 and others[0] == hex_digest(array.copy())
     assert others[0].endswith("|strides=[24,8]|shape=[2,3]")
+
+
+def test_debugprint_shows_bodies_of_loops_below_the_graph():
+    k, a = T.iscalar("k"), T.dvector("a")
+    powers, _ = phintys.scan(lambda before, a: before * a, outputs_info=a, non_sequences=a, n_steps=k, name="powers")
+    lines = [line.rstrip() for line in phintys.printing.debugprint(powers[-1], file="str").splitlines()]
+    assert lines[2] == "   |for{cpu,powers} [id C] ''"
+    assert lines[lines.index("Inner graphs of the scan ops:"):] == [
+        "Inner graphs of the scan ops:", "", "for{cpu,powers} [id C] ''", " >Elemwise{mul,no_inplace} [id I] ''",
+        " > |a[t-1] [id J] -> [id F]", " > |a [id K] -> [id H]"]
+
+
+def test_debugprint_shows_loops_in_bodies():
+    rows, _ = phintys.scan(lambda row: phintys.scan(lambda value: value + row[0], row)[0], T.dmatrix())
+    text = phintys.printing.debugprint(rows, file="str")
+    assert text.count("for{cpu,scan_fn}") == 4 and text.count("Inner graphs") == 1
