@@ -170,7 +170,7 @@ HOMES = {
         "ops.graphs.inner_graph": "InnerGraphOp",
         "ops.graphs.op_from_graph": "_Derivative",
         "ops.graphs.row_map": "RowMap",
-        "ops.loops.first_rows": "FirstRows",
+        "ops.loops.first_rows": "EnoughRows FirstRows",
         "ops.loops.loop": "LoopOptions",
         "ops.loops.parts": "Groups LoopParts",
         "ops.loops.with_initial": "WithInitial",

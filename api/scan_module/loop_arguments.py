@@ -14,6 +14,7 @@ from phintys.graph.errors import NotScalarConstantError
 from phintys.graph.variable import Variable
 from phintys.ops.elementwise.scalar import cast_op
 from phintys.ops.indexing.constant_value import get_scalar_constant_value
+from phintys.ops.loops.first_rows import EnoughRows
 from phintys.ops.shape.shape import shape_padleft, unbroadcast
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import integer_dtypes
@@ -96,11 +97,12 @@ def _read_sequence(given, go_backwards):
                          "one of non_sequences")
     result = Sequence(taps)
     first, last = min([0, *taps]), max([0, *taps])
+    reached = EnoughRows(last - first)(tensor) if last > first else tensor
     for tap in taps:
         start, end = tap - first, tap - last
         rows = tensor
         if start or end:
-            rows = tensor[start:end or None]
+            rows = reached[start:end or None]
             rows.name = tensor.name and f"{tensor.name}[{start}:{end or ''}]"
         result.rows.append(rows[::-1] if go_backwards else rows)
         result.inner.append(_inner_variable(tensor[start], _tap_name(tensor.name, tap)))

@@ -40,7 +40,7 @@ NO_BOUND = numpy.iinfo(numpy.int64).max         # steps of a while loop that onl
 def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None, non_sequences: Any = None,
          n_steps: Any = None, truncate_gradient: int = -1, go_backwards: bool = False, mode: str | Mode | None = None,
          name: str | None = None, profile: bool | str = False, allow_gc: bool | None = None, strict: bool = False,
-         return_list: bool = False) -> tuple[Any, OrderedUpdates]:
+         return_list: bool = False, return_updates: bool = True) -> Any:
     """A loop: apply a function to the rows of sequences, and to what it computed in earlier steps.
 
     Parameters
@@ -79,6 +79,8 @@ def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None
         Shared variables that the body reads must be among the ``non_sequences``.
     return_list : bool
         Return a list even of one output.
+    return_updates : bool
+        False: return the outputs alone.
 
     Returns
     -------
@@ -91,9 +93,10 @@ def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None
     Raises
     ------
     ValueError
-        If an argument is malformed; if the number of outputs differs from that of ``outputs_info``; if the dtype or
-        rank of a state changes; if nothing says how many steps there are. When it runs: if a sequence has fewer rows
-        than ``n_steps``, or rows of an output differ in shape.
+        If an argument is malformed; if there are updates that ``return_updates`` would lose; if the number of outputs
+        differs from that of ``outputs_info``; if the dtype or rank of a state changes; if nothing says how many steps
+        there are. When it runs: if a sequence has fewer rows than ``n_steps`` or its taps need, or rows of an output
+        differ in shape.
     TypeError
         If the broadcastable pattern of a state changes.
     MissingInputError
@@ -115,7 +118,7 @@ def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None
     steps = read_steps(n_steps)
     rows = [row for sequence in scanned for row in sequence.rows]
     if steps is not None and known_number(steps) == 1:
-        return _single_step(fn, scanned, outputs, others, return_list)
+        return _with_updates(*_single_step(fn, scanned, outputs, others, return_list), return_updates)
     slices = [variable for sequence in scanned for variable in sequence.inner]
     taps = [variable for output in outputs for variable in output.inner]
     found, updates, condition = separated(fn(*slices, *taps, *others))
@@ -133,7 +136,16 @@ def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None
                 [value for value in others if value not in states.replace])
     body.replace(states.replace)
     results = make_loop(steps, body, name or "scan_fn", options, lifts=False)
-    return _presented(_results_in_order(outputs, results), return_list), states.updates(results)
+    return _with_updates(_presented(_results_in_order(outputs, results), return_list), states.updates(results),
+                         return_updates)
+
+
+def _with_updates(results, updates, return_updates):
+    if return_updates:
+        return results, updates
+    if updates:
+        raise ValueError(f"the loop updates {list(updates)}: with return_updates=False, these updates would be lost")
+    return results
 
 
 # ---- one step ------------------------------------------------------------------------------------------------------

@@ -9,19 +9,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from phintys.modes import Mode
-    from phintys.updates import OrderedUpdates
 
 
 def map(fn: Callable[..., Any], sequences: Any, non_sequences: Any = None, truncate_gradient: int = -1,
-        go_backwards: bool = False, mode: str | Mode | None = None,
-        name: str | None = None) -> tuple[Any, OrderedUpdates]:
+        go_backwards: bool = False, mode: str | Mode | None = None, name: str | None = None,
+        return_updates: bool = True) -> Any:
     """Apply a function to each row of some sequences, as Python's ``map``.
 
     Parameters
     ----------
     fn : callable
         Gets a row of each sequence, and the ``non_sequences``.
-    sequences, non_sequences, truncate_gradient, go_backwards, mode, name
+    sequences, non_sequences, truncate_gradient, go_backwards, mode, name, return_updates
         As of ``scan``.
 
     Returns
@@ -34,19 +33,19 @@ def map(fn: Callable[..., Any], sequences: Any, non_sequences: Any = None, trunc
     >>> lengths, updates = phintys.map(lambda row: T.sqrt((row ** 2).sum()), matrix)
     """
     return scan(fn, sequences, [], non_sequences, truncate_gradient=truncate_gradient, go_backwards=go_backwards,
-                mode=mode, name=name)
+                mode=mode, name=name, return_updates=return_updates)
 
 
 def reduce(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequences: Any = None,
-           go_backwards: bool = False, mode: str | Mode | None = None,
-           name: str | None = None) -> tuple[Any, OrderedUpdates]:
+           go_backwards: bool = False, mode: str | Mode | None = None, name: str | None = None,
+           return_updates: bool = True) -> Any:
     """What a state is after the last row, as Python's ``reduce``.
 
     Parameters
     ----------
     fn : callable
         Gets a row of each sequence, the outputs of the previous step, and the ``non_sequences``.
-    sequences, outputs_info, non_sequences, go_backwards, mode, name
+    sequences, outputs_info, non_sequences, go_backwards, mode, name, return_updates
         As of ``scan``.
 
     Returns
@@ -59,18 +58,25 @@ def reduce(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequen
     --------
     >>> total, updates = phintys.reduce(lambda x, total: total + x, vector, T.constant(0.))
     """
-    outputs, updates = scan(fn, sequences, outputs_info, non_sequences, go_backwards=go_backwards,
-                            truncate_gradient=-1, mode=mode, name=name)
-    return [rows[-1] for rows in outputs] if isinstance(outputs, (list, tuple)) else outputs[-1], updates
+    found = scan(fn, sequences, outputs_info, non_sequences, go_backwards=go_backwards, truncate_gradient=-1,
+                 mode=mode, name=name, return_updates=return_updates)
+    if not return_updates:
+        return _last_rows(found)
+    outputs, updates = found
+    return _last_rows(outputs), updates
+
+
+def _last_rows(outputs):
+    return [rows[-1] for rows in outputs] if isinstance(outputs, (list, tuple)) else outputs[-1]
 
 
 def foldl(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequences: Any = None,
-          mode: str | Mode | None = None, name: str | None = None) -> tuple[Any, OrderedUpdates]:
+          mode: str | Mode | None = None, name: str | None = None, return_updates: bool = True) -> Any:
     """``reduce`` from the first row to the last, as Haskell's ``foldl``.
 
     Parameters
     ----------
-    fn, sequences, outputs_info, non_sequences, mode, name
+    fn, sequences, outputs_info, non_sequences, mode, name, return_updates
         As of ``reduce``.
 
     Returns
@@ -78,16 +84,16 @@ def foldl(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequenc
     outputs, updates
         As of ``reduce``.
     """
-    return reduce(fn, sequences, outputs_info, non_sequences, False, mode, name)
+    return reduce(fn, sequences, outputs_info, non_sequences, False, mode, name, return_updates)
 
 
 def foldr(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequences: Any = None,
-          mode: str | Mode | None = None, name: str | None = None) -> tuple[Any, OrderedUpdates]:
+          mode: str | Mode | None = None, name: str | None = None, return_updates: bool = True) -> Any:
     """``reduce`` from the last row to the first, as Haskell's ``foldr``.
 
     Parameters
     ----------
-    fn, sequences, outputs_info, non_sequences, mode, name
+    fn, sequences, outputs_info, non_sequences, mode, name, return_updates
         As of ``reduce``.
 
     Returns
@@ -95,4 +101,4 @@ def foldr(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequenc
     outputs, updates
         As of ``reduce``.
     """
-    return reduce(fn, sequences, outputs_info, non_sequences, True, mode, name)
+    return reduce(fn, sequences, outputs_info, non_sequences, True, mode, name, return_updates)

@@ -1,7 +1,8 @@
-"""FirstRows: as many rows of a tensor as a loop has steps; an error if there are fewer.
+"""Views of the rows that a loop needs; errors if there are fewer.
 
-A slice would be shorter without a word. Sequences of a loop have exactly as many rows as the loop has steps, so that
-rewrites may move work from the steps to all rows.
+A slice would be shorter without a word. ``FirstRows`` has as many rows as the loop has steps: so have all sequences of
+a loop, and rewrites may move work from the steps to all rows. ``EnoughRows`` has at least as many as the taps of a
+sequence reach over.
 """
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
@@ -55,3 +56,41 @@ class FirstRows(Op):
 
 
 first_rows = FirstRows()
+
+
+class EnoughRows(Op):
+    """A view of a tensor that must have a number of rows.
+
+    Parameters
+    ----------
+    count : int
+
+    Raises
+    ------
+    ValueError
+        When it runs, if the tensor has fewer rows.
+    """
+
+    __props__ = ("count",)
+    view_map = {0: [0]}
+    linear_in = (0,)
+
+    def __init__(self, count):
+        self.count = count
+
+    def make_node(self, x):
+        return Apply(self, [x], [x.type.make_variable(x.name)])
+
+    def perform(self, node, inputs, output_storage, params=None):
+        x, = inputs
+        if len(x) < self.count:
+            name = f" {node.inputs[0].name}" if node.inputs[0].name else ""
+            raise ValueError(f"The taps of sequence{name} reach over {self.count + 1} rows, but it has only {len(x)}; "
+                             f"its shape is {x.shape}")
+        output_storage[0][0] = x
+
+    def infer_shape(self, node, input_shapes):
+        return [input_shapes[0]]
+
+    def grad(self, inputs, output_grads):
+        return list(output_grads)

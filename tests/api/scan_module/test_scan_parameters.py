@@ -71,6 +71,16 @@ def test_taps_of_sequences(taps, wanted):
     numpy.testing.assert_array_equal(run(rows, [(x, range(5))]), wanted)
 
 
+def test_taps_beyond_the_sequence():
+    x = T.vector("x")
+    rows, _ = phintys.scan(lambda before, after: before + after, dict(input=x, taps=[-2, 1]))
+    f = phintys.function([x], [rows, phintys.grad(rows.sum(), x)])
+    with pytest.raises(ValueError, match="taps of sequence x reach over 4 rows, but it has only 2"):
+        f([1, 2])
+    assert [value.tolist() for value in f([1, 2, 3])] == [[], [0, 0, 0]]
+    assert [value.tolist() for value in f([1, 2, 3, 4])] == [[5], [1, 0, 0, 1]]
+
+
 def test_sequences_of_different_lengths_are_cut_to_the_shortest():
     x, y = T.vectors("xy")
     rows, _ = phintys.scan(lambda x, y: x + y, [x, y])
@@ -248,6 +258,20 @@ def test_return_list():
     x = T.vector()
     rows, _ = phintys.scan(lambda x: x, x, return_list=True)
     assert isinstance(rows, list) and len(rows) == 1
+
+
+def test_outputs_alone():
+    x = T.vector()
+    rows = phintys.scan(lambda x: x * 2, x, return_updates=False)
+    mapped = phintys.map(lambda x: x * 2, x, return_updates=False)
+    one = phintys.scan(lambda x: x * 2, x, n_steps=1, return_updates=False)
+    folds = [fold(lambda x, total: total + x, x, numpy.array(0.), return_updates=False)
+             for fold in (phintys.reduce, phintys.foldl, phintys.foldr)]
+    found = run([rows, mapped, one, *folds], [(x, [1, 2])])
+    assert [value.tolist() for value in found] == [[2, 4], [2, 4], [2], 3, 3, 3]
+    counter = phintys.shared(0)
+    with pytest.raises(ValueError, match="these updates would be lost"):
+        phintys.scan(lambda x: (x, {counter: counter + 1}), x, return_updates=False)
 
 
 def test_name_and_options_of_the_op():
@@ -485,3 +509,24 @@ def test_shapes_are_known_without_running():
     assert not loops_in(f)
     found = f(numpy.zeros((4, 3)), numpy.zeros(3))
     assert [list(value) for value in found] == [[4, 3], [4]]
+
+
+def test_a_long_loop_can_be_interrupted():
+    import signal
+    counter, k = phintys.shared(0), T.lscalar()
+    _, updates = phintys.scan(lambda: {counter: counter + 1}, n_steps=k)
+    f = phintys.function([k], [], updates=updates)
+    f(3)
+
+    def interrupt(number, frame):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            f(10 ** 15)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert int(counter.get_value()) == 3
