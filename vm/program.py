@@ -106,6 +106,13 @@ class Program:
                                             for instruction in self.symbolic()]
         return self.known_instruction_texts
 
+    def operands_of_node(self, position):
+        """How many inputs the node of an instruction has, or the instruction itself if no node is known."""
+        if self.nodes is None:
+            instruction = self.decoded(position, self.instructions()[position])
+            return len(instruction.reads()) if instruction.computes() else 0
+        return 0 if self.nodes[position] is None else len(self.nodes[position].inputs)
+
     def without_graph(self):
         """The same program without nodes and variables; what CALL needs of them is described."""
         fields = {name: getattr(self, name) for name in self.__slots__}

@@ -10,6 +10,7 @@ import pytest
 
 import phintys
 import phintys.tensor as T
+from phintys.vm.machine.saving import callable_of, dumps, loads
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "out_of_tree_op"
 
@@ -42,6 +43,13 @@ def test_value_inside_a_program(moving_average, value):
     smooth = phintys.function([x], 100 * moving_average(3)(T.exp(x)) + 1)
     expected = 100 * numpy.convolve(numpy.exp(value), numpy.ones(3) / 3, mode="valid") + 1
     numpy.testing.assert_allclose(smooth(value), expected, rtol=1e-12)
+
+
+def test_a_program_with_the_kernel_is_saved_and_loaded(moving_average):
+    x = T.dvector("x")
+    program = phintys.function([x], moving_average(3)(x)).program
+    assert program.kernels[0].spec.arguments == (3,)
+    assert callable_of(loads(dumps(program)), single=True)(numpy.ones(5)).tolist() == [1.0, 1.0, 1.0]
 
 
 def test_runs_as_a_kernel_not_as_python(moving_average):

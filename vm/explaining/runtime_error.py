@@ -38,20 +38,20 @@ def explained(error, program, position, operands, at_length):
     if node is not None and node.op.explains_errors:
         return error
     if node is None:
-        details = _without_node(program, position)
+        details = _without_node(program, position, operands)
     else:
         details = describe_node(node, position, operands, [*advice(error, node), *at_length(node)])
     return with_details(error, details)
 
 
-def _without_node(program, position):
+def _without_node(program, position, operands):
     """Where an instruction failed that no node is known of."""
     text = program.instruction_texts()[position]
-    details = f"at instruction {position} ({OPCODES[program.instructions()[position].op].name}) of "
-    details += program.name or "a phintys function"
+    title = f"at instruction {position} ({OPCODES[program.instructions()[position].op].name}) of "
+    title += program.name or "a phintys function"
     if text.operation:
-        details += f": {text.operation}"
-    return f"{details}, made at {text.place}" if text.place else details
+        title += f": {text.operation}"
+    return "\n".join([f"{title}, made at {text.place}" if text.place else title, *_operand_lines(operands)])
 
 
 def advice(error, node):
@@ -67,12 +67,18 @@ def describe_node(node, position, operands, more=()):
     lines = [f"Apply node that caused the error: {node}",
              f"Instruction: {position}",
              f"Inputs types: [{', '.join(str(variable.type) for variable in node.inputs)}]"]
-    if operands:
-        lines += [f"Inputs shapes: {[operand and operand[0] for operand in operands]}",
-                  f"Inputs strides: {[operand and operand[1] for operand in operands]}",
-                  f"Inputs values: [{', '.join([_shown(operand) for operand in operands])}]"]
+    lines += _operand_lines(operands)
     shapes = None if operands is None else [None if operand is None else operand[0] for operand in operands]
     return "\n".join([*lines, *where_lines(node, shapes), *more])
+
+
+def _operand_lines(operands):
+    """What an instruction met, as lines."""
+    if not operands:
+        return []
+    return [f"Inputs shapes: {[operand and operand[0] for operand in operands]}",
+            f"Inputs strides: {[operand and operand[1] for operand in operands]}",
+            f"Inputs values: [{', '.join([_shown(operand) for operand in operands])}]"]
 
 
 def where_lines(node, shapes=None):

@@ -783,8 +783,7 @@ cdef list operands_of(Callable self, Frame frame, int position):
     cdef Cell* cell
     cdef int index, axis
     cdef list described = []
-    node = None if self.program.nodes is None else self.program.nodes[position]
-    cdef int count = 0 if node is None else len(node.inputs)
+    cdef int count = self.program.operands_of_node(position)
     for index in range(min(count, frame.code.instructions[position].c)):
         cell = frame.machine.operands[frame.code.instructions[position].b + index]
         if cell.data == NULL or cell.flags & CELL_OBJECT:
