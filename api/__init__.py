@@ -32,8 +32,11 @@ from phintys.modes import FAST_COMPILE, FAST_RUN, Mode, predefined_modes
 from phintys.shared import SharedVariable, shared
 from phintys.updates import OrderedUpdates
 from phintys.vm.machine.container import Container
+from phintys.vm.machine.loop_kernel import LoopKernel as _LoopKernel
 
 _hooks.function = function
+_hooks.input = In
+_hooks.loop_kernel = _LoopKernel
 _hooks.numpy_protocol = lambda: _import_module("phintys.numpy_protocol")
 
 _public_names.adopt(globals())

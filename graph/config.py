@@ -121,7 +121,7 @@ ERROR_ACTIONS = one_of("warn", "raise", "pdb", "ignore")
 NUMPY_ERROR_ACTIONS = one_of("None", "all", "call", "ignore", "log", "print", "raise", "warn")
 
 # Sections of options that Theano has for features which are not available yet; the options come with the features.
-NOT_YET = {"scan": "scan", "profiling": "profiling", "conv": "convolution"}
+NOT_YET = {"profiling": "profiling", "conv": "convolution"}
 
 # name, default, kind, what it does
 OPTIONS = [
@@ -173,6 +173,10 @@ OPTIONS = [
     ("openmp_elemwise_minsize", 200000, count, "Accepted for Theano's sake; see workers."),
     ("blas.ldflags", "", text, "Accepted for Theano's sake: BLAS comes with SciPy."),
     ("lib.amdlibm", False, boolean, "Accepted for Theano's sake."),
+    ("scan.allow_gc", False, boolean, "Drop intermediate results between the steps of a scan."),
+    ("scan.allow_output_prealloc", True, boolean,
+     "Accepted for compatibility: how steps write into outputs is decided when a function is made."),
+    ("scan.debug", False, boolean, "Accepted for compatibility."),
     ("vm.lazy", None, flag_or_none, "Accepted for Theano's sake: what is lazy is decided when a function is made."),
     ("reoptimize_unpickled_function", False, boolean,
      "Accepted for compatibility: unpickled functions are compiled from the user's graph."),

@@ -16,6 +16,7 @@ from phintys.ops.elementwise import scalar
 from phintys.ops.elementwise.scalar import cast_op
 from phintys.ops.graphs.inner_graph import InnerGraphOp
 from phintys.ops.graphs.row_map import stacked_type
+from phintys.ops.loops.native_steps import native_kernel
 from phintys.ops.loops.stepping import run_loop
 from phintys.ops.loops.theano_names import TheanoNames
 from phintys.ops.shape.shape import shape_i
@@ -130,6 +131,13 @@ class Loop(TheanoNames, InnerGraphOp):
         if self.parts.is_while:
             kinds.append(TensorType("int64", ()))
         return Apply(self, [steps, *inputs, *self.shared_inputs], [kind.make_variable() for kind in kinds])
+
+    def lower(self, emitter, node):
+        kernel = native_kernel(self)
+        if kernel is None:
+            super().lower(emitter, node)
+        else:
+            emitter.kernel(kernel, node)
 
     def perform(self, node, inputs, output_storage, params=None):
         for storage, value in zip(output_storage, run_loop(self, self.fn, inputs)):

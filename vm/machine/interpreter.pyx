@@ -28,16 +28,8 @@ cdef extern from "Python.h" nogil:
     void PyEval_RestoreThread(void*)
     int PyErr_CheckSignals()
 
-cdef extern from *:
-    """
-    #include <time.h>
-    static inline double phintys_seconds(void) {
-        struct timespec now;
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        return now.tv_sec + 1e-9 * now.tv_nsec;
-    }
-    """
-    double phintys_seconds() noexcept nogil
+cdef extern from "machine/clock.h" nogil:
+    double phintys_seconds()
 
 cdef double SIGNAL_SECONDS = 0.1    # a call that works without the GIL looks at signals this often
 
@@ -97,7 +89,7 @@ cdef void finish_change(Machine* machine) noexcept with gil:
     end_change(machine.claims, machine.n_claims)
 
 
-cdef inline bint is_zero(const Cell* cell) noexcept nogil:
+cdef bint is_zero(const Cell* cell) noexcept nogil:
     """Whether a number is zero, of whatever dtype; NaN is not."""
     cdef const char* data = cell.data
     if cell.typenum == cnp.NPY_DOUBLE:

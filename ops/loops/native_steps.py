@@ -1,0 +1,44 @@
+"""The kernel of a loop: its inner graph compiled to a program that a virtual machine of its own runs step by step."""
+from phintys.graph import hooks
+from phintys.ops.elementwise.scalar import add
+from phintys.ops.types.tensor_type import TensorType
+
+
+def native_kernel(op):
+    """Compile a loop's inner graph for the kernel of loops.
+
+    Sums become carried values, to which the inner graph adds: so it may add in place.
+
+    Parameters
+    ----------
+    op : Loop
+
+    Returns
+    -------
+    LoopKernel or None
+        None if some value of the inner graph is no tensor, or if it is compiled in a mode without programs.
+    """
+    inputs, outputs = op.inner_inputs, op.inner_outputs
+    if not all([isinstance(variable.type, TensorType) for variable in op.local_inputs + op.local_outputs]):
+        return None
+    sums = [term.type() for term in outputs.summed]
+    taps = [variable for own in inputs.states for variable in own]
+    carried = [*sums, *inputs.carried]
+    arguments = [*inputs.sequences, *taps, *[hooks.input(variable, mutable=True) for variable in carried],
+                 *inputs.wholes]
+    totals = [_total(total, term) for total, term in zip(sums, outputs.summed)]
+    condition = [] if outputs.condition is None else [outputs.condition]
+    options = {"on_unused_input": "ignore", "name": str(op), **op.kwargs}
+    function = hooks.function(arguments, [*outputs.states, *outputs.stacked, *totals, *outputs.carried, *condition],
+                              **options)
+    program = getattr(function, "program", None)
+    if program is None:
+        return None
+    return hooks.loop_kernel(program, len(inputs.sequences), op.parts.taps, len(outputs.stacked), len(carried),
+                             op.parts.is_while, op.kept, tuple([row.type.broadcastable for row in outputs.stacked]),
+                             str(op))
+
+
+def _total(total, term):
+    """The sum after a step, of the type that it had before."""
+    return total.type.filter_variable(add(total, term))

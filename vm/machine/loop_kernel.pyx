@@ -1,0 +1,585 @@
+"""The kernel of loops: a virtual machine inside an instruction of another.
+
+The body of a loop is a program of its own. Its frame belongs to the kernel, which moves the addresses of the body's
+arguments from step to step and runs the frame's code: no Python object, no lock and no allocation is needed for a step
+whose body has only kernels. Shapes and strides are the same in each step, so the body's kernels are bound in the second
+step (see ``Machine.epoch``).
+
+The groups of inputs and outputs are those of ``ops/loops/parts.py``, with one exception: sums are carried values, to
+which the body adds. So the program may add in place, or fuse the addition with a product.
+
+* A sequence's argument has the address of the step's row.
+* The rows of states and stacked values are in the memory of the outer outputs, one after the other. The arguments of
+  taps have the addresses of earlier rows. Where only the last rows are kept, the rows are a ring, which is put in order
+  after the last step.
+* A carried value passes from the result's cell to the argument's: they exchange buffers.
+* The GIL is held, and each kernel of the body that takes long leaves it. Between short steps, the loop looks at signals
+  and lets other threads run every 20 ms.
+"""
+cimport cython
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy
+from numpy cimport npy_intp
+
+from phintys.vm.abi cimport (
+    Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, drop, set_contiguous_strides)
+from phintys.vm.machine.code cimport Code
+from phintys.vm.machine.copies cimport copy_elements
+from phintys.vm.machine.frame cimport Frame, reset
+from phintys.vm.machine.interpreter cimport execute, is_zero
+from phintys.vm.pool cimport PLANNED, SMALL_CLASSES, Buffer, buffer_references
+
+from phintys.graph.errors import with_details
+from phintys.vm.explaining.runtime_error import explained
+from phintys.vm.views import roots_of
+
+include "opcodes.pxi"
+
+cdef extern from "machine/clock.h" nogil:
+    double phintys_seconds()
+
+cdef extern from "Python.h":
+    void* PyEval_SaveThread()
+    void PyEval_RestoreThread(void*)
+    int PyErr_CheckSignals() except -1
+
+cdef enum:
+    FIRST_ROOM = 256                # rows for which a while loop has room at first
+    UNBOUNDED_STEPS = 0x7fffffffffffffff
+
+cdef double TURN_SECONDS = 0.02     # after so long, signals are looked at and other threads run
+
+
+cdef struct Rows:                   # of a state or a stacked value
+    Cell* out                       # the output of the outer program
+    npy_intp bytes                  # of a row
+    npy_intp room                   # how many rows there is memory for
+    npy_intp place                  # of the next row
+    npy_intp depth                  # rows before the first step
+    npy_intp kept                   # how many of the steps' rows are kept; -1: all
+
+cdef struct Tap:
+    Cell* argument
+    int state
+    npy_intp back                   # how many steps
+
+
+@cython.final
+cdef class Steps:
+    """One run of a loop: what its steps need, in C."""
+    cdef Frame frame
+    cdef Cell** outer               # the operands of the outer instruction
+    cdef Cell* arguments            # of the body
+    cdef Cell** results             # of the body
+    cdef Rows* rows                 # of states, then of stacked values
+    cdef Tap* taps
+    cdef Cell* spares               # for carried results that are arguments themselves
+    cdef npy_intp* dimensions       # of the spares
+    cdef npy_intp step, n_steps
+    cdef double turn                # when the last turn began
+    cdef npy_intp next_turn, interval
+
+    def __dealloc__(self):
+        free(self.rows)
+        free(self.taps)
+        free(self.spares)
+        free(self.dimensions)
+
+
+cdef class LoopKernel(Kernel):
+    """Run a program for a number of steps: ``(steps, sequences, initial rows, first values, wholes, outputs...)``.
+
+    Parameters
+    ----------
+    program : Program
+        The body. Its arguments: a row of each sequence, the taps of each state, the carried values, the wholes; its
+        results: the next row of each state, stacked rows, carried values and, of a while loop, the condition that ends
+        it. Carried values are arguments that may be overwritten. No argument or result is an object.
+    n_sequences, n_stacked, n_carried : int
+    taps : tuple of tuple of int
+        For each state its taps, negative numbers.
+    is_while : bool
+    kept : tuple of (int or None)
+        For each state and stacked value, how many of the rows that the steps make are kept, the last ones; None: all.
+    patterns : tuple of tuple of bool
+        For each stacked value, which of the row's dimensions have length 1.
+    title : str
+        For error messages.
+
+    Raises
+    ------
+    IndexError
+        From ``prepare``: for a negative number of steps.
+    ValueError
+        From ``prepare``: for sequences that are too short, and for rows whose shapes differ from step to step.
+    """
+    cdef readonly object program
+    cdef Code code
+    cdef list idle                  # frames
+    cdef int n_sequences, n_states, n_stacked, n_carried, n_taps, n_wholes
+    cdef bint is_while
+    cdef tuple taps, kept, patterns, copied
+    cdef object title
+
+    def __init__(self, program, int n_sequences, tuple taps, int n_stacked, int n_carried, bint is_while, tuple kept,
+                 tuple patterns, title):
+        cdef int position
+        self.program, self.title, self.idle = program, title, []
+        self.n_sequences, self.n_states, self.n_stacked, self.n_carried = n_sequences, len(taps), n_stacked, n_carried
+        self.is_while = is_while
+        self.n_taps = sum([len(own) for own in taps])
+        self.n_wholes = program.n_arguments - n_sequences - self.n_taps - n_carried
+        self.taps, self.kept, self.patterns = taps, kept, patterns
+        self.examined = (0,)
+        self.may_fail = True
+        self.code = Code(program)
+        for position in range(self.code.n_instructions):
+            if self.code.instructions[position].op == OP_RESULT:            # the results stay in their cells
+                self.code.instructions[position].op = OP_DROP
+                self.code.instructions[position].c = 0
+        self.copied = self._carried_arguments()
+
+    def __reduce__(self):
+        return LoopKernel, self.arguments
+
+    def _carried_arguments(self):
+        """Which carried results are the cells of arguments."""
+        cdef int first = self.code.first_result + self.n_states + self.n_stacked
+        roots = roots_of(self.program)
+        cells = [self.program.pool[first + index] for index in range(self.n_carried)]
+        return tuple([roots.get(cell, cell) < self.program.n_arguments for cell in cells])
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        with gil:
+            self._run(context, operands)
+        return 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        return 0
+
+    cdef int _run(self, Context* context, Cell** operands) except -1:
+        cdef Steps steps = Steps.__new__(Steps)
+        cdef Frame frame = <Frame>self.idle.pop() if self.idle else Frame(self.code)
+        steps.frame, steps.outer = frame, operands
+        frame.machine.context.workers = context.workers
+        frame.machine.context.poison = context.poison
+        try:
+            self._begin(context, steps)
+            if steps.n_steps == 0:
+                self._show_no_steps(context, steps)
+            else:
+                self._all_steps(context, steps)
+            self._end(context, steps)
+        except BaseException:
+            reset(frame)
+            raise
+        finally:
+            empty(frame)
+            self.idle.append(frame)
+        return 0
+
+    # ---- before the first step ---------------------------------------------------------------------------------------
+    cdef int _begin(self, Context* context, Steps steps) except -1:
+        """Check the inputs, make room for rows, and let the body's arguments refer to the first rows."""
+        cdef Cell** outer = steps.outer
+        cdef Cell* argument
+        cdef int index
+        steps.n_steps = (<long long*>outer[0].data)[0]
+        self._check(steps)
+        steps.arguments = steps.frame.cells
+        steps.results = steps.frame.machine.operands + self.code.first_result
+        steps.rows = <Rows*>calloc(self.n_states + self.n_stacked + 1, sizeof(Rows))
+        steps.taps = <Tap*>calloc(self.n_taps + 1, sizeof(Tap))
+        steps.spares = <Cell*>calloc(self.n_carried + 1, sizeof(Cell))
+        if steps.rows == NULL or steps.taps == NULL or steps.spares == NULL:
+            raise MemoryError()
+        for index in range(self.n_sequences):
+            show_row(steps.frame, &steps.arguments[index], outer[1 + index], outer[1 + index].data)
+        for index in range(self.n_states):
+            self._begin_state(context, steps, index)
+        self._begin_taps(steps)
+        for index in range(self.n_carried):
+            argument = &steps.arguments[self.n_sequences + self.n_taps + index]
+            refill(steps.frame, argument, outer[1 + self.n_sequences + self.n_states + index])
+        for index in range(self.n_wholes):
+            show(steps.frame, &steps.arguments[self.n_sequences + self.n_taps + self.n_carried + index],
+                 outer[1 + self.n_sequences + self.n_states + self.n_carried + index])
+        steps.interval = steps.next_turn = 1
+        steps.turn = phintys_seconds()
+        return 0
+
+    cdef int _check(self, Steps steps) except -1:
+        cdef Cell* cell
+        cdef int index
+        if steps.n_steps < 0:
+            raise IndexError(f"Scan was asked to run for negative number of step {steps.n_steps}: {self.title}")
+        for index in range(self.n_sequences):
+            cell = steps.outer[1 + index]
+            if cell.shape[0] < steps.n_steps:
+                raise ValueError(f"Sequence {index} of {self.title} is shorter than the required number of steps: it "
+                                 f"has {cell.shape[0]} rows for {steps.n_steps} steps; its shape is {shape_of(cell)}")
+        for index in range(self.n_states):
+            cell = steps.outer[1 + self.n_sequences + index]
+            if cell.shape[0] != -min(self.taps[index]):
+                raise ValueError(f"The initial state of output {index} of {self.title} has {cell.shape[0]} rows, but "
+                                 f"the taps {list(self.taps[index])} look {-min(self.taps[index])} steps back; its "
+                                 f"shape is {shape_of(cell)}")
+        return 0
+
+    cdef int _begin_state(self, Context* context, Steps steps, int index) except -1:
+        """Room for the rows of a state, of which the first are its initial ones."""
+        cdef Cell* initial = steps.outer[1 + self.n_sequences + index]
+        cdef Rows* rows = &steps.rows[index]
+        rows.out = self._output(steps, index)
+        rows.depth = initial.shape[0]
+        rows.kept = -1 if self.kept[index] is None else self.kept[index]
+        make_room(context, rows, initial.shape + 1, self._first_room(steps, rows))
+        copy_elements(rows.out.data, initial)
+        rows.place = rows.depth
+        return 0
+
+    cdef npy_intp _first_room(self, Steps steps, Rows* rows):
+        """For how many rows of steps there is room at first."""
+        if 0 <= rows.kept < steps.n_steps:
+            rows.kept = max(rows.kept, <npy_intp>0)
+            return rows.kept
+        rows.kept = -1
+        return min(steps.n_steps, <npy_intp>FIRST_ROOM) if self.is_while else steps.n_steps
+
+    cdef Cell* _output(self, Steps steps, int index):
+        """The cell of an output of the outer instruction."""
+        return steps.outer[1 + self.n_sequences + self.n_states + self.n_carried + self.n_wholes + index]
+
+    cdef int _begin_taps(self, Steps steps) except -1:
+        cdef int index, position = 0
+        for index in range(self.n_states):
+            for tap in self.taps[index]:
+                steps.taps[position].argument = &steps.arguments[self.n_sequences + position]
+                steps.taps[position].state, steps.taps[position].back = index, -tap
+                show_row(steps.frame, steps.taps[position].argument, steps.rows[index].out, steps.rows[index].out.data)
+                position += 1
+        return 0
+
+    # ---- steps -------------------------------------------------------------------------------------------------------
+    cdef int _all_steps(self, Context* context, Steps steps) except -1:
+        cdef Cell* condition = steps.results[self.n_states + self.n_stacked + self.n_carried]
+        while steps.step < steps.n_steps:
+            self._move_taps(steps)
+            if execute(&steps.frame.machine) < 0:
+                self._fail(steps)
+            try:
+                self._take_results(context, steps)
+            except Exception as error:
+                raise with_details(error, self._which_step(steps)) from None
+            steps.step += 1
+            if self.is_while and not is_zero(condition):
+                break
+            if steps.step == steps.next_turn:
+                take_turn(steps)
+            self._move_sequences(steps)
+        return 0
+
+    cdef inline void _move_sequences(self, Steps steps) noexcept:
+        cdef int index
+        for index in range(self.n_sequences):
+            steps.arguments[index].data += steps.outer[1 + index].strides[0]
+
+    cdef inline void _move_taps(self, Steps steps) noexcept:
+        """Let the arguments of taps refer to the rows of earlier steps."""
+        cdef Tap* tap = steps.taps
+        cdef Tap* end = tap + self.n_taps
+        cdef Rows* rows
+        cdef npy_intp place
+        while tap != end:
+            rows = &steps.rows[tap.state]
+            place = rows.place - tap.back
+            if place < 0:
+                place += rows.room
+            tap.argument.data = rows.out.data + place * rows.bytes
+            tap += 1
+
+    cdef int _take_results(self, Context* context, Steps steps) except -1:
+        """Copy rows into the outputs, and hand carried values over to their arguments."""
+        cdef int index
+        cdef Cell* result
+        cdef Rows* rows
+        if steps.step == 0:
+            for index in range(self.n_states, self.n_states + self.n_stacked):
+                self._begin_stacked(context, steps, index, steps.results[index].shape)
+        for index in range(self.n_states + self.n_stacked):
+            rows, result = &steps.rows[index], steps.results[index]
+            if not has_row_shape(rows, result):
+                self._refuse_shape(rows, result, index)
+            if rows.place == rows.room:
+                if rows.kept >= 0:
+                    rows.place = 0
+                else:
+                    self._grow(context, steps, rows)
+            if rows.bytes == 8 and result.ndim == 0:
+                (<double*>rows.out.data)[rows.place] = (<double*>result.data)[0]
+            elif rows.room:
+                copy_elements(rows.out.data + rows.place * rows.bytes, result)
+            rows.place += 1
+        if self.n_carried:
+            self._hand_over(steps)
+        return 0
+
+    cdef int _begin_stacked(self, Context* context, Steps steps, int index, const npy_intp* shape) except -1:
+        cdef Rows* rows = &steps.rows[index]
+        rows.out, rows.depth, rows.place = self._output(steps, index), 0, 0
+        rows.kept = -1 if self.kept[index] is None else self.kept[index]
+        make_room(context, rows, shape, self._first_room(steps, rows))
+        return 0
+
+    cdef int _grow(self, Context* context, Steps steps, Rows* rows) except -1:
+        """Double the room for the rows of a while loop."""
+        cdef Cell old = rows.out[0]
+        cdef npy_intp done = rows.place
+        rows.out.buffer, rows.out.data = NULL, NULL
+        make_room(context, rows, rows.out.shape + 1, 2 * done - rows.depth)
+        memcpy(rows.out.data, old.data if old.buffer != NULL else <char*>old.value, done * rows.bytes)
+        if old.buffer != NULL:
+            drop(context, &old)
+        return 0
+
+    cdef int _hand_over(self, Steps steps) except -1:
+        """Results become the arguments of the next step."""
+        cdef int index, first = self.n_states + self.n_stacked
+        cdef Cell* argument = &steps.arguments[self.n_sequences + self.n_taps]
+        for index in range(self.n_carried):             # arguments that are results of others, before they change
+            if (<tuple>self.copied)[index]:
+                self._spare(steps, index, steps.results[first + index])
+        for index in range(self.n_carried):
+            if (<tuple>self.copied)[index]:
+                hand_over(steps.frame, argument + index, &steps.spares[index])
+            else:
+                hand_over(steps.frame, argument + index, steps.results[first + index])
+        return 0
+
+    cdef int _spare(self, Steps steps, int index, Cell* source) except -1:
+        """A copy of a carried result."""
+        cdef Cell* spare = &steps.spares[index]
+        cdef int axis
+        if steps.dimensions == NULL:
+            steps.dimensions = <npy_intp*>malloc(self.n_carried * 128 * sizeof(npy_intp))
+            if steps.dimensions == NULL:
+                raise MemoryError()
+        spare.ndim, spare.typenum, spare.itemsize = source.ndim, source.typenum, source.itemsize
+        spare.shape = steps.dimensions + 128 * index
+        spare.strides = spare.shape + 64
+        allocate(&steps.frame.machine.context, spare, source.shape)
+        copy_elements(spare.data, source)
+        return 0
+
+    # ---- after the last step -----------------------------------------------------------------------------------------
+    cdef int _end(self, Context* context, Steps steps) except -1:
+        cdef int index
+        cdef Cell* out
+        cdef npy_intp no_shape = 0
+        for index in range(self.n_states + self.n_stacked):
+            put_in_order(&steps.frame.machine.context, &steps.rows[index])
+        for index in range(self.n_carried):
+            out = self._output(steps, self.n_states + self.n_stacked + index)
+            refill_in(context, out, &steps.arguments[self.n_sequences + self.n_taps + index])
+            drop(&steps.frame.machine.context, &steps.spares[index])
+        if self.is_while:
+            out = self._output(steps, self.n_states + self.n_stacked + self.n_carried)
+            allocate(context, out, &no_shape)
+            (<long long*>out.data)[0] = steps.step
+        return 0
+
+    cdef int _show_no_steps(self, Context* context, Steps steps) except -1:
+        """The shapes of stacked rows of a loop of no steps are seen on rows of zeros, if these are values for the
+        body."""
+        cdef int index, axis
+        cdef npy_intp shape[64]
+        cdef bint known = False
+        if self.n_stacked == 0:
+            return 0
+        zeros = self._zero_rows(steps)
+        if execute(&steps.frame.machine) >= 0:
+            known = True
+        else:
+            try:
+                raise_pending()
+            except Exception:
+                reset(steps.frame)
+        for index in range(self.n_states, self.n_states + self.n_stacked):
+            if known:
+                self._begin_stacked(context, steps, index, steps.results[index].shape)
+            else:
+                for axis, flag in enumerate(self.patterns[index - self.n_states]):
+                    shape[axis] = 1 if flag else 0
+                self._begin_stacked(context, steps, index, shape)
+        del zeros
+        return 0
+
+    cdef object _zero_rows(self, Steps steps):
+        """Let the arguments of rows refer to zeros; returns what has the memory."""
+        cdef int index
+        cdef npy_intp most = 16
+        for index in range(self.n_sequences + self.n_taps):
+            most = max(most, cell_size(&steps.arguments[index]) * steps.arguments[index].itemsize)
+        zeros = bytearray(most)
+        for index in range(self.n_sequences + self.n_taps):
+            set_contiguous_strides(&steps.arguments[index])
+            steps.arguments[index].data = <char*>zeros
+        steps.frame.machine.epoch += 1
+        return zeros
+
+    # ---- errors ------------------------------------------------------------------------------------------------------
+    def _which_step(self, Steps steps):
+        steps_text = "with no bound on its steps" if steps.n_steps == UNBOUNDED_STEPS else f"of {steps.n_steps} steps"
+        return f"in step {steps.step} of {self.title}, {steps_text} (the first is step 0)"
+
+    cdef int _fail(self, Steps steps) except -1:
+        """Raise what happened in the body, with the node and the step in which it happened."""
+        cdef int position = <int>(steps.frame.machine.at - steps.frame.machine.code)
+        try:
+            raise_pending()
+        except BaseException as error:
+            described = explained(error, self.program, position, [], lambda node: ())
+            if isinstance(described, Exception):
+                described = with_details(described, self._which_step(steps))
+            if described is error:
+                raise
+            raise described.with_traceback(error.__traceback__) from error.__cause__
+
+    cdef int _refuse_shape(self, Rows* rows, Cell* result, int index) except -1:
+        shape = tuple([rows.out.shape[axis] for axis in range(1, rows.out.ndim)])
+        raise ValueError(f"output {index} has the shape {shape_of(result)}, and had the shape {shape} before: all rows "
+                         "of a loop's output have one shape")
+
+
+cdef int raise_pending() except -1:
+    """Raise the exception that C code has set."""
+    return -1
+
+
+cdef tuple shape_of(Cell* cell):
+    return tuple([cell.shape[axis] for axis in range(cell.ndim)])
+
+
+# ---- rows ------------------------------------------------------------------------------------------------------------
+cdef int make_room(Context* context, Rows* rows, const npy_intp* shape, npy_intp steps) except -1:
+    """Memory for the rows before the first step and those of so many steps."""
+    cdef npy_intp whole[64]
+    cdef int axis
+    whole[0] = rows.depth + steps
+    for axis in range(1, rows.out.ndim):
+        whole[axis] = shape[axis - 1]
+    allocate(context, rows.out, whole)
+    rows.room, rows.bytes = whole[0], rows.out.strides[0] if whole[0] else 0
+    return 0
+
+
+cdef inline bint has_row_shape(const Rows* rows, const Cell* result) noexcept:
+    cdef int axis
+    for axis in range(result.ndim):
+        if result.shape[axis] != rows.out.shape[1 + axis]:
+            return False
+    return True
+
+
+cdef int put_in_order(Context* context, Rows* rows) except -1:
+    """Move the oldest row of a ring to the front; or give up the room that no row needed."""
+    cdef char* copy
+    cdef npy_intp turned = rows.place
+    if rows.out == NULL:
+        return 0
+    if rows.kept < 0:
+        rows.out.shape[0] = rows.place
+        rows.out.size = rows.place * rows.bytes
+        return 0
+    if rows.room == 0 or turned == rows.room:
+        return 0
+    copy = <char*>malloc(rows.room * rows.bytes + 1)
+    if copy == NULL:
+        raise MemoryError()
+    memcpy(copy, rows.out.data + turned * rows.bytes, (rows.room - turned) * rows.bytes)
+    memcpy(copy + (rows.room - turned) * rows.bytes, rows.out.data, turned * rows.bytes)
+    memcpy(rows.out.data, copy, rows.room * rows.bytes)
+    free(copy)
+    return 0
+
+
+# ---- arguments of the body -------------------------------------------------------------------------------------------
+cdef void show(Frame frame, Cell* argument, const Cell* source) noexcept:
+    """Let an argument refer to a value of the outer program, which keeps it alive."""
+    cdef int axis
+    argument.data = source.data
+    for axis in range(source.ndim):
+        frame.machine.epoch += (argument.shape[axis] != source.shape[axis]
+                                or argument.strides[axis] != source.strides[axis])
+        argument.shape[axis], argument.strides[axis] = source.shape[axis], source.strides[axis]
+
+
+cdef void show_row(Frame frame, Cell* argument, const Cell* rows, char* data) noexcept:
+    """Let an argument refer to a row."""
+    cdef Cell row = rows[0]
+    row.ndim, row.shape, row.strides, row.data = rows.ndim - 1, rows.shape + 1, rows.strides + 1, data
+    show(frame, argument, &row)
+
+
+cdef int refill_in(Context* context, Cell* target, Cell* source) except -1:
+    """A copy of a value, in C order."""
+    allocate(context, target, source.shape)
+    copy_elements(target.data, source)
+    return 0
+
+
+cdef int refill(Frame frame, Cell* argument, Cell* source) except -1:
+    """The same for an argument of the body, whose layout may change."""
+    cdef npy_intp old[128]
+    cdef int axis
+    for axis in range(argument.ndim):
+        old[axis], old[64 + axis] = argument.shape[axis], argument.strides[axis]
+    refill_in(&frame.machine.context, argument, source)
+    for axis in range(argument.ndim):
+        frame.machine.epoch += old[axis] != argument.shape[axis] or old[64 + axis] != argument.strides[axis]
+    return 0
+
+
+cdef int hand_over(Frame frame, Cell* argument, Cell* result) except -1:
+    """Let an argument have what a result has: its buffer if no other cell refers to it, else a copy."""
+    cdef Buffer* old
+    cdef int axis
+    if argument == result:
+        return 0
+    if (result.buffer == NULL or result.buffer.owner != NULL or result.buffer.size_class == PLANNED
+            or buffer_references(result.buffer) != 1 or not cell_is_contiguous(result)):
+        return refill(frame, argument, result)
+    for axis in range(result.ndim):
+        frame.machine.epoch += (argument.shape[axis] != result.shape[axis]
+                                or argument.strides[axis] != result.strides[axis])
+        argument.shape[axis], argument.strides[axis] = result.shape[axis], result.strides[axis]
+    old = argument.buffer
+    argument.buffer, argument.data, argument.size = result.buffer, result.data, result.size
+    result.buffer, result.data = old, NULL
+    return 0
+
+
+cdef int empty(Frame frame) except -1:
+    """Let an idle frame keep small blocks only."""
+    cdef Cell* cell
+    cdef int index
+    for index in range(frame.code.n_cells):
+        cell = &frame.cells[index]
+        if cell.buffer != NULL and not 0 < cell.buffer.size_class <= SMALL_CLASSES:
+            drop(&frame.machine.context, cell)
+    return 0
+
+
+cdef int take_turn(Steps steps) except -1:
+    """Look at signals and let other threads run; steps of any length lead here about every 20 ms."""
+    cdef double now = phintys_seconds(), elapsed = now - steps.turn
+    if elapsed < TURN_SECONDS / 2:
+        steps.interval = min(2 * steps.interval, <npy_intp>1 << 30)
+    elif elapsed > 2 * TURN_SECONDS:
+        steps.interval = max(steps.interval // 2, <npy_intp>1)
+    if elapsed >= TURN_SECONDS / 2:
+        PyErr_CheckSignals()
+        PyEval_RestoreThread(PyEval_SaveThread())
+        steps.turn = phintys_seconds()
+    steps.next_turn = steps.step + steps.interval
+    return 0
