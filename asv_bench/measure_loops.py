@@ -23,7 +23,7 @@ import scipy.special
 
 from phintys.ops.native.loops import provided_loop, ufunc_loop
 from phintys.ops.native.measured import COLUMNS, MEASURED
-from phintys.ops.native.providers import numpy_column
+from phintys.ops.native.providers import TITLES, numpy_column
 from phintys.ops.native.vector_math import BINARY, FUNCTIONS
 
 PAGE = Path(__file__).resolve().parent.parent / "ops" / "native" / "measured.py"
@@ -60,8 +60,7 @@ def loops_of(name, dtype):
     if not any(numpy.dtype(character).name == dtype for types in ufunc.types for character in types[0]
                if character in "efd"):
         return {}
-    loops = {f"libmvec {instructions}": provided_loop(ufunc, signature, instructions)
-             for instructions in ("avx512", "avx2")}
+    loops = {provider: provided_loop(ufunc, signature, provider) for provider in TITLES}
     loops[numpy_column()] = ufunc_loop(ufunc, signature)
     return {column: loop for column, loop in loops.items() if loop is not None}
 
@@ -165,7 +164,7 @@ def merged(key, tables):
     name, dtype = key.split()
     row = []
     for kind in range(2):
-        old = dict(zip(COLUMNS, MEASURED.get((name, dtype), ((None,) * 4, (None,) * 4))[kind]))
+        old = dict(zip(COLUMNS, MEASURED.get((name, dtype), ((None,) * len(COLUMNS),) * 2)[kind]))
         for table in tables:
             old.update(table.get(key, ({}, {}))[kind])
         row.append(tuple([old[column] for column in COLUMNS]))

@@ -288,16 +288,16 @@ cdef bint is_known(object ufunc):
     return is_numpys(ufunc) or getattr(sys.modules.get("scipy.special"), ufunc.__name__, None) is ufunc
 
 
-def provided_loop(object ufunc, tuple dtypes, str instructions):
-    """The loop that calls the C library's vector functions for an instruction set, or None if there is none."""
+def provided_loop(object ufunc, tuple dtypes, str provider):
+    """The loop that calls a provider's vector function, or None if there is none."""
     cdef Loop loop = Loop(ufunc.__name__, dtypes)
     if len(dtypes) != ufunc.nin + 1 or len(set(dtypes)) != 1 or not is_known(ufunc):
         return None
-    loop.function = <LoopFunction>vector_loop(loop.name, dtypes[0], instructions, &loop.data)
+    loop.function = <LoopFunction>vector_loop(loop.name, dtypes[0], provider, &loop.data)
     if loop.function == NULL or not agrees(loop, ufunc):
         return None
-    loop.provider, loop.overwrites = TITLES[instructions], True
-    loop.cost = cost_of(loop.name, dtypes[0], instructions) or loop.cost
+    loop.provider, loop.overwrites = TITLES[provider], True
+    loop.cost = cost_of(loop.name, dtypes[0], provider) or loop.cost
     return loop
 
 
@@ -305,8 +305,8 @@ cdef Loop best_loop(object ufunc, tuple dtypes):
     """The loop of the best provider that there is."""
     cdef Loop loop
     if len(set(dtypes)) == 1 and is_known(ufunc):
-        for instructions in providers(ufunc.__name__, dtypes[0]):
-            loop = provided_loop(ufunc, dtypes, instructions)
+        for provider in providers(ufunc.__name__, dtypes[0]):
+            loop = provided_loop(ufunc, dtypes, provider)
             if loop is not None:
                 return loop
     loop = ufunc_loop(ufunc, dtypes)

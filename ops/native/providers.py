@@ -1,7 +1,7 @@
 """Providers of inner loops: whose loop serves a function, for a dtype, on this processor.
 
-Functions such as exp have loops in glibc's libmvec (for AVX2 and for AVX-512; ``vector_math.pyx`` finds them) and in
-NumPy or SciPy. The best depends on the processor: NumPy has vector loops for float64 with AVX-512 only. ``measured.py``
+Functions such as exp have loops in glibc's libmvec and a few built-in ones (for AVX2 and for AVX-512;
+``vector_math.pyx`` finds them), and in NumPy or SciPy. The best depends on the processor: NumPy has vector loops for float64 with AVX-512 only. ``measured.py``
 holds what was measured; this file chooses from it, within what ``config.math`` and ``config.cpu`` allow. A provider
 that is missing, here or in the C library, is passed over. Functions and dtypes that are not in the table are NumPy's or
 SciPy's. What the options are when a kernel is made decides.
@@ -10,7 +10,7 @@ import numpy
 
 from phintys.graph.config import config
 from phintys.ops.native.measured import COLUMNS, MEASURED
-from phintys.ops.native.vector_math import supported_instructions
+from phintys.ops.native.vector_math import LIBRARIES, supported_instructions
 
 # Another provider must be so many times as fast as NumPy or SciPy, whose bits users may compare with.
 WORTH = 1.1
@@ -19,7 +19,8 @@ MOST_ULPS = 4
 # config.cpu: the instruction sets that it allows
 ALLOWED = {"native": ("avx2", "avx512"), "avx2": ("avx2",), "baseline": ()}
 
-TITLES = {"avx2": "glibc AVX2", "avx512": "glibc AVX-512"}
+TITLES = {"libmvec avx2": "glibc AVX2", "libmvec avx512": "glibc AVX-512",
+          "phintys avx2": "phintys AVX2", "phintys avx512": "phintys AVX-512"}
 
 
 def usable_instructions():
@@ -36,7 +37,7 @@ def numpy_column():
 
 
 def providers(name, dtype):
-    """The instruction sets of libmvec's loops to try for a ufunc's function, the best first.
+    """The providers of vector functions to try for a ufunc's function, the best first.
 
     Parameters
     ----------
@@ -57,27 +58,23 @@ def providers(name, dtype):
 
 
 def offers(row, instruction_sets, numpys):
-    """Those of ``instruction_sets`` whose loops are exact enough and faster than NumPy's, the fastest first."""
+    """The providers whose loops for these sets are exact enough and faster than NumPy's, the fastest first."""
     nanoseconds, ulps = (dict(zip(COLUMNS, numbers)) for numbers in row)
     found = []
-    for instructions in instruction_sets:
-        column = f"libmvec {instructions}"
-        if nanoseconds[column] is None or ulps[column] > MOST_ULPS:
+    for provider in [f"{library} {instructions}" for library in LIBRARIES for instructions in instruction_sets]:
+        if nanoseconds[provider] is None or ulps[provider] > MOST_ULPS:
             continue
-        if nanoseconds[numpys] is None or nanoseconds[column] * WORTH <= nanoseconds[numpys]:
-            found.append((nanoseconds[column], instructions))
-    return [instructions for _, instructions in sorted(found)]
+        if nanoseconds[numpys] is None or nanoseconds[provider] * WORTH <= nanoseconds[numpys]:
+            found.append((nanoseconds[provider], provider))
+    return [provider for _, provider in sorted(found)]
 
 
 def best_column(row, instruction_sets, numpys):
     """The column of the loop that is used where all of these exist."""
-    best = offers(row, instruction_sets, numpys)
-    return f"libmvec {best[0]}" if best else numpys
+    return (offers(row, instruction_sets, numpys) or [numpys])[0]
 
 
-def cost_of(name, dtype, instructions=None):
-    """Nanoseconds an element of libmvec's loop for an instruction set, or of NumPy's; None if it was not measured."""
+def cost_of(name, dtype, provider=None):
+    """Nanoseconds an element of a provider's loop, by default of NumPy's; None if it was not measured."""
     row = MEASURED.get((name, dtype))
-    if row is None:
-        return None
-    return row[0][COLUMNS.index(f"libmvec {instructions}" if instructions else numpy_column())]
+    return None if row is None else row[0][COLUMNS.index(provider or numpy_column())]

@@ -1,4 +1,5 @@
-/* Inner loops that call vector functions of the C library (glibc's libmvec) on whole vectors, in NumPy's form.
+/* Inner loops that call vector functions, of the C library (glibc's libmvec) or built in, on whole vectors, in NumPy's
+ * form.
  *
  * A vector function takes and returns one or two vectors in registers; its address is the loop's data. Each loop is
  * compiled for its own instruction set and runs only where the processor has it. What is left at the end goes through
@@ -20,9 +21,14 @@ enum { PHINTYS_AVX2, PHINTYS_AVX512, PHINTYS_INSTRUCTION_SETS };
 enum { PHINTYS_VECTOR_FLOAT16, PHINTYS_VECTOR_FLOAT32, PHINTYS_VECTOR_FLOAT64, PHINTYS_VECTOR_TYPES };
 enum { PHINTYS_VECTOR_BLOCK = 256 };        /* elements of an operand with gaps: 2 KiB of float64 */
 
-#if defined(__GNUC__) && defined(__x86_64__) && defined(__linux__)
-#include <dlfcn.h>
+#if defined(__GNUC__) && defined(__x86_64__)
 #include <immintrin.h>
+
+#include "vector_functions.h"
+
+#if defined(__linux__)
+#include <dlfcn.h>
+#endif
 
 /* Every processor with AVX2 converts float16, too. */
 static int phintys_has_instructions(int set) {
@@ -32,11 +38,20 @@ static int phintys_has_instructions(int set) {
         : avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
 }
 
-/* The address of a function of libmvec, or NULL where the C library has none. */
-static void* phintys_find_vector_function(const char* symbol) {
+/* The address of a built-in vector function, or of one of libmvec; NULL if there is none. */
+static void* phintys_find_vector_function(int built_in, const char* symbol) {
+    if (built_in) {
+        for (int k = 0; phintys_vector_functions[k].symbol != NULL; k++)
+            if (strcmp(phintys_vector_functions[k].symbol, symbol) == 0) return phintys_vector_functions[k].function;
+        return NULL;
+    }
+#if defined(__linux__)
     static void* library = NULL;
     if (library == NULL) library = dlopen("libmvec.so.1", RTLD_NOW | RTLD_LOCAL);
     return library == NULL ? NULL : dlsym(library, symbol);
+#else
+    return NULL;
+#endif
 }
 
 /* ---- the first `count` elements of a vector ---------------------------------------------------------------------- */
@@ -167,7 +182,10 @@ static const phintys_vector_loop phintys_vector_loops[PHINTYS_INSTRUCTION_SETS][
 
 #else
 static int phintys_has_instructions(int set) { (void)set; return 0; }
-static void* phintys_find_vector_function(const char* symbol) { (void)symbol; return NULL; }
+static void* phintys_find_vector_function(int built_in, const char* symbol) {
+    (void)built_in; (void)symbol;
+    return NULL;
+}
 static const phintys_vector_loop phintys_vector_loops[PHINTYS_INSTRUCTION_SETS][PHINTYS_VECTOR_TYPES][2] = {{{0}}};
 #endif
 

@@ -1,8 +1,9 @@
-"""Vector functions of the C library: glibc's libmvec, which is looked up when the first one is wanted.
+"""Vector functions: those of glibc's libmvec, which is looked up when the first one is wanted, and built-in ones.
 
 ``FUNCTIONS`` maps the names of ufuncs to C names. libmvec is found by the loader and nothing of it is needed to build;
 where it is missing (older than 2.22, another C library, another processor) or lacks a function (most came with 2.35),
-there is no loop. This file only finds loops: ``providers.py`` says which are worth using.
+there is no loop. Built-in functions are in ``vector_functions.h``. A provider is named by library and instruction set,
+``"libmvec avx2"``. This file only finds loops: ``providers.py`` says which are worth using.
 """
 cdef extern from "native/vector_math.h" nogil:
     enum: PHINTYS_AVX2
@@ -10,7 +11,7 @@ cdef extern from "native/vector_math.h" nogil:
     enum: PHINTYS_INSTRUCTION_SETS
     enum: PHINTYS_VECTOR_TYPES
     int phintys_has_instructions(int)
-    void* phintys_find_vector_function(const char*)
+    void* phintys_find_vector_function(int, const char*)
     VectorLoop phintys_vector_loops[PHINTYS_INSTRUCTION_SETS][PHINTYS_VECTOR_TYPES][2]
 
 # ufunc: name in C
@@ -27,6 +28,9 @@ cdef dict SETS = {"avx2": (PHINTYS_AVX2, "d", 32), "avx512": (PHINTYS_AVX512, "e
 cdef dict DTYPES = {"float16": (0, 4, "f"), "float32": (1, 4, "f"), "float64": (2, 8, "")}
 
 
+LIBRARIES = ("libmvec", "phintys")
+
+
 def supported_instructions():
     """The instruction sets of ``SETS`` that this processor has, the widest last."""
     return tuple([name for name, (number, letter, width) in SETS.items() if phintys_has_instructions(number)])
@@ -41,18 +45,21 @@ def symbol_of(str name, str dtype, str instructions):
     return f"_ZGV{letter}N{width // itemsize}{'vv' if name in BINARY else 'v'}_{FUNCTIONS[name]}{suffix}"
 
 
-cdef VectorLoop vector_loop(str name, str dtype, str instructions, void** data) except? NULL:
+cdef VectorLoop vector_loop(str name, str dtype, str provider, void** data) except? NULL:
     """The loop of a ufunc's function, and its data; NULL where there is none or the processor cannot run it."""
+    library, _, instructions = provider.partition(" ")
+    if library not in LIBRARIES:
+        return NULL
     symbol = symbol_of(name, dtype, instructions)
     if symbol is None or not phintys_has_instructions(SETS[instructions][0]):
         return NULL
-    data[0] = phintys_find_vector_function(symbol.encode())
+    data[0] = phintys_find_vector_function(library == "phintys", symbol.encode())
     if data[0] == NULL:
         return NULL
     return phintys_vector_loops[<int>SETS[instructions][0]][<int>DTYPES[dtype][0]][1 if name in BINARY else 0]
 
 
-def has_vector_function(str name, str dtype, str instructions):
+def has_vector_function(str name, str dtype, str provider):
     """Whether ``vector_loop`` finds one."""
     cdef void* data
-    return vector_loop(name, dtype, instructions, &data) != NULL
+    return vector_loop(name, dtype, provider, &data) != NULL
