@@ -1,10 +1,11 @@
 """Providers of inner loops: whose loop serves a function, for a dtype, on this processor.
 
 Functions such as exp have loops in glibc's libmvec and a few built-in ones (for AVX2 and for AVX-512;
-``vector_math.pyx`` finds them), and in NumPy or SciPy. The best depends on the processor: NumPy has vector loops for float64 with AVX-512 only. ``measured.py``
-holds what was measured; this file chooses from it, within what ``config.math`` and ``config.cpu`` allow. A provider
-that is missing, here or in the C library, is passed over. Functions and dtypes that are not in the table are NumPy's or
-SciPy's. What the options are when a kernel is made decides.
+``vector_math.pyx`` finds them), and in NumPy or SciPy. The best depends on the processor: NumPy has vector loops for
+float64 with AVX-512 only. ``measured.py`` holds what was measured; this file chooses from it, within what
+``config.math`` and ``config.cpu`` allow. A provider that is missing, here or in the C library, is passed over.
+Functions and dtypes that are not in the table are NumPy's or SciPy's. What the options are when a kernel is made
+decides.
 """
 import numpy
 
