@@ -32,8 +32,9 @@ typedef void (*ProductLoop)(const Product *);
  * loops over plain arrays.
  *
  * columnsN computes results of one row in N registers (or a single result), which keep the sums during the loop over k.
- * dot computes one result if both operands are contiguous along k. product computes every row by the widest function
- * that fits the remaining columns. */
+ * dot computes one result if both operands are contiguous along k; dots computes those of four rows, which share the
+ * loads of y and add in the same order. product computes every row by the widest function that fits the remaining
+ * columns. */
 #define REGISTER_BYTES 32
 
 #define DEFINE_TYPES(SUFFIX, T)                                                                                        \
@@ -67,9 +68,48 @@ typedef void (*ProductLoop)(const Product *);
             sums.whole += *(const Lanes_##SUFFIX *)(x + l) * *(const Lanes_##SUFFIX *)(y + l);                         \
         Half both = sums.half[0] + sums.half[1];                                                                       \
         for (; l + HALF <= k; l += HALF) both += *(const Half *)(x + l) * *(const Half *)(y + l);                      \
-        T sum = HALF == 2 ? both[0] + both[1] : (both[0] + both[1]) + (both[HALF - 2] + both[HALF - 1]);               \
+        T sum = FOLD_HALVES(T, HALF, both);                                                                            \
         for (; l < k; l++) sum += x[l] * y[l];                                                                         \
         return sum;                                                                                                    \
+    }
+
+#define FOLD_HALVES(T, HALF, SUM) \
+    (HALF == 2 ? SUM[0] + SUM[1] : (SUM[0] + SUM[1]) + (SUM[HALF - 2] + SUM[HALF - 1]))
+
+#define DEFINE_FLOAT_DOTS(SUFFIX, T, HALF)                                                                             \
+    static ALWAYS_INLINE void dots_##SUFFIX(const char *x, npy_intp step, const T *y, npy_intp k, T *results) {        \
+        typedef Lanes_##SUFFIX Lanes;                                                                                  \
+        typedef T Half __attribute__((vector_size(HALF * sizeof(T)), aligned(sizeof(T)), may_alias));                  \
+        typedef union { Lanes whole; Half half[2]; } Sums;                                                             \
+        const T *x0 = (const T *)x, *x1 = (const T *)(x + step), *x2 = (const T *)(x + 2 * step),                      \
+                *x3 = (const T *)(x + 3 * step);                                                                       \
+        Sums s0 = {{0}}, s1 = {{0}}, s2 = {{0}}, s3 = {{0}};                                                           \
+        npy_intp l = 0;                                                                                                \
+        for (; l + 2 * HALF <= k; l += 2 * HALF) {                                                                     \
+            const Lanes other = *(const Lanes *)(y + l);                                                               \
+            s0.whole += *(const Lanes *)(x0 + l) * other;                                                              \
+            s1.whole += *(const Lanes *)(x1 + l) * other;                                                              \
+            s2.whole += *(const Lanes *)(x2 + l) * other;                                                              \
+            s3.whole += *(const Lanes *)(x3 + l) * other;                                                              \
+        }                                                                                                              \
+        Half h0 = s0.half[0] + s0.half[1], h1 = s1.half[0] + s1.half[1];                                               \
+        Half h2 = s2.half[0] + s2.half[1], h3 = s3.half[0] + s3.half[1];                                               \
+        for (; l + HALF <= k; l += HALF) {                                                                             \
+            const Half other = *(const Half *)(y + l);                                                                 \
+            h0 += *(const Half *)(x0 + l) * other;                                                                     \
+            h1 += *(const Half *)(x1 + l) * other;                                                                     \
+            h2 += *(const Half *)(x2 + l) * other;                                                                     \
+            h3 += *(const Half *)(x3 + l) * other;                                                                     \
+        }                                                                                                              \
+        T r0 = FOLD_HALVES(T, HALF, h0), r1 = FOLD_HALVES(T, HALF, h1);                                                \
+        T r2 = FOLD_HALVES(T, HALF, h2), r3 = FOLD_HALVES(T, HALF, h3);                                                \
+        for (; l < k; l++) { r0 += x0[l] * y[l]; r1 += x1[l] * y[l]; r2 += x2[l] * y[l]; r3 += x3[l] * y[l]; }         \
+        results[0] = r0; results[1] = r1; results[2] = r2; results[3] = r3;                                            \
+    }
+
+#define DEFINE_DOTS(SUFFIX, T)                                                                                         \
+    static ALWAYS_INLINE void dots_##SUFFIX(const char *x, npy_intp step, const T *y, npy_intp k, T *results) {        \
+        for (int i = 0; i < 4; i++) results[i] = dot_##SUFFIX((const T *)(x + i * step), y, k);                        \
     }
 
 #define DEFINE_DOT(SUFFIX, T, FOLD)                                                                                    \
@@ -83,7 +123,16 @@ typedef void (*ProductLoop)(const Product *);
     static ALWAYS_INLINE void rows_by_vector_##SUFFIX(const Product *p, const Scale_##SUFFIX *scale) {                 \
         const char *x = p->x;                                                                                          \
         char *out = p->out;                                                                                            \
-        for (npy_intp i = 0; i < p->m; i++, x += p->xs0, out += p->os0) {                                              \
+        npy_intp i = 0;                                                                                                \
+        for (; i + 4 <= p->m; i += 4, x += 4 * p->xs0) {                                                               \
+            T sums[4];                                                                                                 \
+            dots_##SUFFIX(x, p->xs0, (const T *)p->y, p->k, sums);                                                     \
+            for (int j = 0; j < 4; j++, out += p->os0) {                                                               \
+                if (scale->scaled) sums[j] = scale->alpha * sums[j];                                                   \
+                *(T *)out = scale->accumulated ? sums[j] + scale->beta * *(T *)out : sums[j];                          \
+            }                                                                                                          \
+        }                                                                                                              \
+        for (; i < p->m; i++, x += p->xs0, out += p->os0) {                                                            \
             T sum = dot_##SUFFIX((const T *)x, (const T *)p->y, p->k);                                                 \
             if (scale->scaled) sum = scale->alpha * sum;                                                               \
             *(T *)out = scale->accumulated ? sum + scale->beta * *(T *)out : sum;                                      \
@@ -116,9 +165,10 @@ typedef void (*ProductLoop)(const Product *);
     DEFINE_PRODUCT(SUFFIX, T)
 
 #define DEFINE_FLOAT(SUFFIX, T, HALF)                                                                                  \
-    DEFINE_TYPES(SUFFIX, T) DEFINE_FLOAT_DOT(SUFFIX, T, HALF) DEFINE_LOOPS(SUFFIX, T, ADD_PRODUCT)
+    DEFINE_TYPES(SUFFIX, T) DEFINE_FLOAT_DOT(SUFFIX, T, HALF) DEFINE_FLOAT_DOTS(SUFFIX, T, HALF)                       \
+    DEFINE_LOOPS(SUFFIX, T, ADD_PRODUCT)
 #define DEFINE_INTEGER(SUFFIX, T, FOLD)                                                                                \
-    DEFINE_TYPES(SUFFIX, T) DEFINE_DOT(SUFFIX, T, FOLD) DEFINE_LOOPS(SUFFIX, T, FOLD)
+    DEFINE_TYPES(SUFFIX, T) DEFINE_DOT(SUFFIX, T, FOLD) DEFINE_DOTS(SUFFIX, T) DEFINE_LOOPS(SUFFIX, T, FOLD)
 
 #define ADD_PRODUCT(SUM, A, B) (SUM) += (A) * (B)
 #define OR_PRODUCT(SUM, A, B) (SUM) |= (A) & (B)

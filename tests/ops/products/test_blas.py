@@ -158,6 +158,20 @@ def test_accumulated_products(alpha, beta, dtype):
             check_equal(run(ger, z, alpha, column, row), z + alpha * numpy.outer(column, row))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "bool"])
+def test_small_rows_by_a_vector(dtype):
+    """Rows are taken by fours: each result is the one that its row has alone."""
+    first, second = T.TensorType(dtype, (False, False))(), T.TensorType(dtype, (False,))()
+    function = phintys.function([first, second], T.dot(first, second))
+    for k in range(1, 18):
+        x, y = values((11, k), dtype, 1), values(k, dtype, 2)
+        alone = numpy.array([function(x[row:row + 1], y)[0] for row in range(11)])
+        check_equal(alone, x @ y)
+        for rows in range(1, 12):
+            numpy.testing.assert_array_equal(function(x[:rows], y), alone[:rows])
+            numpy.testing.assert_array_equal(function(x[:rows][::-1], y), alone[:rows][::-1])
+
+
 @pytest.mark.parametrize("size", [3, 50, 150])
 def test_beta_zero_ignores_old_contents(size):
     for dtype in ("float32", "float64", "complex64", "complex128"):
