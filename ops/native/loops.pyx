@@ -19,8 +19,8 @@ import sys
 import numpy
 
 from phintys.graph.config import config
-from phintys.ops.native.providers import TITLES, cost_of, providers
-from phintys.ops.native.vector_math cimport vector_loop
+from phintys.ops.native.providers import TITLES, cost_of, providers, usable_instructions
+from phintys.ops.native.vector_math cimport vector_cast, vector_loop
 from phintys.ops.native.vector_math import FUNCTIONS
 
 cnp.import_array()
@@ -152,6 +152,8 @@ cdef LoopFunction own_function(str name, tuple dtypes) except? NULL:
     cdef int first = TYPE_INDEX[dtypes[0]]
     cdef int count = len(dtypes)
     if name == "cast":
+        if count == 2 and "avx2" in usable_instructions() and vector_cast(dtypes[0], dtypes[1]) != NULL:
+            return <LoopFunction>vector_cast(dtypes[0], dtypes[1])
         return phintys_casts[first][<int>TYPE_INDEX[dtypes[1]]] if count == 2 else NULL
     if name == "switch":
         if count != 4 or dtypes[0] != "bool" or not dtypes[1] == dtypes[2] == dtypes[3]:

@@ -173,6 +173,36 @@ FOR_SET static void binary_##NAME##_##SET(char** args, const intptr_t* dims, con
 PHINTYS_ALL_VECTOR_LOOPS(avx2, PHINTYS_FOR_AVX2)
 PHINTYS_ALL_VECTOR_LOOPS(avx512, PHINTYS_FOR_AVX512)
 
+/* ---- casts of float16, which give the bits of half_floats.h (other than those of NaN) ---------------------------- */
+PHINTYS_FOR_AVX2 static void half_to_float_avx2(char** args, const intptr_t* dims, const intptr_t* steps, void* data) {
+    float block[PHINTYS_VECTOR_BLOCK];
+    (void)data;
+    for (intptr_t start = 0, n = dims[0]; start < n; start += PHINTYS_VECTOR_BLOCK) {
+        intptr_t count = n - start < PHINTYS_VECTOR_BLOCK ? n - start : PHINTYS_VECTOR_BLOCK;
+        if (steps[1] == sizeof(float)) {
+            gather_half((float*)args[1] + start, args[0] + start * steps[0], steps[0], count);
+            continue;
+        }
+        gather_half(block, args[0] + start * steps[0], steps[0], count);
+        scatter_float(args[1] + start * steps[1], block, steps[1], count);
+    }
+}
+PHINTYS_FOR_AVX2 static void float_to_half_avx2(char** args, const intptr_t* dims, const intptr_t* steps, void* data) {
+    float block[PHINTYS_VECTOR_BLOCK];
+    (void)data;
+    for (intptr_t start = 0, n = dims[0]; start < n; start += PHINTYS_VECTOR_BLOCK) {
+        intptr_t count = n - start < PHINTYS_VECTOR_BLOCK ? n - start : PHINTYS_VECTOR_BLOCK;
+        const float* from = (const float*)args[0] + start;
+        if (steps[0] != sizeof(float)) {
+            gather_float(block, args[0] + start * steps[0], steps[0], count);
+            from = block;
+        }
+        scatter_half(args[1] + start * steps[1], from, steps[1], count);
+    }
+}
+static const phintys_vector_loop phintys_half_to_float = half_to_float_avx2;
+static const phintys_vector_loop phintys_float_to_half = float_to_half_avx2;
+
 /* By instruction set, kind of element, and number of operands less one. */
 #define PHINTYS_ROW_OF_LOOPS(SET) { \
     {unary_half_##SET, binary_half_##SET}, {unary_float_##SET, binary_float_##SET}, \
@@ -187,6 +217,8 @@ static void* phintys_find_vector_function(int built_in, const char* symbol) {
     return NULL;
 }
 static const phintys_vector_loop phintys_vector_loops[PHINTYS_INSTRUCTION_SETS][PHINTYS_VECTOR_TYPES][2] = {{{0}}};
+static const phintys_vector_loop phintys_half_to_float = NULL;
+static const phintys_vector_loop phintys_float_to_half = NULL;
 #endif
 
 #endif

@@ -5,3 +5,4 @@ ctypedef void (*VectorLoop)(char** arguments, const npy_intp* dimensions, const 
                             void* data) noexcept nogil
 
 cdef VectorLoop vector_loop(str name, str dtype, str provider, void** data) except? NULL
+cdef VectorLoop vector_cast(str source, str target) noexcept

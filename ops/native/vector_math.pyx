@@ -12,6 +12,8 @@ cdef extern from "native/vector_math.h" nogil:
     enum: PHINTYS_VECTOR_TYPES
     int phintys_has_instructions(int)
     void* phintys_find_vector_function(int, const char*)
+    VectorLoop phintys_half_to_float
+    VectorLoop phintys_float_to_half
     VectorLoop phintys_vector_loops[PHINTYS_INSTRUCTION_SETS][PHINTYS_VECTOR_TYPES][2]
 
 # ufunc: name in C
@@ -57,6 +59,13 @@ cdef VectorLoop vector_loop(str name, str dtype, str provider, void** data) exce
     if data[0] == NULL:
         return NULL
     return phintys_vector_loops[<int>SETS[instructions][0]][<int>DTYPES[dtype][0]][1 if name in BINARY else 0]
+
+
+cdef VectorLoop vector_cast(str source, str target) noexcept:
+    """The loop that casts a dtype to another, for processors with AVX2; NULL if there is none."""
+    if source == "float16" and target == "float32":
+        return phintys_half_to_float
+    return phintys_float_to_half if source == "float32" and target == "float16" else NULL
 
 
 def has_vector_function(str name, str dtype, str provider):

@@ -56,6 +56,26 @@ def test_no_such_loop(loop, dtypes, said):
         find_loop(loop, dtypes)
 
 
+@pytest.mark.parametrize("cpu", ["native", "baseline"])
+def test_casts_of_half_floats(cpu):
+    """Every float16; floats of every magnitude, and those half-way between two float16; many lengths and steps."""
+    halves = numpy.arange(65536, dtype="uint16").view("float16")
+    generator = numpy.random.default_rng(0)
+    with numpy.errstate(all="ignore"):
+        middles = (halves[:-1].astype("float64") + halves[1:]).astype("float32") / 2
+    floats = numpy.concatenate([generator.integers(0, 2 ** 32, 60_000, dtype="uint32").view("float32"), middles,
+                                (10.0 ** generator.uniform(-9, 6, 60_000)).astype("float32"), -middles])
+    with change_flags(cpu=cpu):
+        widen, narrow = find_loop("cast", ("float16", "float32")), find_loop("cast", ("float32", "float16"))
+    for loop, values in ((widen, halves), (narrow, floats)):
+        with numpy.errstate(all="ignore"):
+            wanted = values.astype(loop.dtypes[1])
+        numpy.testing.assert_array_equal(loop(values), wanted)
+        numpy.testing.assert_array_equal(numpy.signbit(loop(values)), numpy.signbit(wanted))
+        for part in (slice(0, 1), slice(100, 107), slice(3, 1000, 3), slice(700, None, -1), slice(5, 300)):
+            numpy.testing.assert_array_equal(loop(values[part]), wanted[part])
+
+
 @pytest.mark.parametrize("source", TYPES)
 @pytest.mark.parametrize("target", TYPES)
 def test_cast(source, target):
