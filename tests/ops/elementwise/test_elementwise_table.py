@@ -308,6 +308,9 @@ EDGES = [
     ("isfinite", ([numpy.inf, numpy.nan, 1.0],), [False, False, True]), ("isfinite", ([1, 2],), [True, True]),
     ("isinf", ([numpy.inf, -numpy.inf, 1.0],), [True, True, False]), ("isnan", ([1, 2],), [False, False]),
     ("logaddexp", ([1000.0, -1000.0], [1000.0, -numpy.inf]), [1000 + numpy.log(2), -1000]),
+    ("logaddexp", ([numpy.inf, -numpy.inf, numpy.inf, -numpy.inf, numpy.nan, 3.0, 0.0, -1e300],
+                   [numpy.inf, -numpy.inf, -numpy.inf, 3.0, numpy.inf, numpy.nan, -40.0, 1e300]),
+     [numpy.inf, -numpy.inf, numpy.inf, 3.0, numpy.nan, numpy.nan, numpy.exp(-40), 1e300]),
     ("imag", ([complex(numpy.inf, 2)],), [2.0]), ("real", ([complex(1, numpy.inf)],), [1.0]),
     ("switch", ([0.5, 0.0, numpy.nan], [1, 1, 1], [2, 2, 2]), [1, 2, 1]),
 ]

@@ -126,9 +126,10 @@ def test_numpys_loops_give_numpys_bits():
     x = T.dvector()
     with change_flags(math="numpy"):
         function = phintys.function([x], [getattr(T, name)(x) for name in ("exp", "log", "tanh", "sin", "arcsin")]
-                                    + [x ** 3.5, x ** 10, T.erf(x)])
+                                    + [x ** 3.5, x ** 10, T.erf(x), T.logaddexp(x, x * x)])
     wanted = [getattr(numpy, name)(values) for name in ("exp", "log", "tanh", "sin", "arcsin")]
-    for got, value in zip(function(values), [*wanted, values ** 3.5, values ** 10, scipy.special.erf(values)]):
+    for got, value in zip(function(values), [*wanted, values ** 3.5, values ** 10, scipy.special.erf(values),
+                                      numpy.logaddexp(values, values * values)]):
         numpy.testing.assert_array_equal(got, value)
 
 
