@@ -83,7 +83,7 @@ FAMILIES = [
      "ops.nnet"),
     ("Gradients",
      "The names in `T` are in `gradient`, too.",
-     "graph.gradients graph.valueless_types ops.graphs.jacobian"),
+     "graph.gradients graph.valueless_types ops.loops.jacobian"),
     ("Lazy branches",
      "`T.switch` computes both of its branches, `ifelse` only one.",
      "ops.graphs.ifelse"),

@@ -169,7 +169,6 @@ HOMES = {
         "ops.elementwise.scalar_op": "LoopedScalarOp",
         "ops.graphs.inner_graph": "InnerGraphOp",
         "ops.graphs.op_from_graph": "_Derivative",
-        "ops.graphs.row_map": "RowMap",
         "ops.loops.first_rows": "EnoughRows FirstRows",
         "ops.loops.loop": "LoopOptions",
         "ops.loops.parts": "Groups LoopParts",

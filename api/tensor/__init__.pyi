@@ -25,9 +25,6 @@ from phintys.ops.cumulative.cumulative import DiffOp as DiffOp
 from phintys.ops.cumulative.product import Prod as Prod
 from phintys.ops.cumulative.product import ProdWithoutZeros as ProdWithoutZeros
 from phintys.ops.elementwise.elementwise import Elemwise as Elemwise
-from phintys.ops.graphs.jacobian import hessian as hessian
-from phintys.ops.graphs.jacobian import hessian_vector_product as hessian_vector_product
-from phintys.ops.graphs.jacobian import jacobian as jacobian
 from phintys.ops.indexing.advanced_subtensor import AdvancedBooleanIncSubtensor as AdvancedBooleanIncSubtensor
 from phintys.ops.indexing.advanced_subtensor import AdvancedBooleanSubtensor as AdvancedBooleanSubtensor
 from phintys.ops.indexing.advanced_subtensor import AdvancedIncSubtensor as AdvancedIncSubtensor
@@ -853,6 +850,9 @@ def get_vector_length(v: _TensorLike) -> int: ...
 greater: _OfTwo
 greater_equal: _OfTwo
 gt: _OfTwo
+def hessian(cost: _Any, wrt: _Any, consider_constant: _Any = None, disconnected_inputs: str = 'raise'
+            ) -> TensorVariable: ...
+def hessian_vector_product(cost: _Any, wrt: _Any, p: _Any, **grad_options: _Any) -> TensorVariable: ...
 def horizontal_stack(*args: _Any) -> TensorVariable: ...
 def hstack(tup: _Any) -> TensorVariable: ...
 hypot: _OfTwo
@@ -906,6 +906,8 @@ ivector: TensorType
 def ivectors(*names: str | int) -> list[TensorVariable]: ...
 j0: _OfOne
 j1: _OfOne
+def jacobian(expression: _Any, wrt: _Any, consider_constant: _Any = None, disconnected_inputs: str = 'raise'
+             ) -> TensorVariable: ...
 def join(axis: int | Variable, *tensors_list: _Any) -> TensorVariable: ...
 join_: Join
 jv: _OfTwo

@@ -132,6 +132,11 @@ def gradient_type(kind):
     return TensorType(config.floatX, kind.broadcastable) if getattr(kind, "dtype", None) in discrete_dtypes else kind
 
 
+def stacked_type(kind):
+    """The type of a tensor whose rows are of a type."""
+    return TensorType(kind.dtype, (False, *kind.broadcastable), shape=(None, *kind.shape))
+
+
 def as_gradient(gradient, kind):
     """An outer gradient, converted to the dtype and broadcastable pattern of a type.
 

@@ -2,7 +2,7 @@
 
 An op that can be batched has a rule here. The rule takes a node and its inputs, some of which have a new first
 dimension (the rows), and returns its outputs with that dimension. ``batched`` applies the rules along a graph; if an op
-has no rule, there is no batched graph, and ``row_map.py`` runs the graph row by row instead.
+has no rule, there is no batched graph, and ``loops/row_map.py`` runs the graph row by row instead.
 """
 from phintys.graph.gradients.view_op import ViewOp
 from phintys.graph.toposort import io_toposort

@@ -7,7 +7,7 @@ sequence reach over.
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.graph.valueless_types import disconnected_type
-from phintys.ops.graphs.row_map import stacked_type
+from phintys.ops.graphs.inner_graph import stacked_type
 from phintys.ops.indexing.inc_subtensor import inc_subtensor
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.tensor_type import TensorType

@@ -14,8 +14,7 @@ from phintys.graph.toposort import io_toposort
 from phintys.graph.traversal import equal_computations, io_connection_pattern
 from phintys.ops.elementwise import scalar
 from phintys.ops.elementwise.scalar import cast_op
-from phintys.ops.graphs.inner_graph import InnerGraphOp
-from phintys.ops.graphs.row_map import stacked_type
+from phintys.ops.graphs.inner_graph import InnerGraphOp, stacked_type
 from phintys.ops.loops.native_steps import native_kernel
 from phintys.ops.loops.stepping import run_loop
 from phintys.ops.loops.theano_names import TheanoNames

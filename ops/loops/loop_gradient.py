@@ -19,8 +19,7 @@ from phintys.graph.traversal import ancestors, io_connection_pattern
 from phintys.graph.valueless_types import DisconnectedType, NullType, disconnected_type, grad_undefined
 from phintys.ops.creation.allocation import alloc
 from phintys.ops.elementwise import scalar
-from phintys.ops.graphs.inner_graph import as_gradient, gradient_type
-from phintys.ops.graphs.row_map import stacked_type
+from phintys.ops.graphs.inner_graph import as_gradient, gradient_type, stacked_type
 from phintys.ops.indexing.constant_value import get_scalar_constant_value
 from phintys.ops.indexing.inc_subtensor import inc_subtensor
 from phintys.ops.indexing.subtensor import IncSubtensor

@@ -12,8 +12,8 @@ from phintys.graph.toposort import io_toposort
 from phintys.graph.traversal import ancestors
 from phintys.graph.variable import Constant
 from phintys.ops.elementwise.scalar import cast_op
+from phintys.ops.graphs.inner_graph import stacked_type
 from phintys.ops.graphs.row_batching import batch_of_node, repeated
-from phintys.ops.graphs.row_map import stacked_type
 from phintys.ops.loops.building import replaced
 from phintys.ops.loops.open_loop import Entry, OpenLoop
 from phintys.ops.products.dot import Dot, dot_op

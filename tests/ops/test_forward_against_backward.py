@@ -23,9 +23,9 @@ from phintys.ops.cumulative.product import Prod
 from phintys.ops.cumulative.recurrence import LinearRecurrence
 from phintys.ops.elementwise.scalar_op import SCALAR_OPS
 from phintys.ops.elementwise.scalar_protocol import ScalarOp
-from phintys.ops.graphs.row_map import RowMap
 from phintys.ops.indexing.permutation import permute_row_elements
 from phintys.ops.linalg.diagonal import SetDiagonal
+from phintys.ops.loops.first_rows import EnoughRows, first_rows
 from phintys.ops.nnet.batch_normalization import batch_normalization_test, batch_normalization_train
 from phintys.ops.nnet.crossentropy import (
     CrossentropySoftmax1HotWithBiasDx,
@@ -50,9 +50,11 @@ MASK = numpy.array([True, False, True])
 STACK = (2, 3, 3)
 
 
-def row_map(x, b):
-    row, bias = T.dvector(), T.dvector()
-    return RowMap([row, bias], [T.tanh(row) * bias.sum()], 1, [False])(x, b)
+def loop(rows, weight, start):
+    """A loop with a sequence, a state of two taps, a stacked output and wholes."""
+    (states, others), _ = phintys.scan(lambda row, old, last: (T.tanh(T.dot(old, weight) + last * row), row * last[0]),
+                                       rows, [dict(initial=start, taps=[-2, -1]), None])
+    return T.concatenate([states, others])
 
 
 def train_gradient(x, scale, dy):
@@ -115,7 +117,8 @@ FAMILIES = {
     "Prepend_scalar_to_each_row": (prepend_scalar_to_each_row, [S, M]),
     "LinearRecurrence": (LinearRecurrence(0), [M, M]),
     "LinearRecurrence, others": (LinearRecurrence(1, True, False), [M, M]),
-    "RepeatOp": (lambda x: RepeatOp(0)(x, numpy.array([1, 0, 2])), [M]), "RowMap": (row_map, [M, V]),
+    "RepeatOp": (lambda x: RepeatOp(0)(x, numpy.array([1, 0, 2])), [M]), "FirstRows": (lambda x: first_rows(x, 2), [M]),
+    "EnoughRows": (EnoughRows(2), [M]), "Loop": (loop, [M, (4, 4), (2, 4)]),
     "SumRepeats": (lambda x: SumRepeats(0)(x, numpy.array([1, 0, 2]), 3), [M]),
     "Reshape": (lambda x: x.reshape((4, 3)), [M]), "Rebroadcast": (lambda x: T.addbroadcast(x, 0), [(1, 4)]),
     "SpecifyShape": (lambda x: T.specify_shape(x, (3, 4)), [M]), "Softmax": (Softmax(), [M]),
@@ -128,7 +131,7 @@ FAMILIES = {
 WITHOUT = {"ConsiderConstant", "DisconnectedGrad", "GradClip", "GradScale", "UndefinedGrad", "ZeroGrad", "AllocEmpty",
            "Bartlett", "Counters", "Eye", "Tri", "Argmax", "Argmin", "ArgSortOp", "BatchNormalizationOp",
            "Accumulation", "Extremum", "Nonzero", "ScalarFromTensor", "TensorFromScalar", "Print", "Tile",
-           "SearchsortedOp", "Shape", "Shape_i", "Elemwise"}
+           "SearchsortedOp", "Shape", "Shape_i", "Elemwise", "WithInitial"}
 
 
 class Halfway(phintys.scalar.BinaryScalarOp):

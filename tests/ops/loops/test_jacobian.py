@@ -11,8 +11,9 @@ from phintys.gradient import Rop, hessian, hessian_vector_product, jacobian
 from phintys.graph.config import change_flags
 from phintys.graph.errors import DisconnectedInputError
 from phintys.graph.op import Op
-from phintys.ops.graphs import row_map
-from phintys.ops.graphs.row_map import RowMap, map_rows
+from phintys.ops.loops import row_map
+from phintys.ops.loops.loop import Loop
+from phintys.ops.loops.row_map import map_rows
 
 W = numpy.random.RandomState(0).uniform(0.2, 1, (3, 4))
 
@@ -41,7 +42,7 @@ def numeric(f, value, step=1e-6):
 
 
 def has_map(f):
-    return any([isinstance(node.op, RowMap) for node in f.maker.fgraph.toposort()])
+    return any([isinstance(node.op, Loop) for node in f.maker.fgraph.toposort()])
 
 
 # (name, expression of x, shape of x)
@@ -198,43 +199,36 @@ def test_hessian_vector_product():
         hessian_vector_product(cost, x, [u, v])
 
 
-# ---- the op ----------------------------------------------------------------------------------------------------------
-def test_rows_stacked_and_summed(way):
+# ---- maps of rows ----------------------------------------------------------------------------------------------------
+def test_rows_stacked(way):
     x, y, row, other = T.dmatrix("x"), T.dmatrix("y"), T.dvector("row"), T.dvector("other")
     whole = T.dvector("whole")
-    outputs = map_rows([row * other + whole, T.dot(row, other), whole, row * whole, whole],
-                       [(row, x), (other, y)], [False, False, False, True, True])
+    outputs = map_rows([row * other + whole, T.dot(row, other), whole, row * whole, row * other + whole],
+                       [(row, x), (other, y)])
     cost = sum([(output ** 2).sum() for output in outputs])
     results = function([x, y, whole], outputs + grad(cost, [x, y, whole]))(W, W + 1, values(4))
-    expected = [W * (W + 1) + values(4), (W * (W + 1)).sum(1), numpy.tile(values(4), (3, 1)),
-                W.sum(0) * values(4), 3 * values(4)]
+    expected = [W * (W + 1) + values(4), (W * (W + 1)).sum(1), numpy.tile(values(4), (3, 1)), W * values(4),
+                W * (W + 1) + values(4)]
     for result, value in zip(results, expected):
         numpy.testing.assert_allclose(result, value)
-    plain = [x * y + whole, (x * y).sum(1), whole + T.zeros_like(x), x.sum(0) * whole, 3 * whole]
+    plain = [x * y + whole, (x * y).sum(1), whole + T.zeros_like(x), x * whole, x * y + whole]
     gradients = function([x, y, whole], grad(sum([(output ** 2).sum() for output in plain]), [x, y, whole]))
     for result, value in zip(results[5:], gradients(W, W + 1, values(4))):
         numpy.testing.assert_allclose(result, value)
 
 
-def test_row_map_checks_its_inputs():
-    row, whole = T.dvector("row"), T.dscalar("whole")
-    for arguments in (([row], [row], 0, [False]), ([row], [row], 2, [False]), ([row], [row], 1, [])):
-        with pytest.raises(ValueError):
-            RowMap(*arguments)
-    op = RowMap([row, T.dvector(), whole], [row * whole], 2, [False], name="scaled")
-    assert str(op) == "scaled{3 inputs, 2 of them rows}"
-    with pytest.raises(ValueError, match="Expected 3 inputs"):
-        op(T.dmatrix())
-    x, y = T.dmatrix(), T.dmatrix()
-    with pytest.raises(ValueError, match="row inputs of different lengths"):
-        function([x, y], op(x, y, 1.0))(W, W[:2])
-    n = T.lscalar()
-    ragged = RowMap([n], [T.arange(n)], 1, [False])
-    lengths = T.lvector()
-    with pytest.raises(ValueError, match="results of different shapes"):
-        function([lengths], ragged(lengths))([2, 3])
-    again = pickle.loads(pickle.dumps(op))
-    numpy.testing.assert_allclose(function([x], again(x, x, 2.0))(W), 2 * W)
+def test_maps_of_rows_check_what_they_get():
+    x, y, row, other = T.dmatrix("x"), T.dmatrix("y"), T.dvector("row"), T.dvector("other")
+    position, positions = T.lscalar(), T.lvector()
+    ragged, = map_rows([T.arange(position)], [(position, positions)])
+    assert type(ragged.owner.op) is Loop
+    with pytest.raises(ValueError, match="all rows of a loop's output have one shape"):
+        function([positions], ragged)([2, 3])
+    product, = map_rows([T.arange(row.sum().astype("int64"))[:2] * other[0]], [(row, x), (other, y)])
+    with pytest.raises(ValueError, match="shorter than the required number of steps"):
+        function([x, y], product)(W, W[:2])
+    again, z = pickle.loads(pickle.dumps((ragged, positions)))
+    numpy.testing.assert_array_equal(function([z], again)([2, 2]), [[0, 1], [0, 1]])
 
 
 def test_test_values(way):

@@ -15,7 +15,7 @@ from phintys.graph.gradients.view_op import disconnected_grad
 from phintys.graph.variable import Variable
 from phintys.ops.creation.allocation import eye
 from phintys.ops.graphs.inner_graph import gradient_type
-from phintys.ops.graphs.row_map import map_rows
+from phintys.ops.loops.row_map import map_rows
 from phintys.ops.shape.shape import shape_i
 
 if TYPE_CHECKING:

@@ -1,0 +1,34 @@
+"""``map_rows``: a graph on single rows, applied to each row of some tensors, its results stacked.
+
+What does not depend on a row is computed once. Where all ops have rules for all rows at once (``row_batching.py``), no
+loop is needed; otherwise it is a loop without states.
+"""
+from phintys.ops.graphs.row_batching import batched, repeated
+from phintys.ops.loops import loop_direction, loop_gradient  # noqa: F401  (they give the op its derivatives)
+from phintys.ops.loops.building import Body, dependents, make_loop
+from phintys.ops.shape.shape import shape_i
+
+
+def map_rows(outputs, rows, name=None):
+    """What a graph computes for each row, stacked.
+
+    Parameters
+    ----------
+    outputs : list of TensorVariable
+        For one row.
+    rows : list of (Variable, Variable)
+        What stands for a row in the graph, and the tensor with the rows as its first dimension. All have one length.
+    name : str, optional
+
+    Returns
+    -------
+    list of TensorVariable
+    """
+    count = shape_i(rows[0][1], 0)
+    depending = dependents([row for row, _ in rows], outputs)
+    chosen = [output for output in outputs if output in depending]
+    stacked = batched(chosen, dict(rows)) if chosen else []
+    if stacked is None:
+        stacked = make_loop(count, Body(rows, stacked=chosen), name).stacked
+    stacked = iter(stacked)
+    return [next(stacked) if output in depending else repeated(output, count) for output in outputs]
