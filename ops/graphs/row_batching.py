@@ -6,12 +6,13 @@ has no rule, there is no batched graph, and ``loops/row_map.py`` runs the graph 
 """
 from phintys.graph.gradients.view_op import ViewOp
 from phintys.graph.toposort import io_toposort
-from phintys.ops.creation.allocation import Alloc
+from phintys.ops.creation.allocation import Alloc, arange
 from phintys.ops.cumulative.product import Prod
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.elementwise.impl_elementwise import ImplElemwise
 from phintys.ops.elementwise.scalar_protocol import ScalarOp
 from phintys.ops.indexing.advanced_subtensor import AdvancedIncSubtensor1, AdvancedSubtensor1
+from phintys.ops.indexing.inc_subtensor import inc_subtensor
 from phintys.ops.indexing.subtensor import WHOLE, IncSubtensor, Subtensor
 from phintys.ops.nnet.softmax import LogSoftmax, Softmax, SoftmaxGrad
 from phintys.ops.products.batched_product import batched_dot_op
@@ -162,24 +163,48 @@ def allocated(node, inputs, flags, count):
 @rule_for(Subtensor)
 def part(node, inputs, flags, count):
     x, *integers = inputs
-    return None if True in flags[1:] else [Subtensor((WHOLE, *node.op.idx_list))(x, *integers)]
+    if True not in flags[1:]:
+        return [Subtensor((WHOLE, *node.op.idx_list))(x, *integers)]
+    if not is_row(node.op):
+        return None
+    return [x[arange(count), integers[0]] if flags[0] else AdvancedSubtensor1()(x, integers[0])]
+
+
+def is_row(op):
+    """Whether an index is one integer, which is not known."""
+    return len(op.idx_list) == 1 and not isinstance(op.idx_list[0], (slice, int))
 
 
 @rule_for(IncSubtensor)
 def changed_part(node, inputs, flags, count):
     (x, y, *integers), op = inputs, node.op
-    if True in flags[2:] or op.inplace:
+    if op.inplace:
         return None
+    if True in flags[2:]:
+        return _changed_row(node, inputs, flags, count) if is_row(op) else None
     region = Subtensor(op.idx_list)(node.inputs[0], *integers)
     x = x if flags[0] else repeated(x, count)
     y = padded(y, region.type.ndim) if flags[1] else y
     return [IncSubtensor((WHOLE, *op.idx_list), set_instead_of_inc=op.set_instead_of_inc)(x, y, *integers)]
 
 
+def _changed_row(node, inputs, flags, count):
+    """``x[i]`` changed, where i differs from row to row."""
+    x, y, position = inputs
+    x = x if flags[0] else repeated(x, count)
+    y = padded(y, node.inputs[0].type.ndim - 1) if flags[1] else y
+    return [inc_subtensor(x[arange(count), position], y, set_instead_of_inc=node.op.set_instead_of_inc)]
+
+
 @rule_for(AdvancedSubtensor1)
 def rows_chosen(node, inputs, flags, count):
     x, positions = inputs
-    return None if flags[1] else [exchanged(node.op(exchanged(x), positions))]
+    if not flags[1]:
+        return [exchanged(node.op(exchanged(x), positions))]
+    if flags[0]:
+        return None
+    lengths = [shape_i(x, axis) for axis in range(1, x.type.ndim)]
+    return [reshape(node.op(x, positions.flatten()), [count, shape_i(positions, 1), *lengths])]
 
 
 @rule_for(AdvancedIncSubtensor1)

@@ -8,12 +8,16 @@ keeps anyway, and sums of products, which become one product of all rows (the gr
 dimensions than the rows, stays inside; so does work on rows that no one keeps, unless that saves a product in each
 step.
 """
+from phintys.graph.errors import NotScalarConstantError
 from phintys.graph.toposort import io_toposort
 from phintys.graph.traversal import ancestors
 from phintys.graph.variable import Constant
 from phintys.ops.elementwise.scalar import cast_op
 from phintys.ops.graphs.inner_graph import stacked_type
-from phintys.ops.graphs.row_batching import batch_of_node, repeated
+from phintys.ops.graphs.row_batching import batch_of_node, is_row, repeated
+from phintys.ops.indexing.advanced_subtensor import AdvancedIncSubtensor1, AdvancedSubtensor1
+from phintys.ops.indexing.constant_value import get_scalar_constant_value
+from phintys.ops.indexing.subtensor import IncSubtensor, Subtensor
 from phintys.ops.loops.building import replaced
 from phintys.ops.loops.open_loop import Entry, OpenLoop
 from phintys.ops.products.dot import Dot, dot_op
@@ -64,6 +68,7 @@ class _AllSteps:
         self.steps, self.rows = steps, dict(rows)
         self.wholes = dict(loop.wholes)
         self.moving = set(loop.moving())
+        self.most = max([_rank(entry.inner) for entry in loop.stacked], default=0)
 
     def add(self, node):
         """Compute a node for all steps, if that is possible; returns whether it was."""
@@ -76,12 +81,22 @@ class _AllSteps:
         if True not in flags:
             self.wholes.update(zip(node.outputs, node.clone_with_new_inputs(inputs).outputs))
             return True
-        results = batch_of_node(node, inputs, flags, self.steps) if _keeps_size(node, flags) else None
+        results = batch_of_node(node, inputs, flags, self.steps) if self._keeps_size(node, flags) else None
         if results is None:
             return False
         for output, rows in zip(node.outputs, results):
             self.rows[output] = patternbroadcast(rows, stacked_type(output.type).broadcastable)
         return True
+
+    def _keeps_size(self, node, flags):
+        """Whether the outputs have no more dimensions than operands that have rows, or rows that the loop stacks.
+
+        Rows of a table that are looked up are as good as rows of a sequence.
+        """
+        if type(node.op) in (Subtensor, AdvancedSubtensor1):
+            return True
+        most = max([self.most, *[_rank(variable) for variable, flag in zip(node.inputs, flags) if flag]])
+        return all([isinstance(output.type, TensorType) and _rank(output) <= most for output in node.outputs])
 
     def outside(self, variable):
         """The rows of an inner variable, or what it is in all steps; None if it is not known."""
@@ -89,12 +104,6 @@ class _AllSteps:
             return variable
         found = self.rows.get(variable)
         return self.wholes.get(variable) if found is None else found
-
-
-def _keeps_size(node, flags):
-    """Whether the outputs have no more dimensions than the operands that have rows."""
-    most = max([_rank(variable) for variable, flag in zip(node.inputs, flags) if flag])
-    return all([isinstance(output.type, TensorType) and _rank(output) <= most for output in node.outputs])
 
 
 def _rank(variable):
@@ -236,6 +245,8 @@ class _AfterPlan:
         kind = None if owner is None else type(owner.op)
         if kind is Dot:
             return self._sum_of_products(*owner.inputs)
+        if kind in (IncSubtensor, AdvancedIncSubtensor1):
+            return self._sum_of_changed_rows(owner)
         if kind is DimShuffle:
             value = self._sum_of_piece(owner.inputs[0])
             return None if value is None else dimshuffle(value, list(owner.op.new_order))
@@ -253,6 +264,20 @@ class _AfterPlan:
         left = self._rows_of_columns(left, transposed=True)
         right = self._rows_of_columns(right, transposed=False)
         return None if left is None or right is None else dot_op(left.T, right)
+
+    def _sum_of_changed_rows(self, node):
+        """The sum of zeros to some rows of which something was added: all of it added at once."""
+        x, y, position = node.inputs if len(node.inputs) == 3 else (None, None, None)
+        if x is None or node.op.set_instead_of_inc or type(node.op) is IncSubtensor and not is_row(node.op):
+            return None
+        zeros, values, positions = self.after.outside(x), self.after.rows.get(y), self.after.rows.get(position)
+        if zeros is None or values is None or positions is None or not _is_zero(zeros) \
+                or y.type.ndim != x.type.ndim - 1 + position.type.ndim:
+            return None
+        if position.type.ndim:
+            lengths = [shape_i(values, axis) for axis in range(values.type.ndim)]
+            values = reshape(values, [lengths[0] * lengths[1], *lengths[2:]])
+        return AdvancedIncSubtensor1()(zeros, values, positions.flatten())
 
     def _rows_of_columns(self, operand, transposed):
         """An operand of all steps as one matrix, whose rows are what is summed over."""
@@ -314,6 +339,13 @@ class _AfterPlan:
                 if variable is read:
                     return entry.new[depth + tap:tap]
         raise AssertionError(f"{variable} has no rows")
+
+
+def _is_zero(variable):
+    try:
+        return get_scalar_constant_value(variable) == 0
+    except NotScalarConstantError:
+        return False
 
 
 def _is_addition(variable):

@@ -239,8 +239,8 @@ def test_a_state_that_changes_its_shape_names_the_step():
 
 def test_an_error_in_a_step_names_the_step_and_the_line_of_the_body():
     counter, matrix = phintys.shared(0), T.matrix("matrix")
-    rows, updates = phintys.scan(lambda position, matrix: (matrix[position], {counter: counter + 1}),
-                                 T.arange(5), non_sequences=matrix)
+    rows, updates = phintys.scan(lambda total, matrix: (total + matrix[counter].sum(), {counter: counter + 1}),
+                                 outputs_info=numpy.array(0.), non_sequences=matrix, n_steps=5)
     f = phintys.function([matrix], rows, updates=updates)
     with pytest.raises(IndexError, match=r"(?s)test_scan_parameters.py.*in step 3 of for.cpu,scan_fn., of 5 steps"):
         f(numpy.zeros((3, 2)))

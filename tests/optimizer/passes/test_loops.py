@@ -205,3 +205,35 @@ def test_each_rewrite_can_be_excluded(tag):
         numpy.testing.assert_allclose(found, wanted)
     kept = loops_of(f)[0].op.kept
     assert (None in kept) == (tag in ("scan_save_mem", "scan"))
+
+
+def same_in_both_modes(inputs, outputs, values):
+    """The optimized function, whose values were compared with those of the unoptimized graph."""
+    f, plain = [phintys.function(inputs, outputs, mode=mode) for mode in ("FAST_RUN", "FAST_COMPILE")]
+    for found, wanted in zip(f(*values), plain(*values)):
+        numpy.testing.assert_allclose(found, wanted, rtol=1e-10)
+    return f
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_rows_of_a_table_are_looked_up_and_changed_all_at_once(rank):
+    table, words = T.matrix("table"), [T.lvector, T.lmatrix][rank]()
+    start = [T.vector, T.matrix][rank]()
+    states, _ = phintys.scan(lambda word, state: T.tanh(T.dot(table[word], W) + state), words, start)
+    f = same_in_both_modes([table, words, start, W], [states, *T.grad((states ** 2).sum(), [table, W, start])],
+                           [RNG.uniform(size=(6, 4)), RNG.randint(-6, 6, (5, 3)[:rank + 1]),
+                            RNG.uniform(size=(3, 4)[1 - rank:]), VALUES[W]])
+    ops = [type(node.op).__name__ for node in f.maker.fgraph.toposort()]
+    assert "AdvancedSubtensor1" in ops and "AdvancedIncSubtensor1" in ops
+    for node in loops_of(f):
+        inside = {type(part.op).__name__ for part in node.op.fn.maker.fgraph.apply_nodes}
+        assert node.op.parts.n_summed == 0 and not inside & {"AdvancedIncSubtensor1", "IncSubtensor"}
+
+
+def test_a_jacobian_by_a_loop_over_elements_is_no_loop():
+    v = T.vector()
+    y = T.tanh(T.dot(v, W)) * v.sum()
+    rows, _ = phintys.scan(lambda i, y, v: T.grad(y[i], v), T.arange(y.shape[0]), non_sequences=[y, v])
+    f = same_in_both_modes([v, W], [rows, T.jacobian(y, v)], [VALUES[h0], VALUES[W]])
+    assert not loops_of(f)
+    numpy.testing.assert_allclose(*f(VALUES[h0], VALUES[W]))
