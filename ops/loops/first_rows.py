@@ -9,6 +9,7 @@ from phintys.graph.op import Op
 from phintys.graph.valueless_types import disconnected_type
 from phintys.ops.graphs.inner_graph import stacked_type
 from phintys.ops.indexing.inc_subtensor import inc_subtensor
+from phintys.ops.loops.first_rows_kernel import FirstRowsKernel
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.tensor_type import TensorType
 
@@ -26,19 +27,15 @@ class FirstRows(Op):
 
     __props__ = ()
     view_map = {0: [0]}
+    first_examined = 1
 
     def make_node(self, x, count):
         x, count = as_tensor_variable(x), as_tensor_variable(count)
         kind = stacked_type(TensorType(x.type.dtype, x.type.broadcastable[1:], shape=x.type.shape[1:]))
         return Apply(self, [x, count], [kind.make_variable(x.name)])
 
-    def perform(self, node, inputs, output_storage, params=None):
-        x, count = inputs
-        if len(x) < count:
-            name = f" {node.inputs[0].name}" if node.inputs[0].name else ""
-            raise ValueError(f"Sequence{name} is shorter than the required number of steps: it has {len(x)} rows for "
-                             f"{count} steps; its shape is {x.shape}")
-        output_storage[0][0] = x[:max(int(count), 0)]   # a loop refuses to do a negative number of steps
+    def make_kernel(self, node):
+        return FirstRowsKernel(-1, _name_of(node))
 
     def infer_shape(self, node, input_shapes):
         return [(node.inputs[1], *input_shapes[0][1:])]
@@ -53,6 +50,12 @@ class FirstRows(Op):
 
     def R_op(self, inputs, eval_points):
         return [None if eval_points[0] is None else self(eval_points[0], inputs[1])]
+
+
+def _name_of(node):
+    """The name of a node's sequence, with a space before it, for messages."""
+    name = node.inputs[0].name
+    return f" {name}" if name else ""
 
 
 first_rows = FirstRows()
@@ -81,13 +84,8 @@ class EnoughRows(Op):
     def make_node(self, x):
         return Apply(self, [x], [x.type.make_variable(x.name)])
 
-    def perform(self, node, inputs, output_storage, params=None):
-        x, = inputs
-        if len(x) < self.count:
-            name = f" {node.inputs[0].name}" if node.inputs[0].name else ""
-            raise ValueError(f"The taps of sequence{name} reach over {self.count + 1} rows, but it has only {len(x)}; "
-                             f"its shape is {x.shape}")
-        output_storage[0][0] = x
+    def make_kernel(self, node):
+        return FirstRowsKernel(self.count, _name_of(node))
 
     def infer_shape(self, node, input_shapes):
         return [input_shapes[0]]

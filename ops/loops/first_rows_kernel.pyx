@@ -1,0 +1,50 @@
+"""The kernel of FirstRows and EnoughRows: a view of rows, if there are enough of them."""
+from numpy cimport npy_intp
+
+from phintys.ops.native.integers cimport integer_at, shape_of
+from phintys.vm.abi cimport Cell, Context, Kernel, share
+
+
+cdef class FirstRowsKernel(Kernel):
+    """``(x, view)`` or ``(x, count, view)``.
+
+    Parameters
+    ----------
+    least : int
+        How many rows x must have, all of which are in the view; -1: as many as ``count`` says, which are.
+    name : str
+        Of the sequence, for messages.
+    """
+    cdef npy_intp least
+    cdef object name
+
+    def __init__(self, npy_intp least, name):
+        self.least = least
+        self.name = name
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Cell* x = operands[0]
+        cdef Cell* view = operands[1] if self.least >= 0 else operands[2]
+        cdef npy_intp least = self.least if self.least >= 0 else integer_at(operands[1], 0)
+        cdef int axis
+        if x.shape[0] < least:
+            self.refuse(x, least)
+        for axis in range(x.ndim):
+            view.shape[axis] = x.shape[axis]
+            view.strides[axis] = x.strides[axis]
+        if self.least < 0:                          # a loop refuses to do a negative number of steps itself
+            view.shape[0] = least if least > 0 else 0
+        return 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        share(context, operands[1] if self.least >= 0 else operands[2], operands[0], operands[0].data)
+        return 0
+
+    cdef int refuse(self, Cell* x, npy_intp least) except -1 nogil:
+        with gil:
+            shape = shape_of(x)
+            if self.least >= 0:
+                raise ValueError(f"The taps of sequence{self.name} reach over {least + 1} rows, but it has only "
+                                 f"{x.shape[0]}; its shape is {shape}")
+            raise ValueError(f"Sequence{self.name} is shorter than the required number of steps: it has {x.shape[0]} "
+                             f"rows for {least} steps; its shape is {shape}")
