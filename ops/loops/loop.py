@@ -71,6 +71,7 @@ class Loop(TheanoNames, InnerGraphOp):
         self.parts = parts
         self.kept = (None,) * (parts.n_states + parts.n_stacked) if kept is None else tuple(kept)
         self.options = options
+        self._connections = None
         if options.mode is not None:
             self.kwargs = {"mode": options.mode}
         self._check_types()
@@ -192,7 +193,12 @@ class Loop(TheanoNames, InnerGraphOp):
                             pending.append(output)
         return pattern
 
-    def connection_pattern(self, node):
+    def connection_pattern(self, node=None):
+        if self._connections is None:
+            self._connections = self._outer_connections()
+        return [list(row) for row in self._connections]
+
+    def _outer_connections(self):
         parts, pattern = self.parts, self.inner_connections()
         n_outputs = parts.n_states + parts.n_stacked + parts.n_summed + parts.n_carried
         done = [False] * parts.is_while

@@ -45,16 +45,28 @@ def is_continuous(variable):
 
 def gradients_of_loop(op, inputs, outputs, output_grads):
     """``L_op`` of a loop."""
-    if any([kept is not None for kept in op.kept]):     # the backward loop needs all rows
-        whole = op.with_kept(None)
-        outputs = whole(*inputs[:len(inputs) - len(whole.shared_inputs)], return_list=True)
+    if any([kept is not None for kept in op.kept]):
+        return _gradients_by_all_rows(op, inputs, output_grads)
     with change_flags(compute_test_value="off"):
         backward = _Terms(op, output_grads)
     results = _Backward(op, backward, inputs, outputs, output_grads).gradients()
-    linked = op.connection_pattern(None)
+    linked = op.connection_pattern()
     reached = [is_valued(gradient) for gradient in output_grads]
     return [_checked(variable, term, any([flag and gradient for flag, gradient in zip(row, reached)]))
             for variable, term, row in zip(inputs, results, linked)]
+
+
+def _gradients_by_all_rows(op, inputs, output_grads):
+    """``L_op`` of a loop that keeps some rows only: the backward loop needs all of them."""
+    whole = op.with_kept(None)
+    outputs = whole(*inputs[:len(inputs) - len(whole.shared_inputs)], return_list=True)
+    gradients = list(output_grads)
+    for number, kept in enumerate(op.kept):
+        if kept is not None and is_valued(gradients[number]):
+            rows = kept + (op.parts.depths[number] if number < op.parts.n_states else 0)
+            zeros = float_zeros_like(outputs[number])
+            gradients[number] = inc_subtensor(zeros[-rows:], gradients[number]) if rows else zeros
+    return gradients_of_loop(whole, inputs, outputs, gradients)
 
 
 def _checked(variable, term, is_linked):
@@ -316,7 +328,7 @@ class _Backward:
         reached = [number for number, gradient in enumerate([*self.given.states, *self.given.stacked,
                                                              *self.given.summed, *self.given.carried])
                    if is_valued(gradient)]
-        row = self.op.connection_pattern(None)[self._position_of_carried(variable)]
+        row = self.op.connection_pattern()[self._position_of_carried(variable)]
         if any([row[number] for number in reached]):
             return grad_undefined(self.op, 0, variable, "Depends on a shared variable")
         return disconnected_type()

@@ -5,7 +5,6 @@ tells what takes the place of what; entries that a rewrite removed, because noth
 computed outside, are not in the new node.
 """
 from phintys.graph.traversal import ancestors
-from phintys.graph.variable import Constant
 from phintys.ops.loops.building import replaced
 from phintys.ops.loops.loop import Loop
 from phintys.ops.loops.parts import LoopParts
@@ -110,17 +109,6 @@ class OpenLoop:
         count = len(self.sequences) + len(self.wholes) - len(sequences) - len(wholes)
         self.sequences, self.wholes = sequences, wholes
         return count
-
-    def whole(self, outer):
-        """The inner variable of a value outside, which is passed to the loop from now on."""
-        if isinstance(outer, Constant):
-            return outer
-        for inner, known in self.wholes:
-            if known is outer:
-                return inner
-        inner = outer.type.make_variable(outer.name)
-        self.wholes.append((inner, outer))
-        return inner
 
     def absorb(self, other):
         """Do the work of another loop, too, which has as many steps and no condition."""

@@ -65,9 +65,9 @@ def _drop_outputs(fgraph, loop):
     """Drop outputs that are not read, neither outside nor by later steps."""
     read = [entry for entry in loop.entries() if fgraph.clients[entry.old]]
     needed = set(map(id, read))
-    pending = [*[entry.inner for entry in read], *([] if loop.condition is None else [loop.condition])]
+    pending, reached = [*[entry.inner for entry in read], *([] if loop.condition is None else [loop.condition])], set()
     while pending:
-        reached = set(ancestors(pending))
+        reached.update(ancestors(pending, reached))
         pending = []
         for entry in loop.states + loop.carried:
             if id(entry) not in needed and not reached.isdisjoint([*entry.reads, entry.before]):

@@ -1,0 +1,127 @@
+"""The op itself: groups of its variables, what it keeps, its shapes and errors, second derivatives of its states."""
+import pickle
+
+import numpy
+import pytest
+
+import phintys
+import phintys.tensor as T
+from phintys.ops.loops.building import Body, State, make_loop
+from phintys.ops.loops.loop import Loop, LoopOptions
+from phintys.ops.loops.parts import LoopParts
+from phintys.scan_module.scan_op import Scan
+
+PARTS = LoopParts(2, ((-1,), (-3, -1)), 1, 2, 1, True)
+
+
+def test_groups_of_all_four_lists():
+    outer = PARTS.outer_inputs("n s1 s2 a b p q o w1 w2".split())
+    assert outer.steps == "n" and outer.sequences == ("s1", "s2") and outer.states == ("a", "b")
+    assert outer.summed == ("p", "q") and outer.carried == ("o",) and outer.wholes == ("w1", "w2")
+    inner = PARTS.inner_inputs("s1 s2 a1 b3 b1 o w1 w2".split())
+    assert inner.sequences == ("s1", "s2") and inner.states == (("a1",), ("b3", "b1"))
+    assert inner.carried == ("o",) and inner.wholes == ("w1", "w2")
+    found = PARTS.inner_outputs("a b z p q o stop".split())
+    assert found.states == ("a", "b") and found.stacked == ("z",) and found.summed == ("p", "q")
+    assert found.carried == ("o",) and found.condition == "stop"
+    results = PARTS.outer_outputs("a b z p q o done".split())
+    assert results.carried == ("o",) and results.steps == "done" and PARTS.depths == (1, 3) and PARTS.n_moving == 6
+
+
+def looped(n=T.lscalar(), kept=None, scale=2.):
+    """A loop with a sequence, a state of two taps, a stacked output, a sum and a whole."""
+    row, old, last, whole = T.dvectors(4)
+    parts = LoopParts(1, ((-2, -1),), 1, 1, 0, False)
+    op = Loop([row, old, last, whole], [old + last * row, row * whole, scale * row], parts, kept, "walk")
+    return op, [n, T.dmatrix(), T.dmatrix(), T.dvector(), T.dvector()]
+
+
+VALUES = [3, numpy.arange(6.).reshape(3, 2), numpy.ones((2, 2)), numpy.zeros(2), numpy.array([1., 2.])]
+
+
+def test_states_keep_their_last_rows():
+    op, inputs = looped()
+    states, rows, total = phintys.function(inputs, op(*inputs))(*VALUES)
+    assert states.shape == (5, 2) and rows.tolist() == (VALUES[1] * VALUES[4]).tolist()
+    numpy.testing.assert_array_equal(total, 2 * VALUES[1].sum(0))
+    for kept in (0, 1, 2, 3, 7):
+        few = op.with_kept([kept, max(kept, 1)])
+        some, last, _ = phintys.function(inputs, few(*inputs))(*VALUES)
+        numpy.testing.assert_array_equal(some, states[3 - min(kept, 3):])
+        numpy.testing.assert_array_equal(last, rows[3 - min(max(kept, 1), 3):])
+        shapes = phintys.function(inputs, [output.shape for output in few(*inputs)], on_unused_input="ignore")(*VALUES)
+        assert [tuple(shape) for shape in shapes] == [some.shape, last.shape, (2,)]
+
+
+def test_gradients_of_loops_that_keep_few_rows_are_those_of_all():
+    op, inputs = looped()
+    costs = [(made(*inputs)[0][-1] ** 2).sum() for made in (op, op.with_kept([1, None]))]
+    first, second = [phintys.function(inputs, T.grad(cost, inputs[1:3]), on_unused_input="ignore")(*VALUES)
+                     for cost in costs]
+    for one, other in zip(first, second):
+        numpy.testing.assert_array_equal(one, other)
+
+
+def test_equality_and_pickles():
+    (op, inputs), (same, _), (other, _) = looped(), looped(), looped(scale=3.)
+    assert op == same and hash(op) == hash(same) and op != other
+    assert op != op.with_kept([1, None]) and Scan is Loop
+    copied = pickle.loads(pickle.dumps(op))
+    assert copied == op and hash(copied) == hash(op)
+    for found, wanted in zip(phintys.function(inputs, copied(*inputs))(*VALUES),
+                             phintys.function(inputs, op(*inputs))(*VALUES)):
+        numpy.testing.assert_array_equal(found, wanted)
+
+
+def test_names_of_theano():
+    op, inputs = looped()
+    node = op(*inputs)[0].owner
+    assert (op.n_seqs, op.n_nit_sot, op.as_while, op.truncate_gradient) == (1, 1, False, -1)
+    assert op.inner_seqs(op.inputs) == op.inputs[:1] and op.inner_non_seqs(op.inputs) == op.inputs[-1:]
+    assert op.outer_seqs(node) == [inputs[1]] and op.outer_non_seqs(node.inputs) == [inputs[-1]]
+
+
+def test_refused_nodes():
+    op, inputs = looped()
+    with pytest.raises(TypeError, match="integer scalar"):
+        op(T.dscalar(), *inputs[1:])
+    with pytest.raises(ValueError, match="takes 1 wholes, got 2"):
+        op(*inputs, T.dvector())
+    before, after = T.dvector(), T.dmatrix()
+    with pytest.raises(TypeError, match="the same type before and after a step"):
+        Loop([before], [after], LoopParts(0, ((-1,),)))
+
+
+def test_bad_shapes_when_it_runs():
+    op, inputs = looped()
+    f = phintys.function(inputs, op(*inputs), mode="FAST_COMPILE")
+    cases = ((1, VALUES[1][:2], "shorter than the required"), (2, numpy.ones((1, 2)), "has 1 rows"),
+             (3, numpy.zeros(3), "added to a sum of the shape"), (0, -1, "negative number"))
+    for position, value, text in cases:
+        with pytest.raises((ValueError, IndexError), match=text):
+            f(*[value if number == position else given for number, given in enumerate(VALUES)])
+
+
+def test_no_steps():
+    op, inputs = looped()
+    f = phintys.function(inputs, [*op(*inputs), *T.grad(op(*inputs)[0].sum() + op(*inputs)[2].sum(), inputs[1:4])])
+    states, rows, total, *gradients = f(0, VALUES[1][:0], *VALUES[2:4], VALUES[4])
+    numpy.testing.assert_array_equal(states, VALUES[2])
+    assert rows.shape == (0, 2) and total.tolist() == [0, 0]
+    assert [gradient.shape for gradient in gradients] == [(0, 2), (2, 2), (2,)]
+
+
+def test_second_derivatives_by_a_state_that_does_not_depend_on_itself():
+    start, x = T.dscalar(), T.dvector()
+    (_, squares), _ = phintys.scan(lambda x, before: (x * 2, x * before ** 3), x, [start, None])
+    first = T.grad(squares.sum(), start)
+    f = phintys.function([x, start], [first, T.grad(first, start), *T.grad(first, [x])])
+    assert [numpy.asarray(value).tolist() for value in f([3., 4.], 2.)] == [36, 36, [12, 0]]
+
+
+def test_what_a_body_does_not_use_is_not_passed():
+    row, other, state = T.dscalars(3)
+    x, y = T.dvectors(2)
+    results = make_loop(T.constant(2), Body([(row, x), (other, y)], [State([-1], [state], T.zeros((1,)), state + row)]),
+                        options=LoopOptions())
+    assert len(results.states[0].owner.inputs) == 3
