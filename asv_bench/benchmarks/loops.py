@@ -1,0 +1,86 @@
+"""Loops: what a step costs, what a recurrent network and its gradient cost, and how long compiling one takes."""
+import numpy
+
+import phintys
+import phintys.tensor as T
+
+if not hasattr(phintys, "scan"):
+    raise NotImplementedError                       # asv skips this file: this version has no loops
+
+STEPS = 1000
+
+
+def network(hidden, batch):
+    """Sequence, initial state and weights as variables; the states; and values."""
+    rank = 1 if batch == 1 else 2
+    u, start = T.TensorType("float64", (False,) * (rank + 1))(), T.TensorType("float64", (False,) * rank)()
+    w_in, w, b = T.dmatrix(), T.dmatrix(), T.dvector()
+    states, _ = phintys.scan(lambda u, h: T.tanh(T.dot(u, w_in) + T.dot(h, w) + b), u, start)
+    rng = numpy.random.RandomState(0)
+    shapes = [(STEPS, *[batch] * (rank - 1), hidden), (*[batch] * (rank - 1), hidden), (hidden, hidden),
+              (hidden, hidden), (hidden,)]
+    return [u, start, w_in, w, b], states, [rng.uniform(-1, 1, shape) / hidden for shape in shapes]
+
+
+class Counting:
+    """10,000 steps of x + 1."""
+
+    def setup(self):
+        k = T.lscalar()
+        rows, _ = phintys.scan(lambda x: x + 1, outputs_info=T.constant(0.0, dtype="float64"), n_steps=k)
+        self.last, self.every = phintys.function([k], rows[-1]), phintys.function([k], rows)
+
+    def time_last(self):
+        self.last(10_000)
+
+    def time_every(self):
+        self.every(10_000)
+
+
+class Network:
+    """1000 steps of tanh(u W + h V + b)."""
+
+    params = [[8, 64, 256], [1, 32]]
+    param_names = ["hidden", "batch"]
+
+    def setup(self, hidden, batch):
+        inputs, states, self.values = network(hidden, batch)
+        cost = (states[-1] ** 2).sum()
+        self.forward = phintys.function(inputs, states)
+        self.gradient = phintys.function(inputs, [cost, *T.grad(cost, inputs[2:])])
+
+    def time_forward(self, hidden, batch):
+        self.forward(*self.values)
+
+    def time_gradient(self, hidden, batch):
+        self.gradient(*self.values)
+
+
+class Compile:
+    """From an empty graph to the first gradient of a recurrent network."""
+
+    def time_gradient_of_network(self):
+        inputs, states, values = network(8, 1)
+        cost = (states[-1] ** 2).sum()
+        phintys.function(inputs, [cost, *T.grad(cost, inputs[2:])])(*values)
+
+
+class Memory:
+    """The gradient of 400 steps by a vector of 10,000 elements, with all states kept and with every 20th."""
+
+    params = [["scan", "scan_checkpoints"]]
+    param_names = ["kind"]
+
+    def setup(self, kind):
+        a, k = T.dvector(), T.lscalar()
+        options = {"save_every_N": 20} if kind == "scan_checkpoints" else {}
+        states, _ = getattr(phintys, kind)(lambda state, a: T.tanh(state * a), outputs_info=T.ones_like(a),
+                                           non_sequences=a, n_steps=k, **options)
+        self.function = phintys.function([a, k], T.grad(states[-1].sum(), a))
+        self.value = numpy.linspace(0.5, 1.5, 10_000)
+
+    def peakmem_gradient(self, kind):
+        self.function(self.value, 400)
+
+    def time_gradient(self, kind):
+        self.function(self.value, 400)
