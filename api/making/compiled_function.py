@@ -6,16 +6,19 @@ Python code here (``call``). Invariant: a call that fails leaves states and defa
 """
 from __future__ import annotations
 
+from textwrap import indent
 from typing import TYPE_CHECKING, Any, Literal
 
 from phintys.debugging.failed_node import at_length
 from phintys.graph.public_names import at_home
 from phintys.making.argument_container import ArgumentContainer
 from phintys.making.function_copies import Recipe, remake
+from phintys.ops.loops.loop import Loop
 from phintys.optimizer.passes.not_in_place import reasons_against
 from phintys.vm.explaining.listing import listing
 from phintys.vm.explaining.runtime_error import bad_argument
 from phintys.vm.machine.callable import Callable, enable_vectorcall
+from phintys.vm.machine.loop_kernel import LoopKernel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,8 +84,12 @@ class Function(Callable):
                 or any([spec.required for spec, _ in self._explicit[n_arguments:]]))
 
     def explain(self) -> str:
-        """Return the program as text: instructions, who owns which memory, and why values are not computed in place."""
-        return listing(self.program, reasons=reasons_against(self.maker.compiled, self.maker.mode.query))
+        """Return the program as text: instructions, who owns which memory, and why values are not computed in place.
+
+        The programs of the bodies of loops follow, indented.
+        """
+        text = listing(self.program, reasons=reasons_against(self.maker.compiled, self.maker.mode.query))
+        return text + _bodies(self.program)
 
     def memory_report(self, shapes: Any = None) -> MemoryReport:
         """Report how much memory calls need, for each way of collecting garbage.
@@ -354,3 +361,18 @@ class Function(Callable):
 
 
 enable_vectorcall(Function)
+
+
+def _bodies(program: Any) -> str:
+    """List the bodies of a program's loops, those of the loops in them too."""
+    text = ""
+    for position, instruction in enumerate(program.symbolic()):
+        body = None
+        if instruction.name == "KERNEL" and isinstance(program.kernels[instruction.a], LoopKernel):
+            inner = program.kernels[instruction.a].program
+            body = listing(inner) + _bodies(inner)
+        elif instruction.name == "CALL" and type(program.calls[instruction.a].op) is Loop:
+            body = program.calls[instruction.a].op.fn.explain()
+        if body is not None:
+            text += f"body of instruction {position}, once a step\n{indent(body, '    ')}"
+    return text
