@@ -181,6 +181,7 @@ OPTIONS = [
     ("reoptimize_unpickled_function", False, boolean,
      "Accepted for compatibility: unpickled functions are compiled from the user's graph."),
     ("unpickle_function", True, boolean, "Rebuild pickled functions; else they become None."),
+    ("scan.progress", False, boolean, "Show a progress bar for loops that run longer than half a second."),
     ("experimental.local_alloc_elemwise", True, boolean, "Accepted for Theano's sake."),
     ("experimental.local_alloc_elemwise_assert", True, boolean, "Accepted for Theano's sake."),
     ("numpy.seterr_all", "ignore", NUMPY_ERROR_ACTIONS, "Accepted for Theano's sake."),

@@ -8,8 +8,6 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-import numpy
-
 from phintys.graph.config import config
 from phintys.graph.errors import MissingInputError, made_at
 from phintys.graph.traversal import ancestors, graph_inputs
@@ -19,6 +17,7 @@ from phintys.ops.loops import loop_direction, loop_gradient  # noqa: F401  (they
 from phintys.ops.loops.building import Body, State, make_loop
 from phintys.ops.loops.first_rows import first_rows
 from phintys.ops.loops.loop import LoopOptions
+from phintys.ops.loops.stepping import NO_BOUND
 from phintys.ops.shape.shape import patternbroadcast, shape_i, shape_padleft, unbroadcast
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.tensor_type import TensorType
@@ -33,8 +32,6 @@ if TYPE_CHECKING:
     from phintys.modes import Mode
 
 _logger = logging.getLogger("phintys.scan_module.scan")
-
-NO_BOUND = numpy.iinfo(numpy.int64).max         # steps of a while loop that only its condition ends
 
 
 def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None, non_sequences: Any = None,

@@ -9,8 +9,11 @@ from itertools import islice, repeat
 
 import numpy
 
+from phintys.graph.config import config
 from phintys.graph.errors import with_details
+from phintys.ops.loops.progress import with_progress
 
+NO_BOUND = numpy.iinfo(numpy.int64).max         # the number of steps of a loop that only its condition ends
 FIRST_ROOM = 256                # rows: of a while loop, whose number of steps is only known at its end
 
 
@@ -98,7 +101,7 @@ def run_loop(op, function, inputs):
 
 
 def _of_steps(n_steps):
-    return "with no bound on its steps" if n_steps == numpy.iinfo(numpy.int64).max else f"of {n_steps} steps"
+    return "with no bound on its steps" if n_steps == NO_BOUND else f"of {n_steps} steps"
 
 
 class _Run:
@@ -134,6 +137,9 @@ class _Run:
         n_values = n_rows + parts.n_summed
         rows_only = not (parts.n_summed or parts.n_carried or parts.is_while)
         moving = islice(zip(*given.sequences), self.n_steps) if given.sequences else repeat((), self.n_steps)
+        if config.scan.progress:
+            moving = with_progress(moving, self.op.name or str(self.op), None if self.n_steps == NO_BOUND
+                                   else self.n_steps)
         for self.step, slices in enumerate(moving):
             found = function(*slices, *[recent[tap] for recent, tap in reads], *self.carried, *wholes)
             if len(self.rows) < n_rows:

@@ -1,0 +1,64 @@
+"""The progress bar of long loops: by rich and without, and never for short loops."""
+import sys
+
+import numpy
+import pytest
+
+import phintys
+import phintys.tensor as T
+from phintys.ops.loops import progress
+from phintys.scan_module import until
+
+
+def counting(**options):
+    k = T.lscalar()
+    rows, _ = phintys.scan(lambda x: x + 1, outputs_info=numpy.array(0.), n_steps=k, name="counting", **options)
+    return phintys.function([k], rows[-1])
+
+
+@pytest.fixture
+def shown_at_once(monkeypatch):
+    monkeypatch.setattr(progress, "PATIENCE", 0)
+    monkeypatch.setattr(progress, "INTERVAL", 0)
+
+
+def test_a_line(monkeypatch, capsys, shown_at_once):
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    f = counting()
+    with phintys.change_flags(**{"scan.progress": True}):
+        assert f(4) == 4
+    shown = capsys.readouterr().err
+    assert shown.startswith("\rcounting: 0 of 4 steps, 0%") and shown.endswith("\rcounting: 4 of 4 steps, 100%\n")
+    assert f(4) == 4 and not capsys.readouterr().err
+
+
+def test_a_bar_by_rich(capsys, shown_at_once):
+    pytest.importorskip("rich")
+    f = counting()
+    with phintys.change_flags(**{"scan.progress": True}):
+        assert f(4) == 4
+    shown = capsys.readouterr().err
+    assert "counting" in shown and "4/4" in shown
+
+
+def test_short_loops_show_nothing(monkeypatch, capsys):
+    monkeypatch.setattr(progress, "PATIENCE", 1e9)
+    f = counting()
+    with phintys.change_flags(**{"scan.progress": True}):
+        assert f(100) == 100
+    assert not capsys.readouterr().err
+
+
+def test_loops_without_a_bound_and_loops_that_fail(monkeypatch, capsys, shown_at_once):
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    rows, _ = phintys.scan(lambda x: (x + 1, until(x > 2)), outputs_info=numpy.array(0.), name="open")
+    x = T.matrix()
+    failing, _ = phintys.scan(lambda i, x: (i + 1, x[i] * 2), outputs_info=[T.constant(0, dtype="int64"), None],
+                              non_sequences=x, n_steps=5, name="failing")
+    f, g = phintys.function([], rows), phintys.function([x], failing[1], mode="FAST_COMPILE")
+    with phintys.change_flags(**{"scan.progress": True}):
+        assert len(f()) == 4
+        with pytest.raises(IndexError, match="in step 2"):
+            g(numpy.ones((2, 2)))
+    shown = capsys.readouterr().err
+    assert "open: 3 steps" in shown and shown.endswith("failing: 2 of 5 steps, 40%\n")
