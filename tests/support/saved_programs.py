@@ -8,6 +8,7 @@ import pickle
 import subprocess
 import sys
 from contextlib import contextmanager
+from weakref import WeakSet
 
 import numpy
 
@@ -77,7 +78,8 @@ class Watch:
         if any([value is None for value in positional]):        # only the function's own types know what None means
             return results
         # The array itself where it was not overwritten: a copy may have other strides, and be summed in another order.
-        again = callable_of(loaded)(*[now if same_bits(now, old) else old for now, old in zip(positional, before)])
+        again = twin_of(function, loaded)(*[now if same_bits(now, old) else old
+                                            for now, old in zip(positional, before)])
         expected = as_list(function, results)
         assert same_bits(again, expected), f"{again}, not {expected}, by\n{function.explain()}"
         for old, new in zip(program.containers, loaded.containers):
@@ -93,6 +95,13 @@ class Watch:
             assert program.calls and "cannot be saved" in str(error)
             self.refused.append(str(error))
             return None
+
+
+def twin_of(function, program):
+    """A loaded program whose arguments convert as the function's do."""
+    arguments = function.maker.arguments
+    return callable_of(program, [bool(spec.strict) for spec in arguments],
+                       [spec.allow_downcast for spec in arguments])
 
 
 def as_list(function, results):
@@ -116,7 +125,7 @@ def round_trips(monkeypatch, tried=None, keep=False):
     keep : bool
         Keep what was saved.
     """
-    watch, called = Watch(set() if tried is None else tried, keep), set()
+    watch, called = Watch(set() if tried is None else tried, keep), WeakSet()
     make, call = Function.__init__, Function.call
 
     def watched_make(function, *arguments):

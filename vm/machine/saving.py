@@ -127,12 +127,14 @@ def with_containers(program, containers):
     return Program(**fields | {"containers": list(containers)})
 
 
-def callable_of(program, **options):
+def callable_of(program, strict_flags=None, downcast_flags=None, **options):
     """A loaded program as a Python function of its arguments, once the verifier has found it sound.
 
     Parameters
     ----------
     program : Program
+    strict_flags, downcast_flags : list, optional
+        How each argument converts, as for ``Callable``; by default as arguments without options do.
     **options
         As for ``Callable``: ``single``, ``output_keys``, ``return_none``.
 
@@ -148,4 +150,5 @@ def callable_of(program, **options):
     verify(program)
     count = program.n_arguments
     names = [text.name for text in program.cell_texts()[:count]]
-    return Callable(program, program.argument_types, names, [False] * count, [None] * count, **options)
+    return Callable(program, program.argument_types, names, strict_flags or [False] * count,
+                    downcast_flags or [None] * count, **options)

@@ -1,4 +1,4 @@
-"""Programs of the case tables are saved and loaded again; with PHINTYS_SAVED_PROGRAMS=1 those of all tests of ops.
+"""Programs of the case tables are saved and loaded again; with PHINTYS_SAVED_PROGRAMS=1 those of all tests.
 
 Tests that count how often ``perform`` runs, or change shared values themselves, fail with it: a program that is tried
 runs twice.
@@ -6,7 +6,6 @@ runs twice.
 import os
 
 import pytest
-from saved_programs import round_trips
 
 CASE_TABLES = {"test_allocation", "test_batch_normalization", "test_blas", "test_crossentropy", "test_cumulative",
                "test_einsum", "test_elementwise_table", "test_indexing_advanced", "test_indexing_functions",
@@ -24,8 +23,10 @@ def tried_programs():
 @pytest.fixture(autouse=True)
 def saved_and_loaded(request, monkeypatch, tried_programs):
     """See the top of this file."""
-    if not EVERYWHERE and request.module.__name__ not in CASE_TABLES:
+    if not EVERYWHERE and request.module.__name__.rpartition(".")[2] not in CASE_TABLES:
         yield None
         return
+    from saved_programs import round_trips          # here, so that tests of files alone need no phintys
+
     with round_trips(monkeypatch, tried_programs) as watch:
         yield watch
