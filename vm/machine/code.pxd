@@ -11,10 +11,14 @@ cdef packed struct Instruction:
     int b
     int c
 
+cdef enum:
+    LOOKS = 4                       # a bit beside what `prepare` returns: the site is marked
+
 cdef struct Outline:                # of an instruction that runs a kernel or calls `perform`
     int inputs                      # how many of the operands they are
     bint varies                     # the layouts of the outputs depend on values, too
     int first                       # RUN: the position of its PREPARE; others: their own
+    int looks                       # LOOKS: the loop looks around here, although the kernel is short; else 0
     size_t room                     # where the kernel's room begins in the frame's
 
 cdef class Code:
@@ -42,4 +46,5 @@ cdef class Code:
     cdef int _find_watched(self) except -1
     cdef int _find_outlines(self) except -1
     cdef int _inputs_of(self, int position) except -1
+    cdef int _mark_sites(self) except -1
     cdef bint _varies(self, int position) except -1

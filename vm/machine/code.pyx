@@ -12,6 +12,8 @@ from phintys.vm.program import MANY_INPUTS
 
 include "opcodes.pxi"
 
+cdef enum:
+    UNMARKED = 32                   # kernels between marked sites
 
 cdef class Code:
 
@@ -44,6 +46,7 @@ cdef class Code:
         self._find_claims()
         self._find_watched()
         self._find_outlines()
+        self._mark_sites()
 
     cdef int _find_claims(self) except -1:
         """The claims of all containers that are read, and that are updated."""
@@ -117,6 +120,28 @@ cdef class Code:
             if at.op != OP_CALL:
                 outline.room = self.room
                 self.room += (<Kernel>self.kernels[at.a]).room + 15 & ~15
+        return 0
+
+    cdef int _mark_sites(self) except -1:
+        """Mark kernels before which the loop looks at the clock, however short they are. A call runs each instruction at
+        most once, so the kernels between two marks bound the time between two looks. Where paths part or meet, the next
+        kernel is marked, so that no path leaves all marks out."""
+        cdef Instruction* at
+        cdef int position, passed = 0
+        cdef set targets = set()
+        for position in range(self.n_instructions):
+            at = &self.instructions[position]
+            if at.op == OP_JUMP or at.op == OP_JUMPZ or at.op == OP_NEED:
+                targets.add(at.a)
+        for position in range(self.n_instructions):
+            at = &self.instructions[position]
+            if at.op == OP_JUMPZ or at.op == OP_NEED or position in targets:
+                passed = UNMARKED
+            if at.op == OP_KERNEL:
+                passed += 1
+                if passed > UNMARKED:
+                    self.outlines[position].looks = LOOKS
+                    passed = 0
         return 0
 
     cdef int _inputs_of(self, int position) except -1:

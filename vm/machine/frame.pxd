@@ -21,7 +21,8 @@ cdef struct Site:                   # what a frame knows of one instruction that
     Step step                       # NULL: the kernel's `run`
     void* room
     Binding binding
-    int worth                       # what `prepare` returned
+    int worth                       # what `prepare` returned, with `looks`
+    int looks                       # LOOKS at a site where the loop looks around, else 0
     int inputs                      # how many of the operands they are
     bint varies                     # the outputs' layouts depend on values, too
     bint by_step                    # of PREPARE, in this call: RUN goes on with the step
@@ -51,7 +52,9 @@ cdef struct Machine:                # one running call, in C
     Site* sites                     # by position of the instruction
     npy_intp* layouts               # room for the layouts of one instruction's outputs
     Block* blocks
-    double looked                   # when signals were looked at, in seconds; set while the GIL is released
+    double looked                   # when signals were looked at, in seconds
+    long long watch                 # the last call in which `looked` was set by a program that keeps the GIL
+    int patience                    # marked sites until the loop looks at the clock
     PyObject* frame                 # the Frame, borrowed
     Planning planning
     Cell** leaves                   # arguments and shared values, whose shapes choose the plan

@@ -135,7 +135,7 @@ cdef class Frame:
             raise MemoryError()
         for position in range(code.n_instructions):
             outline, site = &code.outlines[position], &self.machine.sites[position]
-            site.inputs, site.varies = outline.inputs, outline.varies
+            site.inputs, site.varies, site.looks = outline.inputs, outline.varies, outline.looks
             site.room = self.rooms + code.outlines[outline.first].room
             site.first = &self.machine.sites[outline.first]
         return 0

@@ -2,8 +2,10 @@
 
 The loop has no Python object, no lock and no allocation per instruction of its own. It starts with the GIL held; the
 first kernel whose ``prepare`` says that its work is long makes it leave the GIL, and it takes it back where Python is
-needed: at CALL, PREPARE, RESULT and COMMIT. Between long kernels it looks at signals every 100 ms. A commit whose
-kernels are long leaves the GIL too; its containers are marked as changing meanwhile.
+needed: at CALL, PREPARE, RESULT and COMMIT. Between long kernels it looks at signals every 100 ms. Programs of many
+short kernels keep the GIL; at the sites that ``Code`` has marked, the loop now and then looks at the clock, and after
+20 ms at signals, and lets other threads in. A commit whose kernels are long leaves the GIL too; its containers are
+marked as changing meanwhile.
 """
 cimport numpy as cnp
 from cpython.exc cimport PyErr_Occurred, PyErr_SetString
@@ -11,7 +13,7 @@ from cpython.ref cimport PyObject
 
 from phintys.vm.abi cimport BOUND, INLINE_BYTES, UNBOUND, Cell, Context, Kernel, drop, renew
 from phintys.vm.machine.claims cimport begin_change, end_change
-from phintys.vm.machine.code cimport Instruction
+from phintys.vm.machine.code cimport LOOKS, Instruction
 from phintys.vm.machine.container cimport Container
 from phintys.vm.machine.copies cimport alias, copy_cell, move, own_cell
 from phintys.vm.machine.frame cimport Block, Machine, Site, compare_layouts, remember_layouts
@@ -32,6 +34,16 @@ cdef extern from "machine/clock.h" nogil:
     double phintys_seconds()
 
 cdef double SIGNAL_SECONDS = 0.1    # a call that works without the GIL looks at signals this often
+cdef double TURN_SECONDS = 0.02     # one that works with the GIL does so, and lets other threads in, this often
+cdef enum:
+    PATIENCE = 2                    # marked sites from one look at the clock to the next
+
+
+def take_turns(double seconds=0.02):
+    """Set how long a call of short kernels works before it looks at signals and lets other threads in; for tests."""
+    global TURN_SECONDS
+    TURN_SECONDS = seconds
+
 
 # What raises in Python answers -1 to the loop, which cleans up before anybody looks at the exception.
 ctypedef int (*KernelStep)(PyObject* kernel, Context* context, Cell** operands) noexcept nogil
@@ -75,6 +87,32 @@ cdef int leave_gil(Machine* machine) noexcept nogil:
     machine.looked = now
     machine.released = PyEval_SaveThread()
     return 0
+
+
+cdef int look_around(Machine* machine) noexcept nogil:
+    """At a marked site, before a short kernel: look at signals and let other threads in, if that is due."""
+    cdef double now
+    machine.patience -= 1
+    if machine.patience > 0:
+        return 0
+    machine.patience = PATIENCE
+    if machine.released != NULL:
+        return leave_gil(machine)
+    now = phintys_seconds()
+    if machine.watch != machine.call:               # the first look of this call
+        machine.watch = machine.call
+        machine.looked = now
+    elif now - machine.looked >= TURN_SECONDS:
+        if PyErr_CheckSignals() < 0:
+            return -1
+        PyEval_RestoreThread(PyEval_SaveThread())
+        machine.looked = phintys_seconds()
+    return 0
+
+
+cdef inline int pause(Machine* machine, int worth) noexcept nogil:
+    """Before a kernel that is worth leaving the GIL, or whose site is marked."""
+    return look_around(machine) if worth == LOOKS else leave_gil(machine)
 
 
 cdef void start_change(Machine* machine) noexcept with gil:
@@ -135,7 +173,7 @@ cdef int execute(Machine* machine) noexcept nogil:
             if site.bound != machine.epoch:
                 if run_anew(machine, at, site) < 0:
                     break
-            elif site.worth and leave_gil(machine) < 0:
+            elif site.worth and pause(machine, site.worth) < 0:
                 break
             elif site.binding == BOUND and renew_all(context, operands + site.inputs, operands + at.c) < 0:
                 break
@@ -247,10 +285,12 @@ cdef int prepare_anew(Machine* machine, const Instruction* at, Site* site) noexc
         remember_layouts(machine, operands, site.inputs, at.c)
     machine.context.room = site.room
     worth = prepare(machine.kernels[at.a], &machine.context, operands)
-    if site.varies and worth >= 0:
+    if worth < 0:
+        return worth
+    if site.varies:
         compare_layouts(machine, operands, site.inputs, at.c)
-    site.worth = worth
-    return worth
+    site.worth = worth | site.looks
+    return site.worth
 
 
 cdef void bind_if_repeated(Machine* machine, const Instruction* at, Site* site) noexcept nogil:
@@ -272,7 +312,7 @@ cdef int run_anew(Machine* machine, const Instruction* at, Site* site) noexcept 
     """KERNEL with operands of unknown shapes."""
     cdef Cell** operands = machine.operands + at.b
     cdef int worth = prepare_anew(machine, at, site)
-    if worth < 0 or (worth and leave_gil(machine) < 0):
+    if worth < 0 or (worth and pause(machine, worth) < 0):
         return -1
     if (<Kernel>machine.kernels[at.a]).run(&machine.context, operands) < 0:
         raise_failure(machine)
