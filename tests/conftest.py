@@ -26,7 +26,7 @@ def saved_and_loaded(request, monkeypatch, tried_programs):
     if not EVERYWHERE and request.module.__name__.rpartition(".")[2] not in CASE_TABLES:
         yield None
         return
-    from saved_programs import round_trips          # here, so that tests of files alone need no phintys
+    from saved_programs import round_trips  # here, so that tests of files alone need no phintys
 
     with round_trips(monkeypatch, tried_programs) as watch:
         yield watch

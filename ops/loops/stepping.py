@@ -11,7 +11,7 @@ import numpy
 
 from phintys.graph.config import config
 from phintys.graph.errors import with_details
-from phintys.ops.loops.progress import with_progress
+from phintys.graph.progress import with_progress
 
 NO_BOUND = numpy.iinfo(numpy.int64).max         # the number of steps of a loop that only its condition ends
 FIRST_ROOM = 256                # rows: of a while loop, whose number of steps is only known at its end

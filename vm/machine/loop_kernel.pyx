@@ -29,7 +29,9 @@ from phintys.vm.machine.frame cimport Frame, reset
 from phintys.vm.machine.interpreter cimport execute, is_zero
 from phintys.vm.pool cimport PLANNED, SMALL_CLASSES, Buffer, buffer_references
 
+from phintys.graph.config import config
 from phintys.graph.errors import with_details
+from phintys.graph.progress import Progress
 from phintys.vm.explaining.runtime_error import explained
 from phintys.vm.views import roots_of
 
@@ -47,6 +49,7 @@ cdef enum:
     FIRST_ROOM = 256                # rows for which a while loop has room at first
     UNBOUNDED_STEPS = 0x7fffffffffffffff
 
+cdef bint shows_progress = False    # config.scan.progress
 cdef double TURN_SECONDS = 0.02     # after so long, signals are looked at and other threads run
 
 
@@ -78,6 +81,7 @@ cdef class Steps:
     cdef npy_intp step, n_steps
     cdef double turn                # when the last turn began
     cdef npy_intp next_turn, interval
+    cdef object progress            # shows how far the loop is, or None
 
     def __dealloc__(self):
         free(self.rows)
@@ -174,6 +178,8 @@ cdef class LoopKernel(Kernel):
             reset(frame)
             raise
         finally:
+            if steps.progress is not None:
+                steps.progress.close(steps.step)
             empty(frame)
             self.idle.append(frame)
         return 0
@@ -206,6 +212,8 @@ cdef class LoopKernel(Kernel):
                  outer[1 + self.n_sequences + self.n_states + self.n_carried + index])
         steps.interval = steps.next_turn = 1
         steps.turn = phintys_seconds()
+        if shows_progress:
+            steps.progress = Progress(self.title, None if steps.n_steps == UNBOUNDED_STEPS else steps.n_steps)
         return 0
 
     cdef int _check(self, Steps steps) except -1:
@@ -580,6 +588,17 @@ cdef int take_turn(Steps steps) except -1:
     if elapsed >= TURN_SECONDS / 2:
         PyErr_CheckSignals()
         PyEval_RestoreThread(PyEval_SaveThread())
+        if steps.progress is not None:
+            steps.progress.tell(steps.step)
         steps.turn = phintys_seconds()
     steps.next_turn = steps.step + steps.interval
     return 0
+
+
+def show_progress(value):
+    """Follow ``config.scan.progress``."""
+    global shows_progress
+    shows_progress = value
+
+
+config.on_change("scan.progress", show_progress)

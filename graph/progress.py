@@ -60,8 +60,36 @@ def _bar(name, total):
         return Line(name, total)
 
 
+class Progress:
+    """Shows how far a loop is, once it has run for a while.
+
+    Parameters
+    ----------
+    name : str
+    total : int or None
+        How many steps there are, if that is known.
+    """
+
+    def __init__(self, name, total):
+        self.name, self.total = name, total
+        self.bar, self.due = None, monotonic() + PATIENCE
+
+    def tell(self, done):
+        """Note how many steps are done; show it if the bar is due."""
+        if monotonic() >= self.due:
+            self.bar = _bar(self.name, self.total) if self.bar is None else self.bar
+            self.bar.show(done)
+            self.due = monotonic() + INTERVAL
+
+    def close(self, done):
+        """End the bar, if there is one, with the number of steps that were done."""
+        if self.bar is not None:
+            self.bar.show(done)
+            self.bar.close()
+
+
 def with_progress(steps, name, total):
-    """The steps one by one, while a bar shows how far they are.
+    """Yield the steps one by one, while a bar shows how far they are.
 
     Parameters
     ----------
@@ -69,16 +97,11 @@ def with_progress(steps, name, total):
     name : str
     total : int or None
     """
-    bar, due, done = None, monotonic() + PATIENCE, 0
+    progress, done = Progress(name, total), 0
     try:
         for done, step in enumerate(steps):
-            if monotonic() >= due:
-                bar = _bar(name, total) if bar is None else bar
-                bar.show(done)
-                due = monotonic() + INTERVAL
+            progress.tell(done)
             yield step
         done += 1
     finally:
-        if bar is not None:
-            bar.show(done)
-            bar.close()
+        progress.close(done)
