@@ -4,6 +4,7 @@
 and tuples of such; arrays, ufuncs and other kernels are described by the named tuples below. A spec holds no array and
 no list, so it is hashable and nothing that changes later changes it.
 """
+import pickle
 import sys
 from collections import namedtuple
 from importlib import import_module
@@ -14,6 +15,7 @@ import numpy
 KernelSpec = namedtuple("KernelSpec", "kernel arguments named", defaults=((),))
 ArraySpec = namedtuple("ArraySpec", "dtype shape content")      # content: the elements in C order, as bytes
 UfuncSpec = namedtuple("UfuncSpec", "module name")
+PickleSpec = namedtuple("PickleSpec", "content")                # of a program, the body of a loop
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None), numpy.generic, numpy.dtype)
 UFUNC_MODULES = ("numpy", "scipy.special", "scipy.special._ufuncs")
@@ -71,6 +73,8 @@ def plain(value):
         return value
     if isinstance(getattr(value, "spec", None), KernelSpec):
         return value.spec
+    if getattr(value, "is_program", False):
+        return PickleSpec(pickle.dumps(value))
     raise TypeError(f"{value!r} of type {type(value).__name__}")
 
 
@@ -80,6 +84,8 @@ def given(value):
         return numpy.frombuffer(value.content, value.dtype).reshape(value.shape)
     if isinstance(value, UfuncSpec):
         return _ufunc_of(value)
+    if isinstance(value, PickleSpec):
+        return pickle.loads(value.content)
     if isinstance(value, KernelSpec):
         return kernel_of(value)
     return tuple([given(item) for item in value]) if isinstance(value, tuple) else value

@@ -85,6 +85,8 @@ class Program:
         What listings say of cells and instructions; None: not worked out from the graph yet.
     """
 
+    is_program = True
+
     __slots__ = ("name", "code", "pool", "kernels", "calls", "views", "overwritten", "counts", "nodes", "remarks",
                  "cells", "containers", "n_arguments", "n_results", "argument_types", "allow_gc", "known_cell_texts",
                  "known_instruction_texts")

@@ -23,6 +23,7 @@ from numpy cimport npy_intp
 
 from phintys.vm.abi cimport (
     Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, drop, set_contiguous_strides)
+from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.machine.code cimport Code
 from phintys.vm.machine.copies cimport copy_elements
 from phintys.vm.machine.frame cimport Frame, reset
@@ -82,6 +83,14 @@ cdef class Steps:
     cdef double turn                # when the last turn began
     cdef npy_intp next_turn, interval
     cdef object progress            # shows how far the loop is, or None
+    cdef int n_spares
+
+    cdef int give_up(self) except -1:
+        """Drop the spares."""
+        cdef int index
+        for index in range(self.n_spares):
+            drop(&self.frame.machine.context, &self.spares[index])
+        return 0
 
     def __dealloc__(self):
         free(self.rows)
@@ -134,17 +143,13 @@ cdef class LoopKernel(Kernel):
         self.n_taps = sum([len(own) for own in taps])
         self.n_wholes = program.n_arguments - n_sequences - self.n_taps - n_carried
         self.taps, self.kept, self.patterns = taps, kept, patterns
-        self.examined = (0,)
-        self.may_fail = True
+        self.may_fail = True                            # `examined` stays None: rows have the shapes that values lead to
         self.code = Code(program)
         for position in range(self.code.n_instructions):
             if self.code.instructions[position].op == OP_RESULT:            # the results stay in their cells
                 self.code.instructions[position].op = OP_DROP
                 self.code.instructions[position].c = 0
         self.copied = self._carried_arguments()
-
-    def __reduce__(self):
-        return LoopKernel, self.arguments
 
     def _carried_arguments(self):
         """Which carried results are the cells of arguments."""
@@ -180,6 +185,7 @@ cdef class LoopKernel(Kernel):
         finally:
             if steps.progress is not None:
                 steps.progress.close(steps.step)
+            steps.give_up()
             empty(frame)
             self.idle.append(frame)
         return 0
@@ -199,6 +205,7 @@ cdef class LoopKernel(Kernel):
         steps.spares = <Cell*>calloc(self.n_carried + 1, sizeof(Cell))
         if steps.rows == NULL or steps.taps == NULL or steps.spares == NULL:
             raise MemoryError()
+        steps.n_spares = self.n_carried
         for index in range(self.n_sequences):
             show_row(steps.frame, &steps.arguments[index], outer[1 + index], outer[1 + index].data)
         for index in range(self.n_states):
@@ -367,14 +374,13 @@ cdef class LoopKernel(Kernel):
     cdef int _spare(self, Steps steps, int index, Cell* source) except -1:
         """A copy of a carried result."""
         cdef Cell* spare = &steps.spares[index]
-        cdef int axis
         if steps.dimensions == NULL:
-            steps.dimensions = <npy_intp*>malloc(self.n_carried * 128 * sizeof(npy_intp))
+            steps.dimensions = <npy_intp*>malloc(self.n_carried * 2 * MAX_RANK * sizeof(npy_intp))
             if steps.dimensions == NULL:
                 raise MemoryError()
         spare.ndim, spare.typenum, spare.itemsize = source.ndim, source.typenum, source.itemsize
-        spare.shape = steps.dimensions + 128 * index
-        spare.strides = spare.shape + 64
+        spare.shape = steps.dimensions + 2 * MAX_RANK * index
+        spare.strides = spare.shape + MAX_RANK
         allocate(&steps.frame.machine.context, spare, source.shape)
         copy_elements(spare.data, source)
         return 0
@@ -389,7 +395,6 @@ cdef class LoopKernel(Kernel):
         for index in range(self.n_carried):
             out = self._output(steps, self.n_states + self.n_stacked + index)
             refill_in(context, out, &steps.arguments[self.n_sequences + self.n_taps + index])
-            drop(&steps.frame.machine.context, &steps.spares[index])
         if self.is_while:
             out = self._output(steps, self.n_states + self.n_stacked + self.n_carried)
             allocate(context, out, &no_shape)
@@ -400,7 +405,7 @@ cdef class LoopKernel(Kernel):
         """The shapes of stacked rows of a loop of no steps are seen on rows of zeros, if these are values for the
         body."""
         cdef int index, axis
-        cdef npy_intp shape[64]
+        cdef npy_intp shape[MAX_RANK]
         cdef bint known = False
         if self.n_stacked == 0:
             return 0
@@ -471,7 +476,7 @@ cdef tuple shape_of(Cell* cell):
 # ---- rows ------------------------------------------------------------------------------------------------------------
 cdef int make_room(Context* context, Rows* rows, const npy_intp* shape, npy_intp steps) except -1:
     """Memory for the rows before the first step and those of so many steps."""
-    cdef npy_intp whole[64]
+    cdef npy_intp whole[MAX_RANK]
     cdef int axis
     whole[0] = rows.depth + steps
     for axis in range(1, rows.out.ndim):
@@ -538,13 +543,13 @@ cdef int refill_in(Context* context, Cell* target, Cell* source) except -1:
 
 cdef int refill(Frame frame, Cell* argument, Cell* source) except -1:
     """The same for an argument of the body, whose layout may change."""
-    cdef npy_intp old[128]
+    cdef npy_intp old[2 * MAX_RANK]
     cdef int axis
     for axis in range(argument.ndim):
-        old[axis], old[64 + axis] = argument.shape[axis], argument.strides[axis]
+        old[axis], old[MAX_RANK + axis] = argument.shape[axis], argument.strides[axis]
     refill_in(&frame.machine.context, argument, source)
     for axis in range(argument.ndim):
-        frame.machine.epoch += old[axis] != argument.shape[axis] or old[64 + axis] != argument.strides[axis]
+        frame.machine.epoch += old[axis] != argument.shape[axis] or old[MAX_RANK + axis] != argument.strides[axis]
     return 0
 
 
