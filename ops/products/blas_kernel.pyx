@@ -17,7 +17,8 @@ from phintys.ops.products.blas_library cimport (BlasFunctions, DoubleDotFunction
                                        enter_single_thread, leave_single_thread, wanted_threads)
 from phintys.ops.native.integers cimport shape_of
 from phintys.ops.native.strided_copy cimport copy_strided
-from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, parallel, scratch
+from phintys.vm.abi cimport (
+    BOUND, RUNS_ALONE, Binding, Cell, Context, Kernel, Step, allocate, cell_is_contiguous, parallel, scratch)
 from phintys.vm.thresholds cimport ALONE_MATRIX, ALONE_VECTOR, LONG_MATRIX, LONG_VECTOR, PIECE_MATRIX, PIECE_VECTOR
 
 cnp.import_array()
@@ -95,6 +96,36 @@ cdef struct Settled:
     npy_intp piece                 # how many are done at once
 
 
+# A product of the plain loops that is bound to its shapes and strides.
+cdef struct BoundProduct:
+    Product product                # turned, but for addresses
+    ProductLoop loops
+    void* kernel
+    int start, alpha, x, y, beta, out      # numbers of operands; -1: there is none
+    npy_intp start_bytes           # of a z that is like the result; 0: it is not
+
+
+cdef int run_bound(Context* context, Cell** operands) noexcept nogil:
+    """The step of a small product."""
+    cdef BoundProduct* bound = <BoundProduct*>context.room
+    cdef Product* product = &bound.product
+    cdef Operands cells
+    product.x, product.y, product.out = operands[bound.x].data, operands[bound.y].data, operands[bound.out].data
+    if bound.alpha >= 0:
+        product.alpha = operands[bound.alpha].data
+    if bound.beta >= 0:
+        product.beta = NULL
+        if not is_zero(operands[bound.beta]):
+            product.beta = operands[bound.beta].data
+            if bound.start_bytes == 0:
+                (<ProductKernel>bound.kernel).sort(operands, &cells)
+                (<ProductKernel>bound.kernel).copy_start(&cells)
+            elif operands[bound.start].data != product.out:
+                memcpy(product.out, operands[bound.start].data, bound.start_bytes)
+    bound.loops(product)
+    return 0
+
+
 cdef class ProductKernel(Kernel):
     """``x.y``, ``alpha * x.y``, or ``beta * z + alpha * x.y``.
 
@@ -125,6 +156,9 @@ cdef class ProductKernel(Kernel):
     cdef BlasFunctions blas
     cdef double one[2]
     cdef double zero[2]
+
+    def __cinit__(self):
+        self.examined, self.room = (), sizeof(BoundProduct)
 
     def __init__(self, dtype, int left_rank, int right_rank, form="plain", spread=(False, False)):
         cdef bytes one = numpy.ones((), dtype).tobytes()
@@ -258,6 +292,30 @@ cdef class ProductKernel(Kernel):
         else:
             self.run_blas(context, path, &product)
         return 0
+
+    cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:
+        cdef BoundProduct* bound = <BoundProduct*>context.room
+        cdef Operands cells
+        cdef Product* product = &bound.product
+        cdef int first = 2 if self.form == ACCUMULATED else 0
+        self.sort(operands, &cells)
+        self.measure(&cells, product)
+        if product.m == 0 or product.n == 0 or self.path(product) != LOOPS:
+            return BOUND
+        product.os0 = product.n * self.itemsize
+        product.alpha = product.beta = NULL
+        bound.x, bound.y, bound.out = first, first + 1, first + 2
+        bound.start = bound.alpha = bound.beta = -1
+        if self.form == SCALED:
+            bound.alpha, bound.out = 2, 3
+        elif self.form == ACCUMULATED:
+            bound.start, bound.alpha, bound.beta, bound.out = 0, 1, 4, 5
+            bound.start_bytes = bytes_alike(cells.start, cells.out)
+        if turn(product, self.itemsize):
+            bound.x, bound.y = bound.y, bound.x
+        bound.loops, bound.kernel = self.loops, <void*>self
+        step[0] = run_bound
+        return BOUND
 
     cdef void copy_start(self, Operands* cells) noexcept nogil:
         """Copy z to where the product is added; it is there already if the kernel works in place."""
@@ -408,6 +466,17 @@ cdef void run_part(void* argument, int worker, npy_intp start, npy_intp stop) no
     (<ProductKernel>part.kernel).run_piece(&part)
 
 
+cdef inline npy_intp bytes_alike(const Cell* start, const Cell* out) noexcept nogil:
+    """The size of z if it has the shape and order of the result, in bytes; else 0."""
+    cdef npy_intp size = out.itemsize
+    cdef int axis
+    for axis in range(out.ndim):
+        if start.shape[axis] != out.shape[axis]:
+            return 0
+        size *= out.shape[axis]
+    return size if cell_is_contiguous(start) and cell_is_contiguous(out) else 0
+
+
 cdef int fail_mismatch(const Cell* x, const Cell* y) except -1 with gil:
     raise ValueError(f"Shape mismatch: shapes {shape_of(x)} and {shape_of(y)} are not aligned: "
                      f"{x.shape[x.ndim - 1]} (dim {x.ndim - 1}) != {y.shape[0]} (dim 0)")
@@ -423,6 +492,9 @@ cdef class GerKernel(Kernel):
     cdef int itemsize
     cdef ProductLoop loops
     cdef double one[2]
+
+    def __cinit__(self):
+        self.examined, self.binding = (), BOUND
 
     def __init__(self, dtype):
         cdef bytes one = numpy.ones((), dtype).tobytes()

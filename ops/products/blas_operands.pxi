@@ -34,10 +34,11 @@ cdef inline size_t rounded(size_t size) noexcept nogil:
     return (size + 63) & ~<size_t>63
 
 
-cdef inline void turn(Product* product, npy_intp itemsize) noexcept nogil:
+cdef inline bint turn(Product* product, npy_intp itemsize) noexcept nogil:
     """Transpose a product with a vector where that makes the memory of its matrix run along the innermost loop.
 
-    ``x.y`` is the transpose of ``y.T x.T``, and the result, a vector, is the same memory.
+    ``x.y`` is the transpose of ``y.T x.T``, and the result, a vector, is the same memory. Returns whether x and y have
+    changed places.
     """
     cdef Product old = product[0]
     if (old.n == 1 and old.m > 1 and old.xs1 != itemsize) or (old.m == 1 and old.n > 1 and old.ys1 != itemsize):
@@ -45,6 +46,8 @@ cdef inline void turn(Product* product, npy_intp itemsize) noexcept nogil:
         product.x, product.xs0, product.xs1 = old.y, old.ys1, old.ys0
         product.y, product.ys0, product.ys1 = old.x, old.xs1, old.xs0
         product.os0 = product.n * itemsize
+        return True
+    return False
 
 
 cdef inline npy_intp piece_of(npy_intp length, npy_intp count) noexcept nogil:
