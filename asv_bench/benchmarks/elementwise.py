@@ -51,3 +51,21 @@ class Layouts:
 
     def time_call(self, layout):
         self.function(*self.values)
+
+
+class Functions:
+    """Ten thousand elements of one function, with the loops of three kinds of processors."""
+
+    params = [["exp", "log", "tanh", "sin", "erf", "sigmoid", "softplus"], ["float64", "float32", "float16"],
+              ["native", "avx2", "baseline"]]
+    param_names = ["function", "dtype", "cpu"]
+
+    def setup(self, function, dtype, cpu):
+        x = T.TensorType(dtype, (False,))()
+        of = getattr(T.nnet if function in ("sigmoid", "softplus") else T, function)
+        with phintys.change_flags(cpu=cpu, workers=1):
+            self.function = phintys.function([x], of(x))
+        self.value = numpy.random.default_rng(0).uniform(0.1, 3, 10_000).astype(dtype)
+
+    def time_call(self, function, dtype, cpu):
+        self.function(self.value)

@@ -13,6 +13,7 @@ import phintys
 from phintys.graph.valueless_types import DisconnectedType, NullType
 from phintys.ops.elementwise import scalar
 from phintys.ops.elementwise.elementwise import Elemwise
+from phintys.ops.elementwise.elementwise_steps import loop_signature
 from phintys.ops.elementwise.scalar_op import SCALAR_OPS
 from phintys.ops.types.dtypes import ALL_DTYPES, complex_dtypes, continuous_dtypes, discrete_dtypes, float_dtypes
 from phintys.ops.types.tensor_type import TensorType
@@ -80,6 +81,11 @@ def test_what_emits_several_loops_has_a_formula():
     """A row whose loop is a function of NumPy or SciPy needs none."""
     emitted = {name for name, row in SCALAR_OPS.items() if type(row.loop) is not str}
     assert emitted <= set(FORMULAS) <= set(SCALAR_OPS)
+
+
+def test_float16_is_computed_in_float32_where_it_has_no_loop():
+    assert loop_signature("scipy.special:erf", ("float16",)) == ("float32", "float32")
+    assert loop_signature("scipy.special:erf", ("int32",)) == ("float64", "float64")
 
 
 LAYOUTS = {
