@@ -1,5 +1,7 @@
 """Whose loops serve functions: special values, errors, and that an element's value depends on its value alone."""
 import math
+import runpy
+from pathlib import Path
 
 import numpy
 import pytest
@@ -188,6 +190,31 @@ def test_every_function_has_rows():
     assert {name for name, _ in MEASURED} == set(FUNCTIONS)
     assert {dtype for _, dtype in MEASURED} == {"float64", "float32", "float16"}
     assert set(table.ALLOWED) == set(CPUS)
+
+
+# ---- measuring -------------------------------------------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def script():
+    return runpy.run_path(str(Path(__file__).parents[3] / "asv_bench" / "measure_loops.py"))
+
+
+def test_every_provider_is_measured(script):
+    loops = script["loops_of"]("tanh", "float32")
+    assert list(loops)[-1].startswith("numpy") and set(loops) <= set(COLUMNS)
+    assert script["loops_of"]("erf", "float16") == {}       # SciPy has no loop for it
+    speeds = script["speeds"]("tanh", "float32", loops, 1e-5)
+    errors = script["errors"]("tanh", "float32", loops, 50)
+    assert set(speeds) == set(errors) == set(loops)
+    assert min(speeds.values()) > 0 and 0 < max(errors.values()) <= table.MOST_ULPS
+
+
+def test_columns_that_cannot_be_measured_here_keep_their_numbers(script):
+    now = {"tanh float64": ({"libmvec avx2": 7.5}, {"libmvec avx2": 3})}
+    name, dtype, row = script["merged"]("tanh float64", [now])
+    assert (name, dtype) == ("tanh", "float64")
+    for new, old, measured in zip(row, MEASURED["tanh", "float64"], (7.5, 3)):
+        wanted = dict(zip(COLUMNS, old)) | {"libmvec avx2": measured}
+        assert dict(zip(COLUMNS, new)) == wanted
 
 
 def test_a_loop_called_from_python_checks_its_operands():
