@@ -27,6 +27,9 @@ each loop.
 | `config.cpu` | `"native"` | all instruction sets of the processor |
 | | `"avx2"`, `"baseline"` | at most AVX2; none but those that every processor of its kind has |
 
+`config.cpu` also chooses the loops of arithmetic, which give the same bits everywhere, and of casts from and to
+float16. Other loops, such as selections and the sums of softmax, are chosen by the loader for the processor.
+
 NumPy chooses its own loops when it is imported, and does not read `config.cpu`; its variable of the environment
 `NPY_DISABLE_CPU_FEATURES` restricts them.
 
