@@ -41,7 +41,8 @@ from phintys.ops.types.tensor_type import TensorType
 
 # Name of a NumPy ufunc → the elementwise op that consists of its loop alone; tensors accept these ufuncs.
 UFUNCS = {row.loop: row.elementwise for row in SCALAR_OPS.values() if type(row.loop) is str and ":" not in row.loop}
-UFUNCS.update(degrees=elementwise.rad2deg, radians=elementwise.deg2rad, exp2=elementwise.exp2, matmul=matmul)
+UFUNCS.update(degrees=elementwise.rad2deg, radians=elementwise.deg2rad, exp2=elementwise.exp2,
+              logaddexp=elementwise.logaddexp, matmul=matmul)
 
 BUILT_IN = frozenset([bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset, type(None)])
 

@@ -83,6 +83,11 @@ def test_what_emits_several_loops_has_a_formula():
     assert emitted <= set(FORMULAS) <= set(SCALAR_OPS)
 
 
+def test_numpys_logaddexp_is_the_op():
+    x = TensorType("float64", (False,))()
+    assert numpy.logaddexp(x, x).owner.op == scalar.logaddexp.elementwise
+
+
 def test_float16_is_computed_in_float32_where_it_has_no_loop():
     assert loop_signature("scipy.special:erf", ("float16",)) == ("float32", "float32")
     assert loop_signature("scipy.special:erf", ("int32",)) == ("float64", "float64")
