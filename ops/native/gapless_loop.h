@@ -1,8 +1,9 @@
 /* An inner loop that gives another one only operands without gaps, copied in blocks where they have some.
  *
- * NumPy's vector loops leave operands with negative or very large strides to scalar functions, whose last bits differ.
- * So that an element's value depends on its value alone, such operands go through blocks. An operand that is the same
- * for all elements (stride 0) stays as it is. Included by loops.pyx only.
+ * NumPy's vector loops leave operands with negative or very large strides to scalar functions, whose last bits
+ * differ. So that an element's value depends on its value alone, such operands go through blocks. So does an operand
+ * of two that is the same for all elements (stride 0), because NumPy squares where the exponent of all is 2. Included
+ * by loops.pyx only.
  */
 #ifndef PHINTYS_GAPLESS_LOOP_H
 #define PHINTYS_GAPLESS_LOOP_H
@@ -31,13 +32,13 @@ static void phintys_gapless_blocks(char** args, intptr_t n, const intptr_t* step
     double memory[PHINTYS_GAPLESS_OPERANDS][PHINTYS_GAPLESS_BLOCK];
     intptr_t block_steps[PHINTYS_GAPLESS_OPERANDS], size = loop->itemsize;
     int result = loop->count - 1, k;
-    for (k = 0; k <= result; k++) block_steps[k] = steps[k] == 0 && k < result ? 0 : size;
+    for (k = 0; k <= result; k++) block_steps[k] = size;
     for (intptr_t start = 0; start < n; start += PHINTYS_GAPLESS_BLOCK) {
         intptr_t count = n - start < PHINTYS_GAPLESS_BLOCK ? n - start : PHINTYS_GAPLESS_BLOCK;
         char* operands[PHINTYS_GAPLESS_OPERANDS];       /* made anew: a loop may move its pointers */
         for (k = 0; k <= result; k++) {
             operands[k] = args[k] + start * steps[k];
-            if (steps[k] == size || (steps[k] == 0 && k < result)) continue;
+            if (steps[k] == size) continue;
             if (k < result) phintys_copy_steps((char*)memory[k], size, operands[k], steps[k], count, size);
             operands[k] = (char*)memory[k];
         }
@@ -50,9 +51,9 @@ static void phintys_gapless_blocks(char** args, intptr_t n, const intptr_t* step
 
 static void phintys_gapless_loop(char** args, const intptr_t* dims, const intptr_t* steps, void* data) {
     const phintys_gapless* loop = (const phintys_gapless*)data;
-    int k, result = loop->count - 1, gapless = steps[result] == loop->itemsize || dims[0] == 1;
-    for (k = 0; k < result; k++) gapless &= steps[k] == loop->itemsize || steps[k] == 0 || dims[0] == 1;
-    if (gapless) loop->function(args, dims, steps, loop->data);
+    int k, gapless = 1;
+    for (k = 0; k < loop->count; k++) gapless &= steps[k] == loop->itemsize;
+    if (gapless || (loop->count == 2 && dims[0] == 1)) loop->function(args, dims, steps, loop->data);
     else phintys_gapless_blocks(args, dims[0], steps, loop);
 }
 

@@ -1,8 +1,8 @@
 /* Vector functions that are faster here than in the C library, in the same form: vectors in registers in and out.
  *
  * tanh: with y = 2 |x| = k log(2) + r and expm1(y) = 2^k expm1(r) + (2^k - 1), it is expm1(y) / (expm1(y) + 2), with
- * the sign of x. expm1(r) is its Taylor series, to the last bit for |r| <= log(2) / 2; all terms have the order of r, so
- * nothing cancels near 0. From 20 on (float32: 10) the result is 1. Included by vector_math.h only.
+ * the sign of x. expm1(r) is its Taylor series, to the last bit for |r| <= log(2) / 2; all terms have the order of r,
+ * so nothing cancels near 0. From 20 on (float32: 10) the result is 1. Included by vector_math.h only.
  */
 #ifndef PHINTYS_VECTOR_FUNCTIONS_H
 #define PHINTYS_VECTOR_FUNCTIONS_H

@@ -136,6 +136,13 @@ PHINTYS_FOR_AVX2 static inline void scatter_half(char* to, const float* from, in
 
 /* ---- the loops: NAME is the kind of element in memory, TYPE what is computed with, GAPLESS the step of operands
  * that need no block (-1: all need one) ---------------------------------------------------------------------------- */
+/* Where the block of an operand, or of the result, is: in place, or copied (what is alike for all, once). */
+#define PHINTYS_OPERAND(NAME, TYPE, GAPLESS, K, COPY) \
+    (GAPLESS > 0 && steps[K] == GAPLESS ? (const TYPE*)(args[K] + start * steps[K]) \
+     : (start && steps[K] == 0 ? (void)0 : gather_##NAME(COPY, args[K] + start * steps[K], steps[K], count), COPY))
+#define PHINTYS_RESULT(TYPE, GAPLESS, K, COPY) \
+    (GAPLESS > 0 && steps[K] == GAPLESS ? (TYPE*)(args[K] + start * steps[K]) : COPY)
+
 #define PHINTYS_VECTOR_LOOPS(SET, FOR_SET, NAME, TYPE, GAPLESS) \
 FOR_SET static void unary_##NAME##_##SET(char** args, const intptr_t* dims, const intptr_t* steps, void* function) { \
     intptr_t n = dims[0]; \
@@ -146,9 +153,9 @@ FOR_SET static void unary_##NAME##_##SET(char** args, const intptr_t* dims, cons
     TYPE x[PHINTYS_VECTOR_BLOCK], out[PHINTYS_VECTOR_BLOCK]; \
     for (intptr_t start = 0; start < n; start += PHINTYS_VECTOR_BLOCK) { \
         intptr_t count = n - start < PHINTYS_VECTOR_BLOCK ? n - start : PHINTYS_VECTOR_BLOCK; \
-        gather_##NAME(x, args[0] + start * steps[0], steps[0], count); \
-        unary_line_##TYPE##_##SET(function, x, out, count); \
-        scatter_##NAME(args[1] + start * steps[1], out, steps[1], count); \
+        TYPE* result = PHINTYS_RESULT(TYPE, GAPLESS, 1, out); \
+        unary_line_##TYPE##_##SET(function, PHINTYS_OPERAND(NAME, TYPE, GAPLESS, 0, x), result, count); \
+        if (result == out) scatter_##NAME(args[1] + start * steps[1], out, steps[1], count); \
     } \
 } \
 FOR_SET static void binary_##NAME##_##SET(char** args, const intptr_t* dims, const intptr_t* steps, void* function) { \
@@ -160,10 +167,11 @@ FOR_SET static void binary_##NAME##_##SET(char** args, const intptr_t* dims, con
     TYPE x[PHINTYS_VECTOR_BLOCK], y[PHINTYS_VECTOR_BLOCK], out[PHINTYS_VECTOR_BLOCK]; \
     for (intptr_t start = 0; start < n; start += PHINTYS_VECTOR_BLOCK) { \
         intptr_t count = n - start < PHINTYS_VECTOR_BLOCK ? n - start : PHINTYS_VECTOR_BLOCK; \
-        gather_##NAME(x, args[0] + start * steps[0], steps[0], count); \
-        gather_##NAME(y, args[1] + start * steps[1], steps[1], count); \
-        binary_line_##TYPE##_##SET(function, x, y, out, count); \
-        scatter_##NAME(args[2] + start * steps[2], out, steps[2], count); \
+        const TYPE* first = PHINTYS_OPERAND(NAME, TYPE, GAPLESS, 0, x); \
+        const TYPE* second = PHINTYS_OPERAND(NAME, TYPE, GAPLESS, 1, y); \
+        TYPE* result = PHINTYS_RESULT(TYPE, GAPLESS, 2, out); \
+        binary_line_##TYPE##_##SET(function, first, second, result, count); \
+        if (result == out) scatter_##NAME(args[2] + start * steps[2], out, steps[2], count); \
     } \
 }
 #define PHINTYS_ALL_VECTOR_LOOPS(SET, FOR_SET) \

@@ -92,16 +92,23 @@ def test_a_value_depends_on_the_value_alone(name, dtype, cpu):
     loop = loop_for(name, dtype, cpu)
     count = len(loop.dtypes) - 1
     values = [special_values(dtype), *samples(dtype, count, 100, seed=2)[0][:1]]
-    operands = [numpy.resize(numpy.concatenate(values), 170 + 7 * shift) for shift in range(count)]
-    operands = [operand[:170] for operand in operands]
+    operands = [numpy.resize(numpy.roll(numpy.concatenate(values), 7 * shift), 600) for shift in range(count)]
     whole = bits(loop(*operands))
-    for start, stop in [(0, 1), (5, 6), (160, 163), (3, 7), (31, 46), (1, 170), (7, 24)]:
+    for start, stop in [(0, 1), (5, 6), (160, 163), (3, 7), (31, 46), (1, 600), (7, 24)]:
         numpy.testing.assert_array_equal(bits(loop(*[x[start:stop].copy() for x in operands])), whole[start:stop])
     for step in (2, 3, -1, -2):
         numpy.testing.assert_array_equal(bits(loop(*[x[::step] for x in operands])), whole[::step])
     apart = [numpy.stack([x] * 3, axis=1)[:, 1] for x in operands]
     numpy.testing.assert_array_equal(bits(loop(*apart)), whole)
-    for position in range(0, 170, 17):
+    if count == 2:
+        constant = [operands[0], numpy.full(600, operands[1][20])]
+        wanted = bits(loop(*constant))
+        numpy.testing.assert_array_equal(
+            bits(loop(operands[0], numpy.broadcast_to(operands[1][20:21], (600,)))), wanted)
+        wanted = bits(loop(constant[1], operands[0]))
+        numpy.testing.assert_array_equal(
+            bits(loop(numpy.broadcast_to(operands[1][20:21], (600,)), operands[0])), wanted)
+    for position in range(0, 600, 60):
         alike = [numpy.broadcast_to(x[position:position + 1], (20,)) for x in operands]
         numpy.testing.assert_array_equal(bits(loop(*alike)), numpy.repeat(whole[position], 20))
 
