@@ -9,6 +9,15 @@ from phintys.graph.variable import Constant
 from phintys.making.argument_container import ArgumentContainer
 
 
+class ResultStorage(list):
+    """A list of one element, the value of an output; Theano's programs read it as ``value``, too."""
+
+    @property
+    def value(self):
+        """The element."""
+        return self[0]
+
+
 class ProgramView:
     """A function's program.
 
@@ -19,8 +28,8 @@ class ProgramView:
     updated_vars : dict
         Stored input of the compiled graph → its new value in the graph.
     input_storage : list of Container or ArgumentContainer
-    output_storage : list of list
-        One-element lists with the results of the last call of this object.
+    output_storage : list of ResultStorage
+        What the last call of this object computed.
     nodes : list of Apply
         In the order in which they run.
     allow_gc : bool or "plan"
@@ -34,7 +43,7 @@ class ProgramView:
         self.nodes = list(dict.fromkeys(node for node in function.program.nodes if node is not None))
         containers = dict(zip(fgraph.inputs, function.containers_of_graph()))
         self.storage_map = {variable: _storage(variable, containers) for variable in _variables(fgraph)}
-        self.output_storage = [[None] for _ in function.maker.outputs]
+        self.output_storage = [ResultStorage([None]) for _ in function.maker.outputs]
         self.updated_vars = {fgraph.inputs[number]: fgraph.outputs[position]
                              for position, number in function.maker.update_positions}
 

@@ -10,6 +10,7 @@ Two loops are equal if their parts and options are, and their inner graphs compu
 from typing import NamedTuple
 
 from phintys.graph.apply import Apply
+from phintys.graph.public_names import at_home
 from phintys.graph.toposort import io_toposort
 from phintys.graph.traversal import equal_computations, io_connection_pattern
 from phintys.ops.elementwise import scalar
@@ -24,6 +25,7 @@ from phintys.ops.types.dtypes import integer_dtypes
 from phintys.ops.types.tensor_type import TensorType
 
 
+@at_home
 class LoopOptions(NamedTuple):
     """What a user may choose about a loop, besides what it computes.
 
@@ -105,10 +107,7 @@ class Loop(TheanoNames, InnerGraphOp):
 
     def outer_of_inner(self, node):
         """For each inner input the input of a node that it is a part of."""
-        given = self.parts.outer_inputs(node.inputs)
-        return [*given.sequences,
-                *[initial for initial, taps in zip(given.states, self.parts.taps) for _ in taps],
-                *given.carried, *given.wholes]
+        return [node.inputs[position] for position in self.outer_of_inner_positions()]
 
     # ---- building and running --------------------------------------------------------------------------------
     def make_node(self, steps, *inputs):

@@ -20,7 +20,10 @@ as many as its earliest tap looks back. A while loop's last inner output is the 
 from itertools import accumulate
 from typing import NamedTuple
 
+from phintys.graph.public_names import at_home
 
+
+@at_home
 class Groups(NamedTuple):
     """What belongs to each group, of one of the four lists; ``()`` where a list has nothing of a group."""
 
@@ -34,6 +37,7 @@ class Groups(NamedTuple):
     condition: object = None
 
 
+@at_home
 class LoopParts(NamedTuple):
     """How many variables of each group there are.
 

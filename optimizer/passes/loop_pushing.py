@@ -29,6 +29,8 @@ from phintys.ops.types.tensor_type import TensorType
 from phintys.optimizer.engine.values import key
 from phintys.optimizer.passes.loops import each_loop
 
+LOOKUPS = (Subtensor, AdvancedSubtensor1)
+
 
 def push_before_loops(fgraph):
     """Compute products of rows of sequences before the loop.
@@ -93,7 +95,7 @@ class _AllSteps:
 
         Rows of a table that are looked up are as good as rows of a sequence.
         """
-        if type(node.op) in (Subtensor, AdvancedSubtensor1):
+        if type(node.op) in LOOKUPS:
             return True
         most = max([self.most, *[_rank(variable) for variable, flag in zip(node.inputs, flags) if flag]])
         return all([isinstance(output.type, TensorType) and _rank(output) <= most for output in node.outputs])
@@ -304,8 +306,9 @@ class _AfterPlan:
         left = [entry.inner for entry in self.loop.entries() if not any([entry is moved for _, moved, _ in self.moved])]
         inside = set(ancestors([*left, *self.loop.feeding()]))
         gone = [node for node in self.nodes if inside.isdisjoint(node.outputs)]
-        saved = sum(map(_is_heavy, gone))
-        return saved > 0 or len(self.added) < len(self.moved)
+        if gone and all([type(node.op) in LOOKUPS for node in gone]):
+            return False                            # copying rows one by one costs what copying them all does
+        return any(map(_is_heavy, gone)) or len(self.added) < len(self.moved)
 
     def applied(self):
         loop, inner = self.loop, {}

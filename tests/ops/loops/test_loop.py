@@ -81,6 +81,17 @@ def test_names_of_theano():
     assert op.outer_seqs(node) == [inputs[1]] and op.outer_non_seqs(node.inputs) == [inputs[-1]]
 
 
+def test_mappings_of_theano():
+    mappings = looped()[0].var_mappings
+    assert len(mappings) == 12
+    assert mappings["outer_inp_from_inner_inp"] == {0: 1, 1: 2, 2: 2, 3: 4}
+    assert mappings["inner_inp_from_outer_inp"] == {0: [], 1: [0], 2: [1, 2], 3: [], 4: [3]}
+    assert mappings["inner_inp_from_outer_out"] == {0: [1, 2], 1: [], 2: []}
+    assert mappings["outer_inp_from_outer_out"] == {0: 2, 1: -1, 2: 3}
+    assert mappings["outer_out_from_outer_inp"] == {0: -1, 1: -1, 2: 0, 3: 2, 4: -1}
+    assert mappings["inner_out_from_inner_inp"] == {0: [], 1: [0], 2: [0], 3: []}
+
+
 def test_refused_nodes():
     op, inputs = looped()
     with pytest.raises(TypeError, match="integer scalar"):
