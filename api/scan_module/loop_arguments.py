@@ -159,7 +159,7 @@ def _read_output(given):
                          "subtensor. Scan will optimize memory consumption, so do not worry about that.")
     if given.get("initial") is None:
         if given.get("taps") is not None:
-            raise ValueError("If you are using slices of an output you need to provide a initial state for it", given)
+            raise ValueError(f"If you are using slices of an output you need to provide a initial state for it: {given}")
         return Output()
     taps = [-1] if given.get("taps") is None else [int(tap) for tap in as_list(given["taps"])]
     _check_taps(taps, given)
@@ -168,9 +168,9 @@ def _read_output(given):
 
 def _check_taps(taps, given):
     if len(taps) > len(set(taps)):
-        raise ValueError("All the taps must be different in `outputs_info`", given)
+        raise ValueError(f"All the taps must be different in `outputs_info`: {given}")
     if any([tap >= 0 for tap in taps]):
-        raise ValueError("All the tap values must be smaller than 0.", given)
+        raise ValueError(f"All the tap values must be smaller than 0: {given}")
 
 
 def _single_tap(given):
