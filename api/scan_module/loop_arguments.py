@@ -159,7 +159,8 @@ def _read_output(given):
                          "subtensor. Scan will optimize memory consumption, so do not worry about that.")
     if given.get("initial") is None:
         if given.get("taps") is not None:
-            raise ValueError(f"If you are using slices of an output you need to provide a initial state for it: {given}")
+            raise ValueError("If you are using slices of an output you need to provide a initial state for it: "
+                             f"{given}")
         return Output()
     taps = [-1] if given.get("taps") is None else [int(tap) for tap in as_list(given["taps"])]
     _check_taps(taps, given)
