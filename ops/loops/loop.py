@@ -10,6 +10,7 @@ Two loops are equal if their parts and options are, and their inner graphs compu
 from typing import NamedTuple
 
 from phintys.graph.apply import Apply
+from phintys.graph.config import change_flags, config
 from phintys.graph.public_names import at_home
 from phintys.graph.toposort import io_toposort
 from phintys.graph.traversal import equal_computations, io_connection_pattern
@@ -37,7 +38,8 @@ class LoopOptions(NamedTuple):
         In which the inner graph is compiled.
     profile : bool or str
     allow_gc : bool
-        Whether memory of intermediate results is dropped in each step.
+        Whether memory of intermediate results is dropped in each step. Otherwise it is kept until the last step, and
+        longer if ``config.allow_gc`` is False.
     strict : bool
         Whether all shared variables of the body had to be passed.
     """
@@ -131,6 +133,15 @@ class Loop(TheanoNames, InnerGraphOp):
             kinds.append(TensorType("int64", ()))
         return Apply(self, [steps, *inputs, *self.shared_inputs], [kind.make_variable() for kind in kinds])
 
+    @property
+    def fn(self):
+        """The compiled inner graph, which keeps memory from step to step unless ``allow_gc`` says otherwise."""
+        if self._function is None:
+            self._frees_at_end = bool(config.allow_gc) and not self.options.allow_gc
+            with change_flags(allow_gc=self.options.allow_gc):
+                return InnerGraphOp.fn.fget(self)
+        return self._function
+
     def lower(self, emitter, node):
         kernel = native_kernel(self)
         if kernel is None:
@@ -139,8 +150,13 @@ class Loop(TheanoNames, InnerGraphOp):
             emitter.kernel(kernel, node)
 
     def perform(self, node, inputs, output_storage, params=None):
-        for storage, value in zip(output_storage, run_loop(self, self.fn, inputs)):
-            storage[0] = value
+        function = self.fn
+        try:
+            for storage, value in zip(output_storage, run_loop(self, function, inputs)):
+                storage[0] = value
+        finally:
+            if self._frees_at_end:
+                function.free()
 
     def with_kept(self, kept):
         """The same loop with another choice of rows to keep."""

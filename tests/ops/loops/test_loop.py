@@ -136,3 +136,16 @@ def test_what_a_body_does_not_use_is_not_passed():
     results = make_loop(T.constant(2), Body([(row, x), (other, y)], [State([-1], [state], T.zeros((1,)), state + row)]),
                         options=LoopOptions())
     assert len(results.states[0].owner.inputs) == 3
+
+
+@pytest.mark.parametrize("outer, inner, keeps", [(True, False, False), (False, False, True), (True, True, False),
+                                                 (False, True, False)])
+def test_memory_that_steps_keep(outer, inner, keeps):
+    x, start = T.dmatrix(), T.dmatrix()
+    rows, _ = phintys.scan(lambda row, state: T.dot(T.tanh(T.dot(state, state)), state) + row, x, start,
+                           allow_gc=inner)
+    with phintys.change_flags(allow_gc=outer):
+        f = phintys.function([x, start], rows[-1])
+    f(numpy.ones((3, 60)), numpy.ones((60, 60)))
+    loop, = [node.op for node in f.maker.fgraph.apply_nodes if type(node.op) is Loop]
+    assert (loop.fn.kept_bytes() > 10_000) == keeps
