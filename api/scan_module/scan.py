@@ -21,7 +21,7 @@ from phintys.ops.loops.stepping import NO_BOUND
 from phintys.ops.shape.shape import patternbroadcast, shape_i, shape_padleft, unbroadcast
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.tensor_type import TensorType
-from phintys.scan_module.body_results import separated
+from phintys.scan_module.body_call import called, described
 from phintys.scan_module.loop_arguments import as_list, known_number, read_outputs, read_sequences, read_steps
 from phintys.shared import SharedVariable
 from phintys.updates import OrderedUpdates
@@ -95,7 +95,7 @@ def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None
         there are. When it runs: if a sequence has fewer rows than ``n_steps`` or its taps need, or rows of an output
         differ in shape.
     TypeError
-        If the broadcastable pattern of a state changes.
+        If the broadcastable pattern of a state changes, or the function takes another number of arguments.
     MissingInputError
         If a shared variable is missing and ``strict``, or an update reads a variable that was not passed.
     IndexError
@@ -118,10 +118,10 @@ def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None
         return _with_updates(*_single_step(fn, scanned, outputs, others, return_list), return_updates)
     slices = [variable for sequence in scanned for variable in sequence.inner]
     taps = [variable for output in outputs for variable in output.inner]
-    found, updates, condition = separated(fn(*slices, *taps, *others))
+    found, updates, condition = called(fn, slices, taps, others)
     if not outputs_info and not outputs:
         outputs = read_outputs([None] * len(found))
-    _check_count(found, outputs)
+    _check_count(fn, found, outputs)
     found = [_fitting_row(output, row, position, name) for position, (output, row) in enumerate(zip(outputs, found))]
     steps, rows = _steps_and_rows(steps, rows, condition)
     states = _SharedStates(found, updates, condition, strict, others)
@@ -150,9 +150,9 @@ def _single_step(fn, scanned, outputs, others, return_list):
     """No loop: the function of the first rows."""
     slices = [row[0] for sequence in scanned for row in sequence.rows]
     taps = [output.initial[tap - min(output.taps)] for output in outputs for tap in output.taps]
-    found, updates, condition = separated(fn(*slices, *taps, *others))
+    found, updates, condition = called(fn, slices, taps, others)
     if outputs:
-        _check_count(found, outputs)
+        _check_count(fn, found, outputs)
     if condition is not None:
         _logger.warning("When the number of steps is fixed and equal to 1, the provided stopping condition, %s, is "
                         "ignored", condition)
@@ -167,10 +167,10 @@ def _presented(results, return_list):
 
 
 # ---- outputs -------------------------------------------------------------------------------------------------------
-def _check_count(found, outputs):
+def _check_count(fn, found, outputs):
     if len(found) != len(outputs):
         raise ValueError("Please provide None as outputs_info for any output that does not feed back into scan (i.e. "
-                         f"it behaves like a map): the function returned {len(found)} outputs, and outputs_info "
+                         f"it behaves like a map): {described(fn)}, returned {len(found)} outputs, and outputs_info "
                          f"describes {len(outputs)}")
 
 

@@ -52,8 +52,17 @@ def test_forms_of_results(form):
     (lambda x: (x, x + 1, until(x > 1)), "have to be one list"),
     (lambda x: None, "may only be made of")])
 def test_refused_results(returned, text):
-    with pytest.raises(ValueError, match=text):
+    with pytest.raises(ValueError, match=f"(?s){text}.*Returned by the function <lambda>, File .*test_scan_parameters"):
         phintys.scan(returned, T.vector())
+
+
+def test_a_function_that_takes_other_arguments():
+    def step(row, before, weight):
+        return row + before * weight
+
+    with pytest.raises(TypeError, match=r"(?s)step, File .*missing a required argument: 'weight'.*1 rows of sequences "
+                                        r"\(x\[t\]\), 0 rows of earlier steps \(\) and 1 non_sequences \(w\).*initial"):
+        phintys.scan(step, T.vector("x"), non_sequences=T.scalar("w"))
 
 
 def test_a_condition_is_a_scalar():
@@ -198,7 +207,8 @@ def test_refused_outputs_info(info, text):
 
 
 def test_outputs_info_for_a_subset_is_refused():
-    with pytest.raises(ValueError, match="Please provide None as outputs_info for any output that does not feed back"):
+    with pytest.raises(ValueError, match="Please provide None as outputs_info for any output that does not feed back"
+                                         ".*File"):
         phintys.scan(lambda state: (state, state + 1), outputs_info=[T.scalar()], n_steps=3)
 
 

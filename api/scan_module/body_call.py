@@ -1,0 +1,55 @@
+"""Calling the function that describes a step; what is wrong with its arguments or results is said with its line."""
+import inspect
+
+from phintys.graph.errors import with_details
+from phintys.scan_module.body_results import separated
+
+
+def called(fn, rows, states, others):
+    """The outputs, updates and condition of a step.
+
+    Parameters
+    ----------
+    fn : callable
+    rows, states, others : list of Variable
+        Its arguments: rows of sequences, rows of earlier steps, and what is the same in each step.
+
+    Raises
+    ------
+    TypeError
+        If the function takes another number of arguments.
+    ValueError
+        If it returns what no step can compute.
+    """
+    arguments = [*rows, *states, *others]
+    _check_arguments(fn, rows, states, others)
+    returned = fn(*arguments)
+    try:
+        return separated(returned)
+    except ValueError as error:
+        raise with_details(error, f"Returned by {described(fn)}.") from None
+
+
+def described(fn):
+    """A function by its name and line."""
+    code = getattr(inspect.unwrap(fn), "__code__", None)
+    name = getattr(fn, "__name__", type(fn).__name__)
+    return f"the function {name}" + (f", File \"{code.co_filename}\", line {code.co_firstlineno}" if code else "")
+
+
+def _check_arguments(fn, rows, states, others):
+    try:
+        signature = inspect.signature(fn)
+    except (TypeError, ValueError):                 # a function written in C
+        return
+    try:
+        signature.bind(*rows, *states, *others)
+    except TypeError as error:
+        raise TypeError(f"{described(fn)} cannot be called with the arguments of scan: {error}. It gets {len(rows)} "
+                        f"rows of sequences {_names(rows)}, {len(states)} rows of earlier steps {_names(states)} and "
+                        f"{len(others)} non_sequences {_names(others)}. An output that is fed back needs an initial "
+                        "state in outputs_info.") from None
+
+
+def _names(variables):
+    return f"({', '.join([variable.name or str(variable.type) for variable in variables])})"
