@@ -1,7 +1,7 @@
 """Programs of the case tables are saved and loaded again; with PHINTYS_SAVED_PROGRAMS=1 those of all tests.
 
-Tests that count how often ``perform`` runs, or change shared values themselves, fail with it: a program that is tried
-runs twice.
+A program that is tried runs twice, so some tests fail with the variable: those that count how often ``perform`` runs,
+change values from other threads or while arguments convert, or store shared variables in shared variables.
 """
 import os
 
