@@ -58,6 +58,8 @@ OPCODES = (
            reads="", writes="", empties="", may_fail=True),
     Opcode("FAIL", "", "raise: tests put it in place of another instruction",
            reads="", writes="", empties="", may_fail=True),
+    Opcode("PROFILE", "", "note the time, then do what stood here: it replaces all others in a profiled function",
+           reads="", writes="", empties="", may_fail=True),
 )
 
 NOTES = (

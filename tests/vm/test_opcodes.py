@@ -61,7 +61,7 @@ def plan():
 
 FUNCTIONS = [update_in_place, update_by_store, python_call, branches, other_branches, copies, plan]
 # These are not found in straight code, or do nothing to cells themselves.
-APART = {"TOGETHER", "JUMP", "JUMPZ", "NEED", "BACK", "FAIL", "HALT"}
+APART = {"TOGETHER", "JUMP", "JUMPZ", "NEED", "BACK", "FAIL", "PROFILE", "HALT"}
 
 
 def arguments_of(function):

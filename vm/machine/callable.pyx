@@ -25,6 +25,7 @@ from phintys.vm.conversion cimport (
 from phintys.vm.machine.code cimport Code
 from phintys.vm.machine.frame cimport Frame, bytes_kept_by, empty_after, empty_frame, reset
 from phintys.vm.machine.interpreter cimport execute
+from phintys.vm.machine.profile cimport Profile, end, phintys_seconds
 from phintys.vm.machine.results cimport check_lent
 from phintys.vm.machine.slots cimport shapes_of
 from phintys.vm.pool cimport buffer_references
@@ -103,6 +104,8 @@ cdef class Callable:
         One entry an argument: None when it is required, else an object whose ``taken()`` answers the default.
     return_none : bool
         Return None.
+    measured : bool
+        Note how often each instruction runs, and how long; see ``profile``.
 
     Attributes
     ----------
@@ -137,7 +140,7 @@ cdef class Callable:
         self.vectorcall = enter
 
     def __init__(self, program, argument_types, argument_names, strict_flags, downcast_flags, single=False,
-                 output_keys=None, defaults=None, return_none=False):
+                 output_keys=None, defaults=None, return_none=False, measured=False):
         cdef int index, axis
         self.program = program
         self.name = program.name
@@ -156,6 +159,9 @@ cdef class Callable:
         self.frames = []
         self.conversion_rules = -1
         self.code = Code(program)
+        if measured:
+            self.code.measure()
+            self.vectorcall = enter_measured
         self.n_lent = len(self.code.lent)
         self.n_mutable = sum([layout.access == "mutable" for layout in program.cells[:self.n_arguments]])
         self.only_read = True
@@ -218,6 +224,10 @@ cdef class Callable:
         cdef list idle = self._idle_frames()
         return shapes_of(<Frame>idle[len(idle) - 1]) if idle else [None] * len(self.program.cells)
 
+    def measurements(self):
+        """The ``Profile`` of the program, or None if its calls are not measured."""
+        return self.code.profile
+
     def fail_at(self, position=None):
         """Let instruction ``position`` raise ``RuntimeError`` instead of being run, in each call; None: none any more.
 
@@ -228,19 +238,12 @@ cdef class Callable:
         IndexError
             If there is no such instruction, or nothing can fail there because it stands behind COMMIT.
         """
-        cdef int index
-        instructions = self.program.instructions()
-        names = [OPCODES[instruction.op].name for instruction in instructions]
+        names = [OPCODES[instruction.op].name for instruction in self.program.instructions()]
         safe = range(names.index("COMMIT") + 1 if "COMMIT" in names else names.index("HALT"), names.index("HALT") + 1)
         if position is not None and (position in safe or not 0 <= position < len(names)):
             raise IndexError(f"instruction {position} cannot fail: those are 0 to {len(names) - 1} without "
                              f"{safe.start} to {safe.stop - 1}")
-        for index, instruction in enumerate(instructions):
-            self.code.instructions[index].op = instruction.op
-            if index == position:
-                self.code.instructions[index].op = OP_FAIL
-            elif position is not None and names[index] == "TOGETHER":
-                self.code.instructions[index].op = OP_DROP              # of nothing: the group runs one after the other
+        self.code.put_failure(-1 if position is None else position)
 
     def explain(self):
         """The program's listing, as text; see ``docs/guide.md``."""
@@ -639,6 +642,16 @@ cdef object enter(PyObject* self_pointer, PyObject** arguments, size_t count, Py
     return self._finish(after_run(self, arguments))
 
 
+cdef object enter_measured(PyObject* self_pointer, PyObject** arguments, size_t count, PyObject* names):
+    """The vectorcall entry of a function whose calls are measured."""
+    cdef Profile profile = (<Callable>self_pointer).code.profile
+    cdef double start = phintys_seconds()
+    try:
+        return enter(self_pointer, arguments, count, names)
+    finally:
+        profile.add_call(phintys_seconds() - start)
+
+
 cdef inline Frame after_run(Callable self, PyObject** values):
     """A frame in which the program has run on these arguments."""
     cdef Frame frame = self._idle_frame()
@@ -768,6 +781,9 @@ cdef int recover(Callable self, Frame frame) except -1:
 cdef int fail(Callable self, Frame frame) except -1:
     """Raise what happened in the program, with the node it happened in."""
     cdef int position = <int>(frame.machine.at - frame.machine.code)
+    if frame.machine.timing != NULL:
+        end(frame.machine.timing)
+        self.code.profile.add(frame.machine.timing)
     give_up(self.code.updated, self.code.n_updated)
     try:
         raise_pending()

@@ -2,6 +2,7 @@
 from cpython.ref cimport PyObject
 
 from phintys.vm.machine.claims cimport Claim
+from phintys.vm.machine.profile cimport Profile
 
 cdef packed struct Instruction:
     unsigned char op
@@ -25,6 +26,7 @@ cdef class Code:
     """A Program in C arrays, shared by all frames."""
     cdef readonly object program
     cdef Instruction* instructions
+    cdef unsigned char* ops         # what PROFILE and FAIL stand for, by position
     cdef Outline* outlines          # by position of the instruction
     cdef size_t room                # bytes of all kernels' rooms
     cdef int most_layouts           # numbers in the shapes and strides of all outputs of any instruction
@@ -42,6 +44,10 @@ cdef class Code:
     cdef list lent                  # which results are lent
     cdef list kept
     cdef object planner             # a Planner in mode "plan", else None
+    cdef Profile profile            # None: calls are not measured
+    cdef int measure(self) except -1
+    cdef int put_failure(self, int position) except -1
+    cdef unsigned char _usual(self, int position) noexcept
     cdef int _find_claims(self) except -1
     cdef int _find_watched(self) except -1
     cdef int _find_outlines(self) except -1

@@ -24,11 +24,14 @@ cdef class Code:
         self.kept = [program.kernels, program.containers]
         self.n_instructions = len(program.code) // sizeof(Instruction)
         self.instructions = <Instruction*>malloc(max(1, len(program.code)))
+        self.ops = <unsigned char*>malloc(self.n_instructions + 1)
         self.kernels = <PyObject**>malloc((len(program.kernels) + 1) * sizeof(PyObject*))
         self.containers = <PyObject**>malloc((len(program.containers) + 1) * sizeof(PyObject*))
-        if self.instructions == NULL or self.kernels == NULL or self.containers == NULL:
+        if self.instructions == NULL or self.ops == NULL or self.kernels == NULL or self.containers == NULL:
             raise MemoryError()
         memcpy(self.instructions, &code[0], len(program.code))
+        for index in range(self.n_instructions):
+            self.ops[index] = self.instructions[index].op
         for index, kernel in enumerate(program.kernels):
             if not isinstance(kernel, Kernel):
                 raise TypeError(f"{kernel!r} is not a Kernel")
@@ -171,7 +174,27 @@ cdef class Code:
                 return True
         return examined is None and outline.inputs == 0
 
+    cdef int measure(self) except -1:
+        """Put PROFILE in place of all instructions; there must be no frame yet."""
+        self.profile = Profile(self.n_instructions)
+        return self.put_failure(-1)
+
+    cdef int put_failure(self, int position) except -1:
+        """Put FAIL in place of one instruction, and the usual ones in place of all others; -1: no FAIL."""
+        cdef int index
+        for index in range(self.n_instructions):
+            self.instructions[index].op = OP_FAIL if index == position else self._usual(index)
+            if self.ops[index] == OP_TOGETHER and index != position and position >= 0:
+                self.instructions[index].op = OP_DROP           # of nothing: the group runs one after the other
+        return 0
+
+    cdef unsigned char _usual(self, int position) noexcept:
+        if self.profile is None:
+            return self.ops[position]
+        return OP_DROP if self.ops[position] == OP_TOGETHER else OP_PROFILE     # each of a group is measured alone
+
     def __dealloc__(self):
+        free(self.ops)
         free(self.outlines)
         free(self.watched)
         free(self.watched_cells)

@@ -5,6 +5,7 @@ from numpy cimport npy_intp
 from phintys.vm.abi cimport CELL_LATE, CELL_LENT, CELL_READONLY, Binding, Cell, Context, Step
 from phintys.vm.machine.claims cimport Claim
 from phintys.vm.machine.code cimport Code, Instruction
+from phintys.vm.machine.profile cimport Timing
 from phintys.vm.pool cimport Buffer
 
 cdef enum:
@@ -63,6 +64,7 @@ cdef struct Machine:                # one running call, in C
     PyObject** watched              # the containers that the program both reads and updates
     long long* seen                 # how often they had changed when they were loaded
     int n_watched
+    Timing* timing                  # NULL: calls are not measured
     Context context
 
 cdef class Frame:

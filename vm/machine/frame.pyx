@@ -13,6 +13,7 @@ from phintys.vm.abi cimport (
     cell_borrow_array, cell_init, context_clear, context_init, drop)
 from phintys.vm.machine.code cimport Code, Instruction, Outline
 from phintys.vm.machine.container cimport Container
+from phintys.vm.machine.profile cimport free_timing
 from phintys.vm.pool cimport HOST, PLANNED, SMALL_CLASSES, Buffer, buffer_release
 
 from phintys.vm.views import roots_of
@@ -60,6 +61,8 @@ cdef class Frame:
         self.machine.watched = code.watched
         self.machine.n_watched = code.n_watched
         self.machine.frame = <PyObject*>self
+        if code.profile is not None:
+            self.machine.timing = code.profile.new_timing(code.ops)
         self._find_donors()
         self._find_heirs()
         self._find_sites()
@@ -73,7 +76,7 @@ cdef class Frame:
             if layout.donor is not None:
                 self.cells[index].donor = &self.cells[<int>layout.donor]
         for index in range(self.code.n_instructions):
-            if self.code.instructions[index].op == OP_LOAD:
+            if self.code.ops[index] == OP_LOAD:
                 self.cells[self.code.instructions[index].a].donor = &(
                     <Container>self.code.containers[self.code.instructions[index].b]).cell
         return 0
@@ -197,6 +200,7 @@ cdef class Frame:
         free(self.machine.operands)
         free(self.machine.blocks)
         free(self.machine.seen)
+        free_timing(self.machine.timing)
 
 
 cdef int reset(Frame frame) except -1:

@@ -16,9 +16,10 @@ from phintys.vm.machine.claims cimport begin_change, end_change
 from phintys.vm.machine.code cimport LOOKS, Instruction
 from phintys.vm.machine.container cimport Container
 from phintys.vm.machine.copies cimport alias, copy_cell, move, own_cell
-from phintys.vm.machine.frame cimport Block, Machine, Site, compare_layouts, remember_layouts
+from phintys.vm.machine.frame cimport Block, Frame, Machine, Site, compare_layouts, remember_layouts
 from phintys.vm.machine.group cimport Group, leave_group, prepare_member, run_group
 from phintys.vm.machine.perform cimport call_perform, has_changed, refuse_late_change
+from phintys.vm.machine.profile cimport begin, end, phintys_seconds
 from phintys.vm.machine.results cimport take_results
 from phintys.vm.machine.slots cimport choose_plan, is_planned
 from phintys.vm.pool cimport SMALL_CLASSES, Buffer
@@ -29,9 +30,6 @@ cdef extern from "Python.h" nogil:
     void* PyEval_SaveThread()
     void PyEval_RestoreThread(void*)
     int PyErr_CheckSignals()
-
-cdef extern from "machine/clock.h" nogil:
-    double phintys_seconds()
 
 cdef double SIGNAL_SECONDS = 0.1    # a call that works without the GIL looks at signals this often
 cdef double TURN_SECONDS = 0.02     # one that works with the GIL does so, and lets other threads in, this often
@@ -161,12 +159,13 @@ cdef int execute(Machine* machine) noexcept nogil:
     cdef Cell** operands
     cdef Block* block
     cdef Site* site
+    cdef unsigned char op = at.op
     cdef int index, worth
     machine.call += 1
     for index in range(machine.n_watched):
         machine.seen[index] = (<Container>machine.watched[index]).changes
     while True:
-        if at.op == OP_KERNEL:
+        if op == OP_KERNEL:
             operands = machine.operands + at.b
             site = &machine.sites[at - machine.code]
             context.room = site.room
@@ -181,38 +180,38 @@ cdef int execute(Machine* machine) noexcept nogil:
                     else (<Kernel>machine.kernels[at.a]).run(context, operands)) < 0:
                 raise_failure(machine)
                 break
-        elif at.op == OP_DROP:
+        elif op == OP_DROP:
             operands = machine.operands + at.b
             for index in range(at.c):
                 if not (at.flags & DROP_LARGE and is_small(operands[index].buffer)):
                     drop(context, operands[index])
-        elif at.op == OP_LOAD:
+        elif op == OP_LOAD:
             machine.epoch += (<Container>machine.containers[at.b]).load(context, &machine.cells[at.a])
-        elif at.op == OP_TOGETHER:
+        elif op == OP_TOGETHER:
             site = &machine.sites[at - machine.code]
             if site.bound != machine.epoch and run_together(machine, &at, site) < 0:
                 break                                       # bound: the members are too short to be shared
-        elif at.op == OP_CALL:
+        elif op == OP_CALL:
             take_gil(machine)
             if call_step(machine, at) < 0:
                 break
-        elif at.op == OP_COPY:
+        elif op == OP_COPY:
             if copy_step(machine, at) < 0:
                 break
-        elif at.op == OP_OWN:
+        elif op == OP_OWN:
             if own_step(machine, at) < 0:
                 break
-        elif at.op == OP_RESULT:
+        elif op == OP_RESULT:
             take_gil(machine)
             if result_step(machine, at) < 0:
                 break
-        elif at.op == OP_PREPARE:
+        elif op == OP_PREPARE:
             take_gil(machine)                               # who else refers to a value may not change from here on
             worth = prepare_change(machine, at)
             if worth < 0:
                 break
             machine.long_commit |= worth
-        elif at.op == OP_COMMIT:
+        elif op == OP_COMMIT:
             take_gil(machine)
             if machine.n_watched > 0 and has_changed(machine):
                 refuse_late_change(machine)
@@ -220,44 +219,51 @@ cdef int execute(Machine* machine) noexcept nogil:
             if machine.long_commit:
                 start_change(machine)
                 machine.released = PyEval_SaveThread()
-        elif at.op == OP_JUMP:
+        elif op == OP_JUMP:
             at = machine.code + at.a
+            op = at.op
             continue
-        elif at.op == OP_JUMPZ:
+        elif op == OP_JUMPZ:
             if is_zero(&machine.cells[at.b]):
                 at = machine.code + at.a
+                op = at.op
                 continue
-        elif at.op == OP_ALIAS:
+        elif op == OP_ALIAS:
             machine.epoch += alias(context, &machine.cells[at.a], &machine.cells[at.b])
-        elif at.op == OP_MOVE:
+        elif op == OP_MOVE:
             machine.epoch += move(context, &machine.cells[at.a], &machine.cells[at.b])
-        elif at.op == OP_NEED:
+        elif op == OP_NEED:
             block = &machine.blocks[at.b]
             if block.call != machine.call:
                 block.call = machine.call
                 block.entered = at
                 at = machine.code + at.a
+                op = at.op
                 continue
-        elif at.op == OP_BACK:
+        elif op == OP_BACK:
             at = machine.blocks[at.a].entered
-        elif at.op == OP_RUN:
+        elif op == OP_RUN:
             run_change(machine, at)
-        elif at.op == OP_STORE:
+        elif op == OP_STORE:
             take_gil(machine)
             (<Container>machine.containers[at.a]).store(context, &machine.cells[at.b])
-        elif at.op == OP_PLAN:
+        elif op == OP_PLAN:
             if not is_planned(machine) and plan_step(machine, at) < 0:
                 break
-        elif at.op == OP_FAIL:
+        elif op == OP_FAIL:
             take_gil(machine)
             raise_injected()
             break
+        elif op == OP_PROFILE:
+            op = noted(machine, at)
+            continue
         else:                                               # OP_HALT
             take_gil(machine)
             if machine.changing:
                 finish_change(machine)
             return 0
         at += 1
+        op = at.op
     take_gil(machine)
     machine.at = at
     return -1
@@ -275,6 +281,27 @@ cdef inline int renew_all(Context* context, Cell** first, Cell** end) noexcept n
             return -1
         first += 1
     return 0
+
+
+cdef unsigned char noted(Machine* machine, const Instruction* at) noexcept nogil:
+    """PROFILE: returns the opcode for which it stands. HALT ends the measurement."""
+    cdef int position = <int>(at - machine.code)
+    cdef int inputs = machine.sites[position].inputs
+    cdef unsigned char op = machine.timing.ops[position]
+    if op == OP_KERNEL or op == OP_CALL or op == OP_RUN:
+        begin(machine.timing, position, machine.operands + at.b + inputs, at.c - inputs)
+    else:
+        begin(machine.timing, position, NULL, 0)
+    if op == OP_HALT:
+        take_gil(machine)
+        end_measurement(machine)
+    return op
+
+
+cdef void end_measurement(Machine* machine) noexcept with gil:
+    cdef Frame frame = <Frame>machine.frame
+    end(machine.timing)
+    frame.code.profile.add(machine.timing)
 
 
 cdef int prepare_anew(Machine* machine, const Instruction* at, Site* site) noexcept nogil:
