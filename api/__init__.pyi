@@ -48,6 +48,7 @@ from phintys.making.function_maker import FunctionMaker as FunctionMaker
 from phintys.modes import Mode as Mode
 from phintys.ops.graphs.op_from_graph import OpFromGraph as OpFromGraph
 from phintys.printing import debugprint as debugprint
+from phintys.reports.profile_stats import ProfileStats as ProfileStats
 from phintys.shared import SharedVariable as SharedVariable
 from phintys.shared import shared as shared
 from phintys.updates import OrderedUpdates as OrderedUpdates
@@ -76,6 +77,7 @@ __all__ = [
     "OrderedUpdates",
     "Out",
     "Param",
+    "ProfileStats",
     "Rop",
     "SharedVariable",
     "SymbolicInput",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from phintys.io import SymbolicInput, SymbolicOutput
     from phintys.making.compiled_function import Function
     from phintys.modes import Mode
+    from phintys.reports.profile_stats import ProfileStats
 
     Pairs = Mapping[Any, Any] | Iterable[tuple[Any, Any] | list[Any]]
 __all__ = ["convert_function_input", "function"]
@@ -32,7 +33,7 @@ def function(inputs: Sequence[Variable | SymbolicInput | tuple[Any, ...]],
              mode: str | Mode | None = None, updates: Pairs | None = None, givens: Pairs | None = None,
              no_default_updates: bool | list[Variable] = False, accept_inplace: bool = False, name: str | None = None,
              rebuild_strict: bool = True, allow_input_downcast: bool | None = None,
-             profile: Literal[False] | None = None,
+             profile: ProfileStats | str | bool | None = None,
              on_unused_input: Literal["raise", "warn", "ignore"] | None = None) -> Function:
     """Compile a function that computes ``outputs`` from ``inputs`` and then applies ``updates``.
 
@@ -62,8 +63,9 @@ def function(inputs: Sequence[Variable | SymbolicInput | tuple[Any, ...]],
         Replacements in ``givens`` must have the type of what they replace; if False, nodes are made anew.
     allow_input_downcast : bool or None
         Convert arguments even where that loses precision. None: only Python floats to ``config.floatX``.
-    profile : None or False
-        Profiling is not available yet.
+    profile : None, bool, str or ProfileStats
+        Measure the calls, and each operation in them: ``f.profile.summary()`` prints a report. A string is its title. A
+        `ProfileStats` of several functions adds them up. None: as ``config.profile`` says.
     on_unused_input : {'raise', 'warn', 'ignore', None}
         What to do about an input that is not needed; ``config.on_unused_input`` by default.
 

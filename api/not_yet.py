@@ -9,7 +9,7 @@ _LINEAR_ALGEBRA = "linear algebra beyond norms and diagonals"
 NOT_YET = {
     "phintys": {
         "random streams": "sandbox", "sparse matrices": "sparse", "typed lists": "typed_list",
-        "profiling": "ProfileStats", "GPU arrays": "gpuarray", "pictures of graphs": "d3viz"},
+        "GPU arrays": "gpuarray", "pictures of graphs": "d3viz"},
     "phintys.tensor": {
         "random streams": "raw_random shared_randomstreams", "pooling": "signal", "Fourier transforms": "fft fourier",
         "ConvOp": "conv", "topk": "topk argtopk topk_and_argtopk"},
@@ -24,7 +24,6 @@ NOT_YET = {
         TensorInv det eig eigh lstsq matrix_dot matrix_inverse matrix_power pinv qr svd tensorinv tensorsolve"""},
     "phintys.tensor.slinalg": {_LINEAR_ALGEBRA: """Cholesky CholeskyGrad Eigvalsh Expm Solve cholesky eigvalsh expm
         solve solve_lower_triangular solve_symmetric solve_upper_triangular"""},
-    "phintys.compile": {"profiling": "ProfileStats profiling"},
 }
 
 _FEATURES = {(module, name): feature for module, features in NOT_YET.items()

@@ -69,13 +69,6 @@ def boolean_or_plan(value):
         raise ValueError("expected True, False or 'plan'") from None
 
 
-def never(value):
-    """Accept only False, for options of features that do not exist yet."""
-    if boolean(value):
-        raise ValueError("this version of phintys measures nothing yet; so far it can only be False")
-    return False
-
-
 def object_or_name(value):
     """A name, or an object that the user made (a Mode, a linker, an optimizer)."""
     if value is None or isinstance(value, (bool, int, float, list)):
@@ -121,7 +114,7 @@ ERROR_ACTIONS = one_of("warn", "raise", "pdb", "ignore")
 NUMPY_ERROR_ACTIONS = one_of("None", "all", "call", "ignore", "log", "print", "raise", "warn")
 
 # Sections of options that Theano has for features which are not available yet; the options come with the features.
-NOT_YET = {"profiling": "profiling", "conv": "convolution"}
+NOT_YET = {"conv": "convolution"}
 
 # name, default, kind, what it does
 OPTIONS = [
@@ -164,9 +157,20 @@ OPTIONS = [
     ("print_test_value", False, boolean, "Show test values when a variable is printed."),
     ("pickle_test_value", True, boolean, "Pickle test values with their variables."),
     ("exception_verbosity", "low", one_of("low", "high"), "How much an error at run time tells about the graph."),
-    ("profile", False, never, "Measure every function: not available yet, so True is an error."),
-    ("profile_memory", False, never, "Measure the memory of every function: not available yet."),
-    ("profile_optimizer", False, never, "Measure the rewrites: not available yet."),
+    ("profile", False, boolean, "Measure every function that does not say otherwise, and print all profiles at exit."),
+    ("profile_memory", False, boolean, "Let profiles report memory and shapes."),
+    ("profile_optimizer", False, boolean, "Let profiles list all stages of the rewrites, not only the slowest."),
+    ("print_global_stats", False, boolean, "Measure every function, and print the sums at exit."),
+    ("profiling.time_thunks", True, boolean, "Whether profiles time each instruction, or only whole calls."),
+    ("profiling.n_apply", 20, positive, "How many nodes a profile lists."),
+    ("profiling.n_ops", 20, positive, "How many ops and classes of ops a profile lists."),
+    ("profiling.output_line_width", 512, positive, "The longest line in the tables of a profile."),
+    ("profiling.min_memory_size", 1024, count, "Profiles count the pieces of memory that have at least so many bytes."),
+    ("profiling.min_peak_memory", False, boolean,
+     "Accepted for compatibility: memory reports always give the least memory that the order of instructions needs."),
+    ("profiling.destination", "stderr", text, "Where profiles are printed at exit: stderr, stdout, or a file."),
+    ("profiling.debugprint", False, boolean, "Let profiles print the graphs of their functions."),
+    ("profiling.ignore_first_call", False, boolean, "Do not count the first call of each function."),
     ("cxx", "", text, "Accepted for Theano's sake: phintys needs no compiler at run time."),
     ("compiledir", "", text, "Accepted for Theano's sake: nothing is compiled at run time."),
     ("openmp", False, boolean, "Accepted for Theano's sake; see workers."),
@@ -347,7 +351,7 @@ class Config(Section):
             name, equals, value = [piece.strip() for piece in part.partition("=")]
             try:
                 if not equals:
-                    if self._row(name)[1] not in (boolean, boolean_or_plan, never):
+                    if self._row(name)[1] not in (boolean, boolean_or_plan):
                         raise ValueError(f"expected name=value, not {part!r}")
                     value = True
                 self.set(name, value)

@@ -5,6 +5,7 @@ second compilation needs no set-up. Merging comes first, so that the tables can 
 whenever the tables have made new nodes.
 """
 from collections import deque
+from time import perf_counter
 
 from phintys.optimizer.engine import registered
 from phintys.optimizer.engine.database import FAST_COMPILE, FAST_RUN, Family
@@ -120,7 +121,7 @@ STAGES = [
 ]
 
 
-def optimize(fgraph, query):
+def optimize(fgraph, query, stages=None):
     """Rewrite ``fgraph`` in place.
 
     Parameters
@@ -129,6 +130,8 @@ def optimize(fgraph, query):
         A private copy of the user's graph.
     query : database.Query
         Selects the rewrites to apply.
+    stages : dict, optional
+        Gets, for the name of each stage and of each rewrite that a user registered, (seconds, replacements).
 
     Returns
     -------
@@ -137,16 +140,20 @@ def optimize(fgraph, query):
     """
     handled(fgraph).rewriting = True
     waiting, made, reached = deque(registered.chosen(query)), {}, 0
+    stages = {} if stages is None else stages
     for name, stage in STAGES:
         position = registered.POSITIONS.get(name, 0)
         while waiting and waiting[0].position < min(position, query.position_cutoff):
-            _apply_whole(fgraph, query, waiting.popleft())
-        if name == "protect":                       # always runs
-            made[name] = stage(fgraph, query)
-            continue
-        reached = max(reached, position)            # also by stages without a position
-        if reached < query.position_cutoff:
-            made[name] = stage(fgraph, query)
+            rewrite, begun = waiting.popleft(), perf_counter()
+            _apply_whole(fgraph, query, rewrite)
+            stages[rewrite.name] = perf_counter() - begun, 0
+        if name != "protect":                       # which always runs
+            reached = max(reached, position)        # also by stages without a position
+            if reached >= query.position_cutoff:
+                continue
+        begun = perf_counter()
+        made[name] = stage(fgraph, query)
+        stages[name] = perf_counter() - begun, made[name] or 0
     return made
 
 

@@ -7,7 +7,7 @@ Python code here (``call``). Invariant: a call that fails leaves states and defa
 from __future__ import annotations
 
 from textwrap import indent
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from phintys.debugging.failed_node import at_length
 from phintys.graph.public_names import at_home
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from phintys.making.function_maker import FunctionMaker
     from phintys.reports.memory_report import MemoryReport
+    from phintys.reports.profile_stats import ProfileStats
     from phintys.shared import SharedVariable
 
 # Names that the machine and the files of this folder use; ``dir(f)`` does not show them to users.
@@ -50,14 +51,15 @@ class Function(Callable):
     maker : FunctionMaker
         With ``maker.fgraph``, the compiled graph, and ``maker.inputs``, ``maker.outputs``, ``maker.mode``.
     name : str
-    profile : None
+    profile : ProfileStats or None
+        What calls took, if they are measured.
     trust_input : bool
         Refuse arguments that are not arrays of exactly the declared type instead of converting them.
     input_storage : list of Container or ArgumentContainer
         The storage of each input: of states and shared variables, and of the defaults of arguments.
     """
 
-    profile: None = None
+    profile: ProfileStats | None = None
 
     def __init__(self, maker: FunctionMaker, program: Any, input_storage: list[Any]) -> None:
         self.maker = maker
@@ -68,7 +70,8 @@ class Function(Callable):
         super().__init__(program, maker.argument_types, [spec.name for spec in arguments],
                          [bool(spec.strict) for spec in arguments], [spec.allow_downcast for spec in arguments],
                          single=maker.unpack_single, output_keys=maker.output_keys, return_none=maker.return_none,
-                         defaults=[None if container.required else container for container in own])
+                         defaults=[None if container.required else container for container in own],
+                         measured=_what_is_measured(maker.profile))
         self._explicit = [(spec, container) for spec, container in zip(maker.inputs, input_storage)
                           if not spec.implicit]
         self._set: list[Any] = []                              # containers whose defaults were set after the last call
@@ -76,6 +79,9 @@ class Function(Callable):
         self.indirect = self._always_indirect = self._states_are_in_the_way()
         for container in own:
             container.belong_to(self)
+        if maker.profile is not None:
+            self.profile = maker.profile
+            maker.profile.watch(self)
 
     def _states_are_in_the_way(self):
         """Return whether positional values, as many as there are arguments, may belong to other inputs."""
@@ -308,7 +314,7 @@ class Function(Callable):
 
     # ---- copies ------------------------------------------------------------------------------------------------------
     def copy(self, share_memory: bool = False, swap: Mapping[Any, Any] | None = None, delete_updates: bool = False,
-             name: str | None = None, profile: Literal[False] | None = None) -> Function:
+             name: str | None = None, profile: ProfileStats | str | bool | None = None) -> Function:
         """Return a separate function with the same graph, defaults and shared variables.
 
         States of this function are copied with their present values. As in Theano, a copy returns a list of its
@@ -324,7 +330,7 @@ class Function(Callable):
             Leave the updates out; states become arguments with defaults.
         name : str, optional
             Default: this function's name with " copy".
-        profile : None or False
+        profile : None, bool, str or ProfileStats
             As in ``function``.
 
         Returns
@@ -358,6 +364,11 @@ class Function(Callable):
     def __dir__(self) -> list[str]:
         """List the attributes for users; others may change from one version to the next."""
         return sorted([name for name in super().__dir__() if not name.startswith("_") and name not in INTERNAL])
+
+
+def _what_is_measured(profile):
+    """Return what ``Callable`` measures: "instructions", only whole "calls", or None."""
+    return None if profile is None else "instructions" if profile.flag_time_thunks else "calls"
 
 
 enable_vectorcall(Function)

@@ -5,6 +5,7 @@ containers; its outputs are the results, then the new values of states and share
 functions: ``create`` gives each function separate storage, except for what the user shares between functions.
 """
 import warnings
+from contextlib import nullcontext
 
 import numpy
 
@@ -43,7 +44,7 @@ class FunctionMaker:
         Whether the user's graph may contain ops that overwrite their inputs.
     function_builder : type
         `Function` or a subclass.
-    profile : None or False
+    profile : None, bool, str or ProfileStats
     on_unused_input : {'raise', 'warn', 'ignore', None}
     output_keys : list of str, optional
         Results come in a dictionary with these keys.
@@ -76,7 +77,7 @@ class FunctionMaker:
                  on_unused_input=None, output_keys=None, name=None, updates=None, givens=None, rebuild_strict=True,
                  no_default_updates=False, swap=None):
         self.mode = get_mode(mode)
-        self.profile = _refused_profile(profile)
+        self.profile = _profile_for(profile, name)
         self.name = name
         self.output_keys = output_keys
         self.accept_inplace = accept_inplace
@@ -87,6 +88,20 @@ class FunctionMaker:
         self._givens = pairs(givens)
         self._rebuild_strict = rebuild_strict
         self._swap = dict(swap or {})
+        with self._timed("compile_time", "rebuild_time"):
+            self._prepare(givens, updates, no_default_updates)
+        with self._timed("compile_time", "optimizer_time"):
+            self._optimize()
+        self.argument_types = argument_types(self._compiled, len(self.arguments))
+        self._shown = None
+
+    # ---- stages ------------------------------------------------------------------------------------------------------
+    def _timed(self, *names):
+        """A block whose time is added to attributes of the profile, if there is one."""
+        return nullcontext() if self.profile is None else self.profile.timed(*names)
+
+    def _prepare(self, givens, updates, no_default_updates):
+        """All before the rewrites."""
         rebuilt = self._rebuild(givens, updates, no_default_updates)
         self._describe_inputs(rebuilt)
         self._make_graph(rebuilt)
@@ -94,11 +109,7 @@ class FunctionMaker:
         self._attach_handler()
         self._check_unused(rebuilt.inputs, self._read_inputs())
         self._check_inplace()
-        self._optimize()
-        self.argument_types = argument_types(self._compiled, len(self.arguments))
-        self._shown = None
 
-    # ---- stages ------------------------------------------------------------------------------------------------------
     def _take_outputs(self, outputs):
         """The results, and in which form a call returns them."""
         self.return_none = outputs is None
@@ -191,11 +202,14 @@ class FunctionMaker:
                                        "on_unused_input='ignore'.") from None
             warnings.warn(message + "To make this warning into an error, you can pass the parameter "
                           "on_unused_input='raise' to phintys.function. To disable it completely, use "
-                          "on_unused_input='ignore'.", stacklevel=4)
+                          "on_unused_input='ignore'.", stacklevel=5)
 
     def _optimize(self):
         with change_flags(compute_test_value="off"), self.mode.observed(self._compiled) as self._history:
-            optimize(self._compiled, self.mode.query)
+            stages = {}
+            optimize(self._compiled, self.mode.query, stages)
+        if self.profile is not None:
+            self.profile.add_stages(stages)
 
     def _check_inplace(self):
         if self.accept_inplace:
@@ -221,6 +235,10 @@ class FunctionMaker:
         -------
         Function
         """
+        with self._timed("compile_time", "linker_time"):
+            return self._linked(input_storage)
+
+    def _linked(self, input_storage):
         given = list(input_storage or ())
         given += [None] * (len(self.inputs) - len(given))
         storage = [_container(spec, value) for spec, value in zip(self.inputs, given)]
@@ -283,11 +301,13 @@ def _where(flags):
     return [position for position, flag in enumerate(flags) if flag]
 
 
-def _refused_profile(profile):
-    profile = config.profile if profile is None else profile
-    if profile:
-        raise NotImplementedError(f"profile={profile!r}: profiling is not available in this version of phintys; "
-                                  "f.explain() lists a function's program")
+def _profile_for(profile, name):
+    """Return the ``ProfileStats`` of a function, or None; most programs never load the profiler."""
+    if profile is False or profile is None and not (config.profile or config.print_global_stats):
+        return None
+    from phintys.reports.profile_stats import profile_for
+
+    return profile_for(profile, name)
 
 
 def _about_expression(variable):

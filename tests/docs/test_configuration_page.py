@@ -12,7 +12,7 @@ DOCS = ROOT / "docs"
 SOURCES = "\n".join([path.read_text() for folder in ("api", "graph", "ops", "optimizer", "vm")
                      for suffix in ("py", "pyx") for path in (ROOT / folder).rglob(f"*.{suffix}")
                      if path.name != "config.py"])
-ONE_VALUE = {"device": "cuda", "profile": True, "profile_memory": True, "profile_optimizer": True}
+ONE_VALUE = {"device": "cuda"}
 
 
 def test_page_is_current():
@@ -44,7 +44,7 @@ def test_options_with_one_value_refuse_others_when_they_are_set(name):
         config.read_flags(f"{name}={ONE_VALUE[name]}")
 
 
-@pytest.mark.parametrize("name, feature", [("scan.allow_gc", "scan"), ("profiling.n_apply", "profiling"),
+@pytest.mark.parametrize("name, feature", [("scan.allow_gc", "scan"),
                                            ("conv.assert_shape", "convolution")])
 def test_options_of_features_to_come_are_errors_that_say_so(name, feature):
     config, section = Config(OPTIONS), name.partition(".")[0]

@@ -104,8 +104,9 @@ cdef class Callable:
         One entry an argument: None when it is required, else an object whose ``taken()`` answers the default.
     return_none : bool
         Return None.
-    measured : bool
-        Note how often each instruction runs, and how long; see ``profile``.
+    measured : {"instructions", "calls", None}
+        Note how often the function is called and how long that takes, and the same of each instruction; see
+        ``measurements``.
 
     Attributes
     ----------
@@ -140,7 +141,7 @@ cdef class Callable:
         self.vectorcall = enter
 
     def __init__(self, program, argument_types, argument_names, strict_flags, downcast_flags, single=False,
-                 output_keys=None, defaults=None, return_none=False, measured=False):
+                 output_keys=None, defaults=None, return_none=False, measured=None):
         cdef int index, axis
         self.program = program
         self.name = program.name
@@ -159,8 +160,8 @@ cdef class Callable:
         self.frames = []
         self.conversion_rules = -1
         self.code = Code(program)
-        if measured:
-            self.code.measure()
+        if measured is not None:
+            self.code.measure(measured == "instructions")
             self.vectorcall = enter_measured
         self.n_lent = len(self.code.lent)
         self.n_mutable = sum([layout.access == "mutable" for layout in program.cells[:self.n_arguments]])

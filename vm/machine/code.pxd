@@ -45,7 +45,8 @@ cdef class Code:
     cdef list kept
     cdef object planner             # a Planner in mode "plan", else None
     cdef Profile profile            # None: calls are not measured
-    cdef int measure(self) except -1
+    cdef bint timed                 # PROFILE stands in place of the instructions
+    cdef int measure(self, bint timed) except -1
     cdef int put_failure(self, int position) except -1
     cdef unsigned char _usual(self, int position) noexcept
     cdef int _find_claims(self) except -1

@@ -174,9 +174,10 @@ cdef class Code:
                 return True
         return examined is None and outline.inputs == 0
 
-    cdef int measure(self) except -1:
-        """Put PROFILE in place of all instructions; there must be no frame yet."""
+    cdef int measure(self, bint timed) except -1:
+        """Count calls and, if ``timed``, put PROFILE in place of all instructions; there must be no frame yet."""
         self.profile = Profile(self.n_instructions)
+        self.timed = timed
         return self.put_failure(-1)
 
     cdef int put_failure(self, int position) except -1:
@@ -189,7 +190,7 @@ cdef class Code:
         return 0
 
     cdef unsigned char _usual(self, int position) noexcept:
-        if self.profile is None:
+        if not self.timed:
             return self.ops[position]
         return OP_DROP if self.ops[position] == OP_TOGETHER else OP_PROFILE     # each of a group is measured alone
 

@@ -61,7 +61,7 @@ cdef class Frame:
         self.machine.watched = code.watched
         self.machine.n_watched = code.n_watched
         self.machine.frame = <PyObject*>self
-        if code.profile is not None:
+        if code.timed:
             self.machine.timing = code.profile.new_timing(code.ops)
         self._find_donors()
         self._find_heirs()

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from phintys.graph.variable import Variable
     from phintys.modes import Mode
+    from phintys.reports.profile_stats import ProfileStats
 
 __all__ = ["AliasedMemoryError", "ArgumentContainer", "DUPLICATE", "Function", "FunctionMaker", "In", "Supervisor",
            "SymbolicInput", "SymbolicOutput", "UnusedInputError", "convert_function_input", "orig_function"]
@@ -24,7 +25,7 @@ __all__ = ["AliasedMemoryError", "ArgumentContainer", "DUPLICATE", "Function", "
 def orig_function(inputs: Sequence[Variable | SymbolicInput | tuple[Any, ...]],
                   outputs: None | Variable | SymbolicOutput | Sequence[Variable | SymbolicOutput],
                   mode: str | Mode | None = None, accept_inplace: bool = False, name: str | None = None,
-                  profile: Literal[False] | None = None,
+                  profile: ProfileStats | str | bool | None = None,
                   on_unused_input: Literal["raise", "warn", "ignore"] | None = None,
                   output_keys: Sequence[str] | None = None) -> Function:
     """Compile a function from specifications of its inputs; ``function`` without its conveniences.

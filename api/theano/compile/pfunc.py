@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from phintys.io import SymbolicInput, SymbolicOutput
     from phintys.making.compiled_function import Function
     from phintys.modes import Mode
+    from phintys.reports.profile_stats import ProfileStats
 
 __all__ = ["In", "Param", "iter_over_pairs", "pfunc", "rebuild_collect_shared"]
 
@@ -25,7 +26,8 @@ def pfunc(params: Sequence[Variable | SymbolicInput | tuple[Any, ...]],
           | Mapping[str, Variable | SymbolicOutput] = None,
           mode: str | Mode | None = None, updates: Pairs | None = None, givens: Pairs | None = None,
           no_default_updates: bool | list[Variable] = False, accept_inplace: bool = False, name: str | None = None,
-          rebuild_strict: bool = True, allow_input_downcast: bool | None = None, profile: Literal[False] | None = None,
+          rebuild_strict: bool = True, allow_input_downcast: bool | None = None,
+          profile: ProfileStats | str | bool | None = None,
           on_unused_input: Literal["raise", "warn", "ignore"] | None = None,
           output_keys: Sequence[str] | None = None) -> Function:
     """Compile a function: ``phintys.function``, whose inputs are called ``params`` here.

@@ -192,9 +192,12 @@ def test_two_updates_cannot_be_swapped_into_one():
         function([], [], updates=[(a, a + 1), (b, b + 1)]).copy(swap={a: b})
 
 
-def test_copies_are_not_profiled():
-    with pytest.raises(NotImplementedError, match="profil"):
-        with_everything().copy(profile=True)
+def test_copies_are_measured_only_if_asked():
+    f = with_everything()
+    assert f.copy().profile is None
+    measured = f.copy(profile=True)
+    assert measured.profile.nb_nodes > 0 and measured.copy().profile is None
+    assert pickle.loads(pickle.dumps(measured)).profile is None
 
 
 # ---- function_dump ---------------------------------------------------------------------------------------------------

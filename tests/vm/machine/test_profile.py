@@ -17,7 +17,7 @@ def measured(function):
     """The same program, measured."""
     return Callable(function.program, function.argument_types, function.argument_names,
                     [False] * len(function.argument_types), [None] * len(function.argument_types), single=True,
-                    measured=True)
+                    measured="instructions")
 
 
 def records(function, name):
