@@ -13,10 +13,28 @@ graph, no op and no program. What it fixes:
   What a kernel is follows from its class and the arguments of its constructor, which are plain values
   (``kernel_spec.py``); so it can be saved, and made again in another process.
 
-How a kernel is called. ``prepare`` sees the operands, raises what can be raised, and gives the outputs their shapes and
-memory; ``run`` computes. While the shapes and strides of a call's operands are those of the call before, most of what
-``prepare`` derives is known: a kernel that says so in ``bind`` is not prepared again. The VM then gives the outputs
-memory itself and calls ``run``, or the *step* that ``bind`` has chosen for these shapes.
+How a kernel is called:
+
+* ``prepare`` sees the operands, raises what can be raised, and gives the outputs their shapes and memory.
+* ``run`` computes. It allocates nothing, and cannot fail unless the kernel says ``may_fail``.
+* ``bind`` follows ``run`` when the shapes and strides of all operands were the same in two calls, and says what later
+  calls of this layout need. BOUND: the VM gives the outputs memory (``renew``) and calls ``run``, but not ``prepare``.
+  BOUND_VIEW: it calls ``run``, which makes the outputs refer to memory of others (``share``). UNBOUND: ``prepare`` and
+  ``run``, as before. A kernel sets ``binding`` to what ``bind`` is to return, or overrides ``bind``: because the answer
+  depends on the layout, or to choose a *step*, a function that is called instead of ``run`` and finds in
+  ``context.room`` what ``bind`` has worked out. Addresses and values change from call to call; a step reads them anew.
+
+``examined`` makes this safe. It says of which inputs ``prepare`` or ``bind`` reads the values: lengths, an axis, labels
+to be checked. All else that they do may follow only from shapes and strides (and from what the kernel was built with).
+While an examined input is no constant of the program, the kernel is prepared in each call. What ``prepare`` derives for
+``run`` it may leave in ``context.room``: ``run`` and the step find it there, also in later calls of this layout.
+Scratch memory has in later calls the size that ``prepare`` has asked for, and any content.
+
+The VM compares layouts in few places. A frame counts *epochs*: during an epoch each cell has the same shape and strides
+whenever it has a value. Whatever finds another layout begins the next epoch, in which all kernels are prepared again:
+arguments, LOAD, ALIAS, MOVE, OWN, CALL, kernels whose outputs may vary with values, a new plan, a call that failed. So
+a kernel that was bound in the present epoch needs no comparison of its own. DebugMode checks both claims: it prepares
+each kernel for other values of what is not examined, and compares a bound kernel with one that is not.
 """
 from cpython.ref cimport PyObject
 from numpy cimport npy_intp
@@ -87,7 +105,8 @@ cdef class Kernel:
     cdef public bint may_fail  # `run` can return -1; such kernels stay out of commits
     cdef readonly int room     # bytes that `prepare`, `run` and the step share, in each frame and for each instruction
     cdef Binding binding       # what `bind` returns, unless it is overridden
-    # Of which inputs `prepare` reads the values, not only shapes and strides: their numbers; None: perhaps of all.
+    # Of which inputs `prepare` or `bind` reads the values, not only shapes and strides: their numbers; None: perhaps of
+    # all. The kernel is bound only while these are constants.
     cdef readonly tuple examined
     cdef readonly tuple arguments           # what the constructor was given: `Kernel.spec`, pickles and copies need it
     cdef readonly dict named_arguments      # and what it was given by name; None: nothing

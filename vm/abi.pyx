@@ -9,7 +9,7 @@ cimport cython
 cimport numpy as cnp
 from cpython.exc cimport PyErr_Occurred
 from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject, PyTypeObject
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 from numpy cimport npy_intp
 
@@ -582,13 +582,14 @@ cdef class _Operands:
     cdef Cell* cells
     cdef Cell** pointers
     cdef npy_intp* dimensions
-    cdef int count
+    cdef int count, inputs
 
-    def __cinit__(self, list layouts):
+    def __cinit__(self, list layouts, Kernel kernel, int inputs):
         cdef int index, total = 0
         cdef npy_intp* dimensions
-        self.count = len(layouts)
+        self.count, self.inputs = len(layouts), inputs
         context_init(&self.context)
+        self.context.room = calloc(1, kernel.room + 1)
         for typenum, ndim, *place in layouts:
             if place not in ([], [HOST]):
                 raise ValueError(f"a kernel runs on operands of the host, not of place {place[0]}")
@@ -596,7 +597,7 @@ cdef class _Operands:
         self.cells = <Cell*>malloc(max(1, self.count) * sizeof(Cell))
         self.pointers = <Cell**>malloc(max(1, self.count) * sizeof(Cell*))
         self.dimensions = <npy_intp*>malloc(max(1, total) * sizeof(npy_intp))
-        if self.cells == NULL or self.pointers == NULL or self.dimensions == NULL:
+        if self.cells == NULL or self.pointers == NULL or self.dimensions == NULL or self.context.room == NULL:
             self.count = 0
             raise MemoryError()
         dimensions = self.dimensions
@@ -612,13 +613,64 @@ cdef class _Operands:
             for index in range(self.count):
                 drop(&self.context, &self.cells[index])
         context_clear(&self.context)
+        free(self.context.room)
         free(self.cells)
         free(self.pointers)
         free(self.dimensions)
 
+    cdef int look_at(self, list arrays, donors, int donor_place) except -1:
+        """Let the inputs refer to arrays, which the caller keeps alive; donors to copies that may be overwritten."""
+        cdef int index
+        for index in range(self.inputs):
+            drop(&self.context, &self.cells[index])
+            cell_borrow_array(&self.cells[index], arrays[index])
+            self.cells[index].flags = CELL_READONLY
+        for output, donor in (donors or {}).items():
+            cell_give_array(&self.context, &self.cells[donor], arrays[donor].copy())
+            self.cells[donor].flags = 0
+            self.cells[donor].buffer.place = donor_place
+            self.cells[self.inputs + <int>output].donor = &self.cells[donor]
+        return 0
+
+    cdef int run(self, Kernel kernel) except -1:
+        kernel.prepare(&self.context, self.pointers)
+        if kernel.run(&self.context, self.pointers) < 0:
+            raise_failure(kernel, self.context.failure)
+        return 0
+
+    cdef int run_bound(self, Kernel kernel, Binding binding, Step step) except -1:
+        """What the VM does in a call of the shapes and strides of the call before."""
+        cdef int index
+        for index in range(self.inputs, self.count):
+            if binding == BOUND:
+                renew(&self.context, &self.cells[index])
+        if (step(&self.context, self.pointers) if step != NULL else kernel.run(&self.context, self.pointers)) < 0:
+            raise_failure(kernel, self.context.failure)
+        return 0
+
+
+cdef list behaved(inputs):
+    """The inputs of a kernel as aligned arrays in native byte order."""
+    cdef list arrays = []
+    for array in inputs:
+        array = cnp.PyArray_FROM_O(array)
+        if not (array.flags.aligned and array.dtype.isnative):
+            array = array.astype(array.dtype.newbyteorder("="))
+        arrays.append(array)
+    return arrays
+
+
+cdef _Operands operands_for(Kernel kernel, list arrays, output_layouts, int workers, poison):
+    cdef _Operands operands = _Operands([(array.dtype.num, array.ndim) for array in arrays] + list(output_layouts),
+                                        kernel, len(arrays))
+    operands.context.workers = workers
+    if poison is not None:
+        operands.context.poison = 256 | <int>poison
+    return operands
+
 
 def run_kernel(Kernel kernel, inputs, output_layouts, int workers=1, poison=None, donors=None, bint views=False,
-               int donor_place=HOST):
+               int donor_place=HOST, bound_by=None):
     """Run one kernel on arrays, outside any program.
 
     Parameters
@@ -637,36 +689,67 @@ def run_kernel(Kernel kernel, inputs, output_layouts, int workers=1, poison=None
         Answer outputs that look into an input as views of it instead of copies.
     donor_place : int
         Where the memory of donors is said to be. For tests: memory of another place is not taken.
+    bound_by : sequence of numpy.ndarray, optional
+        Arrays of the shapes and strides of ``inputs``, with the same values where the kernel examines them. First the
+        kernel runs on these and is bound; then ``inputs`` are computed as in a later call of a program.
 
     Returns
     -------
     list of numpy.ndarray
         New arrays; unless ``views``, they never share memory with the inputs.
     """
-    cdef int index, count = len(inputs)
-    cdef list arrays = []
-    for array in inputs:
-        array = cnp.PyArray_FROM_O(array)
-        if not (array.flags.aligned and array.dtype.isnative):
-            array = array.astype(array.dtype.newbyteorder("="))
-        arrays.append(array)
-    cdef _Operands operands = _Operands([(array.dtype.num, array.ndim) for array in arrays] + list(output_layouts))
-    operands.context.workers = workers
-    if poison is not None:
-        operands.context.poison = 256 | <int>poison
-    for index in range(count):
-        cell_borrow_array(&operands.cells[index], arrays[index])
-        operands.cells[index].flags = CELL_READONLY
-    for output, donor in (donors or {}).items():
-        cell_give_array(&operands.context, &operands.cells[donor], arrays[donor].copy())
-        operands.cells[donor].flags = 0
-        operands.cells[donor].buffer.place = donor_place
-        operands.cells[count + <int>output].donor = &operands.cells[donor]
-    kernel.prepare(&operands.context, operands.pointers)
-    if kernel.run(&operands.context, operands.pointers) < 0:
-        raise_failure(kernel, operands.context.failure)
+    cdef list others, arrays = behaved(inputs)
+    cdef _Operands operands = operands_for(kernel, arrays, output_layouts, workers, poison)
+    cdef int index, count = operands.inputs
+    cdef Step step = NULL
+    cdef Binding binding = UNBOUND
+    if bound_by is not None:
+        others = behaved(bound_by)
+        if [layout_of(array) for array in others] != [layout_of(array) for array in arrays]:
+            raise ValueError("the arrays of bound_by must have the shapes and strides of the inputs")
+        operands.look_at(others, donors, donor_place)
+        operands.run(kernel)
+        binding = kernel.bind(&operands.context, operands.pointers, &step)
+    operands.look_at(arrays, donors, donor_place)
+    if binding == UNBOUND:
+        operands.run(kernel)
+    else:
+        operands.run_bound(kernel, binding, step)
     return [view_into(&operands.cells[index], arrays) if views and looks_outside(&operands.cells[index])
             else cell_to_result(&operands.cells[index]) for index in range(count, operands.count)]
+
+
+def prepare_kernel(Kernel kernel, inputs, output_layouts, int workers=1):
+    """Prepare one kernel for arrays, without running it.
+
+    Parameters
+    ----------
+    kernel, inputs, output_layouts, workers
+        See `run_kernel`. Of inputs that the kernel does not examine only shapes and strides are looked at.
+
+    Returns
+    -------
+    worth : int
+        What ``prepare`` returned.
+    layouts : list of (shape, strides)
+        What it gave the outputs.
+    """
+    cdef list arrays = behaved(inputs)
+    cdef _Operands operands = operands_for(kernel, arrays, output_layouts, workers, None)
+    cdef Cell* cell
+    cdef int index, axis, worth
+    cdef list layouts = []
+    operands.look_at(arrays, None, HOST)
+    worth = kernel.prepare(&operands.context, operands.pointers)
+    for index in range(operands.inputs, operands.count):
+        cell = &operands.cells[index]
+        layouts.append((tuple([cell.shape[axis] for axis in range(cell.ndim)]),
+                        tuple([cell.strides[axis] for axis in range(cell.ndim)])))
+    return worth, layouts
+
+
+cdef tuple layout_of(array):
+    return array.dtype.num, array.shape, array.strides
 
 
 cdef int raise_failure(kernel, const char* reason) except -1:

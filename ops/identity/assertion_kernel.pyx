@@ -3,7 +3,7 @@
 ``prepare`` checks the conditions, because it may raise errors. Conditions are of bool or integer dtype, so that a value
 is true if one of its bytes is not 0; ``perform`` handles other dtypes.
 """
-from phintys.vm.abi cimport Cell, Context, Kernel, share
+from phintys.vm.abi cimport BOUND_VIEW, Cell, Context, Kernel, share
 
 
 cdef class AssertKernel(Kernel):
@@ -19,6 +19,7 @@ cdef class AssertKernel(Kernel):
     cdef object message
 
     def __init__(self, int n_conditions, message):
+        self.examined, self.binding = tuple(range(1, 1 + n_conditions)), BOUND_VIEW
         self.n_conditions = n_conditions
         self.message = message
 

@@ -25,7 +25,7 @@ from phintys.ops.native.mask_loops cimport count_true, mask_start
 from phintys.ops.native.positions cimport check_positions
 from phintys.ops.native.row_copy cimport gather_rows, scatter_rows
 from phintys.ops.native.strided_copy cimport CopyPlan, copy_strided
-from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, parallel
+from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, parallel
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_SCATTER, LONG_SCATTER_BYTES, PIECE_INDEXED_BYTES
 
@@ -272,6 +272,7 @@ cdef class AdvancedSubtensorKernel(AdvancedIndexKernel):
     def __init__(self, plan, int lead, int result):
         AdvancedIndexKernel.__init__(self, plan, lead)
         self.result = result
+        self.examined, self.binding = tuple(range(1, result)), BOUND
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef Walk walk
@@ -334,6 +335,7 @@ cdef class AdvancedIncSubtensorKernel(AdvancedIndexKernel):
         cdef int index
         AdvancedIndexKernel.__init__(self, plan, lead)
         self.result, self.dtype, self.sets = result, TYPES.index(dtype), sets
+        self.examined, self.binding = tuple(range(2, result)), BOUND
         self.add_at = NULL
         if self.source_count == 1 and self.mask_count == 0 and not sets:
             for index in range(self.count):

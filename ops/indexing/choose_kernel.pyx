@@ -9,7 +9,7 @@ from numpy cimport npy_intp
 from phintys.ops.native.indexed_loops cimport OffsetLoop, phintys_offsets, position_dtype, size_class
 from phintys.ops.native.integers cimport shape_of
 from phintys.ops.native.strided_copy cimport Lines, first_line, next_line
-from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size
+from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_CHOOSE
 
@@ -66,6 +66,7 @@ cdef class ChooseKernel(Kernel):
 
     def __init__(self, str dtype, mode, bint listed, int count):
         self.mode, self.listed, self.count = MODES[mode], listed, count
+        self.examined, self.binding = (0,) if self.mode == RAISE else (), BOUND
         self.read = phintys_offsets[position_dtype("uint8" if dtype == "bool" else dtype)]
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:

@@ -9,7 +9,7 @@ from numpy cimport npy_intp
 
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.strided_copy cimport Lines, contiguous_data, first_line, next_line
-from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, scratch
+from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, scratch
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_FLAT_INDEX
 
@@ -126,6 +126,7 @@ cdef class UnravelIndexKernel(Kernel):
     cdef bint last_first            # whether the last dimension varies fastest
 
     def __init__(self, int count, order):
+        self.examined, self.binding = (0, 1), BOUND
         self.count, self.last_first = count, order == "C"
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
@@ -217,6 +218,7 @@ cdef class RavelMultiIndexKernel(Kernel):
     cdef bint last_first
 
     def __init__(self, int count, mode, order):
+        self.examined, self.binding = tuple(range(count + 1)), BOUND
         self.count, self.mode, self.last_first = count, MODES[mode], order == "C"
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:

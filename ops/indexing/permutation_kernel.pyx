@@ -12,7 +12,7 @@ from phintys.ops.native.indexed_loops cimport (
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.positions cimport check_positions
 from phintys.ops.native.strided_copy cimport CopyPlan, next_place
-from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size
+from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_PERMUTATION
 
@@ -39,6 +39,7 @@ cdef class PermuteRowsKernel(Kernel):
     cdef bint repeated[2][MAX_RANK]
 
     def __init__(self, order_dtype, repeated):
+        self.examined, self.binding = (1,), BOUND
         self.dtype = position_dtype(order_dtype)
         self.offsets = phintys_offsets[self.dtype]
         for axis, (first, second) in enumerate(repeated):

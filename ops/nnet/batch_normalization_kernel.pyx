@@ -24,7 +24,7 @@ from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.nnet.softmax_kernel cimport Real
 from phintys.ops.native.strided_copy cimport contiguous_data
 from phintys.vm.abi cimport (
-    RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, parallel, scratch)
+    BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, parallel, scratch)
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_BATCH_NORMALIZATION, PIECE_BATCH_NORMALIZATION
 
@@ -56,6 +56,7 @@ cdef class BatchNormKernel(Kernel):
     cdef Kind kind
 
     def __init__(self, str dtype, axes, bint whole=True):
+        self.examined, self.binding = (), BOUND
         self.itemsize = 4 if dtype == "float32" else 8
         self.averaged = 0
         for axis in axes:

@@ -12,7 +12,7 @@ from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.nnet.softmax_kernel cimport (
     Exponentials, Real, RowPass, check_bias, find_exponentials, label_at, phintys_rows, rows_worth_a_worker, run_pass,
     set_rows, worth_of)
-from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, parallel
+from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, parallel
 from phintys.vm.thresholds cimport LONG_CROSSENTROPY
 
 cdef extern from "nnet/softmax_loops.h" nogil:
@@ -74,6 +74,9 @@ cdef class CrossentropyKernel(Kernel):
     cdef Exponentials loops
     cdef readonly list providers         # names of loops, and whose they are
     cdef bint bias, as_index, leading
+
+    def __cinit__(self, *arguments, **named):
+        self.examined, self.binding = (2,), BOUND
 
     def __init__(self, str dtype, bint bias=True, bint as_index=False, bint leading=False):
         self.providers = find_exponentials(&self.loops, dtype)
@@ -148,6 +151,9 @@ cdef class CrossentropyGradKernel(Kernel):
     cdef int rank
     cdef bint as_index, leading
 
+    def __cinit__(self, *arguments, **named):
+        self.examined, self.binding = (2,), BOUND
+
     def __init__(self, int rank, bint as_index=False, bint leading=False):
         self.rank, self.as_index, self.leading = rank, as_index, leading
 
@@ -215,6 +221,9 @@ cdef class LabelLossKernel(Kernel):
     cdef Exponentials loops
     cdef readonly list providers         # names of loops, and whose they are
 
+    def __cinit__(self, *arguments, **named):
+        self.examined, self.binding = (1,), BOUND
+
     def __init__(self, str dtype):
         self.providers = find_exponentials(&self.loops, dtype)[1:]
 
@@ -249,6 +258,9 @@ cdef class LabelLossGradKernel(Kernel):
     ValueError
         Raised by ``prepare`` for lengths that do not match and labels that are not classes.
     """
+
+    def __cinit__(self):
+        self.examined, self.binding = (2,), BOUND
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         if operands[0].shape[0] != operands[1].shape[0]:

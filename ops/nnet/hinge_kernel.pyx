@@ -7,7 +7,7 @@ from numpy cimport npy_intp
 from phintys.ops.nnet.crossentropy_kernel cimport check_labels
 from phintys.ops.native.integers cimport shape_of
 from phintys.ops.nnet.softmax_kernel cimport label_at, phintys_rows, rows_worth_a_worker, set_rows
-from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, parallel, scratch
+from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, parallel, scratch
 from phintys.vm.thresholds cimport LONG_HINGE, SHARED_HINGE
 
 cdef extern from "nnet/hinge_loops.h" nogil:
@@ -85,6 +85,9 @@ cdef class HingeKernel(Kernel):
         Raised by ``prepare`` if the numbers of labels and rows differ, and for labels that are not classes.
     """
 
+    def __cinit__(self):
+        self.examined, self.binding = (1,), BOUND
+
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         check_labels(operands[1], operands[0], True, False)
         allocate(context, operands[3], operands[0].shape)
@@ -105,6 +108,9 @@ cdef class HingeGradKernel(Kernel):
     ValueError
         Raised by ``prepare`` if the gradient does not have one element for each row. For labels, see `HingeKernel`.
     """
+
+    def __cinit__(self):
+        self.examined, self.binding = (2,), BOUND
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         if operands[0].shape[0] != operands[1].shape[0]:

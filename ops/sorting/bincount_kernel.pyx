@@ -4,7 +4,7 @@ from libc.stdint cimport INT64_MAX, int64_t
 from numpy cimport npy_intp
 
 from phintys.ops.native.integers cimport integer_at
-from phintys.vm.abi cimport Cell, Context, Kernel, allocate
+from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, allocate
 from phintys.vm.thresholds cimport LONG_BINCOUNT
 
 ctypedef fused integer:
@@ -62,8 +62,8 @@ cdef void extremes_of(const Cell* vector, int64_t* extremes) noexcept nogil:
 cdef class CountersKernel(Kernel):
     """See the docstring of the file."""
 
-    def __init__(self):
-        self.may_fail = True
+    def __cinit__(self):
+        self.examined, self.binding, self.may_fail = (1,), BOUND, True
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         if integer_at(operands[1], 0) < 0:
