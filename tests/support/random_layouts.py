@@ -166,8 +166,8 @@ def created(values, k, axis, numbers):
 
 def repeated(values, k, axis, numbers):
     a = any_of(values, numbers[0])
-    return [[T.repeat(a[:5], k, axis=0), T.repeat(a, 2, axis=0), T.tile(a[:5], (2,) * a.ndim), T.extra_ops.cumsum(a, axis=0)]
-            [numbers[1] % 4].astype(a.dtype)]
+    return [[T.repeat(a[:5], k, axis=0), T.repeat(a, 2, axis=0), T.tile(a[:5], (2,) * a.ndim),
+             T.extra_ops.cumsum(a, axis=0)][numbers[1] % 4].astype(a.dtype)]
 
 
 def split(values, k, axis, numbers):
