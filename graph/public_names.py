@@ -47,7 +47,7 @@ HOMES = {
     "phintys.compile.debugmode": {
         "debugging.debug_errors": """
             DebugModeError BadThunkOutput NondeterministicOp UnwrittenOutput BadOptimization BadDestroyMap BadViewMap
-            InvalidValueError BadShape BadProgram StochasticOrder""",
+            BadExamined InvalidValueError BadShape BadProgram StochasticOrder""",
         "debugging.debug_mode": "_remade",
     },
     "phintys.compile.monitormode": {

@@ -1,8 +1,8 @@
 """The exceptions of DebugMode. Each message names the op, the node, where the user made it, and the rewrite involved.
 
 Names, arguments and attributes are Theano's where Theano has the exception; `BadShape`, `UnwrittenOutput`,
-`NondeterministicOp` and `BadProgram` exist only here. ``context`` is filled in by the run, which knows the rewrite that
-inserted a node.
+`NondeterministicOp`, `BadExamined` and `BadProgram` exist only here. ``context`` is filled in by the run, which knows
+the rewrite that inserted a node.
 """
 from phintys.debugging.debug_differences import described, difference
 from phintys.graph.errors import made_at
@@ -92,6 +92,30 @@ class UnwrittenOutput(DebugModeError):
         return [f"UnwrittenOutput: the kernel of {self.node.op} leaves a part of output {self.output_idx} unwritten, "
                 "or reads it before it is written.", *_node_lines(self.node),
                 f"The output in memory with two kinds of old content: {difference(self.value, self.other)}"]
+
+
+@at_home
+class BadExamined(DebugModeError):
+    """What a kernel's ``prepare`` derives depends on values that the kernel does not say it examines.
+
+    Attributes
+    ----------
+    node : Apply
+    examined : tuple of int
+        The inputs whose values the kernel says that ``prepare`` reads.
+    expected, found : str
+        What ``prepare`` returned and the outputs' shapes and strides, or the error: for the values of the call, and for
+        other values of the other inputs.
+    """
+
+    def __init__(self, node, examined, expected, found):
+        super().__init__(node, examined, expected, found)
+        self.node, self.examined, self.expected, self.found = node, examined, expected, found
+
+    def lines(self):
+        return [f"BadExamined: the kernel of {self.node.op} examines the inputs {self.examined}, but prepare depends "
+                "on values of others.", *_node_lines(self.node), f"For the values of the call: {self.expected}",
+                f"For other values of the inputs that are not examined: {self.found}"]
 
 
 @at_home

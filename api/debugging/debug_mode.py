@@ -5,6 +5,7 @@ computed in two ways. It is several hundred times slower. The checks, and the ex
 
 * a kernel against the op's own ``perform``, odd layouts of the inputs, and the inputs' memory (`BadThunkOutput`);
 * that an output is written completely (`UnwrittenOutput`) and the same each time (`NondeterministicOp`);
+* a kernel that is bound to a layout against one that is prepared, and the values that it examines (`BadExamined`);
 * ``view_map``, ``destroy_map``, types and shapes (`BadViewMap`, `BadDestroyMap`, `InvalidValueError`, `BadShape`);
 * each rewrite, by the values before and after (`BadOptimization`), and the order of rewrites (`StochasticOrder`);
 * the linked program against its nodes (`BadProgram`).
@@ -13,6 +14,7 @@ from contextlib import contextmanager
 
 from phintys.debugging.debug_errors import (
     BadDestroyMap,
+    BadExamined,
     BadOptimization,
     BadProgram,
     BadShape,
@@ -35,8 +37,9 @@ from phintys.graph.public_names import at_home
 from phintys.modes import Mode, register_mode
 from phintys.optimizer.pipeline import optimize
 
-__all__ = ["BadDestroyMap", "BadOptimization", "BadProgram", "BadShape", "BadThunkOutput", "BadViewMap", "DebugMode",
-           "DebugModeError", "InvalidValueError", "NondeterministicOp", "StochasticOrder", "UnwrittenOutput"]
+__all__ = ["BadDestroyMap", "BadExamined", "BadOptimization", "BadProgram", "BadShape", "BadThunkOutput", "BadViewMap",
+           "DebugMode", "DebugModeError", "InvalidValueError", "NondeterministicOp", "StochasticOrder",
+           "UnwrittenOutput"]
 
 # Theano's names for memory that `perform` may find in its storage → names of layouts.
 PREALLOCATED = {name: (name,) for name in EMPTY} | {

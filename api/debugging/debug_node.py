@@ -6,9 +6,11 @@ number before, and that of the second run with something else, so that unwritten
 """
 import numpy
 
+from phintys.debugging.debug_claims import bound_by, read_by_prepare
 from phintys.debugging.debug_differences import agree, copied, identical, is_finite
 from phintys.debugging.debug_errors import (
     BadDestroyMap,
+    BadExamined,
     BadThunkOutput,
     BadViewMap,
     InvalidValueError,
@@ -109,6 +111,9 @@ class CheckedNode:
             if name != "f_contiguous" or any([value.ndim > 1 for value in inputs]):
                 self._check_layout(name, inputs, outputs)
         self._check_zero_strides(inputs)
+        self._check_examined(inputs)
+        for name in ("c_contiguous", "strided"):
+            self._check_bound(name, inputs, outputs)
         for output, positions in self.node.op.destroy_map.items():
             self._check_in_place(output, positions[0], inputs, outputs)
         return outputs
@@ -145,10 +150,27 @@ class CheckedNode:
             return                                  # the op does not accept these values
         self._compare(expected, KERNEL, self._run_kernel(given), f"{KERNEL}, inputs with strides of 0", given)
 
+    def _check_examined(self, inputs):
+        """Check that ``prepare`` reads no values but those that the kernel says it examines."""
+        found = read_by_prepare(self.kernel, inputs, self.layouts)
+        if found is not None:
+            raise BadExamined(self.node, self.kernel.examined, *found)
+
+    def _check_bound(self, name, inputs, outputs):
+        """Check that the kernel computes the same once it is bound, by other values in the same layout."""
+        given, others = bound_by(self.kernel, name, inputs)
+        try:
+            results = self._run_kernel(given, bound_by=others)
+        except Exception:                           # the kernel does not accept the other values
+            results = self._run_kernel(given, bound_by=given)
+        self._compare(outputs, KERNEL, results, f"{KERNEL}, bound, inputs {name}", given)
+
     def _check_in_place(self, output, position, inputs, outputs):
         """Check that the output may take the input's memory, as the linker may arrange it."""
-        results = self._run_kernel(inputs, donors={output: position})
-        self._compare(outputs, KERNEL, results, f"{KERNEL}, output {output} in the memory of input {position}", inputs)
+        for title, options in [("", {}), (", bound", {"bound_by": inputs})]:
+            results = self._run_kernel(inputs, donors={output: position}, **options)
+            self._compare(outputs, KERNEL, results,
+                          f"{KERNEL}{title}, output {output} in the memory of input {position}", inputs)
 
     # ---- perform -----------------------------------------------------------------------------------------------------
     def _check_perform(self, inputs, expected):

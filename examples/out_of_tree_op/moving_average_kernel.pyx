@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """A kernel built outside phintys: the moving average of a float64 vector."""
 from numpy cimport npy_intp
-from phintys.vm.abi cimport ABI_VERSION, Cell, Context, Kernel, allocate
+from phintys.vm.abi cimport ABI_VERSION, BOUND, Cell, Context, Kernel, allocate
 
 from phintys.vm.abi import abi_version
 
@@ -17,6 +17,8 @@ cdef class MovingAverageKernel(Kernel):
 
     def __init__(self, npy_intp window):
         self.window = window
+        self.examined = ()                      # `prepare` reads shapes only, no values:
+        self.binding = BOUND                    # it need not be called again while they stay the same
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef npy_intp length = operands[0].shape[0] - self.window + 1

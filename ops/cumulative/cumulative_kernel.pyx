@@ -155,6 +155,7 @@ cdef class DifferenceKernel(Kernel):
     def __init__(self, dtype, int axis, npy_intp times):
         self.loop = find_loop(numpy.not_equal if dtype == "bool" else numpy.subtract, (dtype, dtype, dtype))
         self.axis, self.times = axis, times
+        self.examined, self.binding = (), BOUND
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef Cell* source = operands[0]

@@ -2,7 +2,7 @@
 from numpy cimport npy_intp
 
 from phintys.ops.native.integers cimport integer_at, shape_of
-from phintys.vm.abi cimport Cell, Context, Kernel, share
+from phintys.vm.abi cimport BOUND_VIEW, Cell, Context, Kernel, share
 
 
 cdef class FirstRowsKernel(Kernel):
@@ -19,6 +19,7 @@ cdef class FirstRowsKernel(Kernel):
     cdef object name
 
     def __init__(self, npy_intp least, name):
+        self.examined, self.binding = () if least >= 0 else (1,), BOUND_VIEW
         self.least = least
         self.name = name
 

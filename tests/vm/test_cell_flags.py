@@ -1,13 +1,12 @@
-"""Flags of cells are declared in three files: those of all kernels, of the allocator, and of the interpreter."""
+"""Flags of cells are declared in one place: the enum in ``vm/abi.pxd``."""
 import re
 from pathlib import Path
 
-FLOOR = Path(__file__).parents[2] / "vm"
-DECLARED = re.compile(r"^    (CELL_[A-Z_]+) = (\d+) ", re.M)
+ABI = Path(__file__).parents[2] / "vm" / "abi.pxd"
 
 
-def test_no_two_flags_of_cells_share_a_bit():
-    flags = [(name, int(value)) for pattern in ("*.pxd", "*.pyx") for path in sorted(FLOOR.rglob(pattern))
-             for name, value in DECLARED.findall(path.read_text())]
-    assert {"CELL_READONLY", "CELL_CONSTANT", "CELL_PASSED"} <= {name for name, _ in flags}
-    assert sorted(value for _, value in flags) == [1 << bit for bit in range(len(flags))]
+def test_each_flag_of_a_cell_is_a_bit_of_its_own():
+    enum = re.search(r"^cdef enum CellFlag:\n((?:    .*\n)+)", ABI.read_text(), re.M).group(1)
+    values = [int(value) for value in re.findall(r"^    CELL_[A-Z_]+ = (\d+) ", enum, re.M)]
+    assert len(values) == len(enum.splitlines())
+    assert values == [1 << bit for bit in range(len(values))]

@@ -14,6 +14,7 @@ import phintys.tensor as T
 from phintys import In, Out, function
 from phintys.compile.debugmode import (
     BadDestroyMap,
+    BadExamined,
     BadOptimization,
     BadProgram,
     BadShape,
@@ -132,19 +133,20 @@ def test_what_perform_does(name):
 class PretendedKernel:
     """A kernel in Python: from inputs and uninitialised memory to results, whatever ``run_kernel`` is asked for."""
 
-    def __init__(self, compute):
+    def __init__(self, compute, examined=None, bound=None):
         self.compute = compute
         self.calls = 0
+        self.examined, self.bound = examined, bound or compute
 
 
-def run_pretended(kernel, inputs, layouts, workers=1, poison=None, donors=None, views=False):
+def run_pretended(kernel, inputs, layouts, workers=1, poison=None, donors=None, views=False, bound_by=None):
     inputs = list(inputs)
     memory = np.empty(inputs[0].shape, inputs[0].dtype)
     memory.view("uint8")[...] = 0 if poison is None else poison
     for output, position in (donors or {}).items():
         inputs[position] = memory = inputs[position].copy()
     kernel.calls += 1
-    result = kernel.compute(kernel, memory, *inputs)
+    result = (kernel.compute if bound_by is None else kernel.bound)(kernel, memory, *inputs)
     return [result if views else result.copy()]
 
 
@@ -243,6 +245,37 @@ def test_what_kernels_do(name, pretended):
     with pytest.raises(exception, match=f"(?s){words}") as caught:
         f(VALUE)
     assert "WithKernel" in str(caught.value) and f"{__file__}:" in str(caught.value)
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+def test_kernels_that_are_bound_compute_the_same(pretended, in_place):
+    op = WithKernel(doubled, **({"destroy_map": {0: [0]}} if in_place else {}))
+    op.kernel.bound = lambda kernel, memory, x: doubled(kernel, memory, x) + (memory is x or not in_place)
+    x = T.dvector("x")
+    f = function([x], ViewOp()(op(x)), mode=DebugMode(optimizer=None), accept_inplace=True)
+    with pytest.raises(BadThunkOutput, match="bound, output 0 in the memory" if in_place else "bound, inputs c_cont"):
+        f(VALUE)
+
+
+def depends_on_a_value(kernel, inputs, layouts):
+    if np.isnan(inputs[1][0]):
+        raise ValueError("not a length")
+    return 0, [((4,), (8 if inputs[0].any() else 16,))]
+
+
+@pytest.mark.parametrize("examined, found", [((), "16"), ((0,), "not a length"), ((1,), "16"), ((0, 1), None),
+                                             (None, None)])
+def test_values_that_kernels_examine(pretended, monkeypatch, examined, found):
+    monkeypatch.setattr(phintys.debugging.debug_claims, "prepare_kernel", depends_on_a_value)
+    op = WithKernel(doubled)
+    op.kernel.examined = examined
+    x, y = T.dvectors("x", "y")
+    f = function([x, y], ViewOp()(op(x, y)), mode=DebugMode(optimizer=None))
+    if found is None:
+        np.testing.assert_array_equal(f(VALUE, VALUE), VALUE * 2)
+        return
+    with pytest.raises(BadExamined, match=f"(?s)examines the inputs.*WithKernel.*{found}"):
+        f(VALUE, VALUE)
 
 
 def test_which_ways_are_run(pretended):

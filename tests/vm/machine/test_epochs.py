@@ -60,9 +60,9 @@ def test_arguments():
 
 def test_arguments_that_are_converted():
     x, y = T.dmatrix(), T.dvector()
-    f = function([x, y], x.sum(axis=0) + y.sum())
+    f = function([x, y], T.exp(x) + y.sum())
     for value in sequence([np.ones((4, 3), "int8"), [[1, 2, 3]], np.ones((3, 2), "float32").T, np.zeros((5, 3))]):
-        np.testing.assert_array_equal(f(value, [1, 2, 3]), np.asarray(value, float).sum(axis=0) + 6)
+        np.testing.assert_allclose(f(value, [1, 2, 3]), np.exp(np.asarray(value, float)) + 6)
 
 
 @pytest.mark.parametrize("access", [{"mutable": True}, {"borrow": True}])
@@ -87,21 +87,28 @@ def make_alike(value):
 
 
 def test_arguments_that_are_copied_before_they_are_overwritten():
+    """The copies are in C order. A read-only argument is copied, and one that overlaps another argument."""
     x, y = T.dmatrix(), T.dmatrix()
-    f = function([In(x, mutable=True), y], T.inc_subtensor(x[::2], 1).sum(axis=0) + y.sum(axis=0))
+    f = function([In(x, mutable=True), y], [T.inc_subtensor(x[::2], 1), y.sum(axis=0)])
     base = np.arange(24.0).reshape(6, 4)
-    read_only = np.asfortranarray(base)
-    read_only.flags.writeable = False
-    for turn in range(4):
-        for given, other in [(base.copy(), base)] * 3 + [(read_only, base)] * 3 + [(np.asfortranarray(base), base)] * 3:
-            expected = given.copy()
-            expected[::2] += 1
-            np.testing.assert_array_equal(f(given, other), expected.sum(axis=0) + base.sum(axis=0))
-        whole = np.asfortranarray(base)             # both arguments: a copy in C order is overwritten
-        for _ in range(3):
-            expected = whole.copy()
-            expected[::2] += 1
-            np.testing.assert_array_equal(f(whole, whole), expected.sum(axis=0) + base.sum(axis=0))
+
+    def turned(writeable=True):
+        value = np.asfortranarray(base)
+        value.flags.writeable = writeable
+        return value
+
+    expected, other = base.copy(), turned()
+    expected[::2] += 1
+    for turn in range(3):
+        for make in [lambda: (turned(), other), lambda: (turned(False), other), lambda: (base.copy(), other),
+                     lambda: (turned(), other), lambda: (turned(),) * 2, lambda: (turned()[:, ::-1][:, ::-1], other)]:
+            for _ in range(4):
+                first, second = make()
+                if second is first:
+                    second = first[:]
+                results = f(first, second)
+                np.testing.assert_array_equal(results[0], expected)
+                np.testing.assert_array_equal(results[1], base.sum(axis=0))
 
 
 def test_shared_variables():
@@ -127,13 +134,18 @@ def test_updates_that_change_shapes():
             expected = np.concatenate([expected, expected[:1] * 2])[::-1][:5]
 
 
-def test_values_moved_or_copied_into_a_branch_result():
-    x, c = T.dmatrix(), T.lscalar()
-    f = function([x, c], ifelse(c > 0, T.exp(x), ifelse(c < 0, x.T * 2, x[:, ::-1])).sum(axis=0))
-    expected = {1: lambda x: np.exp(x), -1: lambda x: x.T * 2, 0: lambda x: x[:, ::-1]}
-    for value in matrices()[:3]:
-        for condition in sequence([1, -1, 0]):
-            np.testing.assert_allclose(f(value, condition), expected[condition](value).sum(axis=0))
+@pytest.mark.parametrize("computed, opcode", [(True, "MOVE"), (False, "ALIAS")])
+def test_branches_with_values_of_several_layouts(computed, opcode):
+    x, y, c = T.dmatrix(), T.dmatrix(), T.lscalar()
+    chosen = ifelse(c > 0, T.exp(x).T, ifelse(c < 0, y * 2, x[:, ::-1])) if computed else ifelse(c > 0, x, y)
+    f = function([x, y, c], [T.exp(-chosen), chosen.sum(axis=0), x + 1, y + 1])
+    assert opcode in str(f.explain())
+    first, second = np.arange(12.0).reshape(4, 3), np.asfortranarray(np.arange(6.0).reshape(2, 3))
+    for condition in sequence([1, -1, 0] if computed else [1, 0]):
+        wanted = ([first[:, ::-1], np.exp(first).T, second * 2] if computed else [second, first])[condition]
+        results = f(first, second, condition)
+        np.testing.assert_allclose(results[0], np.exp(-wanted))
+        np.testing.assert_allclose(results[1], wanted.sum(axis=0))
 
 
 def test_values_that_stay_in_their_owner():

@@ -1,0 +1,70 @@
+"""What a kernel claims for calls in which it is not prepared: which values ``prepare`` reads, and how it is bound.
+
+What ``prepare`` derives must not depend on inputs that the kernel does not *examine*. Here these get other values, and
+the outputs must get the same shapes and strides. Memory that cannot be read would show each read, but the only way to
+survive one is a handler of signals that leaves the kernel half-way, with whatever it holds: not in a user's process.
+The tests of phintys do that in a process of their own (``tests/vm/test_examined.py``).
+"""
+import numpy
+
+from phintys.debugging.debug_layouts import laid_out
+from phintys.vm.abi import prepare_kernel
+
+
+def hidden_inputs(kernel, inputs):
+    """Return the numbers of the inputs whose values ``prepare`` is not to read; those without elements have none."""
+    if kernel.examined is None:
+        return []
+    return [position for position, value in enumerate(inputs) if position not in kernel.examined and value.size]
+
+
+def read_by_prepare(kernel, inputs, layouts):
+    """Return what ``prepare`` derives from the inputs and from other values, where that differs; else None.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    inputs : list of numpy.ndarray
+        Values that the kernel accepts.
+    layouts : list
+        Of the outputs; see `run_kernel`.
+
+    Returns
+    -------
+    (str, str) or None
+    """
+    hidden = hidden_inputs(kernel, inputs)
+    if not hidden:
+        return None
+    given = [numpy.array(value, order="K") if position in hidden else value for position, value in enumerate(inputs)]
+    expected = _derived(kernel, given, layouts)
+    for number in range(3):
+        for position in hidden:
+            given[position][...] = _other_values(given[position].dtype)[number]
+        found = _derived(kernel, given, layouts)
+        if found != expected:
+            return expected, found
+    return None
+
+
+def _other_values(dtype):
+    """Return numbers that lengths and positions rarely are."""
+    if dtype.kind == "b":
+        return False, True, False
+    return (0, 1, numpy.iinfo(dtype).max) if dtype.kind in "iu" else (0, numpy.nan, -1e4)
+
+
+def _derived(kernel, inputs, layouts):
+    try:
+        worth, found = prepare_kernel(kernel, inputs, layouts)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return f"{worth}; shapes and strides {found}"
+
+
+def bound_by(kernel, name, inputs):
+    """Return inputs in the layout ``name``, and arrays to bind the kernel by: others where it examines no values."""
+    hidden = hidden_inputs(kernel, inputs)
+    return ([laid_out(name, value) for value in inputs],
+            [laid_out(name, numpy.flip(value) if position in hidden else value)
+             for position, value in enumerate(inputs)])

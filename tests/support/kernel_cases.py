@@ -1,0 +1,178 @@
+"""All kernels of the package: how each is made, and inputs that it accepts."""
+import pkgutil
+from importlib import import_module
+
+import numpy as np
+
+import phintys.ops
+from phintys.vm.abi import Kernel
+
+LINE = [("float64", (False,))]
+ONE = np.ones((), "float32")
+INDICES = [("array", 1, "int64", 1)]
+
+# Class → arguments of its constructor, as the ops give them.
+MADE = {
+    "AdvancedIncSubtensorKernel": (INDICES, 0, 2, "float64", True),
+    "AdvancedSubtensorKernel": (INDICES, 0, 2),
+    "AllocDiagKernel": (1, 0, 1),
+    "AllocEmptyKernel": (2,),
+    "AllocKernel": (2, "tile"),
+    "ARangeKernel": (True,),
+    "ArgKernel": ("float64", 2, (0,), "argmax"),
+    "AssertKernel": (2, "what is wrong"),
+    "BartlettKernel": (),
+    "BatchedProductKernel": ("float64", 2, 2, (False, True)),
+    "BatchNormInferenceKernel": ("float64", (0, 2)),
+    "BatchNormTrainGradKernel": ("float32", [0]),
+    "BatchNormTrainKernel": ("float64", (0,), True, True),
+    "ChooseKernel": ("int64", "clip", False, 3),
+    "ContiguousKernel": (),
+    "CountersKernel": (),
+    "CrossentropyGradKernel": (1, True, False),
+    "CrossentropyKernel": ("float64", True, False, False),
+    "CumulativeKernel": ("float64", -1, "mul"),
+    "DifferenceKernel": ("bool", 0, 1),
+    "DimShuffleKernel": (2, [1, "x", 0]),
+    "ElementwiseKernel": (LINE, [np.asarray(2.0)], [(np.multiply, [0, 1], ["float64"] * 3)], [2]),
+    "ExtractDiagKernel": (1, 0, 1),
+    "ExtremumKernel": ("float64", 2, [1], "argmax"),
+    "EyeKernel": (ONE,),
+    "FillDiagonalKernel": (True,),
+    "FirstRowsKernel": (2, "output 0"),
+    "GerKernel": ("float64",),
+    "HingeGradKernel": (),
+    "HingeKernel": (),
+    "IncSubtensorKernel": ([(False, None, None, 2), (True, 1, None, None)], 0, "float64", True),
+    "JoinKernel": (["float32", "float64"], "float64", -1),
+    "LabelLossGradKernel": (),
+    "LabelLossKernel": ("float64",),
+    "MakeVectorKernel": (3,),
+    "MeanKernel": (LINE, [], [], 0, np.add, (0,), "float64", "float64"),
+    "NonzeroKernel": (),
+    "PermuteRowsKernel": ("int64", [(True, False), (False, False)]),
+    "PrependKernel": (np.asarray(2.0),),
+    "ProductKernel": ("float64", 2, 2, "accumulated", [False, True]),
+    "RavelMultiIndexKernel": (2, "wrap", "C"),
+    "RebroadcastKernel": ([0, 2],),
+    "RecurrenceKernel": ("float64", 0, True, False),
+    "ReductionKernel": (LINE, [], [], 0, np.maximum, [0], "float64", "float64"),
+    "RepeatKernel": (1,),
+    "ReshapeKernel": (),
+    "RowsKernel": ("int32",),
+    "SearchsortedKernel": ("float64", True, True),
+    "SetDiagonalKernel": (1, 0, 1),
+    "ShapeIKernel": (1,),
+    "ShapeKernel": (),
+    "SoftmaxGradKernel": ("float64", [True, False]),
+    "SoftmaxKernel": ("float64", True, False),
+    "SpecifyShapeKernel": (),
+    "SplitKernel": (2,),
+    "SubtensorKernel": ([(False, None, None, -1)], 0),
+    "SumRepeatsKernel": ("float64", 0),
+    "TileKernel": (),
+    "TriangleKernel": (True,),
+    "TriKernel": (ONE,),
+    "UnravelIndexKernel": (2, "F"),
+}
+# These are only bases of others.
+BASES = {"AdvancedIndexKernel", "BatchNormKernel", "IndexKernel"}
+
+
+def kernel_classes():
+    """All classes of kernels of ops, by name."""
+    for module in pkgutil.walk_packages(phintys.ops.__path__, "phintys.ops."):
+        import_module(module.name)
+    found, waiting = {}, [Kernel]
+    while waiting:
+        for cls in waiting.pop().__subclasses__():
+            if cls.__module__.startswith("phintys.ops."):       # LoopKernel, whose body is a program, has its own tests
+                found[cls.__name__] = cls
+            waiting.append(cls)
+    return found
+
+
+# ---- cases that run ----
+A = np.arange(12.0).reshape(4, 3) + 1
+V, W, ROW = np.array([3.0, 1.0, 2.0]), np.arange(4.0) - 1, np.array([[0.5, 1.0, 2.0]])
+A32, ROW32 = A.astype("float32"), ROW.astype("float32")
+LABELS, PLACES, ORDER = np.array([0, 2, 1, 1]), np.array([2, 0, 1]), np.array([1, 2, 0])
+MASK = A > 4
+
+
+def number(value, dtype=None):
+    return np.array(value, dtype)
+
+
+def case(name, *inputs, outputs=((2, "float64"),), arguments=None):
+    """A kernel, inputs that it accepts, and (rank, dtype) of its outputs."""
+    return name, MADE[name] if arguments is None else arguments, inputs, outputs
+
+
+VECTOR, INDICES, NUMBER = ((1, "float64"),), ((1, "int64"),), ((0, "float64"),)
+CASES = [
+    case("AdvancedIncSubtensorKernel", W, V, PLACES, outputs=VECTOR,
+         arguments=([("array", 2, "int64", 1)], 0, 3, "float64", True)),
+    case("AdvancedIncSubtensorKernel", A, number(1.0), MASK, arguments=([("mask", 2, 2)], 0, 3, "float64", False)),
+    case("AdvancedSubtensorKernel", W, PLACES, outputs=VECTOR),
+    case("AdvancedSubtensorKernel", A, number(1), PLACES,
+         arguments=([("slice", ("operand", 1), None, None), ("array", 2, "int64", 1)], 1, 3)),
+    case("AdvancedSubtensorKernel", A, MASK, outputs=VECTOR, arguments=([("mask", 1, 2)], 0, 2)),
+    case("AllocDiagKernel", V), case("AllocEmptyKernel", number(4), number(3)),
+    case("AllocKernel", V, number(4), number(3)),
+    case("ARangeKernel", number(1), number(9), number(2), outputs=INDICES),
+    case("ARangeKernel", number(1.0), number(2.0), number(0.25), outputs=VECTOR, arguments=(False,)),
+    case("ArgKernel", A, outputs=INDICES), case("AssertKernel", V, number(True), number(True), outputs=VECTOR),
+    case("BartlettKernel", number(5), outputs=VECTOR),
+    case("BatchedProductKernel", A.reshape(2, 2, 3), A[:2].reshape(1, 3, 2), outputs=((3, "float64"),)),
+    case("BatchNormInferenceKernel", A.reshape(2, 3, 2), *[V.reshape(1, 3, 1)] * 4, number(1e-3),
+         outputs=((3, "float64"),)),
+    case("BatchNormTrainGradKernel", A32, A32[::-1], ROW32, ROW32, ROW32, number(1e-3), outputs=((2, "float32"),) * 3),
+    case("BatchNormTrainKernel", A, ROW, ROW, number(1e-3), number(0.1), ROW, ROW, outputs=((2, "float64"),) * 5),
+    case("ChooseKernel", number([2, 0, 5]), A, outputs=VECTOR, arguments=("int64", "clip", False, 1)),
+    case("ChooseKernel", number([1, 0, 1]), V, V + 7, outputs=VECTOR, arguments=("int64", "raise", True, 2)),
+    case("ContiguousKernel", A), case("CountersKernel", PLACES, number(2), outputs=((0, "int64"),)),
+    case("CrossentropyGradKernel", W, A, LABELS),
+    case("CrossentropyKernel", A, V, LABELS, outputs=[*VECTOR, (2, "float64"), *INDICES]),
+    case("CumulativeKernel", A, arguments=("float64", 0, "mul")), case("CumulativeKernel", W, outputs=VECTOR),
+    case("DifferenceKernel", W > 0, outputs=((1, "bool"),)), case("DimShuffleKernel", A, outputs=((3, "float64"),)),
+    case("ElementwiseKernel", V, outputs=VECTOR), case("ExtractDiagKernel", A, outputs=VECTOR),
+    case("ExtremumKernel", A, outputs=[*VECTOR, *INDICES]),
+    case("EyeKernel", number(4), number(3), number(1), outputs=((2, "float32"),)),
+    case("FillDiagonalKernel", A, number(7.0), number(1)), case("GerKernel", A, number(2.0), W, V),
+    case("FirstRowsKernel", A), case("FirstRowsKernel", A, number(3), arguments=(-1, "x")),
+    case("HingeGradKernel", W, A, LABELS, number(0.5)), case("HingeKernel", A, LABELS, number(0.5), outputs=VECTOR),
+    case("IncSubtensorKernel", A, V[:2]),
+    case("IncSubtensorKernel", A, V, number(2), arguments=([(True, ("operand", 2), None, None)], 1, "float64", False)),
+    case("JoinKernel", number(0), A32, A), case("LabelLossGradKernel", W, A, LABELS),
+    case("LabelLossKernel", A, LABELS, outputs=VECTOR),
+    case("MakeVectorKernel", number(1.0), number(2.0), number(3.0), outputs=VECTOR),
+    case("MeanKernel", V, outputs=NUMBER), case("NonzeroKernel", MASK, outputs=((2, "int64"),)),
+    case("PermuteRowsKernel", ROW, np.array([ORDER, PLACES]), number(False)), case("PrependKernel", A),
+    case("ProductKernel", A[:, :1], number(2.0), A, A[:3, :2], number(1.0)),
+    case("ProductKernel", A, V, outputs=VECTOR, arguments=("float64", 2, 1)),
+    case("RavelMultiIndexKernel", PLACES, ORDER, number([3, 3]), outputs=INDICES),
+    case("RavelMultiIndexKernel", PLACES, ORDER, number([3, 3]), outputs=INDICES, arguments=(2, "raise", "F")),
+    case("RebroadcastKernel", V.reshape(1, 3, 1), outputs=((3, "float64"),)), case("RecurrenceKernel", A, A[::-1]),
+    case("ReductionKernel", V, outputs=NUMBER), case("RepeatKernel", A, number(2)),
+    case("RepeatKernel", A, number([2, 0, 1])), case("ReshapeKernel", A, number([2, -1])),
+    case("RowsKernel", A, PLACES.astype("int32")), case("SearchsortedKernel", V, W, ORDER, outputs=INDICES),
+    case("SetDiagonalKernel", A, V[:2]), case("ShapeIKernel", A, outputs=((0, "int64"),)),
+    case("ShapeKernel", A, outputs=INDICES), case("SoftmaxGradKernel", ROW, A), case("SoftmaxKernel", A),
+    case("SoftmaxKernel", A, V, arguments=("float64", False, True)), case("SpecifyShapeKernel", A, number([4, 3])),
+    case("SplitKernel", A, number(0), number([1, 3]), outputs=((2, "float64"),) * 2), case("SubtensorKernel", A),
+    case("SubtensorKernel", A, number(1), number(3),
+         arguments=([(False, ("operand", 1), ("operand", 2), None)], 2)),
+    case("SumRepeatsKernel", A, number([1, 3]), number(2)), case("TileKernel", A, number([2, 1])),
+    case("TriangleKernel", A, number(1)), case("TriKernel", number(4), number(3), number(1), outputs=((2, "float32"),)),
+    case("UnravelIndexKernel", PLACES, number([4, 3]), outputs=INDICES * 2),
+]
+
+
+def made(position):
+    """(the kernel, its inputs, the outputs' layouts, the inputs that are not examined)"""
+    name, arguments, inputs, outputs = CASES[position]
+    kernel = kernel_classes()[name](*arguments)
+    layouts = [(np.dtype(dtype).num, rank) for rank, dtype in outputs]
+    hidden = [index for index in range(len(inputs)) if index not in kernel.examined]
+    return kernel, list(inputs), layouts, hidden
