@@ -17,6 +17,7 @@ from phintys import misc as misc
 from phintys import numpy_protocol as numpy_protocol
 from phintys import printing as printing
 from phintys import raise_op as raise_op
+from phintys import sandbox as sandbox
 from phintys import scalar as scalar
 from phintys import scan_module as scan_module
 from phintys import tensor as tensor
@@ -115,6 +116,7 @@ __all__ = [
     "printing",
     "raise_op",
     "reduce",
+    "sandbox",
     "scalar",
     "scan",
     "scan_checkpoints",

@@ -8,7 +8,7 @@ _LINEAR_ALGEBRA = "linear algebra beyond norms and diagonals"
 # Module → missing feature → its names in the module.
 NOT_YET = {
     "phintys": {
-        "random streams": "sandbox", "sparse matrices": "sparse", "typed lists": "typed_list",
+        "sparse matrices": "sparse", "typed lists": "typed_list",
         "GPU arrays": "gpuarray", "pictures of graphs": "d3viz"},
     "phintys.tensor": {
         "random streams": "raw_random shared_randomstreams", "pooling": "signal", "Fourier transforms": "fft fourier",

@@ -155,6 +155,12 @@ HOMES = {
     "phintys.gof.type": {
         "graph.type": "SingletonType",
     },
+    "phintys.sandbox.multinomial": {
+        "ops.random.multinomial": "ChoiceFromUniform MultinomialFromUniform MultinomialWOReplacementFromUniform",
+    },
+    "phintys.sandbox.rng_mrg": {
+        "ops.random.mrg": "DotModulo mrg_uniform_base mrg_uniform",
+    },
     "phintys.pickled": {
         "debugging.stepwise": "Stepwise",
         "graph.scratchpad": "Scratchpad",

@@ -63,3 +63,8 @@ cdef enum:
     LONG_CROSSENTROPY = 10000           # lines: of 3 numbers 37 us
     LONG_BATCH_NORMALIZATION = 30000    # elements: 300 lines of 100 10.7 us
     PIECE_BATCH_NORMALIZATION = 32768
+
+    # Random numbers.
+    LONG_MRG = 40000                    # samples of MRG31k3p
+    PIECE_MRG = 50000
+    LONG_DRAW = 4000                    # samples of other generators, and of distributions

@@ -49,6 +49,8 @@ MADE = {
     "LabelLossKernel": ("float64",),
     "MakeVectorKernel": (3,),
     "MeanKernel": (LINE, [], [], 0, np.add, (0,), "float64", "float64"),
+    "MrgUniformKernel": (),
+    "MultinomialKernel": (True, False),
     "NonzeroKernel": (),
     "PermuteRowsKernel": ("int64", [(True, False), (False, False)]),
     "PrependKernel": (np.asarray(2.0),),

@@ -1,0 +1,209 @@
+"""Samples of multinomial distributions from uniform numbers: ``(probabilities, uniform, n, out)``.
+
+Row r of the probabilities uses the uniform numbers r, r + rows, r + 2 rows, ... A number u selects the first outcome at
+which the sum of the probabilities so far exceeds u; sums are in double precision. Nothing is selected if the sum of
+all of them does not.
+"""
+cimport numpy as cnp
+from libc.stdint cimport uint16_t
+from numpy cimport npy_intp
+
+from phintys.ops.native.integers cimport integer_at, shape_of
+from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, allocate, cell_size, parallel, scratch
+from phintys.vm.thresholds cimport LONG_NANOSECONDS, PIECE_NANOSECONDS
+
+cdef extern from "native/half_floats.h" nogil:
+    double phintys_from_half(uint16_t half)
+    uint16_t phintys_to_half(double value)
+
+cdef struct Work:
+    const Cell* probabilities
+    const Cell* uniform
+    const Cell* out
+    npy_intp samples                # of each row
+    bint replace
+    double* room                    # a row of scratch memory for each worker
+
+
+cdef inline double float_at(const char* data, int typenum) noexcept nogil:
+    if typenum == cnp.NPY_FLOAT64:
+        return (<const double*>data)[0]
+    if typenum == cnp.NPY_FLOAT32:
+        return (<const float*>data)[0]
+    return phintys_from_half((<const uint16_t*>data)[0])
+
+
+cdef inline double rounded(double value, int typenum) noexcept nogil:
+    """The value in the dtype of the probabilities."""
+    if typenum == cnp.NPY_FLOAT32:
+        return <float>value
+    return value if typenum == cnp.NPY_FLOAT64 else phintys_from_half(phintys_to_half(value))
+
+
+cdef inline void store(char* data, int typenum, int itemsize, npy_intp number) noexcept nogil:
+    if typenum == cnp.NPY_FLOAT64:
+        (<double*>data)[0] = <double>number
+    elif typenum == cnp.NPY_FLOAT32:
+        (<float*>data)[0] = <float>number
+    elif typenum == cnp.NPY_FLOAT16:
+        (<uint16_t*>data)[0] = phintys_to_half(<double>number)
+    elif typenum == cnp.NPY_BOOL:
+        data[0] = number != 0
+    elif itemsize == 8:
+        (<cnp.npy_int64*>data)[0] = number
+    elif itemsize == 4:
+        (<cnp.npy_int32*>data)[0] = <cnp.npy_int32>number
+    elif itemsize == 2:
+        (<cnp.npy_int16*>data)[0] = <cnp.npy_int16>number
+    else:
+        (<cnp.npy_int8*>data)[0] = <cnp.npy_int8>number
+
+
+cdef inline double uniform_at(Work* work, npy_intp sample, npy_intp row) noexcept nogil:
+    cdef npy_intp place = sample * work.probabilities.shape[0] + row
+    return float_at(work.uniform.data + place * work.uniform.strides[0], work.uniform.typenum)
+
+
+cdef inline void read_row(Work* work, npy_intp row, double* values) noexcept nogil:
+    cdef const Cell* p = work.probabilities
+    cdef npy_intp column
+    for column in range(p.shape[1]):
+        values[column] = float_at(p.data + row * p.strides[0] + column * p.strides[1], p.typenum)
+
+
+cdef bint accumulate(double* values, npy_intp count) noexcept nogil:
+    """Replace probabilities by their sums up to each; returns whether the sums never decrease."""
+    cdef double total = 0
+    cdef bint grows = True
+    cdef npy_intp column
+    for column in range(count):
+        grows &= values[column] >= 0
+        total += values[column]
+        values[column] = total
+    return grows
+
+
+cdef npy_intp first_above(const double* sums, npy_intp count, double number, bint grows) noexcept nogil:
+    """The position of the first sum above a number; ``count`` if there is none."""
+    cdef npy_intp low = 0, middle
+    if not grows or count < 8:
+        while low < count and not sums[low] > number:
+            low += 1
+        return low
+    while low < count:
+        middle = (low + count) // 2
+        if sums[middle] > number:
+            count = middle
+        else:
+            low = middle + 1
+    return low
+
+
+cdef void counted_rows(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+    """Numbers of how often each outcome was selected."""
+    cdef Work* work = <Work*>argument
+    cdef npy_intp outcomes = work.probabilities.shape[1], row, sample, place
+    cdef double* sums = work.room + worker * 2 * outcomes
+    cdef npy_intp* counts = <npy_intp*>(sums + outcomes)
+    cdef char* out
+    cdef bint grows
+    for row in range(start, stop):
+        read_row(work, row, sums)
+        grows = accumulate(sums, outcomes)
+        for place in range(outcomes):
+            counts[place] = 0
+        for sample in range(work.samples):
+            place = first_above(sums, outcomes, uniform_at(work, sample, row), grows)
+            if place < outcomes:
+                counts[place] += 1
+        out = work.out.data + row * outcomes * work.out.itemsize
+        for place in range(outcomes):
+            store(out + place * work.out.itemsize, work.out.typenum, work.out.itemsize, counts[place])
+
+
+cdef void remove(double* values, npy_intp outcomes, npy_intp place, double before, int typenum) noexcept nogil:
+    """Give an outcome the probability 0, and the others the sum 1, with the roundings of their dtype."""
+    cdef double total = rounded(before, typenum)
+    cdef npy_intp column
+    values[place] = 0
+    for column in range(place, outcomes):
+        total = rounded(total + values[column], typenum)
+    for column in range(outcomes):
+        values[column] = rounded(values[column] / total, typenum)
+
+
+cdef void chosen_rows(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+    """The outcomes that were selected, in order; without replacement each at most once."""
+    cdef Work* work = <Work*>argument
+    cdef npy_intp outcomes = work.probabilities.shape[1], row, sample, place
+    cdef double* values = work.room + worker * 2 * outcomes
+    cdef double total, number
+    cdef char* out
+    for row in range(start, stop):
+        read_row(work, row, values)
+        out = work.out.data + row * work.samples * work.out.itemsize
+        for sample in range(work.samples):
+            total, place, number = 0, 0, uniform_at(work, sample, row)
+            while place < outcomes:
+                total += values[place]
+                if total > number:
+                    break
+                place += 1
+            if place < outcomes and not work.replace and sample < work.samples - 1:
+                remove(values, outcomes, place, total - values[place], work.probabilities.typenum)
+            store(out, work.out.typenum, work.out.itemsize, place if place < outcomes else -1)
+            out += work.out.itemsize
+
+
+cdef class MultinomialKernel(Kernel):
+    """See the docstring of the file.
+
+    Parameters
+    ----------
+    chooses : bool
+        The result has the outcomes, a column for each of the n samples; otherwise counts, a column for each outcome.
+    replace : bool
+        An outcome may be chosen several times.
+
+    Raises
+    ------
+    ValueError
+        Raised by ``prepare`` if there are not n uniform numbers for each row, and if n is negative, or larger than the
+        number of outcomes where these are chosen.
+    """
+    cdef bint chooses, replace
+
+    def __init__(self, bint chooses, bint replace):
+        self.chooses, self.replace = chooses, replace
+        self.examined, self.binding = (2,), BOUND
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Cell* p = operands[0]
+        cdef npy_intp samples = integer_at(operands[2], 0)
+        cdef npy_intp shape[2]
+        if samples < 0 or self.chooses and samples > p.shape[1]:
+            with gil:
+                raise ValueError("Cannot sample without replacement n samples bigger than the size of the "
+                                 f"distribution: n is {samples}, and there are {p.shape[1]} outcomes")
+        if operands[1].shape[0] != p.shape[0] * samples:
+            with gil:
+                raise ValueError(f"unis.shape[0] != pvals.shape[0] * n: {operands[1].shape[0]} uniform numbers, "
+                                 f"probabilities of shape {shape_of(p)}, n = {samples}")
+        shape[0], shape[1] = p.shape[0], samples if self.chooses else p.shape[1]
+        allocate(context, operands[3], shape)
+        scratch(context, context.workers * 2 * p.shape[1] * sizeof(double))
+        return 1 if p.shape[0] * self.row_time(p, samples) >= LONG_NANOSECONDS else 0
+
+    cdef inline npy_intp row_time(self, const Cell* p, npy_intp samples) noexcept nogil:
+        """About how many nanoseconds a row takes."""
+        return 20 + (p.shape[1] * (1 + samples if self.chooses else 3) + 10 * samples)
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Work work
+        cdef Cell* p = operands[0]
+        work.probabilities, work.uniform, work.out = p, operands[1], operands[3]
+        work.samples, work.replace, work.room = integer_at(operands[2], 0), self.replace, <double*>context.scratch
+        if cell_size(operands[3]):
+            parallel(context, chosen_rows if self.chooses else counted_rows, &work, p.shape[0],
+                     PIECE_NANOSECONDS // self.row_time(p, work.samples) + 1)
+        return 0
