@@ -11,7 +11,7 @@ NOT_YET = {
         "sparse matrices": "sparse", "typed lists": "typed_list",
         "GPU arrays": "gpuarray", "pictures of graphs": "d3viz"},
     "phintys.tensor": {
-        "random streams": "raw_random shared_randomstreams", "pooling": "signal", "Fourier transforms": "fft fourier",
+        "pooling": "signal", "Fourier transforms": "fft fourier",
         "ConvOp": "conv", "topk": "topk argtopk topk_and_argtopk"},
     "phintys.tensor.sort": {"topk": "topk argtopk topk_and_argtopk TopKOp"},
     "phintys.tensor.nnet": {

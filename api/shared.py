@@ -7,6 +7,7 @@ registered constructors, the latest first; a constructor refuses a value by rais
 from __future__ import annotations
 
 import sys
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy
@@ -16,6 +17,7 @@ from phintys.graph.scratchpad import copy_tag
 from phintys.graph.type import generic
 from phintys.graph.variable import Variable
 from phintys.ops.operators import TensorOperators
+from phintys.ops.random.random_state_type import random_state_type
 from phintys.ops.types.tensor_type import TensorType
 from phintys.vm.call_stack import user_trace
 from phintys.vm.explaining.runtime_error import filtered
@@ -203,6 +205,10 @@ class ScalarSharedVariable(TensorOperators, SharedVariable):
     type: TensorType
 
 
+class RandomStateSharedVariable(SharedVariable):
+    """A shared ``numpy.random.RandomState``."""
+
+
 CONSTRUCTORS: list[Constructor] = []    # `shared` tries them, the latest first
 
 
@@ -324,3 +330,12 @@ def scalar_constructor(value, name=None, strict=False, allow_downcast=None, borr
         raise TypeError(f"not a number: {type(value)}")
     value = numpy.asarray(value)
     return ScalarSharedVariable(name, TensorType(value.dtype, ()), value, strict, allow_downcast)
+
+
+@shared_constructor
+def randomstate_constructor(value, name=None, strict=False, allow_downcast=None, borrow=False):
+    """Store a copy of a ``numpy.random.RandomState``, or with ``borrow`` the object itself."""
+    if type(value).__name__ != "RandomState" or not random_state_type.is_valid_value(value):
+        raise TypeError(f"not a numpy.random.RandomState: {type(value)}")
+    return RandomStateSharedVariable(name, random_state_type, value if borrow else deepcopy(value), strict,
+                                     allow_downcast, borrow=True)

@@ -140,6 +140,13 @@ HOMES = {
         "ops.shape.contiguous": "CpuContiguous",
         "ops.sorting.searching": "SearchsortedOp Unique",
     },
+    "phintys.tensor.raw_random": {
+        "ops.random.random_function": "RandomFunction",
+        "ops.random.random_state_type": "RandomStateType",
+    },
+    "phintys.tensor.shared_randomstreams": {
+        "shared": "RandomStateSharedVariable",
+    },
     "phintys.tensor.sort": {
         "ops.sorting.sorting": "SortOp ArgSortOp",
     },

@@ -85,6 +85,8 @@ from phintys.tensor import linalg as linalg
 from phintys.tensor import nlinalg as nlinalg
 from phintys.tensor import nnet as nnet
 from phintys.tensor import opt as opt
+from phintys.tensor import raw_random as raw_random
+from phintys.tensor import shared_randomstreams as shared_randomstreams
 from phintys.tensor import slinalg as slinalg
 from phintys.tensor import subtensor as subtensor
 from phintys.tensor import type_other as type_other
@@ -515,6 +517,7 @@ __all__ = [
     "radians",
     "ravel",
     "ravel_multi_index",
+    "raw_random",
     "real",
     "reciprocal",
     "register_transfer",
@@ -541,6 +544,7 @@ __all__ = [
     "shape_padaxis",
     "shape_padleft",
     "shape_padright",
+    "shared_randomstreams",
     "sharedvar",
     "sigmoid",
     "sign",

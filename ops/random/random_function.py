@@ -1,0 +1,96 @@
+"""RandomFunction: draws from a ``numpy.random.RandomState`` by calling one of its methods, or a function on it.
+
+The op returns a new state beside the sample. It draws from a copy of the state that it is given, so that a call that
+fails changes no state. Variants that draw from the state itself are made by users only.
+"""
+import numpy
+
+from phintys.graph.apply import Apply
+from phintys.graph.errors import MethodNotDefined
+from phintys.graph.op import Op
+from phintys.graph.valueless_types import grad_undefined
+from phintys.graph.variable import Constant
+from phintys.ops.random.random_state_type import RandomStateType, twin_of
+from phintys.ops.random.sample_size import sample_shape, size_vector
+from phintys.ops.types.constant import as_tensor_variable
+
+
+class RandomFunction(Op):
+    """Samples, and the state after them. The inputs are the state, the size, and the arguments of the function.
+
+    Parameters
+    ----------
+    fn : str or callable
+        A method of ``RandomState`` by its name, or a function that takes a state, the arguments, and the size last.
+    outtype : TensorType
+        Of the sample.
+    inplace : bool
+        The state is overwritten.
+    ndim_added : int
+        How many dimensions a sample has more than its size has entries.
+    """
+
+    __props__ = ("fn", "outtype", "inplace", "ndim_added")
+
+    def __init__(self, fn, outtype, inplace=False, ndim_added=0):
+        self.fn, self.outtype, self.inplace, self.ndim_added = fn, outtype, inplace, ndim_added
+        if inplace:
+            self.destroy_map = {0: [0]}
+
+    @property
+    def exec_fn(self):
+        """The function."""
+        return getattr(numpy.random.RandomState, self.fn) if isinstance(self.fn, str) else self.fn
+
+    def __str__(self):
+        return f"RandomFunction{{{self.exec_fn.__name__}}}"
+
+    def make_node(self, r, shape, *args):
+        if not isinstance(r.type, RandomStateType):
+            raise TypeError(f"{self} draws from a numpy.random.RandomState, got {r} of type {r.type}")
+        size, _ = size_vector(shape)
+        return Apply(self, [r, size, *map(as_tensor_variable, args)], [r.type(), self.outtype()])
+
+    def overwriting(self, pairs):
+        return RandomFunction(self.fn, self.outtype, bool(pairs), self.ndim_added)
+
+    def do_constant_folding(self, node):
+        return False
+
+    def infer_shape(self, node, input_shapes):
+        size = node.inputs[1]
+        if self.ndim_added or isinstance(size, Constant) and len(size.data) == 0:
+            raise MethodNotDefined("the shape follows from the arguments, or is not known")
+        return [None, sample_shape(size, node.outputs[1].type.ndim)]
+
+    def perform(self, node, inputs, output_storage, params=None):
+        state, size, *arguments = inputs
+        wanted = tuple(size.tolist()) if len(size) else None       # without a size, NumPy chooses
+        if wanted is not None and self.outtype.ndim != len(wanted) + self.ndim_added:
+            raise ValueError(f"Shape mismatch: self.outtype.ndim ({self.outtype.ndim}) != len(shape) ({len(wanted)}) + "
+                             f"self.ndim_added ({self.ndim_added})")
+        if not self.inplace:
+            state = twin_of(state)
+        sample = numpy.asarray(self.exec_fn(state, *arguments, wanted)).astype(node.outputs[1].type.dtype, copy=False)
+        output_storage[0][0], output_storage[1][0] = state, self._checked(sample, wanted)
+
+    def _checked(self, sample, wanted):
+        """The sample, or ``ValueError`` if it has not the shape that was promised."""
+        ndim = self.outtype.ndim
+        if wanted is None and sample.ndim == 0 and ndim:
+            sample = sample.reshape((1,) * ndim)
+        if sample.ndim != ndim:
+            raise ValueError(f'Shape mismatch: "out" should have dimension {ndim}, but the value produced by "perform" '
+                             f"has dimension {sample.ndim}")
+        if wanted is not None and sample.shape[:ndim - self.ndim_added] != wanted:
+            raise ValueError(f'Shape mismatch: "out" should have a shape starting with {wanted} (plus '
+                             f'{self.ndim_added} extra dimensions), but the value produced by "perform" has shape '
+                             f"{sample.shape}")
+        return sample
+
+    def grad(self, inputs, output_grads):
+        return [grad_undefined(self, position, variable, "No gradient defined through raw random numbers op")
+                for position, variable in enumerate(inputs)]
+
+    def R_op(self, inputs, eval_points):
+        return [None, None]
