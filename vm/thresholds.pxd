@@ -55,6 +55,9 @@ cdef enum:
     ALONE_MATRIX = 900000               # 97 x 97: 24.6 us
     ALONE_VECTOR = 100000
 
+    # Multiplications of factorizations and solutions, 100 counted for the call of LAPACK.
+    LONG_FACTORIZATION = 30000
+
     # Networks.
     LONG_HINGE = 30000                  # elements of the scores: 300 lines of 100 8.1 us
     SHARED_HINGE = 60000                # worth a second worker

@@ -17,6 +17,10 @@ cdef struct BlasFunctions:
 # The functions for a NumPy type number; the first call loads the library. Raises TypeError for other element types.
 cdef BlasFunctions blas_functions(int typenum) except *
 
+# The address of a function of BLAS or LAPACK, named without its first letter (``"potrf"``), for a NumPy type number.
+# Loads the libraries at the first call. Raises TypeError for other element types, KeyError for an unknown name.
+cdef void* library_function(str name, int typenum) except NULL
+
 # Between these two calls BLAS runs on one thread. Calls may be nested and made by several threads at once; the last
 # call of leave restores the user's setting. They have no effect for a BLAS whose number of threads cannot be set.
 cdef void enter_single_thread() noexcept nogil

@@ -1,6 +1,6 @@
-"""BLAS from SciPy's extension module ``cython_blas``, which is loaded by its path on first use.
+"""BLAS and LAPACK from SciPy's extension modules ``cython_blas`` and ``cython_lapack``, loaded by path on first use.
 
-``import scipy.linalg`` takes 200 ms, loading this one file takes 2 ms. It exports its functions as capsules. OpenBLAS
+``import scipy.linalg`` takes 200 ms, loading one of these files 2 ms. They export their functions as capsules. OpenBLAS
 has one setting for the number of threads in the whole process; products that are not faster with threads run between
 ``enter_single_thread`` and ``leave_single_thread``.
 """
@@ -80,37 +80,38 @@ cdef extern from * nogil:
     void phintys_guard_blas_in_fork()
     int (*phintys_get_threads)()
 
-MODULE = "scipy.linalg.cython_blas"
+PACKAGE = "scipy.linalg."
 # The names of OpenBLAS's functions in SciPy's wheels and in the packages of distributions.
 THREAD_SYMBOLS = (("scipy_openblas_set_num_threads", "scipy_openblas_get_num_threads"),
                   ("openblas_set_num_threads", "openblas_get_num_threads"))
 LETTERS = {cnp.NPY_FLOAT32: "s", cnp.NPY_FLOAT64: "d", cnp.NPY_COMPLEX64: "c", cnp.NPY_COMPLEX128: "z"}
 
-cdef dict capsules = None
+cdef dict capsules = None, lapack_capsules = None
 
 
-def load_module():
-    """Load the module ``scipy.linalg.cython_blas`` without importing its package.
+def load_module(name="cython_blas"):
+    """Load a module of ``scipy.linalg``, ``cython_blas`` or ``cython_lapack``, without importing the package.
 
     Raises
     ------
     ImportError
         If SciPy is not installed or has no such file.
     """
-    if MODULE in sys.modules:
-        return sys.modules[MODULE]
+    full_name = PACKAGE + name
+    if full_name in sys.modules:
+        return sys.modules[full_name]
     package = importlib.util.find_spec("scipy")
     if package is None:
         raise ImportError("products of matrices need SciPy's BLAS, but SciPy is not installed")
     for folder in package.submodule_search_locations:
         for suffix in importlib.machinery.EXTENSION_SUFFIXES:
-            path = os.path.join(folder, "linalg", "cython_blas" + suffix)
+            path = os.path.join(folder, "linalg", name + suffix)
             if os.path.exists(path):
-                spec = importlib.util.spec_from_file_location(MODULE, path)
+                spec = importlib.util.spec_from_file_location(full_name, path)
                 module = importlib.util.module_from_spec(spec)
                 spec.loader.exec_module(module)
                 return module
-    raise ImportError(f"SciPy has no file linalg/cython_blas in {list(package.submodule_search_locations)}")
+    raise ImportError(f"SciPy has no file linalg/{name} in {list(package.submodule_search_locations)}")
 
 
 cdef int load() except -1:
@@ -142,6 +143,19 @@ cdef BlasFunctions blas_functions(int typenum) except *:
     functions.gemv = <GemvFunction>pointer(letter + "gemv")
     functions.dot = pointer(letter + "dot") if letter in "sd" else NULL
     return functions
+
+
+cdef void* library_function(str name, int typenum) except NULL:
+    global lapack_capsules
+    if typenum not in LETTERS:
+        raise TypeError(f"LAPACK has no functions for NumPy type number {typenum}")
+    if capsules is None:
+        load()
+    if lapack_capsules is None:
+        lapack_capsules = load_module("cython_lapack").__pyx_capi__
+    name = LETTERS[typenum] + name
+    capsule = capsules[name] if name in capsules else lapack_capsules[name]
+    return PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule))
 
 
 cdef void enter_single_thread() noexcept nogil:

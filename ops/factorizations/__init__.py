@@ -1,0 +1,1 @@
+"""Factorizations of matrices and what follows from them; see ARCHITECTURE.md."""

@@ -1,0 +1,356 @@
+"""LU factors, and what follows from them: determinants, inverses and solutions of systems.
+
+LAPACK sees a matrix in C order as its transpose, and factors that: ``P L U = x.T``. The factors stay as LAPACK leaves
+them, so ``factor`` is the transpose of the matrix that has U on and above its diagonal and L below. Solving
+``x y = b`` is then LAPACK's transposed solution.
+"""
+from libc.math cimport fabs, hypot, log
+from libc.string cimport memcpy, memset
+from numpy cimport npy_int32, npy_intp
+
+from phintys.ops.factorizations.stack_kernel cimport (
+    NOT_FINITE, Item, StackKernel, all_finite, at_least_1, copy_item, raise_linalg_error, raise_not_square, rounded)
+from phintys.ops.products.blas_library cimport library_function
+from phintys.vm.abi cimport Context
+
+ctypedef void (*Getrf)(int* m, int* n, void* a, int* lda, int* pivots, int* info) noexcept nogil
+ctypedef void (*Getrs)(char* trans, int* n, int* nrhs, void* a, int* lda, int* pivots, void* b, int* ldb,
+                       int* info) noexcept nogil
+ctypedef void (*Getri)(int* n, void* a, int* lda, int* pivots, void* work, int* lwork, int* info) noexcept nogil
+
+cdef enum:
+    BLOCK = 64                     # columns of the blocks for which getri gets room
+
+
+cdef inline int check_square(str name, Item* x) except -1 nogil:
+    if x.rows != x.columns:
+        with gil:
+            raise_not_square(name, x.rows, x.columns)
+    return 0
+
+
+cdef inline double cubed(npy_intp order) noexcept nogil:
+    return <double>order * order * order
+
+
+cdef class LUFactorKernel(StackKernel):
+    """The factors of the transpose of each matrix of a stack: ``(x, factor, pivots)``. A singular matrix has factors,
+    too; only solving with them fails.
+
+    Parameters
+    ----------
+    dtype : str
+    lead : int
+        The number of leading dimensions.
+    """
+    cdef Getrf getrf
+
+    def __init__(self, str dtype, int lead):
+        self.describe(dtype, lead, (2, 2, 1), 1)
+        self.getrf = <Getrf>library_function("getrf", self.typenum)
+        self.may_fail = False
+
+    cdef npy_intp fit(self, Context* context, Item* items, double* cost) except -1 nogil:
+        check_square("lu_factor", &items[0])
+        items[1].rows = items[1].columns = items[2].rows = items[0].rows
+        cost[0] = cubed(items[0].rows) * 2 / 3
+        return 0
+
+    cdef int compute(self, Context* context, Item* items, char* room) noexcept nogil:
+        cdef int order = <int>items[0].rows, leading = at_least_1(order), info = 0
+        copy_item(&items[0], items[1].data, order * self.itemsize, self.itemsize, self.itemsize)
+        if order:
+            self.getrf(&order, &order, items[1].data, &leading, <int*>items[2].data, &info)
+        return 0
+
+
+cdef bint is_singular(const char* factor, npy_intp order, int precision, bint is_complex) noexcept nogil:
+    """Whether an element of U's diagonal is zero."""
+    cdef npy_intp place, step = (order + 1) << is_complex
+    cdef const double* wide = <const double*>factor
+    cdef const float* narrow = <const float*>factor
+    for place in range(order):
+        if precision == 8:
+            if wide[place * step] == 0 and (not is_complex or wide[place * step + 1] == 0):
+                return True
+        elif narrow[place * step] == 0 and (not is_complex or narrow[place * step + 1] == 0):
+            return True
+    return False
+
+
+cdef class LUSolveKernel(StackKernel):
+    """Solves with the factors of `LUFactorKernel`: ``(factor, pivots, b, y)``.
+
+    Parameters
+    ----------
+    dtype : str
+    lead : int
+        The number of leading dimensions.
+    rank : int
+        The rank of the right-hand sides: 1 or 2.
+    transposed : bool
+        Whether to solve ``x.T y = b`` instead of ``x y = b``.
+    """
+    cdef Getrs getrs
+    cdef bint transposed
+
+    def __init__(self, str dtype, int lead, int rank, bint transposed):
+        self.describe(dtype, lead, (2, 1, rank, rank), 3)
+        self.getrs = <Getrs>library_function("getrs", self.typenum)
+        self.transposed = transposed
+
+    cdef npy_intp fit(self, Context* context, Item* items, double* cost) except -1 nogil:
+        check_square("lu_solve", &items[0])
+        check_sides("lu_solve", &items[0], &items[2])
+        if items[1].rows != items[0].rows:
+            with gil:
+                raise ValueError(f"lu_solve: {items[0].rows} pivots are expected, got {items[1].rows}")
+        items[3].rows, items[3].columns = items[2].rows, items[2].columns
+        cost[0] = <double>items[0].rows * items[0].rows * items[2].columns * 2
+        return (rounded(items[0].rows * items[0].columns * self.itemsize) + rounded(items[0].rows * sizeof(int))
+                + rounded(items[2].rows * items[2].columns * self.itemsize))
+
+    cdef int compute(self, Context* context, Item* items, char* room) noexcept nogil:
+        cdef int order = <int>items[0].rows
+        cdef char* factor = items[0].data
+        cdef int* pivots = <int*>items[1].data
+        if items[0].column_step != self.itemsize or items[0].row_step != order * self.itemsize:
+            factor = room
+            copy_item(&items[0], room, order * self.itemsize, self.itemsize, self.itemsize)
+        room += rounded(items[0].rows * order * self.itemsize)
+        if items[1].row_step != sizeof(int):
+            pivots = <int*>room
+            copy_item(&items[1], room, sizeof(int), sizeof(int), sizeof(int))
+        room += rounded(order * sizeof(int))
+        return solve_factored(self, self.getrs, order, factor, pivots, self.transposed, &items[2], &items[3], room)
+
+    cdef int refuse(self, int reason) except -1:
+        refuse_system("lu_solve", reason)
+
+
+cdef inline int check_sides(str name, Item* x, Item* b) except -1 nogil:
+    if b.rows != x.rows:
+        with gil:
+            raise ValueError(f"{name}: incompatible dimensions: the matrix has {x.rows} rows, the right-hand side "
+                             f"{b.rows}")
+    return 0
+
+
+cdef int refuse_system(str name, int reason) except -1:
+    if reason == NOT_FINITE:
+        raise ValueError(f"{name}: array must not contain infs or NaNs")
+    raise_linalg_error(f"{name}: Matrix is singular.")
+
+
+cdef int solve_factored(StackKernel kernel, Getrs getrs, int order, char* factor, int* pivots, bint transposed,
+                        Item* b, Item* y, char* room) noexcept nogil:
+    """Solve for the right-hand sides ``b``; ``room`` has the size of ``b``."""
+    cdef int columns = <int>b.columns, leading = at_least_1(order), info = 0
+    cdef int itemsize = kernel.itemsize
+    cdef char* target = y.data if columns == 1 else room
+    cdef Item solved
+    if is_singular(factor, order, kernel.precision, kernel.is_complex):
+        return 1
+    copy_item(b, target, itemsize, order * itemsize, itemsize)
+    if not all_finite(target, <npy_intp>order * columns, kernel.precision, kernel.is_complex):
+        return NOT_FINITE
+    if order == 0 or columns == 0:
+        return 0
+    getrs(b"N" if transposed else b"T", &order, &columns, factor, &leading, pivots, target, &leading, &info)
+    if target == room:
+        solved.data, solved.rows, solved.columns = room, order, columns
+        solved.row_step, solved.column_step = itemsize, order * itemsize
+        copy_item(&solved, y.data, y.row_step, y.column_step, itemsize)
+    return 0
+
+
+cdef class SolveKernel(StackKernel):
+    """Solves ``x y = b``: ``(x, b, y)``.
+
+    Parameters
+    ----------
+    dtype : str
+    lead : int
+        The number of leading dimensions.
+    rank : int
+        The rank of the right-hand sides: 1 or 2.
+    """
+    cdef Getrf getrf
+    cdef Getrs getrs
+
+    def __init__(self, str dtype, int lead, int rank):
+        self.describe(dtype, lead, (2, rank, rank), 2)
+        self.getrf = <Getrf>library_function("getrf", self.typenum)
+        self.getrs = <Getrs>library_function("getrs", self.typenum)
+
+    cdef npy_intp fit(self, Context* context, Item* items, double* cost) except -1 nogil:
+        cdef npy_intp order = items[0].rows
+        check_square("solve", &items[0])
+        check_sides("solve", &items[0], &items[1])
+        items[2].rows, items[2].columns = order, items[1].columns
+        cost[0] = cubed(order) * 2 / 3 + 2. * order * order * items[1].columns
+        return (rounded(order * order * self.itemsize) + rounded(order * sizeof(int))
+                + rounded(order * items[1].columns * self.itemsize))
+
+    cdef int compute(self, Context* context, Item* items, char* room) noexcept nogil:
+        cdef int order = <int>items[0].rows, leading = at_least_1(order), info = 0
+        cdef npy_intp size = <npy_intp>order * order
+        cdef char* factor = room
+        cdef int* pivots = <int*>(room + rounded(size * self.itemsize))
+        cdef bint columns = items[0].row_step == self.itemsize and items[0].column_step != self.itemsize
+        if columns:                                  # x is stored by columns: LAPACK takes it as it is
+            copy_item(&items[0], factor, self.itemsize, order * self.itemsize, self.itemsize)
+        else:
+            copy_item(&items[0], factor, order * self.itemsize, self.itemsize, self.itemsize)
+        if not all_finite(factor, size, self.precision, self.is_complex):
+            return NOT_FINITE
+        if order:
+            self.getrf(&order, &order, factor, &leading, pivots, &info)
+        return solve_factored(self, self.getrs, order, factor, pivots, columns, &items[1], &items[2],
+                              <char*>pivots + rounded(order * sizeof(int)))
+
+    cdef int refuse(self, int reason) except -1:
+        refuse_system("solve", reason)
+
+
+cdef class InverseKernel(StackKernel):
+    """The inverse of each matrix of a stack: ``(x, inverse)``.
+
+    Parameters
+    ----------
+    dtype : str
+    lead : int
+        The number of leading dimensions.
+    """
+    cdef Getrf getrf
+    cdef Getri getri
+
+    def __init__(self, str dtype, int lead):
+        self.describe(dtype, lead, (2, 2), 1)
+        self.getrf = <Getrf>library_function("getrf", self.typenum)
+        self.getri = <Getri>library_function("getri", self.typenum)
+
+    cdef npy_intp fit(self, Context* context, Item* items, double* cost) except -1 nogil:
+        cdef npy_intp order = items[0].rows
+        check_square("matrix_inverse", &items[0])
+        items[1].rows = items[1].columns = order
+        cost[0] = cubed(order) * 2
+        return rounded(order * sizeof(int)) + order * BLOCK * self.itemsize
+
+    cdef int compute(self, Context* context, Item* items, char* room) noexcept nogil:
+        cdef int order = <int>items[0].rows, leading = at_least_1(order), info = 0, length = order * BLOCK
+        cdef char* work = room + rounded(order * sizeof(int))
+        copy_item(&items[0], items[1].data, order * self.itemsize, self.itemsize, self.itemsize)
+        if order == 0:
+            return 0
+        self.getrf(&order, &order, items[1].data, &leading, <int*>room, &info)
+        if info == 0:
+            self.getri(&order, items[1].data, &leading, <int*>room, work, &length, &info)
+        return info
+
+    cdef int refuse(self, int reason) except -1:
+        raise_linalg_error("matrix_inverse: Singular matrix")
+
+
+cdef class DeterminantKernel(StackKernel):
+    """The determinant of each matrix of a stack, or its sign and the logarithm of its magnitude: ``(x, determinant)``
+    or ``(x, sign, logarithm)``; or the same from the factors of `LUFactorKernel`: ``(factor, pivots, ...)``.
+
+    Parameters
+    ----------
+    dtype : str
+    lead : int
+        The number of leading dimensions.
+    logarithm : bool
+    factored : bool
+    """
+    cdef Getrf getrf
+    cdef bint logarithm, factored
+
+    def __init__(self, str dtype, int lead, bint logarithm, bint factored):
+        self.describe(dtype, lead, [2, 1][:1 + factored] + [0] * (1 + logarithm), 1 + factored)
+        self.getrf = <Getrf>library_function("getrf", self.typenum)
+        self.logarithm, self.factored = logarithm, factored
+        self.may_fail = False
+
+    cdef npy_intp fit(self, Context* context, Item* items, double* cost) except -1 nogil:
+        cdef npy_intp order = items[0].rows
+        check_square("determinant", &items[0])
+        cost[0] = 10 * order if self.factored else cubed(order) * 2 / 3
+        return rounded(order * order * self.itemsize) + rounded(order * sizeof(int))
+
+    cdef int compute(self, Context* context, Item* items, char* room) noexcept nogil:
+        cdef int order = <int>items[0].rows, leading = at_least_1(order), info = 0, place
+        cdef npy_intp size = <npy_intp>order * order
+        cdef int* pivots = <int*>(room + rounded(size * self.itemsize))
+        cdef Item diagonal = items[0]
+        cdef bint odd = False
+        if self.factored:
+            diagonal.row_step += diagonal.column_step
+            for place in range(order):
+                odd ^= (<int*>(items[1].data + place * items[1].row_step))[0] != place + 1
+        else:
+            copy_item(&items[0], room, order * self.itemsize, self.itemsize, self.itemsize)
+            if order:
+                self.getrf(&order, &order, room, &leading, pivots, &info)
+            diagonal.data, diagonal.row_step = room, (order + 1) * self.itemsize
+            for place in range(order):
+                odd ^= pivots[place] != place + 1
+        if self.logarithm:
+            self.store_logarithm(&diagonal, odd, items[1 + self.factored].data, items[2 + self.factored].data)
+        else:
+            self.store_product(&diagonal, odd, items[1 + self.factored].data)
+        return 0
+
+    cdef inline void read(self, const char* element, double* real, double* imaginary) noexcept nogil:
+        imaginary[0] = 0
+        if self.precision == 8:
+            real[0] = (<const double*>element)[0]
+            if self.is_complex:
+                imaginary[0] = (<const double*>element)[1]
+        else:
+            real[0] = (<const float*>element)[0]
+            if self.is_complex:
+                imaginary[0] = (<const float*>element)[1]
+
+    cdef inline void store(self, char* element, double real, double imaginary) noexcept nogil:
+        if self.precision == 8:
+            (<double*>element)[0] = real
+            if self.is_complex:
+                (<double*>element)[1] = imaginary
+        else:
+            (<float*>element)[0] = <float>real
+            if self.is_complex:
+                (<float*>element)[1] = <float>imaginary
+
+    cdef void store_product(self, Item* diagonal, bint odd, char* out) noexcept nogil:
+        cdef double real = -1 if odd else 1, imaginary = 0, a, b, old
+        cdef npy_intp place
+        for place in range(diagonal.rows):
+            self.read(diagonal.data + place * diagonal.row_step, &a, &b)
+            if self.is_complex:
+                old = real
+                real, imaginary = old * a - imaginary * b, old * b + imaginary * a
+            else:
+                real *= a
+        self.store(out, real, imaginary)
+
+    cdef void store_logarithm(self, Item* diagonal, bint odd, char* sign, char* logarithm) noexcept nogil:
+        """A zero on the diagonal gives the sign 0 and the logarithm minus infinity, as in NumPy."""
+        cdef double real = -1 if odd else 1, imaginary = 0, total = 0, a, b, old, magnitude
+        cdef npy_intp place
+        for place in range(diagonal.rows):
+            self.read(diagonal.data + place * diagonal.row_step, &a, &b)
+            magnitude = hypot(a, b) if self.is_complex else fabs(a)
+            total += log(magnitude)
+            if magnitude == 0:
+                real = imaginary = 0
+                continue
+            a, b = a / magnitude, b / magnitude
+            old = real
+            real, imaginary = old * a - imaginary * b, old * b + imaginary * a
+        self.store(sign, real, imaginary)
+        if self.precision == 8:
+            (<double*>logarithm)[0] = total
+        else:
+            (<float*>logarithm)[0] = <float>total

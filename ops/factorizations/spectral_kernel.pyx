@@ -1,0 +1,315 @@
+"""Eigenvalues of Hermitian matrices, singular values and orthogonal factors, for each matrix of a stack.
+
+LAPACK sees a matrix in C order as its transpose. For singular values that exchanges the two sides, and the vectors come
+out in C order without a copy. Eigenvectors and orthogonal factors are transposed on the way out.
+
+``prepare`` asks LAPACK how much memory it wants. The numbers are kept in ``context.room`` for ``run``.
+"""
+from numpy cimport npy_intp
+
+from phintys.ops.factorizations.stack_kernel cimport (
+    NOT_FINITE, Item, StackKernel, all_finite, at_least_1, clear_triangle, copy_item, raise_linalg_error,
+    raise_not_square, rounded)
+from phintys.ops.products.blas_library cimport library_function
+from phintys.vm.abi cimport Context
+
+ctypedef void (*Syevd)(char* jobz, char* uplo, int* n, void* a, int* lda, void* w, void* work, int* lwork, int* iwork,
+                       int* liwork, int* info) noexcept nogil
+ctypedef void (*Heevd)(char* jobz, char* uplo, int* n, void* a, int* lda, void* w, void* work, int* lwork, void* rwork,
+                       int* lrwork, int* iwork, int* liwork, int* info) noexcept nogil
+ctypedef void (*Gesdd)(char* jobz, int* m, int* n, void* a, int* lda, void* s, void* u, int* ldu, void* vt, int* ldvt,
+                       void* work, int* lwork, int* iwork, int* info) noexcept nogil
+ctypedef void (*ComplexGesdd)(char* jobz, int* m, int* n, void* a, int* lda, void* s, void* u, int* ldu, void* vt,
+                              int* ldvt, void* work, int* lwork, void* rwork, int* iwork, int* info) noexcept nogil
+ctypedef void (*Geqrf)(int* m, int* n, void* a, int* lda, void* tau, void* work, int* lwork, int* info) noexcept nogil
+ctypedef void (*Orgqr)(int* m, int* n, int* k, void* a, int* lda, void* tau, void* work, int* lwork,
+                       int* info) noexcept nogil
+
+cdef struct Lengths:               # of LAPACK's work arrays, in elements
+    int work
+    int real_work
+    int integers
+
+
+cdef inline int asked(const char* answer, int precision) noexcept nogil:
+    """The length that LAPACK wrote to a work array, rounded up where a float cannot hold it exactly."""
+    if precision == 8:
+        return <int>(<const double*>answer)[0]
+    return <int>((<const float*>answer)[0] * <float>1.0000002) + 1
+
+
+cdef class EighKernel(StackKernel):
+    """Eigenvalues in ascending order, and eigenvectors: ``(x, values)`` or ``(x, values, vectors)``.
+
+    Parameters
+    ----------
+    dtype : str
+    lead : int
+        The number of leading dimensions.
+    lower : bool
+        Which triangle of x is read.
+    vectors : bool
+    """
+    cdef void* function
+    cdef bint lower, vectors
+
+    def __cinit__(self):
+        self.room = sizeof(Lengths)
+
+    def __init__(self, str dtype, int lead, bint lower, bint vectors):
+        self.describe(dtype, lead, [2, 1, 2][:2 + vectors], 1)
+        self.function = library_function("heevd" if self.is_complex else "syevd", self.typenum)
+        self.lower, self.vectors = lower, vectors
+
+    cdef int call(self, int order, char* x, char* values, char* room, Lengths* lengths) noexcept nogil:
+        """Call LAPACK on a matrix in column order, or let it write the lengths of its work arrays to them."""
+        cdef int leading = at_least_1(order), info = 0
+        cdef char uplo = c'L' if self.lower else c'U'
+        cdef char job = c'V' if self.vectors else c'N'
+        cdef char* work = room
+        cdef char* real_work = work + rounded(<npy_intp>lengths.work * self.itemsize)
+        cdef int* integers = <int*>(real_work + rounded(<npy_intp>lengths.real_work * self.precision))
+        if self.is_complex:
+            (<Heevd>self.function)(&job, &uplo, &order, x, &leading, values, work, &lengths.work, real_work,
+                                   &lengths.real_work, integers, &lengths.integers, &info)
+        else:
+            (<Syevd>self.function)(&job, &uplo, &order, x, &leading, values, work, &lengths.work, integers,
+                                   &lengths.integers, &info)
+        return info
+
+    cdef npy_intp fit(self, Context* context, Item* items, double* cost) except -1 nogil:
+        cdef npy_intp order = items[0].rows
+        cdef Lengths* lengths = <Lengths*>context.room
+        cdef double answers[3][2]
+        cdef int leading = at_least_1(order), info = 0, length = <int>order
+        cdef char uplo = c'L' if self.lower else c'U'
+        cdef char job = c'V' if self.vectors else c'N'
+        if order != items[0].columns:
+            with gil:
+                raise_not_square("eigh", order, items[0].columns)
+        items[1].rows = items[2].rows = items[2].columns = order
+        cost[0] = <double>order * order * order * 9
+        lengths.work = lengths.real_work = lengths.integers = -1
+        if self.is_complex:
+            (<Heevd>self.function)(&job, &uplo, &length, NULL, &leading, NULL, answers[0], &lengths.work, answers[1],
+                                   &lengths.real_work, <int*>answers[2], &lengths.integers, &info)
+        else:
+            (<Syevd>self.function)(&job, &uplo, &length, NULL, &leading, NULL, answers[0], &lengths.work,
+                                   <int*>answers[2], &lengths.integers, &info)
+        lengths.work = asked(<char*>answers[0], self.precision)
+        lengths.real_work = asked(<char*>answers[1], self.precision) if self.is_complex else 0
+        lengths.integers = (<int*>answers[2])[0]
+        return (rounded(order * order * self.itemsize) + rounded(<npy_intp>lengths.work * self.itemsize)
+                + rounded(<npy_intp>lengths.real_work * self.precision) + rounded(lengths.integers * sizeof(int)))
+
+    cdef int compute(self, Context* context, Item* items, char* room) noexcept nogil:
+        cdef npy_intp order = items[0].rows, size = self.itemsize
+        cdef Item vectors
+        cdef int info
+        if order == 0:
+            return 0
+        copy_item(&items[0], room, size, order * size, self.itemsize)
+        if not all_finite(room, order * order, self.precision, self.is_complex):
+            return NOT_FINITE
+        info = self.call(<int>order, room, items[1].data, room + rounded(order * order * size),
+                         <Lengths*>context.room)
+        if info == 0 and self.vectors:
+            vectors.data, vectors.rows, vectors.columns = room, order, order
+            vectors.row_step, vectors.column_step = size, order * size
+            copy_item(&vectors, items[2].data, order * size, size, self.itemsize)
+        return info
+
+    cdef int refuse(self, int reason) except -1:
+        if reason == NOT_FINITE:
+            raise_linalg_error("eigh: Array must not contain infs or NaNs")
+        raise_linalg_error("eigh: Eigenvalues did not converge")
+
+
+cdef class SVDKernel(StackKernel):
+    """Singular values and vectors: ``(x, u, s, vh)``, or only ``(x, s)``.
+
+    Parameters
+    ----------
+    dtype : str
+    lead : int
+        The number of leading dimensions.
+    full : bool
+        Whether u and vh are square.
+    vectors : bool
+    """
+    cdef void* function
+    cdef bint full, vectors
+
+    def __cinit__(self):
+        self.room = sizeof(Lengths)
+
+    def __init__(self, str dtype, int lead, bint full, bint vectors):
+        self.describe(dtype, lead, [2, 2, 1, 2] if vectors else [2, 1], 1)
+        self.function = library_function("gesdd", self.typenum)
+        self.full, self.vectors = full, vectors
+
+    cdef int call(self, int rows, int columns, char* x, char* u, char* s, char* vh, char* work, int* length,
+                  char* real_work, int* integers) noexcept nogil:
+        """Call LAPACK, for which x is its transpose, of ``columns`` x ``rows``, and u and vh are exchanged."""
+        cdef char job = c'N' if not self.vectors else c'A' if self.full else c'S'
+        cdef int least = min(rows, columns), info = 0, leading = at_least_1(columns)
+        cdef int leading_u = at_least_1(columns), leading_vh = at_least_1(rows if self.full else least)
+        if self.is_complex:
+            (<ComplexGesdd>self.function)(&job, &columns, &rows, x, &leading, s, vh, &leading_u, u, &leading_vh, work,
+                                          length, real_work, integers, &info)
+        else:
+            (<Gesdd>self.function)(&job, &columns, &rows, x, &leading, s, vh, &leading_u, u, &leading_vh, work, length,
+                                   integers, &info)
+        return info
+
+    cdef inline npy_intp real_length(self, npy_intp least, npy_intp most) noexcept nogil:
+        """The length of the real work array of the complex function, by its documentation."""
+        if not self.is_complex:
+            return 0
+        if not self.vectors:
+            return 7 * least + 1
+        return max(5 * least * least + 5 * least, 2 * most * least + 2 * least * least + least) + 1
+
+    cdef npy_intp fit(self, Context* context, Item* items, double* cost) except -1 nogil:
+        cdef npy_intp rows = items[0].rows, columns = items[0].columns
+        cdef npy_intp least = min(rows, columns), most = max(rows, columns)
+        cdef Lengths* lengths = <Lengths*>context.room
+        cdef double answer[2]
+        cdef double integers[1]
+        if self.vectors:
+            items[1].rows, items[1].columns = rows, rows if self.full else least
+            items[2].rows = least
+            items[3].rows, items[3].columns = columns if self.full else least, columns
+        else:
+            items[1].rows = least
+        cost[0] = 20. * least * least * most
+        lengths.work = -1
+        answer[0] = answer[1] = 0
+        self.call(<int>rows, <int>columns, NULL, NULL, NULL, NULL, <char*>answer, &lengths.work, NULL, <int*>integers)
+        lengths.work = asked(<char*>answer, self.precision)
+        return (rounded(rows * columns * self.itemsize) + rounded(<npy_intp>lengths.work * self.itemsize)
+                + rounded(self.real_length(least, most) * self.precision) + rounded(8 * least * sizeof(int)))
+
+    cdef int compute(self, Context* context, Item* items, char* room) noexcept nogil:
+        cdef npy_intp rows = items[0].rows, columns = items[0].columns, size = rows * columns
+        cdef npy_intp least = min(rows, columns), place
+        cdef Lengths* lengths = <Lengths*>context.room
+        cdef char* work = room + rounded(size * self.itemsize)
+        cdef char* real_work = work + rounded(<npy_intp>lengths.work * self.itemsize)
+        cdef int* integers = <int*>(real_work + rounded(self.real_length(least, max(rows, columns)) * self.precision))
+        if least == 0:
+            if self.vectors and self.full:
+                self.set_identity(&items[1])
+                self.set_identity(&items[3])
+            return 0
+        copy_item(&items[0], room, columns * self.itemsize, self.itemsize, self.itemsize)
+        if not all_finite(room, size, self.precision, self.is_complex):
+            return NOT_FINITE
+        if self.vectors:
+            return self.call(<int>rows, <int>columns, room, items[1].data, items[2].data, items[3].data, work,
+                             &lengths.work, real_work, integers)
+        return self.call(<int>rows, <int>columns, room, NULL, items[1].data, NULL, work, &lengths.work, real_work,
+                         integers)
+
+    cdef void set_identity(self, Item* item) noexcept nogil:
+        cdef npy_intp row, column
+        cdef char* element
+        for row in range(item.rows):
+            for column in range(item.columns):
+                element = item.data + row * item.row_step + column * item.column_step
+                if self.precision == 8:
+                    (<double*>element)[0] = row == column
+                    if self.is_complex:
+                        (<double*>element)[1] = 0
+                else:
+                    (<float*>element)[0] = row == column
+                    if self.is_complex:
+                        (<float*>element)[1] = 0
+
+    cdef int refuse(self, int reason) except -1:
+        if reason == NOT_FINITE:
+            raise_linalg_error("svd: SVD did not converge: the array contains infs or NaNs")
+        raise_linalg_error("svd: SVD did not converge")
+
+
+cdef class QRKernel(StackKernel):
+    """Orthogonal factors: ``(x, q, r)``, only ``(x, r)``, or LAPACK's own ``(x, h, tau)``.
+
+    Parameters
+    ----------
+    dtype : str
+    lead : int
+        The number of leading dimensions.
+    mode : {"reduced", "complete", "r", "raw"}
+    """
+    cdef Geqrf geqrf
+    cdef Orgqr orgqr
+    cdef bint complete, with_q, raw
+
+    def __cinit__(self):
+        self.room = sizeof(Lengths)
+
+    def __init__(self, str dtype, int lead, str mode):
+        self.describe(dtype, lead, {"r": [2, 2], "raw": [2, 2, 1]}.get(mode, [2, 2, 2]), 1)
+        self.geqrf = <Geqrf>library_function("geqrf", self.typenum)
+        self.orgqr = <Orgqr>library_function("ungqr" if self.is_complex else "orgqr", self.typenum)
+        self.complete, self.raw, self.with_q = mode == "complete", mode == "raw", mode in ("reduced", "complete")
+        self.may_fail = False
+
+    cdef npy_intp fit(self, Context* context, Item* items, double* cost) except -1 nogil:
+        cdef int rows = <int>items[0].rows, columns = <int>items[0].columns, least = min(rows, columns)
+        cdef int width = rows if self.complete else least, leading = at_least_1(rows), info = 0
+        cdef Lengths* lengths = <Lengths*>context.room
+        cdef double answer[2]
+        cdef Item* r = &items[1]
+        if self.raw:
+            items[1].rows, items[1].columns, items[2].rows = columns, rows, least
+        else:
+            if self.with_q:
+                items[1].rows, items[1].columns = rows, width
+                r = &items[2]
+            r.rows, r.columns = width, columns
+        cost[0] = 4. * rows * columns * width
+        lengths.work = lengths.real_work = -1
+        self.geqrf(&rows, &columns, NULL, &leading, NULL, answer, &lengths.work, &info)
+        lengths.work = max(asked(<char*>answer, self.precision), 1)
+        if self.with_q:
+            self.orgqr(&rows, &width, &least, NULL, &leading, NULL, answer, &lengths.real_work, &info)
+            lengths.work = max(lengths.work, asked(<char*>answer, self.precision))
+        return (rounded(<npy_intp>rows * max(columns, width) * self.itemsize) + rounded(<npy_intp>least * self.itemsize)
+                + <npy_intp>lengths.work * self.itemsize)
+
+    cdef int compute(self, Context* context, Item* items, char* room) noexcept nogil:
+        cdef int rows = <int>items[0].rows, columns = <int>items[0].columns, least = min(rows, columns)
+        cdef int width = rows if self.complete else least, leading = at_least_1(rows), info = 0
+        cdef npy_intp size = self.itemsize
+        cdef char* tau = room + rounded(<npy_intp>rows * max(columns, width) * size)
+        cdef char* work = tau + rounded(<npy_intp>least * size)
+        cdef Item factor
+        cdef Item* r = &items[2] if self.with_q else &items[1]
+        copy_item(&items[0], room, size, rows * size, self.itemsize)
+        if least:
+            self.geqrf(&rows, &columns, room, &leading, tau, work, &(<Lengths*>context.room).work, &info)
+        factor.data, factor.row_step, factor.column_step = room, size, rows * size
+        if self.raw:                                 # transposed, as NumPy returns it
+            factor.rows, factor.columns = rows, columns
+            copy_item(&factor, items[1].data, size, rows * size, self.itemsize)
+            factor.rows, factor.columns, factor.data = least, 1, tau
+            copy_item(&factor, items[2].data, size, size, self.itemsize)
+            return 0
+        factor.rows, factor.columns = width, columns
+        copy_item(&factor, r.data, columns * size, size, self.itemsize)
+        self.clear_below(r)
+        if self.with_q and rows:
+            self.orgqr(&rows, &width, &least, room, &leading, tau, work, &(<Lengths*>context.room).work, &info)
+            factor.rows, factor.columns = rows, width
+            copy_item(&factor, items[1].data, width * size, size, self.itemsize)
+        return 0
+
+    cdef void clear_below(self, Item* r) noexcept nogil:
+        """Set to zero what is below the diagonal."""
+        cdef npy_intp row, place, count
+        for row in range(1, r.rows):
+            count = min(row, r.columns) * self.itemsize
+            for place in range(count):
+                (r.data + row * r.row_step)[place] = 0

@@ -1,0 +1,185 @@
+"""Kernels that call LAPACK once for each matrix of a stack.
+
+A stack has leading dimensions before those of its items; an operand whose leading dimension has length 1 is used for
+all items. A subclass says what one item is: it checks shapes (``fit``) and computes (``compute``), and this class walks
+over the stack. LAPACK takes matrices in column order. A matrix in C order is its own transpose there, and kernels use
+that instead of copying wherever the mathematics permits.
+
+``compute`` may fail in the middle of a stack. The kernels then raise, so that nobody sees what was written.
+"""
+cimport numpy as cnp
+import numpy
+from libc.math cimport NAN
+from libc.string cimport memset
+from numpy cimport npy_intp
+
+from phintys.ops.native.integers cimport shape_of
+from phintys.ops.native.strided_copy cimport copy_strided
+from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, allocate, scratch
+from phintys.vm.limits cimport MAX_RANK
+from phintys.vm.thresholds cimport LONG_FACTORIZATION
+
+ctypedef int (*Refusal)(void* kernel, int reason) noexcept nogil
+
+
+cdef int raise_refusal(void* kernel, int reason) except -1 with gil:
+    return (<StackKernel>kernel).refuse(reason)
+
+
+# The cast removes `except -1`: ``run`` returns -1 with the exception set, and its caller handles it.
+cdef Refusal refuse_item = <Refusal>raise_refusal
+
+
+cdef int raise_linalg_error(str message) except -1:
+    raise numpy.linalg.LinAlgError(message)
+
+
+cdef int raise_not_square(str name, npy_intp rows, npy_intp columns) except -1:
+    raise numpy.linalg.LinAlgError(f"{name}: Last 2 dimensions of the array must be square, the matrix has shape "
+                                   f"({rows}, {columns})")
+
+
+cdef void copy_item(const Item* item, char* target, npy_intp row_step, npy_intp column_step,
+                    int itemsize) noexcept nogil:
+    cdef npy_intp shape[2]
+    cdef npy_intp source[2]
+    cdef npy_intp steps[2]
+    if item.data == target:
+        return
+    shape[0], shape[1] = item.rows, item.columns
+    source[0], source[1] = item.row_step, item.column_step
+    steps[0], steps[1] = row_step, column_step
+    copy_strided(2, shape, target, steps, item.data, source, itemsize)
+
+
+cdef bint all_finite(const char* data, npy_intp count, int precision, bint is_complex) noexcept nogil:
+    cdef npy_intp place
+    cdef double wide = 0
+    cdef float narrow = 0
+    count <<= is_complex
+    if precision == 8:                               # 0 * x is NaN for infinities and NaN, and 0 for numbers
+        for place in range(count):
+            wide += 0 * (<const double*>data)[place]
+        return wide == 0
+    for place in range(count):
+        narrow += 0 * (<const float*>data)[place]
+    return narrow == 0
+
+
+cdef void fill_with_nan(char* data, npy_intp count, int precision, bint is_complex) noexcept nogil:
+    cdef npy_intp place
+    for place in range(count << is_complex):
+        if precision == 8:
+            (<double*>data)[place] = NAN
+        else:
+            (<float*>data)[place] = NAN
+
+
+cdef void clear_triangle(char* data, npy_intp order, bint lower, int itemsize) noexcept nogil:
+    cdef npy_intp row
+    for row in range(order):
+        if lower:
+            memset(data + row * order * itemsize, 0, row * itemsize)
+        else:
+            memset(data + (row * order + row + 1) * itemsize, 0, (order - row - 1) * itemsize)
+
+
+cdef inline void show_first(Item* item, const Cell* cell, int lead, int rank, int itemsize) noexcept nogil:
+    """The first item of a stack."""
+    item.data, item.rows, item.columns, item.row_step, item.column_step = cell.data, 1, 1, itemsize, itemsize
+    if rank:
+        item.rows, item.row_step = cell.shape[lead], cell.strides[lead]
+    if rank == 2:
+        item.columns, item.column_step = cell.shape[lead + 1], cell.strides[lead + 1]
+
+
+cdef class StackKernel(Kernel):
+    """The base class; see the docstring of the file."""
+
+    def __cinit__(self):
+        self.examined, self.binding = (), BOUND
+        self.may_fail = True
+
+    cdef int describe(self, str dtype, int lead, ranks, int inputs) except -1:
+        cdef int position
+        described = numpy.dtype(dtype)
+        if described.char not in "fdFD":
+            raise TypeError(f"array type {dtype} is unsupported in linalg")
+        self.typenum, self.itemsize, self.is_complex = described.num, described.itemsize, described.kind == "c"
+        self.precision = self.itemsize >> self.is_complex
+        self.lead, self.inputs, self.operands = lead, inputs, len(ranks)
+        for position in range(self.operands):
+            self.ranks[position] = ranks[position]
+        return 0
+
+    cdef npy_intp fit(self, Context* context, Item* items, double* cost) except -1 nogil:
+        return 0
+
+    cdef int compute(self, Context* context, Item* items, char* room) noexcept nogil:
+        return 0
+
+    cdef int refuse(self, int reason) except -1:
+        raise numpy.linalg.LinAlgError(f"LAPACK failed with number {reason}")
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Item items[MOST_OPERANDS]
+        cdef npy_intp shape[MAX_RANK + 2]
+        cdef npy_intp room, count = 1
+        cdef double cost = 0
+        cdef int axis, position
+        for axis in range(self.lead):
+            shape[axis] = 1
+            for position in range(self.inputs):
+                if operands[position].shape[axis] != 1:
+                    if shape[axis] != 1 and shape[axis] != operands[position].shape[axis]:
+                        self.raise_unequal(operands)
+                    shape[axis] = operands[position].shape[axis]
+            count *= shape[axis]
+        for position in range(self.inputs):
+            show_first(&items[position], operands[position], self.lead, self.ranks[position], self.itemsize)
+        room = self.fit(context, items, &cost)
+        for position in range(self.inputs, self.operands):
+            shape[self.lead], shape[self.lead + 1] = items[position].rows, items[position].columns
+            allocate(context, operands[position], shape)
+        if room:
+            scratch(context, room)
+        return count * (cost + 100) >= LONG_FACTORIZATION
+
+    cdef int raise_unequal(self, Cell** operands) except -1 with gil:
+        shapes = " and ".join([str(shape_of(operands[position])) for position in range(self.inputs)])
+        raise ValueError(f"the stacks of matrices have different lengths: the shapes are {shapes}")
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Item items[MOST_OPERANDS]
+        cdef npy_intp index[MAX_RANK]
+        cdef npy_intp steps[MOST_OPERANDS][MAX_RANK]
+        cdef const npy_intp* shape = operands[self.operands - 1].shape     # outputs have all items
+        cdef int axis, position, reason
+        cdef Cell* cell
+        for axis in range(self.lead):
+            index[axis] = 0
+            if shape[axis] == 0:
+                return 0
+        for position in range(self.operands):
+            cell = operands[position]
+            show_first(&items[position], cell, self.lead, self.ranks[position], cell.itemsize)
+            for axis in range(self.lead):
+                steps[position][axis] = cell.strides[axis] if cell.shape[axis] != 1 else 0
+        while True:
+            reason = self.compute(context, items, context.scratch)
+            if reason:
+                refuse_item(<void*>self, reason)
+                return -1
+            axis = self.lead - 1
+            while axis >= 0:
+                index[axis] += 1
+                for position in range(self.operands):
+                    items[position].data += steps[position][axis]
+                if index[axis] < shape[axis]:
+                    break
+                for position in range(self.operands):
+                    items[position].data -= index[axis] * steps[position][axis]
+                index[axis] = 0
+                axis -= 1
+            if axis < 0:
+                return 0

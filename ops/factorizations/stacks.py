@@ -1,0 +1,147 @@
+"""What the ops on matrices share: operands, transposes and products of stacks, types of results, R-operators.
+
+All of them take stacks of matrices: tensors whose last two dimensions are those of the matrices.
+"""
+import numpy
+
+from phintys.graph.apply import Apply
+from phintys.graph.errors import MethodNotDefined
+from phintys.graph.gradients.grad import grad
+from phintys.graph.op import Op
+from phintys.graph.valueless_types import DisconnectedType
+from phintys.ops.creation.allocation import arange
+from phintys.ops.elementwise.complex_derivatives import conjugated
+from phintys.ops.elementwise.scalar import as_dtype, eq, real
+from phintys.ops.products.dot import dot as dot_product
+from phintys.ops.products.products import matmul
+from phintys.ops.reduction.careduce import Sum
+from phintys.ops.shape.dimshuffle import dimshuffle
+from phintys.ops.shape.shape import shape_i
+from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.types.dtypes import complex_dtypes, discrete_dtypes, upcast
+from phintys.ops.types.tensor_type import TensorType
+
+REAL = {"complex64": "float32", "complex128": "float64"}
+
+
+def matrices(name, *operands, least=2):
+    """The operands as variables of one float or complex dtype; integers become float64, as in NumPy.
+
+    Raises
+    ------
+    ValueError
+        If one has fewer than ``least`` dimensions.
+    TypeError
+        For float16, which LAPACK does not have.
+    """
+    variables = [as_tensor_variable(operand) for operand in operands]
+    for variable in variables:
+        if variable.type.ndim < least:
+            raise ValueError(f"{name} needs a matrix, or a stack of matrices; {variable} of type {variable.type} has "
+                             f"{variable.type.ndim} dimensions")
+    dtype = upcast(*[variable.type.dtype for variable in variables])
+    if dtype in discrete_dtypes:
+        dtype = "float64"
+    if dtype == "float16":
+        raise TypeError(f"{name}: array type float16 is unsupported in linalg")
+    return [as_dtype(variable, dtype) for variable in variables]
+
+
+def real_dtype(dtype):
+    """The dtype of magnitudes."""
+    return REAL.get(dtype, dtype)
+
+
+def result(dtype, x, *lengths):
+    """A variable for a stack like ``x`` of items with the given static lengths, None if unknown."""
+    lead = x.type.ndim - 2
+    return TensorType(dtype, [*x.type.broadcastable[:lead], *[length == 1 for length in lengths]],
+                      shape=[*x.type.shape[:lead], *lengths])()
+
+
+def order_of(x):
+    """The static order of square matrices; None if it is not known."""
+    rows, columns = x.type.shape[-2:]
+    return columns if rows is None else rows
+
+
+def transposed(x):
+    """Each matrix transposed."""
+    rank = x.type.ndim
+    return dimshuffle(x, *range(rank - 2), rank - 1, rank - 2)
+
+
+def adjoint(x):
+    """Each matrix transposed and conjugated."""
+    return conjugated(transposed(x))
+
+
+def product(*factors):
+    """The product of two or more matrices, or stacks of them, from the left to the right."""
+    value = factors[0]
+    for factor in factors[1:]:
+        value = dot_product(value, factor) if value.type.ndim == factor.type.ndim == 2 else matmul(value, factor)
+    return value
+
+
+def columns(vectors):
+    """Vectors as matrices of one column."""
+    return dimshuffle(vectors, *range(vectors.type.ndim), "x")
+
+
+def rows(vectors):
+    """Vectors as matrices of one row."""
+    rank = vectors.type.ndim
+    return dimshuffle(vectors, *range(rank - 1), "x", rank - 1)
+
+
+def identity_for(x, axis=-1):
+    """The identity matrix of the order of ``x``'s dimension ``axis``, and of its dtype."""
+    places = arange(shape_i(x, axis % x.type.ndim))
+    return as_dtype(eq(columns(places), rows(places)), x.type.dtype)
+
+
+def inner(x, y):
+    """The real inner product of two tensors: the sum of products, conjugating the first."""
+    total = Sum()(conjugated(x) * y)
+    return real(total) if total.type.dtype in complex_dtypes else total
+
+
+def missing(gradient):
+    """Whether a cost does not depend on an output."""
+    return isinstance(gradient.type, DisconnectedType)
+
+
+def connected(outputs, gradients):
+    """The gradients, with zeros for outputs on which the cost does not depend."""
+    return [output.zeros_like() if missing(gradient) else gradient for output, gradient in zip(outputs, gradients)]
+
+
+class MatrixOp(Op):
+    """The base class of ops on stacks of matrices."""
+
+    def lead(self, node):
+        """The number of leading dimensions."""
+        return node.inputs[0].type.ndim - 2
+
+    def same_shape(self, node, input_shapes):
+        """The shape rule of ops whose result has the shape of the first input."""
+        return [input_shapes[0]]
+
+
+class TwiceReversed(MatrixOp):
+    """The base class of ops whose R-operator is made of ``L_op``: that is linear in the output gradients, so the
+    gradient of its inner product with a direction, with respect to these, is the derivative along the direction.
+    """
+
+    def R_op(self, inputs, eval_points):
+        if all([point is None for point in eval_points]):
+            return [None] * len(self.make_node(*inputs).outputs)
+        outputs = self(*inputs, return_list=True)
+        duals = [output.zeros_like() for output in outputs]
+        gradients = self.L_op(inputs, outputs, duals)
+        pairs = [inner(gradient, point) for gradient, point in zip(gradients, eval_points) if point is not None]
+        return grad(sum(pairs[1:], pairs[0]), duals, disconnected_inputs="ignore", return_disconnected="zero")
+
+
+__all__ = ["Apply", "MatrixOp", "MethodNotDefined", "TwiceReversed", "numpy"]
