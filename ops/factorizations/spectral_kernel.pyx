@@ -3,7 +3,8 @@
 LAPACK sees a matrix in C order as its transpose. For singular values that exchanges the two sides, and the vectors come
 out in C order without a copy. Eigenvectors and orthogonal factors are transposed on the way out.
 
-``prepare`` asks LAPACK how much memory it wants. The numbers are kept in ``context.room`` for ``run``.
+``prepare`` asks LAPACK how much memory it wants. The numbers are kept in ``context.room`` for ``run``; outside of
+programs there is no such room, and ``run`` asks again.
 """
 from numpy cimport npy_intp
 
@@ -38,7 +39,30 @@ cdef inline int asked(const char* answer, int precision) noexcept nogil:
     return <int>((<const float*>answer)[0] * <float>1.0000002) + 1
 
 
-cdef class EighKernel(StackKernel):
+cdef class SpectralKernel(StackKernel):
+    """The base class of the kernels in this file."""
+
+    def __cinit__(self):
+        self.room = sizeof(Lengths)
+
+    cdef void ask(self, Item* items, Lengths* lengths) noexcept nogil:
+        """Ask LAPACK for the lengths of its work arrays."""
+
+    cdef Lengths keep_lengths(self, Context* context, Item* items) noexcept nogil:
+        """For ``fit``: ask, and keep what LAPACK returns."""
+        cdef Lengths lengths
+        lengths.work = lengths.real_work = lengths.integers = 0
+        self.ask(items, &lengths)
+        if context.room != NULL:
+            (<Lengths*>context.room)[0] = lengths
+        return lengths
+
+    cdef Lengths kept_lengths(self, Context* context, Item* items) noexcept nogil:
+        """For ``compute``."""
+        return (<Lengths*>context.room)[0] if context.room != NULL else self.keep_lengths(context, items)
+
+
+cdef class EighKernel(SpectralKernel):
     """Eigenvalues in ascending order, and eigenvectors: ``(x, values)`` or ``(x, values, vectors)``.
 
     Parameters
@@ -52,9 +76,6 @@ cdef class EighKernel(StackKernel):
     """
     cdef void* function
     cdef bint lower, vectors
-
-    def __cinit__(self):
-        self.room = sizeof(Lengths)
 
     def __init__(self, str dtype, int lead, bint lower, bint vectors):
         self.describe(dtype, lead, [2, 1, 2][:2 + vectors], 1)
@@ -77,33 +98,37 @@ cdef class EighKernel(StackKernel):
                                    &lengths.integers, &info)
         return info
 
-    cdef npy_intp fit(self, Context* context, Item* items, double* cost) except -1 nogil:
-        cdef npy_intp order = items[0].rows
-        cdef Lengths* lengths = <Lengths*>context.room
+    cdef void ask(self, Item* items, Lengths* lengths) noexcept nogil:
         cdef double answers[3][2]
-        cdef int leading = at_least_1(order), info = 0, length = <int>order
+        cdef int order = <int>items[0].rows, leading = at_least_1(order), info = 0
         cdef char uplo = c'L' if self.lower else c'U'
         cdef char job = c'V' if self.vectors else c'N'
+        lengths.work = lengths.real_work = lengths.integers = -1
+        if self.is_complex:
+            (<Heevd>self.function)(&job, &uplo, &order, NULL, &leading, NULL, answers[0], &lengths.work, answers[1],
+                                   &lengths.real_work, <int*>answers[2], &lengths.integers, &info)
+        else:
+            (<Syevd>self.function)(&job, &uplo, &order, NULL, &leading, NULL, answers[0], &lengths.work,
+                                   <int*>answers[2], &lengths.integers, &info)
+        lengths.work = asked(<char*>answers[0], self.precision)
+        lengths.real_work = asked(<char*>answers[1], self.precision) if self.is_complex else 0
+        lengths.integers = (<int*>answers[2])[0]
+
+    cdef npy_intp fit(self, Context* context, Item* items, double* cost) except -1 nogil:
+        cdef npy_intp order = items[0].rows
+        cdef Lengths lengths
         if order != items[0].columns:
             with gil:
                 raise_not_square("eigh", order, items[0].columns)
         items[1].rows = items[2].rows = items[2].columns = order
         cost[0] = <double>order * order * order * 9
-        lengths.work = lengths.real_work = lengths.integers = -1
-        if self.is_complex:
-            (<Heevd>self.function)(&job, &uplo, &length, NULL, &leading, NULL, answers[0], &lengths.work, answers[1],
-                                   &lengths.real_work, <int*>answers[2], &lengths.integers, &info)
-        else:
-            (<Syevd>self.function)(&job, &uplo, &length, NULL, &leading, NULL, answers[0], &lengths.work,
-                                   <int*>answers[2], &lengths.integers, &info)
-        lengths.work = asked(<char*>answers[0], self.precision)
-        lengths.real_work = asked(<char*>answers[1], self.precision) if self.is_complex else 0
-        lengths.integers = (<int*>answers[2])[0]
+        lengths = self.keep_lengths(context, items)
         return (rounded(order * order * self.itemsize) + rounded(<npy_intp>lengths.work * self.itemsize)
                 + rounded(<npy_intp>lengths.real_work * self.precision) + rounded(lengths.integers * sizeof(int)))
 
     cdef int compute(self, Context* context, Item* items, char* room) noexcept nogil:
         cdef npy_intp order = items[0].rows, size = self.itemsize
+        cdef Lengths lengths = self.kept_lengths(context, items)
         cdef Item vectors
         cdef int info
         if order == 0:
@@ -111,8 +136,7 @@ cdef class EighKernel(StackKernel):
         copy_item(&items[0], room, size, order * size, self.itemsize)
         if not all_finite(room, order * order, self.precision, self.is_complex):
             return NOT_FINITE
-        info = self.call(<int>order, room, items[1].data, room + rounded(order * order * size),
-                         <Lengths*>context.room)
+        info = self.call(<int>order, room, items[1].data, room + rounded(order * order * size), &lengths)
         if info == 0 and self.vectors:
             vectors.data, vectors.rows, vectors.columns = room, order, order
             vectors.row_step, vectors.column_step = size, order * size
@@ -125,7 +149,7 @@ cdef class EighKernel(StackKernel):
         raise_linalg_error("eigh: Eigenvalues did not converge")
 
 
-cdef class SVDKernel(StackKernel):
+cdef class SVDKernel(SpectralKernel):
     """Singular values and vectors: ``(x, u, s, vh)``, or only ``(x, s)``.
 
     Parameters
@@ -139,9 +163,6 @@ cdef class SVDKernel(StackKernel):
     """
     cdef void* function
     cdef bint full, vectors
-
-    def __cinit__(self):
-        self.room = sizeof(Lengths)
 
     def __init__(self, str dtype, int lead, bint full, bint vectors):
         self.describe(dtype, lead, [2, 2, 1, 2] if vectors else [2, 1], 1)
@@ -170,12 +191,19 @@ cdef class SVDKernel(StackKernel):
             return 7 * least + 1
         return max(5 * least * least + 5 * least, 2 * most * least + 2 * least * least + least) + 1
 
+    cdef void ask(self, Item* items, Lengths* lengths) noexcept nogil:
+        cdef double answer[2]
+        cdef double integers[1]
+        lengths.work = -1
+        answer[0] = answer[1] = 0
+        self.call(<int>items[0].rows, <int>items[0].columns, NULL, NULL, NULL, NULL, <char*>answer, &lengths.work,
+                  NULL, <int*>integers)
+        lengths.work = asked(<char*>answer, self.precision)
+
     cdef npy_intp fit(self, Context* context, Item* items, double* cost) except -1 nogil:
         cdef npy_intp rows = items[0].rows, columns = items[0].columns
         cdef npy_intp least = min(rows, columns), most = max(rows, columns)
-        cdef Lengths* lengths = <Lengths*>context.room
-        cdef double answer[2]
-        cdef double integers[1]
+        cdef Lengths lengths
         if self.vectors:
             items[1].rows, items[1].columns = rows, rows if self.full else least
             items[2].rows = least
@@ -183,17 +211,14 @@ cdef class SVDKernel(StackKernel):
         else:
             items[1].rows = least
         cost[0] = 20. * least * least * most
-        lengths.work = -1
-        answer[0] = answer[1] = 0
-        self.call(<int>rows, <int>columns, NULL, NULL, NULL, NULL, <char*>answer, &lengths.work, NULL, <int*>integers)
-        lengths.work = asked(<char*>answer, self.precision)
+        lengths = self.keep_lengths(context, items)
         return (rounded(rows * columns * self.itemsize) + rounded(<npy_intp>lengths.work * self.itemsize)
                 + rounded(self.real_length(least, most) * self.precision) + rounded(8 * least * sizeof(int)))
 
     cdef int compute(self, Context* context, Item* items, char* room) noexcept nogil:
         cdef npy_intp rows = items[0].rows, columns = items[0].columns, size = rows * columns
         cdef npy_intp least = min(rows, columns), place
-        cdef Lengths* lengths = <Lengths*>context.room
+        cdef Lengths lengths = self.kept_lengths(context, items)
         cdef char* work = room + rounded(size * self.itemsize)
         cdef char* real_work = work + rounded(<npy_intp>lengths.work * self.itemsize)
         cdef int* integers = <int*>(real_work + rounded(self.real_length(least, max(rows, columns)) * self.precision))
@@ -232,7 +257,7 @@ cdef class SVDKernel(StackKernel):
         raise_linalg_error("svd: SVD did not converge")
 
 
-cdef class QRKernel(StackKernel):
+cdef class QRKernel(SpectralKernel):
     """Orthogonal factors: ``(x, q, r)``, only ``(x, r)``, or LAPACK's own ``(x, h, tau)``.
 
     Parameters
@@ -246,9 +271,6 @@ cdef class QRKernel(StackKernel):
     cdef Orgqr orgqr
     cdef bint complete, with_q, raw
 
-    def __cinit__(self):
-        self.room = sizeof(Lengths)
-
     def __init__(self, str dtype, int lead, str mode):
         self.describe(dtype, lead, {"r": [2, 2], "raw": [2, 2, 1]}.get(mode, [2, 2, 2]), 1)
         self.geqrf = <Geqrf>library_function("geqrf", self.typenum)
@@ -256,11 +278,21 @@ cdef class QRKernel(StackKernel):
         self.complete, self.raw, self.with_q = mode == "complete", mode == "raw", mode in ("reduced", "complete")
         self.may_fail = False
 
-    cdef npy_intp fit(self, Context* context, Item* items, double* cost) except -1 nogil:
+    cdef void ask(self, Item* items, Lengths* lengths) noexcept nogil:
         cdef int rows = <int>items[0].rows, columns = <int>items[0].columns, least = min(rows, columns)
         cdef int width = rows if self.complete else least, leading = at_least_1(rows), info = 0
-        cdef Lengths* lengths = <Lengths*>context.room
         cdef double answer[2]
+        lengths.work = lengths.real_work = -1
+        self.geqrf(&rows, &columns, NULL, &leading, NULL, answer, &lengths.work, &info)
+        lengths.work = max(asked(<char*>answer, self.precision), 1)
+        if self.with_q:
+            self.orgqr(&rows, &width, &least, NULL, &leading, NULL, answer, &lengths.real_work, &info)
+            lengths.work = max(lengths.work, asked(<char*>answer, self.precision))
+
+    cdef npy_intp fit(self, Context* context, Item* items, double* cost) except -1 nogil:
+        cdef int rows = <int>items[0].rows, columns = <int>items[0].columns, least = min(rows, columns)
+        cdef int width = rows if self.complete else least
+        cdef Lengths lengths
         cdef Item* r = &items[1]
         if self.raw:
             items[1].rows, items[1].columns, items[2].rows = columns, rows, least
@@ -270,12 +302,7 @@ cdef class QRKernel(StackKernel):
                 r = &items[2]
             r.rows, r.columns = width, columns
         cost[0] = 4. * rows * columns * width
-        lengths.work = lengths.real_work = -1
-        self.geqrf(&rows, &columns, NULL, &leading, NULL, answer, &lengths.work, &info)
-        lengths.work = max(asked(<char*>answer, self.precision), 1)
-        if self.with_q:
-            self.orgqr(&rows, &width, &least, NULL, &leading, NULL, answer, &lengths.real_work, &info)
-            lengths.work = max(lengths.work, asked(<char*>answer, self.precision))
+        lengths = self.keep_lengths(context, items)
         return (rounded(<npy_intp>rows * max(columns, width) * self.itemsize) + rounded(<npy_intp>least * self.itemsize)
                 + <npy_intp>lengths.work * self.itemsize)
 
@@ -283,13 +310,14 @@ cdef class QRKernel(StackKernel):
         cdef int rows = <int>items[0].rows, columns = <int>items[0].columns, least = min(rows, columns)
         cdef int width = rows if self.complete else least, leading = at_least_1(rows), info = 0
         cdef npy_intp size = self.itemsize
+        cdef Lengths lengths = self.kept_lengths(context, items)
         cdef char* tau = room + rounded(<npy_intp>rows * max(columns, width) * size)
         cdef char* work = tau + rounded(<npy_intp>least * size)
         cdef Item factor
         cdef Item* r = &items[2] if self.with_q else &items[1]
         copy_item(&items[0], room, size, rows * size, self.itemsize)
         if least:
-            self.geqrf(&rows, &columns, room, &leading, tau, work, &(<Lengths*>context.room).work, &info)
+            self.geqrf(&rows, &columns, room, &leading, tau, work, &lengths.work, &info)
         factor.data, factor.row_step, factor.column_step = room, size, rows * size
         if self.raw:                                 # transposed, as NumPy returns it
             factor.rows, factor.columns = rows, columns
@@ -301,7 +329,7 @@ cdef class QRKernel(StackKernel):
         copy_item(&factor, r.data, columns * size, size, self.itemsize)
         self.clear_below(r)
         if self.with_q and rows:
-            self.orgqr(&rows, &width, &least, room, &leading, tau, work, &(<Lengths*>context.room).work, &info)
+            self.orgqr(&rows, &width, &least, room, &leading, tau, work, &lengths.work, &info)
             factor.rows, factor.columns = rows, width
             copy_item(&factor, items[1].data, width * size, size, self.itemsize)
         return 0
