@@ -313,6 +313,16 @@ class Op(Properties):
         return type(self).__name__
 
 
+def lower_node(emitter, node):
+    """Emit the instructions that compute a node. Theano's ops on triangles have data in an attribute ``lower``, which
+    hides their method of this name."""
+    lower = node.op.lower
+    if callable(lower):
+        lower(emitter, node)
+    else:
+        type(node.op).lower(node.op, emitter, node)
+
+
 def _given_params(perform):
     """Wrap a ``perform`` so that it looks up its parameters if none are given."""
     @wraps(perform)

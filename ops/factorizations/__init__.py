@@ -1,1 +1,1 @@
-"""Factorizations of matrices and what follows from them; see ARCHITECTURE.md."""
+"""Factorizations of matrices: Cholesky, LU, QR, eigenvalues and singular values, and what follows from them."""

@@ -5,6 +5,7 @@ graph costs what its nodes cost, without a call. What the outer program assumes 
 have memory of their own (views, inputs, and values returned twice are copied), and its inputs are only read.
 """
 from phintys.graph.lazy_regions import lazy_regions
+from phintys.graph.op import lower_node
 from phintys.graph.variable import Constant
 from phintys.vm.linking.lazy_code import lower_nodes
 from phintys.vm.linking.ownership import Ownership
@@ -33,7 +34,7 @@ def lower_graph(emitter, fgraph, node):
                 cell = inner[variable]
                 emitter.cells[cell] = emitter.cells[cell]._replace(donor=inner[owners.donors[variable]])
     emitter.cell_of = inner
-    lower_nodes(emitter, nodes, lazy_regions(fgraph, nodes), lambda part: part.op.lower(emitter, part))
+    lower_nodes(emitter, nodes, lazy_regions(fgraph, nodes), lambda part: lower_node(emitter, part))
     emitter.cell_of = outer
     for local, target in copied:
         if local not in inner:                      # a constant that nothing reads

@@ -12,6 +12,7 @@ from array import array
 from numpy import asarray
 
 from phintys.graph.lazy_regions import known_regions
+from phintys.graph.op import lower_node
 from phintys.graph.variable import Constant
 from phintys.vm.linking.emitter import Emitter
 from phintys.vm.linking.last_uses import Frames
@@ -141,7 +142,7 @@ class Lowering:
     def lower(self, node):
         """Emit the code of one node; a COPY gets a remark that names the node which needs the copy."""
         code = self.emitter.code
-        node.op.lower(self.emitter, node)
+        lower_node(self.emitter, node)
         if code[-1].name == "COPY" and not code[-1].remark:
             code[-1] = code[-1]._replace(remark=self._why_copied(node.outputs[0]))
 
@@ -174,7 +175,7 @@ class Lowering:
         """Return the only instruction of a node that runs after COMMIT; it must be a kernel that cannot fail."""
         code = self.emitter.code
         length = len(code)
-        node.op.lower(self.emitter, node)
+        lower_node(self.emitter, node)
         instruction, *more = code[length:]
         del code[length:]
         if more or instruction.name != "KERNEL" or self.emitter.kernels[instruction.a].may_fail:

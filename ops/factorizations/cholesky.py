@@ -1,0 +1,92 @@
+"""Cholesky factors of positive definite matrices."""
+import numpy
+
+from phintys.graph.apply import Apply
+from phintys.ops.elementwise.scalar import isnan, switch
+from phintys.ops.factorizations.cholesky_kernel import CholeskyKernel
+from phintys.ops.factorizations.solve import solve_triangular, solve_upper_triangular
+from phintys.ops.factorizations.stacks import MatrixOp, adjoint, matrices, order_of, product, result
+from phintys.ops.linalg.triangle import tril, triu
+from phintys.ops.reduction.careduce import Any
+from phintys.ops.shape.dimshuffle import dimshuffle
+
+
+def halved(x):
+    """The lower triangle of each matrix with half of its diagonal."""
+    return (tril(x) + tril(x, -1)) * numpy.asarray(0.5, "float32")
+
+
+class Cholesky(MatrixOp):
+    """The triangular factor of each Hermitian positive definite matrix: ``factor.adjoint(factor) == x`` for the lower
+    one, ``adjoint(factor).factor == x`` for the upper one. Only this triangle of the matrix is read.
+
+    Parameters
+    ----------
+    lower : bool
+    on_error : {"raise", "nan"}
+        What happens for a matrix that is not positive definite: an error, or a factor of NaN.
+    destructive : bool
+        Whether the factor may overwrite the matrix.
+
+    Raises
+    ------
+    ValueError
+        At run time, for infinities and NaN, if ``on_error`` is "raise".
+    numpy.linalg.LinAlgError
+        At run time, for matrices that are not square, or not positive definite.
+    """
+
+    __props__ = ("lower", "destructive", "on_error")
+    can_overwrite = {0: (0,)}
+    inplace_property = "destructive"
+
+    def __init__(self, lower=True, on_error="raise", destructive=False):
+        if on_error not in ("raise", "nan"):
+            raise ValueError('on_error must be one of "raise" or "nan"')
+        self.lower, self.on_error, self.destructive = bool(lower), on_error, bool(destructive)
+        if self.destructive:
+            self.destroy_map = {0: [0]}
+
+    def make_node(self, x):
+        x, = matrices("cholesky", x)
+        return Apply(self, [x], [result(x.type.dtype, x, *[order_of(x)] * 2)])
+
+    def make_kernel(self, node):
+        return CholeskyKernel(node.inputs[0].type.dtype, self.lead(node), self.lower, self.on_error == "nan")
+
+    def infer_shape(self, node, input_shapes):
+        return self.same_shape(node, input_shapes)
+
+    def L_op(self, inputs, outputs, output_gradients):
+        """See Murray, "Differentiation of the Cholesky decomposition", arXiv:1602.07527."""
+        factor, gradient = outputs[0], output_gradients[0]
+        valid = None
+        if self.on_error == "nan":                   # no NaN reaches the solutions, which would refuse it
+            valid = ~Any((factor.type.ndim - 2, factor.type.ndim - 1))(isnan(factor))
+            valid = dimshuffle(valid, *range(valid.type.ndim), "x", "x")
+            factor, gradient = switch(valid, factor, 1), switch(valid, gradient, 1)
+        if not self.lower:
+            factor, gradient = adjoint(factor), adjoint(gradient)
+        upper = adjoint(factor)
+        inner = halved(product(upper, gradient))
+        whole = solve_upper_triangular(upper, adjoint(solve_upper_triangular(upper, adjoint(inner))))
+        both = whole + adjoint(whole)
+        wanted = halved(both) if self.lower else adjoint(halved(both))
+        return [wanted if valid is None else switch(valid, wanted, numpy.nan)]
+
+    def R_op(self, inputs, eval_points):
+        if eval_points[0] is None:
+            return [None]
+        x, = inputs
+        factor = self(x)
+        point = eval_points[0]
+        triangle = tril if self.lower else triu
+        point = triangle(point) + adjoint(triangle(point, -1 if self.lower else 1))
+        lower = factor if self.lower else adjoint(factor)
+        inner = solve_triangular(lower, point, lower=True)
+        inner = adjoint(solve_triangular(lower, adjoint(inner), lower=True))
+        changed = product(lower, halved(inner))
+        return [changed if self.lower else adjoint(changed)]
+
+
+cholesky = Cholesky()

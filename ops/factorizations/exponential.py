@@ -1,0 +1,68 @@
+"""The matrix exponential."""
+import numpy
+
+from phintys.graph.apply import Apply
+from phintys.ops.factorizations.stacks import MatrixOp, adjoint, matrices, order_of, result
+from phintys.ops.indexing.getitem import getitem
+from phintys.ops.shape.join import concatenate
+from phintys.ops.shape.shape import shape_i
+
+
+class Expm(MatrixOp):
+    """The exponential of each square matrix, by SciPy's scaling and squaring.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        At run time, for matrices that are not square.
+    """
+
+    __props__ = ()
+
+    def make_node(self, A):
+        A, = matrices("expm", A)
+        return Apply(self, [A], [result(A.type.dtype, A, *[order_of(A)] * 2)])
+
+    def perform(self, node, inputs, output_storage):
+        import scipy.linalg
+        x, = inputs
+        if x.shape[-1] != x.shape[-2]:
+            raise numpy.linalg.LinAlgError(f"expm: Last 2 dimensions of the array must be square, the shape is "
+                                           f"{x.shape}")
+        output_storage[0][0] = numpy.ascontiguousarray(scipy.linalg.expm(x), x.dtype)
+
+    def infer_shape(self, node, input_shapes):
+        return self.same_shape(node, input_shapes)
+
+    def L_op(self, inputs, outputs, output_gradients):
+        return [along(adjoint(inputs[0]), output_gradients[0])]
+
+    def R_op(self, inputs, eval_points):
+        if eval_points[0] is None:
+            return [None]
+        return [along(inputs[0], eval_points[0])]
+
+
+def along(x, direction):
+    """The derivative of the exponential along a direction: a block of the exponential of a matrix of twice the order.
+    The gradient is the derivative at the adjoint, along the output gradient. Unlike formulas by eigenvectors it holds
+    for all matrices."""
+    rank = x.type.ndim
+    order = shape_i(x, rank - 1)
+    upper = concatenate([x, direction], axis=rank - 1)
+    lower = concatenate([x.zeros_like(), x], axis=rank - 1)
+    whole = expm(concatenate([upper, lower], axis=rank - 2))
+    return getitem(whole, (..., slice(None, order), slice(order, None)))
+
+
+class ExpmGrad(MatrixOp):
+    """The gradient of `Expm`: a graph of other ops, so calling it makes no node of its own."""
+
+    __props__ = ()
+
+    def __call__(self, A, gw):
+        A, gw = matrices("expm", A, gw)
+        return along(adjoint(A), gw)
+
+
+expm = Expm()

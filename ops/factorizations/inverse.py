@@ -1,0 +1,278 @@
+"""Inverses, pseudo-inverses and determinants."""
+import numpy
+
+from phintys.graph.apply import Apply
+from phintys.ops.elementwise.complex_derivatives import conjugated
+from phintys.ops.elementwise.scalar import as_dtype, imag, real
+from phintys.ops.factorizations.lu_kernel import DeterminantKernel, InverseKernel
+from phintys.ops.factorizations.solve import LUFactor
+from phintys.ops.factorizations.stacks import (
+    MatrixOp,
+    TwiceReversed,
+    adjoint,
+    columns,
+    identity_for,
+    matrices,
+    missing,
+    order_of,
+    product,
+    real_dtype,
+    result,
+    transposed,
+)
+from phintys.ops.linalg.diagonal import trace
+from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.types.dtypes import complex_dtypes
+from phintys.ops.types.tensor_type import TensorType
+
+
+class MatrixInverse(MatrixOp):
+    """The inverse of each square matrix. The optimizer turns products with it into solutions of linear systems.
+
+    Parameters
+    ----------
+    inplace : bool
+        Whether the result may overwrite the matrix.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        At run time, for matrices that are not square, or singular.
+    """
+
+    __props__ = ("inplace",)
+    can_overwrite = {0: (0,)}
+
+    def __init__(self, inplace=False):
+        self.inplace = bool(inplace)
+        if self.inplace:
+            self.destroy_map = {0: [0]}
+
+    def __str__(self):
+        return "MatrixInverse{inplace}" if self.inplace else "MatrixInverse"
+
+    def make_node(self, x):
+        x, = matrices("matrix_inverse", x)
+        return Apply(self, [x], [result(x.type.dtype, x, *[order_of(x)] * 2)])
+
+    def make_kernel(self, node):
+        return InverseKernel(node.inputs[0].type.dtype, self.lead(node))
+
+    def infer_shape(self, node, input_shapes):
+        return self.same_shape(node, input_shapes)
+
+    def L_op(self, inputs, outputs, output_gradients):
+        inverse = adjoint(outputs[0])
+        return [-product(inverse, output_gradients[0], inverse)]
+
+    def R_op(self, inputs, eval_points):
+        if eval_points[0] is None:
+            return [None]
+        inverse = self(*inputs)
+        return [-product(inverse, eval_points[0], inverse)]
+
+
+matrix_inverse = MatrixInverse()
+
+
+class MatrixPinv(TwiceReversed):
+    """The Moore-Penrose pseudo-inverse of each matrix, by its singular values. Those below ``rcond`` times the largest
+    one count as zero.
+
+    Parameters
+    ----------
+    rcond : float, optional
+        By default NumPy's.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        At run time, if the singular values do not converge.
+    """
+
+    __props__ = ("rcond",)
+
+    def __init__(self, rcond=None):
+        self.rcond = rcond
+
+    def make_node(self, x):
+        x, = matrices("pinv", x)
+        return Apply(self, [x], [transposed(x).type()])
+
+    def perform(self, node, inputs, output_storage):
+        options = {} if self.rcond is None else {"rcond": self.rcond}
+        output_storage[0][0] = numpy.linalg.pinv(inputs[0], **options).astype(inputs[0].dtype, copy=False)
+
+    def infer_shape(self, node, input_shapes):
+        *lead, height, width = input_shapes[0]
+        return [(*lead, width, height)]
+
+    def L_op(self, inputs, outputs, output_gradients):
+        """See Golub and Pereyra, "The differentiation of pseudo-inverses"; for matrices of constant rank."""
+        x, inverse = inputs[0], outputs[0]
+        back, gradient = adjoint(inverse), output_gradients[0]
+        left, right = product(x, inverse), product(inverse, x)
+        first = -product(back, gradient, back)
+        second = product(identity_for(left) - left, adjoint(gradient), inverse, back)
+        third = product(back, inverse, adjoint(gradient), identity_for(right) - right)
+        return [first + second + third]
+
+
+pinv = MatrixPinv()
+
+
+class Det(MatrixOp):
+    """The determinant of each square matrix.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        At run time, for matrices that are not square.
+    """
+
+    __props__ = ()
+
+    def make_node(self, x):
+        x, = matrices("det", x)
+        lead = x.type.ndim - 2
+        return Apply(self, [x], [TensorType(x.type.dtype, x.type.broadcastable[:lead], shape=x.type.shape[:lead])()])
+
+    def make_kernel(self, node):
+        return DeterminantKernel(node.inputs[0].type.dtype, self.lead(node), False, False)
+
+    def infer_shape(self, node, input_shapes):
+        return [input_shapes[0][:-2]]
+
+    def L_op(self, inputs, outputs, output_gradients):
+        weight = output_gradients[0] * conjugated(outputs[0])
+        return [columns(columns(weight)) * adjoint(matrix_inverse(inputs[0]))]
+
+    def R_op(self, inputs, eval_points):
+        if eval_points[0] is None:
+            return [None]
+        x, = inputs
+        return [self(x) * _trace(product(matrix_inverse(x), eval_points[0]))]
+
+
+det = Det()
+
+
+def _trace(x):
+    return trace(x, axis1=x.type.ndim - 2, axis2=x.type.ndim - 1)
+
+
+class SLogDet(MatrixOp):
+    """The sign of the determinant of each square matrix, and the logarithm of its magnitude; of a singular matrix 0 and
+    minus infinity. The sign of a complex determinant has the magnitude 1.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        At run time, for matrices that are not square.
+    """
+
+    __props__ = ()
+
+    def make_node(self, x):
+        x, = matrices("slogdet", x)
+        lead = x.type.ndim - 2
+        return Apply(self, [x], [TensorType(dtype, x.type.broadcastable[:lead], shape=x.type.shape[:lead])()
+                                 for dtype in (x.type.dtype, real_dtype(x.type.dtype))])
+
+    def make_kernel(self, node):
+        return DeterminantKernel(node.inputs[0].type.dtype, self.lead(node), True, False)
+
+    def infer_shape(self, node, input_shapes):
+        return [input_shapes[0][:-2]] * 2
+
+    def L_op(self, inputs, outputs, output_gradients):
+        x, = inputs
+        by_sign, by_logarithm = output_gradients
+        weight = None if missing(by_logarithm) else as_dtype(by_logarithm, x.type.dtype)
+        if x.type.dtype in complex_dtypes and not missing(by_sign):
+            turning = imag(conjugated(by_sign) * outputs[0])
+            turning = as_dtype(turning, x.type.dtype) * numpy.asarray(-1j, x.type.dtype)
+            weight = turning if weight is None else weight + turning
+        if weight is None:
+            return [x.zeros_like()]
+        return [columns(columns(weight)) * adjoint(matrix_inverse(x))]
+
+    def R_op(self, inputs, eval_points):
+        if eval_points[0] is None:
+            return [None, None]
+        x, = inputs
+        change = _trace(product(matrix_inverse(x), eval_points[0]))
+        sign = self(x)[0]
+        if x.type.dtype not in complex_dtypes:
+            return [sign.zeros_like(), change]
+        return [sign * as_dtype(imag(change), x.type.dtype) * numpy.asarray(1j, x.type.dtype), real(change)]
+
+
+class FactoredDeterminant(MatrixOp):
+    """The determinant, or its sign and the logarithm of its magnitude, from the outputs of `LUFactor`.
+
+    Parameters
+    ----------
+    logarithm : bool
+    """
+
+    __props__ = ("logarithm",)
+
+    def __init__(self, logarithm=False):
+        self.logarithm = bool(logarithm)
+
+    def make_node(self, factor, pivots):
+        factor, = matrices("det", factor)
+        lead = factor.type.ndim - 2
+        dtypes = [factor.type.dtype, real_dtype(factor.type.dtype)][:1 + self.logarithm]
+        return Apply(self, [factor, as_tensor_variable(pivots)],
+                     [TensorType(dtype, factor.type.broadcastable[:lead], shape=factor.type.shape[:lead])()
+                      for dtype in dtypes])
+
+    def make_kernel(self, node):
+        return DeterminantKernel(node.inputs[0].type.dtype, self.lead(node), self.logarithm, True)
+
+    def infer_shape(self, node, input_shapes):
+        return [input_shapes[0][:-2]] * (1 + self.logarithm)
+
+
+def slogdet(a):
+    """The sign and the logarithm of the magnitude of determinants, like ``numpy.linalg.slogdet``.
+
+    Parameters
+    ----------
+    a : square matrix, or stack of them
+
+    Returns
+    -------
+    sign, logabsdet : TensorVariable
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        At run time, for matrices that are not square.
+    """
+    return tuple(SLogDet()(a))
+
+
+def lu_factor(a):
+    """LU factors in one matrix, and pivots, like ``scipy.linalg.lu_factor``.
+
+    Parameters
+    ----------
+    a : square matrix, or stack of them
+
+    Returns
+    -------
+    factors : TensorVariable
+        U on and above the diagonal, and L below, without its diagonal of ones.
+    pivots : TensorVariable
+        Row i was exchanged with row ``pivots[i]``. int32.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        At run time, for matrices that are not square.
+    """
+    factor, pivots = LUFactor()(transposed(as_tensor_variable(a)))
+    return transposed(factor), pivots - numpy.int32(1)
