@@ -3,8 +3,6 @@
 ``NOT_YET`` is the only table of them. Names that are implemented are removed; a test finds any left over.
 """
 
-_LINEAR_ALGEBRA = "linear algebra beyond norms and diagonals"
-
 # Module → missing feature → its names in the module.
 NOT_YET = {
     "phintys": {
@@ -19,11 +17,6 @@ NOT_YET = {
             corr3d conv3d2d ConvOp CorrMM Corr3dMM""",
         "neighbourhoods": "neighbours images2neibs neibs2images", "block sparse products": "blocksparse Sparse",
         "connectionist temporal classification": "ctc"},
-    "phintys.tensor.linalg": {_LINEAR_ALGEBRA: "det inv pinv solve cholesky svd qr eig eigh lstsq matrix_power"},
-    "phintys.tensor.nlinalg": {_LINEAR_ALGEBRA: """MatrixInverse MatrixPinv Det Eig Eigh QRFull QRIncomplete SVD
-        TensorInv det eig eigh lstsq matrix_dot matrix_inverse matrix_power pinv qr svd tensorinv tensorsolve"""},
-    "phintys.tensor.slinalg": {_LINEAR_ALGEBRA: """Cholesky CholeskyGrad Eigvalsh Expm Solve cholesky eigvalsh expm
-        solve solve_lower_triangular solve_symmetric solve_upper_triangular"""},
 }
 
 _FEATURES = {(module, name): feature for module, features in NOT_YET.items()

@@ -89,6 +89,23 @@ FUNCTIONS = {
     "einsum": ("einsum", "*operands | optimize"),
     # linear algebra
     "linalg.norm": ("linalg.norm", "x | ord axis keepdims"),
+    "linalg.cholesky": ("linalg.cholesky", "a | upper"),
+    "linalg.det": ("linalg.det", "a"),
+    "linalg.eig": ("linalg.eig", "a"),
+    "linalg.eigh": ("linalg.eigh", "a | UPLO"),
+    "linalg.eigvals": ("linalg.eigvals", "a"),
+    "linalg.eigvalsh": ("linalg.eigvalsh", "a | UPLO"),
+    "linalg.inv": ("linalg.inv", "a"),
+    "linalg.lstsq": ("linalg.lstsq", "a b | rcond"),
+    "linalg.matrix_power": ("linalg.matrix_power", "a n"),
+    "linalg.multi_dot": ("linalg.multi_dot", "arrays"),
+    "linalg.pinv": ("linalg.pinv", "a"),
+    "linalg.qr": ("linalg.qr", "a | mode"),
+    "linalg.slogdet": ("linalg.slogdet", "a"),
+    "linalg.solve": ("linalg.solve", "a b"),
+    "linalg.svd": ("linalg.svd", "a | full_matrices compute_uv"),
+    "linalg.tensorinv": ("linalg.tensorinv", "a | ind"),
+    "linalg.tensorsolve": ("linalg.tensorsolve", "a b | axes"),
     # ranges
     "linspace": ("linspace", "start stop | num endpoint retstep dtype axis"),
 }

@@ -3,6 +3,27 @@ from phintys.graph import public_names as _public_names
 from phintys.not_yet import lookup
 from phintys.ops.numpy_functions import norm
 
-__all__ = ["norm"]
+# Most programs use no factorization, so these are loaded on demand.
+_ON_DEMAND = {"cholesky": "functions", "det": "inverse", "eig": "eigen", "eigh": "eigen", "eigvals": "functions",
+              "eigvalsh": "functions.hermitian_eigenvalues", "inv": "inverse.matrix_inverse",
+              "lstsq": "functions.least_squares", "matrix_power": "functions", "multi_dot": "functions",
+              "pinv": "inverse", "qr": "orthogonal", "slogdet": "inverse", "solve": "solve", "svd": "orthogonal",
+              "tensorinv": "functions", "tensorsolve": "functions"}
+
+__all__ = sorted(["norm", *_ON_DEMAND])
 _public_names.adopt(globals())
-__getattr__ = lookup(__name__)
+_unknown = lookup(__name__)
+
+
+def __getattr__(name):
+    if name not in _ON_DEMAND:
+        _unknown(name)
+    from importlib import import_module
+    module, _, attribute = _ON_DEMAND[name].partition(".")
+    value = getattr(import_module("phintys.ops.factorizations." + module), attribute or name)
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return __all__

@@ -1,9 +1,34 @@
 """Theano's name ``tensor.nlinalg`` for linear algebra on matrices: names only."""
-from phintys.not_yet import lookup
+from phintys.graph import public_names as _public_names
+from phintys.ops.factorizations.eigen import Eig, Eigh, eig, eigh
+from phintys.ops.factorizations.functions import (
+    LeastSquares,
+    TensorInv,
+    TensorSolve,
+    matrix_dot,
+    matrix_power,
+    tensorinv,
+    tensorsolve,
+)
+from phintys.ops.factorizations.inverse import (
+    Det,
+    MatrixInverse,
+    MatrixPinv,
+    SLogDet,
+    det,
+    matrix_inverse,
+    pinv,
+    slogdet,
+)
+from phintys.ops.factorizations.orthogonal import SVD, QRFull, QRIncomplete, qr, svd
 from phintys.ops.linalg.diagonal import AllocDiag, ExtractDiag, diag, trace
 from phintys.ops.numpy_functions import norm
 
 alloc_diag, extract_diag = AllocDiag(), ExtractDiag()
+lstsq = LeastSquares
 
-__all__ = ["AllocDiag", "ExtractDiag", "alloc_diag", "diag", "extract_diag", "norm", "trace"]
-__getattr__ = lookup(__name__)
+__all__ = ["SVD", "AllocDiag", "Det", "Eig", "Eigh", "ExtractDiag", "MatrixInverse", "MatrixPinv", "QRFull",
+           "QRIncomplete", "SLogDet", "TensorInv", "TensorSolve", "alloc_diag", "det", "diag", "eig", "eigh",
+           "extract_diag", "lstsq", "matrix_dot", "matrix_inverse", "matrix_power", "norm", "pinv", "qr", "slogdet",
+           "svd", "tensorinv", "tensorsolve", "trace"]
+_public_names.adopt(globals())

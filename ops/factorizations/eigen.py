@@ -4,7 +4,6 @@ import warnings
 import numpy
 
 from phintys.graph.apply import Apply
-from phintys.graph.valueless_types import grad_not_implemented
 from phintys.ops.elementwise.complex_derivatives import conjugated
 from phintys.ops.elementwise.scalar import as_dtype, real
 from phintys.ops.factorizations.solve import Solve
@@ -267,9 +266,15 @@ class GeneralizedEigh(MatrixOp):
     def infer_shape(self, node, input_shapes):
         return [input_shapes[0][:-1], input_shapes[0]]
 
-    def grad(self, inputs, output_grads):
-        return [grad_not_implemented(self, place, x, "use Eigvalsh for the gradient of generalized eigenvalues")
-                for place, x in enumerate(inputs)]
+    def L_op(self, inputs, outputs, output_gradients):
+        values, vectors = outputs
+        by_values, by_vectors = connected(outputs, output_gradients)
+        dtype = vectors.type.dtype
+        inner = product(adjoint(vectors), by_vectors)
+        identity = identity_for(vectors)
+        by_first = as_dtype(gaps(values), dtype) * inner + identity * as_dtype(columns(by_values), dtype)
+        by_second = -by_first * as_dtype(rows(values), dtype) - identity * inner * numpy.asarray(0.5, "float32")
+        return [by_triangle(product(vectors, middle, adjoint(vectors)), self.lower) for middle in (by_first, by_second)]
 
 
 class EigvalshGrad(MatrixOp):

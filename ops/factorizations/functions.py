@@ -1,0 +1,360 @@
+"""Functions that are short expressions of the ops of this folder, and least squares."""
+import numpy
+
+from phintys.graph.apply import Apply
+from phintys.graph.gradients.gradient import Lop
+from phintys.graph.valueless_types import disconnected_type
+from phintys.ops.creation.allocation import zeros
+from phintys.ops.elementwise.scalar import as_dtype, minimum
+from phintys.ops.factorizations.cholesky import cholesky as lower_factor
+from phintys.ops.factorizations.eigen import Eigvalsh, eig
+from phintys.ops.factorizations.inverse import lu_factor, matrix_inverse, pinv
+from phintys.ops.factorizations.permutation import permutation_matrix
+from phintys.ops.factorizations.solve import solve
+from phintys.ops.factorizations.stacks import (
+    MatrixOp,
+    adjoint,
+    identity_for,
+    matrices,
+    missing,
+    product,
+    real_dtype,
+    transposed,
+)
+from phintys.ops.indexing.inc_subtensor import set_subtensor
+from phintys.ops.linalg.triangle import tril, triu
+from phintys.ops.shape.dimshuffle import dimshuffle, shape_padleft
+from phintys.ops.shape.reshape import flatten, reshape
+from phintys.ops.shape.shape import shape_i
+from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.types.dtypes import upcast
+from phintys.ops.types.tensor_type import TensorType
+
+
+def matrix_dot(*args):
+    """The product of several matrices, multiplied from the left to the right.
+
+    Parameters
+    ----------
+    *args : matrix, or stack of matrices
+        At least one.
+
+    Raises
+    ------
+    TypeError
+        Without arguments.
+    """
+    if not args:
+        raise TypeError("matrix_dot needs at least one matrix")
+    return product(*[as_tensor_variable(factor) for factor in args])
+
+
+def matrix_power(M, n):
+    """A square matrix to the integer power ``n``, like ``numpy.linalg.matrix_power``.
+
+    Parameters
+    ----------
+    M : square matrix, or stack of them
+    n : int
+        If negative, the inverse is raised to the power ``-n``; 0 gives the identity.
+
+    Raises
+    ------
+    TypeError
+        If ``n`` is not an integer.
+    ValueError
+        If ``M`` has fewer than two dimensions.
+    """
+    M = as_tensor_variable(M)
+    if M.type.ndim < 2:
+        raise ValueError(f"matrix_power needs a matrix, or a stack of matrices, got {M} of type {M.type}")
+    if not isinstance(n, (int, numpy.integer)):
+        raise TypeError(f"matrix_power: exponent must be an integer, got {n!r}")
+    if n == 0:
+        return M.zeros_like() + identity_for(M)
+    base, n = (matrix_inverse(M), -n) if n < 0 else (M, n)
+    result = None
+    while n:                                         # by the binary digits of n
+        if n & 1:
+            result = base if result is None else product(result, base)
+        n >>= 1
+        if n:
+            base = product(base, base)
+    return result
+
+
+def tensorinv(a, ind=2):
+    """The inverse of a tensor with respect to ``tensordot``, like ``numpy.linalg.tensorinv``.
+
+    Parameters
+    ----------
+    a : tensor-like
+        The product of its first ``ind`` lengths must be that of the others.
+    ind : int
+        Positive.
+
+    Returns
+    -------
+    TensorVariable
+        Of shape ``a.shape[ind:] + a.shape[:ind]``.
+
+    Raises
+    ------
+    ValueError
+        If ``ind`` is not positive.
+    numpy.linalg.LinAlgError
+        At run time, if the tensor is not square in this sense, or singular.
+    """
+    a = as_tensor_variable(a)
+    if ind <= 0:
+        raise ValueError(f"Invalid ind argument: tensorinv needs a positive number, got {ind}")
+    lengths = [shape_i(a, axis) for axis in range(a.type.ndim)]
+    inverse = matrix_inverse(flatten(dimshuffle(a, *range(a.type.ndim)), 2) if ind == 1 else
+                             reshape(a, [_product(lengths[:ind]), -1], ndim=2))
+    return reshape(inverse, [*lengths[ind:], *lengths[:ind]], ndim=a.type.ndim)
+
+
+def _product(lengths):
+    total = lengths[0]
+    for length in lengths[1:]:
+        total = total * length
+    return total
+
+
+def tensorsolve(a, b, axes=None):
+    """Solve ``tensordot(a, x, x.ndim) == b`` for x, like ``numpy.linalg.tensorsolve``.
+
+    Parameters
+    ----------
+    a, b : tensor-like
+        The first dimensions of ``a`` are those of ``b``.
+    axes : sequence of int, optional
+        Dimensions of ``a`` that are moved to the end before.
+
+    Returns
+    -------
+    TensorVariable
+        Of the shape of the remaining dimensions of ``a``.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        At run time, if the system is not square, or singular.
+    """
+    a, b = as_tensor_variable(a), as_tensor_variable(b)
+    if axes is not None:
+        last = [axis % a.type.ndim for axis in axes]
+        a = dimshuffle(a, *[axis for axis in range(a.type.ndim) if axis not in last], *last)
+    lengths = [shape_i(a, axis) for axis in range(b.type.ndim, a.type.ndim)]
+    solution = solve(reshape(a, [_product([shape_i(b, axis) for axis in range(b.type.ndim)]), _product(lengths)],
+                             ndim=2), flatten(b))
+    return reshape(solution, lengths, ndim=len(lengths))
+
+
+class TensorInv(MatrixOp):
+    """`tensorinv` under the name of Theano's op: a graph of other ops, so calling it makes no node of its own."""
+
+    __props__ = ("ind",)
+
+    def __init__(self, ind=2):
+        self.ind = ind
+
+    def __call__(self, a):
+        return tensorinv(a, self.ind)
+
+
+class TensorSolve(MatrixOp):
+    """`tensorsolve` under the name of Theano's op: a graph of other ops, so calling it makes no node of its own."""
+
+    __props__ = ("axes",)
+
+    def __init__(self, axes=None):
+        self.axes = axes
+
+    def __call__(self, a, b):
+        return tensorsolve(a, b, self.axes)
+
+
+class LeastSquares(MatrixOp):
+    """The solution of ``x z = y`` in the sense of least squares, the sums of squared residuals, the rank of x and its
+    singular values. The inputs are x, y and, optionally, the ratio to the largest singular value below which others
+    count as zero. The solution has a gradient, that of ``pinv(x).y``.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        At run time, for lengths that do not fit, and if the singular values do not converge.
+    """
+
+    __props__ = ()
+
+    def __str__(self):
+        return "lstsq"
+
+    def make_node(self, x, y, rcond=None):
+        x = as_tensor_variable(x)
+        x, y = matrices("lstsq", x, y, least=1)
+        if x.type.ndim != 2 or y.type.ndim > 2:
+            raise ValueError(f"lstsq takes a matrix, and a vector or a matrix, got {x.type} and {y.type}")
+        vector = TensorType(real_dtype(x.type.dtype), (False,))
+        outputs = [TensorType(x.type.dtype, (False,) * y.type.ndim)(), vector(), TensorType("int64", ())(), vector()]
+        return Apply(self, [x, y] if rcond is None else [x, y, as_tensor_variable(rcond)], outputs)
+
+    def perform(self, node, inputs, output_storage):
+        found = numpy.linalg.lstsq(*inputs[:2], rcond=inputs[2] if len(inputs) == 3 else None)
+        for storage, value, output in zip(output_storage, found, node.outputs):
+            storage[0] = numpy.array(value, output.type.dtype, order="C")
+
+    def infer_shape(self, node, input_shapes):
+        (height, width), right = input_shapes[:2]
+        residuals = shape_i(node.outputs[1], 0)
+        return [(width, *right[1:]), (residuals,), (), (minimum(height, width),)]
+
+    def connection_pattern(self, node):
+        return [[True, False, False, False]] * 2 + [[False] * 4] * (len(node.inputs) - 2)
+
+    def L_op(self, inputs, outputs, output_gradients):
+        x, y = inputs[:2]
+        rest = [disconnected_type() for _ in inputs[2:]]
+        if missing(output_gradients[0]):
+            return [x.zeros_like(), y.zeros_like(), *rest]
+        return [*Lop(product(pinv(x), y), [x, y], output_gradients[0]), *rest]
+
+
+def least_squares(a, b, rcond=None):
+    """Solve ``a x = b`` in the sense of least squares, like ``numpy.linalg.lstsq``.
+
+    Parameters
+    ----------
+    a : matrix
+    b : vector or matrix
+    rcond : float, optional
+        Singular values below this ratio to the largest count as zero.
+
+    Returns
+    -------
+    list of TensorVariable
+        The solution, the sums of squared residuals, the rank of ``a`` and its singular values.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        At run time, for lengths that do not fit, and if the singular values do not converge.
+    """
+    return LeastSquares()(a, b, rcond)
+
+
+def lu(a, permute_l=False):
+    """The factors ``p.l.u`` of a square matrix, like ``scipy.linalg.lu``: a permutation, and a lower and an upper
+    triangular matrix.
+
+    Parameters
+    ----------
+    a : square matrix, or stack of them
+    permute_l : bool
+        Return ``p.l`` and ``u`` only.
+
+    Returns
+    -------
+    tuple of TensorVariable
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        At run time, for matrices that are not square.
+    """
+    factors, pivots = lu_factor(a)
+    identity = identity_for(factors)
+    lower, upper = tril(factors, -1) + identity, triu(factors)
+    permutation = transposed(permutation_matrix(pivots + numpy.int32(1), factors.type.dtype))
+    return (product(permutation, lower), upper) if permute_l else (permutation, lower, upper)
+
+
+def block_diag(*matrices):
+    """A matrix with the given ones along its diagonal and zeros elsewhere, like ``scipy.linalg.block_diag``.
+
+    Parameters
+    ----------
+    *matrices : matrix, vector or scalar
+        A vector counts as a row.
+
+    Raises
+    ------
+    TypeError
+        Without arguments.
+    ValueError
+        For tensors with more than two dimensions.
+    """
+    blocks = [as_tensor_variable(block) for block in matrices]
+    if not blocks:
+        raise TypeError("block_diag needs at least one matrix")
+    for block in blocks:
+        if block.type.ndim > 2:
+            raise ValueError(f"block_diag takes matrices, got {block} with {block.type.ndim} dimensions")
+    blocks = [shape_padleft(block, 2 - block.type.ndim) if block.type.ndim < 2 else block for block in blocks]
+    heights, widths = [[shape_i(block, axis) for block in blocks] for axis in (0, 1)]
+    result = zeros([_sum(heights), _sum(widths)], dtype=upcast(*[block.type.dtype for block in blocks]))
+    row = column = 0
+    for block, height, width in zip(blocks, heights, widths):
+        place = (slice(row, row + height), slice(column, column + width))
+        result = set_subtensor(result[place], as_dtype(block, result.type.dtype))
+        row, column = row + height, column + width
+    return result
+
+
+def _sum(lengths):
+    total = lengths[0]
+    for length in lengths[1:]:
+        total = total + length
+    return total
+
+
+# ---- NumPy's parameters ----------------------------------------------------------------------------------------------
+def cholesky(a, upper=False):
+    """The Cholesky factor of Hermitian positive definite matrices, like ``numpy.linalg.cholesky``.
+
+    Parameters
+    ----------
+    a : square matrix, or stack of them
+    upper : bool
+        Whether to return the upper factor; otherwise the lower one.
+
+    Raises
+    ------
+    ValueError
+        At run time, for infinities and NaN.
+    numpy.linalg.LinAlgError
+        At run time, for matrices that are not square, or not positive definite.
+    """
+    if upper:
+        return adjoint(lower_factor(adjoint(as_tensor_variable(a))))
+    return lower_factor(a)
+
+
+def eigvals(a):
+    """The eigenvalues of square matrices, of their dtype; see `eig`."""
+    return eig(a)[0]
+
+
+def hermitian_eigenvalues(a, UPLO="L"):
+    """The eigenvalues of Hermitian matrices, in ascending order, like ``numpy.linalg.eigvalsh``.
+
+    Parameters
+    ----------
+    a : square matrix, or stack of them
+    UPLO : {"L", "U"}
+        Which triangle is read.
+
+    Raises
+    ------
+    ValueError
+        For another UPLO.
+    """
+    if UPLO not in ("L", "U"):
+        raise ValueError(f"UPLO argument must be 'L' or 'U', got {UPLO!r}")
+    return Eigvalsh(UPLO == "L")(a)
+
+
+def multi_dot(arrays):
+    """The product of several matrices, like ``numpy.linalg.multi_dot``; from the left to the right."""
+    return matrix_dot(*arrays)
