@@ -193,6 +193,7 @@ HOMES = {
         "ops.elementwise.impl_elementwise": "ImplElemwise",
         "ops.elementwise.scalar_op": "LoopedScalarOp",
         "ops.factorizations.eigen": "GeneralizedEigh",
+        "ops.factorizations.hints": "Hint",
         "ops.factorizations.inverse": "FactoredDeterminant",
         "ops.factorizations.permutation": "PivotsToPermutation",
         "ops.factorizations.solve": "System LUFactor LUSolve",

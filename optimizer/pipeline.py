@@ -32,6 +32,7 @@ from phintys.optimizer.rewrites import (
     specialize,
     stabilize,
     switches,
+    systems,
     views,
 )
 
@@ -40,10 +41,10 @@ CANONICALIZE = [Family(name, table.REWRITES, ("canonicalize",)) for name, table 
     ("neutral", neutral), ("switches", switches), ("views", views), ("fills", fills),
     ("shapes", shapes), ("reductions", reductions), ("joins", joins), ("indexing", indexing),
     ("ifelse", lazy_branches))]
-STABILIZE = [Family("stabilize", stabilize.REWRITES)]
+STABILIZE = [Family("stabilize", stabilize.REWRITES), Family("linear_algebra", systems.REWRITES, ("stabilize",))]
 SOFTMAX = [Family("softmax", softmax.REWRITES, ("stabilize", "specialize"))]
 IFELSE = [Family("ifelse", lazy_branches.REWRITES)]
-SPECIALIZE = [Family("specialize", specialize.REWRITES)]
+SPECIALIZE = [Family("specialize", specialize.REWRITES), Family("linear_algebra", systems.HINTS, ("specialize",))]
 APPROXIMATIONS = [Family("uncanonicalize", approximations.REWRITES)]
 BATCH_NORMALIZATION = [Family("batchnorm_opts", batch_normalization.REWRITES, ("specialize",))]
 BLAS = [Family("blas", blas_rewrites.REWRITES, ("BlasOpt",))]
@@ -103,6 +104,7 @@ STAGES = [
     ("local_log_sum_exp", _whole(log_sum_exp.stabilize_sums_of_exponentials, FAST_RUN, "stabilize",
                                  "local_log_sum_exp")),
     ("specialize", _in_turns(_driven("specialize", [FOLDING] + SOFTMAX + SPECIALIZE), _merge)),
+    ("share_factors", _whole(systems.share_factors, FAST_RUN, "linear_algebra", "share_factors")),
     ("scan_simplify2", _whole(simplify_loops, FAST_RUN, "scan", "scan_simplify", "scan_eqopt2")),
     ("scan_merge", _whole(merge_loops, FAST_RUN, "scan", "scan_merge", "scanOp_merge")),
     ("scan_save_mem", _whole(keep_last_rows, FAST_RUN, "scan", "scan_save_mem")),

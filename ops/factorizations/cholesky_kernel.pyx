@@ -3,7 +3,6 @@
 LAPACK sees a matrix in C order as its transpose, so the lower factor here is the upper factor there, also for complex
 matrices: ``x.T = U^H U`` means ``x = U^T conj(U)``, and the memory of U, read by rows, is ``U^T``.
 """
-from libc.string cimport memset
 from numpy cimport npy_intp
 
 from phintys.ops.factorizations.stack_kernel cimport (

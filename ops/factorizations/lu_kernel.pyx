@@ -5,8 +5,7 @@ them, so ``factor`` is the transpose of the matrix that has U on and above its d
 ``x y = b`` is then LAPACK's transposed solution.
 """
 from libc.math cimport fabs, hypot, log
-from libc.string cimport memcpy, memset
-from numpy cimport npy_int32, npy_intp
+from numpy cimport npy_intp
 
 from phintys.ops.factorizations.stack_kernel cimport (
     NOT_FINITE, Item, StackKernel, all_finite, at_least_1, copy_item, raise_linalg_error, raise_not_square, rounded)
@@ -117,6 +116,8 @@ cdef class LUSolveKernel(StackKernel):
         if items[0].column_step != self.itemsize or items[0].row_step != order * self.itemsize:
             factor = room
             copy_item(&items[0], room, order * self.itemsize, self.itemsize, self.itemsize)
+        if not all_finite(factor, items[0].rows * order, self.precision, self.is_complex):
+            return NOT_FINITE
         room += rounded(items[0].rows * order * self.itemsize)
         if items[1].row_step != sizeof(int):
             pivots = <int*>room

@@ -22,7 +22,7 @@ class PivotsToPermutation(Op):
 
     def perform(self, node, inputs, output_storage):
         pivots, = inputs
-        lines = pivots.reshape(-1, pivots.shape[-1])
+        lines = pivots.reshape(int(numpy.prod(pivots.shape[:-1])), pivots.shape[-1])
         orders = numpy.empty(lines.shape, "int64")
         for line, order in zip(lines, orders):
             order[:] = numpy.arange(len(line))

@@ -1,0 +1,101 @@
+"""Hints: what a user knows of a matrix, and the optimizer cannot see.
+
+A hint is an identity until the optimizer has used it, and then removed. `psd` says that a matrix is symmetric (or
+Hermitian) and positive semi-definite: systems with it are solved by its Cholesky factor, which costs half, and so are
+logarithms of its determinant.
+"""
+from phintys.graph.apply import Apply
+from phintys.graph.op import Op
+from phintys.ops.products.products import dot
+from phintys.ops.linalg.diagonal import trace
+from phintys.ops.types.constant import as_tensor_variable
+
+
+class Hint(Op):
+    """Returns its input; ``hints`` are pairs of a name and a value.
+
+    Parameters
+    ----------
+    **hints
+        ``psd`` (positive semi-definite) and ``symmetric`` are used by the optimizer.
+    """
+
+    __props__ = ("hints",)
+    view_map = {0: [0]}
+    linear_in = (0,)
+
+    def __init__(self, **hints):
+        self.hints = tuple(hints.items())
+
+    def make_node(self, x):
+        x = as_tensor_variable(x)
+        return Apply(self, [x], [x.type()])
+
+    def perform(self, node, inputs, output_storage):
+        output_storage[0][0] = inputs[0]
+
+    def infer_shape(self, node, input_shapes):
+        return input_shapes
+
+    def grad(self, inputs, output_grads):
+        return output_grads
+
+
+def psd(v):
+    """Say that a matrix is symmetric (Hermitian) and positive semi-definite; the optimizer may use its Cholesky factor.
+
+    Parameters
+    ----------
+    v : matrix, or stack of matrices
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        At run time, where the factor is used, if the matrix is not positive definite.
+    """
+    return Hint(psd=True, symmetric=True)(v)
+
+
+def hints(variable):
+    """The hints that were given for a variable, as a dict."""
+    owner = variable.owner
+    return dict(owner.op.hints) if owner is not None and isinstance(owner.op, Hint) else {}
+
+
+def is_psd(v):
+    """Whether the variable has the hint of `psd`."""
+    return hints(v).get("psd", False)
+
+
+def is_symmetric(v):
+    """Whether the variable has the hint of being symmetric."""
+    return hints(v).get("symmetric", False)
+
+
+def spectral_radius_bound(X, log2_exponent):
+    """An upper bound of the largest eigenvalue of a symmetric positive semi-definite matrix: a root of the trace of its
+    power ``2 ** log2_exponent``; see Pan, "Estimating the extremal eigenvalues of a symmetric matrix", 1990.
+
+    Parameters
+    ----------
+    X : matrix
+    log2_exponent : int
+        Positive; the larger, the tighter the bound.
+
+    Raises
+    ------
+    TypeError
+        If X is not a matrix, or the exponent not an integer.
+    ValueError
+        If the exponent is not positive.
+    """
+    if X.type.ndim != 2:
+        raise TypeError("spectral_radius_bound requires a matrix argument", X)
+    if not isinstance(log2_exponent, int):
+        raise TypeError("spectral_radius_bound requires an integer exponent", log2_exponent)
+    if log2_exponent <= 0:
+        raise ValueError("spectral_radius_bound requires a strictly positive exponent", log2_exponent)
+    power = X
+    for _ in range(log2_exponent):
+        power = dot(power, power)
+    return trace(power) ** (2.0 ** -log2_exponent)

@@ -1,0 +1,245 @@
+"""Inverses, determinants and systems of linear equations.
+
+Products with an inverse become solutions, logarithms of determinants are computed as such, and the structure of a
+matrix (triangular, positive definite) is used. `share_factors` factors a matrix once for all who solve with it, invert
+it or take its determinant.
+"""
+import numpy
+
+from phintys.ops.elementwise.complex_derivatives import conjugated
+from phintys.ops.elementwise.scalar import ge, log, switch
+from phintys.ops.factorizations.cholesky import Cholesky, cholesky
+from phintys.ops.factorizations.hints import is_psd
+from phintys.ops.factorizations.inverse import Det, FactoredDeterminant, MatrixInverse, SLogDet
+from phintys.ops.factorizations.solve import TRANSPOSED_STRUCTURE, LUFactor, LUSolve, Solve, cho_solve
+from phintys.ops.factorizations.stacks import identity_for, transposed
+from phintys.ops.linalg.diagonal import diagonal
+from phintys.ops.reduction.careduce import Sum
+from phintys.ops.shape.dimshuffle import shape_padleft
+from phintys.optimizer.engine.database import FAST_RUN, Rewrite
+from phintys.optimizer.engine.values import constant_value, key
+
+PRODUCTS = ("Dot", "Dot22", "BatchedDot")
+MOST_READERS = 16              # of an inverse, so that looking at all of them takes constant time
+
+
+def is_transposed(variable):
+    """Whether each matrix of a stack is the transpose of one of the node's input."""
+    if key(variable) != "DimShuffle":
+        return False
+    rank = variable.type.ndim
+    return rank >= 2 and variable.owner.inputs[0].type.ndim == rank and \
+        variable.owner.op.new_order == (*range(rank - 2), rank - 1, rank - 2)
+
+
+# ---- inverses --------------------------------------------------------------------------------------------------------
+def inverted(fgraph, variable):
+    """The matrix whose inverse a variable is, if only products read the inverse; else None."""
+    turned = is_transposed(variable)
+    inverse = variable.owner.inputs[0] if turned else variable
+    if key(inverse) != "MatrixInverse":
+        return None
+    readers = list(fgraph.clients.get(inverse, ()))
+    if len(readers) > MOST_READERS:
+        return None
+    for reader, _ in readers:
+        if reader != "output" and is_transposed(reader.outputs[0]):
+            further = fgraph.clients.get(reader.outputs[0], ())
+            if len(further) > MOST_READERS or any([one == "output" or key(one.outputs[0]) not in PRODUCTS
+                                                   for one, _ in further]):
+                return None
+        elif reader == "output" or key(reader.outputs[0]) not in PRODUCTS:
+            return None
+    matrix = inverse.owner.inputs[0]
+    if not turned:
+        return matrix
+    return matrix if is_psd(matrix) and not matrix.type.dtype.startswith("complex") else transposed(matrix)
+
+
+def inverse_as_solution(fgraph, node):
+    """``dot(inverse(A), b) -> solve(A, b)`` and ``dot(b, inverse(A)) -> solve(A.T, b.T).T``."""
+    left, right = node.inputs
+    if key(node.outputs[0]) == "BatchedDot" and not left.type.ndim == right.type.ndim == 3:
+        return None
+    matrix = inverted(fgraph, left)
+    if matrix is not None and right.type.ndim:
+        return Solve()(matrix, right)
+    matrix = inverted(fgraph, right)
+    if matrix is None or not left.type.ndim:
+        return None
+    if not is_psd(matrix) or matrix.type.dtype.startswith("complex"):
+        matrix = transposed(matrix)
+    return Solve()(matrix, left) if left.type.ndim == 1 else transposed(Solve()(matrix, transposed(left)))
+
+
+# ---- structure -------------------------------------------------------------------------------------------------------
+def triangle_of(variable):
+    """The structure of a matrix of which one triangle is zero, else None."""
+    turned = is_transposed(variable)
+    source = variable.owner.inputs[0] if turned else variable
+    lower = None
+    if key(source) == "Cholesky":
+        lower = source.owner.op.lower
+    elif key(source) == "Triangle" and constant_value(source.owner.inputs[1]) == 0:
+        lower = not source.owner.op.upper
+    return None if lower is None else "lower_triangular" if lower != turned else "upper_triangular"
+
+
+def by_substitution(fgraph, node):
+    """A general solution with a Cholesky factor or another triangle is one by substitution."""
+    if node.op.A_structure in TRANSPOSED_STRUCTURE:
+        return None
+    structure = triangle_of(node.inputs[0])
+    return None if structure is None else Solve(structure, structure == "lower_triangular")(*node.inputs)
+
+
+def hinted(variable):
+    """The matrix that the hint `psd` was given for, or for its transpose, if the two are equal; else None."""
+    if is_transposed(variable) and not variable.type.dtype.startswith("complex"):
+        variable = variable.owner.inputs[0]
+    return variable.owner.inputs[0] if is_psd(variable) else None
+
+
+def by_cholesky(fgraph, node):
+    """A solution with a positive definite matrix by its Cholesky factor."""
+    matrix = hinted(node.inputs[0])
+    if node.op.A_structure in TRANSPOSED_STRUCTURE or matrix is None:
+        return None
+    return cho_solve((cholesky(matrix), True), node.inputs[1])
+
+
+def inverse_by_cholesky(fgraph, node):
+    """The inverse of a positive definite matrix by its Cholesky factor, which others need, too."""
+    matrix = hinted(node.inputs[0])
+    if matrix is None or inverted(fgraph, node.outputs[0]) is not None:
+        return None
+    identity = identity_for(matrix)
+    lead = matrix.type.ndim - 2
+    return cho_solve((cholesky(matrix), True), shape_padleft(identity, lead) if lead else identity)
+
+
+def remove_hint(fgraph, node):
+    return node.inputs[0]
+
+
+# ---- determinants ----------------------------------------------------------------------------------------------------
+def known_factor(fgraph, matrix):
+    """The Cholesky factor of a matrix with the hint `psd`, or of one that has a factor in the graph; else None."""
+    certain = hinted(matrix)
+    if certain is not None:
+        return cholesky(certain)
+    readers = fgraph.clients.get(matrix, ())
+    if len(readers) <= MOST_READERS:
+        for reader, _ in readers:
+            if reader != "output" and type(reader.op) is Cholesky and reader.op.on_error == "raise":
+                return reader.outputs[0]
+    return None
+
+
+def twice_log_diagonal(factor):
+    """The logarithm of the determinant of a matrix with a Cholesky factor."""
+    rank = factor.type.ndim
+    values = diagonal(factor, axis1=rank - 2, axis2=rank - 1)
+    return Sum(rank - 2)(log(values)) * numpy.asarray(2, "int8")
+
+
+def is_real(variable):
+    return variable.type.dtype in ("float32", "float64")
+
+
+def log_of_determinant(fgraph, node):
+    """``log(det(A))`` without overflow: from the Cholesky factor if there is one, else by slogdet; NaN for negative
+    determinants."""
+    inner = node.inputs[0]
+    magnitude = key(inner) == "abs_"
+    inner = inner.owner.inputs[0] if magnitude else inner
+    if key(inner) != "Det" or not is_real(inner) or node.outputs[0].type.dtype != inner.type.dtype:
+        return None
+    matrix = inner.owner.inputs[0]
+    factor = known_factor(fgraph, matrix)
+    if factor is not None:
+        return twice_log_diagonal(factor)
+    sign, logarithm = SLogDet()(matrix)
+    undefined = numpy.asarray(numpy.nan, logarithm.type.dtype)
+    return logarithm if magnitude else switch(ge(sign, 0), logarithm, undefined)
+
+
+def determinant_by_cholesky(fgraph, node):
+    """The sign and the logarithm of a determinant whose Cholesky factor is known."""
+    matrix = node.inputs[0]
+    factor = known_factor(fgraph, matrix) if is_real(matrix) else None
+    if factor is None:
+        return None
+    logarithm = twice_log_diagonal(factor)
+    return [logarithm.zeros_like() + numpy.asarray(1, "int8"), logarithm]
+
+
+# ---- one factorization for all readers -------------------------------------------------------------------------------
+def base_of(variable):
+    """The matrix behind transpositions and conjugations, whether it is transposed, and whether it is conjugated."""
+    turned = opposite = False
+    for _ in range(MOST_READERS):
+        if is_transposed(variable):
+            turned = not turned
+        elif key(variable) == "conj" and variable.owner.inputs[0].type == variable.type:
+            opposite = not opposite
+        else:
+            break
+        variable = variable.owner.inputs[0]
+    return variable, turned, opposite
+
+
+def solution(factors, opposite, turned, right):
+    """The solution of a system with the matrix, its transpose, or the conjugate of either."""
+    if not opposite:
+        return LUSolve(turned)(*factors, right)
+    return conjugated(LUSolve(turned)(*factors, conjugated(right)))
+
+
+def from_factors(node, factors, turned, opposite):
+    """The outputs of a node, computed from the LU factors of the matrix behind its first input."""
+    if type(node.op) is Solve:
+        return [solution(factors, opposite, turned, node.inputs[1])]
+    if type(node.op) is MatrixInverse:
+        return [solution(factors, opposite, turned, identity_for(node.inputs[0]))]
+    results = FactoredDeterminant(type(node.op) is SLogDet)(*factors, return_list=True)
+    return [conjugated(results[0]), *results[1:]] if opposite else results
+
+
+def share_factors(fgraph):
+    """Factor each matrix once that several nodes factor; return how many nodes use the factors."""
+    readers = {}
+    for node in fgraph.toposort():
+        kind = type(node.op)
+        if kind in (MatrixInverse, Det, SLogDet) or kind is Solve and node.op.A_structure not in TRANSPOSED_STRUCTURE:
+            base, turned, opposite = base_of(node.inputs[0])
+            if base.type.dtype == node.inputs[0].type.dtype:
+                readers.setdefault(base, []).append((node, turned, opposite))
+    made = 0
+    for base, nodes in readers.items():
+        if len(nodes) < 2:
+            continue
+        factors = LUFactor()(base)
+        factors[0].owner._position = nodes[0][0]._position
+        for node, turned, opposite in nodes:
+            results = from_factors(node, factors, turned, opposite)
+            if [result.type for result in results] != [output.type for output in node.outputs]:
+                results = [output.type.filter_variable(result) for result, output in zip(results, node.outputs)]
+            for old, new in zip(node.outputs, results):
+                if new.owner._position is None or new.owner._position != node._position:
+                    new.owner._position = node._position
+                new.name = old.name
+                fgraph.replace(old, new, reason="share_factors")
+            made += 1
+    return made
+
+
+REWRITES = [
+    Rewrite("inv_as_solve", PRODUCTS, inverse_as_solution, (FAST_RUN,)),
+    Rewrite("psd_solve_with_chol", ("Solve",), by_cholesky, (FAST_RUN,)),
+    Rewrite("psd_inverse_with_chol", ("MatrixInverse",), inverse_by_cholesky, (FAST_RUN,)),
+    Rewrite("tag_solve_triangular", ("Solve",), by_substitution, (FAST_RUN,)),
+    Rewrite("local_log_det", ("log",), log_of_determinant, (FAST_RUN,)),
+    Rewrite("local_det_chol", ("SLogDet",), determinant_by_cholesky, (FAST_RUN,)),
+]
+HINTS = [Rewrite("remove_hint_nodes", ("Hint",), remove_hint, (FAST_RUN,))]

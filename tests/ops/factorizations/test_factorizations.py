@@ -1,0 +1,186 @@
+"""Each row of the table of linear algebra: values, shapes, derivatives, errors."""
+import numpy
+import pytest
+
+import phintys
+import phintys.tensor as T
+from phintys.ops.factorizations import eigen, functions, inverse, orthogonal
+from phintys.ops.factorizations.cholesky import Cholesky, cholesky
+from phintys.ops.factorizations.solve import Solve, solve, solve_triangular
+from family_cases import LAYOUTS, check_gradient, check_r_op, check_shape, variable_for
+from matrix_cases import CASES
+
+TOLERANCE = {"float32": 2e-3, "complex64": 2e-3, "float64": 1e-9, "complex128": 1e-9}
+NAMES = [*CASES]
+DERIVED = [name for name in NAMES if CASES[name].derivatives]
+FAILING = [(name, number) for name in NAMES for number in range(len(CASES[name].errors))]
+
+
+def operands(case, dtype):
+    """The operands in another dtype; Hermitian ones become complex Hermitian ones."""
+    if not dtype.startswith("complex"):
+        return [x.astype(dtype) for x in case.operands]
+    turned = []
+    for seed, x in enumerate(case.operands):
+        phases = numpy.exp(1j * numpy.random.default_rng(seed).uniform(0, 3, x.shape[0]))
+        square = x.ndim == 2 and x.shape[0] == x.shape[1]
+        turned.append((x * phases[:, None] * phases.conj() if square else (x.T * phases).T).astype(dtype))
+    return turned
+
+
+def stacked(arrays):
+    """Two matrices instead of one; the second one has twice the elements."""
+    return [numpy.stack([x, 2 * x]) for x in arrays]
+
+
+def compare(case, arrays, mode=None):
+    variables = [variable_for(x) for x in arrays]
+    got = phintys.function(variables, case.build(*variables), mode=mode)(*arrays)
+    wanted = numpy.asarray(case.expected(*arrays))
+    assert got.shape == wanted.shape and got.dtype == wanted.dtype
+    tolerance = TOLERANCE.get(arrays[0].dtype.name)
+    numpy.testing.assert_allclose(got, wanted, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("dtype", [*TOLERANCE])
+@pytest.mark.parametrize("name", NAMES)
+def test_values(name, dtype):
+    case = CASES[name]
+    if dtype.startswith("complex") and not case.complexes:
+        pytest.skip("the phase of complex vectors is not determined")
+    arrays = operands(case, dtype)
+    compare(case, arrays)
+    if case.stacked:
+        compare(case, stacked(arrays))
+
+
+@pytest.mark.parametrize("layout", [*LAYOUTS])
+@pytest.mark.parametrize("name", NAMES)
+def test_layouts(name, layout):
+    case = CASES[name]
+    compare(case, [LAYOUTS[layout](x) for x in (stacked(case.operands) if case.stacked else case.operands)])
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if CASES[name].empty])
+def test_empty_operands(name):
+    case = CASES[name]
+    compare(case, [x[:0, :0] if x.ndim == 2 else x[:0] for x in case.operands])
+    if case.stacked:
+        compare(case, [x[None][:0] for x in case.operands])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_shapes_and_other_modes(name):
+    case = CASES[name]
+    check_shape(case.build, case.operands)
+    compare(case, case.operands, "FAST_COMPILE")
+    compare(case, case.operands, phintys.compile.DebugMode(check_isfinite=False, stability_patience=1))
+
+
+@pytest.mark.parametrize("name", DERIVED)
+def test_derivatives(name):
+    case = CASES[name]
+    for arrays in [case.operands, stacked(case.operands)][:1 + case.stacked]:
+        check_gradient(case.build, arrays)
+        check_r_op(case.build, arrays)
+
+
+@pytest.mark.parametrize("name", DERIVED)
+def test_second_derivatives(name):
+    case = CASES[name]
+    if "pinv" not in name and "sign" not in name:
+        check_gradient(lambda *x: phintys.grad((case.build(*x) ** 2).sum(), x[0]), case.operands)
+
+
+@pytest.mark.parametrize("name, number", FAILING)
+def test_errors(name, number):
+    array, kind, message = CASES[name].errors[number]
+    x = T.dmatrix("x")
+    f = phintys.function([x], CASES[name].build(x))
+    with pytest.raises(kind, match=message) as caught:
+        f(array)
+    assert "test_factorizations" in str(caught.value) or "matrix_cases" in str(caught.value)
+
+
+# ---- what the table does not say -------------------------------------------------------------------------------------
+def test_refused_operands():
+    for build, kind, message in [
+            (lambda: cholesky(T.dvector()), ValueError, "needs a matrix"),
+            (lambda: inverse.det(T.matrix(dtype="float16")), TypeError, "float16 is unsupported"),
+            (lambda: Solve("round"), ValueError, "Invalid matrix structure"),
+            (lambda: Cholesky(on_error="ignore"), ValueError, "on_error must be one of"),
+            (lambda: solve_triangular(T.dmatrix(), T.dvector(), trans=3), ValueError, "trans must be one of"),
+            (lambda: eigen.eigh(T.dmatrix(), "X"), ValueError, "UPLO argument"),
+            (lambda: orthogonal.qr(T.dmatrix(), "full"), ValueError, "Unrecognized mode"),
+            (lambda: functions.matrix_power(T.dmatrix(), 1.5), TypeError, "exponent must be an integer"),
+            (lambda: functions.block_diag(), TypeError, "at least one"),
+            (lambda: functions.tensorinv(T.dtensor3(), 0), ValueError, "positive number")]:
+        with pytest.raises(kind, match=message):
+            build()
+
+
+@pytest.mark.parametrize("b, message", [(numpy.ones(3), "incompatible dimensions"),
+                                        (numpy.array([1, numpy.inf]), "infs or NaNs")])
+@pytest.mark.parametrize("op", [solve, solve_triangular])
+def test_right_hand_sides(op, b, message):
+    A, x = T.dmatrix(), T.dvector()
+    f = phintys.function([A, x], op(A, x))
+    with pytest.raises(ValueError, match=message):
+        f(numpy.eye(2), b)
+
+
+def test_singular_systems():
+    A, x = T.dmatrix(), T.dvector()
+    with pytest.raises(numpy.linalg.LinAlgError, match="singular"):
+        phintys.function([A, x], solve(A, x))(numpy.ones((2, 2)), numpy.ones(2))
+    with pytest.raises(numpy.linalg.LinAlgError, match="resolution failed at diagonal 1"):
+        phintys.function([A, x], solve_triangular(A, x))(numpy.diag([1.0, 0.0]), numpy.ones(2))
+
+
+def test_a_failing_call_changes_no_shared_variable():
+    shared = phintys.shared(numpy.stack([numpy.eye(2), -numpy.eye(2)]))
+    f = phintys.function([], [], updates=[(shared, cholesky(shared))])
+    with pytest.raises(numpy.linalg.LinAlgError):
+        f()
+    numpy.testing.assert_array_equal(shared.get_value(), [numpy.eye(2), -numpy.eye(2)])
+
+
+def test_a_factor_of_nan():
+    x = T.dmatrix()
+    factor = Cholesky(on_error="nan")(x)
+    f = phintys.function([x], [factor, phintys.grad(factor.sum(), x)])
+    for value in (-numpy.eye(2), numpy.full((2, 2), numpy.nan)):
+        assert all(numpy.isnan(found).all() for found in f(value))
+
+
+def test_broadcast_stacks():
+    A, b = T.dmatrix(), T.dtensor3()
+    matrix, sides = CASES["solve"].operands[0], numpy.random.default_rng(0).normal(size=(3, 4, 2))
+    f = phintys.function([A, b], solve(A, b))
+    numpy.testing.assert_allclose(f(matrix, sides), numpy.linalg.solve(matrix, sides))
+    vector = T.dvector()
+    g = phintys.function([b, vector], solve(b, vector))
+    stack = numpy.stack([matrix, 2 * matrix])
+    numpy.testing.assert_allclose(g(stack, sides[0, :, 0]), numpy.linalg.solve(stack, sides[0, :, :1])[..., 0])
+    check_gradient(solve, [matrix, sides])
+    with pytest.raises(ValueError, match="different lengths"):
+        phintys.function([b, x := T.dtensor3()], solve(b, x))(stack, sides)
+
+
+def test_complex_eigenvalues_of_a_real_matrix():
+    x = T.dmatrix()
+    with pytest.warns(numpy.exceptions.ComplexWarning, match="imaginary parts"):
+        assert phintys.function([x], eigen.eig(x)[0])([[0.0, 1.0], [-1.0, 0.0]]).dtype == "float64"
+
+
+def test_integers_become_float64():
+    x = T.imatrix()
+    numpy.testing.assert_allclose(phintys.function([x], inverse.matrix_inverse(x))([[2, 0], [0, 4]]),
+                                  [[0.5, 0], [0, 0.25]])
+
+
+def test_singular_values_of_full_decompositions_have_gradients():
+    x = T.dmatrix()
+    check_gradient(lambda x: orthogonal.svd(x)[1], CASES["svd, all"].operands)
+    with pytest.raises(phintys.gradient.NullTypeGradError, match="full_matrices=False"):
+        phintys.grad(orthogonal.svd(x)[0].sum(), x)
