@@ -66,8 +66,8 @@ def Rop(f: Variable | Sequence[Variable], wrt: Variable | Sequence[Variable],
         if any([derivative is not None for derivative in moved]):
             found = node.op.R_op(node.inputs, _arguments(node, derivatives))
         for output, derivative in zip(node.outputs, found):
-            derivatives.setdefault(output, _defined(derivative))
-    results = [_presented(output, _result(output, derivatives), disconnected_outputs, return_disconnected)
+            derivatives.setdefault(output, derivative)      # an undefined one raises where it is used
+    results = [_presented(output, _defined(_result(output, derivatives)), disconnected_outputs, return_disconnected)
                for output in outputs]
     return format_as(isinstance(f, list), isinstance(f, tuple), results)
 
@@ -99,7 +99,7 @@ def _zeros(variable):
 
 
 def _typed(variable, derivative):
-    if derivative is None:
+    if _defined(derivative) is None:
         return None
     if getattr(variable.type, "dtype", None) != getattr(derivative.type, "dtype", None):
         derivative = derivative.astype(variable.type.dtype)

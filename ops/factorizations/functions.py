@@ -3,7 +3,7 @@ import numpy
 
 from phintys.graph.apply import Apply
 from phintys.graph.gradients.gradient import Lop
-from phintys.graph.valueless_types import disconnected_type
+from phintys.graph.valueless_types import disconnected_type, grad_not_implemented
 from phintys.ops.creation.allocation import zeros
 from phintys.ops.elementwise.scalar import as_dtype, minimum
 from phintys.ops.factorizations.cholesky import cholesky as lower_factor
@@ -219,6 +219,17 @@ class LeastSquares(MatrixOp):
         if missing(output_gradients[0]):
             return [x.zeros_like(), y.zeros_like(), *rest]
         return [*Lop(product(pinv(x), y), [x, y], output_gradients[0]), *rest]
+
+    def R_op(self, inputs, eval_points):
+        (x, y), (by_x, by_y) = inputs[:2], eval_points[:2]
+        if by_x is None and by_y is None:
+            return [None] * 4
+        terms = [] if by_y is None else [product(pinv(x), by_y)]
+        if by_x is not None:
+            terms.append(product(pinv.R_op([x], [by_x])[0], y))
+        why = "only the solution of least squares has a derivative"
+        undefined = [grad_not_implemented(self, 0, x, why) for _ in range(2)]
+        return [sum(terms[1:], terms[0]), undefined[0], None, undefined[1]]
 
 
 def least_squares(a, b, rcond=None):

@@ -182,5 +182,8 @@ def test_integers_become_float64():
 def test_singular_values_of_full_decompositions_have_gradients():
     x = T.dmatrix()
     check_gradient(lambda x: orthogonal.svd(x)[1], CASES["svd, all"].operands)
+    check_r_op(lambda x: orthogonal.svd(x)[1], CASES["svd, all"].operands)
+    with pytest.raises(phintys.gradient.NullTypeGradError, match="full_matrices=False"):
+        phintys.Rop(orthogonal.svd(x)[0], x, x)
     with pytest.raises(phintys.gradient.NullTypeGradError, match="full_matrices=False"):
         phintys.grad(orthogonal.svd(x)[0].sum(), x)
