@@ -9,7 +9,8 @@ FOLDER = Path(__file__).parents[2] / "asv_bench"
 FILES = sorted(path.stem for path in (FOLDER / "benchmarks").glob("[!_]*.py"))
 KINDS = ("time_", "track_", "peakmem_")
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-TOO_LONG = {"import_cost": {"track_cpu_seconds_on_top_of_numpy"}, "memory": {"track_growth_per_function"}}
+TOO_LONG = {"import_cost": {"track_cpu_seconds_on_top_of_numpy"}, "memory": {"track_growth_per_function"},
+            "instructions": {"track_instructions_a_call"}}
 
 
 @pytest.fixture
@@ -43,4 +44,42 @@ def test_benchmarks_run(benchmarks, monkeypatch):
                 suite.setup(*arguments)
             getattr(suite, name)(*arguments)
             calls += 1
-    assert calls
+    assert calls or benchmarks.__name__ == "benchmarks.instructions"
+
+
+@pytest.mark.parametrize("benchmarks", ["instructions"], indirect=True)
+def test_instructions_are_skipped_without_valgrind(benchmarks, monkeypatch):
+    suite = benchmarks.Instructions()
+    assert measures(suite) == ["track_instructions_a_call"]
+    monkeypatch.setattr(benchmarks.shutil, "which", lambda name: None)
+    for program in suite.params[0]:
+        with pytest.raises(NotImplementedError):
+            suite.setup(program)
+
+
+@pytest.mark.parametrize("benchmarks", ["instructions"], indirect=True)
+def test_the_programs_whose_instructions_are_counted_run(benchmarks):
+    for setup, arguments, _ in [*benchmarks.ROWS.values(), benchmarks.EMPTY]:
+        loop = benchmarks.LOOP.format(arguments=arguments, calls=1)
+        exec(benchmarks.SETUP.replace("gc.disable()", "") + setup + loop, {})
+
+
+@pytest.mark.parametrize("benchmarks", ["instructions"], indirect=True)
+def test_instructions_are_counted(benchmarks, monkeypatch):
+    """Of a whole call: what the longer of two processes takes more, less the loop around it."""
+    class Run:
+        returncode = 0
+
+    def run(command, **options):
+        calls = int(command[-1].split("loop(50); loop(")[1].rstrip(")\n"))
+        result = Run()
+        result.stderr = f"==1== Collected : {1000 + calls * (30 if 'f = callable' in command[-1] else 930)}"
+        return result
+
+    monkeypatch.setattr(benchmarks.subprocess, "run", run)
+    benchmarks.instructions_of_loop.cache_clear()
+    assert benchmarks.Instructions().track_instructions_a_call("increment_0d") == 900
+    benchmarks.instructions_of_loop.cache_clear()
+    monkeypatch.setattr(Run, "returncode", 1)
+    with pytest.raises(RuntimeError, match="Collected"):
+        benchmarks.Instructions().track_instructions_a_call("increment_0d")

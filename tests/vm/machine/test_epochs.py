@@ -89,7 +89,7 @@ def make_alike(value):
 def test_arguments_that_are_copied_before_they_are_overwritten():
     """The copies are in C order. A read-only argument is copied, and one that overlaps another argument."""
     x, y = T.dmatrix(), T.dmatrix()
-    f = function([In(x, mutable=True), y], [T.inc_subtensor(x[::2], 1), y.sum(axis=0)])
+    f = function([In(x, mutable=True), y], [T.inc_subtensor(x[::2], 1), y.sum(axis=0), T.exp(x.T)])
     base = np.arange(24.0).reshape(6, 4)
 
     def turned(writeable=True):
@@ -109,6 +109,7 @@ def test_arguments_that_are_copied_before_they_are_overwritten():
                 results = f(first, second)
                 np.testing.assert_array_equal(results[0], expected)
                 np.testing.assert_array_equal(results[1], base.sum(axis=0))
+                np.testing.assert_allclose(results[2], np.exp(base.T))
 
 
 def test_shared_variables():
