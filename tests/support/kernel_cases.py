@@ -110,6 +110,8 @@ V, W, ROW = np.array([3.0, 1.0, 2.0]), np.arange(4.0) - 1, np.array([[0.5, 1.0, 
 A32, ROW32 = A.astype("float32"), ROW.astype("float32")
 LABELS, PLACES, ORDER = np.array([0, 2, 1, 1]), np.array([2, 0, 1]), np.array([1, 2, 0])
 MASK = A > 4
+POSITIVE = np.array([[4, 1, 0.5], [1, 3, 0.25], [0.5, 0.25, 2]])          # definite
+SHARES = A / A.sum(axis=1, keepdims=True)
 
 
 def number(value, dtype=None):
@@ -177,6 +179,18 @@ CASES = [
          arguments=([(False, ("operand", 1), ("operand", 2), None)], 2)),
     case("SumRepeatsKernel", A, number([1, 3]), number(2)), case("TileKernel", A, number([2, 1])),
     case("TriangleKernel", A, number(1)), case("TriKernel", number(4), number(3), number(1), outputs=((2, "float32"),)),
+    case("CholeskyKernel", POSITIVE), case("DeterminantKernel", POSITIVE[None], outputs=VECTOR * 2),
+    case("EighKernel", POSITIVE.astype("complex128"), outputs=[*VECTOR, (2, "complex128")]),
+    case("InverseKernel", POSITIVE.astype("float32")[None], outputs=((3, "float32"),)),
+    case("LUFactorKernel", POSITIVE, outputs=((2, "float64"), (1, "int32"))),
+    case("LUSolveKernel", POSITIVE, np.array([1, 2, 2], "int32"), V, outputs=VECTOR),
+    case("QRKernel", A, outputs=((2, "float64"),) * 2),
+    case("SolveKernel", POSITIVE[None], A[None, :3, :2], outputs=((3, "float64"),)),
+    case("SVDKernel", A, outputs=[(2, "float64"), *VECTOR, (2, "float64")], arguments=("float64", 0, False, True)),
+    case("TriangularSolveKernel", POSITIVE, A[:3, :2]),
+    case("MrgUniformKernel", np.full((3, 6), 12345, "int32"), number([2, 3]),
+         outputs=((2, "int32"), (2, "float64"))),
+    case("MultinomialKernel", SHARES, np.linspace(0.1, 0.9, 8), number(2), outputs=((2, "int64"),)),
     case("UnravelIndexKernel", PLACES, number([4, 3]), outputs=INDICES * 2),
 ]
 
