@@ -64,9 +64,13 @@ class MeasuredFunction:
         program = function.program
         self.profile = function.measurements()
         self.names = [instruction.name for instruction in program.symbolic()]
-        self.nodes = program.nodes
+        self.nodes = [None] * len(self.names) if program.nodes is None else program.nodes
         # Reports on memory need the function itself; else it can be freed although its times are reported at exit.
         self.function = (lambda: function) if config.profile_memory else weakref.ref(function)
+
+    def __reduce__(self):
+        raise TypeError("a ProfileStats that measures functions cannot be pickled: print its summary, or store the "
+                        "figures that you need")
 
     def by_instruction(self):
         """Return (name, node, calls, seconds, bytes) of each instruction."""

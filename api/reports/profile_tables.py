@@ -135,7 +135,11 @@ def print_memory(stats, file):
     print("Memory Profile", file=file)
     print("--------------", file=file)
     for function in stats.functions():
-        report = report_of(function)
+        try:
+            report = report_of(function)
+        except ValueError as error:                 # no call has come to its end
+            print(error, file=file)
+            continue
         print(report, file=file)
         large = [piece for piece in report.pieces if piece.bytes >= config.profiling.min_memory_size]
         print(f"  {len(large)} pieces of memory have at least {config.profiling.min_memory_size} B.", file=file)

@@ -2,6 +2,7 @@
 import gc
 import io
 import os
+import pickle
 import subprocess
 import sys
 import weakref
@@ -241,6 +242,22 @@ def test_memory_and_shapes():
         text = summary(f.profile)
     assert "Memory Profile" in text and "allow_gc=True" in text and "output 0: dtype=float64, shape=(8,)" in text
     assert f.profile.variable_shape == {}
+
+
+def test_memory_of_a_function_all_of_whose_calls_failed():
+    y = T.dvector("y")
+    with phintys.change_flags(profile_memory=True):
+        f = phintys.function([x, y], T.cumsum(x + y), profile=True)
+        with pytest.raises(ValueError):
+            f(VALUE, VALUE[:3])
+        assert "was not called yet" in summary(f.profile)
+
+
+def test_a_profile_of_functions_cannot_be_pickled():
+    stats = pickle.loads(pickle.dumps(ProfileStats(atexit_print=False, message="empty")))
+    assert stats.message == "empty" and stats.fct_callcount == 0
+    with pytest.raises(TypeError, match="cannot be pickled: print its summary"):
+        pickle.dumps(three_nodes(stats).profile)
 
 
 def test_all_stages_are_listed_if_asked():
