@@ -352,7 +352,7 @@ REFUSED = [
     ("output_keys as inputs", lambda: function({"x": x}, x), TypeError, "contained in a list"),
     ("no_default_updates is a string", lambda: function([x], x, no_default_updates="a"), TypeError, "a boolean"),
     ("unknown mode", lambda: function([x], x, mode="FASTER"), Exception, "FASTER"),
-    ("later mode", lambda: function([x], x, mode="ProfileMode"), NotImplementedError, "ProfileMode"),
+    ("later mode", lambda: function([x], x, mode="ProfileMode"), NotImplementedError, "profile=True"),
     ("profile is a number", lambda: function([x], x, profile=3), TypeError, "profile is None, .* got 3 of type int"),
     ("unknown reaction", lambda: function([x], x, on_unused_input="shout"), ValueError, "shout"),
     ("name of an input is a number", lambda: In(x, name=3), TypeError, "string"),
