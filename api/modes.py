@@ -265,8 +265,8 @@ def _named_mode(name):
         kind = getattr(import_module(module), class_name)       # the import may register the name
         return predefined_modes.get(name) or kind()
     if name in LATER_MODES:
-        raise NotImplementedError(f"there is no mode {name!r}, as in Theano 1.0: profile=True measures functions in any "
-                                  f"mode; there are {', '.join(map(repr, _names()))}")
+        raise NotImplementedError(f"there is no mode {name!r}, as in Theano 1.0: profile=True measures functions in "
+                                  f"any mode; there are {', '.join(map(repr, _names()))}")
     raise ValueError(f"No predefined mode exist for string: {name}; "
                      f"there are {', '.join(map(repr, _names()))}")
 

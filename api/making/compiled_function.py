@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from phintys.shared import SharedVariable
 
 # Names that the machine and the files of this folder use; ``dir(f)`` does not show them to users.
-INTERNAL = frozenset("""at_length call containers_of_graph default_was_set evaluate has_states indirect last_shapes measurements
-    output_keys_of position_of refuse_keyword stored_values""".split())
+INTERNAL = frozenset("""at_length call containers_of_graph default_was_set evaluate has_states indirect last_shapes
+    measurements output_keys_of position_of refuse_keyword stored_values""".split())
 
 DUPLICATE = ["DUPLICATE"]           # the value in ``finder`` for a name of several inputs
 
