@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from kernel_cases import CASES, MADE, W, made
 
+import phintys.tensor as T
 from phintys.vm.abi import run_kernel
 
 SUPPORT = Path(__file__).parents[1] / "support"
@@ -76,6 +77,24 @@ def test_a_bound_kernel_computes_the_same(position):
         for result, wanted in zip(results, expected):
             assert result.shape == wanted.shape and result.dtype == wanted.dtype
             assert result.tobytes() == wanted.tobytes()
+
+
+x, y, k, rows = T.dmatrix(), T.dvector(), T.lscalar(), T.lvector()
+MAY_FOLLOW_COMMIT = {
+    "part": lambda: T.set_subtensor(x[k:, 1], y), "rows": lambda: T.inc_subtensor(x[rows], y),
+    "elements": lambda: T.set_subtensor(x[rows, k:], y), "all": lambda: T.inc_subtensor(x[:], y),
+    "diagonal": lambda: T.fill_diagonal(x, 2.0), "offset": lambda: T.fill_diagonal_offset(x, 2.0, k),
+    "triangle": lambda: T.tril(x, k), "sum": lambda: x + y,
+}
+
+
+@pytest.mark.parametrize("name", MAY_FOLLOW_COMMIT)
+def test_ops_and_kernels_examine_the_same(name):
+    """What runs after COMMIT is prepared before it: the graph asks the op what is examined then."""
+    node = MAY_FOLLOW_COMMIT[name]().owner
+    first = len(node.inputs) if node.op.first_examined is None else node.op.first_examined
+    assert node.op.cannot_fail
+    assert node.op.make_kernel(node).examined == tuple(range(first, len(node.inputs)))
 
 
 def test_bound_by_must_have_the_layouts_of_the_inputs():

@@ -302,18 +302,19 @@ class _Check:
         self.check_KERNEL(instruction)
         if self.program.kernels[instruction.a].may_fail:
             self.fail(f"K{instruction.a} may fail, but is to run after COMMIT")
-        self._check_examined(instruction.node, instruction.reads())
+        self._check_examined(instruction)
         self.prepared[tuple(instruction.cells)] = self.position
         self.promised.update(instruction.writes())
 
-    def _check_examined(self, node, inputs):
+    def _check_examined(self, instruction):
         """Check that the values which prepare examines are computed before PREPARE."""
-        if node is None or node.op.first_examined is None:
-            return
-        cell_of = cells_of_inputs(node, inputs, self.cells)
-        for variable in node.inputs[node.op.first_examined:]:
-            if cell_of.get(variable) in self.promised:
-                self.fail(f"needs the value of {variable}, which is computed after COMMIT")
+        examined, inputs = self.program.kernels[instruction.a].examined, instruction.reads()
+        if examined is None:                        # the kernel does not say; the op may
+            first = getattr(getattr(instruction.node, "op", None), "first_examined", None)
+            examined = range(len(inputs) if first is None else first, len(inputs))
+        for position in examined:
+            if inputs[position] in self.promised:
+                self.fail(f"needs the value of input {position}, which is computed after COMMIT")
 
     def check_RUN(self, instruction):
         if not self.committed:
