@@ -6,7 +6,7 @@ from pathlib import Path
 from phintys.graph.config import OPTIONS
 
 PAGE = Path(__file__).with_name("configuration.md")
-FOR_THEANO = "Accepted for Theano's sake"
+FOR_THEANO = "Accepted for compatibility"
 
 HEAD = """# Configuration
 

@@ -70,4 +70,3 @@ cdef enum:
     # Random numbers.
     LONG_MRG = 40000                    # samples of MRG31k3p
     PIECE_MRG = 50000
-    LONG_DRAW = 4000                    # samples of other generators, and of distributions

@@ -1,5 +1,5 @@
 """Random numbers of ``numpy.random.RandomState``: functions that draw from a state, and the methods of RandomStreams."""
-import phintys as theano        # programs that import all names of this module find Theano's package among them
+import phintys as theano  # programs that import all names of this module find Theano's package among them
 from phintys.graph import public_names as _public_names
 from phintys.graph.variable import Variable
 from phintys.not_yet import lookup
@@ -7,7 +7,6 @@ from phintys.ops.indexing.permutation import permute_row_elements
 from phintys.ops.random.random_function import RandomFunction
 from phintys.ops.random.random_state_type import RandomStateType, random_state_type
 from phintys.ops.random.raw_distributions import (
-    _infer_ndim_bcast,
     binomial,
     choice,
     choice_helper,

@@ -6,8 +6,8 @@ logarithms of its determinant.
 """
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
-from phintys.ops.products.products import dot
 from phintys.ops.linalg.diagonal import trace
+from phintys.ops.products.products import dot
 from phintys.ops.types.constant import as_tensor_variable
 
 

@@ -36,7 +36,7 @@ def native_kernel(op):
         return None
     return hooks.loop_kernel(program, len(inputs.sequences), op.parts.taps, len(outputs.stacked), len(carried),
                              op.parts.is_while, op.kept, tuple([row.type.broadcastable for row in outputs.stacked]),
-                             str(op))
+                             str(op), op.name)
 
 
 def _total(total, term):

@@ -44,8 +44,7 @@ def test_options_with_one_value_refuse_others_when_they_are_set(name):
         config.read_flags(f"{name}={ONE_VALUE[name]}")
 
 
-@pytest.mark.parametrize("name, feature", [("scan.allow_gc", "scan"),
-                                           ("conv.assert_shape", "convolution")])
+@pytest.mark.parametrize("name, feature", [("conv.assert_shape", "convolution")])
 def test_options_of_features_to_come_are_errors_that_say_so(name, feature):
     config, section = Config(OPTIONS), name.partition(".")[0]
     for attempt in (lambda: getattr(config, section), lambda: config.get(name), lambda: config.set(name, True),

@@ -37,6 +37,7 @@ def polar(radius, angle):
 FORMULAS = {
     "inv": lambda x: 1 / x, "sgn": numpy.sign, "round_half_away_from_zero": away_from_zero,
     "exp2": lambda x: 2.0 ** x, "log1mexp": lambda x: numpy.log(-numpy.expm1(x)),
+    "logaddexp": numpy.logaddexp,
     "log_erfc": lambda x: numpy.log(special.erfc(x)), "xlogx": lambda x: special.xlogy(x, x),
     "xlogy0": special.xlogy, "sigmoid": special.expit, "softplus": softplus, "ultra_fast_sigmoid": ultra_fast_sigmoid,
     "scalar_softsign": lambda x: x / (1 + numpy.abs(x)), "relu": lambda x: numpy.maximum(x, 0),

@@ -24,7 +24,7 @@ from numpy cimport npy_intp
 from phintys.vm.abi cimport (
     Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, drop, set_contiguous_strides)
 from phintys.vm.limits cimport MAX_RANK
-from phintys.vm.machine.code cimport Code
+from phintys.vm.machine.code cimport Code, Instruction
 from phintys.vm.machine.copies cimport copy_elements
 from phintys.vm.machine.frame cimport Frame, reset
 from phintys.vm.machine.interpreter cimport execute, is_zero
@@ -118,6 +118,8 @@ cdef class LoopKernel(Kernel):
         For each stacked value, which of the row's dimensions have length 1.
     title : str
         For error messages.
+    name : str, optional
+        For the progress bar; by default the title.
 
     Raises
     ------
@@ -132,12 +134,12 @@ cdef class LoopKernel(Kernel):
     cdef int n_sequences, n_states, n_stacked, n_carried, n_taps, n_wholes
     cdef bint is_while
     cdef tuple taps, kept, patterns, copied
-    cdef object title
+    cdef object title, name
 
     def __init__(self, program, int n_sequences, tuple taps, int n_stacked, int n_carried, bint is_while, tuple kept,
-                 tuple patterns, title):
+                 tuple patterns, title, name=None):
         cdef int position
-        self.program, self.title, self.idle = program, title, []
+        self.program, self.title, self.name, self.idle = program, title, name, []
         self.n_sequences, self.n_states, self.n_stacked, self.n_carried = n_sequences, len(taps), n_stacked, n_carried
         self.is_while = is_while
         self.n_taps = sum([len(own) for own in taps])
@@ -145,11 +147,20 @@ cdef class LoopKernel(Kernel):
         self.taps, self.kept, self.patterns = taps, kept, patterns
         self.may_fail = True                            # `examined` stays None: rows have the shapes that values lead to
         self.code = Code(program)
-        for position in range(self.code.n_instructions):
-            if self.code.instructions[position].op == OP_RESULT:            # the results stay in their cells
-                self.code.instructions[position].op = OP_DROP
-                self.code.instructions[position].c = 0
+        self._keep_results()
         self.copied = self._carried_arguments()
+
+    cdef int _keep_results(self) except -1:
+        """Let the results stay in their cells: RESULT and the DROPs after it do nothing."""
+        cdef Instruction* at = self.code.instructions
+        while at.op != OP_RESULT:
+            at += 1
+        at.op = OP_DROP
+        while at.op != OP_HALT:
+            if at.op == OP_DROP:
+                at.c = 0
+            at += 1
+        return 0
 
     def _carried_arguments(self):
         """Which carried results are the cells of arguments."""
@@ -220,7 +231,8 @@ cdef class LoopKernel(Kernel):
         steps.interval = steps.next_turn = 1
         steps.turn = phintys_seconds()
         if shows_progress:
-            steps.progress = Progress(self.title, None if steps.n_steps == UNBOUNDED_STEPS else steps.n_steps)
+            steps.progress = Progress(self.name or self.title, None if steps.n_steps == UNBOUNDED_STEPS else steps.n_steps)
+            steps.progress.tell(0)
         return 0
 
     cdef int _check(self, Steps steps) except -1:
@@ -593,9 +605,9 @@ cdef int take_turn(Steps steps) except -1:
     if elapsed >= TURN_SECONDS / 2:
         PyErr_CheckSignals()
         PyEval_RestoreThread(PyEval_SaveThread())
-        if steps.progress is not None:
-            steps.progress.tell(steps.step)
         steps.turn = phintys_seconds()
+    if steps.progress is not None:
+        steps.progress.tell(steps.step)
     steps.next_turn = steps.step + steps.interval
     return 0
 

@@ -1,14 +1,14 @@
 """Each row of the table of linear algebra: values, shapes, derivatives, errors."""
 import numpy
 import pytest
+from family_cases import LAYOUTS, check_gradient, check_r_op, check_shape, variable_for
+from matrix_cases import CASES
 
 import phintys
 import phintys.tensor as T
 from phintys.ops.factorizations import eigen, functions, inverse, orthogonal
 from phintys.ops.factorizations.cholesky import Cholesky, cholesky
 from phintys.ops.factorizations.solve import Solve, solve, solve_triangular
-from family_cases import LAYOUTS, check_gradient, check_r_op, check_shape, variable_for
-from matrix_cases import CASES
 
 TOLERANCE = {"float32": 2e-3, "complex64": 2e-3, "float64": 1e-9, "complex128": 1e-9}
 NAMES = [*CASES]

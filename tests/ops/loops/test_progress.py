@@ -6,7 +6,7 @@ import pytest
 
 import phintys
 import phintys.tensor as T
-from phintys.ops.loops import progress
+from phintys.graph import progress
 from phintys.scan_module import until
 
 
