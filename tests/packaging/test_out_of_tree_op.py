@@ -45,6 +45,25 @@ def test_value_inside_a_program(moving_average, value):
     numpy.testing.assert_allclose(smooth(value), expected, rtol=1e-12)
 
 
+def test_it_is_bound_to_a_layout(moving_average):
+    """Called again with equal shapes and strides, the kernel is not prepared; with others it is."""
+    x = T.dvector("x")
+    smooth = phintys.function([x], moving_average(3)(x) + 1)
+    assert moving_average(3).make_kernel(None).examined == ()
+    for value in [numpy.arange(10.0)] * 3 + [numpy.arange(20.0)[::-2]] * 3 + [numpy.arange(6.0), numpy.ones(3)] * 4:
+        value[...] = numpy.random.default_rng(len(value)).normal(size=value.shape)
+        expected = numpy.convolve(value, numpy.ones(3) / 3, mode="valid") + 1
+        numpy.testing.assert_allclose(smooth(value), expected, rtol=1e-12)
+    with pytest.raises(ValueError, match="does not fit"):
+        smooth(numpy.ones(2))
+
+
+def test_debug_mode_finds_nothing_wrong(moving_average):
+    x = T.dvector("x")
+    smooth = phintys.function([x], moving_average(3)(x), mode="DebugMode")
+    numpy.testing.assert_allclose(smooth(numpy.arange(6.0)), [1, 2, 3, 4])
+
+
 def test_a_program_with_the_kernel_is_saved_and_loaded(moving_average):
     x = T.dvector("x")
     program = phintys.function([x], moving_average(3)(x)).program
