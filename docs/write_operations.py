@@ -59,6 +59,10 @@ FAMILIES = [
      "`x[...]` takes what NumPy takes: integers, slices, `None`, `...`, arrays of integers, masks, and any "
      "mixture, each symbolic or not.",
      "ops.indexing ops.types.slice_type ops.linalg.diagonal ops.linalg.triangle"),
+    ("Linear algebra",
+     "Of matrices and stacks of matrices, in float32, float64, complex64 and complex128, by LAPACK. All have gradients "
+     "and R-operators. Singular matrices and those that are not positive definite raise `numpy.linalg.LinAlgError`.",
+     "ops.factorizations"),
     ("Shapes",
      "Asking for a shape never computes the value.",
      "ops.shape ops.rearranging.rearranging"),

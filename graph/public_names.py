@@ -147,7 +147,7 @@ HOMES = {
         "ops.factorizations.orthogonal": "SVD QRFull QRIncomplete",
     },
     "phintys.tensor.slinalg": {
-        "ops.factorizations.cholesky": "Cholesky",
+        "ops.factorizations.cholesky": "Cholesky CholeskyGrad",
         "ops.factorizations.eigen": "Eigvalsh EigvalshGrad",
         "ops.factorizations.exponential": "Expm ExpmGrad",
         "ops.factorizations.solve": "Solve SolveTriangular",

@@ -9,7 +9,8 @@ _ON_DEMAND = {"cholesky": "functions", "det": "inverse", "eig": "eigen", "eigh":
               "pinv": "inverse", "qr": "orthogonal", "slogdet": "inverse", "solve": "solve", "svd": "orthogonal",
               "tensorinv": "functions", "tensorsolve": "functions"}
 
-__all__ = sorted(["norm", *_ON_DEMAND])
+__all__ = ["norm"]
+__all__ += sorted(_ON_DEMAND)
 _public_names.adopt(globals())
 _unknown = lookup(__name__)
 

@@ -1,6 +1,6 @@
 """Theano's name ``tensor.slinalg`` for linear algebra that SciPy has: names only."""
 from phintys.graph import public_names as _public_names
-from phintys.ops.factorizations.cholesky import Cholesky, cholesky
+from phintys.ops.factorizations.cholesky import Cholesky, CholeskyGrad, cholesky
 from phintys.ops.factorizations.eigen import Eigvalsh, EigvalshGrad, eigvalsh
 from phintys.ops.factorizations.exponential import Expm, ExpmGrad, expm
 from phintys.ops.factorizations.functions import block_diag, lu
@@ -20,7 +20,7 @@ from phintys.ops.products.products import kron
 
 imported_scipy = True
 
-__all__ = ["MATRIX_STRUCTURES", "Cholesky", "Eigvalsh", "EigvalshGrad", "Expm", "ExpmGrad", "Solve", "SolveTriangular",
-           "block_diag", "cho_solve", "cholesky", "eigvalsh", "expm", "kron", "lu", "lu_factor", "solve",
-           "solve_lower_triangular", "solve_symmetric", "solve_triangular", "solve_upper_triangular"]
+__all__ = ["MATRIX_STRUCTURES", "Cholesky", "CholeskyGrad", "Eigvalsh", "EigvalshGrad", "Expm", "ExpmGrad", "Solve",
+           "SolveTriangular", "block_diag", "cho_solve", "cholesky", "eigvalsh", "expm", "kron", "lu", "lu_factor",
+           "solve", "solve_lower_triangular", "solve_symmetric", "solve_triangular", "solve_upper_triangular"]
 _public_names.adopt(globals())

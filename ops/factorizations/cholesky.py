@@ -4,7 +4,7 @@ import numpy
 from phintys.graph.apply import Apply
 from phintys.ops.elementwise.scalar import isnan, switch
 from phintys.ops.factorizations.cholesky_kernel import CholeskyKernel
-from phintys.ops.factorizations.solve import solve_triangular, solve_upper_triangular
+from phintys.ops.factorizations.solve import solve_triangular
 from phintys.ops.factorizations.stacks import MatrixOp, adjoint, matrices, order_of, product, result
 from phintys.ops.linalg.triangle import tril, triu
 from phintys.ops.reduction.careduce import Any
@@ -14,6 +14,25 @@ from phintys.ops.shape.dimshuffle import dimshuffle
 def halved(x):
     """The lower triangle of each matrix with half of its diagonal."""
     return (tril(x) + tril(x, -1)) * numpy.asarray(0.5, "float32")
+
+
+def gradient_by_factor(factor, gradient, lower, may_be_nan=False):
+    """The gradient with respect to a matrix, given that with respect to its Cholesky factor: a function of the factor;
+    see Murray, "Differentiation of the Cholesky decomposition", arXiv:1602.07527. It is in the triangle that is read.
+    """
+    valid = None
+    if may_be_nan:                                   # no NaN reaches the solutions, which would refuse it
+        valid = ~Any((factor.type.ndim - 2, factor.type.ndim - 1))(isnan(factor))
+        valid = dimshuffle(valid, *range(valid.type.ndim), "x", "x")
+        factor, gradient = switch(valid, factor, 1), switch(valid, gradient, 1)
+    if not lower:
+        factor, gradient = adjoint(factor), adjoint(gradient)
+    inner = halved(product(adjoint(factor), gradient))
+    whole = solve_triangular(factor, inner, trans=2, lower=True)
+    whole = solve_triangular(factor, adjoint(whole), trans=2, lower=True)
+    both = halved(whole + adjoint(whole))
+    both = both if lower else adjoint(both)
+    return both if valid is None else switch(valid, both, numpy.nan)
 
 
 class Cholesky(MatrixOp):
@@ -58,21 +77,7 @@ class Cholesky(MatrixOp):
         return self.same_shape(node, input_shapes)
 
     def L_op(self, inputs, outputs, output_gradients):
-        """See Murray, "Differentiation of the Cholesky decomposition", arXiv:1602.07527."""
-        factor, gradient = outputs[0], output_gradients[0]
-        valid = None
-        if self.on_error == "nan":                   # no NaN reaches the solutions, which would refuse it
-            valid = ~Any((factor.type.ndim - 2, factor.type.ndim - 1))(isnan(factor))
-            valid = dimshuffle(valid, *range(valid.type.ndim), "x", "x")
-            factor, gradient = switch(valid, factor, 1), switch(valid, gradient, 1)
-        if not self.lower:
-            factor, gradient = adjoint(factor), adjoint(gradient)
-        upper = adjoint(factor)
-        inner = halved(product(upper, gradient))
-        whole = solve_upper_triangular(upper, adjoint(solve_upper_triangular(upper, adjoint(inner))))
-        both = whole + adjoint(whole)
-        wanted = halved(both) if self.lower else adjoint(halved(both))
-        return [wanted if valid is None else switch(valid, wanted, numpy.nan)]
+        return [gradient_by_factor(outputs[0], output_gradients[0], self.lower, self.on_error == "nan")]
 
     def R_op(self, inputs, eval_points):
         if eval_points[0] is None:
@@ -87,6 +92,20 @@ class Cholesky(MatrixOp):
         inner = adjoint(solve_triangular(lower, adjoint(inner), lower=True))
         changed = product(lower, halved(inner))
         return [changed if self.lower else adjoint(changed)]
+
+
+class CholeskyGrad(MatrixOp):
+    """The gradient of `Cholesky` under the name of Theano's op: a graph of other ops, so calling it makes no node of
+    its own. The inputs are the matrix, its factor and the gradient with respect to the factor."""
+
+    __props__ = ("lower", "destructive")
+
+    def __init__(self, lower=True, destructive=False):
+        self.lower, self.destructive = bool(lower), bool(destructive)
+
+    def __call__(self, x, l, dz):
+        _, factor, gradient = matrices("cholesky", x, l, dz)
+        return gradient_by_factor(factor, gradient, self.lower)
 
 
 cholesky = Cholesky()

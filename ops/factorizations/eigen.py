@@ -240,8 +240,8 @@ class Eigvalsh(MatrixOp):
 
 
 class GeneralizedEigh(MatrixOp):
-    """The numbers w and the vectors v with ``a v = w b v``, for a Hermitian a and a positive definite b; the vectors are
-    scaled so that ``adjoint(v).b.v`` is the identity.
+    """The numbers w and the vectors v with ``a v = w b v``, for a Hermitian a and a positive definite b; the vectors
+    are scaled so that ``adjoint(v).b.v`` is the identity.
 
     Parameters
     ----------
