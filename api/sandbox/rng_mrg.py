@@ -263,7 +263,7 @@ class MRG_RandomStreams:
         pvals = undefined_grad(as_tensor_variable(pvals))
         if size is not None:
             if any([isinstance(length, INTEGERS) and length <= 0 for length in size]):
-                raise ValueError("The specified size contains a dimension with value <= 0", size)
+                raise ValueError(f"The specified size contains a dimension with value <= 0, got {size!r}")
             raise ValueError("Provided a size argument to MRG_RandomStreams.multinomial, which does not use the size "
                              "argument.")
         if ndim is not None:
@@ -373,19 +373,19 @@ def _seeded(seed):
     """The six numbers that a seed stands for."""
     if isinstance(seed, INTEGERS):
         if seed == 0:
-            raise ValueError("seed should not be 0", seed)
+            raise ValueError(f"seed should not be 0, got {seed!r}")
         if seed >= M2:
-            raise ValueError(f"seed should be less than {M2}", seed)
+            raise ValueError(f"seed should be less than {M2}, got {seed!r}")
         seed = [seed] * 6
     elif not hasattr(seed, "__len__") or len(seed) != 6:
         raise TypeError(f"seed should be 1 integer or 6 integers, got {seed!r}")
     for numbers, which, modulus in ((seed[:3], "first", M1), (seed[3:], "last", M2)):
         if not any(numbers):
-            raise ValueError(f"The {which} 3 values of seed should not be all 0", seed)
+            raise ValueError(f"The {which} 3 values of seed should not be all 0, got {seed!r}")
         if max(numbers) >= modulus:
-            raise ValueError(f"The {which} 3 values of seed should be less than {modulus}", seed)
+            raise ValueError(f"The {which} 3 values of seed should be less than {modulus}, got {seed!r}")
         if min(numbers) < 0:
-            raise ValueError(f"The {which} 3 values of seed should not be negative", seed)
+            raise ValueError(f"The {which} 3 values of seed should not be negative, got {seed!r}")
     return numpy.asarray(seed, dtype="int32")
 
 
@@ -404,7 +404,7 @@ def _check_uniform_size(size):
     if not all([isinstance(length, (*INTEGERS, Variable)) for length in size]):
         raise TypeError(f"size must be a tuple of int or a Theano variable, got {size}")
     if any([isinstance(length, INTEGERS) and length <= 0 for length in size]):
-        raise ValueError("The specified size contains a dimension with value <= 0", size)
+        raise ValueError(f"The specified size contains a dimension with value <= 0, got {size!r}")
 
 
 def _check_size(size):
@@ -414,19 +414,19 @@ def _check_size(size):
             return size
         if size.ndim == 0:
             return stack([size])
-        raise ValueError("Theano variable must have 1 dimension to be a valid size.", size)
+        raise ValueError(f"Theano variable must have 1 dimension to be a valid size, got {size!r}")
     if isinstance(size, INTEGERS):
         return constant([size])
     if not isinstance(size, (tuple, list)):
-        raise ValueError("Size must be a int, tuple, list or Theano variable.", size)
+        raise ValueError(f"Size must be a int, tuple, list or Theano variable, got {size!r}")
     for length in size:
         if isinstance(length, Variable):
             if length.ndim != 0:
-                raise ValueError("Non-scalar Theano variable in size", size, length)
+                raise ValueError(f"Non-scalar Theano variable in size, got {size!r}, {length!r}")
         elif not isinstance(length, INTEGERS):
-            raise ValueError("Only Theano variables and integers are allowed in a size-tuple.", size, length)
+            raise ValueError(f"Only variables and integers are allowed in a size-tuple, got {size!r}, {length!r}")
         elif length <= 0:
-            raise ValueError("Non-positive dimensions not allowed in size.", size, length)
+            raise ValueError(f"Non-positive dimensions not allowed in size, got {size!r}, {length!r}")
     return as_tensor_variable(size, ndim=1)
 
 

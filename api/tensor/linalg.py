@@ -1,6 +1,7 @@
 """NumPy's name ``linalg``: what ``numpy.linalg`` has for symbolic tensors. Names only."""
 from phintys.graph import public_names as _public_names
 from phintys.not_yet import lookup
+from phintys.ops.numpy_functions import norm
 
 # Most programs use no factorization, so these are loaded on demand.
 _ON_DEMAND = {"cholesky": "functions", "det": "inverse", "eig": "eigen", "eigh": "eigen", "eigvals": "functions",

@@ -1,4 +1,4 @@
-"""Random numbers of ``numpy.random.RandomState``: functions that draw from a state, and the methods of RandomStreams."""
+"""Random numbers of ``numpy.random.RandomState``: functions that draw from a state; methods of RandomStreams."""
 import phintys as theano  # programs that import all names of this module find Theano's package among them
 from phintys.graph import public_names as _public_names
 from phintys.graph.variable import Variable
@@ -7,6 +7,7 @@ from phintys.ops.indexing.permutation import permute_row_elements
 from phintys.ops.random.random_function import RandomFunction
 from phintys.ops.random.random_state_type import RandomStateType, random_state_type
 from phintys.ops.random.raw_distributions import (
+    _infer_ndim_bcast,  # noqa: F401  (Theano's programs import it)
     binomial,
     choice,
     choice_helper,

@@ -90,11 +90,11 @@ def spectral_radius_bound(X, log2_exponent):
         If the exponent is not positive.
     """
     if X.type.ndim != 2:
-        raise TypeError("spectral_radius_bound requires a matrix argument", X)
+        raise TypeError(f"spectral_radius_bound requires a matrix argument, got {X!r}")
     if not isinstance(log2_exponent, int):
-        raise TypeError("spectral_radius_bound requires an integer exponent", log2_exponent)
+        raise TypeError(f"spectral_radius_bound requires an integer exponent, got {log2_exponent!r}")
     if log2_exponent <= 0:
-        raise ValueError("spectral_radius_bound requires a strictly positive exponent", log2_exponent)
+        raise ValueError(f"spectral_radius_bound requires a strictly positive exponent, got {log2_exponent!r}")
     power = X
     for _ in range(log2_exponent):
         power = dot(power, power)

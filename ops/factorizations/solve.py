@@ -150,7 +150,7 @@ class Solve(System):
 
     def __init__(self, A_structure="general", lower=False, overwrite_A=False, overwrite_b=False):
         if A_structure not in MATRIX_STRUCTURES:
-            raise ValueError("Invalid matrix structure argument", A_structure)
+            raise ValueError(f"Invalid matrix structure argument, got {A_structure!r}")
         self.A_structure = A_structure
         self.lower, self.overwrite_A, self.overwrite_b = bool(lower), bool(overwrite_A), bool(overwrite_b)
         if self.overwrite_b:

@@ -42,9 +42,9 @@ class MultinomialFromUniform(Op):
         pvals, unis = as_tensor_variable(pvals), as_tensor_variable(unis)
         n = as_scalar(n) if hasattr(n, "type") else as_scalar(int(n))
         if pvals.type.ndim != 2:
-            raise NotImplementedError("pvals ndim should be 2", pvals.type.ndim)
+            raise NotImplementedError(f"pvals ndim should be 2, got {pvals.type.ndim}")
         if unis.type.ndim != 1:
-            raise NotImplementedError("unis ndim should be 1", unis.type.ndim)
+            raise NotImplementedError(f"unis ndim should be 1, got {unis.type.ndim}")
         for name, variable in (("pvals", pvals), ("unis", unis)):
             if variable.type.dtype not in float_dtypes:
                 raise TypeError(f"{name} should be floats, got {variable} of type {variable.type}")

@@ -63,11 +63,11 @@ def _infer_ndim_bcast(ndim, shape, *args):
     if size.ndim != 1:
         raise TypeError(f"shape must be a vector or list of scalar, got '{size}'")
     if size.dtype not in integer_dtypes:
-        raise TypeError("shape must be an integer vector or list", size.dtype)
+        raise TypeError(f"shape must be an integer vector or list, got {size.dtype}")
     most = max([arg.ndim for arg in args], default=0)
     if most > ndim:
-        raise ValueError(f"ndim should be at least as big as required by args value: {ndim} dimensions, but a parameter "
-                         f"has {most}", args)
+        raise ValueError("ndim should be at least as big as required by args value: "
+                         f"{ndim} dimensions, but a parameter has {most}")
     return ndim, cast(size, "int64"), tuple(bcast)
 
 
@@ -139,7 +139,7 @@ def random_integers_helper(random_state, low, high, size):
     rank = max(low.ndim, high.ndim) if size is None else len(size)
     for name, bound in (("low", low), ("high", high)):
         if bound.ndim > rank:
-            raise ValueError(f"{name}.ndim ({bound.ndim}) should not be larger than len(size) ({rank})", bound, size)
+            raise ValueError(f"{name}.ndim ({bound.ndim}) should not be larger than len(size) ({rank})")
     if low.size == high.size == 1:
         wanted = (1,) * rank if size is None else size
         return random_state.randint(low.item(), high.item() + 1, size=wanted)
@@ -219,7 +219,7 @@ def multinomial_helper(random_state, n, pvals, size):
     rank = max(n.ndim, pvals.ndim - 1) if size is None else len(size)
     for name, given in (("n.ndim", n.ndim), ("pvals.ndim-1", pvals.ndim - 1)):
         if given > rank:
-            raise ValueError(f"{name} ({given}) should not be larger than len(size) ({rank})", pvals, size)
+            raise ValueError(f"{name} ({given}) should not be larger than len(size) ({rank})")
     if size is None:
         size = numpy.broadcast_shapes((1,) * rank, n.shape, pvals.shape[:-1])
     counts = numpy.broadcast_to(n, size)
