@@ -85,9 +85,6 @@ FAMILIES = [
     ("Linear algebra",
      "By LAPACK, for stacks of matrices too: the last two dimensions are those of the matrices.",
      "ops.factorizations"),
-    ("Random numbers",
-     "Streams keep their states in shared variables, which each call updates.",
-     "ops.random sandbox"),
     ("Neural networks",
      "",
      "ops.nnet"),
@@ -99,7 +96,7 @@ FAMILIES = [
      "ops.graphs.ifelse"),
     ("Loops",
      "The loop is part of the graph: its number of steps may be an expression, and gradients go through it.",
-     "scan_module ops.loops.loop"),
+     "scan_module"),
     ("Functions, shared variables and modes",
      "",
      "function making compile io shared updates modes debugging vm.machine.container graph.config include_path "

@@ -1,9 +1,8 @@
 """The kernel of loops: a virtual machine inside an instruction of another."""
 from typing import Any
 
-from phintys.vm.abi import Kernel
 
-class LoopKernel(Kernel):
+class LoopKernel:
     program: Any
     def __init__(self, program: Any, n_sequences: int, taps: tuple[tuple[int, ...], ...], n_stacked: int,
                  n_carried: int, is_while: bool, kept: tuple[int | None, ...], patterns: tuple[tuple[bool, ...], ...],
