@@ -28,6 +28,10 @@ cdef extern from "machine/plain_arrays.h":
     int Py_REFCNT(void*)
 
 
+cdef enum:
+    NO_PLAIN_NUMBER = CELL_OBJECT | CELL_NUMBER | CELL_LENT | CELL_SHOWN
+
+
 cdef object result_of(Cell* cell):
     """What the user gets: memory nobody else holds is handed over, everything else is copied unless it is borrowed."""
     if cell.flags & CELL_OBJECT:
@@ -110,6 +114,17 @@ cdef object small_result(Frame frame, int index, Cell* cell):
     return fresh
 
 
+cdef inline bint store_number(PyObject* array, const Cell* cell) noexcept:
+    """Store a number of eight bytes in the array of an earlier call, if that is free; most results of small programs
+    are such numbers."""
+    if (cell.ndim or cell.itemsize != 8 or array == NULL or cell.flags & NO_PLAIN_NUMBER or cell.buffer != NULL
+            or Py_REFCNT(array) != 1 or pool.stress
+            or not phintys_is_untouched(array, cell.typenum, 0, cell.shape)):
+        return False
+    (<double*>phintys_data(array))[0] = (<const double*>cell.data)[0]
+    return True
+
+
 cdef int take_results(Machine* machine, const Instruction* at) except -1:
     cdef Frame frame = <Frame>machine.frame
     cdef Cell** operands = machine.operands + at.b
@@ -119,6 +134,10 @@ cdef int take_results(Machine* machine, const Instruction* at) except -1:
     cdef int index
     for index in range(at.c):
         cell = operands[index]
+        if store_number(frame.recycled[index], cell):
+            Py_INCREF(<object>frame.recycled[index])
+            frame.results[index] = frame.recycled[index]
+            continue
         size = RESULT_COPY_BYTES + 1 if cell.flags & CELL_OBJECT else cell_size(cell) * cell.itemsize
         if cell.flags & CELL_NUMBER:
             result = cell_to_number(cell)
