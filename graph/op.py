@@ -61,8 +61,9 @@ class Op(Properties):
         Positions of inputs in which, taken together, the outputs are linear while the others are fixed. The default
         ``R_op`` follows from it; if it is empty, there is no default.
     first_examined : int or None
-        From this input on, ``prepare`` examines values and not only shapes, for instance indices. Nodes that compute
-        such an input never run after COMMIT, which would be too late.
+        From this input on, ``prepare`` examines values and not only shapes, for instance indices; the kernel's
+        ``examined`` names the same inputs. Nodes that compute such an input never run after COMMIT, which would be too
+        late.
     reads_before_writing : bool
         No element of an input is read after the output's element at the same place was written: a node may also read
         elsewhere the input that it overwrites.
