@@ -140,6 +140,9 @@ HOMES = {
         "ops.shape.contiguous": "CpuContiguous",
         "ops.sorting.searching": "SearchsortedOp Unique",
     },
+    "phintys.sandbox.linalg.ops": {
+        "ops.factorizations.hints": "Hint",
+    },
     "phintys.tensor.nlinalg": {
         "ops.factorizations.eigen": "Eig Eigh",
         "ops.factorizations.functions": "TensorInv TensorSolve LeastSquares",
@@ -193,7 +196,6 @@ HOMES = {
         "ops.elementwise.impl_elementwise": "ImplElemwise",
         "ops.elementwise.scalar_op": "LoopedScalarOp",
         "ops.factorizations.eigen": "GeneralizedEigh",
-        "ops.factorizations.hints": "Hint",
         "ops.factorizations.inverse": "FactoredDeterminant",
         "ops.factorizations.permutation": "PivotsToPermutation",
         "ops.factorizations.solve": "System LUFactor LUSolve",

@@ -1,9 +1,9 @@
-"""Theano's name ``sandbox``: random numbers of MRG31k3p in ``rng_mrg``, their multinomial ops in ``multinomial``."""
+"""Theano's name ``sandbox``: ``rng_mrg`` and ``multinomial`` for random numbers, ``linalg`` for hints."""
 from importlib import import_module as _import_module
 
 from phintys.not_yet import unknown as _unknown
 
-__all__ = ["multinomial", "rng_mrg"]
+__all__ = ["linalg", "multinomial", "rng_mrg"]
 
 
 def __getattr__(name):
