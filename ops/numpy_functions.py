@@ -158,7 +158,8 @@ def norm(x, ord=None, axis=None, keepdims=False):
     ----------
     x : tensor-like
     ord : number, inf, -inf, "fro" or None
-        None means the square root of the sum of squares. Matrix norms support None, "fro", 1, -1, inf and -inf.
+        None means the square root of the sum of squares. Matrix norms support None, "fro", 1, -1, inf, -inf, and by
+        singular values 2, -2 and "nuc".
     axis : int or pair of int, optional
         The default is all axes of a vector or matrix, or of any tensor if ``ord`` is None.
     keepdims : bool
@@ -198,13 +199,52 @@ def _vector_norm(x, ord, axes, keepdims):
 def _matrix_norm(x, ord, axes, keepdims):
     if ord in (None, "fro"):
         return _vector_norm(x, 2, axes, keepdims)
+    if ord in (2, -2, "nuc"):
+        return _norm_by_singular_values(x, ord, axes, keepdims)
     sums = {1: axes[0], -1: axes[0], float("inf"): axes[1], float("-inf"): axes[1]}
     if ord not in sums:
         raise TypeError(f"numpy.linalg.norm of a symbolic matrix: ord={ord!r} is not supported; use None, 'fro', 1, "
-                        "-1, inf or -inf")
+                        "-1, inf, -inf, 2, -2 or 'nuc'")
     choose = largest if ord > 0 else smallest
     found = choose(sum_over(abs(x), axis=sums[ord], keepdims=True), axis=axes, keepdims=True)
     return found if keepdims else dimshuffle(found, *[axis for axis in range(x.type.ndim) if axis not in axes])
+
+
+def _norm_by_singular_values(x, ord, axes, keepdims):
+    from phintys.ops.factorizations.orthogonal import svd
+    others = [axis for axis in range(x.type.ndim) if axis not in axes]
+    values = svd(dimshuffle(x, *others, *axes), compute_uv=False)
+    reduce = {2: largest, -2: smallest, "nuc": sum_over}[ord]
+    found = reduce(values, axis=values.type.ndim - 1)
+    if not keepdims:
+        return found
+    return dimshuffle(found, *["x" if axis in axes else others.index(axis) for axis in range(x.type.ndim)])
+
+
+def matrix_or_vector_norm(x, ord=None, axis=None, keepdims=False):
+    """A norm of a vector or a matrix: `norm`, which also takes "inf" and "-inf" as ``ord``, as Theano does.
+
+    Parameters
+    ----------
+    x, ord, axis, keepdims
+        See `norm`.
+
+    Raises
+    ------
+    ValueError
+        If ``ord`` is not supported, or ``x`` is a scalar.
+    NotImplementedError
+        If ``x`` has more than two dimensions, and no axis is given.
+    """
+    x = as_tensor_variable(x)
+    if axis is None and x.type.ndim == 0:
+        raise ValueError("'axis' entry is out of bounds.")
+    if axis is None and x.type.ndim > 2:
+        raise NotImplementedError("We don't support norm with ndim > 2")
+    try:
+        return norm(x, {"inf": float("inf"), "-inf": float("-inf")}.get(ord, ord), axis, keepdims)
+    except TypeError as error:
+        raise ValueError(str(error)) from error
 
 
 # ---- ranges ----------------------------------------------------------------------------------------------------------

@@ -21,10 +21,10 @@ from phintys.ops.factorizations.inverse import (
     slogdet,
 )
 from phintys.ops.factorizations.orthogonal import SVD, QRFull, QRIncomplete, qr, svd
-from phintys.ops.linalg.diagonal import AllocDiag, ExtractDiag, diag, trace
-from phintys.ops.numpy_functions import norm
+from phintys.ops.linalg.diagonal import AllocDiag, ExtractDiag, alloc_diag, diag, trace
+from phintys.ops.numpy_functions import matrix_or_vector_norm as norm
 
-alloc_diag, extract_diag = AllocDiag(), ExtractDiag()
+extract_diag = ExtractDiag()
 lstsq = LeastSquares
 
 __all__ = ["SVD", "AllocDiag", "Det", "Eig", "Eigh", "ExtractDiag", "MatrixInverse", "MatrixPinv", "QRFull",

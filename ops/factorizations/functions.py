@@ -194,8 +194,6 @@ class LeastSquares(MatrixOp):
     def make_node(self, x, y, rcond=None):
         x = as_tensor_variable(x)
         x, y = matrices("lstsq", x, y, least=1)
-        if x.type.ndim != 2 or y.type.ndim > 2:
-            raise ValueError(f"lstsq takes a matrix, and a vector or a matrix, got {x.type} and {y.type}")
         vector = TensorType(real_dtype(x.type.dtype), (False,))
         outputs = [TensorType(x.type.dtype, (False,) * y.type.ndim)(), vector(), TensorType("int64", ())(), vector()]
         return Apply(self, [x, y] if rcond is None else [x, y, as_tensor_variable(rcond)], outputs)

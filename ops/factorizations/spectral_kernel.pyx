@@ -1,7 +1,7 @@
 """Eigenvalues of Hermitian matrices, singular values and orthogonal factors, for each matrix of a stack.
 
-LAPACK sees a matrix in C order as its transpose. For singular values that exchanges the two sides, and the vectors come
-out in C order without a copy. Eigenvectors and orthogonal factors are transposed on the way out.
+Matrices are copied to the order of columns, and vectors back to that of rows, as in NumPy: so signs, which are not
+determined, are those of NumPy. Only singular values alone need no transposition.
 
 ``prepare`` asks LAPACK how much memory it wants. The numbers are kept in ``context.room`` for ``run``; outside of
 programs there is no such room, and ``run`` asks again.
@@ -171,17 +171,26 @@ cdef class SVDKernel(SpectralKernel):
 
     cdef int call(self, int rows, int columns, char* x, char* u, char* s, char* vh, char* work, int* length,
                   char* real_work, int* integers) noexcept nogil:
-        """Call LAPACK, for which x is its transpose, of ``columns`` x ``rows``, and u and vh are exchanged."""
+        """Call LAPACK on matrices in column order."""
         cdef char job = c'N' if not self.vectors else c'A' if self.full else c'S'
-        cdef int least = min(rows, columns), info = 0, leading = at_least_1(columns)
-        cdef int leading_u = at_least_1(columns), leading_vh = at_least_1(rows if self.full else least)
+        cdef int least = min(rows, columns), info = 0, leading = at_least_1(rows)
+        cdef int leading_vh = at_least_1(columns if self.full else least)
         if self.is_complex:
-            (<ComplexGesdd>self.function)(&job, &columns, &rows, x, &leading, s, vh, &leading_u, u, &leading_vh, work,
+            (<ComplexGesdd>self.function)(&job, &rows, &columns, x, &leading, s, u, &leading, vh, &leading_vh, work,
                                           length, real_work, integers, &info)
         else:
-            (<Gesdd>self.function)(&job, &columns, &rows, x, &leading, s, vh, &leading_u, u, &leading_vh, work, length,
+            (<Gesdd>self.function)(&job, &rows, &columns, x, &leading, s, u, &leading, vh, &leading_vh, work, length,
                                    integers, &info)
         return info
+
+    cdef inline npy_intp vector_bytes(self, npy_intp rows, npy_intp columns) noexcept nogil:
+        """The size of u and vh in column order."""
+        cdef npy_intp least = min(rows, columns)
+        if not self.vectors:
+            return 0
+        if self.full:
+            return rounded(rows * rows * self.itemsize) + rounded(columns * columns * self.itemsize)
+        return rounded(rows * least * self.itemsize) + rounded(least * columns * self.itemsize)
 
     cdef inline npy_intp real_length(self, npy_intp least, npy_intp most) noexcept nogil:
         """The length of the real work array of the complex function, by its documentation."""
@@ -213,12 +222,14 @@ cdef class SVDKernel(SpectralKernel):
         cost[0] = 20. * least * least * most
         lengths = self.keep_lengths(context, items)
         return (rounded(rows * columns * self.itemsize) + rounded(<npy_intp>lengths.work * self.itemsize)
-                + rounded(self.real_length(least, most) * self.precision) + rounded(8 * least * sizeof(int)))
+                + self.vector_bytes(rows, columns) + rounded(self.real_length(least, most) * self.precision) + rounded(8 * least * sizeof(int)))
 
     cdef int compute(self, Context* context, Item* items, char* room) noexcept nogil:
         cdef npy_intp rows = items[0].rows, columns = items[0].columns, size = rows * columns
         cdef npy_intp least = min(rows, columns), place
         cdef Lengths lengths = self.kept_lengths(context, items)
+        cdef Item left, right
+        cdef int info
         cdef char* work = room + rounded(size * self.itemsize)
         cdef char* real_work = work + rounded(<npy_intp>lengths.work * self.itemsize)
         cdef int* integers = <int*>(real_work + rounded(self.real_length(least, max(rows, columns)) * self.precision))
@@ -227,14 +238,22 @@ cdef class SVDKernel(SpectralKernel):
                 self.set_identity(&items[1])
                 self.set_identity(&items[3])
             return 0
-        copy_item(&items[0], room, columns * self.itemsize, self.itemsize, self.itemsize)
+        copy_item(&items[0], room, self.itemsize, rows * self.itemsize, self.itemsize)
         if not all_finite(room, size, self.precision, self.is_complex):
             return NOT_FINITE
-        if self.vectors:
-            return self.call(<int>rows, <int>columns, room, items[1].data, items[2].data, items[3].data, work,
-                             &lengths.work, real_work, integers)
-        return self.call(<int>rows, <int>columns, room, NULL, items[1].data, NULL, work, &lengths.work, real_work,
-                         integers)
+        if not self.vectors:
+            return self.call(<int>rows, <int>columns, room, NULL, items[1].data, NULL, work, &lengths.work, real_work,
+                             integers)
+        left, right = items[1], items[3]
+        left.data = <char*>integers + rounded(8 * least * sizeof(int))
+        left.row_step, left.column_step = self.itemsize, left.rows * self.itemsize
+        right.data = left.data + rounded(left.rows * left.columns * self.itemsize)
+        right.row_step, right.column_step = self.itemsize, right.rows * self.itemsize
+        info = self.call(<int>rows, <int>columns, room, left.data, items[2].data, right.data, work, &lengths.work,
+                         real_work, integers)
+        copy_item(&left, items[1].data, items[1].row_step, items[1].column_step, self.itemsize)
+        copy_item(&right, items[3].data, items[3].row_step, items[3].column_step, self.itemsize)
+        return info
 
     cdef void set_identity(self, Item* item) noexcept nogil:
         cdef npy_intp row, column

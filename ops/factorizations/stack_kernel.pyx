@@ -10,6 +10,7 @@ that instead of copying wherever the mathematics permits.
 cimport numpy as cnp
 import numpy
 from libc.math cimport NAN
+from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memset
 from numpy cimport npy_intp
 
@@ -53,17 +54,19 @@ cdef void copy_item(const Item* item, char* target, npy_intp row_step, npy_intp 
 
 
 cdef bint all_finite(const char* data, npy_intp count, int precision, bint is_complex) noexcept nogil:
+    # An infinity or NaN has an exponent of ones only. Adding one unit of the exponent then sets the highest bit, which
+    # the sign does not reach; a compiler makes vectors of this.
     cdef npy_intp place
-    cdef double wide = 0
-    cdef float narrow = 0
+    cdef uint64_t wide = 0
+    cdef uint32_t narrow = 0
     count <<= is_complex
-    if precision == 8:                               # 0 * x is NaN for infinities and NaN, and 0 for numbers
+    if precision == 8:
         for place in range(count):
-            wide += 0 * (<const double*>data)[place]
-        return wide == 0
+            wide |= ((<const uint64_t*>data)[place] & <uint64_t>0x7FFFFFFFFFFFFFFF) + <uint64_t>0x0010000000000000
+        return wide >> 63 == 0
     for place in range(count):
-        narrow += 0 * (<const float*>data)[place]
-    return narrow == 0
+        narrow |= ((<const uint32_t*>data)[place] & <uint32_t>0x7FFFFFFF) + <uint32_t>0x00800000
+    return narrow >> 31 == 0
 
 
 cdef void fill_with_nan(char* data, npy_intp count, int precision, bint is_complex) noexcept nogil:

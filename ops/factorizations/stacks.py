@@ -2,6 +2,8 @@
 
 All of them take stacks of matrices: tensors whose last two dimensions are those of the matrices.
 """
+from numpy.linalg import LinAlgError
+
 from phintys.graph.gradients.gradient import grad
 from phintys.graph.op import Op
 from phintys.graph.valueless_types import DisconnectedType, disconnected_type
@@ -20,25 +22,24 @@ REAL = {"complex64": "float32", "complex128": "float64"}
 
 
 def matrices(name, *operands, least=2):
-    """The operands as variables of one float or complex dtype; integers become float64, as in NumPy.
+    """The operands as variables of one float or complex dtype. LAPACK has no others: integers become float64, as in
+    NumPy, and float16 becomes float32.
 
     Raises
     ------
-    ValueError
+    numpy.linalg.LinAlgError
         If one has fewer than ``least`` dimensions.
-    TypeError
-        For float16, which LAPACK does not have.
     """
     variables = [as_tensor_variable(operand) for operand in operands]
     for variable in variables:
         if variable.type.ndim < least:
-            raise ValueError(f"{name} needs a matrix, or a stack of matrices; {variable} of type {variable.type} has "
+            raise LinAlgError(f"{name} needs a matrix, or a stack of matrices; {variable} of type {variable.type} has "
                              f"{variable.type.ndim} dimensions")
     dtype = upcast(*[variable.type.dtype for variable in variables])
     if dtype in discrete_dtypes:
         dtype = "float64"
     if dtype == "float16":
-        raise TypeError(f"{name}: array type float16 is unsupported in linalg")
+        dtype = "float32"
     return [as_dtype(variable, dtype) for variable in variables]
 
 

@@ -225,6 +225,20 @@ def diag(v, k=0):
     return AllocDiag(k)(v) if v.type.ndim == 1 else diagonal(v, offset=k)
 
 
+def alloc_diag(x):
+    """A square matrix with the vector ``x`` on its diagonal and zeros elsewhere.
+
+    Raises
+    ------
+    TypeError
+        If ``x`` is not a vector.
+    """
+    x = as_tensor_variable(x)
+    if x.type.ndim != 1:
+        raise TypeError(f"alloc_diag only works on vectors, got {x} of type {x.type}")
+    return AllocDiag()(x)
+
+
 def trace(a, offset=0, axis1=0, axis2=1):
     """The sums of the diagonals of the matrices along two dimensions of ``a``, like ``numpy.trace``.
 

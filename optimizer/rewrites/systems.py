@@ -17,7 +17,7 @@ from phintys.ops.linalg.diagonal import diagonal
 from phintys.ops.reduction.careduce import Sum
 from phintys.ops.shape.dimshuffle import shape_padleft
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
-from phintys.optimizer.engine.values import constant_value, key
+from phintys.optimizer.engine.values import constant_value, key, only_reader
 
 PRODUCTS = ("Dot", "Dot22", "BatchedDot")
 MOST_READERS = 16              # of an inverse, so that looking at all of them takes constant time
@@ -70,6 +70,14 @@ def inverse_as_solution(fgraph, node):
     if not is_psd(matrix) or matrix.type.dtype.startswith("complex"):
         matrix = transposed(matrix)
     return Solve()(matrix, left) if left.type.ndim == 1 else transposed(Solve()(matrix, transposed(left)))
+
+
+def inverse_of_transpose(fgraph, node):
+    """``inverse(A).T -> inverse(A.T)``, if nothing else reads the inverse."""
+    out, inverse = node.outputs[0], node.inputs[0]
+    if key(inverse) != "MatrixInverse" or not is_transposed(out) or only_reader(fgraph, inverse) is None:
+        return None
+    return MatrixInverse()(transposed(inverse.owner.inputs[0]))
 
 
 # ---- structure -------------------------------------------------------------------------------------------------------
@@ -236,6 +244,7 @@ def share_factors(fgraph):
 
 REWRITES = [
     Rewrite("inv_as_solve", PRODUCTS, inverse_as_solution, (FAST_RUN,)),
+    Rewrite("transinv_to_invtrans", ("DimShuffle",), inverse_of_transpose, (FAST_RUN,)),
     Rewrite("psd_solve_with_chol", ("Solve",), by_cholesky, (FAST_RUN,)),
     Rewrite("psd_inverse_with_chol", ("MatrixInverse",), inverse_by_cholesky, (FAST_RUN,)),
     Rewrite("tag_solve_triangular", ("Solve",), by_substitution, (FAST_RUN,)),
