@@ -1,9 +1,11 @@
 """Sums over labelled dimensions: ``einsum("ij,jk->ik", a, b)``.
 
-The operands are combined two at a time, from the left. A label is summed over as soon as neither a later operand nor
-the result has it, so each step is one matrix product (or a batch of them, over the labels that both operands keep), or
+The operands are combined two at a time, from the left or in an order that NumPy plans for their shapes. A label is
+summed over as soon as neither a later operand nor the result has it, so each step is one matrix product (or a batch of them, over the labels that both operands keep), or
 an elementwise product. No separate op is needed: gradients, shapes and rewrites are those of the products.
 """
+import numpy
+
 from phintys.ops.linalg.diagonal import diagonal
 from phintys.ops.products.products import contracted
 from phintys.ops.reduction.reduction import sum as sum_over
@@ -21,8 +23,10 @@ def einsum(subscripts, *operands, optimize=False):
         result. By default the result has the labels that occur once, in alphabetical order. "..." stands for
         dimensions that are broadcast.
     *operands : tensor-like
-    optimize : object
-        Accepted for compatibility with NumPy and ignored: the operands are multiplied in the given order.
+    optimize : bool, {"greedy", "optimal"} or list
+        The order of the products. False: the operands are multiplied from the left to the right. Otherwise
+        ``numpy.einsum_path`` plans the order for the static lengths of dimensions; unknown ones count as 100. A list is
+        a path as that function returns it.
 
     Returns
     -------
@@ -31,21 +35,68 @@ def einsum(subscripts, *operands, optimize=False):
     Raises
     ------
     ValueError
-        If the labels do not match the operands; at run time, if the lengths for a label differ.
+        If the labels do not match the operands, or a path is wrong; at run time, if the lengths for a label differ.
     """
     if not isinstance(subscripts, str):
         raise ValueError(f"einsum takes the labels as one string before the operands, got {subscripts!r}")
     operands = [as_tensor_variable(operand) for operand in operands]
     labels, wanted = _parsed(subscripts, operands)
     terms = _without_broadcast([_without_repeats(operand, names) for operand, names in zip(operands, labels)])
-    result, names = terms[0]
-    for position, (operand, others) in enumerate(terms[1:], 2):
-        needed = set(wanted).union(*[later for _, later in terms[position:]])
-        result, names = _product(result, names, operand, others, needed)
+    for places in _path(optimize, labels, wanted, operands):
+        chosen = [terms[place] for place in places]
+        terms = [term for place, term in enumerate(terms) if place not in places]
+        terms.append(_combined(chosen, set(wanted).union(*[names for _, names in terms])))
+    (result, names), = terms
     result, names = _summed(result, names, set(wanted))
     if set(wanted) - set(names):
         raise ValueError(f"einsum({subscripts!r}): the result has labels that no operand has")
     return dimshuffle(result, *[names.index(name) for name in wanted]) if names != wanted else result
+
+
+# ---- the order of products -------------------------------------------------------------------------------------------
+UNKNOWN_LENGTH = 100
+
+
+def _path(optimize, labels, wanted, operands):
+    """The positions of the terms that are combined in each step; their product becomes the last term."""
+    count = len(operands)
+    if count < 3 or optimize is False or optimize is None:
+        return [tuple(range(count))]
+    if isinstance(optimize, (list, tuple)):
+        path = [tuple(places) for places in optimize if not isinstance(places, str)]
+    else:
+        path = numpy.einsum_path(*_for_numpy(labels, wanted, operands), optimize=optimize)[0][1:]
+    left = count
+    for places in path:
+        if not all([0 <= place < left for place in places]) or len({*places}) != len(places) or not places:
+            raise ValueError(f"einsum: the path {optimize!r} has a step {places} for {left} terms")
+        left += 1 - len(places)
+    return [*path, tuple(range(left))] if left > 1 else path
+
+
+def _for_numpy(labels, wanted, operands):
+    """Arrays without memory of the operands' lengths, and their labels as numbers."""
+    numbers, lengths = {}, {}
+    for names, operand in zip(labels, operands):
+        for name, length in zip(names, operand.type.shape):
+            numbers.setdefault(name, len(numbers))
+            if length not in (None, 1):
+                lengths[name] = length
+    arguments = []
+    for names, operand in zip(labels, operands):
+        shape = [1 if length == 1 else lengths.get(name, UNKNOWN_LENGTH)
+                 for name, length in zip(names, operand.type.shape)]
+        arguments += [numpy.broadcast_to(numpy.float64(0), shape), [numbers[name] for name in names]]
+    return [*arguments, [numbers[name] for name in wanted if name in numbers]]
+
+
+def _combined(terms, needed):
+    """The product of terms from the left to the right, summed over the labels that are not needed elsewhere."""
+    result, names = terms[0]
+    for position, (operand, others) in enumerate(terms[1:], 2):
+        kept = needed.union(*[later for _, later in terms[position:]])
+        result, names = _product(result, names, operand, others, kept)
+    return result, names
 
 
 # ---- labels ----------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import pytest
 
 import phintys.tensor as T
 from phintys import function
+from phintys.gof.graph import io_toposort
 
 LENGTHS = {"i": 2, "j": 3, "k": 4, "l": 5, "m": 2}
 
@@ -78,3 +79,31 @@ def test_refused(arguments, message):
     subscripts, count = arguments
     with pytest.raises(ValueError, match=message):
         T.einsum(subscripts, *[T.dmatrix() for _ in range(count)])
+
+
+CHAIN = [numpy.random.default_rng(seed).normal(size=shape)
+         for seed, shape in enumerate([(30, 2), (2, 40), (40, 3), (3,)])]
+
+
+@pytest.mark.parametrize("optimize", [False, True, "greedy", "optimal", [(1, 2)],
+                                      ["einsum_path", (2, 3), (1, 2), (0, 1)]])
+def test_orders_of_products(optimize):
+    variables = [T.TensorType("float64", (False,) * x.ndim, shape=x.shape)() for x in CHAIN]
+    result = T.einsum("ij,jk,kl,l->i", *variables, optimize=optimize)
+    wanted = CHAIN[0] @ CHAIN[1] @ CHAIN[2] @ CHAIN[3]
+    numpy.testing.assert_allclose(function(variables, result)(*CHAIN), wanted)
+
+
+def test_a_planned_order_has_no_product_of_matrices():
+    """Products with the vector first: NumPy plans these also for lengths that are not known."""
+    variables = [T.dmatrix(), T.dmatrix(), T.dmatrix(), T.dvector()]
+    result = T.einsum("ij,jk,kl,l->i", *variables, optimize=True)
+    products = [node.outputs[0] for node in io_toposort(variables, [result]) if type(node.op).__name__ == "Dot"]
+    assert sorted([value.size for value in function(variables, products)(*CHAIN)]) == [2, 30, 40]
+
+
+def test_wrong_paths():
+    variables = [T.dmatrix()] * 3
+    for path in ([(0, 3)], [(1, 1)], [()]):
+        with pytest.raises(ValueError, match="einsum: the path"):
+            T.einsum("ij,jk,kl->il", *variables, optimize=path)
