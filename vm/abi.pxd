@@ -44,7 +44,7 @@ from phintys.vm.pool cimport MEDIUM_CLASSES, SMALL_CLASSES, Buffer
 cdef enum:
     ABI_VERSION = 4            # raised whenever a struct or a signature below changes
     INLINE_BYTES = 16          # one complex128
-    RUNS_ALONE = 2             # `prepare` answers: worth leaving the GIL, and worth a worker: `run` uses one thread
+    RUNS_ALONE = 2             # `prepare` returns: worth leaving the GIL, and worth a worker: `run` uses one thread
     RESULT_COPY_BYTES = 1024   # results up to here are copied into NumPy's own memory, which has less to set up
 
 cdef enum CellFlag:
@@ -68,7 +68,7 @@ cdef struct Cell:
     int itemsize
     int flags
     Buffer* buffer
-    PyObject* object           # an object cell's value (strong), or the caller's array behind an argument (borrowed)
+    PyObject* object           # an object cell's value (strong), or the array of an argument (borrowed)
     Cell* donor                # whose memory `allocate` may give to this cell; of a loaded value: its container's cell
     double value[2]            # the inline value
     Cell* heir                 # the last of those that take this cell's memory, where it stays between calls; or NULL
@@ -84,7 +84,7 @@ cdef struct Context:
     int flags
     void* room                 # of the kernel that is being prepared, run or bound: `Kernel.room` bytes, or NULL
     void* stream               # room for the GPU: the device stream
-    const char* failure        # set by a `may_fail` kernel whose run answers -1
+    const char* failure        # set by a `may_fail` kernel whose run returns -1
     int poison                 # 0, or 256 + the byte that fresh memory and scratch are filled with
     bint keeps                 # larger blocks stay with the frame too, in `kept`: by size class, [0] the large ones
     size_t kept_bytes          # what is there
@@ -111,10 +111,10 @@ cdef class Kernel:
     cdef readonly tuple arguments           # what the constructor was given: `Kernel.spec`, pickles and copies need it
     cdef readonly dict named_arguments      # and what it was given by name; None: nothing
     # Validate shapes, allocate outputs and scratch. Operands are inputs, then outputs. May raise (take the GIL to do
-    # so). Answers 1 when `run` is long enough to be worth leaving the GIL (about 20 microseconds), RUNS_ALONE when it
+    # so). Returns 1 when `run` is long enough to be worth leaving the GIL (about 20 microseconds), RUNS_ALONE when it
     # is and another kernel may use the other processors meanwhile, else 0.
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil
-    # Compute. Cannot fail (answers 0) unless `may_fail`; then -1 says that `context.failure` is set, or an exception.
+    # Compute. Cannot fail (returns 0) unless `may_fail`; then -1 says that `context.failure` is set, or an exception.
     # Of scratch memory only the size is kept since `prepare`.
     cdef int run(self, Context* context, Cell** operands) noexcept nogil
     # After `run`, when the same shapes and strides came twice. May set `step` and fill `context.room` for it.
@@ -179,7 +179,7 @@ cdef inline bint cell_is_packed(const Cell* cell) noexcept nogil:
 
 cdef struct Span:
     char* low                  # the address of the first byte,
-    char* high                 # and behind the last
+    char* high                 # and after the last
 
 cdef inline Span span_of(char* data, int ndim, const npy_intp* shape, const npy_intp* strides,
                          int itemsize) noexcept nogil:
@@ -223,13 +223,13 @@ cdef int cell_init(Cell* cell, int typenum, int ndim, npy_intp* dimensions) exce
 cdef int cell_borrow_array(Cell* cell, object array) except -1
 # The cell holds the array's memory: through the pool's buffer if it is the pool's, else through a foreign one.
 cdef int cell_hold_array(Context* context, Cell* cell, object array) except -1
-# The same; whoever overwrites the cell may write to the array's memory. The array is not unwrapped.
+# The same; kernels that overwrite the cell may write to the array's memory. The array is not unwrapped.
 cdef int cell_give_array(Context* context, Cell* cell, object array) except -1
 # The pool's buffer whose memory the array looks at, or NULL.
 cdef Buffer* buffer_behind(object array) noexcept
 # Whether the cell looks at just what the array does.
 cdef bint cell_is_whole(const Cell* cell, object array) noexcept
-# Whether nobody but one buffer refers to the array that owns the foreign memory, or it was given to be overwritten.
+# Whether only one buffer refers to the array that owns the foreign memory, or it was given to be overwritten.
 cdef bint owner_is_alone(const Buffer* buffer) noexcept nogil
 # A new array with the cell's value: a copy when small or when the memory is not the cell's own, else the memory itself.
 cdef object cell_to_result(Cell* cell)

@@ -40,7 +40,7 @@ cdef extern from "numpy/arrayobject.h":
 cdef extern from *:
     """
     /* An array that owns its writeable memory, and of which there is one reference: ours. Safe without the GIL, because
-     * nobody else can come by a reference. */
+     * no other thread can get a reference. */
     static inline int phintys_is_alone(PyObject* owner) {
         const int flags = NPY_ARRAY_OWNDATA | NPY_ARRAY_WRITEABLE;
         return Py_REFCNT(owner) == 1 && PyArray_CheckExact(owner)
@@ -226,7 +226,7 @@ cdef inline bint is_in_place_of(const Buffer* buffer, const Cell* cell) noexcept
 
 
 cdef bint adopt(Context* context, Cell* cell) noexcept nogil:
-    """Let the cell take its donor's memory, if it fits, is at the cell's place, and nobody else looks at it.
+    """Let the cell take its donor's memory, if it fits, is at the cell's place, and no other cell refers to it.
 
     A temporary loses its buffer to the cell, and takes the cell's old one for its next value. A loaded shared value
     keeps it while the container still holds the same buffer, as the cell does once it has been written; then cells pass
@@ -272,7 +272,7 @@ cdef bint adopt(Context* context, Cell* cell) noexcept nogil:
 
 
 cdef inline bint is_reusable(Cell* cell, size_t size) noexcept nogil:
-    """Whether the buffer of an earlier call fits and nobody else looks at it, or only somebody who borrowed it as a
+    """Whether the buffer of an earlier call fits and has no other user, except a caller who borrowed it as a
     result: the last cell of a chain says so. It is at most an eighth too large, as the pool's are, so that no result
     holds more memory than it needs."""
     cdef Buffer* buffer = cell.buffer
@@ -393,7 +393,7 @@ cdef inline int take_memory(Context* context, Cell* cell) except -1 nogil:
 cdef void share(Context* context, Cell* view, Cell* source, char* data) noexcept nogil:
     cdef Buffer* old = view.buffer
     cdef char* inline = <char*>source.value
-    if inline <= source.data < inline + INLINE_BYTES:       # a view of a view may start behind the first byte
+    if inline <= source.data < inline + INLINE_BYTES:       # a view of a view may start after the first byte
         memcpy(view.value, inline, INLINE_BYTES)
         view.data = <char*>view.value + (data - inline)
         view.buffer = NULL
@@ -686,7 +686,7 @@ def run_kernel(Kernel kernel, inputs, output_layouts, int workers=1, poison=None
     donors : dict, optional
         Output to the input whose memory it takes, if their shapes agree; a copy of the input is overwritten.
     views : bool
-        Answer outputs that look into an input as views of it instead of copies.
+        Return outputs that refer to memory of an input as views of it instead of copies.
     donor_place : int
         Where the memory of donors is said to be. For tests: memory of another place is not taken.
     bound_by : sequence of numpy.ndarray, optional

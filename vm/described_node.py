@@ -1,4 +1,4 @@
-"""What stands for an Apply node in a program without its graph: all that ``perform`` may ask of the node.
+"""What replaces an Apply node in a program without its graph: all that ``perform`` may ask of the node.
 
 ``perform`` gets a ``DescribedNode``: the op, and inputs and outputs with types, names and, if they are constants, their
 values. What is around a node in a graph is not there: its inputs' owners, its readers, the graph itself.

@@ -79,7 +79,7 @@ def plain(value):
 
 
 def given(value):
-    """The argument that plain data stands for; lists come back as tuples."""
+    """The argument that plain data describes; lists come back as tuples."""
     if isinstance(value, ArraySpec):
         return numpy.frombuffer(value.content, value.dtype).reshape(value.shape)
     if isinstance(value, UfuncSpec):

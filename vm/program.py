@@ -64,7 +64,7 @@ class Program:
         Operand pool: cell numbers.
     kernels : list of Kernel
     calls : list
-        What CALL runs: Apply nodes or, without a graph, what stands for them (``DescribedNode``).
+        What CALL runs: Apply nodes or, without a graph, their descriptions (``DescribedNode``).
     views, overwritten : dict
         Instruction → pairs of cells: an output and the input that its op declares it to look at, or to overwrite.
     counts : dict

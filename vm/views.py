@@ -54,7 +54,7 @@ def roots_of(program):
 
 
 def memories_of(code):
-    """Cell → one that stands for all with which it may share memory, as views do and what branches hand on.
+    """Map each cell to a representative of all cells that it may share memory with, through views or branches.
 
     Parameters
     ----------

@@ -162,7 +162,7 @@ cdef bint choose_order(Program* program, Cell** operands, int leader, int* order
 
 cdef int allocate_in_chosen_order(Program* program, Context* context, Cell** operands, int leader,
                                   const npy_intp* shape) except -1 nogil:
-    """Allocate the results in the order that the inputs agree on; answers 0 if that is C order."""
+    """Allocate the results in the order that the inputs agree on; returns 0 if that is C order."""
     cdef int order[MAX_RANK]
     cdef int index
     if not choose_order(program, operands, leader, order):

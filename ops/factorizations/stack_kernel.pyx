@@ -5,7 +5,7 @@ all items. A subclass says what one item is: it checks shapes (``fit``) and comp
 over the stack. LAPACK takes matrices in column order. A matrix in C order is its own transpose there, and kernels use
 that instead of copying wherever the mathematics permits.
 
-``compute`` may fail in the middle of a stack. The kernels then raise, so that nobody sees what was written.
+``compute`` may fail in the middle of a stack. The kernels then raise, so that what was written is never visible.
 """
 cimport numpy as cnp
 import numpy

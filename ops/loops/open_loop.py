@@ -1,6 +1,6 @@
 """OpenLoop: a loop's node taken apart, so that rewrites can change it, and put together again.
 
-Every output is an entry that remembers which variable of the old node it stands for. ``close`` makes the new node and
+Every output is an entry that remembers which variable of the old node it replaces. ``close`` makes the new node and
 tells what takes the place of what; entries that a rewrite removed, because nothing reads them or because they are
 computed outside, are not in the new node.
 """

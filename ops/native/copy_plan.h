@@ -15,7 +15,7 @@ typedef struct {
     npy_intp shape[PHINTYS_MAX_RANK], target[PHINTYS_MAX_RANK], source[PHINTYS_MAX_RANK];
 } CopyPlan;
 
-/* Drop dimensions of length 1 and join neighbours that both sides walk as one. Answers the number of elements. */
+/* Drop dimensions of length 1 and join neighbours that both sides walk as one. Returns the number of elements. */
 static inline npy_intp plan_copy(CopyPlan *plan, int ndim, const npy_intp *shape,
                                  const npy_intp *target, const npy_intp *source) {
     npy_intp size = 1;
@@ -36,7 +36,7 @@ static inline npy_intp plan_copy(CopyPlan *plan, int ndim, const npy_intp *shape
 }
 
 /* Step to the next place of the first `axes` dimensions, as an odometer does: `index` starts with zeros, and both
- * addresses follow. Answers 0 behind the last place. */
+ * addresses follow. Returns 0 after the last place. */
 static inline int next_place(const CopyPlan *plan, int axes, npy_intp *index, char **target, const char **source) {
     for (int axis = axes - 1; axis >= 0; axis--) {
         *target += plan->target[axis];
@@ -49,7 +49,7 @@ static inline int next_place(const CopyPlan *plan, int axes, npy_intp *index, ch
     return 0;
 }
 
-/* Strides of a view of (shape, strides) with another shape of the same size; answers 0 when only a copy will do. */
+/* Strides of a view of (shape, strides) with another shape of the same size; returns 0 if a copy is necessary. */
 static int view_strides(int ndim, const npy_intp *shape, const npy_intp *strides, int itemsize,
                         int new_ndim, const npy_intp *new_shape, npy_intp *new_strides) {
     CopyPlan plan;                                   /* joins what is contiguous in the source */

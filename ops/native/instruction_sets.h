@@ -1,4 +1,4 @@
-/* PHINTYS_FOR_AVX2 and PHINTYS_FOR_AVX512 in front of a function: compiled for that instruction set. Whoever calls it
+/* PHINTYS_FOR_AVX2 and PHINTYS_FOR_AVX512 in front of a function: compiled for that instruction set. The caller
  * asks first whether the processor has it (supported_instructions of vector_math.pyx). Other than with clones.h, all
  * versions can be called, so that config.cpu can choose. With compilers and processors that have none of this the
  * functions are ordinary ones.

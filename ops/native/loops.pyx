@@ -1,4 +1,4 @@
-"""Inner loops by name and dtypes: the C library's where they are faster, NumPy's and SciPy's, our own where none does.
+"""Inner loops by name and dtypes: those of the C library where they are faster, NumPy's, SciPy's, and built-in ones.
 
 For functions such as exp, ``providers.py`` says whether a loop of the C library's vector functions is worth using. A
 ufunc's legacy inner loops are plain C functions over strided operands, already dispatched to what the processor can

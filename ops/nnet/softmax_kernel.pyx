@@ -39,7 +39,7 @@ cdef enum:
 
 
 cdef int worth_of(npy_intp elements) noexcept nogil:
-    """What ``prepare`` answers for so many elements."""
+    """What ``prepare`` returns for so many elements."""
     return 0 if elements <= LONG_SOFTMAX else RUNS_ALONE if elements < 2 * PIECE_SOFTMAX else 1
 
 

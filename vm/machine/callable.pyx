@@ -101,7 +101,7 @@ cdef class Callable:
     output_keys : list of str, optional
         Return a dictionary with these keys.
     defaults : list, optional
-        One entry an argument: None when it is required, else an object whose ``taken()`` answers the default.
+        One entry an argument: None when it is required, else an object whose ``taken()`` returns the default.
     return_none : bool
         Return None.
     measured : {"instructions", "calls", None}
@@ -232,12 +232,12 @@ cdef class Callable:
     def fail_at(self, position=None):
         """Let instruction ``position`` raise ``RuntimeError`` instead of being run, in each call; None: none any more.
 
-        For tests of what a failing call leaves behind.
+        For tests of failing calls.
 
         Raises
         ------
         IndexError
-            If there is no such instruction, or nothing can fail there because it stands behind COMMIT.
+            If there is no such instruction, or nothing can fail there because it comes after COMMIT.
         """
         names = [OPCODES[instruction.op].name for instruction in self.program.instructions()]
         safe = range(names.index("COMMIT") + 1 if "COMMIT" in names else names.index("HALT"), names.index("HALT") + 1)
@@ -630,7 +630,7 @@ cdef bint may_overlap_itself(cnp.ndarray array) noexcept:
 
 
 cdef object array_of(Cell* cell):
-    """The array behind an argument that is held."""
+    """The array of an argument that is held."""
     return <object>cell.buffer.owner
 
 

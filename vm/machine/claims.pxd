@@ -2,7 +2,7 @@
 from cpython.ref cimport PyObject
 
 cdef struct Claim:                  # one in each container; read and changed under the GIL only
-    unsigned long thread            # who updates the container; 0: nobody
+    unsigned long thread            # that updates the container; 0: none
     int depth                       # how many calls of that thread, one inside the other
     int changing                    # a commit is writing to the container's memory without the GIL
     long generation                 # of the process: a forked child forgets what vanished threads claimed
@@ -10,7 +10,7 @@ cdef struct Claim:                  # one in each container; read and changed un
 
 cdef int changes_in_progress        # how many containers are `changing`; 0 nearly always
 
-# All are called with the GIL held, and answer with the GIL held. Arrays of several claims are sorted by address.
+# All are called with the GIL held, and return with the GIL held. Arrays of several claims are sorted by address.
 # Claim all for this thread, in the order given; waits. On an exception nothing is claimed.
 cdef int claim(Claim** claims, int count) except -1
 # Give up what `claim` got; wakes who waits.

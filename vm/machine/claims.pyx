@@ -2,10 +2,10 @@
 
 A call that updates containers claims them for its whole length, so that calls which read and write the same container
 come one after the other. A commit that writes to a container's memory without the GIL marks it as changing meanwhile;
-whoever wants to read it waits.
+a thread that wants to read it waits.
 
-* Claims are plain fields, read and changed under the GIL; one that nobody else wants costs two nanoseconds. The mutex
-  below only puts threads to sleep and wakes them. Nobody waits for the GIL while holding it.
+* Claims are plain fields, read and changed under the GIL; one that no other thread wants costs two nanoseconds. The
+  mutex below only puts threads to sleep and wakes them. No thread waits for the GIL while holding it.
 * Several containers are claimed in the order of their addresses, so calls cannot lock each other out. A call inside a
   call (a user's op that calls a function) can break that order: a thread that would wait for itself raises.
 * Waiting threads get a container in the order in which they came, and readers before the next writer; otherwise a
@@ -213,7 +213,7 @@ cdef int claim_or_wait(Claim* wanted, unsigned long me) except -1:
             PyErr_CheckSignals()
             sleep()
             if not waiter.granted:
-                hand_over(wanted)           # a fork may have freed it, which nobody hands over
+                hand_over(wanted)           # a fork may have freed it without handing it over
             if not waiter.granted and is_mine(wanted):      # granted to the wait that this signal's handler interrupted
                 wanted.depth += 1
                 break
@@ -228,7 +228,7 @@ cdef int claim_or_wait(Claim* wanted, unsigned long me) except -1:
 
 
 cdef int refuse_deadlock(Claim* wanted, unsigned long me) except -1:
-    """Raise if whoever has this claim waits, directly or through others, for this thread."""
+    """Raise if the thread that has this claim waits, directly or through others, for this thread."""
     cdef Claim* step = wanted
     cdef Waiter* blocked
     cdef list way = []

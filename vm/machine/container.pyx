@@ -1,18 +1,18 @@
 """Containers: where shared variables keep their values between calls.
 
-A container is a cell with an owner. LOAD makes a frame's cell look at its buffer and pins it by a reference, so whoever
-replaces the value meanwhile cannot free it; STORE moves a buffer in and cannot fail. Both run under the GIL.
+A container is a cell with an owner. LOAD makes a frame's cell refer to its buffer and pins it by a reference, so a
+thread that replaces the value meanwhile cannot free it; STORE moves a buffer in and cannot fail. Both run under the GIL.
 
 Dropping an old value can run any Python code: callbacks of weak references and ``__del__`` of memory that was lent.
 That code may read and set the same container. So an old value is dropped last: when the container has the new one, the
 other updates of the same call are visible, and the claims have been given up.
 
 * No two containers ever hold memory that overlaps: what would alias another container is copied.
-* A value is overwritten where it stands only when nobody else refers to its memory. An array that ``get(borrow=True)``
+* A value is overwritten in place only if nothing else refers to its memory. An array that ``get(borrow=True)``
   has handed out refers to it and so keeps the value it had; memory that a user lent is left alone until the user has
   dropped the array.
-* Whoever replaces a value claims the container first and so waits for running updates; whoever reads waits only while a
-  commit is writing.
+* To replace a value, a thread first claims the container, and so waits for running updates; to read, it waits
+  only while a commit is writing.
 """
 cimport numpy as cnp
 from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
@@ -135,7 +135,7 @@ cdef class Container:
         return copy.deepcopy(value)
 
     cdef object _lent_array(self):
-        """The user's own array behind a borrowed value, when it is still laid out the same way."""
+        """The user's own array whose memory a borrowed value is, if it still has the same layout."""
         if self.cell.buffer == NULL or self.cell.buffer.owner == NULL:
             return None
         owner = <object>self.cell.buffer.owner
@@ -151,7 +151,7 @@ cdef class Container:
             Use the memory of ``value`` itself. Memory that is read-only, unaligned, in another byte order or held by
             another container is copied all the same. Lent memory is overwritten by updates only once its lender has
             dropped the array. Without ``borrow``, a value of the same shape is copied into the container's own memory
-            when nobody else refers to it.
+            if nothing else refers to it.
         """
         cdef Claim* mine = &self.claim
         cdef Cell fresh                             # the new value, and then the old one
@@ -191,7 +191,7 @@ cdef class Container:
         return 0
 
     cdef bint _is_alone(self) noexcept:
-        """Whether nobody else can see the memory, which is in C order."""
+        """Whether nothing else refers to the memory, which is in C order."""
         return (self.cell.buffer != NULL and buffer_references(self.cell.buffer) == 1
                 and (self.cell.buffer.owner == NULL or owner_is_alone(self.cell.buffer))
                 and cell_is_contiguous(&self.cell))
@@ -239,7 +239,7 @@ cdef class Container:
         if cell.buffer == NULL:
             memcpy(target.value, cell.value, INLINE_BYTES)
             target.data = <char*>target.value
-        elif cell.ndim == 0:                        # a number that was lent: nobody drops the cells of numbers
+        elif cell.ndim == 0:                        # a number that was lent: cells of numbers are never dropped
             memcpy(target.value, cell.data, cell.itemsize)
             target.data = <char*>target.value
         else:

@@ -100,7 +100,7 @@ cdef int copy_cell(Machine* machine, const Instruction* at) except -1 nogil:
 
 
 cdef inline bint is_own(const Cell* cell, const Cell* home) noexcept nogil:
-    """Whether nobody else refers to the cell's memory, or only the container that it will be stored in, which the call
+    """Whether only the cell refers to its memory, or besides it the container that it will be stored in, which the call
     has claimed: a value that was left alone."""
     cdef Buffer* buffer = cell.buffer
     if buffer.owner == NULL:

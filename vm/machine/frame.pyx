@@ -264,7 +264,7 @@ cdef size_t bytes_kept_by(Frame frame) noexcept:
 
 
 cdef void forget_results(Frame frame) noexcept:
-    """Drop results that nobody took."""
+    """Drop results that the caller did not get."""
     cdef int index
     cdef PyObject* result
     for index in range(frame.n_results):

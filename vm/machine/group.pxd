@@ -19,7 +19,7 @@ cdef struct Group:
     int count
     Member members[LARGEST_GROUP]
 
-# Prepare the next member; answers as `Kernel.prepare`. The GIL is taken only to raise.
+# Prepare the next member; returns what `Kernel.prepare` does. The GIL is taken only to raise.
 cdef int prepare_member(Group* group, PyObject* kernel, Cell** operands, void* room) noexcept nogil
 # Run all members, those that are alone on the workers.
 cdef void run_group(Group* group) noexcept nogil

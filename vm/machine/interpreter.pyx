@@ -43,7 +43,7 @@ def take_turns(double seconds=0.02):
     TURN_SECONDS = seconds
 
 
-# What raises in Python answers -1 to the loop, which cleans up before anybody looks at the exception.
+# What raises in Python returns -1 to the loop, which cleans up before the exception is handled.
 ctypedef int (*KernelStep)(PyObject* kernel, Context* context, Cell** operands) noexcept nogil
 ctypedef int (*MemoryStep)(Context* context, Cell* cell) noexcept nogil
 ctypedef int (*PythonStep)(Machine* machine, const Instruction* instruction) noexcept nogil
@@ -74,7 +74,7 @@ cdef inline void take_gil(Machine* machine) noexcept nogil:
 
 
 cdef int leave_gil(Machine* machine) noexcept nogil:
-    """Work without the GIL from here on; answers -1 when the handler of a signal raised."""
+    """Work without the GIL from here on; returns -1 when the handler of a signal raised."""
     cdef double now = phintys_seconds()
     if machine.released != NULL:
         if now - machine.looked < SIGNAL_SECONDS:
@@ -152,8 +152,10 @@ cdef inline bint is_small(const Buffer* buffer) noexcept nogil:
 
 
 cdef int execute(Machine* machine) noexcept nogil:
-    """Run to HALT; answers 0, or -1 with a Python exception set and ``machine.at`` at the culprit. The GIL is held at
-    the start and at the end."""
+    """Run to HALT; returns 0, or -1 with a Python exception set and ``machine.at`` at the instruction that failed.
+
+    The GIL is held at the start and at the end.
+    """
     cdef const Instruction* at = machine.code
     cdef Context* context = &machine.context
     cdef Cell** operands

@@ -109,7 +109,7 @@ cdef int take_output(Machine* machine, Cell* cell, list storage, variable, bint 
         check_broadcastable(array, variable)
     storage[0] = None
     value = None
-    # Somebody else may keep or change this memory: the op, or the owner of an input that was returned as it is.
+    # Others may keep or change this memory: the op, or the owner of an input that was returned as it is.
     if not may_alias and (Py_REFCNT(<void*>array) > 1 or cnp.PyArray_BASE(array) is not NULL):
         array = array.copy()
     cell_hold_array(&machine.context, cell, array)

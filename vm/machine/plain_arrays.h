@@ -27,7 +27,7 @@ static inline int phintys_is_plain(PyArrayObject* array, int flags, int typenum,
     }
     return same;
 }
-/* Nobody gave the array another type, shape, stride, base, flag or weak reference before dropping it. */
+/* Whether the array was not given another type, shape, stride, base, flag or weak reference. */
 static inline int phintys_is_untouched(PyObject* object, int typenum, int ndim, const npy_intp* shape) {
     PyArrayObject* array = (PyArrayObject*)object;
     const int flags = NPY_ARRAY_OWNDATA | NPY_ARRAY_ALIGNED | NPY_ARRAY_WRITEABLE;

@@ -10,7 +10,7 @@ cdef struct Record:                 # of one instruction
     double bytes                    # of the values that it computed
 
 cdef struct Timing:                 # of one frame
-    const unsigned char* ops        # what PROFILE stands for, by position
+    const unsigned char* ops        # what PROFILE replaces, by position
     Record* records                 # of the present call, by position
     int running                     # the instruction that is timed now, or -1
     double started                  # when

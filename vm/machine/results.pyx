@@ -33,7 +33,7 @@ cdef enum:
 
 
 cdef object result_of(Cell* cell):
-    """What the user gets: memory nobody else holds is handed over, everything else is copied unless it is borrowed."""
+    """What the user gets: memory that only the cell refers to itself; a copy of other memory, unless it is borrowed."""
     if cell.flags & CELL_OBJECT:
         return <object>cell.object if cell.object != NULL else None
     if cell.buffer == NULL or cell.buffer.size_class == PLANNED:
@@ -147,7 +147,7 @@ cdef int take_results(Machine* machine, const Instruction* at) except -1:
                 cell.buffer == NULL or cell.buffer.size_class != GIVEN):
             result = small_result(frame, index, cell)
             if cell.flags & CELL_LENT and cell.buffer != NULL:
-                drop(&machine.context, cell)        # a copy was lent: whoever else refers to this memory keeps it
+                drop(&machine.context, cell)        # a copy was lent: other users of this memory keep it
         elif cell.flags & CELL_LENT and (cell.buffer == NULL or cell.buffer.owner == NULL):
             result = lent_result(frame, index, cell)
         else:

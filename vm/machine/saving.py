@@ -1,6 +1,6 @@
 """Programs in files and other processes, without their graphs and without what optimised them.
 
-A program that is pickled leaves its graph behind. It keeps bytecode, cells, kernels (each as its class and plain
+A pickled program has no graph. It keeps bytecode, cells, kernels (each as its class and plain
 arguments), constants, what is a view of what, texts for listings and errors, and its containers with the values they
 have at that moment; ``with_containers`` puts others in their place. What is pickled together shares containers
 afterwards if it shared them before.
