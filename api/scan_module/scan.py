@@ -131,7 +131,7 @@ def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None
                  for output, row in zip(outputs, found) if output.taps] + states.tensors,
                 [row for output, row in zip(outputs, found) if not output.taps], [], states.objects, condition,
                 [value for value in others if value not in states.replace])
-    body.replace(states.replace)
+    body.replace({**{value: value for value in others if value.owner is not None}, **states.replace})
     results = make_loop(steps, body, name or "scan_fn", options, lifts=False)
     return _with_updates(_presented(_results_in_order(outputs, results), return_list), states.updates(results),
                          return_updates)
@@ -256,7 +256,7 @@ class _SharedStates:
     def __init__(self, outputs, updates, condition, strict, passed):
         self.roots = [*outputs, *([] if condition is None else [condition])]
         self.explicit = OrderedUpdates(updates)
-        self.pairs = self._with_default_updates()
+        self.pairs = self._with_default_updates(passed)
         self.tensors, self.objects, self.replace = [], [], {}
         for shared, update in self.pairs.items():
             inner = shared.type.make_variable(shared.name and f"{shared.name}_copy")
@@ -269,11 +269,14 @@ class _SharedStates:
         if strict:
             self._check_strict(passed)
 
-    def _with_default_updates(self):
-        """The updates that the body returned, and the default updates of the other shared variables that it reads."""
+    def _with_default_updates(self, passed):
+        """The updates that the body returned, and the default updates of the other shared variables that it reads.
+
+        What computes the variables that were passed is outside the body.
+        """
         pairs, pending = OrderedUpdates(self.explicit), [*self.roots, *self.explicit.values()]
         while pending:
-            leaves = graph_inputs(pending)
+            leaves = graph_inputs(pending, passed)
             pending = []
             for leaf in leaves:
                 update = getattr(leaf, "default_update", None)

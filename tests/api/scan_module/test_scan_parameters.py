@@ -550,3 +550,20 @@ def test_explain_shows_the_bodies():
     (outer, inner) = [line for line in text.splitlines() if "once a step" in line]
     assert outer.startswith("body of instruction") and inner.startswith("    body of instruction")
     assert [line for line in text.splitlines() if "tanh" in line][0].startswith("        ")
+
+
+def test_random_numbers_that_are_passed_are_drawn_once():
+    """The draw is outside the loop: each step reads the same numbers, and the stream is updated once a call."""
+    stream = phintys.tensor.shared_randomstreams.RandomStreams(123)
+    x = T.dmatrix("x")
+    drawn = stream.binomial(size=x.shape, p=x)
+    rows, updates = phintys.scan(lambda value: value, non_sequences=drawn, n_steps=2)
+    fresh, more = phintys.scan(lambda value: value + stream.uniform(size=(3, 3)), non_sequences=drawn, n_steps=2)
+    f = phintys.function([x], [drawn, rows, fresh], updates=updates + more)
+    chances = numpy.random.RandomState(0).uniform(size=(3, 3))
+    first, second = f(chances), f(chances)
+    for once, steps, noisy in (first, second):
+        numpy.testing.assert_array_equal(steps, [once, once])
+        numpy.testing.assert_array_equal(numpy.floor(noisy), [once, once])
+        assert (noisy[0] != noisy[1]).all()
+    assert (first[2] != second[2]).all()
