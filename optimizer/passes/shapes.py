@@ -58,7 +58,7 @@ class ShapeFeature:
     def _own(self, variable):
         """Return lengths that are static or else read from the variable."""
         lengths = []
-        for axis, length in enumerate(variable.type.shape):
+        for axis, length in enumerate(_static_shape(variable)):
             if length is None:
                 self.opaque.add(variable)
                 op = _length_ops[axis] if axis < len(_length_ops) else Shape_i(axis)
@@ -94,7 +94,12 @@ class ShapeFeature:
 def _is_leaf(variable):
     """Return whether the lengths are static, or can only be read from the variable itself."""
     return (variable.owner is None or not hasattr(variable.owner.op, "infer_shape")
-            or None not in variable.type.shape)
+            or None not in _static_shape(variable))
+
+
+def _static_shape(variable):
+    """Return the lengths that the type knows, None for others; the state of a random stream has none."""
+    return getattr(variable.type, "shape", None) or ()
 
 
 SAME_DEPTH = 8                 # nodes deep: the length of a slice of a dimension is an expression of six
