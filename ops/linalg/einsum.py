@@ -1,9 +1,9 @@
 """Sums over labelled dimensions: ``einsum("ij,jk->ik", a, b)``.
 
 The operands are combined two at a time, from the left or in an order that NumPy plans for their shapes. A label is
-summed over as soon as neither a later operand nor the result has it, so each step is one matrix product
-(or a batch of them, over the labels that both operands keep), or an elementwise product. No separate op is needed:
-gradients, shapes and rewrites are those of the products.
+summed over as soon as neither a later operand nor the result has it, so each step is one matrix product (or a batch of
+them, over the labels that both operands keep), or an elementwise product. No separate op is needed: gradients, shapes
+and rewrites are those of the products.
 """
 import numpy
 
