@@ -16,6 +16,7 @@ from phintys.ops.factorizations.stacks import identity_for, transposed
 from phintys.ops.linalg.diagonal import diagonal
 from phintys.ops.reduction.careduce import Sum
 from phintys.ops.shape.dimshuffle import shape_padleft
+from phintys.ops.shape.shape import patternbroadcast
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
 from phintys.optimizer.engine.values import constant_value, key, only_reader
 
@@ -230,12 +231,9 @@ def share_factors(fgraph):
         factors = LUFactor()(base)
         factors[0].owner._position = nodes[0][0]._position
         for node, turned, opposite in nodes:
-            results = from_factors(node, factors, turned, opposite)
-            if [result.type for result in results] != [output.type for output in node.outputs]:
-                results = [output.type.filter_variable(result) for result, output in zip(results, node.outputs)]
-            for old, new in zip(node.outputs, results):
-                if new.owner._position is None or new.owner._position != node._position:
-                    new.owner._position = node._position
+            for old, new in zip(node.outputs, from_factors(node, factors, turned, opposite)):
+                new.owner._position = node._position
+                new = patternbroadcast(new, old.type.broadcastable)
                 new.name = old.name
                 fgraph.replace(old, new, reason="share_factors")
             made += 1

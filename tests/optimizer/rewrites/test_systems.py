@@ -105,6 +105,12 @@ def test_stacks_share_factors():
         numpy.testing.assert_allclose(got, wanted)
 
 
+def test_matrices_of_one_element_share_factors():
+    x = T.TensorType("float64", (True, True))()
+    inverse, determinant = phintys.function([x], [matrix_inverse(x), det(x)])([[4.0]])
+    assert inverse.tolist() == [[0.25]] and determinant == 4
+
+
 def test_shared_factors_report_singular_matrices_and_nan():
     f = phintys.function([A, v], [solve(A, v), det(A)])
     with pytest.raises(numpy.linalg.LinAlgError, match="singular"):
