@@ -3,7 +3,8 @@
 What the groups of its inputs and outputs are is said in ``parts.py``; they are closed under differentiation (the
 gradient by a sequence is stacked, by a whole it is summed, and what flows back through a state is a state of a loop
 that runs backwards), so derivatives of any order need nothing else. ``building.py`` makes loops, ``loop_gradient.py``
-and ``loop_direction.py`` have the derivatives, ``stepping.py`` runs the steps.
+and ``loop_direction.py`` have the derivatives, ``native_steps.py`` has them run by a
+kernel, ``stepping.py`` runs them in Python where there is none.
 
 Two loops are equal if their parts and options are, and their inner graphs compute the same.
 """
