@@ -36,6 +36,11 @@ COMPILE_ARGS = ["-g0", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=o
                 "-Wno-unused-function", "-Wno-psabi"]
 LOOPS, GLUE = ["-O3"], ["-O2"]
 LINK_ARGS = ["-pthread"]
+# What modules link with that use NumPy's distributions: static libraries of NumPy, made for this use.
+NUMPY_RANDOM = re.compile(r"\bnumpy\.random\.c_distributions\b")
+NUMPY_FOLDER = Path(numpy.__file__).parent
+NUMPY_LIBRARIES = {"libraries": ["npyrandom", "npymath", "m"],
+                   "library_dirs": [str(NUMPY_FOLDER / "random" / "lib"), str(NUMPY_FOLDER / "_core" / "lib")]}
 if os.environ.get("PHINTYS_DEBUG"):
     COMPILE_ARGS += ["-O0", "-g3"]
 SANITIZER = os.environ.get("PHINTYS_SANITIZE")
@@ -160,7 +165,8 @@ def extensions(cimport_root):
                         include_dirs=[numpy.get_include(), path.parts[0]],
                         define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"),
                                        ("NPY_TARGET_VERSION", "NPY_2_0_API_VERSION")],
-                        extra_compile_args=optimization(sources) + COMPILE_ARGS, extra_link_args=LINK_ARGS)
+                        extra_compile_args=optimization(sources) + COMPILE_ARGS, extra_link_args=LINK_ARGS,
+                        **(NUMPY_LIBRARIES if NUMPY_RANDOM.search(source.read_text()) else {}))
 
 
 class BuildWithoutLeftovers(build_py):

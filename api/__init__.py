@@ -52,7 +52,8 @@ _ON_DEMAND = {"tensor": "tensor", "scalar": "scalar", "printing": "printing", "g
               "sparse_grad": "tensor.subtensor", "misc": "misc", "compat": "compat", "raise_op": "raise_op",
               "configparser": "configparser", "scan_module": "scan_module", "scan": "scan_module",
               "map": "scan_module", "reduce": "scan_module", "foldl": "scan_module", "foldr": "scan_module",
-              "scan_checkpoints": "scan_module", "ProfileStats": "compile", "sandbox": "sandbox"}
+              "scan_checkpoints": "scan_module", "ProfileStats": "compile", "sandbox": "sandbox",
+              "random": "random"}
 
 __all__ = sorted([
     "Apply", "Constant", "Container", "FAST_COMPILE", "FAST_RUN", "Function", "FunctionGraph", "FunctionMaker",

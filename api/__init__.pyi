@@ -17,6 +17,7 @@ from phintys import misc as misc
 from phintys import numpy_protocol as numpy_protocol
 from phintys import printing as printing
 from phintys import raise_op as raise_op
+from phintys import random as random
 from phintys import sandbox as sandbox
 from phintys import scalar as scalar
 from phintys import scan_module as scan_module
@@ -115,6 +116,7 @@ __all__ = [
     "predefined_modes",
     "printing",
     "raise_op",
+    "random",
     "reduce",
     "sandbox",
     "scalar",

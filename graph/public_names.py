@@ -218,6 +218,7 @@ HOMES = {
         "ops.operators": "TensorConstantSignature",
         "ops.products.blas": "BlasOp Accumulation",
         "ops.rearranging.repeat": "SumRepeats",
+        "ops.random.draw": "Draw",
         "ops.reduction.careduce": "Extremum MaxOrLowest",
         "ops.reduction.fused_reduction": "FusedReduction",
         "ops.sorting.bincount": "Counters",

@@ -70,3 +70,5 @@ cdef enum:
     # Random numbers.
     LONG_MRG = 40000                    # samples of MRG31k3p
     PIECE_MRG = 50000
+    LONG_DRAW = 4000                    # samples of distributions
+    PIECE_DRAW = 15000                  # uniform samples

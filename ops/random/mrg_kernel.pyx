@@ -68,7 +68,7 @@ cdef class MrgUniformKernel(Kernel):
         cdef npy_intp shape[MAX_RANK]
         cdef double size = 1
         cdef int axis
-        read_size(operands[1], samples.ndim, shape, "mrg_uniform")
+        read_size(operands[1], samples.ndim, shape, b"mrg_uniform")
         for axis in range(samples.ndim):
             size *= shape[axis]
         if state.shape[1] != 6 or (state.shape[0] == 0 and size > 0):

@@ -36,6 +36,7 @@ MADE = {
     "DeterminantKernel": ("float64", 1, True, False),
     "DifferenceKernel": ("bool", 0, 1),
     "DimShuffleKernel": (2, [1, "x", 0]),
+    "DrawKernel": ("beta", 3, [("a", "above 0"), ("b", "at least 0")]),
     "EighKernel": ("complex128", 0, True, True),
     "ElementwiseKernel": (LINE, [np.asarray(2.0)], [(np.multiply, [0, 1], ["float64"] * 3)], [2]),
     "ExtractDiagKernel": (1, 0, 1),

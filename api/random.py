@@ -1,0 +1,274 @@
+"""Random numbers of NumPy's ``Generator``, drawn in compiled functions: ``phintys.random.default_rng(seed)``.
+
+A generator makes random variables. Each has a state of its own, a shared vector of uint64; the new state is the state's
+default update. The first variable of ``default_rng(seed)`` draws what ``numpy.random.default_rng(seed)`` draws, bit by
+bit; the others draw what its children draw, ``numpy.random.default_rng(seed).spawn(n)``, one child for each variable.
+"""
+from copy import deepcopy
+
+import numpy
+
+from phintys.graph import public_names as _public_names
+from phintys.graph.config import config
+from phintys.not_yet import lookup
+from phintys.ops.elementwise.elementwise_functions import cast, le
+from phintys.ops.random.draw import DISTRIBUTIONS, Draw
+from phintys.ops.random.generator_states import KINDS, bit_generator_of, kind_of, words_of
+from phintys.ops.random.sample_size import rank_of, size_vector
+from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.types.tensor_type import TensorType
+from phintys.shared import TensorSharedVariable
+
+__all__ = ["Generator", "GeneratorState", "default_rng"]
+
+
+class GeneratorState(TensorSharedVariable):
+    """The shared state of a random variable: a vector of uint64, which says what kind of bit generator it is of."""
+
+    @property
+    def kind(self):
+        """The name of the class of the bit generator in ``numpy.random``."""
+        return KINDS[int(self.container.get(borrow=True)[0])]
+
+    def set_value(self, new_value, borrow=False):
+        """Replace the state.
+
+        Parameters
+        ----------
+        new_value : numpy.random.Generator, numpy.random.BitGenerator or vector of uint64
+            A generator of the same kind, or what ``get_value`` of such a state returned.
+        borrow : bool
+            As for other shared variables.
+
+        Raises
+        ------
+        ValueError
+            If it is the state of another kind of generator; the old state stays.
+        TypeError
+            If it is no state.
+        """
+        if not isinstance(new_value, numpy.ndarray):
+            new_value = words_of(getattr(new_value, "bit_generator", new_value))
+        old = self.container.get(borrow=True)
+        if new_value.dtype == old.dtype and (new_value.shape != old.shape or new_value[0] != old[0]):
+            raise ValueError(f"the state of a {self.kind} is a vector of {len(old)} numbers, the first of which is "
+                             f"{old[0]}: this is the state of another generator, {new_value}")
+        super().set_value(new_value, borrow=borrow)
+
+    def get_generator(self):
+        """A ``numpy.random.Generator`` that is going to draw the same numbers."""
+        return numpy.random.Generator(bit_generator_of(self.get_value(borrow=True)))
+
+
+class Generator:
+    """Makes random variables with the distributions of ``numpy.random.Generator``, under the same names.
+
+    All methods take the parameters of NumPy's, which may be variables and are broadcast together, ``size`` (an
+    integer, a sequence of integers and integer variables, an integer vector, or None for the shape of the parameters),
+    and ``ndim``, the number of dimensions, if the size does not say it. Values of parameters are checked when a
+    function runs: a ``ValueError`` names the parameter, and no state changes.
+
+    Real samples have the dtype ``config.floatX`` unless ``dtype`` says another one. Where NumPy draws float32
+    differently (``random``, ``uniform``, ``normal``, ``exponential``, ``gamma``) float32 is drawn so; other samples are
+    drawn in float64 and rounded.
+
+    Parameters
+    ----------
+    seed : None, int, sequence of int, numpy.random.SeedSequence, BitGenerator or Generator
+        As for ``numpy.random.default_rng``. A generator is copied, and never changed.
+
+    Attributes
+    ----------
+    state_updates : list of (GeneratorState, Variable)
+        For each random variable its state and the new state; they are also its attributes ``rng`` and ``update``.
+
+    Examples
+    --------
+    >>> rng = phintys.random.default_rng(5)
+    >>> draw = phintys.function([], rng.normal(size=3))
+    >>> bool((draw() == numpy.random.default_rng(5).normal(size=3)).all())
+    True
+    """
+
+    def __init__(self, seed=None):
+        self.state_updates = []
+        self._start(seed)
+
+    def _start(self, seed):
+        self._source = numpy.random.default_rng(deepcopy(seed))
+        self._kind = kind_of(self._source.bit_generator)
+        self._seed_sequence = self._source.bit_generator.seed_seq
+        self._started = False
+
+    def _next_state(self):
+        """The state of the next random variable, as words."""
+        if not self._started:
+            self._started = True
+            return words_of(self._source.bit_generator)
+        child, = self._seed_sequence.spawn(1)
+        return words_of(type(self._source.bit_generator)(child))
+
+    def seed(self, seed=None):
+        """Start all random variables anew, as ``default_rng(seed)`` would in the order in which they were made.
+
+        Raises
+        ------
+        ValueError
+            If the seed is out of range, or makes another kind of generator; no state is changed.
+        """
+        fresh = type(self)(seed)
+        if fresh._kind != self._kind:
+            raise ValueError(f"the random variables draw from a {self._kind}, and the seed is a {fresh._kind}")
+        states = [fresh._next_state() for _ in self.state_updates]
+        self._source, self._seed_sequence, self._started = fresh._source, fresh._seed_sequence, fresh._started
+        for (state, _), words in zip(self.state_updates, states):
+            state.set_value(words, borrow=True)
+
+    def updates(self):
+        """A copy of ``state_updates``: updates for a function."""
+        return list(self.state_updates)
+
+    def _draw(self, name, parameters, size, ndim, dtype):
+        """Make a random variable with a new state."""
+        parameters = [as_tensor_variable(parameter) for parameter in parameters]
+        if size is None:
+            size = sum(parameters[1:], parameters[0]).shape if parameters else ()
+        size, known = size_vector(size)
+        ndim = rank_of(size, known) if ndim is None else ndim
+        drawn = dtype if dtype in DISTRIBUTIONS[name].dtypes else DISTRIBUTIONS[name].dtypes[0]
+        op = Draw(name, self._kind, drawn, ndim)
+        state = GeneratorState(None, TensorType("uint64", (False,)), self._next_state(), False)
+        state.tag.is_rng = True
+        new_state, sample = op(state, size, *parameters)
+        state.default_update = new_state
+        self.state_updates.append((state, new_state))
+        return cast(sample, dtype)
+
+    def _finished(self, sample):
+        """The random variable that the user gets, with its state."""
+        sample.rng, sample.update = self.state_updates[-1][0], self.state_updates[-1]
+        return sample
+
+    def _located(self, name, loc, scale, size, ndim, dtype):
+        """``loc + scale * sample``; None stands for the location 0."""
+        dtype = _real(dtype)
+        parameters = [scale] if loc is None else [loc, scale]
+        sample = self._draw(name, parameters, size, ndim, dtype)
+        if not (isinstance(scale, float) and scale == 1.0):
+            sample = cast(scale, dtype) * sample
+        if not (loc is None or isinstance(loc, float) and loc == 0.0):
+            sample = cast(loc, dtype) + sample
+        return self._finished(sample)
+
+    def _plain(self, name, parameters, size, ndim, dtype):
+        return self._finished(self._draw(name, parameters, size, ndim, dtype))
+
+    # ---- of a location and a scale, with gradients by them ----
+    def random(self, size=None, dtype=None, ndim=None):
+        """Uniform samples from 0 (included) to 1 (not included)."""
+        return self._plain("random", (), size, ndim, _real(dtype))
+
+    def uniform(self, low=0.0, high=1.0, size=None, dtype=None, ndim=None):
+        """Uniform samples from ``low`` to ``high``; they have gradients by both."""
+        dtype = _real(dtype)
+        low, width = as_tensor_variable(low), as_tensor_variable(high) - low
+        sample = self._draw("random", [width], (low + width).shape if size is None else size, ndim, dtype)
+        return self._finished(cast(low, dtype) + cast(width, dtype) * sample)
+
+    def normal(self, loc=0.0, scale=1.0, size=None, dtype=None, ndim=None):
+        """Normal samples with mean ``loc`` and standard deviation ``scale``; they have gradients by both."""
+        return self._located("normal", loc, scale, size, ndim, dtype)
+
+    def standard_normal(self, size=None, dtype=None, ndim=None):
+        """Normal samples with mean 0 and standard deviation 1."""
+        return self._plain("normal", (), size, ndim, _real(dtype))
+
+    def exponential(self, scale=1.0, size=None, dtype=None, ndim=None):
+        """Exponential samples with mean ``scale``; they have a gradient by it."""
+        return self._located("exponential", None, scale, size, ndim, dtype)
+
+    def standard_exponential(self, size=None, dtype=None, ndim=None):
+        """Exponential samples with mean 1."""
+        return self._plain("exponential", (), size, ndim, _real(dtype))
+
+    def laplace(self, loc=0.0, scale=1.0, size=None, dtype=None, ndim=None):
+        """Samples of the Laplace distribution; they have gradients by ``loc`` and ``scale``."""
+        return self._located("laplace", loc, scale, size, ndim, dtype)
+
+    def gumbel(self, loc=0.0, scale=1.0, size=None, dtype=None, ndim=None):
+        """Samples of the Gumbel distribution; they have gradients by ``loc`` and ``scale``."""
+        return self._located("gumbel", loc, scale, size, ndim, dtype)
+
+    def logistic(self, loc=0.0, scale=1.0, size=None, dtype=None, ndim=None):
+        """Samples of the logistic distribution; they have gradients by ``loc`` and ``scale``."""
+        return self._located("logistic", loc, scale, size, ndim, dtype)
+
+    def rayleigh(self, scale=1.0, size=None, dtype=None, ndim=None):
+        """Samples of the Rayleigh distribution; they have a gradient by ``scale``."""
+        return self._located("rayleigh", None, scale, size, ndim, dtype)
+
+    def gamma(self, shape, scale=1.0, size=None, dtype=None, ndim=None):
+        """Samples of the gamma distribution; they have a gradient by ``scale``, and none by ``shape``."""
+        dtype = _real(dtype)
+        sample = self._draw("gamma", [shape, scale], size, ndim, dtype)
+        return self._finished(sample if isinstance(scale, float) and scale == 1.0 else cast(scale, dtype) * sample)
+
+    def standard_gamma(self, shape, size=None, dtype=None, ndim=None):
+        """Samples of the gamma distribution with scale 1."""
+        return self.gamma(shape, 1.0, size, dtype, ndim)
+
+    # ---- integers ----
+    def integers(self, low, high=None, size=None, dtype="int64", endpoint=False, ndim=None):
+        """Integers from ``low`` to ``high``, which is included if ``endpoint``; from 0 to ``low`` without ``high``.
+
+        The numbers are those that NumPy draws for int64, whatever ``dtype`` is.
+        """
+        low, high = (0, low) if high is None else (low, high)
+        low, high = cast(low, "int64"), cast(high, "int64")
+        last = high if endpoint else high - 1
+        return self._plain("integers", (low, last, le(low, last)), size, ndim, dtype)
+
+
+# The other distributions: their names, parameters and checks are in the table.
+def _method(name, distribution):
+    names = [parameter for parameter, _ in distribution.parameters]
+    counts = distribution.dtypes == ("int64",)
+
+    def draw(self, *parameters, size=None, dtype=None, ndim=None, **named):
+        given = dict(zip(names, parameters), **named)
+        sizes = parameters[len(names):]
+        if sizes and size is None:
+            size, sizes = sizes[0], sizes[1:]
+        if sizes or set(given) != set(names):
+            raise TypeError(f"{name} takes the parameters {', '.join(names) or 'none'}, and size, dtype, ndim")
+        dtype = dtype or "int64" if counts else _real(dtype)
+        return self._plain(name, [given[parameter] for parameter in names], size, ndim, dtype)
+
+    draw.__name__, draw.__qualname__ = name, f"Generator.{name}"
+    draw.__doc__ = (f"Samples of the distribution ``numpy.random.Generator.{name}``, of the parameters "
+                    f"{', '.join(names) or 'none'}; they have no gradient.")
+    return draw
+
+
+for _name, _distribution in DISTRIBUTIONS.items():
+    if not hasattr(Generator, _name):
+        setattr(Generator, _name, _method(_name, _distribution))
+
+
+def _real(dtype):
+    """The dtype of real samples."""
+    return config.floatX if dtype is None or dtype == "floatX" else numpy.dtype(dtype).name
+
+
+def default_rng(seed=None):
+    """Make a `Generator`; see there for ``seed``.
+
+    Returns
+    -------
+    Generator
+    """
+    return Generator(seed)
+
+
+_public_names.adopt(globals())
+__getattr__ = lookup(__name__)

@@ -1,0 +1,125 @@
+"""Draw: samples of a distribution of ``numpy.random.Generator``, and the state after them.
+
+``DISTRIBUTIONS`` is the table of what can be drawn. Distributions of a location and a scale are drawn with location 0
+and scale 1: the op only checks these parameters, and who makes the node computes ``location + scale * sample``, which
+is what NumPy computes, and has a gradient.
+"""
+from collections import namedtuple
+
+from phintys.graph.apply import Apply
+from phintys.graph.op import Op
+from phintys.graph.valueless_types import disconnected_type, grad_undefined
+from phintys.ops.elementwise.elementwise_functions import cast
+from phintys.ops.random.draw_kernel import DrawKernel
+from phintys.ops.random.generator_states import KINDS, WORDS
+from phintys.ops.random.sample_size import sample_shape, sample_type, size_vector
+from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.types.tensor_type import TensorType
+
+# parameters: pairs (name, what it must be), see the kernel's RULES; dtypes: of the samples, the first by default;
+# integers: which parameters are int64 (others are float64); standard: it is drawn with location 0 and scale 1.
+Distribution = namedtuple("Distribution", "parameters dtypes integers standard", defaults=(("float64",), (), False))
+REAL, COUNT = ("float64",), ("int64",)
+BOTH = ("float64", "float32")
+POSITIVE, FREE, SCALE = "above 0", "any", "at least 0"
+
+DISTRIBUTIONS = {
+    "random": Distribution((("high - low", SCALE),), BOTH, standard=True),
+    "normal": Distribution((("loc", FREE), ("scale", SCALE)), BOTH, standard=True),
+    "exponential": Distribution((("scale", SCALE),), BOTH, standard=True),
+    "gamma": Distribution((("shape", SCALE), ("scale", SCALE)), BOTH),
+    "standard_cauchy": Distribution(()),
+    "laplace": Distribution((("loc", FREE), ("scale", SCALE)), standard=True),
+    "gumbel": Distribution((("loc", FREE), ("scale", SCALE)), standard=True),
+    "logistic": Distribution((("loc", FREE), ("scale", SCALE)), standard=True),
+    "rayleigh": Distribution((("scale", SCALE),), standard=True),
+    "chisquare": Distribution((("df", POSITIVE),)),
+    "pareto": Distribution((("a", POSITIVE),)),
+    "power": Distribution((("a", POSITIVE),)),
+    "standard_t": Distribution((("df", POSITIVE),)),
+    "weibull": Distribution((("a", SCALE),)),
+    "beta": Distribution((("a", POSITIVE), ("b", POSITIVE))),
+    "f": Distribution((("dfnum", POSITIVE), ("dfden", POSITIVE))),
+    "lognormal": Distribution((("mean", FREE), ("sigma", SCALE))),
+    "noncentral_chisquare": Distribution((("df", POSITIVE), ("nonc", SCALE))),
+    "vonmises": Distribution((("mu", FREE), ("kappa", SCALE))),
+    "wald": Distribution((("mean", POSITIVE), ("scale", POSITIVE))),
+    "noncentral_f": Distribution((("dfnum", POSITIVE), ("dfden", POSITIVE), ("nonc", SCALE))),
+    "geometric": Distribution((("p", "above 0 and at most 1"),), COUNT),
+    "logseries": Distribution((("p", "at least 0 and below 1"),), COUNT),
+    "poisson": Distribution((("lam", "at least 0 and at most 9.22e18"),), COUNT),
+    "zipf": Distribution((("a", "above 1"),), COUNT),
+    "negative_binomial": Distribution((("n", POSITIVE), ("p", "above 0 and at most 1")), COUNT),
+    "binomial": Distribution((("n", SCALE), ("p", "from 0 to 1")), COUNT, (0,)),
+    "integers": Distribution((("low", FREE), ("high", FREE), ("low <= high", "true")), COUNT, (0, 1, 2)),
+}
+
+
+class Draw(Op):
+    """Samples of a distribution: of a state, a size and the parameters, the new state and the samples.
+
+    Parameters
+    ----------
+    name : str
+        A key of ``DISTRIBUTIONS``.
+    kind : str
+        The kind of the bit generator, one of ``KINDS``.
+    dtype : str
+    ndim : int
+        Of the samples.
+    inplace : bool
+        The new state overwrites the old one.
+    """
+
+    __props__ = ("name", "kind", "dtype", "ndim", "inplace")
+    can_overwrite = {0: (0,)}
+    runs_alone = True
+
+    def __init__(self, name, kind, dtype, ndim, inplace=False):
+        dtypes = DISTRIBUTIONS[name].dtypes
+        if dtype not in dtypes:
+            raise TypeError(f"{name} draws {' or '.join(dtypes)}, not {dtype}")
+        self.name, self.kind, self.dtype, self.ndim, self.inplace = name, kind, dtype, int(ndim), bool(inplace)
+        if inplace:
+            self.destroy_map = {0: [0]}
+
+    def __str__(self):
+        return f"Draw{{{self.name}, {self.kind}}}"
+
+    def make_node(self, state, size, *parameters):
+        state, (size, known) = as_tensor_variable(state), size_vector(size)
+        if state.type != TensorType("uint64", (False,)):
+            raise TypeError(f"{self} draws from a state that is a vector of uint64, got {state} of type {state.type}")
+        distribution = DISTRIBUTIONS[self.name]
+        if len(parameters) not in (0, len(distribution.parameters)):
+            raise TypeError(f"{self.name} has {len(distribution.parameters)} parameters, got {len(parameters)}")
+        wanted = ["int64" if position in distribution.integers else "float64" for position in range(len(parameters))]
+        parameters = [cast(as_tensor_variable(parameter), dtype) for parameter, dtype in zip(parameters, wanted)]
+        return Apply(self, [state, size, *parameters],
+                     [state.type(), sample_type(self.dtype, self.ndim, known)()])
+
+    def make_kernel(self, node):
+        names = DISTRIBUTIONS[self.name].parameters[:len(node.inputs) - 2]
+        return DrawKernel(self.name, KINDS.index(self.kind), names)
+
+    def infer_shape(self, node, input_shapes):
+        return [(WORDS[self.kind],), sample_shape(node.inputs[1], self.ndim)]
+
+    def do_constant_folding(self, node):
+        return False
+
+    def connection_pattern(self, node):
+        depends = not DISTRIBUTIONS[self.name].standard
+        return [[True, True], [False, False], *[[False, depends] for _ in node.inputs[2:]]]
+
+    def grad(self, inputs, output_grads):
+        state, _, *parameters = inputs
+        standard = DISTRIBUTIONS[self.name].standard
+        by_parameters = [disconnected_type() if standard else grad_undefined(self, place, value)
+                         for place, value in enumerate(parameters, start=2)]
+        return [grad_undefined(self, 0, state), disconnected_type(), *by_parameters]
+
+    def R_op(self, inputs, eval_points):
+        if DISTRIBUTIONS[self.name].standard or all([point is None for point in eval_points[2:]]):
+            return [None, None]
+        return [None, grad_undefined(self, 2, inputs[2])]

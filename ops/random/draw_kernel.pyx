@@ -1,0 +1,338 @@
+"""Samples of NumPy's distributions: ``(state, size, parameter, ..., new state, sample)``.
+
+The distributions are functions of NumPy's C interface; the bits come from ``bit_generators.h``. A state is a vector of
+uint64. Parameters are float64 or int64, and are broadcast to the sample; ``prepare`` checks their values. Numbers are
+drawn in C order on one thread, except uniform numbers of PCG64, which can be counted ahead.
+"""
+cimport numpy as cnp
+from libc.math cimport isnan, signbit
+from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memset
+from numpy cimport npy_intp
+from numpy.random cimport bitgen_t
+from numpy.random.c_distributions cimport (
+    binomial_t, random_beta, random_binomial, random_bounded_uint64, random_chisquare, random_f, random_geometric,
+    random_gumbel, random_laplace, random_logistic, random_lognormal, random_logseries,
+    random_negative_binomial, random_noncentral_chisquare, random_noncentral_f, random_pareto, random_poisson,
+    random_power, random_rayleigh, random_standard_cauchy, random_standard_exponential_fill,
+    random_standard_exponential_fill_f, random_standard_gamma, random_standard_gamma_f, random_standard_normal_fill,
+    random_standard_normal_fill_f, random_standard_t, random_standard_uniform_fill, random_standard_uniform_fill_f,
+    random_vonmises, random_wald, random_weibull, random_zipf)
+
+from phintys.ops.native.integers cimport shape_of
+from phintys.ops.native.strided_copy cimport copy_strided
+from phintys.ops.random.sizes cimport read_size
+from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, parallel
+from phintys.vm.limits cimport MAX_RANK
+from phintys.vm.thresholds cimport LONG_DRAW, PIECE_DRAW
+
+cdef extern from "random/bit_generators.h" nogil:
+    enum:
+        PHINTYS_GENERATORS
+        PHINTYS_PCG64
+        PHINTYS_OWN
+    const int phintys_state_words[]
+    bitgen_t phintys_bit_generator(uint64_t* state)
+    void phintys_pcg64_uniform(const uint64_t* state, npy_intp start, npy_intp count, double* out)
+    void phintys_pcg64_advance(uint64_t* state, uint64_t steps)
+
+cdef enum:
+    MOST = 3                        # parameters of a distribution
+
+ctypedef void (*Fill)(bitgen_t* bits, npy_intp count, double* out) noexcept nogil
+ctypedef void (*FloatFill)(bitgen_t* bits, npy_intp count, float* out) noexcept nogil
+ctypedef double (*Plain)(bitgen_t* bits) noexcept nogil
+ctypedef double (*OfOne)(bitgen_t* bits, double first) noexcept nogil
+ctypedef double (*OfTwo)(bitgen_t* bits, double first, double second) noexcept nogil
+ctypedef double (*OfThree)(bitgen_t* bits, double first, double second, double third) noexcept nogil
+ctypedef int64_t (*CountOfOne)(bitgen_t* bits, double first) noexcept nogil
+ctypedef int64_t (*CountOfTwo)(bitgen_t* bits, double first, double second) noexcept nogil
+
+cdef enum Shape:                    # which of these types a function has
+    FILL, PLAIN, OF_ONE, OF_TWO, OF_THREE, COUNT_OF_ONE, COUNT_OF_TWO, BINOMIAL, INTEGERS, GAMMA
+
+cdef enum Rule:                     # what a parameter must be
+    ANY, FROM_0, ABOVE_0, FRACTION, FRACTION_ABOVE_0, FRACTION_BELOW_1, ABOVE_1, POISSON_MEAN, TRUE
+
+RULES = {"any": ANY, "at least 0": FROM_0, "above 0": ABOVE_0, "from 0 to 1": FRACTION,
+         "above 0 and at most 1": FRACTION_ABOVE_0, "at least 0 and below 1": FRACTION_BELOW_1, "above 1": ABOVE_1,
+         "at least 0 and at most 9.22e18": POISSON_MEAN, "true": TRUE}
+RULE_TEXTS = {number: text for text, number in RULES.items()}
+
+# Name → (type of the function, the function's address, and of that for float32). Distributions of a location and a
+# scale are drawn with location 0 and scale 1.
+cdef dict FUNCTIONS = {
+    "random": (FILL, <size_t><Fill>random_standard_uniform_fill, <size_t><FloatFill>random_standard_uniform_fill_f),
+    "normal": (FILL, <size_t><Fill>random_standard_normal_fill, <size_t><FloatFill>random_standard_normal_fill_f),
+    "exponential": (FILL, <size_t><Fill>random_standard_exponential_fill,
+                    <size_t><FloatFill>random_standard_exponential_fill_f),
+    "standard_cauchy": (PLAIN, <size_t><Plain>random_standard_cauchy, 0),
+    "laplace": (PLAIN, <size_t><Plain>standard_laplace, 0),
+    "gumbel": (PLAIN, <size_t><Plain>standard_gumbel, 0),
+    "logistic": (PLAIN, <size_t><Plain>standard_logistic, 0),
+    "rayleigh": (PLAIN, <size_t><Plain>standard_rayleigh, 0),
+    "gamma": (GAMMA, 0, 0),
+    "chisquare": (OF_ONE, <size_t><OfOne>random_chisquare, 0),
+    "pareto": (OF_ONE, <size_t><OfOne>random_pareto, 0),
+    "power": (OF_ONE, <size_t><OfOne>random_power, 0),
+    "standard_t": (OF_ONE, <size_t><OfOne>random_standard_t, 0),
+    "weibull": (OF_ONE, <size_t><OfOne>random_weibull, 0),
+    "beta": (OF_TWO, <size_t><OfTwo>random_beta, 0),
+    "f": (OF_TWO, <size_t><OfTwo>random_f, 0),
+    "lognormal": (OF_TWO, <size_t><OfTwo>random_lognormal, 0),
+    "noncentral_chisquare": (OF_TWO, <size_t><OfTwo>random_noncentral_chisquare, 0),
+    "vonmises": (OF_TWO, <size_t><OfTwo>random_vonmises, 0),
+    "wald": (OF_TWO, <size_t><OfTwo>random_wald, 0),
+    "noncentral_f": (OF_THREE, <size_t><OfThree>random_noncentral_f, 0),
+    "geometric": (COUNT_OF_ONE, <size_t><CountOfOne>random_geometric, 0),
+    "logseries": (COUNT_OF_ONE, <size_t><CountOfOne>random_logseries, 0),
+    "poisson": (COUNT_OF_ONE, <size_t><CountOfOne>random_poisson, 0),
+    "zipf": (COUNT_OF_ONE, <size_t><CountOfOne>random_zipf, 0),
+    "negative_binomial": (COUNT_OF_TWO, <size_t><CountOfTwo>random_negative_binomial, 0),
+    "binomial": (BINOMIAL, 0, 0),
+    "integers": (INTEGERS, 0, 0),
+}
+
+
+cdef double standard_laplace(bitgen_t* bits) noexcept nogil:
+    return random_laplace(bits, 0, 1)
+
+
+cdef double standard_gumbel(bitgen_t* bits) noexcept nogil:
+    return random_gumbel(bits, 0, 1)
+
+
+cdef double standard_logistic(bitgen_t* bits) noexcept nogil:
+    return random_logistic(bits, 0, 1)
+
+
+cdef double standard_rayleigh(bitgen_t* bits) noexcept nogil:
+    return random_rayleigh(bits, 1)
+
+
+cdef struct Places:                 # a walk over the sample, with the elements of the parameters that belong to it
+    int ndim
+    npy_intp shape[MAX_RANK]
+    npy_intp index[MAX_RANK]
+    npy_intp strides[MOST][MAX_RANK]
+    char* data[MOST]
+
+
+cdef inline void next_element(Places* places, int count) noexcept nogil:
+    cdef int axis, parameter
+    for axis in range(places.ndim - 1, -1, -1):
+        places.index[axis] += 1
+        for parameter in range(count):
+            places.data[parameter] += places.strides[parameter][axis]
+        if places.index[axis] < places.shape[axis]:
+            return
+        for parameter in range(count):
+            places.data[parameter] -= places.strides[parameter][axis] * places.shape[axis]
+        places.index[axis] = 0
+
+
+cdef struct Uniform:
+    const uint64_t* state
+    double* out
+
+
+cdef void uniform_piece(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+    cdef Uniform* work = <Uniform*>argument
+    phintys_pcg64_uniform(work.state, start, stop - start, work.out + start)
+
+
+cdef inline bint obeys(double value, int rule) noexcept nogil:
+    if rule == ANY:
+        return True
+    if rule == FROM_0:
+        return isnan(value) or not signbit(value)
+    if rule == ABOVE_0:
+        return value > 0
+    if rule == FRACTION:
+        return 0 <= value <= 1
+    if rule == FRACTION_ABOVE_0:
+        return 0 < value <= 1
+    if rule == FRACTION_BELOW_1:
+        return 0 <= value < 1
+    if rule == ABOVE_1:
+        return value > 1
+    if rule == POISSON_MEAN:
+        return 0 <= value <= 9.223372006484771e18
+    return value != 0
+
+
+cdef class DrawKernel(Kernel):
+    """See the docstring of the file.
+
+    Parameters
+    ----------
+    name : str
+        Of the distribution, which is its name in ``numpy.random.Generator``.
+    kind : int
+        The number of the bit generator in ``bit_generators.h``.
+    parameters : sequence of (str, str)
+        The name of each parameter, and what it must be: a key of ``RULES``.
+
+    Raises
+    ------
+    ValueError
+        Raised by ``prepare`` if the state is that of another generator, a parameter is out of range, or a parameter
+        cannot be broadcast to the sample.
+    """
+    cdef Shape kind_of_function
+    cdef size_t function, float_function
+    cdef int kind, count
+    cdef int rules[MOST]
+    cdef tuple names
+    cdef str name
+    cdef bytes encoded
+    cdef const char* text           # the name, for errors
+
+    def __init__(self, name, int kind, parameters):
+        cdef int number
+        self.kind_of_function, self.function, self.float_function = FUNCTIONS[name]
+        self.name, self.kind, self.count = name, kind, len(parameters)
+        self.encoded = name.encode()
+        self.text = self.encoded
+        self.names = tuple([parameter for parameter, _ in parameters])
+        for number, (_, rule) in enumerate(parameters):
+            self.rules[number] = RULES[rule]
+        self.examined, self.binding = tuple(range(1, 2 + self.count)), BOUND
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Cell* state = operands[0]
+        cdef Cell* sample = operands[3 + self.count]
+        cdef npy_intp shape[MAX_RANK]
+        cdef int number
+        if state.shape[0] != phintys_state_words[self.kind]:
+            with gil:
+                raise ValueError(f"{self.name}: the state has {state.shape[0]} words, but that of this generator has "
+                                 f"{phintys_state_words[self.kind]}: it is the state of another generator")
+        read_size(operands[1], sample.ndim, shape, self.text)
+        for number in range(self.count):
+            self.check_shape(operands[2 + number], number, sample.ndim, shape)
+        if self.count:
+            self.check_values(operands)
+        allocate(context, operands[2 + self.count], state.shape)
+        allocate(context, sample, shape)
+        if cell_size(sample) < LONG_DRAW:
+            return 0
+        return 1 if self.kind_of_function == FILL else RUNS_ALONE
+
+    cdef int check_shape(self, Cell* parameter, int number, int ndim, const npy_intp* shape) except -1 nogil:
+        """Raise if a parameter cannot be broadcast to the sample."""
+        cdef int axis, lead = ndim - parameter.ndim
+        cdef bint fits = lead >= 0
+        if fits:
+            for axis in range(parameter.ndim):
+                fits &= parameter.shape[axis] == 1 or parameter.shape[axis] == shape[axis + lead]
+        if not fits:
+            with gil:
+                wanted = tuple([shape[axis] for axis in range(ndim)])
+                raise ValueError(f"{self.name}: {self.names[number]} of shape {shape_of(parameter)} cannot be "
+                                 f"broadcast to the size {wanted}")
+
+    cdef int check_values(self, Cell** operands) except -1 nogil:
+        """Raise if an element of a parameter is out of range."""
+        cdef Places places
+        cdef npy_intp place
+        cdef double value
+        cdef int number
+        for number in range(self.count):
+            if self.rules[number] == ANY:
+                continue
+            self.walk(&places, operands[2 + number], operands + 2 + number, 1)
+            for place in range(cell_size(operands[2 + number])):
+                value = value_at(places.data[0], operands[2 + number].typenum)
+                if not obeys(value, self.rules[number]):
+                    with gil:
+                        raise ValueError(f"{self.name}: {self.names[number]} must be "
+                                         f"{RULE_TEXTS[self.rules[number]]}, got {value:g}")
+                next_element(&places, 1)
+        return 0
+
+    cdef void walk(self, Places* places, const Cell* sample, Cell** parameters, int count) noexcept nogil:
+        """Begin a walk over the elements of the sample."""
+        cdef int axis, number, lead
+        cdef Cell* parameter
+        places.ndim = sample.ndim
+        for axis in range(sample.ndim):
+            places.shape[axis], places.index[axis] = sample.shape[axis], 0
+        for number in range(count):
+            parameter = parameters[number]
+            lead = sample.ndim - parameter.ndim
+            places.data[number] = parameter.data
+            for axis in range(sample.ndim):
+                places.strides[number][axis] = (0 if axis < lead or parameter.shape[axis - lead] == 1
+                                                else parameter.strides[axis - lead])
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Cell* state = operands[0]
+        cdef Cell* advanced = operands[2 + self.count]
+        cdef Cell* sample = operands[3 + self.count]
+        cdef bitgen_t bits
+        cdef Uniform work
+        cdef npy_intp count = cell_size(sample)
+        if advanced.data != state.data:
+            copy_strided(1, state.shape, advanced.data, advanced.strides, state.data, state.strides, state.itemsize)
+        (<uint64_t*>advanced.data)[0] = self.kind
+        bits = phintys_bit_generator(<uint64_t*>advanced.data)
+        if self.kind_of_function != FILL:
+            self.draw(&bits, operands, sample, count)
+        elif sample.typenum == cnp.NPY_FLOAT32:
+            (<FloatFill>self.float_function)(&bits, count, <float*>sample.data)
+        elif self.kind == PHINTYS_PCG64 and self.function == <size_t><Fill>random_standard_uniform_fill:
+            work.state, work.out = <uint64_t*>advanced.data, <double*>sample.data
+            parallel(context, uniform_piece, &work, count, PIECE_DRAW)
+            phintys_pcg64_advance(<uint64_t*>advanced.data, count)
+        else:
+            (<Fill>self.function)(&bits, count, <double*>sample.data)
+        return 0
+
+    cdef void draw(self, bitgen_t* bits, Cell** operands, Cell* sample, npy_intp count) noexcept nogil:
+        """Draw element after element, each with its parameters."""
+        cdef Places places
+        cdef binomial_t binomial
+        cdef npy_intp place
+        cdef bint moves = False
+        cdef int number
+        memset(&binomial, 0, sizeof(binomial))
+        self.walk(&places, sample, operands + 2, self.count)
+        for number in range(self.count):
+            moves |= cell_size(operands[2 + number]) != 1
+        for place in range(count):
+            self.draw_one(bits, &places, &binomial, sample, place)
+            if moves:
+                next_element(&places, self.count)
+
+    cdef inline void draw_one(self, bitgen_t* bits, Places* places, binomial_t* binomial, Cell* sample,
+                              npy_intp place) noexcept nogil:
+        cdef double* out = <double*>sample.data + place
+        cdef int64_t* whole = <int64_t*>sample.data + place
+        cdef double** real = <double**>places.data
+        cdef int64_t** integer = <int64_t**>places.data
+        if self.kind_of_function == PLAIN:
+            out[0] = (<Plain>self.function)(bits)
+        elif self.kind_of_function == OF_ONE:
+            out[0] = (<OfOne>self.function)(bits, real[0][0])
+        elif self.kind_of_function == OF_TWO:
+            out[0] = (<OfTwo>self.function)(bits, real[0][0], real[1][0])
+        elif self.kind_of_function == OF_THREE:
+            out[0] = (<OfThree>self.function)(bits, real[0][0], real[1][0], real[2][0])
+        elif self.kind_of_function == COUNT_OF_ONE:
+            whole[0] = (<CountOfOne>self.function)(bits, real[0][0])
+        elif self.kind_of_function == COUNT_OF_TWO:
+            whole[0] = (<CountOfTwo>self.function)(bits, real[0][0], real[1][0])
+        elif self.kind_of_function == BINOMIAL:
+            whole[0] = random_binomial(bits, real[1][0], integer[0][0], binomial)
+        elif self.kind_of_function == INTEGERS:
+            whole[0] = <int64_t>random_bounded_uint64(bits, <uint64_t>integer[0][0],
+                                                      <uint64_t>integer[1][0] - <uint64_t>integer[0][0], 0, False)
+        elif sample.typenum == cnp.NPY_FLOAT32:
+            (<float*>sample.data)[place] = random_standard_gamma_f(bits, <float>real[0][0])
+        else:
+            out[0] = random_standard_gamma(bits, real[0][0])
+
+
+cdef inline double value_at(const char* data, int typenum) noexcept nogil:
+    return (<const double*>data)[0] if typenum == cnp.NPY_FLOAT64 else <double>(<const int64_t*>data)[0]
