@@ -165,6 +165,21 @@ PHINTYS_FROM_64_BITS(pcg64dxsm)
 PHINTYS_FROM_64_BITS(sfc64)
 PHINTYS_FROM_64_BITS(philox)
 
+/* Change what no seed makes, and what would repeat one number for ever: a distribution that rejects it would not end.
+ * Increments of PCG64 are odd, and some key of MT19937 is not zero. */
+static inline void phintys_make_valid(uint64_t* state) {
+    uint64_t* own = state + PHINTYS_OWN;
+    if (state[PHINTYS_KIND] == PHINTYS_PCG64 || state[PHINTYS_KIND] == PHINTYS_PCG64DXSM)
+        own[3] |= 1;
+    if (state[PHINTYS_KIND] == PHINTYS_MT19937) {
+        uint32_t* key = (uint32_t*)(own + 1);
+        int place = 1;
+        while (place < 624 && key[place] == 0) place++;
+        if (place == 624)
+            key[0] |= 0x80000000u;
+    }
+}
+
 /* The functions that advance a state, for NumPy's distributions. */
 static inline bitgen_t phintys_bit_generator(uint64_t* state) {
     static const bitgen_t generators[PHINTYS_GENERATORS] = {

@@ -32,6 +32,7 @@ cdef extern from "random/bit_generators.h" nogil:
         PHINTYS_PCG64
         PHINTYS_OWN
     const int phintys_state_words[]
+    void phintys_make_valid(uint64_t* state)
     bitgen_t phintys_bit_generator(uint64_t* state)
     void phintys_pcg64_uniform(const uint64_t* state, npy_intp start, npy_intp count, double* out)
     void phintys_pcg64_advance(uint64_t* state, uint64_t steps)
@@ -276,6 +277,7 @@ cdef class DrawKernel(Kernel):
         if advanced.data != state.data:
             copy_strided(1, state.shape, advanced.data, advanced.strides, state.data, state.strides, state.itemsize)
         (<uint64_t*>advanced.data)[0] = self.kind
+        phintys_make_valid(<uint64_t*>advanced.data)
         bits = phintys_bit_generator(<uint64_t*>advanced.data)
         if self.kind_of_function != FILL:
             self.draw(&bits, operands, sample, count)
