@@ -191,6 +191,8 @@ CASES = [
     case("TriangularSolveKernel", POSITIVE, A[:3, :2]),
     case("MrgUniformKernel", np.full((3, 6), 12345, "int32"), number([2, 3]),
          outputs=((2, "int32"), (2, "float64"))),
+    case("DrawKernel", np.array([3, 0, 0, *range(11)], "uint64"), number([4]), number(1.5), number(2.0),
+         outputs=((1, "uint64"), (1, "float64"))),
     case("MultinomialKernel", SHARES, np.linspace(0.1, 0.9, 8), number(2), outputs=((2, "int64"),)),
     case("UnravelIndexKernel", PLACES, number([4, 3]), outputs=INDICES * 2),
 ]
