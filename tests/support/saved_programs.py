@@ -65,6 +65,8 @@ class Watch:
     def call(self, function, original, positional, named):
         program = function.program
         plain = not named and len(positional) == program.n_arguments and not function.has_states
+        # The content of `empty` is what its memory had before, so there is nothing to compare.
+        plain = plain and not any([type(kernel).__name__ == "AllocEmptyKernel" for kernel in program.kernels])
         key = (program.code, program.pool.tobytes(), tuple([kernel.spec for kernel in program.kernels]),
                tuple([layout[1:4] for layout in program.cells]))
         data = self.dumped(program) if plain and key not in self.tried else None
