@@ -16,7 +16,7 @@ EVERYWHERE = bool(os.environ.get("PHINTYS_SAVED_PROGRAMS"))
 
 @pytest.fixture(scope="session")
 def tried_programs():
-    """What stands for the programs that were tried in this session."""
+    """Keys of the programs that were tried in this run of the tests."""
     return set()
 
 

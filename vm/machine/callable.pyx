@@ -23,7 +23,7 @@ from phintys.vm.machine.container cimport is_held_by_another
 from phintys.vm.conversion cimport (
     ALLOWED, FLOATS_TO_FLOATX, FORBIDDEN, Downcast, Target, array_from, mask_of, number_into)
 from phintys.vm.machine.code cimport Code
-from phintys.vm.machine.frame cimport Frame, bytes_kept_by, empty_after, empty_frame, reset
+from phintys.vm.machine.frame cimport Frame, bytes_kept_by, empty_after, empty_frame, reset, take_layout
 from phintys.vm.machine.interpreter cimport execute
 from phintys.vm.machine.profile cimport Profile, end, phintys_seconds
 from phintys.vm.machine.results cimport check_lent
@@ -578,17 +578,9 @@ cdef inline Downcast downcast_of(flag):
 
 cdef inline bint look_at(Cell* cell, value):
     """The cell refers to the array, which the caller keeps alive; returns whether the layout is another than before."""
-    cdef int axis
-    cdef npy_intp* shape = cnp.PyArray_DIMS(value)
-    cdef npy_intp* strides = cnp.PyArray_STRIDES(value)
-    cdef bint differs = False
     cell.data = <char*>cnp.PyArray_DATA(value)
     cell.object = <PyObject*>value
-    for axis in range(cell.ndim):
-        differs |= cell.shape[axis] != shape[axis] or cell.strides[axis] != strides[axis]
-        cell.shape[axis] = shape[axis]
-        cell.strides[axis] = strides[axis]
-    return differs
+    return take_layout(cell, cnp.PyArray_DIMS(value), cnp.PyArray_STRIDES(value))
 
 
 cdef inline bint fits_at_once(Argument* argument, PyObject* value) noexcept:

@@ -7,14 +7,13 @@ from phintys.vm.abi cimport (
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.machine.code cimport Instruction
 from phintys.vm.machine.container cimport Container, copy_object
-from phintys.vm.machine.frame cimport Machine
+from phintys.vm.machine.frame cimport Machine, take_layout
 from phintys.vm.pool cimport GIVEN, PLANNED, Buffer, buffer_references, buffer_release
 
 
 cdef bint alias(Context* context, Cell* target, Cell* source) noexcept nogil:
     """Let the target look at the source's memory; a number is copied."""
-    cdef int axis
-    cdef bint differs = False
+    cdef bint differs
     if source.flags & CELL_OBJECT:
         copy_object(target, source)
         return False
@@ -22,10 +21,7 @@ cdef bint alias(Context* context, Cell* target, Cell* source) noexcept nogil:
         memcpy(target.value, source.data, source.itemsize)
         target.data = <char*>target.value
         return False
-    for axis in range(source.ndim):
-        differs |= target.shape[axis] != source.shape[axis] or target.strides[axis] != source.strides[axis]
-        target.shape[axis] = source.shape[axis]
-        target.strides[axis] = source.strides[axis]
+    differs = take_layout(target, source.shape, source.strides)
     share(context, target, source, source.data)
     return differs
 

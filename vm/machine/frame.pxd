@@ -87,6 +87,15 @@ cdef class Frame:
     cdef int _find_sites(self) except -1
     cdef char* rooms                # memory of all sites
 
+cdef inline bint take_layout(Cell* cell, const npy_intp* shape, const npy_intp* strides) noexcept nogil:
+    """Give a cell this shape and these strides; returns whether they are others than before: the next epoch begins."""
+    cdef int axis
+    cdef bint differs = False
+    for axis in range(cell.ndim):
+        differs |= cell.shape[axis] != shape[axis] or cell.strides[axis] != strides[axis]
+        cell.shape[axis], cell.strides[axis] = shape[axis], strides[axis]
+    return differs
+
 cdef inline void remember_layouts(Machine* machine, Cell** operands, int first, int count) noexcept nogil:
     """Keep the shapes and strides of an instruction's outputs, before it gives them others."""
     cdef npy_intp* number = machine.layouts

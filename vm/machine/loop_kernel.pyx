@@ -26,7 +26,7 @@ from phintys.vm.abi cimport (
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.machine.code cimport Code, Instruction
 from phintys.vm.machine.copies cimport copy_elements
-from phintys.vm.machine.frame cimport Frame, reset
+from phintys.vm.machine.frame cimport Frame, reset, take_layout
 from phintys.vm.machine.interpreter cimport execute, is_zero
 from phintys.vm.pool cimport PLANNED, SMALL_CLASSES, Buffer, buffer_references
 
@@ -231,7 +231,8 @@ cdef class LoopKernel(Kernel):
         steps.interval = steps.next_turn = 1
         steps.turn = phintys_seconds()
         if shows_progress:
-            steps.progress = Progress(self.name or self.title, None if steps.n_steps == UNBOUNDED_STEPS else steps.n_steps)
+            steps.progress = Progress(self.name or self.title,
+                                      None if steps.n_steps == UNBOUNDED_STEPS else steps.n_steps)
             steps.progress.tell(0)
         return 0
 
@@ -268,7 +269,6 @@ cdef class LoopKernel(Kernel):
     cdef npy_intp _first_room(self, Steps steps, Rows* rows):
         """For how many rows of steps there is room at first."""
         if 0 <= rows.kept < steps.n_steps:
-            rows.kept = max(rows.kept, <npy_intp>0)
             return rows.kept
         rows.kept = -1
         return min(steps.n_steps, <npy_intp>FIRST_ROOM) if self.is_while else steps.n_steps
@@ -401,7 +401,6 @@ cdef class LoopKernel(Kernel):
     cdef int _end(self, Context* context, Steps steps) except -1:
         cdef int index
         cdef Cell* out
-        cdef npy_intp no_shape = 0
         for index in range(self.n_states + self.n_stacked):
             put_in_order(&steps.frame.machine.context, &steps.rows[index])
         for index in range(self.n_carried):
@@ -409,7 +408,7 @@ cdef class LoopKernel(Kernel):
             refill_in(context, out, &steps.arguments[self.n_sequences + self.n_taps + index])
         if self.is_while:
             out = self._output(steps, self.n_states + self.n_stacked + self.n_carried)
-            allocate(context, out, &no_shape)
+            allocate(context, out, NULL)
             (<long long*>out.data)[0] = steps.step
         return 0
 
@@ -531,12 +530,8 @@ cdef int put_in_order(Context* context, Rows* rows) except -1:
 # ---- arguments of the body -------------------------------------------------------------------------------------------
 cdef void show(Frame frame, Cell* argument, const Cell* source) noexcept:
     """Let an argument refer to a value of the outer program, which keeps it alive."""
-    cdef int axis
     argument.data = source.data
-    for axis in range(source.ndim):
-        frame.machine.epoch += (argument.shape[axis] != source.shape[axis]
-                                or argument.strides[axis] != source.strides[axis])
-        argument.shape[axis], argument.strides[axis] = source.shape[axis], source.strides[axis]
+    frame.machine.epoch += take_layout(argument, source.shape, source.strides)
 
 
 cdef void show_row(Frame frame, Cell* argument, const Cell* rows, char* data) noexcept:
@@ -568,16 +563,12 @@ cdef int refill(Frame frame, Cell* argument, Cell* source) except -1:
 cdef int hand_over(Frame frame, Cell* argument, Cell* result) except -1:
     """Let an argument have what a result has: its buffer if no other cell refers to it, else a copy."""
     cdef Buffer* old
-    cdef int axis
     if argument == result:
         return 0
     if (result.buffer == NULL or result.buffer.owner != NULL or result.buffer.size_class == PLANNED
             or buffer_references(result.buffer) != 1 or not cell_is_contiguous(result)):
         return refill(frame, argument, result)
-    for axis in range(result.ndim):
-        frame.machine.epoch += (argument.shape[axis] != result.shape[axis]
-                                or argument.strides[axis] != result.strides[axis])
-        argument.shape[axis], argument.strides[axis] = result.shape[axis], result.strides[axis]
+    frame.machine.epoch += take_layout(argument, result.shape, result.strides)
     old = argument.buffer
     argument.buffer, argument.data, argument.size = result.buffer, result.data, result.size
     result.buffer, result.data = old, NULL
