@@ -102,5 +102,5 @@ def _asarray(a, dtype, order=None):
 
 
 def get_scalar_constant_value(v):
-    """Return the value of a constant number behind a variable; see ``phintys.tensor.get_scalar_constant_value``."""
+    """Return the value of a constant number that a variable is; see ``phintys.tensor.get_scalar_constant_value``."""
     return _import_module("phintys.tensor").get_scalar_constant_value(v)

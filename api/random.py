@@ -150,7 +150,7 @@ class Generator:
         return sample
 
     def _located(self, name, loc, scale, size, ndim, dtype):
-        """``loc + scale * sample``; None stands for the location 0."""
+        """``loc + scale * sample``; None means the location 0."""
         dtype = _real(dtype)
         parameters = [scale] if loc is None else [loc, scale]
         sample = self._draw(name, parameters, size, ndim, dtype)

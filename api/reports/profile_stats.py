@@ -438,7 +438,7 @@ def _size(variable, shape):
 
 
 def profile_for(profile: Any, name: str | None) -> ProfileStats | None:
-    """Return what the argument ``profile`` of ``phintys.function`` stands for.
+    """Return what the argument ``profile`` of ``phintys.function`` asks for.
 
     Parameters
     ----------

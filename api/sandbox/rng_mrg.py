@@ -77,7 +77,7 @@ class MRG_RandomStreams:
     Parameters
     ----------
     seed : int or sequence of six int
-        One number, not 0, stands for six. The first three must be below 2147483647 and not all 0, the others below
+        One number, not 0, gives all six. The first three must be below 2147483647 and not all 0, the others below
         2147462579 and not all 0.
 
     Attributes
@@ -370,7 +370,7 @@ class MRG_RandomStreams:
 
 
 def _seeded(seed):
-    """The six numbers that a seed stands for."""
+    """The six numbers that a seed gives."""
     if isinstance(seed, INTEGERS):
         if seed == 0:
             raise ValueError(f"seed should not be 0, got {seed!r}")

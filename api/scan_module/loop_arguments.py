@@ -1,7 +1,7 @@
 """The arguments of ``scan``: sequences, initial states and the number of steps, in one form each.
 
 A user gives variables, arrays, dictionaries, or lists of them. Here they become ``Sequence`` and ``Output``, with the
-inner variables that stand for a row in the body. Errors in them are found here.
+inner variables that represent a row in the body. Errors in them are found here.
 """
 from dataclasses import dataclass, field
 from typing import Any
@@ -116,7 +116,7 @@ def _tap_name(name, tap):
 
 
 def _inner_variable(value, name):
-    """A leaf that stands for ``value`` in the body, with its test value."""
+    """A leaf that represents ``value`` in the body, with its test value."""
     leaf = value.type.make_variable(name)
     if config.compute_test_value != "off":
         try:

@@ -1,6 +1,6 @@
 """``scan``: loops over graphs.
 
-The function that describes a step is called once, with variables that stand for rows of sequences and states. What it
+The function that describes a step is called once, with variables that represent rows of sequences and states. What it
 returns is the body of a ``Loop``; what it reads from outside, shared variables included, is found in the graph.
 """
 from __future__ import annotations
@@ -250,7 +250,7 @@ class _SharedStates:
     objects : list of (Variable, Variable, Variable)
         Other updated values: inner variable, next value, shared variable.
     replace : dict of SharedVariable to Variable
-        What stands for them in the body.
+        What represents them in the body.
     """
 
     def __init__(self, outputs, updates, condition, strict, passed):
