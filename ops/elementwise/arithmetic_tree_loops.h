@@ -30,7 +30,7 @@ typedef struct {
     phintys_instruction* instruction;
 } phintys_tree;
 
-enum { PHINTYS_CHUNK_BYTES = 2048, PHINTYS_TREE_OPERANDS = 64 };
+enum { PHINTYS_CHUNK_BYTES = 2048, PHINTYS_TREE_OPERANDS = 64, PHINTYS_FEW = 16, PHINTYS_FEW_OPERANDS = 16 };
 
 /* Name and value of each operation; x, y, z, w are the operands' arrays, a and b are constants. */
 #define PHINTYS_OPERATIONS(X) \
@@ -116,17 +116,53 @@ typedef struct { const char* name; phintys_operation of_double[3], of_float[3]; 
 static const phintys_operation_row phintys_operation_table[] = {
     PHINTYS_OPERATIONS(PHINTYS_ROW) PHINTYS_ROW(power, ) {NULL, {NULL}, {NULL}}};
 
-/* The inner loop, with the signature of NumPy's loops; the result's stride is its item size. All instructions run on
- * one chunk before the next chunk starts, so that locals stay in the L1 cache. Inputs whose stride is not the item size
- * are copied into a buffer of chunk length: once if the stride is 0, else for each chunk. With more than 8 buffers, the
- * chunks become shorter, so that all buffers together take at most 16 KiB. */
-#define PHINTYS_TREE_LOOP(TYPE) \
-static void phintys_tree_##TYPE(char** args, const intptr_t* dims, const intptr_t* steps, void* data) { \
+/* All instructions on the same elements, without gaps. */
+static inline void phintys_perform(const phintys_tree* tree, void* const* operands, intptr_t n) {
+    const phintys_instruction* end = tree->instruction + tree->instructions;
+    for (const phintys_instruction* at = tree->instruction; at != end; at++) {
+        void* in[4] = {operands[at->operands[0]], operands[at->operands[1]],
+                       operands[at->operands[2]], operands[at->operands[3]]};
+        at->function(operands[at->out], in, at->constants, n);
+    }
+}
+
+static inline int phintys_has_gaps(const phintys_tree* tree, intptr_t n, const intptr_t* steps, intptr_t size) {
+    for (int k = 0; n > 1 && k < tree->inputs; k++)
+        if (steps[k] != size) return 1;
+    return 0;
+}
+
+/* Few elements, of which most calls of small programs have one: locals and inputs with gaps are on the stack. */
+#define PHINTYS_TREE_FEW(TYPE) \
+static __attribute__((noinline)) void phintys_few_##TYPE(const phintys_tree* tree, char** args, intptr_t n, \
+                                                         const intptr_t* steps) { \
+    TYPE memory[PHINTYS_FEW_OPERANDS][PHINTYS_FEW]; \
+    void* operands[PHINTYS_FEW_OPERANDS + 1]; \
+    const int inputs = tree->inputs, result = inputs + tree->locals; \
+    int k; \
+    for (k = 0; k < inputs; k++) { \
+        operands[k] = args[k]; \
+        if (n == 1 || steps[k] == (intptr_t)sizeof(TYPE)) continue; \
+        operands[k] = memory[k]; \
+        for (intptr_t i = 0; i < n; i++) memory[k][i] = *(const TYPE*)(args[k] + i * steps[k]); \
+    } \
+    for (; k < result; k++) operands[k] = memory[k]; \
+    operands[result] = args[inputs]; \
+    phintys_perform(tree, operands, n); \
+}
+PHINTYS_TREE_FEW(double)
+PHINTYS_TREE_FEW(float)
+
+/* Any number of elements. All instructions run on one chunk before the next chunk starts, so that locals stay in the L1
+ * cache. Inputs whose stride is not the item size are copied into a buffer of chunk length: once if the stride is 0,
+ * else for each chunk. With more than 8 buffers, the chunks become shorter, so that all buffers together take at most
+ * 16 KiB. */
+#define PHINTYS_TREE_CHUNKS(TYPE) \
+static __attribute__((noinline)) void phintys_chunks_##TYPE(const phintys_tree* tree, char** args, intptr_t n, \
+                                                            const intptr_t* steps) { \
     enum { CHUNK = PHINTYS_CHUNK_BYTES / sizeof(TYPE) }; \
-    const phintys_tree* tree = (const phintys_tree*)data; \
-    const phintys_instruction* end = tree->instruction + tree->instructions; \
     void* operands[PHINTYS_TREE_OPERANDS]; \
-    intptr_t n = dims[0], start = 0, chunk = n; \
+    intptr_t start = 0, chunk = n; \
     int inputs = tree->inputs, result = inputs + tree->locals, strided = 0, k; \
     for (k = 0; k < inputs; k++) { \
         operands[k] = args[k]; \
@@ -153,17 +189,29 @@ static void phintys_tree_##TYPE(char** args, const intptr_t* dims, const intptr_
             const char* in = args[k] + start * steps[k]; \
             for (intptr_t i = 0; i < count; i++, in += steps[k]) ((TYPE*)operands[k])[i] = *(const TYPE*)in; \
         } \
-        for (const phintys_instruction* at = tree->instruction; at != end; at++) { \
-            void* in[4] = {operands[at->operands[0]], operands[at->operands[1]], \
-                           operands[at->operands[2]], operands[at->operands[3]]}; \
-            at->function(operands[at->out], in, at->constants, count); \
-        } \
+        phintys_perform(tree, operands, count); \
         start += count; \
         if (start >= n) return; \
         for (k = 0; k < inputs; k++) \
             if (steps[k] == (intptr_t)sizeof(TYPE)) operands[k] = (TYPE*)operands[k] + count; \
         operands[result] = (TYPE*)operands[result] + count; \
     } \
+}
+PHINTYS_TREE_CHUNKS(double)
+PHINTYS_TREE_CHUNKS(float)
+
+/* The inner loop, with the signature of NumPy's loops; the result's stride is its item size. Without locals and gaps
+ * the operands are the arguments themselves. */
+#define PHINTYS_TREE_LOOP(TYPE) \
+static void phintys_tree_##TYPE(char** args, const intptr_t* dims, const intptr_t* steps, void* data) { \
+    const phintys_tree* tree = (const phintys_tree*)data; \
+    const intptr_t n = dims[0]; \
+    if (tree->locals == 0 && !phintys_has_gaps(tree, n, steps, sizeof(TYPE))) \
+        phintys_perform(tree, (void* const*)args, n); \
+    else if (n <= PHINTYS_FEW && tree->inputs + tree->locals <= PHINTYS_FEW_OPERANDS) \
+        phintys_few_##TYPE(tree, args, n, steps); \
+    else \
+        phintys_chunks_##TYPE(tree, args, n, steps); \
 }
 PHINTYS_TREE_LOOP(double)
 PHINTYS_TREE_LOOP(float)

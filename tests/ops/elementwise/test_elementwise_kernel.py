@@ -228,8 +228,9 @@ def traced(function, inputs, dtype):
 @pytest.mark.parametrize("name, inputs, function, exact", arithmetic_cases(), ids=lambda value: str(value)[:30])
 def test_arithmetic_is_merged_and_equals_numpy(name, inputs, function, exact, dtype):
     random = numpy.random.default_rng(3)
-    for size, stride in [(1, 1), (5, 1), (1000, 1), (1000, 3), (3000, 0)]:
-        arrays = [(random.random(size * max(1, stride)) + 0.5).astype(dtype)[::stride or 1] for _ in range(inputs)]
+    for size, stride in [(0, 1), (1, 1), (5, 1), (7, -3), (16, 3), (16, 0), (17, 3), (17, 0), (1000, 1), (1000, 3),
+                         (3000, 0)]:
+        arrays = [(random.random(size * max(1, abs(stride))) + 0.5).astype(dtype)[::stride or 1] for _ in range(inputs)]
         if stride == 0:
             arrays[-1] = numpy.broadcast_to(arrays[-1][:1], (size,))
         constants, steps, output = traced(function, inputs, dtype)
@@ -278,6 +279,8 @@ def test_a_wide_sum_is_split():
     arrays = [numpy.arange(50.0) * k for k in range(100)]
     steps = [(numpy.add, [0, 1])] + [(numpy.add, [100 + k, 2 + k]) for k in range(98)]
     numpy.testing.assert_array_equal(run(arrays, [], steps, [198])[0], sum(arrays))
+    few = [array[:3] for array in arrays]
+    numpy.testing.assert_array_equal(run(few, [], steps, [198])[0], sum(few))
 
 
 @pytest.mark.parametrize("shapes, patterns, said", [
