@@ -40,7 +40,7 @@ class LoopOptions(NamedTuple):
     profile : bool or str
     allow_gc : bool
         Whether memory of intermediate results is dropped in each step. Otherwise it is kept until the last step, and
-        longer if ``config.allow_gc`` is False.
+        longer in functions that keep theirs (``allow_gc=False``).
     strict : bool
         Whether all shared variables of the body had to be passed.
     """
@@ -77,6 +77,7 @@ class Loop(TheanoNames, InnerGraphOp):
         self.kept = (None,) * (parts.n_states + parts.n_stacked) if kept is None else tuple(kept)
         self.options = options
         self._connections = None
+        self._kernels = {}
         if options.mode is not None:
             self.kwargs = {"mode": options.mode}
         self._check_types()
@@ -144,7 +145,7 @@ class Loop(TheanoNames, InnerGraphOp):
         return self._function
 
     def lower(self, emitter, node):
-        kernel = native_kernel(self)
+        kernel = native_kernel(self, self._kernels)
         if kernel is None:
             super().lower(emitter, node)
         else:
@@ -158,6 +159,11 @@ class Loop(TheanoNames, InnerGraphOp):
         finally:
             if self._frees_at_end:
                 function.free()
+
+    def __getstate__(self):
+        state = super().__getstate__()
+        state["_kernels"] = {}                          # made again where they are needed
+        return state
 
     def with_kept(self, kept):
         """The same loop with another choice of rows to keep."""

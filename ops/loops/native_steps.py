@@ -1,22 +1,39 @@
 """The kernel of a loop: its inner graph compiled to a program that a virtual machine of its own runs step by step."""
 from phintys.graph import hooks
+from phintys.graph.config import change_flags, config
 from phintys.ops.elementwise.scalar import add
 from phintys.ops.types.tensor_type import TensorType
 
+# Options by which programs of one graph differ, besides the mode that a loop itself may have.
+COMPILED_BY = ("mode", "optimizer", "linker", "optimizer_excluding", "optimizer_including", "optimizer_requiring",
+               "floatX", "math", "cpu")
 
-def native_kernel(op):
-    """Compile a loop's inner graph for the kernel of loops.
 
-    Sums become carried values, to which the inner graph adds: so it may add in place.
+def native_kernel(op, kernels):
+    """The kernel of a loop, compiled at most once for all programs with the same options.
 
     Parameters
     ----------
     op : Loop
+    kernels : dict
+        The loop's kernels so far, by options; gets the one that is made.
 
     Returns
     -------
     LoopKernel or None
         None if some value of the inner graph is no tensor, or if it is compiled in a mode without programs.
+    """
+    key = tuple([getattr(config, name) for name in COMPILED_BY])
+    if key not in kernels:
+        with change_flags(allow_gc=op.options.allow_gc):
+            kernels[key] = _compiled(op)
+    return kernels[key]
+
+
+def _compiled(op):
+    """Compile a loop's inner graph for the kernel of loops; None if this is not possible.
+
+    Sums become carried values, to which the inner graph adds: so it may add in place.
     """
     inputs, outputs = op.inner_inputs, op.inner_outputs
     if not all([isinstance(variable.type, TensorType) for variable in op.local_inputs + op.local_outputs]):

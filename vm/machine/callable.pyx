@@ -38,6 +38,7 @@ from phintys.graph.config import config
 from phintys.vm.pool import set_pool_limit, set_stress
 from phintys.vm.explaining.listing import listing
 from phintys.vm.opcodes import OPCODES
+from phintys.vm.machine.loop_kernel import loops_in
 from phintys.vm.worker_count import usable_workers
 from phintys.vm.explaining.runtime_error import SHOWN_SIZE, argument_error, explained
 
@@ -205,6 +206,8 @@ cdef class Callable:
         for frame in idle:
             empty_frame(frame)
         self.frames.extend(idle[:kept_frames])
+        for loop in loops_in(self.program):
+            loop.free()
 
     cdef list _idle_frames(self):
         return [] + self.frames if self.hot is None else self.frames + [self.hot]
@@ -212,7 +215,8 @@ cdef class Callable:
     def kept_bytes(self):
         """The memory that idle frames keep between calls, in bytes."""
         cdef Frame frame
-        return sum([bytes_kept_by(frame) for frame in self._idle_frames()])
+        own = sum([bytes_kept_by(frame) for frame in self._idle_frames()])
+        return own + sum([loop.kept_bytes() for loop in loops_in(self.program)])
 
     def last_shapes(self):
         """The shapes that the program's cells had in the last call.

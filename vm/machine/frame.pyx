@@ -10,11 +10,12 @@ from numpy cimport npy_intp
 
 from phintys.vm.abi cimport (
     CELL_ANY_LAYOUT, CELL_CONSTANT, CELL_DEVICE, CELL_LATE, CELL_LENT, CELL_NUMBER, CELL_OBJECT, CELL_READONLY,
-    CELL_SHOWN, Cell, cell_borrow_array, cell_init, context_clear, context_init, drop)
+    CELL_SHOWN, Cell, Context, cell_borrow_array, cell_init, context_clear, context_init, drop)
 from phintys.vm.machine.code cimport Code, Instruction, Outline
 from phintys.vm.machine.container cimport Container
 from phintys.vm.machine.profile cimport free_timing
-from phintys.vm.pool cimport HOST, PLANNED, SMALL_CLASSES, Buffer, buffer_release
+from phintys.vm.pool cimport (
+    HOST, MEDIUM_CLASSES, PLANNED, SMALL_CLASSES, Buffer, buffer_give_back, buffer_release)
 
 from phintys.vm.views import roots_of
 
@@ -241,6 +242,21 @@ cdef int empty_frame(Frame frame) except -1:
     frame.machine.planning = UNKNOWN
     context_clear(&frame.machine.context)
     return 0
+
+
+cdef void give_up_larger(Frame frame) noexcept:
+    """Give up the larger blocks that the frame keeps for its cells; small ones and scratch memory stay."""
+    cdef Context* context = &frame.machine.context
+    cdef Buffer* buffer
+    cdef int size_class
+    if context.kept_bytes == 0:
+        return
+    for size_class in range(MEDIUM_CLASSES + 1):
+        while context.kept[size_class] != NULL:
+            buffer = context.kept[size_class]
+            context.kept[size_class] = buffer.next
+            buffer_give_back(buffer)
+    context.kept_bytes = 0
 
 
 cdef size_t bytes_kept_by(Frame frame) noexcept:

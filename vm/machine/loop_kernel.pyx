@@ -26,7 +26,7 @@ from phintys.vm.abi cimport (
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.machine.code cimport Code, Instruction
 from phintys.vm.machine.copies cimport copy_elements
-from phintys.vm.machine.frame cimport Frame, reset, take_layout
+from phintys.vm.machine.frame cimport Frame, bytes_kept_by, empty_frame, give_up_larger, reset, take_layout
 from phintys.vm.machine.interpreter cimport execute, is_zero
 from phintys.vm.pool cimport PLANNED, SMALL_CLASSES, Buffer, buffer_references
 
@@ -133,7 +133,8 @@ cdef class LoopKernel(Kernel):
     cdef list idle                  # frames
     cdef int n_sequences, n_states, n_stacked, n_carried, n_taps, n_wholes
     cdef bint is_while
-    cdef tuple taps, kept, patterns, copied
+    cdef bint* copied               # which carried results are the cells of arguments
+    cdef tuple taps, kept, patterns
     cdef object title, name
 
     def __init__(self, program, int n_sequences, tuple taps, int n_stacked, int n_carried, bint is_while, tuple kept,
@@ -148,7 +149,10 @@ cdef class LoopKernel(Kernel):
         self.may_fail = True                            # `examined` stays None: rows have the shapes that values lead to
         self.code = Code(program)
         self._keep_results()
-        self.copied = self._carried_arguments()
+        self._find_carried_arguments()
+
+    def __dealloc__(self):
+        free(self.copied)
 
     cdef int _keep_results(self) except -1:
         """Let the results stay in their cells: RESULT and the DROPs after it do nothing."""
@@ -162,12 +166,16 @@ cdef class LoopKernel(Kernel):
             at += 1
         return 0
 
-    def _carried_arguments(self):
-        """Which carried results are the cells of arguments."""
-        cdef int first = self.code.first_result + self.n_states + self.n_stacked
+    cdef int _find_carried_arguments(self) except -1:
+        cdef int index, first = self.code.first_result + self.n_states + self.n_stacked
+        self.copied = <bint*>calloc(self.n_carried + 1, sizeof(bint))
+        if self.copied == NULL:
+            raise MemoryError()
         roots = roots_of(self.program)
-        cells = [self.program.pool[first + index] for index in range(self.n_carried)]
-        return tuple([roots.get(cell, cell) < self.program.n_arguments for cell in cells])
+        for index in range(self.n_carried):
+            cell = self.program.pool[first + index]
+            self.copied[index] = roots.get(cell, cell) < self.program.n_arguments
+        return 0
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         with gil:
@@ -198,8 +206,24 @@ cdef class LoopKernel(Kernel):
                 steps.progress.close(steps.step)
             steps.give_up()
             empty(frame)
+            if not context.keeps:
+                give_up_larger(frame)
             self.idle.append(frame)
         return 0
+
+    def free(self):
+        """Give up all memory that idle frames keep between calls."""
+        cdef Frame frame
+        cdef list idle = self.idle
+        self.idle = []                                  # out of the way of calls that start meanwhile
+        for frame in idle:
+            empty_frame(frame)
+        self.idle.extend(idle)
+
+    def kept_bytes(self):
+        """The memory that idle frames keep between calls, in bytes."""
+        cdef Frame frame
+        return sum([bytes_kept_by(frame) for frame in self.idle])
 
     # ---- before the first step ---------------------------------------------------------------------------------------
     cdef int _begin(self, Context* context, Steps steps) except -1:
@@ -374,10 +398,10 @@ cdef class LoopKernel(Kernel):
         cdef int index, first = self.n_states + self.n_stacked
         cdef Cell* argument = &steps.arguments[self.n_sequences + self.n_taps]
         for index in range(self.n_carried):             # arguments that are results of others, before they change
-            if (<tuple>self.copied)[index]:
+            if self.copied[index]:
                 self._spare(steps, index, steps.results[first + index])
         for index in range(self.n_carried):
-            if (<tuple>self.copied)[index]:
+            if self.copied[index]:
                 hand_over(steps.frame, argument + index, &steps.spares[index])
             else:
                 hand_over(steps.frame, argument + index, steps.results[first + index])
@@ -576,7 +600,7 @@ cdef int hand_over(Frame frame, Cell* argument, Cell* result) except -1:
 
 
 cdef int empty(Frame frame) except -1:
-    """Let an idle frame keep small blocks only."""
+    """Let the cells of an idle frame keep small blocks only; larger ones go back, or are kept for the next steps."""
     cdef Cell* cell
     cdef int index
     for index in range(frame.code.n_cells):
@@ -610,3 +634,20 @@ def show_progress(value):
 
 
 config.on_change("scan.progress", show_progress)
+
+
+def loops_in(program):
+    """The kernels of a program's loops, and of the loops in their bodies.
+
+    Parameters
+    ----------
+    program : Program
+
+    Returns
+    -------
+    list of LoopKernel
+    """
+    found = [kernel for kernel in program.kernels if isinstance(kernel, LoopKernel)]
+    for kernel in found:                                # grows meanwhile
+        found += [inner for inner in kernel.program.kernels if isinstance(inner, LoopKernel)]
+    return found

@@ -1,0 +1,108 @@
+"""The compiled body of a loop: made once, with the memory that ``scan(allow_gc=)`` asks for."""
+import copy
+import pickle
+
+import numpy
+import pytest
+
+import phintys
+import phintys.tensor as T
+from phintys.graph import hooks
+from phintys.vm.machine.loop_kernel import loops_in
+from tests.support.loop_listings import loops_of
+
+SIZE = 100                                          # a matrix of 80 kB is no small block
+
+
+def matrix_loop(**options):
+    """A scan whose steps compute several matrices."""
+    x, start = T.dmatrix("x"), T.dmatrix("start")
+    rows, _ = phintys.scan(lambda row, state: T.dot(T.tanh(T.dot(state, state)), state) + row, x, start, **options)
+    return [x, start], rows[-1]
+
+
+def values():
+    return numpy.random.RandomState(0).randn(3, SIZE), numpy.random.RandomState(1).randn(SIZE, SIZE) / SIZE
+
+
+def test_a_body_is_compiled_once(monkeypatch):
+    names, function = [], hooks.function
+
+    def counted(*arguments, **options):
+        names.append(options.get("name"))
+        return function(*arguments, **options)
+
+    x = T.dvector("x")
+    rows, _ = phintys.scan(lambda x: x * 2, x, name="twice")
+    monkeypatch.setattr(hooks, "function", counted)
+    first = phintys.function([x], rows, mode="FAST_COMPILE")
+    again = phintys.function([x], rows + 1, mode="FAST_COMPILE")
+    copied = first.copy()
+    assert names.count("for{cpu,twice}") == 1
+    kernels = [loops_in(f.program)[0] for f in (first, again, copied)]
+    assert kernels[0] is kernels[1] is kernels[2]
+    assert first([1, 2]).tolist() == copied([1, 2])[0].tolist() == [2, 4] and again([1, 2]).tolist() == [3, 5]
+
+
+def test_another_body_for_other_options():
+    x = T.dvector("x")
+    rows, _ = phintys.scan(lambda x: T.exp(x), x)
+    usual = phintys.function([x], rows, mode="FAST_COMPILE")
+    with phintys.change_flags(math="numpy"):
+        other = phintys.function([x], rows, mode="FAST_COMPILE")
+        assert loops_in(other.program)[0] is not loops_in(usual.program)[0]
+    numpy.testing.assert_allclose(usual([1.0, 2.0]), other([1.0, 2.0]))
+
+
+def test_copies_and_pickles_of_a_compiled_loop():
+    inputs, result = matrix_loop()
+    f = phintys.function(inputs, result)
+    node, = loops_of(f)
+    for op in (copy.copy(node.op), copy.deepcopy(node.op), pickle.loads(pickle.dumps(node.op))):
+        assert op == node.op and op._kernels == {} and node.op._kernels
+        again = phintys.function(node.inputs, op(*node.inputs, return_list=True))
+        assert loops_in(again.program)[0] is not loops_in(f.program)[0]
+    numpy.testing.assert_array_equal(pickle.loads(pickle.dumps(f))(*values()), f(*values()))
+
+
+@pytest.mark.parametrize("outer", [True, False, "plan"])
+@pytest.mark.parametrize("inner", [True, False])
+@pytest.mark.parametrize("by_flag", [True, False])
+def test_what_a_body_drops_is_said_by_scan(outer, inner, by_flag):
+    with phintys.change_flags(**{"scan.allow_gc": inner if by_flag else not inner, "allow_gc": outer}):
+        f = phintys.function(*matrix_loop(**({} if by_flag else {"allow_gc": inner})))
+    body, = loops_in(f.program)
+    drops = [line for line in f.explain().splitlines() if " DROP " in line and "large" not in line]
+    assert body.program.allow_gc is inner
+    assert drops or not inner
+    assert f(*values()).shape == (SIZE, SIZE)
+
+
+@pytest.mark.parametrize("inner", [True, False])
+def test_memory_of_the_body_after_a_call(inner):
+    """A function that keeps its memory keeps that of its bodies, too, and gives it up with the rest."""
+    matrix = 8 * SIZE * SIZE
+    kept = {}
+    for outer in (True, False):
+        with phintys.change_flags(allow_gc=outer):
+            f = phintys.function(*matrix_loop(allow_gc=inner))
+        wanted = f(*values())
+        body, = loops_in(f.program)
+        kept[outer] = body.kept_bytes()
+        assert f.kept_bytes() >= kept[outer]
+        numpy.testing.assert_array_equal(f(*values()), wanted)
+        assert body.kept_bytes() == kept[outer]
+        f.free()
+        assert body.kept_bytes() == f.kept_bytes() == 0
+        numpy.testing.assert_array_equal(f(*values()), wanted)
+    assert kept[True] < matrix
+    assert (kept[False] >= matrix) is not inner
+
+
+def test_the_bodies_of_nested_loops_are_found():
+    x = T.dmatrix("x")
+    rows, _ = phintys.scan(lambda row: phintys.scan(lambda x, total: x * total + 1, row, numpy.float64(0))[0], x)
+    f = phintys.function([x], rows)
+    assert len(loops_in(f.program)) == 2
+    f.free()
+    assert f(numpy.ones((2, 3))).tolist() == [[1, 2, 3]] * 2
