@@ -89,7 +89,8 @@ def turns_of(fgraph, order, shapes):
         ready[shape].append(node)
 
     def leave(node):
-        for reader in {reader for out in node.outputs for reader, _ in clients[out] if reader != "output"}:
+        # A dictionary, not a set, whose order differs from run to run: the order of readers decides about turns.
+        for reader in {reader: None for out in node.outputs for reader, _ in clients[out] if reader != "output"}:
             waiting[reader] -= 1
             if not waiting[reader]:
                 enter(reader)

@@ -18,7 +18,7 @@ def test_without_optimization(seed):
     check(seed, mode="FAST_COMPILE")
 
 
-@pytest.mark.parametrize("seed", [0, 4, 7])
+@pytest.mark.parametrize("seed", [0, 4, 7, 2004])
 def test_in_debug_mode(seed):
     check(seed, mode="DebugMode")
 

@@ -10,7 +10,8 @@ from phintys.ops.elementwise.scalar import exp, log1p, maximum, second, sigmoid,
 from phintys.ops.products.products import dot
 from phintys.ops.reduction import reduction
 from phintys.ops.reduction.fused_reduction import FusedReduction
-from phintys.optimizer.passes.fusion import OPERANDS, STEPS, fuse
+from phintys.optimizer.engine.lengths import Lengths
+from phintys.optimizer.passes.fusion import OPERANDS, STEPS, fuse, turns_of
 
 x, y = variable("d1", "x"), variable("d1", "y")
 m, n, row, s = variable("d2", "m"), variable("d2", "n"), variable("dr", "row"), variable("d0", "s")
@@ -105,6 +106,22 @@ def test_fused_nodes_can_be_fused_again():
     assert fuse(fgraph) == 1
     values = [numpy.linspace(-1, 1, 5), numpy.linspace(0, 2, 5)]
     numpy.testing.assert_allclose(evaluate(fgraph, values)[0], numpy.exp(numpy.tanh(values[0]) * values[1] + 1))
+
+
+def test_turns_follow_the_graph_and_not_addresses():
+    """Readers of one value, each of another shape, enter in the same order in each copy of a graph."""
+    number, vectors = variable("d0"), [variable("d1") for _ in range(12)]
+    first = exp(number)
+    outputs = [second(vector, first) * vector for vector in vectors]
+    found = set()
+    for _ in range(5):
+        fgraph = FunctionGraph([number, *vectors], outputs)
+        order = fgraph.toposort()
+        lengths = Lengths(order, ())
+        shapes = {node: ((False, 0), *lengths.shape(node.outputs[0])) for node in order}
+        turns = turns_of(fgraph, order, shapes)
+        found.add(tuple([turns[node] for node in order]))
+    assert len(found) == 1
 
 
 STEPS_OF_RANDOM_GRAPHS = [
