@@ -43,6 +43,8 @@ class OpenLoop:
     ----------
     node : Apply
         Of a Loop.
+    own : bool, optional
+        Whether the inner variables must be others than those of the node's op, which other nodes may have, too.
 
     Attributes
     ----------
@@ -57,8 +59,8 @@ class OpenLoop:
         Entries that were removed because others compute the same.
     """
 
-    def __init__(self, node):
-        op = self.op = node.op
+    def __init__(self, node, own=False):
+        op = self.op = node.op.with_kept(node.op.kept) if own else node.op
         inner, found = op.inner_inputs, op.inner_outputs
         given, outputs = op.parts.outer_inputs(node.inputs), op.parts.outer_outputs(node.outputs)
         kept = iter(op.kept)

@@ -47,9 +47,10 @@ def merge_loops(fgraph):
     for (_, kind), nodes in groups.items():
         if kind is None or len(nodes) < 2:
             continue
-        loop = OpenLoop(nodes[0])
+        loop, ops = OpenLoop(nodes[0]), {id(nodes[0].op)}
         for node in nodes[1:]:
-            loop.absorb(OpenLoop(node))
+            loop.absorb(OpenLoop(node, own=id(node.op) in ops))
+            ops.add(id(node.op))
         fgraph.replace_all([(old, new) for old, new in loop.close() if fgraph.clients[old]], reason="scan_merge")
         merged += len(nodes) - 1
     return merged

@@ -153,6 +153,13 @@ def test_equal_loops_and_loops_of_one_length_are_merged():
     assert sorted([len(node.op.parts.taps) for node in loops_of(f)]) == [1, 2]
 
 
+def test_one_op_applied_twice_is_merged():
+    """Copies of a loop have one op, with the same inner variables, and other inputs."""
+    first, _ = phintys.scan(lambda row, state, u: T.tanh(row * u + state), x[:, 0], h0[0], b[0])
+    second = phintys.clone(first, replace={x: x * 2, h0: h0 + 1, b: b - 1}, share_inputs=True)
+    assert len(loops_of(same_values([first, second]))) == 1
+
+
 def test_while_loops_keep_their_last_rows_and_move_products_out():
     limit = T.scalar()
     (states, rows), _ = phintys.scan(lambda state, W, V: ([(new := T.dot(state, W) + 1), T.dot(new, V)],
