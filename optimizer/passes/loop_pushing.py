@@ -12,6 +12,7 @@ from phintys.graph.errors import NotScalarConstantError
 from phintys.graph.toposort import io_toposort
 from phintys.graph.traversal import ancestors
 from phintys.graph.variable import Constant
+from phintys.ops.creation.allocation import alloc
 from phintys.ops.elementwise.scalar import cast_op
 from phintys.ops.graphs.inner_graph import stacked_type
 from phintys.ops.graphs.row_batching import batch_of_node, is_row, repeated
@@ -25,6 +26,7 @@ from phintys.ops.reduction.careduce import Sum
 from phintys.ops.shape.dimshuffle import DimShuffle, dimshuffle
 from phintys.ops.shape.reshape import reshape
 from phintys.ops.shape.shape import patternbroadcast, shape_i
+from phintys.ops.types.constant import constant
 from phintys.ops.types.tensor_type import TensorType
 from phintys.optimizer.engine.values import key
 from phintys.optimizer.passes.loops import each_loop
@@ -272,14 +274,24 @@ class _AfterPlan:
         x, y, position = node.inputs if len(node.inputs) == 3 else (None, None, None)
         if x is None or node.op.set_instead_of_inc or type(node.op) is IncSubtensor and not is_row(node.op):
             return None
-        zeros, values, positions = self.after.outside(x), self.after.rows.get(y), self.after.rows.get(position)
-        if zeros is None or values is None or positions is None or not _is_zero(zeros) \
+        zeros, values, positions = self._zeros(x), self.after.rows.get(y), self.after.rows.get(position)
+        if zeros is None or values is None or positions is None \
                 or y.type.ndim != x.type.ndim - 1 + position.type.ndim:
             return None
         if position.type.ndim:
             lengths = [shape_i(values, axis) for axis in range(values.type.ndim)]
             values = reshape(values, [lengths[0] * lengths[1], *lengths[2:]])
         return AdvancedIncSubtensor1()(zeros, values, positions.flatten())
+
+    def _zeros(self, variable):
+        """What an inner variable is outside that is zero in each step; None if it is not, or not known to be."""
+        found = self.after.outside(variable)
+        if found is None or not _is_zero(found):
+            return None
+        if variable in self.after.rows:
+            return alloc(constant(0, dtype=found.type.dtype), *[shape_i(found, axis)
+                                                                for axis in range(1, found.type.ndim)])
+        return found
 
     def _rows_of_columns(self, operand, transposed):
         """An operand of all steps as one matrix, whose rows are what is summed over."""

@@ -6,6 +6,7 @@ from loop_listings import loop_listing, loops_of, text
 
 import phintys
 import phintys.tensor as T
+from phintys.ops.loops.building import Body, make_loop
 from phintys.scan_module import until
 
 x, h0, b = T.matrix("x"), T.vector("h0"), T.vector("b")
@@ -246,3 +247,14 @@ def test_a_jacobian_by_a_loop_over_elements_is_no_loop():
     f = same_in_both_modes([v, W], [rows, T.jacobian(y, v)], [VALUES[h0], VALUES[W]])
     assert not loops_of(f)
     numpy.testing.assert_allclose(*f(VALUES[h0], VALUES[W]))
+
+
+def test_sums_of_changed_zeros_whose_zeros_are_like_rows():
+    """Zeros like a row of a sequence, to some of which each step adds: their sum has no dimension for the steps."""
+    rows, positions, values = T.matrix(), T.lvector(), T.vector()
+    row, position, value = T.vector(), T.lscalar(), T.scalar()
+    results = make_loop(rows.shape[0], Body([(row, rows), (position, positions), (value, values)], summed=[
+        (T.inc_subtensor(T.zeros_like(row)[position], value * row[0]), T.zeros_like(rows[0]))]))
+    f = same_in_both_modes([rows, positions, values], results.summed,
+                           [VALUES[x], numpy.array([2, 0, 1, 0, -1]), RNG.uniform(size=5)])
+    assert not loops_of(f)
