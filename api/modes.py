@@ -155,6 +155,12 @@ class Mode:
                 return choice
         return config.allow_gc
 
+    @property
+    def runs_graph(self):
+        """Whether the instructions of a program are those of the nodes of its graph: such code can be a part of other
+        programs. Modes that watch nodes call them instead."""
+        return type(self).link is Mode.link
+
     def clone(self, link_kwargs: dict[str, Any] | None = None, optimizer: Any = "", **kwargs: Any) -> Mode:
         """Return a copy with another optimizer or, by ``link_kwargs={"allow_gc": ...}``, another ``allow_gc``."""
         allow_gc = (link_kwargs or {}).get("allow_gc", self._allow_gc)

@@ -1,8 +1,9 @@
 """OpFromGraph: an op made from a graph, optionally with user-defined gradients.
 
-Its nodes run the compiled inner graph as one step; with ``inline=True`` the optimizer replaces the node by the inner
-graph (``inline_ofg_expansion``). Gradients and R-operators are also ops from graphs, made once for each set of outputs
-that have a gradient. An override replaces the derivative of the inner graph, for all inputs or for single ones.
+The code of the compiled inner graph is a part of the program that has the node. With ``inline=True`` the optimizer
+replaces the node by the inner graph (``inline_ofg_expansion``). Gradients and R-operators are also ops from graphs,
+made once for each set of outputs that have a gradient. An override replaces the derivative of the inner graph, for all
+inputs or for single ones.
 """
 from phintys.graph.apply import Apply
 from phintys.graph.config import change_flags
@@ -15,6 +16,8 @@ from phintys.graph.variable import Variable
 from phintys.ops.graphs.inner_graph import InnerGraphOp, as_gradient, gradient_type
 
 DEFAULT = "default"
+COMPILING = frozenset(("mode", "name", "on_unused_input", "rebuild_strict", "no_default_updates",
+                       "allow_input_downcast"))     # options that say no more than how the inner graph is compiled
 
 
 class OpFromGraph(InnerGraphOp):
@@ -41,7 +44,10 @@ class OpFromGraph(InnerGraphOp):
         Replaces the connection pattern of the inner graph.
     name : str, optional
     **kwargs
-        Options of the ``function`` that compiles the inner graph, except ``updates`` and ``givens``.
+        Options of the ``function`` that compiles the inner graph, except ``updates`` and ``givens``. With ``profile``
+        or ``accept_inplace``, or a mode that watches nodes, the nodes call this function. Otherwise the code of the
+        inner graph becomes a part of the program that has the node, and intermediate results are kept as the mode of
+        that program says.
 
     Raises
     ------
@@ -100,10 +106,11 @@ class OpFromGraph(InnerGraphOp):
         return Apply(self, inputs + self.shared_inputs, [kind.make_variable() for kind in self.output_types])
 
     def lower(self, emitter, node):
-        if self.kwargs:                             # the user's options require a separate function, which is called
+        maker = self.fn.maker
+        if COMPILING.issuperset([name for name, value in self.kwargs.items() if value]) and maker.mode.runs_graph:
+            emitter.graph(maker.fgraph, node)
+        else:                                       # the user's options require a separate function, which is called
             super().lower(emitter, node)
-        else:
-            emitter.graph(self.fn.maker.fgraph, node)
 
     def perform(self, node, inputs, output_storage, params=None):
         for storage, value in zip(output_storage, self.fn(*inputs)):

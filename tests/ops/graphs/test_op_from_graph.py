@@ -331,8 +331,22 @@ def test_the_listing_shows_the_inner_instructions():
     f = function([x, y], op(op(x, y), y))
     names = [instruction for instruction in f.explain().split() if instruction in ("KERNEL", "CALL")]
     assert names == ["KERNEL"] * 4
-    called = OpFromGraph([x, y], [T.tanh(T.dot(x, y))], mode="FAST_COMPILE")
-    assert "CALL" in function([x, y], called(x, y)).explain()
+
+
+@pytest.mark.parametrize("options, calls", [
+    ({"mode": "FAST_COMPILE"}, False), ({"mode": "FAST_RUN", "on_unused_input": "warn"}, False),
+    ({"profile": False}, False), ({"profile": phintys.compile.ProfileStats(atexit_print=False)}, True),
+    ({"accept_inplace": True}, True), ({"mode": "DebugMode"}, True),
+    ({"mode": phintys.compile.MonitorMode(post_func=lambda position, node, thunk: None)}, True)])
+def test_options_of_the_function(options, calls):
+    op = OpFromGraph([x, y], [z := T.tanh(T.dot(x, y)), z.T], **options)
+    f = function([x, y], [*op(x, y), grad(op(x, y)[0].sum(), x)])
+    assert ("CALL" in f.explain()) == calls
+    for _ in range(2):
+        tangent, transposed, gradient = f(A, B)
+        numpy.testing.assert_allclose(tangent, numpy.tanh(A @ B))
+        numpy.testing.assert_allclose(transposed, tangent.T)
+        numpy.testing.assert_allclose(gradient, (1 - tangent ** 2) @ B.T)
 
 
 def test_an_op_in_python_inside():

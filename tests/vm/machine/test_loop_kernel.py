@@ -164,3 +164,19 @@ def test_memory_that_runs_out_anywhere_in_a_loop():
         finally:
             fail_allocation(0)
         numpy.testing.assert_array_equal(function(value), wanted)
+
+
+@pytest.mark.parametrize("options", [{}, {"inline": True}, {"mode": "FAST_RUN"}])
+def test_a_graph_as_an_op_in_a_body_is_called_by_no_step(options):
+    x, y = T.dvectors("xy")
+    op = phintys.OpFromGraph([x, y], [T.tanh(x) * y], **options)
+    start = T.dvector()
+    rows, _ = phintys.scan(lambda before, y: op(before, y) + 1, outputs_info=start, non_sequences=[y], n_steps=4)
+    function = phintys.function([start, y], [rows, *phintys.grad(rows.sum(), [start, y])])
+    assert kernels_of(function) and "CALL" not in function.explain()
+    at, factor = numpy.array([0.3, -0.2]), numpy.array([0.5, 2.0])
+    rows, by_start, by_factor = function(at, factor)
+    for row in rows:
+        at = numpy.tanh(at) * factor + 1
+        numpy.testing.assert_allclose(row, at)
+    assert by_start.shape == by_factor.shape == (2,)
