@@ -107,6 +107,7 @@ __all__ = [
     "grad",
     "gradient",
     "ifelse",
+    "install_as_theano",
     "map",
     "memory",
     "misc",
@@ -141,6 +142,7 @@ def foldr(fn: _Any, sequences: _Any, outputs_info: _Any, non_sequences: _Any = N
           name: str | None = None, return_updates: bool = True) -> TensorVariable: ...
 generic: Generic
 def get_scalar_constant_value(v: _Any) -> _Any: ...
+def install_as_theano() -> TensorVariable: ...
 def map(fn: _Any, sequences: _Any, non_sequences: _Any = None, truncate_gradient: int | Variable = -1,
         go_backwards: bool = False, mode: _Any = None, name: str | None = None, return_updates: bool = True
         ) -> TensorVariable: ...

@@ -28,6 +28,11 @@ def promised():
     return _FEATURES.keys()
 
 
+def feature_of(module, name):
+    """Return the missing feature that a name of a module belongs to, or None."""
+    return _FEATURES.get((module, name))
+
+
 def unknown(module, name):
     """Return the error for a name that a module does not have.
 
@@ -40,7 +45,7 @@ def unknown(module, name):
     AttributeError
         It names the missing feature if phintys is going to have it.
     """
-    feature = _FEATURES.get((module, name))
+    feature = feature_of(module, name)
     reason = "" if feature is None else f": phintys has no {feature} yet"
     return AttributeError(f"module {module!r} has no attribute {name!r}{reason}", name=name)
 

@@ -100,7 +100,7 @@ FAMILIES = [
     ("Functions, shared variables and modes",
      "",
      "function making compile io shared updates modes debugging vm.machine.container graph.config include_path "
-     "ops.identity.deep_copy"),
+     "as_theano ops.identity.deep_copy"),
     ("Memory",
      "",
      "memory vm.pool"),

@@ -6,6 +6,7 @@ attribute; setting one checks it and then calls the functions registered with ``
 AttributeError.
 """
 import os
+import sys
 import warnings
 from functools import wraps
 
@@ -274,6 +275,9 @@ class Config(Section):
             raise no_option(name, f"; did you mean {alike!r}?" if alike else "")
         return self._options[name]
 
+    def __contains__(self, name):
+        return name in self._options
+
     def get(self, name):
         """Return the value of an option by its full name."""
         self._row(name)
@@ -365,9 +369,10 @@ class Config(Section):
 def warn_of_theano_flags(environment):
     """Warn if options are set in Theano's environment variable, which is not read."""
     flags = environment.get("THEANO_FLAGS")
-    if flags:
+    if flags and "phintys.as_theano" not in sys.orig_argv:
         warnings.warn(f"THEANO_FLAGS={flags} is set, but phintys reads its options from PHINTYS_FLAGS only; unset "
-                      "THEANO_FLAGS, or write the options to PHINTYS_FLAGS.", stacklevel=2)
+                      "THEANO_FLAGS, or write the options to PHINTYS_FLAGS, or call phintys.install_as_theano(), which "
+                      "reads them.", stacklevel=2)
 
 
 config = Config(OPTIONS)

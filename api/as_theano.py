@@ -1,0 +1,158 @@
+"""``import theano`` finds phintys: ``phintys.install_as_theano()``, or ``python -m phintys.as_theano program.py``.
+
+A finder on ``sys.meta_path`` answers for ``theano`` and all its submodules. ``theano`` itself is a module of its own,
+because its version is Theano's; each submodule is the module of phintys, under two names in ``sys.modules``.
+"""
+import runpy
+import sys
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+
+import phintys
+from phintys.not_yet import feature_of
+from phintys.theano_flags import read_theano_options
+
+__all__ = ["install_as_theano"]
+
+# Theano's last version: programs compare with it.
+VERSION = "1.0.5"
+
+USAGE = "usage: python -m phintys.as_theano program.py [argument ...]\n       python -m phintys.as_theano -m module ..."
+
+
+class Theano(ModuleType):
+    """The module ``theano``: phintys, with Theano's version."""
+
+    __path__ = []
+
+    def __getattr__(self, name):
+        return getattr(phintys, name)
+
+    def __dir__(self):
+        return [*phintys.__all__, "__version__", "version"]
+
+
+class Version(ModuleType):
+    """The module ``theano.version``."""
+
+    version = short_version = full_version = VERSION
+    git_revision = "unknown"
+    release = True
+
+
+# The modules that are made here; all others are modules of phintys.
+MADE = {"theano": Theano, "theano.version": Version}
+
+
+class TheanoFinder(MetaPathFinder, Loader):
+    """Finds and loads ``theano`` and its submodules."""
+
+    def find_spec(self, fullname, path=None, target=None):
+        """Return the specification of Theano's modules; None for others, which other finders look for."""
+        if fullname.partition(".")[0] != "theano":
+            return None
+        return ModuleSpec(fullname, self, is_package=True)
+
+    def create_module(self, spec):
+        """Make the module that is loaded, for the few that are not modules of phintys."""
+        kind = MADE.get(spec.name)
+        return None if kind is None else kind(spec.name)
+
+    def exec_module(self, module):
+        """Replace the empty module by the module of phintys, and make known all that was imported with it."""
+        name = module.__name__
+        if name in MADE:
+            if name == "theano":
+                module.__version__, module.__doc__ = VERSION, phintys.__doc__
+                module.version = import_module("theano.version")
+            return
+        sys.modules[name] = ours(name)
+        add_imported_modules()
+
+
+def ours(name):
+    """Return the module of phintys for one of Theano's.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If there is none; it says what is not implemented yet.
+    """
+    counterpart = "phintys" + name.removeprefix("theano")
+    try:
+        return import_module(counterpart)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{counterpart}.".startswith(error.name + "."):
+            raise
+        feature = feature_of(*error.name.rpartition(".")[::2])
+        reason = "phintys has no such module" if feature is None else f"phintys has no {feature} yet"
+        raise ModuleNotFoundError(f"No module named {name!r}: {reason}", name=name) from None
+
+
+def add_imported_modules():
+    """Give Theano's names to all modules of phintys that are imported.
+
+    Otherwise the import system would import them by their new names, and set each as an attribute of its package: over
+    the function ``scan``, say, in ``scan_module``.
+    """
+    for name, module in list(sys.modules.items()):
+        if name.startswith("phintys."):
+            sys.modules.setdefault("theano" + name.removeprefix("phintys"), module)
+
+
+def install_as_theano():
+    """Make ``import theano``, and imports of its submodules, find phintys in this process.
+
+    Options in ``THEANO_FLAGS`` and ``.theanorc`` are read, too.
+
+    Returns
+    -------
+    module
+        ``theano``.
+
+    Raises
+    ------
+    RuntimeError
+        If another ``theano`` was imported before.
+    ValueError
+        If an option cannot have its value.
+
+    Examples
+    --------
+    >>> theano = phintys.install_as_theano()
+    >>> import theano.tensor
+    >>> theano.tensor is phintys.tensor
+    True
+    """
+    loaded = sys.modules.get("theano")
+    if isinstance(loaded, Theano):
+        return loaded
+    if loaded is not None:
+        where = getattr(loaded, "__file__", None) or "an unknown place"
+        raise RuntimeError(f"theano is imported already, from {where}: call install_as_theano() before it")
+    read_theano_options()
+    sys.meta_path.insert(0, TheanoFinder())
+    return import_module("theano")
+
+
+def main(arguments):
+    """Run a program, or a module after ``-m``, in which ``theano`` is phintys."""
+    if not arguments or arguments == ["-m"]:
+        raise SystemExit(USAGE)
+    install_as_theano()
+    if arguments[0] == "-m":
+        sys.argv = arguments[1:]
+        sys.path[0] = ""
+        runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
+    else:
+        sys.argv = arguments
+        sys.path[0] = str(Path(arguments[0]).resolve().parent)
+        runpy.run_path(arguments[0], run_name="__main__")
+
+
+if __name__ == "__main__":
+    # The finder is used by imports of the program: they must find this module by its name, not as __main__.
+    import_module("phintys.as_theano").main(sys.argv[1:])

@@ -1,0 +1,81 @@
+"""Options written for Theano: the environment variable ``THEANO_FLAGS`` and the files ``.theanorc``.
+
+They are read only when phintys is installed as Theano (`phintys.as_theano`). ``PHINTYS_FLAGS`` wins over both.
+"""
+import os
+import warnings
+from configparser import ConfigParser, Error
+from pathlib import Path
+
+from phintys.graph.config import config
+
+# Options whose values name what only Theano had: another value is ignored with a warning, as Theano did without a GPU.
+OPTIONAL_VALUES = ("device",)
+
+
+def read_theano_options(environment=os.environ):
+    """Set the options that Theano would read, first the files', then the variable's.
+
+    Parameters
+    ----------
+    environment : dict of str
+        ``THEANO_FLAGS`` (``name=value,name=value``), ``THEANORC`` (paths of files; otherwise ``~/.theanorc``).
+
+    Raises
+    ------
+    ValueError
+        If an option cannot have its value, or a file cannot be parsed.
+
+    Warns
+    -----
+    UserWarning
+        Once, with all names that phintys does not know.
+    """
+    ours = {name for name, _ in flags(environment.get("PHINTYS_FLAGS", ""))}
+    found = [(name, value, str(path)) for path in files(environment) for name, value in file_options(path)]
+    found += [(name, value, "THEANO_FLAGS") for name, value in flags(environment.get("THEANO_FLAGS", ""))]
+    ignored = [name if value is None else f"{name}={value}" for name, value, source in found
+               if name not in ours and not is_set(name, value, source)]
+    if ignored:
+        warnings.warn(f"phintys ignores these options of Theano: {', '.join(dict.fromkeys(ignored))}", stacklevel=3)
+
+
+def is_set(name, value, source):
+    """Set an option; return whether phintys knows it."""
+    if value is None or name not in config:
+        return False
+    try:
+        config.set(name, value)
+    except ValueError as error:
+        if name in OPTIONAL_VALUES:
+            return False
+        raise ValueError(f"{source}: {error}") from None
+    return True
+
+
+def flags(text):
+    """Return pairs (name, value) of ``"name=value,name=value"``; a name alone, which Theano ignores, has None."""
+    for part in filter(None, map(str.strip, text.split(","))):
+        name, equals, value = part.partition("=")
+        yield name.strip(), value.strip() if equals else None
+
+
+def files(environment):
+    """Return the files of options that exist; later ones win."""
+    paths = environment.get("THEANORC")
+    paths = paths.split(os.pathsep) if paths else [os.path.join("~", ".theanorc")]
+    return [path for path in (Path(path).expanduser() for path in paths) if path.is_file()]
+
+
+def file_options(path):
+    """Return pairs (name, value) of a file; options outside the section ``global`` have the section's name in front."""
+    parser = ConfigParser(interpolation=None)
+    parser.optionxform = str
+    try:
+        parser.read(path)
+    except Error as error:
+        raise ValueError(f"{path}: {error}") from None
+    for section in parser.sections():
+        prefix = "" if section == "global" else section + "."
+        for name, value in parser.items(section):
+            yield prefix + name, value

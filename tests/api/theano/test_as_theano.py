@@ -1,0 +1,138 @@
+"""Programs that import theano, run by phintys; each in a process of its own, in which nothing is imported yet."""
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from phintys.graph.config import config
+from phintys.theano_flags import file_options, files, flags, read_theano_options
+
+
+def run(program, *arguments, folder, options=(), **environment):
+    """Run a program as a user would; return its output and what it warned of."""
+    path = folder / "program.py"
+    path.write_text(textwrap.dedent(program))
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("THEANO", "PHINTYS_FLAGS"))}
+    done = subprocess.run([sys.executable, *options, "-m", "phintys.as_theano", str(path), *arguments], text=True,
+                          capture_output=True, env={**kept, "HOME": str(folder), **environment}, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr
+
+
+def test_a_program_runs(tmp_path):
+    out, _ = run("""
+        import sys
+        import theano
+        import theano.tensor as T
+        from theano import function, shared
+        from theano.compile.nanguardmode import NanGuardMode
+        from theano.tensor.shared_randomstreams import RandomStreams
+        x = T.dvector("x")
+        print(function([x], T.grad((x ** 2).sum(), x))([1, 2]), sys.argv[1:], __name__, theano.__version__)
+        """, "an", "argument", folder=tmp_path)
+    assert out == "[2. 4.] ['an', 'argument'] __main__ 1.0.5\n"
+
+
+def test_modules_are_those_of_phintys(tmp_path):
+    out, _ = run("""
+        import theano.tensor.nnet.nnet, theano.scan_module.scan_utils
+        import theano.scan_module.scan, theano.version
+        import phintys, phintys.tensor.nnet.nnet
+        print(theano.tensor is phintys.tensor, theano.tensor.nnet.nnet is phintys.tensor.nnet.nnet,
+              theano.config is phintys.config, theano.scan is phintys.scan, callable(theano.scan_module.scan),
+              theano.version.full_version, phintys.tensor.__spec__.name, "scan" in dir(theano))
+        """, folder=tmp_path)
+    assert out == "True True True True True 1.0.5 phintys.tensor True\n"
+
+
+def test_what_is_missing_is_named(tmp_path):
+    out, _ = run("""
+        import theano
+        for module in ("theano.sandbox.cuda", "theano.sparse"):
+            try:
+                __import__(module)
+            except ImportError as error:
+                print(error)
+        print(hasattr(theano, "nonsense"))
+        """, folder=tmp_path)
+    assert out.splitlines() == ["No module named 'theano.sandbox.cuda': phintys has no such module",
+                                "No module named 'theano.sparse': phintys has no sparse matrices yet", "False"]
+
+
+def test_options_are_read_and_unknown_ones_named_once(tmp_path):
+    out, err = run("import theano; print(theano.config.floatX, theano.config.optimizer)", folder=tmp_path,
+                   THEANO_FLAGS="floatX=float32,nvcc.fastmath=True,lonely,device=cuda0", PHINTYS_FLAGS="optimizer=None")
+    assert out == "float32 None\n"
+    assert err.count("UserWarning") == 1
+    assert "phintys ignores these options of Theano: nvcc.fastmath=True, lonely, device=cuda0" in err
+
+
+def test_a_module_runs(tmp_path):
+    (tmp_path / "mine.py").write_text("import sys, theano; print(theano.__name__, sys.argv[1:], __name__)")
+    done = subprocess.run([sys.executable, "-m", "phintys.as_theano", "-m", "mine", "argument"], text=True,
+                          capture_output=True, cwd=tmp_path)
+    assert done.stdout == "theano ['argument'] __main__\n"
+
+
+def test_usage():
+    done = subprocess.run([sys.executable, "-m", "phintys.as_theano"], text=True, capture_output=True)
+    assert done.returncode and done.stderr.startswith("usage: python -m phintys.as_theano program.py")
+
+
+def test_another_theano_was_imported_before():
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent("""
+        import sys, types
+        sys.modules["theano"] = types.ModuleType("theano")
+        import phintys
+        try:
+            phintys.install_as_theano()
+        except RuntimeError as error:
+            print(error)
+        del sys.modules["theano"]
+        print(phintys.install_as_theano() is phintys.install_as_theano(), "theano" in sys.modules)
+        """)], text=True, capture_output=True)
+    assert done.stdout.splitlines() == [
+        "theano is imported already, from an unknown place: call install_as_theano() before it", "True True"]
+
+
+def test_nothing_is_changed_unless_asked_for():
+    done = subprocess.run([sys.executable, "-c", "import sys, phintys.as_theano; print('theano' in sys.modules, "
+                           "any('Theano' in type(finder).__name__ for finder in sys.meta_path))"], text=True,
+                          capture_output=True)
+    assert done.stdout == "False False\n"
+
+
+def test_files_of_options(tmp_path):
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.write_text("[global]\nfloatX = float32\nallow_gc = False\n[DebugMode]\npatience = 7\n")
+    second.write_text("[global]\nfloatX = float64\n[gcc]\ncxxflags = -O3 %s\n")
+    assert list(file_options(first)) == [("floatX", "float32"), ("allow_gc", "False"), ("DebugMode.patience", "7")]
+    assert list(file_options(second)) == [("floatX", "float64"), ("gcc.cxxflags", "-O3 %s")]
+    environment = {"THEANORC": os.pathsep.join(map(str, (first, second, tmp_path / "third")))}
+    assert files(environment) == [first, second]
+    with config.change_flags(**{"floatX": "float16", "allow_gc": True, "DebugMode.patience": 2, "gcc.cxxflags": ""}):
+        read_theano_options(environment)
+        assert (config.floatX, config.allow_gc, config.DebugMode.patience) == ("float64", False, 7)
+        read_theano_options({**environment, "THEANO_FLAGS": "floatX=float32"})
+        assert config.floatX == "float32"
+        read_theano_options({**environment, "PHINTYS_FLAGS": "floatX"})
+        assert config.floatX == "float32"
+
+
+def test_flags_are_split():
+    assert list(flags("a=1, b = 2=3 ,,c")) == [("a", "1"), ("b", "2=3"), ("c", None)]
+
+
+@pytest.mark.parametrize("text", ["floatX = float32\n", "[global]\nfloatX\n"])
+def test_a_file_that_cannot_be_parsed(tmp_path, text):
+    path = tmp_path / "theanorc"
+    path.write_text(text)
+    with pytest.raises(ValueError, match="theanorc"):
+        read_theano_options({"THEANORC": str(path)})
+
+
+def test_a_value_that_is_not_allowed():
+    with pytest.raises(ValueError, match="THEANO_FLAGS: config.floatX cannot be 'float46'"):
+        read_theano_options({"THEANO_FLAGS": "floatX=float46", "THEANORC": os.devnull})
