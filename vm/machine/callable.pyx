@@ -269,7 +269,7 @@ cdef class Callable:
             subset = self._chosen(named.pop("output_subset"))
         arranged = self._arrange(positional, named)
         frame = after_run(self, PySequence_Fast_ITEMS(arranged))
-        return self._finish(frame) if subset is None else self._finish_some(frame, subset)
+        return finish(self, frame) if subset is None else self._finish_some(frame, subset)
 
     cdef list _chosen(self, subset):
         """``output_subset`` as positions of results."""
@@ -473,41 +473,56 @@ cdef class Callable:
                         break
         return 0
 
-    cdef object _finish(self, Frame frame):
-        """The results in the form the user asked for."""
-        cdef object result
-        if self.unpack == UNPACK_SINGLE:
-            result = taken(frame, 0)
-        else:
-            result = all_taken(frame)
-        self._put_back(frame)
-        if self.unpack == UNPACK_DICT:
-            return dict(zip(self.keys, result))
-        return None if self.unpack == UNPACK_NONE else result
-
     cdef object _finish_some(self, Frame frame, list chosen):
         """The results that ``output_subset`` asks for."""
         cdef list results = all_taken(frame)
-        self._put_back(frame)
+        put_back(self, frame)
         if self.unpack == UNPACK_DICT:
             return {self.keys[position]: results[position] for position in chosen}
         return [results[position] for position in chosen]
 
-    cdef inline Frame _idle_frame(self):
-        cdef Frame frame = self.hot
-        if frame is None:
-            return <Frame>self.frames.pop() if self.frames else self._new_frame()
-        self.hot = None
-        return frame
+    cdef Frame _other_frame(self):
+        """A frame for a call while another one runs, or the first one after ``free``."""
+        return <Frame>self.frames.pop() if self.frames else self._new_frame()
 
-    cdef inline int _put_back(self, Frame frame) except -1:
-        """The frame is idle again."""
-        let_go(frame, self.n_arguments)             # may run any code, which may call this function
-        if self.hot is None and kept_frames > 0:
-            self.hot = frame
-        elif len(self.frames) + 1 < kept_frames:
+    cdef int _put_aside(self, Frame frame) except -1:
+        """Keep an idle frame beside the hot one, unless there are enough."""
+        if len(self.frames) + 1 < kept_frames:
             self.frames.append(frame)
         return 0
+
+
+cdef inline Frame idle_frame(Callable self):
+    cdef Frame frame = self.hot
+    if frame is None:
+        return self._other_frame()
+    self.hot = None
+    return frame
+
+
+cdef inline int put_back(Callable self, Frame frame) except -1:
+    """The frame is idle again."""
+    let_go(frame, self.n_arguments)                 # may run any code, which may call this function
+    if self.hot is not None or kept_frames == 0:
+        return self._put_aside(frame)
+    self.hot = frame
+    return 0
+
+
+cdef inline object finish(Callable self, Frame frame):
+    """The results in the form the user asked for."""
+    cdef object result
+    if self.unpack == UNPACK_SINGLE:
+        result = taken(frame, 0)
+    else:
+        result = all_taken(frame)
+    put_back(self, frame)
+    return result if self.unpack <= UNPACK_LIST else reshaped(self, result)
+
+
+cdef object reshaped(Callable self, list results):
+    """A dictionary of the results, or None."""
+    return dict(zip(self.keys, results)) if self.unpack == UNPACK_DICT else None
 
 
 cdef inline void let_go(Frame frame, int n_arguments) noexcept:
@@ -636,7 +651,7 @@ cdef object enter(PyObject* self_pointer, PyObject** arguments, size_t count, Py
     cdef Py_ssize_t given = PyVectorcall_NARGS(count)
     if self.indirect or names != NULL or given != self.n_arguments:
         return enter_slowly(self, arguments, given, names)
-    return self._finish(after_run(self, arguments))
+    return finish(self, after_run(self, arguments))
 
 
 cdef object enter_measured(PyObject* self_pointer, PyObject** arguments, size_t count, PyObject* names):
@@ -651,7 +666,7 @@ cdef object enter_measured(PyObject* self_pointer, PyObject** arguments, size_t 
 
 cdef inline Frame after_run(Callable self, PyObject** values):
     """A frame in which the program has run on these arguments."""
-    cdef Frame frame = self._idle_frame()
+    cdef Frame frame = idle_frame(self)
     if bind_step(self, frame, values) < 0 or run_step(self, frame) < 0:
         recover(self, frame)
     return frame
@@ -772,7 +787,7 @@ cdef int recover(Callable self, Frame frame) except -1:
         raise_pending()
     finally:
         reset(frame)
-        self._put_back(frame)
+        put_back(self, frame)
 
 
 cdef int fail(Callable self, Frame frame) except -1:

@@ -183,15 +183,20 @@ cdef void hand_over(Claim* wanted) noexcept:
 
 cdef int claim(Claim** claims, int count) except -1:
     cdef unsigned long me = PyThread_get_thread_ident()
-    cdef Claim* wanted
     cdef int index
     for index in range(count):
-        wanted = claims[index]
-        if wanted.thread == 0 and waiters == NULL:
-            take(wanted, me)
-            continue
+        if claims[index].thread != 0 or waiters != NULL:
+            return claim_in_turn(claims, index, count, me)
+        take(claims[index], me)
+    return 0
+
+
+cdef int claim_in_turn(Claim** claims, int first, int count, unsigned long me) except -1:
+    """Claim the rest, from ``first`` on, although others have or want some of them."""
+    cdef int index
+    for index in range(first, count):
         try:
-            claim_or_wait(wanted, me)
+            claim_or_wait(claims[index], me)
         except:
             give_up(claims, index)
             raise

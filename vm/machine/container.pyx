@@ -263,7 +263,10 @@ cdef class Container:
         for axis in range(2 * cell.ndim):
             cell.shape[axis] = source.shape[axis]
         if source.buffer == NULL:
-            memcpy(cell.value, source.data, INLINE_BYTES if source.data == <char*>source.value else cell.itemsize)
+            if source.data == <char*>source.value:
+                memcpy(cell.value, source.value, INLINE_BYTES)
+            else:
+                memcpy(cell.value, source.data, cell.itemsize)
             cell.data = <char*>cell.value
         else:
             cell.data = source.data

@@ -19,6 +19,10 @@ cdef struct Group:
     int count
     Member members[LARGEST_GROUP]
 
+ctypedef int (*Preparation)(PyObject* kernel, Context* context, Cell** operands) noexcept nogil
+# `Kernel.prepare`. When it raises, it returns -1 with the exception set; the GIL is not needed to notice that.
+cdef Preparation prepare
+
 # Prepare the next member; returns what `Kernel.prepare` does. The GIL is taken only to raise.
 cdef int prepare_member(Group* group, PyObject* kernel, Cell** operands, void* room) noexcept nogil
 # Run all members, those that are alone on the workers.

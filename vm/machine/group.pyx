@@ -11,14 +11,11 @@ from numpy cimport npy_intp
 
 from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, parallel
 
-ctypedef int (*Preparation)(PyObject* kernel, Context* context, Cell** operands) noexcept nogil
-
-
 cdef int prepare_kernel(PyObject* kernel, Context* context, Cell** operands) except -1 nogil:
     return (<Kernel>kernel).prepare(context, operands)
 
 
-cdef Preparation prepare = <Preparation>prepare_kernel
+prepare = <Preparation>prepare_kernel
 
 
 cdef int prepare_member(Group* group, PyObject* kernel, Cell** operands, void* room) noexcept nogil:

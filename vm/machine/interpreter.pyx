@@ -17,7 +17,7 @@ from phintys.vm.machine.code cimport LOOKS, Instruction
 from phintys.vm.machine.container cimport Container
 from phintys.vm.machine.copies cimport alias, copy_cell, move, own_cell
 from phintys.vm.machine.frame cimport Block, Frame, Machine, Site, compare_layouts, remember_layouts
-from phintys.vm.machine.group cimport Group, leave_group, prepare_member, run_group
+from phintys.vm.machine.group cimport Group, leave_group, prepare, prepare_member, run_group
 from phintys.vm.machine.perform cimport call_perform, has_changed, refuse_late_change
 from phintys.vm.machine.profile cimport begin, end, phintys_seconds
 from phintys.vm.machine.results cimport take_results
@@ -44,20 +44,14 @@ def take_turns(double seconds=0.02):
 
 
 # What raises in Python returns -1 to the loop, which cleans up before the exception is handled.
-ctypedef int (*KernelStep)(PyObject* kernel, Context* context, Cell** operands) noexcept nogil
 ctypedef int (*MemoryStep)(Context* context, Cell* cell) noexcept nogil
 ctypedef int (*PythonStep)(Machine* machine, const Instruction* instruction) noexcept nogil
-
-
-cdef int prepare_kernel(PyObject* kernel, Context* context, Cell** operands) except -1 nogil:
-    return (<Kernel>kernel).prepare(context, operands)
 
 
 cdef int renew_cell(Context* context, Cell* cell) except -1 nogil:
     return renew(context, cell)
 
 
-cdef KernelStep prepare = <KernelStep>prepare_kernel
 cdef MemoryStep renew_step = <MemoryStep>renew_cell
 cdef PythonStep call_step = <PythonStep>call_perform
 cdef PythonStep copy_step = <PythonStep>copy_cell
@@ -157,6 +151,7 @@ cdef int execute(Machine* machine) noexcept nogil:
     The GIL is held at the start and at the end.
     """
     cdef const Instruction* at = machine.code
+    cdef const Instruction* last                            # only of TOGETHER, so that `at` stays in a register
     cdef Context* context = &machine.context
     cdef Cell** operands
     cdef Block* block
@@ -191,8 +186,12 @@ cdef int execute(Machine* machine) noexcept nogil:
             machine.epoch += (<Container>machine.containers[at.b]).load(context, &machine.cells[at.a])
         elif op == OP_TOGETHER:
             site = &machine.sites[at - machine.code]
-            if site.bound != machine.epoch and run_together(machine, &at, site) < 0:
-                break                                       # bound: the members are too short to be shared
+            if site.bound != machine.epoch:                 # bound: the members are too short to be shared
+                last = at
+                worth = run_together(machine, &last, site)
+                at = last
+                if worth < 0:
+                    break
         elif op == OP_CALL:
             take_gil(machine)
             if call_step(machine, at) < 0:
@@ -201,8 +200,8 @@ cdef int execute(Machine* machine) noexcept nogil:
             if copy_step(machine, at) < 0:
                 break
         elif op == OP_OWN:
-            if own_step(machine, at) < 0:
-                break
+            if machine.cells[at.a].data != <char*>machine.cells[at.a].value and own_step(machine, at) < 0:
+                break                                       # a value inside the cell is its own
         elif op == OP_RESULT:
             take_gil(machine)
             if result_step(machine, at) < 0:

@@ -118,7 +118,7 @@ cdef inline bint store_number(PyObject* array, const Cell* cell) noexcept:
     """Store a number of eight bytes in the array of an earlier call, if that is free; most results of small programs
     are such numbers."""
     if (cell.ndim or cell.itemsize != 8 or array == NULL or cell.flags & NO_PLAIN_NUMBER or cell.buffer != NULL
-            or Py_REFCNT(array) != 1 or pool.stress
+            or Py_REFCNT(array) != 1
             or not phintys_is_untouched(array, cell.typenum, 0, cell.shape)):
         return False
     (<double*>phintys_data(array))[0] = (<const double*>cell.data)[0]
@@ -128,15 +128,18 @@ cdef inline bint store_number(PyObject* array, const Cell* cell) noexcept:
 cdef int take_results(Machine* machine, const Instruction* at) except -1:
     cdef Frame frame = <Frame>machine.frame
     cdef Cell** operands = machine.operands + at.b
+    cdef PyObject** recycled = frame.recycled
+    cdef PyObject** results = frame.results
+    cdef bint stress = pool.stress                  # then each result is in memory of its own
     cdef Cell* cell
     cdef object result
     cdef npy_intp size
     cdef int index
     for index in range(at.c):
         cell = operands[index]
-        if store_number(frame.recycled[index], cell):
-            Py_INCREF(<object>frame.recycled[index])
-            frame.results[index] = frame.recycled[index]
+        if not stress and store_number(recycled[index], cell):
+            Py_INCREF(<object>recycled[index])
+            results[index] = recycled[index]
             continue
         size = RESULT_COPY_BYTES + 1 if cell.flags & CELL_OBJECT else cell_size(cell) * cell.itemsize
         if cell.flags & CELL_NUMBER:
@@ -155,5 +158,5 @@ cdef int take_results(Machine* machine, const Instruction* at) except -1:
         if at.flags & RESULT_EMPTIES and (cell.ndim or cell.buffer != NULL) and not cell.flags & KEPT:
             drop(&machine.context, cell)
         Py_INCREF(result)
-        frame.results[index] = <PyObject*>result
+        results[index] = <PyObject*>result
     return 0
