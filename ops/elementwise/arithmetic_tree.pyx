@@ -2,9 +2,10 @@
 
 ``merge_arithmetic`` searches a list of steps for additions, subtractions, multiplications, divisions, negations,
 squares and small integer powers of float32 or float64, and replaces each tree of them by one step whose loop
-(arithmetic_tree_loops.h) performs several operations per pass over a chunk: ``2*a + 3*b`` is one instruction, ``a**2 +
-b**2 + 2*a*b`` two. Every operation is rounded as NumPy rounds it, in the user's order; only powers above 2 (computed by
-squaring) may differ from NumPy's in the last bits.
+(arithmetic_tree_loops.h) reads and writes memory once. An instruction of it performs several operations: ``2*a + 3*b``
+is one instruction, ``2*a + b**10`` two, between which values stay in registers (arithmetic_chain.py). Every operation
+is rounded as NumPy rounds it, in the user's order; only powers above 2 (computed by squaring) may differ from NumPy's
+in the last bits.
 
 A form is a value that has not been computed yet, so that the instruction that reads it can include its computation:
 
@@ -19,6 +20,7 @@ from libc.stdlib cimport calloc, free
 import numpy
 
 from phintys.graph.config import config
+from phintys.ops.elementwise.arithmetic_chain import chained
 from phintys.ops.native.loops cimport Loop, LoopFunction
 from phintys.ops.native.providers import usable_instructions
 
@@ -31,6 +33,21 @@ cdef extern from "elementwise/arithmetic_tree_loops.h" nogil:
         phintys_operation of_double[3]
         phintys_operation of_float[3]
     const phintys_operation_row phintys_operation_table[]
+    ctypedef void (*phintys_any)()
+    ctypedef struct phintys_link_row:
+        const char* name
+        const char* position
+        phintys_any of_double[3]
+        phintys_any of_float[3]
+    const phintys_link_row phintys_link_table[]
+    ctypedef struct phintys_link:
+        phintys_any function
+        int operands[4]
+        double constants[2]
+    ctypedef void (*phintys_chain)(const phintys_link*, const void*, void*, int, Py_ssize_t)
+    const phintys_chain phintys_chains_of_double[3]
+    const phintys_chain phintys_chains_of_float[3]
+    const int phintys_tiles[3]
     ctypedef struct phintys_instruction:
         phintys_operation function
         int operands[4]
@@ -41,6 +58,10 @@ cdef extern from "elementwise/arithmetic_tree_loops.h" nogil:
         int locals
         int instructions
         phintys_instruction* instruction
+        phintys_chain chain
+        phintys_link* link
+        int slots
+        int tile
     void phintys_tree_double(char**, const Py_ssize_t*, const Py_ssize_t*, void*)
     void phintys_tree_float(char**, const Py_ssize_t*, const Py_ssize_t*, void*)
 
@@ -49,10 +70,15 @@ cdef enum:
     MOST_INSTRUCTIONS = 256
     LARGEST_POWER = 32             # squaring loses too many bits for larger exponents
 
-cdef dict operation_rows = {}
+cdef dict operation_rows = {}       # name -> row
+cdef dict link_rows = {}            # (name, position) -> row
 cdef int _row = 0
 while phintys_operation_table[_row].name != NULL:
     operation_rows[phintys_operation_table[_row].name.decode()] = _row
+    _row += 1
+_row = 0
+while phintys_link_table[_row].name != NULL:
+    link_rows[phintys_link_table[_row].name.decode(), phintys_link_table[_row].position.decode()] = _row
     _row += 1
 
 
@@ -60,30 +86,57 @@ while phintys_operation_table[_row].name != NULL:
 cdef class Tree:
     """The C struct of one tree, passed to its loop as ``data``."""
     cdef phintys_tree tree
-    cdef readonly list listing
+    cdef bint is_double
+    cdef int chosen                # the instruction set: 0 for the baseline
+    cdef readonly list listing, links
 
-    def __cinit__(self, str dtype, int inputs, int locals_, list instructions):
-        cdef int index, operand, chosen = len(usable_instructions())       # 0 for the baseline, then each set as well
-        cdef phintys_instruction* target
+    def __cinit__(self, str dtype, int inputs, int locals_, list instructions, list links, int slots):
+        self.is_double, self.chosen = dtype == "float64", len(usable_instructions())
+        self.listing, self.links = instructions, links
         self.tree.inputs, self.tree.locals, self.tree.instructions = inputs, locals_, len(instructions)
-        self.tree.instruction = <phintys_instruction*>calloc(max(1, len(instructions)), sizeof(phintys_instruction))
-        if self.tree.instruction == NULL:
+        self.tree.slots, self.tree.tile = slots, phintys_tiles[self.chosen]
+        self.tree.instruction = <phintys_instruction*>calloc(len(instructions), sizeof(phintys_instruction))
+        self.tree.link = <phintys_link*>calloc(max(1, len(links)), sizeof(phintys_link))
+        if self.tree.instruction == NULL or self.tree.link == NULL:
             raise MemoryError()
-        self.listing = instructions
+        self.write_instructions(instructions)
+        if links:
+            self.write_links(links)
+            self.tree.chain = (phintys_chains_of_double[self.chosen] if self.is_double
+                               else phintys_chains_of_float[self.chosen])
+
+    cdef int write_instructions(self, list instructions) except -1:
+        cdef int index, operand
+        cdef phintys_instruction* target
         for index in range(len(instructions)):
             name, out, operands, constants = instructions[index]
             target = &self.tree.instruction[index]
             row = operation_rows[name]
-            target.function = (phintys_operation_table[<int>row].of_double[chosen] if dtype == "float64"
-                               else phintys_operation_table[<int>row].of_float[chosen])
+            target.function = (phintys_operation_table[<int>row].of_double[self.chosen] if self.is_double
+                               else phintys_operation_table[<int>row].of_float[self.chosen])
             target.out = out
             for operand in range(len(operands)):
                 target.operands[operand] = operands[operand]
             for operand in range(len(constants)):
                 target.constants[operand] = constants[operand]
 
+    cdef int write_links(self, list links) except -1:
+        cdef int index, operand
+        cdef phintys_link* target
+        for index in range(len(links)):
+            name, position, places, constants = links[index]
+            target = &self.tree.link[index]
+            row = link_rows[name, position]
+            target.function = (phintys_link_table[<int>row].of_double[self.chosen] if self.is_double
+                               else phintys_link_table[<int>row].of_float[self.chosen])
+            for operand in range(len(places)):
+                target.operands[operand] = places[operand]
+            for operand in range(len(constants)):
+                target.constants[operand] = constants[operand]
+
     def __dealloc__(self):
         free(self.tree.instruction)
+        free(self.tree.link)
 
 
 @cython.final
@@ -146,16 +199,25 @@ cdef class Merger:
             else:
                 result = self.compute(code, "scale_scale_add", (first[2], second[2]), (a, b))
         elif second[0] != "product":
-            operands = (first[2], first[3], second[len(second) - 1])
-            if a == 1 and b == 1:
-                result = self.compute(code, "multiply_add", operands)
-            else:
-                result = self.compute(code, "multiply_scale_add", operands, (a, b))
+            result = self.add_product(code, (first[2], first[3], second[len(second) - 1]), a, b)
         elif first[2] == first[3] and second[2] == second[3] and abs(a) == 1 and abs(b) == 1:
-            result = self.compute(code, "square_square_add", (first[2], first[2], second[2]), (a, b))
+            result = self.compute(code, "square_square_add", (first[2], second[2]), (a, b))
         else:
             result = self.compute(code, "multiply_multiply_add", first[2:] + second[2:], (a, b))
         return Branch(("value", result), code, leaves)
+
+    cdef object add_product(self, list code, tuple operands, double a, double b):
+        """a * x * y + b * z"""
+        cdef object square = square_of_sum(code[len(code) - 1], operands, a) if b == 1 and code else None
+        if square is not None:
+            code.pop()
+            name, operands, constants = square
+            return self.compute(code, name, operands, constants)
+        if a != 1 or b != 1:
+            return self.compute(code, "multiply_scale_add", operands, (a, b))
+        if operands[0] == operands[1]:
+            return self.compute(code, "square_add", operands[1:])
+        return self.compute(code, "multiply_add", operands)
 
     cdef Branch shift(self, Branch branch, double amount):
         """branch + amount"""
@@ -164,8 +226,10 @@ cdef class Merger:
             result = self.compute(code, "shift", form[1:], (amount,))
         elif form[0] == "scaled":
             result = self.compute(code, "scale_shift", form[2:], (form[1], amount))
+        elif form[1] == 1:
+            result = self.compute(code, "multiply_shift", form[2:], (amount,))
         else:
-            result = self.compute(code, "multiply_shift", form[2:], (form[1], amount))
+            result = self.compute(code, "scale_multiply_shift", form[2:], (form[1], amount))
         return Branch(("value", result), code, branch.leaves)
 
     cdef Branch scale(self, Branch branch, double factor):
@@ -238,12 +302,30 @@ cdef class Merger:
         else:
             self.operand(branch)
         leaves, locals_, code = numbered(branch.code)
-        tree = Tree(self.dtype, len(leaves), locals_, code)
+        links, slots = chained(branch.code, {slot: number for number, slot in enumerate(leaves)},
+                               link_rows) if len(code) > 1 else ([], 0)
+        tree = Tree(self.dtype, len(leaves), locals_, code, links, slots)
         loop = Loop("arithmetic", (self.dtype,) * (len(leaves) + 1))
         loop.function = <LoopFunction>(phintys_tree_double if self.dtype == "float64" else phintys_tree_float)
         loop.data, loop.owner = <void*>&tree.tree, tree
         loop.cost = 0.25 * len(code)
         return loop, leaves
+
+
+cdef tuple square_of_sum(tuple last, tuple operands, double a):
+    """The arguments of `compute` for one instruction in place of the last one and of a * x * y + its result, if the two
+    are x**2 + y**2 + c*x*y in one of the orders that users write; else None."""
+    cdef tuple summed
+    name, result, summed, constants = last
+    x, y, z = operands
+    if result != z or z == x or z == y:
+        return None
+    if name == "square_square_add" and constants == (1, 1) and x != y and set(summed) == {x, y}:
+        return "squares_product", (x, y), (a,)
+    if (name == "multiply_multiply_add" and constants[0] == 1 and a == 1 and x == y
+            and summed[0] == summed[1] == summed[2] and summed[3] == x):
+        return "square_product_square", (summed[0], x), constants[1:]
+    return None
 
 
 cdef inline double factor_of(tuple form):
