@@ -378,12 +378,13 @@ def _bodies(program: Any) -> str:
     """List the bodies of a program's loops, those of the loops in them too."""
     text = ""
     for position, instruction in enumerate(program.symbolic()):
-        body = None
+        body, where = None, ""
         if instruction.name == "KERNEL" and isinstance(program.kernels[instruction.a], LoopKernel):
-            inner = program.kernels[instruction.a].program
-            body = listing(inner) + _bodies(inner)
+            kernel = program.kernels[instruction.a]
+            body = listing(kernel.program) + _bodies(kernel.program)
+            where = "" if kernel.scalar_body is None else ", in registers"
         elif instruction.name == "CALL" and type(program.calls[instruction.a].op) is Loop:
             body = program.calls[instruction.a].op.fn.explain()
         if body is not None:
-            text += f"body of instruction {position}, once a step\n{indent(body, '    ')}"
+            text += f"body of instruction {position}, once a step{where}\n{indent(body, '    ')}"
     return text

@@ -2,6 +2,7 @@
 from phintys.graph import hooks
 from phintys.graph.config import change_flags, config
 from phintys.ops.elementwise.scalar import add
+from phintys.ops.loops.in_registers import scalar_body
 from phintys.ops.types.tensor_type import TensorType
 
 # Options by which programs of one graph differ, besides the mode that a loop itself may have.
@@ -51,9 +52,9 @@ def _compiled(op):
     program = getattr(function, "program", None)
     if program is None:
         return None
-    return hooks.loop_kernel(program, len(inputs.sequences), op.parts.taps, len(outputs.stacked), len(carried),
-                             op.parts.is_while, op.kept, tuple([row.type.broadcastable for row in outputs.stacked]),
-                             str(op), op.name)
+    groups = len(inputs.sequences), op.parts.taps, len(outputs.stacked), len(carried), op.parts.is_while
+    return hooks.loop_kernel(program, *groups, op.kept, tuple([row.type.broadcastable for row in outputs.stacked]),
+                             str(op), op.name, scalar_body(program, *groups))
 
 
 def _total(total, term):

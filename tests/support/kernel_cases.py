@@ -88,8 +88,8 @@ MADE = {
     "TriKernel": (ONE,),
     "UnravelIndexKernel": (2, "F"),
 }
-# These are only bases of others.
-BASES = {"AdvancedIndexKernel", "BatchNormKernel", "IndexKernel", "SpectralKernel", "StackKernel"}
+# These are only bases of others; and the body of a loop, which has no operands and its own tests.
+BASES = {"AdvancedIndexKernel", "BatchNormKernel", "IndexKernel", "SpectralKernel", "StackKernel", "ScalarBody"}
 
 
 def kernel_classes():

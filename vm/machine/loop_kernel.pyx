@@ -29,6 +29,7 @@ from phintys.vm.machine.copies cimport copy_elements
 from phintys.vm.machine.frame cimport Frame, bytes_kept_by, empty_frame, give_up_larger, reset, take_layout
 from phintys.vm.machine.interpreter cimport execute, is_zero
 from phintys.vm.pool cimport PLANNED, SMALL_CLASSES, Buffer, buffer_references
+from phintys.vm.scalar_steps cimport Lane, ScalarSteps
 
 from phintys.graph.config import config
 from phintys.graph.errors import with_details
@@ -49,6 +50,7 @@ cdef extern from "Python.h":
 cdef enum:
     FIRST_ROOM = 256                # rows for which a while loop has room at first
     UNBOUNDED_STEPS = 0x7fffffffffffffff
+    FIRST_SCALAR_STEPS = 1024       # in registers, before the loop looks at the clock: a few microseconds
 
 cdef bint shows_progress = False    # config.scan.progress
 cdef double TURN_SECONDS = 0.02     # after so long, signals are looked at and other threads run
@@ -84,6 +86,9 @@ cdef class Steps:
     cdef npy_intp next_turn, interval
     cdef object progress            # shows how far the loop is, or None
     cdef int n_spares
+    cdef Lane* lanes                # of a body in registers
+    cdef char** fixed               # the addresses of its carried values and wholes
+    cdef double unread[2]           # where it stores rows of which none is kept
 
     cdef int give_up(self) except -1:
         """Drop the spares."""
@@ -97,6 +102,8 @@ cdef class Steps:
         free(self.taps)
         free(self.spares)
         free(self.dimensions)
+        free(self.lanes)
+        free(self.fixed)
 
 
 cdef class LoopKernel(Kernel):
@@ -120,6 +127,9 @@ cdef class LoopKernel(Kernel):
         For error messages.
     name : str, optional
         For the progress bar; by default the title.
+    scalar_body : Kernel, optional
+        Runs many steps of the same body at once, in registers: see ``vm/scalar_steps.pxd``. All its values are of rank
+        0.
 
     Raises
     ------
@@ -129,6 +139,7 @@ cdef class LoopKernel(Kernel):
         From ``prepare``: for sequences that are too short, and for rows whose shapes differ from step to step.
     """
     cdef readonly object program
+    cdef readonly Kernel scalar_body
     cdef Code code
     cdef list idle                  # frames
     cdef int n_sequences, n_states, n_stacked, n_carried, n_taps, n_wholes
@@ -138,8 +149,8 @@ cdef class LoopKernel(Kernel):
     cdef object title, name
 
     def __init__(self, program, int n_sequences, tuple taps, int n_stacked, int n_carried, bint is_while, tuple kept,
-                 tuple patterns, title, name=None):
-        cdef int position
+                 tuple patterns, title, name=None, Kernel scalar_body=None):
+        self.scalar_body = scalar_body
         self.program, self.title, self.name, self.idle = program, title, name, []
         self.n_sequences, self.n_states, self.n_stacked, self.n_carried = n_sequences, len(taps), n_stacked, n_carried
         self.is_while = is_while
@@ -195,6 +206,8 @@ cdef class LoopKernel(Kernel):
             self._begin(context, steps)
             if steps.n_steps == 0:
                 self._show_no_steps(context, steps)
+            elif self.scalar_body is not None:
+                self._all_scalar_steps(context, steps)
             else:
                 self._all_steps(context, steps)
             self._end(context, steps)
@@ -421,6 +434,75 @@ cdef class LoopKernel(Kernel):
         copy_elements(spare.data, source)
         return 0
 
+    # ---- steps in registers ------------------------------------------------------------------------------------------
+    cdef int _all_scalar_steps(self, Context* context, Steps steps) except -1:
+        """Let the body run as many steps at a time as there is room for, until other threads have their turn."""
+        cdef ScalarSteps scalar
+        cdef int index
+        cdef bint is_long
+        if steps.progress is None:
+            steps.interval = steps.next_turn = FIRST_SCALAR_STEPS
+        for index in range(self.n_states, self.n_states + self.n_stacked):
+            self._begin_stacked(context, steps, index, NULL)
+        self._begin_lanes(steps)
+        scalar.lanes, scalar.fixed, scalar.stopped = steps.lanes, steps.fixed, False
+        steps.frame.machine.context.room = &scalar
+        while steps.step < steps.n_steps and not scalar.stopped:
+            scalar.steps = min(steps.n_steps, steps.next_turn) - steps.step
+            for index in range(self.n_states + self.n_stacked):
+                scalar.steps = min(scalar.steps, self._room_for(context, steps, &steps.rows[index]))
+            self._set_lanes(steps)
+            is_long = scalar.steps > FIRST_SCALAR_STEPS
+            if is_long:
+                with nogil:
+                    self.scalar_body.run(&steps.frame.machine.context, NULL)
+            else:
+                self.scalar_body.run(&steps.frame.machine.context, NULL)
+            steps.step += scalar.done
+            for index in range(self.n_states + self.n_stacked):
+                move_on(&steps.rows[index], scalar.done)
+            if steps.step == steps.next_turn:
+                take_turn(steps)
+        return 0
+
+    cdef npy_intp _room_for(self, Context* context, Steps steps, Rows* rows) except -1:
+        """How many steps can write rows of an output."""
+        if rows.kept >= 0:
+            return steps.n_steps
+        if rows.place == rows.room:
+            self._grow(context, steps, rows)
+        return rows.room - rows.place
+
+    cdef int _begin_lanes(self, Steps steps) except -1:
+        """The addresses of what steps read without moving on, and room for those of the others."""
+        cdef int index, first = self.n_sequences + self.n_taps
+        steps.lanes = <Lane*>calloc(first + self.n_states + self.n_stacked + 1, sizeof(Lane))
+        steps.fixed = <char**>calloc(self.n_carried + self.n_wholes + 1, sizeof(char*))
+        if steps.lanes == NULL or steps.fixed == NULL:
+            raise MemoryError()
+        for index in range(self.n_carried + self.n_wholes):
+            steps.fixed[index] = steps.arguments[first + index].data
+        return 0
+
+    cdef int _set_lanes(self, Steps steps) noexcept:
+        """Where the next step reads and writes rows."""
+        cdef Lane* lane = steps.lanes
+        cdef Cell* sequence
+        cdef int index
+        for index in range(self.n_sequences):
+            sequence = steps.outer[1 + index]
+            lane.data, lane.stride = sequence.data + steps.step * sequence.strides[0], sequence.strides[0]
+            lane += 1
+        for index in range(self.n_taps):
+            set_lane(lane, &steps.rows[steps.taps[index].state], steps.taps[index].back)
+            lane += 1
+        for index in range(self.n_states + self.n_stacked):
+            set_lane(lane, &steps.rows[index], 0)
+            if steps.rows[index].room == 0:
+                lane.data = <char*>steps.unread
+            lane += 1
+        return 0
+
     # ---- after the last step -----------------------------------------------------------------------------------------
     cdef int _end(self, Context* context, Steps steps) except -1:
         cdef int index
@@ -527,6 +609,26 @@ cdef inline bint has_row_shape(const Rows* rows, const Cell* result) noexcept:
         if result.shape[axis] != rows.out.shape[1 + axis]:
             return False
     return True
+
+
+cdef inline void set_lane(Lane* lane, const Rows* rows, npy_intp back) noexcept:
+    """Let a lane begin so many rows before the next one."""
+    cdef npy_intp place = rows.place - back
+    lane.stride, lane.begin, lane.end = rows.bytes, rows.out.data, NULL
+    if rows.kept >= 0:
+        lane.end = rows.out.data + rows.room * rows.bytes
+        if place < 0:
+            place += rows.room
+        elif place == rows.room:
+            place = 0
+    lane.data = rows.out.data + place * rows.bytes
+
+
+cdef inline void move_on(Rows* rows, npy_intp steps) noexcept:
+    """Take notice of rows that were written."""
+    rows.place += steps
+    if rows.kept >= 0 and rows.room:
+        rows.place = (rows.place - 1) % rows.room + 1
 
 
 cdef int put_in_order(Context* context, Rows* rows) except -1:
