@@ -248,7 +248,7 @@ cdef class Callable:
         if position is not None and (position in safe or not 0 <= position < len(names)):
             raise IndexError(f"instruction {position} cannot fail: those are 0 to {len(names) - 1} without "
                              f"{safe.start} to {safe.stop - 1}")
-        self.code.put_failure(-1 if position is None else position)
+        self.code.put_failure(-1 if position is None else position, 0)
 
     def explain(self):
         """The program's listing, as text; see ``docs/guide.md``."""

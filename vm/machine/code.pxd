@@ -46,8 +46,9 @@ cdef class Code:
     cdef object planner             # a Planner in mode "plan", else None
     cdef Profile profile            # None: calls are not measured
     cdef bint timed                 # PROFILE stands in place of the instructions
+    cdef long long spared           # so often FAIL does what stood in its place, before it raises
     cdef int measure(self, bint timed) except -1
-    cdef int put_failure(self, int position) except -1
+    cdef int put_failure(self, int position, long long spared) except -1
     cdef unsigned char _usual(self, int position) noexcept
     cdef int _find_claims(self) except -1
     cdef int _find_watched(self) except -1

@@ -178,11 +178,12 @@ cdef class Code:
         """Count calls and, if ``timed``, put PROFILE in place of all instructions; there must be no frame yet."""
         self.profile = Profile(self.n_instructions)
         self.timed = timed
-        return self.put_failure(-1)
+        return self.put_failure(-1, 0)
 
-    cdef int put_failure(self, int position) except -1:
+    cdef int put_failure(self, int position, long long spared) except -1:
         """Put FAIL in place of one instruction, and the usual ones in place of all others; -1: no FAIL."""
         cdef int index
+        self.spared = spared
         for index in range(self.n_instructions):
             self.instructions[index].op = OP_FAIL if index == position else self._usual(index)
             if self.ops[index] == OP_TOGETHER and index != position and position >= 0:

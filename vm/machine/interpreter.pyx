@@ -13,7 +13,7 @@ from cpython.ref cimport PyObject
 
 from phintys.vm.abi cimport BOUND, INLINE_BYTES, UNBOUND, Cell, Context, Kernel, drop, renew
 from phintys.vm.machine.claims cimport begin_change, end_change
-from phintys.vm.machine.code cimport LOOKS, Instruction
+from phintys.vm.machine.code cimport LOOKS, Code, Instruction
 from phintys.vm.machine.container cimport Container
 from phintys.vm.machine.copies cimport alias, copy_cell, move, own_cell
 from phintys.vm.machine.frame cimport Block, Frame, Machine, Site, compare_layouts, remember_layouts
@@ -252,6 +252,9 @@ cdef int execute(Machine* machine) noexcept nogil:
             if not is_planned(machine) and plan_step(machine, at) < 0:
                 break
         elif op == OP_FAIL:
+            op = spared(machine, at)
+            if op != OP_FAIL:
+                continue
             take_gil(machine)
             raise_injected()
             break
@@ -412,6 +415,15 @@ cdef void raise_failure(Machine* machine) noexcept with gil:
         reason = b"the kernel failed"
     if PyErr_Occurred() == NULL:
         PyErr_SetString(ValueError, reason)
+
+
+cdef unsigned char spared(Machine* machine, const Instruction* at) noexcept with gil:
+    """FAIL: returns the opcode for which it stands while it is to be done, and then FAIL."""
+    cdef Code code = (<Frame>machine.frame).code
+    if code.spared == 0:
+        return OP_FAIL
+    code.spared -= 1
+    return code._usual(<int>(at - machine.code))
 
 
 cdef void raise_injected() noexcept with gil:

@@ -28,6 +28,8 @@ from phintys.vm.machine.code cimport Code, Instruction
 from phintys.vm.machine.copies cimport copy_elements
 from phintys.vm.machine.frame cimport Frame, bytes_kept_by, empty_frame, give_up_larger, reset, take_layout
 from phintys.vm.machine.interpreter cimport execute, is_zero
+from phintys.vm.machine.profile cimport end, phintys_seconds
+from phintys.vm.machine.slots cimport shapes_of
 from phintys.vm.pool cimport PLANNED, SMALL_CLASSES, Buffer, buffer_references
 from phintys.vm.scalar_steps cimport Lane, ScalarSteps
 
@@ -38,9 +40,6 @@ from phintys.vm.explaining.runtime_error import explained
 from phintys.vm.views import roots_of
 
 include "opcodes.pxi"
-
-cdef extern from "machine/clock.h" nogil:
-    double phintys_seconds()
 
 cdef extern from "Python.h":
     void* PyEval_SaveThread()
@@ -140,6 +139,7 @@ cdef class LoopKernel(Kernel):
     """
     cdef readonly object program
     cdef readonly Kernel scalar_body
+    cdef readonly long long steps_done      # in all runs, if they are measured
     cdef Code code
     cdef list idle                  # frames
     cdef int n_sequences, n_states, n_stacked, n_carried, n_taps, n_wholes
@@ -170,7 +170,7 @@ cdef class LoopKernel(Kernel):
         cdef Instruction* at = self.code.instructions
         while at.op != OP_RESULT:
             at += 1
-        at.op = OP_DROP
+        self.code.ops[at - self.code.instructions] = at.op = OP_DROP
         while at.op != OP_HALT:
             if at.op == OP_DROP:
                 at.c = 0
@@ -200,6 +200,7 @@ cdef class LoopKernel(Kernel):
         cdef Steps steps = Steps.__new__(Steps)
         cdef Frame frame = <Frame>self.idle.pop() if self.idle else Frame(self.code)
         steps.frame, steps.outer = frame, operands
+        cdef double start = 0 if self.code.profile is None else phintys_seconds()
         frame.machine.context.workers = context.workers
         frame.machine.context.poison = context.poison
         try:
@@ -218,10 +219,62 @@ cdef class LoopKernel(Kernel):
             if steps.progress is not None:
                 steps.progress.close(steps.step)
             steps.give_up()
+            if self.code.profile is not None:
+                self._add_to_profile(steps, start)
             empty(frame)
             if not context.keeps:
                 give_up_larger(frame)
             self.idle.append(frame)
+        return 0
+
+    # ---- for tests and reports ---------------------------------------------------------------------------------------
+    def last_shapes(self):
+        """The shapes that the body's cells had in the last step.
+
+        Returns
+        -------
+        list of tuple or None
+            One entry a cell; None: not computed.
+        """
+        return shapes_of(<Frame>self.idle[-1]) if self.idle else [None] * len(self.program.cells)
+
+    def fail_at(self, position=None, step=0):
+        """Let an instruction of the body raise ``RuntimeError`` when it is run for the step-th time, in the next run of
+        the loop, and from then on; None: in no step any more.
+
+        For tests.
+
+        Raises
+        ------
+        IndexError
+            If there is no such instruction, or it is the last one.
+        """
+        if position is not None and not 0 <= position < self.code.halt:
+            raise IndexError(f"instruction {position} cannot fail: those are 0 to {self.code.halt - 1}")
+        self.code.put_failure(-1 if position is None else position, step)
+
+    def measured(self, timed):
+        """The same kernel once more, which measures how often the loop runs, how many steps it does, and, if ``timed``,
+        the instructions of the body.
+
+        Returns
+        -------
+        LoopKernel
+        """
+        cdef LoopKernel kernel = LoopKernel(*self.arguments, **(self.named_arguments or {}))
+        kernel.code.measure(timed)
+        return kernel
+
+    def measurements(self):
+        """The ``Profile`` of the body, which counts the runs of the loop as calls; None if they are not measured."""
+        return self.code.profile
+
+    cdef int _add_to_profile(self, Steps steps, double start) except -1:
+        if steps.frame.machine.timing != NULL:
+            end(steps.frame.machine.timing)         # of an instruction that failed
+            self.code.profile.add(steps.frame.machine.timing)
+        self.steps_done += steps.step
+        self.code.profile.add_call(phintys_seconds() - start)
         return 0
 
     def free(self):
