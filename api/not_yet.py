@@ -9,7 +9,7 @@ NOT_YET = {
         "sparse matrices": "sparse", "typed lists": "typed_list",
         "GPU arrays": "gpuarray", "pictures of graphs": "d3viz"},
     "phintys.tensor": {
-        "pooling": "signal", "Fourier transforms": "fft fourier",
+        "Fourier transforms": "fft fourier",
         "ConvOp": "conv", "topk": "topk argtopk topk_and_argtopk"},
     "phintys.tensor.sort": {"topk": "topk argtopk topk_and_argtopk TopKOp"},
     "phintys.tensor.nnet": {

@@ -22,6 +22,7 @@ import phintys.tensor as T
 import phintys.tensor.blas
 import phintys.tensor.nlinalg
 import phintys.tensor.opt
+import phintys.tensor.signal.pool
 import phintys.tensor.slinalg
 import phintys.tensor.xlogx
 from phintys.graph.op import Op
@@ -42,7 +43,7 @@ NAMESPACES = {"T.": T, "T.nnet.": T.nnet, "T.linalg.": T.linalg, "T.nlinalg.": T
               "phintys.": phintys, "gradient.": phintys.gradient, "ifelse.": phintys.ifelse,
               "scan_module.": phintys.scan_module,
               "printing.": phintys.printing, "compile.": phintys.compile, "memory.": phintys.memory,
-              "T.opt.": T.opt, "T.blas.": T.blas, "T.xlogx.": T.xlogx}
+              "T.opt.": T.opt, "T.signal.pool.": T.signal.pool, "T.blas.": T.blas, "T.xlogx.": T.xlogx}
 
 # Heading, introduction, and the modules and folders whose names are listed under it.
 FAMILIES = [
@@ -88,6 +89,9 @@ FAMILIES = [
     ("Neural networks",
      "",
      "ops.nnet"),
+    ("Pooling and neighbourhoods",
+     "Images are the last dimensions of a tensor; all others count their channels and examples.",
+     "ops.pooling"),
     ("Gradients",
      "The names in `T` are in `gradient`, too.",
      "graph.gradients graph.valueless_types ops.loops.jacobian"),

@@ -162,6 +162,10 @@ HOMES = {
     "phintys.tensor.shared_randomstreams": {
         "shared": "RandomStateSharedVariable",
     },
+    "phintys.tensor.signal.pool": {
+        "ops.pooling.pool": """
+            Pool PoolGrad MaxPoolGrad AveragePoolGrad DownsampleFactorMaxGradGrad MaxPoolRop PoolingOp""",
+    },
     "phintys.tensor.sort": {
         "ops.sorting.sorting": "SortOp ArgSortOp",
     },

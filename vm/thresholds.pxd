@@ -67,6 +67,10 @@ cdef enum:
     LONG_BATCH_NORMALIZATION = 30000    # elements: 300 lines of 100 10.7 us
     PIECE_BATCH_NORMALIZATION = 32768
 
+    # Windows of images.
+    LONG_POOL = 40000                   # elements of the images
+    PIECE_POOL = 50000
+
     # Random numbers.
     LONG_MRG = 40000                    # samples of MRG31k3p
     PIECE_MRG = 50000

@@ -87,6 +87,7 @@ from phintys.tensor import nnet as nnet
 from phintys.tensor import opt as opt
 from phintys.tensor import raw_random as raw_random
 from phintys.tensor import shared_randomstreams as shared_randomstreams
+from phintys.tensor import signal as signal
 from phintys.tensor import slinalg as slinalg
 from phintys.tensor import subtensor as subtensor
 from phintys.tensor import type_other as type_other
@@ -548,6 +549,7 @@ __all__ = [
     "sharedvar",
     "sigmoid",
     "sign",
+    "signal",
     "sin",
     "sinh",
     "size",

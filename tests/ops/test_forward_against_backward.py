@@ -36,6 +36,7 @@ from phintys.ops.nnet.crossentropy import (
 from phintys.ops.nnet.hinge import multiclass_hinge_loss_grad, multiclass_hinge_loss_op
 from phintys.ops.nnet.prepend import Prepend_scalar_constant_to_each_row, prepend_scalar_to_each_row
 from phintys.ops.nnet.softmax import LogSoftmax, Softmax, SoftmaxGrad, SoftmaxWithBias
+from phintys.ops.pooling import pool
 from phintys.ops.products import blas
 from phintys.ops.rearranging.repeat import RepeatOp, SumRepeats
 from phintys.ops.reduction import careduce, reduction
@@ -48,6 +49,7 @@ LABELS = numpy.array([1, 0, 3])
 TWICE = numpy.array([2, 0, 2])
 MASK = numpy.array([True, False, True])
 STACK = (2, 3, 3)
+IMAGE = numpy.arange(12.0).reshape(M)
 
 
 def loop(rows, weight, start):
@@ -112,6 +114,12 @@ FAMILIES = {
     "NumberView": (lambda x: TensorFromScalar()(ScalarFromTensor()(x)), [S]),
     "OpFromGraph": (lambda x, y: phintys.OpFromGraph([a := T.dvector(), b := T.dvector()], [a * T.exp(b)])(x, y),
                     [V, V]),
+    "Pool": (lambda x: pool.pool_2d(x, (2, 2), False), [M]),
+    "Pool, sums": (lambda x: pool.pool_2d(x, (2, 2), True, (1, 1), (1, 0), "average_exc_pad"), [M]),
+    "MaxPoolGrad": (lambda g: pool.MaxPoolGrad(True)(IMAGE, IMAGE[:, 1:], g, (1, 2), (1, 1)), [(3, 3)]),
+    "AveragePoolGrad": (lambda g: pool.AveragePoolGrad(True, "sum")(IMAGE, g, (1, 2), (1, 1)), [(3, 3)]),
+    "DownsampleFactorMaxGradGrad": (
+        lambda y: pool.DownsampleFactorMaxGradGrad(True)(IMAGE, IMAGE[:, 1:], y, (1, 2), (1, 1)), [M]),
     "PermuteRowElements": (lambda x: permute_row_elements(x, numpy.array([2, 0, 3, 1])), [M]),
     "Prepend_scalar_constant_to_each_row": (Prepend_scalar_constant_to_each_row(2.0), [M]),
     "Prepend_scalar_to_each_row": (prepend_scalar_to_each_row, [S, M]),

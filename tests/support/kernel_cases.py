@@ -21,6 +21,7 @@ MADE = {
     "ARangeKernel": (True,),
     "ArgKernel": ("float64", 2, (0,), "argmax"),
     "AssertKernel": (2, "what is wrong"),
+    "AveragePoolGradKernel": ("float64", 1, "average_inc_pad", False),
     "BartlettKernel": (),
     "BatchedProductKernel": ("float64", 2, 2, (False, True)),
     "BatchNormInferenceKernel": ("float64", (0, 2)),
@@ -55,11 +56,15 @@ MADE = {
     "LUFactorKernel": ("float64", 0),
     "LUSolveKernel": ("float64", 0, 1, True),
     "MakeVectorKernel": (3,),
+    "MaxFirstKernel": ("float64", 1),
+    "MaxPoolGradKernel": ("float64", 1, "max", True),
+    "MaxSelectedKernel": ("float64", 2),
     "MeanKernel": (LINE, [], [], 0, np.add, (0,), "float64", "float64"),
     "MrgUniformKernel": (),
     "MultinomialKernel": (True, False),
     "NonzeroKernel": (),
     "PermuteRowsKernel": ("int64", [(True, False), (False, False)]),
+    "PoolKernel": ("float64", 2, "average_exc_pad", False),
     "PrependKernel": (np.asarray(2.0),),
     "ProductKernel": ("float64", 2, 2, "accumulated", [False, True]),
     "QRKernel": ("float64", 0, "reduced"),
@@ -89,7 +94,8 @@ MADE = {
     "UnravelIndexKernel": (2, "F"),
 }
 # These are only bases of others; and the body of a loop, which has no operands and its own tests.
-BASES = {"AdvancedIndexKernel", "BatchNormKernel", "IndexKernel", "SpectralKernel", "StackKernel", "ScalarBody"}
+BASES = {"AdvancedIndexKernel", "BatchNormKernel", "IndexKernel", "PoolingKernel", "SpectralKernel", "StackKernel",
+         "ScalarBody"}
 
 
 def kernel_classes():
@@ -112,6 +118,7 @@ A32, ROW32 = A.astype("float32"), ROW.astype("float32")
 LABELS, PLACES, ORDER = np.array([0, 2, 1, 1]), np.array([2, 0, 1]), np.array([1, 2, 0])
 MASK = A > 4
 POSITIVE = np.array([[4, 1, 0.5], [1, 3, 0.25], [0.5, 0.25, 2]])          # definite
+ONES, TWOS, ZEROS = np.ones(1, int), np.full(1, 2), np.zeros(1, int)          # steps, sizes and paddings of windows
 SHARES = A / A.sum(axis=1, keepdims=True)
 
 
@@ -194,6 +201,11 @@ CASES = [
     case("DrawKernel", np.array([3, 0, 0, *range(11)], "uint64"), number([4]), number(1.5), number(2.0),
          outputs=((1, "uint64"), (1, "float64"))),
     case("MultinomialKernel", SHARES, np.linspace(0.1, 0.9, 8), number(2), outputs=((2, "int64"),)),
+    case("PoolKernel", A, number([2, 2]), number([1, 2]), number([0, 0])),
+    case("MaxPoolGradKernel", A, A[:, :2], A[:, 1:], TWOS, ONES, ZEROS),
+    case("AveragePoolGradKernel", A, A[:, 1:], TWOS, TWOS, ZEROS),
+    case("MaxFirstKernel", A, -A, TWOS, ONES, ZEROS),
+    case("MaxSelectedKernel", A, A[1:, 1:], -A, number([2, 2]), number([1, 1]), number([0, 0])),
     case("UnravelIndexKernel", PLACES, number([4, 3]), outputs=INDICES * 2),
 ]
 

@@ -1,0 +1,16 @@
+"""Theano's name ``tensor.signal``: pooling of images. Names only."""
+from importlib import import_module as _import_module
+
+from phintys.not_yet import unknown as _unknown
+
+__all__ = ["pool"]
+
+
+def __getattr__(name):
+    if name not in __all__ and name != "downsample":
+        raise _unknown(__name__, name)
+    return _import_module(f"phintys.tensor.signal.{name}")
+
+
+def __dir__():
+    return __all__

@@ -1,0 +1,19 @@
+"""Theano's name ``tensor.signal.downsample``, which is now ``tensor.signal.pool``; importing it warns. Names only."""
+import warnings as _warnings
+
+from phintys.not_yet import lookup
+from phintys.tensor.signal.pool import (
+    AveragePoolGrad,
+    DownsampleFactorMaxGradGrad,
+    MaxPoolGrad,
+    PoolGrad,
+    max_pool_2d_same_size,
+)
+from phintys.tensor.signal.pool import Pool as DownsampleFactorMax
+from phintys.tensor.signal.pool import pool_2d as max_pool_2d
+
+__all__ = ["AveragePoolGrad", "DownsampleFactorMax", "DownsampleFactorMaxGradGrad", "MaxPoolGrad", "PoolGrad",
+           "max_pool_2d", "max_pool_2d_same_size"]
+__getattr__ = lookup(__name__)
+
+_warnings.warn("downsample module has been moved to the tensor.signal.pool module.", stacklevel=2)

@@ -1,0 +1,361 @@
+"""Kernels of pooling: results of windows, and what their derivatives need.
+
+The loops are in ``pool_loops.h``. Here the sizes, steps and paddings are read and checked, the number of windows
+follows from them, and rows of the output are divided among workers. Sizes, steps and paddings are inputs, and are
+examined: usually they are constants, and the kernel is bound.
+"""
+from numpy cimport npy_intp
+
+import numpy
+
+from phintys.ops.native.integers cimport integer_at, shape_of
+from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, parallel, scratch
+from phintys.vm.limits cimport MAX_RANK
+from phintys.vm.thresholds cimport LONG_POOL, PIECE_POOL
+
+cdef extern from "pooling/pool_loops.h" nogil:
+    enum:
+        PHINTYS_POOL_MAX, PHINTYS_POOL_SUM, PHINTYS_POOL_AVERAGE_WINDOW, PHINTYS_POOL_AVERAGE_IMAGE
+    ctypedef struct phintys_images:
+        char* data
+        const npy_intp* strides
+    ctypedef struct phintys_pooling:
+        int outer
+        int pooled
+        int mode
+        int typenum
+        int itemsize
+        const npy_intp* shape
+        npy_intp window[MAX_RANK]
+        npy_intp step[MAX_RANK]
+        npy_intp pad[MAX_RANK]
+        npy_intp count[MAX_RANK]
+        npy_intp rows
+        npy_intp width
+        size_t room
+        phintys_images images[4]
+    ctypedef void (*phintys_pool_task)(const phintys_pooling* p, npy_intp first, npy_intp last, char* room) noexcept
+    ctypedef struct phintys_pool_tasks:
+        phintys_pool_task forward
+        phintys_pool_task max_gradient
+        phintys_pool_task sum_gradient
+        phintys_pool_task max_selected
+        phintys_pool_task max_first
+    const phintys_pool_tasks* phintys_pool_tasks_of(int typenum)
+    size_t pool_room_size_double(const phintys_pooling* p, int gathers)
+
+cdef struct Work:
+    const phintys_pooling* pooling
+    phintys_pool_task task
+    char* room
+
+
+cdef void pool_piece(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+    cdef const Work* work = <const Work*>argument
+    work.task(work.pooling, start, stop, work.room + worker * work.pooling.room)
+
+
+cdef inline npy_intp windows_over(npy_intp length, npy_intp window, npy_intp step, npy_intp pad,
+                                  bint ignore_border) noexcept nogil:
+    """The number of windows in one dimension."""
+    cdef npy_intp padded = length + 2 * pad
+    if ignore_border:
+        return 0 if padded < window else (padded - window) // step + 1
+    if padded == 0:
+        return 0
+    if step >= window:
+        return (padded - 1) // step + 1
+    return 1 if padded <= window else (padded - window + step - 1) // step + 1
+
+
+cdef class PoolingKernel(Kernel):
+    """Base of kernels whose operands are images or results of pooling; sizes, steps and paddings come last.
+
+    Parameters
+    ----------
+    dtype : str
+        Of all operands but the last three inputs.
+    pooled : int
+        How many dimensions are pooled.
+    mode : {"max", "sum", "average_inc_pad", "average_exc_pad"}
+    ignore_border : bool
+        Whether windows that reach beyond the padded image are left out.
+
+    Raises
+    ------
+    ValueError
+        Raised by ``prepare`` if sizes, steps or paddings have a wrong length or value, if a window would have no
+        element of the image, and if the shapes of operands do not fit together.
+    """
+    cdef const phintys_pool_tasks* tasks
+    cdef int pooled, mode, inputs
+    cdef bint ignore_border
+
+    def __init__(self, str dtype, int pooled, str mode="max", bint ignore_border=True):
+        self.tasks = phintys_pool_tasks_of(numpy.dtype(dtype).num)
+        if self.tasks == NULL:
+            raise TypeError(f"pooling takes real numbers, not {dtype}")
+        self.pooled, self.ignore_border = pooled, ignore_border
+        self.mode = {"max": PHINTYS_POOL_MAX, "sum": PHINTYS_POOL_SUM, "average_exc_pad": PHINTYS_POOL_AVERAGE_IMAGE,
+                     "average_inc_pad": PHINTYS_POOL_AVERAGE_WINDOW if ignore_border else PHINTYS_POOL_AVERAGE_IMAGE
+                     }[mode]
+        if dtype == "bool" and self.mode != PHINTYS_POOL_MAX:
+            self.mode = PHINTYS_POOL_MAX                        # a sum or an average is true if one element is
+        self.binding = BOUND
+
+    cdef inline void read(self, phintys_pooling* p, Cell** operands) noexcept nogil:
+        """What shapes and the last three inputs say. The images are set by the kernels."""
+        cdef Cell* x = operands[0]
+        cdef Cell** sizes = operands + self.inputs
+        cdef npy_intp length
+        cdef int axis
+        p.outer, p.pooled, p.mode = x.ndim - self.pooled, self.pooled, self.mode
+        p.typenum, p.itemsize = x.typenum, x.itemsize
+        p.shape, p.rows = x.shape, 1
+        for axis in range(self.pooled):
+            length = x.shape[p.outer + axis]
+            p.window[axis] = integer_at(sizes[0], axis)
+            p.step[axis] = integer_at(sizes[1], axis)
+            p.pad[axis] = integer_at(sizes[2], axis)
+            p.count[axis] = windows_over(length, p.window[axis], p.step[axis], p.pad[axis], self.ignore_border)
+            if axis < self.pooled - 1:
+                p.rows *= min(p.window[axis], max(length, p.count[axis]))
+        axis = self.pooled - 1
+        p.width = max(x.shape[p.outer + axis] + p.pad[axis], p.count[axis]) + p.step[axis] + 1
+        p.rows = max(p.rows, 1)
+
+    cdef int check(self, Cell** operands) except -1 nogil:
+        """The last three inputs."""
+        cdef Cell** sizes = operands + self.inputs
+        cdef int axis, which
+        for which in range(3):
+            if sizes[which].shape[0] != self.pooled:
+                with gil:
+                    raise ValueError(f"{('ws', 'stride', 'pad')[which]} must be a vector of size {self.pooled}, got "
+                                     f"one of size {sizes[which].shape[0]}")
+            for axis in range(self.pooled):
+                if integer_at(sizes[which], axis) < (0 if which == 2 else 1):
+                    with gil:
+                        raise ValueError(self.wrong_number(sizes, which))
+        for axis in range(self.pooled):
+            if integer_at(sizes[2], axis) and not self.ignore_border:
+                with gil:
+                    raise ValueError("padding must be zero when ignore border is False, got pad = "
+                                     f"{self.numbers(sizes[2])}")
+            if integer_at(sizes[2], axis) >= integer_at(sizes[0], axis):
+                with gil:
+                    raise ValueError(f"padding must be smaller than the window: got pad = {self.numbers(sizes[2])} and "
+                                     f"ws = {self.numbers(sizes[0])}")
+        return 0
+
+    cdef list numbers(self, Cell* cell):
+        return [integer_at(cell, axis) for axis in range(self.pooled)]
+
+    cdef str wrong_number(self, Cell** sizes, int which):
+        found = self.numbers(sizes[which])
+        if which == 2:
+            return f"paddings must not be negative, got pad = {found}"
+        return f"{'window sizes' if which == 0 else 'strides'} must be at least 1, got " \
+               f"{'ws' if which == 0 else 'stride'} = {found}"
+
+    cdef int check_windows(self, const phintys_pooling* p, Cell* x) except -1 nogil:
+        """Each window has an element, if the result for none is not defined."""
+        cdef int axis
+        cdef npy_intp windows = 1
+        cdef bint is_empty = False
+        for axis in range(self.pooled):
+            windows *= p.count[axis]
+            is_empty = is_empty or p.shape[p.outer + axis] == 0
+        if windows and is_empty and (self.mode == PHINTYS_POOL_MAX or self.mode == PHINTYS_POOL_AVERAGE_IMAGE):
+            with gil:
+                raise ValueError(f"images of shape {shape_of(x)[p.outer:]} have no elements to pool")
+        return 0
+
+    cdef int check_results(self, const phintys_pooling* p, Cell* x, Cell* results, int position) except -1 nogil:
+        """An input has the shape of the result of pooling."""
+        cdef int axis
+        cdef bint fits = True
+        for axis in range(x.ndim):
+            fits = fits and results.shape[axis] == (x.shape[axis] if axis < p.outer else p.count[axis - p.outer])
+        if not fits:
+            with gil:
+                raise ValueError(f"input {position} has shape {shape_of(results)}, but pooling images of shape "
+                                 f"{shape_of(x)} gives {self.result_shape(p, x)}")
+        return 0
+
+    cdef int check_images(self, Cell* x, Cell* images, int position) except -1 nogil:
+        """An input has the shape of the images."""
+        cdef int axis
+        cdef bint fits = True
+        for axis in range(x.ndim):
+            fits = fits and images.shape[axis] == x.shape[axis]
+        if not fits:
+            with gil:
+                raise ValueError(f"input {position} has shape {shape_of(images)}, but the images have {shape_of(x)}")
+        return 0
+
+    cdef tuple result_shape(self, const phintys_pooling* p, Cell* x):
+        return shape_of(x)[:p.outer] + tuple([p.count[axis] for axis in range(self.pooled)])
+
+    cdef int allocate_results(self, Context* context, const phintys_pooling* p, Cell* x, Cell* out) except -1 nogil:
+        cdef npy_intp shape[MAX_RANK]
+        cdef int axis
+        for axis in range(x.ndim):
+            shape[axis] = x.shape[axis] if axis < p.outer else p.count[axis - p.outer]
+        allocate(context, out, shape)
+        return 0
+
+    cdef int take_room(self, Context* context, phintys_pooling* p, npy_intp elements) except -1 nogil:
+        """Ask for scratch memory; returns what ``prepare`` does, for so many elements that are read."""
+        p.room = pool_room_size_double(p, True)
+        scratch(context, p.room * context.workers)
+        return 0 if elements <= LONG_POOL else RUNS_ALONE if elements < 2 * PIECE_POOL else 1
+
+    cdef void perform_task(self, Context* context, phintys_pooling* p, phintys_pool_task task, const npy_intp* rows,
+                           npy_intp elements) noexcept nogil:
+        """Compute all rows of the output; ``rows`` are their numbers in the pooled dimensions but the last."""
+        cdef Work work
+        cdef npy_intp total = 1
+        cdef int axis
+        for axis in range(p.outer):
+            total *= p.shape[axis]
+        for axis in range(p.pooled - 1):
+            total *= rows[axis]
+        if total == 0 or elements == 0:
+            return
+        p.room = pool_room_size_double(p, True)
+        work.pooling, work.task, work.room = p, task, context.scratch
+        if context.workers > 1:
+            parallel(context, pool_piece, &work, total, PIECE_POOL // (elements // total + 1) + 1)
+        else:
+            pool_piece(&work, 0, 0, total)
+
+
+cdef inline void set_images(phintys_pooling* p, int position, Cell* cell) noexcept nogil:
+    p.images[position].data, p.images[position].strides = cell.data, cell.strides
+
+
+cdef class PoolKernel(PoolingKernel):
+    """Results of all windows: ``(x, ws, stride, pad, out)``."""
+
+    def __cinit__(self):
+        self.examined, self.inputs = (1, 2, 3), 1
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef phintys_pooling p
+        self.check(operands)
+        self.read(&p, operands)
+        self.check_windows(&p, operands[0])
+        self.allocate_results(context, &p, operands[0], operands[4])
+        return self.take_room(context, &p, cell_size(operands[0]))
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef phintys_pooling p
+        self.read(&p, operands)
+        set_images(&p, 0, operands[0])
+        set_images(&p, 1, operands[4])
+        if cell_size(operands[4]):
+            self.perform_task(context, &p, self.tasks.forward, p.count, max(cell_size(operands[0]), 1))
+        return 0
+
+
+cdef class MaxPoolGradKernel(PoolingKernel):
+    """The gradient by the images: ``(x, maxima, gradient, ws, stride, pad, out)``."""
+
+    def __cinit__(self):
+        self.examined, self.inputs = (3, 4, 5), 3
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef phintys_pooling p
+        self.check(operands)
+        self.read(&p, operands)
+        self.check_results(&p, operands[0], operands[1], 1)
+        self.check_results(&p, operands[0], operands[2], 2)
+        allocate(context, operands[6], operands[0].shape)
+        return self.take_room(context, &p, cell_size(operands[0]))
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef phintys_pooling p
+        cdef int position
+        self.read(&p, operands)
+        for position in range(3):
+            set_images(&p, position, operands[position])
+        set_images(&p, 3, operands[6])
+        self.perform_task(context, &p, self.tasks.max_gradient, p.shape + p.outer, cell_size(operands[0]))
+        return 0
+
+
+cdef class AveragePoolGradKernel(PoolingKernel):
+    """The gradient of sums or averages: ``(x, gradient, ws, stride, pad, out)``. Of x only the shape is read."""
+
+    def __cinit__(self):
+        self.examined, self.inputs = (2, 3, 4), 2
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef phintys_pooling p
+        self.check(operands)
+        self.read(&p, operands)
+        self.check_results(&p, operands[0], operands[1], 1)
+        allocate(context, operands[5], operands[0].shape)
+        return self.take_room(context, &p, cell_size(operands[0]))
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef phintys_pooling p
+        self.read(&p, operands)
+        set_images(&p, 0, operands[1])
+        set_images(&p, 1, operands[5])
+        self.perform_task(context, &p, self.tasks.sum_gradient, p.shape + p.outer, cell_size(operands[0]))
+        return 0
+
+
+cdef class MaxSelectedKernel(PoolingKernel):
+    """For each window the sum of y where x is the maximum: ``(x, maxima, y, ws, stride, pad, out)``."""
+
+    def __cinit__(self):
+        self.examined, self.inputs = (3, 4, 5), 3
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef phintys_pooling p
+        self.check(operands)
+        self.read(&p, operands)
+        self.check_results(&p, operands[0], operands[1], 1)
+        self.check_images(operands[0], operands[2], 2)
+        self.allocate_results(context, &p, operands[0], operands[6])
+        return self.take_room(context, &p, cell_size(operands[0]))
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef phintys_pooling p
+        cdef int position
+        self.read(&p, operands)
+        for position in range(3):
+            set_images(&p, position, operands[position])
+        set_images(&p, 3, operands[6])
+        if cell_size(operands[6]):
+            self.perform_task(context, &p, self.tasks.max_selected, p.count, max(cell_size(operands[0]), 1))
+        return 0
+
+
+cdef class MaxFirstKernel(PoolingKernel):
+    """For each window y where x is the maximum, the first of several: ``(x, y, ws, stride, pad, out)``."""
+
+    def __cinit__(self):
+        self.examined, self.inputs = (2, 3, 4), 2
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef phintys_pooling p
+        self.check(operands)
+        self.read(&p, operands)
+        self.check_windows(&p, operands[0])
+        self.check_images(operands[0], operands[1], 1)
+        self.allocate_results(context, &p, operands[0], operands[5])
+        return self.take_room(context, &p, cell_size(operands[0]))
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef phintys_pooling p
+        self.read(&p, operands)
+        set_images(&p, 0, operands[0])
+        set_images(&p, 1, operands[1])
+        set_images(&p, 2, operands[5])
+        if cell_size(operands[5]):
+            self.perform_task(context, &p, self.tasks.max_first, p.count, max(cell_size(operands[0]), 1))
+        return 0

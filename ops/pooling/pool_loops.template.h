@@ -1,0 +1,449 @@
+/* The loops of pool_loops.h for one type T; CLONES says for which instruction sets they are compiled.
+ *
+ * Windows that reach beyond the image are at the ends of a row. Loops over all others, [inside.start, inside.stop),
+ * have no conditions, so the compiler makes vectors of them; for the usual windows and steps they are compiled with
+ * constants. NaN is the maximum of each window that has one.
+ */
+#define ROOM TYPED(pool_room)
+#define LARGER TYPED(pool_larger)
+
+/* What one worker has of scratch memory. `rows` and the others have p->rows elements. */
+typedef struct {
+    const char **rows, **more, **values;
+    npy_intp* heights;
+    T *line, *second, *third, *fourth;  /* p->width elements each */
+    T* gathered;                        /* 3 * p->rows * p->width elements: rows that are not used where they are */
+} ROOM;
+
+static size_t TYPED(pool_room_size)(const phintys_pooling* p, int gathers) {
+    const size_t elements = (size_t)p->width * (4 + (gathers ? 3 * p->rows : 0));
+    return (4 * p->rows * sizeof(npy_intp) + elements * sizeof(T) + 63) / 64 * 64;
+}
+
+PHINTYS_INLINE ROOM TYPED(divided_room)(const phintys_pooling* p, char* memory) {
+    ROOM room;
+    room.rows = (const char**)memory;
+    room.more = room.rows + p->rows;
+    room.values = room.more + p->rows;
+    room.heights = (npy_intp*)(room.values + p->rows);
+    room.line = (T*)(room.heights + p->rows);
+    room.second = room.line + p->width;
+    room.third = room.second + p->width;
+    room.fourth = room.third + p->width;
+    room.gathered = room.fourth + p->width;
+    return room;
+}
+
+PHINTYS_INLINE T LARGER(T a, T b) { return (a > b) | IS_NAN(a) ? a : b; }
+
+PHINTYS_INLINE T TYPED(joined)(T a, T b, int sums) { return sums ? a + b : LARGER(a, b); }
+
+/* Copies a row of any type. */
+static void TYPED(copy_row)(int typenum, T* restrict target, const char* source, npy_intp length, npy_intp stride) {
+    switch (typenum) {
+        case TYPENUM: FROM(T, ); break;
+        case NPY_HALF: FROM(npy_half, (T)phintys_from_half); break;
+        case NPY_BOOL: case NPY_UINT8: FROM(npy_uint8, (T)); break;
+        case NPY_INT8: FROM(npy_int8, (T)); break;
+        case NPY_INT16: FROM(npy_int16, (T)); break;
+        case NPY_UINT16: FROM(npy_uint16, (T)); break;
+        case NPY_INT32: FROM(npy_int32, (T)); break;
+        case NPY_UINT32: FROM(npy_uint32, (T)); break;
+    }
+}
+
+/* Makes all addresses those of rows without gaps of type T. `part` says which third of `gathered` is free. */
+PHINTYS_INLINE void TYPED(gather)(const phintys_pooling* p, int i, const char** rows, npy_intp count, npy_intp length,
+                                  const ROOM* room, int part) {
+    const npy_intp stride = p->images[i].strides[p->outer + p->pooled - 1];
+    T* target = room->gathered + part * p->rows * p->width;
+    if (p->typenum == TYPENUM && (stride == sizeof(T) || length == 1)) return;
+    for (npy_intp row = 0; row < count; row++, target += p->width) {
+        TYPED(copy_row)(p->typenum, target, rows[row], length, stride);
+        rows[row] = (const char*)target;
+    }
+}
+
+/* Where to write row `row` of an output. */
+PHINTYS_INLINE T* TYPED(output_row)(const phintys_pooling* p, char* out, npy_intp row, npy_intp length,
+                                    const ROOM* room) {
+    return p->typenum == TYPENUM ? (T*)out + row * length : room->fourth;
+}
+
+static void TYPED(convert_row)(int typenum, char* target, const T* values, npy_intp length) {
+    switch (typenum) {
+        case NPY_HALF: TO(npy_half, phintys_to_half); break;
+        case NPY_BOOL: case NPY_UINT8: case NPY_INT8: TO(npy_uint8, ); break;
+        case NPY_INT16: case NPY_UINT16: TO(npy_uint16, ); break;
+        case NPY_INT32: case NPY_UINT32: TO(npy_uint32, ); break;
+    }
+}
+
+/* What is left to do when a row of an output has been computed. */
+PHINTYS_INLINE void TYPED(store_row)(const phintys_pooling* p, char* out, npy_intp row, npy_intp length,
+                                     const T* values) {
+    if (p->typenum != TYPENUM) TYPED(convert_row)(p->typenum, out + row * length * p->itemsize, values, length);
+}
+
+/* The windows of a row that are inside the image. */
+PHINTYS_INLINE phintys_pool_range TYPED(inside)(const phintys_pooling* p) {
+    const int axis = p->pooled - 1;
+    const npy_intp reach = p->shape[p->outer + axis] + p->pad[axis] - p->window[axis], count = p->count[axis];
+    phintys_pool_range range = {phintys_least((p->pad[axis] + p->step[axis] - 1) / p->step[axis], count), 0};
+    range.stop = reach < 0 ? 0 : phintys_least(reach / p->step[axis] + 1, count);
+    range.stop = phintys_most(range.start, range.stop);
+    return range;
+}
+
+/* The windows whose element `j` is inside the image. */
+PHINTYS_INLINE phintys_pool_range TYPED(windows_at)(const phintys_pooling* p, npy_intp j) {
+    const int axis = p->pooled - 1;
+    const npy_intp step = p->step[axis], first = p->pad[axis] - j, length = p->shape[p->outer + axis];
+    const phintys_pool_range range = {first <= 0 ? 0 : (first + step - 1) / step,
+                                      length + first <= 0 ? 0 :
+                                      phintys_least((length + first - 1) / step + 1, p->count[axis])};
+    return range;
+}
+
+/* ---- forward ----------------------------------------------------------------------------------------------------- */
+
+/* out[o] = x[o * step], ..., x[o * step + window - 1] joined. */
+PHINTYS_INLINE void TYPED(join_neighbours_const)(T* restrict out, const T* restrict x, npy_intp count, npy_intp window,
+                                                 npy_intp step, int sums) {
+    for (npy_intp o = 0; o < count; o++) {
+        T all = x[o * step];
+        for (npy_intp j = 1; j < window; j++) all = TYPED(joined)(all, x[o * step + j], sums);
+        out[o] = all;
+    }
+}
+
+PHINTYS_INLINE void TYPED(join_neighbours)(T* restrict out, const T* restrict x, npy_intp count, npy_intp window,
+                                           npy_intp step, int sums) {
+    if (window == 2 && step == 2) TYPED(join_neighbours_const)(out, x, count, 2, 2, sums);
+    else if (window == 3 && step == 2) TYPED(join_neighbours_const)(out, x, count, 3, 2, sums);
+    else if (step == 1) {
+        for (npy_intp o = 0; o < count; o++) out[o] = x[o];
+        for (npy_intp j = 1; j < window; j++)
+            for (npy_intp o = 0; o < count; o++) out[o] = TYPED(joined)(out[o], x[o + j], sums);
+    } else
+        TYPED(join_neighbours_const)(out, x, count, window, step, sums);
+}
+
+/* The rows of a window joined, element by element: the only row itself, or `line`. */
+PHINTYS_INLINE const T* TYPED(join_rows)(const char** rows, npy_intp count, npy_intp length, T* restrict line,
+                                         int sums) {
+    const T *restrict a = (const T*)rows[0], *restrict b, *restrict c;
+    if (count == 1) return a;
+    b = (const T*)rows[1];
+    npy_intp row = 2;
+    if (count >= 3) {
+        c = (const T*)rows[row++];
+        for (npy_intp j = 0; j < length; j++)
+            line[j] = TYPED(joined)(TYPED(joined)(a[j], b[j], sums), c[j], sums);
+    } else
+        for (npy_intp j = 0; j < length; j++) line[j] = TYPED(joined)(a[j], b[j], sums);
+    for (; row < count; row++) {
+        b = (const T*)rows[row];
+        for (npy_intp j = 0; j < length; j++) line[j] = TYPED(joined)(line[j], b[j], sums);
+    }
+    return line;
+}
+
+/* Two rows and windows of 2 x 2 at steps of 2, without memory between. */
+PHINTYS_INLINE void TYPED(join_squares)(T* restrict out, const T* restrict a, const T* restrict b, npy_intp count,
+                                        int sums) {
+    for (npy_intp o = 0; o < count; o++)
+        out[o] = TYPED(joined)(TYPED(joined)(a[2 * o], b[2 * o], sums),
+                               TYPED(joined)(a[2 * o + 1], b[2 * o + 1], sums), sums);
+}
+
+PHINTYS_INLINE void TYPED(divide_row)(const phintys_pooling* p, T* out, npy_intp height, phintys_pool_range inside) {
+    const npy_intp count = p->count[p->pooled - 1];
+    for (npy_intp o = 0; o < count; o++) {
+        if (o == inside.start && inside.stop > o) {
+            const npy_intp size = phintys_window_size(p, height, o);
+            for (; o < inside.stop; o++) out[o] = (T)(out[o] / size);
+            if (o == count) break;
+        }
+        out[o] = (T)(out[o] / phintys_window_size(p, height, o));
+    }
+}
+
+PHINTYS_INLINE void TYPED(pool_rows)(const phintys_pooling* p, npy_intp first, npy_intp last, char* memory, int sums) {
+    const int axis = p->pooled - 1;
+    const npy_intp length = p->shape[p->outer + axis], count = p->count[axis];
+    const npy_intp window = p->window[axis], step = p->step[axis], pad = p->pad[axis];
+    const phintys_pool_range inside = TYPED(inside)(p);
+    const ROOM room = TYPED(divided_room)(p, memory);
+    const int squares = window == 2 && step == 2 && inside.start == 0;
+    phintys_pool_walk walk;
+    phintys_pool_range ranges[PHINTYS_MAX_RANK];
+    phintys_start_walk(p, &walk, p->count, 1, first);
+    for (npy_intp row = first; row < last; row++, phintys_next_row(p, &walk, 1)) {
+        T* out = TYPED(output_row)(p, p->images[1].data, row, count, &room);
+        for (int a = 0; a < axis; a++) ranges[a] = phintys_covered(p, a, walk.row[a]);
+        const npy_intp height = phintys_rows_within(p, &walk, 0, ranges, room.rows);
+        if (height == 0 || length == 0) {                       /* sums only: maxima of nothing are refused */
+            for (npy_intp o = 0; o < count; o++) out[o] = 0;
+            TYPED(store_row)(p, p->images[1].data, row, count, out);
+            continue;
+        }
+        TYPED(gather)(p, 0, room.rows, height, length, &room, 0);
+        if (squares && height == 2 && inside.stop == count) {
+            TYPED(join_squares)(out, (const T*)room.rows[0], (const T*)room.rows[1], count, sums);
+        } else {
+            const T* line = TYPED(join_rows)(room.rows, height, length, room.line, sums);
+            TYPED(join_neighbours)(out + inside.start, line + (inside.start * step - pad), inside.stop - inside.start,
+                                   window, step, sums);
+            for (npy_intp o = 0; o < count; o++) {              /* windows that reach beyond the image */
+                if (o == inside.start) o = inside.stop;
+                if (o == count) break;
+                const phintys_pool_range covered = phintys_covered(p, axis, o);
+                out[o] = 0;
+                if (covered.start < covered.stop) out[o] = line[covered.start];
+                for (npy_intp j = covered.start + 1; j < covered.stop; j++)
+                    out[o] = TYPED(joined)(out[o], line[j], sums);
+            }
+        }
+        if (p->mode >= PHINTYS_POOL_AVERAGE_WINDOW) TYPED(divide_row)(p, out, height, inside);
+        TYPED(store_row)(p, p->images[1].data, row, count, out);
+    }
+}
+
+CLONES static void TYPED(pool_maxima)(const phintys_pooling* p, npy_intp first, npy_intp last, char* memory) {
+    TYPED(pool_rows)(p, first, last, memory, 0);
+}
+
+CLONES static void TYPED(pool_sums)(const phintys_pooling* p, npy_intp first, npy_intp last, char* memory) {
+    TYPED(pool_rows)(p, first, last, memory, 1);
+}
+
+static void TYPED(pool_forward)(const phintys_pooling* p, npy_intp first, npy_intp last, char* memory) {
+    (p->mode == PHINTYS_POOL_MAX ? TYPED(pool_maxima) : TYPED(pool_sums))(p, first, last, memory);
+}
+
+/* ---- gradients ----------------------------------------------------------------------------------------------------- */
+
+/* With a step s, elements of a row are divided into s phases, so that what neighbouring windows read are neighbours:
+ * element j of the row is element (j + pad) / s of phase (j + pad) % s. A phase has `phase_length` elements. */
+PHINTYS_INLINE npy_intp TYPED(phase_length)(const phintys_pooling* p) {
+    const int axis = p->pooled - 1;
+    return (p->shape[p->outer + axis] + p->pad[axis] - 1) / p->step[axis] + 1;
+}
+
+PHINTYS_INLINE void TYPED(into_phases_const)(T* restrict phases, const T* restrict x, npy_intp length, npy_intp step,
+                                             npy_intp pad, npy_intp phase_length) {
+    for (npy_intp phase = 0; phase < step; phase++) {
+        const npy_intp start = phase >= pad ? 0 : (pad - phase + step - 1) / step;
+        const npy_intp stop = length + pad <= phase ? 0 : (length + pad - phase - 1) / step + 1;
+        T* restrict target = phases + phase * phase_length;
+        for (npy_intp k = start; k < stop; k++) target[k] = x[k * step + phase - pad];
+    }
+}
+
+PHINTYS_INLINE void TYPED(into_phases)(T* phases, const T* x, npy_intp length, npy_intp step, npy_intp pad,
+                                       npy_intp phase_length) {
+    if (step == 2) TYPED(into_phases_const)(phases, x, length, 2, pad, phase_length);
+    else TYPED(into_phases_const)(phases, x, length, step, pad, phase_length);
+}
+
+PHINTYS_INLINE void TYPED(from_phases)(T* restrict out, const T* restrict phases, npy_intp length, npy_intp step,
+                                       npy_intp pad, npy_intp phase_length) {
+    npy_intp j = 0;
+    if (step == 2 && pad % 2 == 0) {
+        const T *restrict even = phases + pad / 2, *restrict odd = even + phase_length;
+        for (npy_intp k = 0; k < length / 2; k++) {
+            out[2 * k] = even[k];
+            out[2 * k + 1] = odd[k];
+        }
+        j = length / 2 * 2;
+    }
+    for (npy_intp phase = (j + pad) % step, k = (j + pad) / step; j < length; j++) {
+        out[j] = phases[phase * phase_length + k];
+        if (++phase == step) phase = 0, k++;
+    }
+}
+
+/* Adds what the windows of one row of results give to the row of the image. `x` and `out` are in phases. `maxima` is
+ * NULL for sums. Windows are taken from the last element to the first, so that each element of the image receives
+ * from its windows in their order. */
+PHINTYS_INLINE void TYPED(add_windows)(const phintys_pooling* p, T* restrict out, const T* restrict x,
+                                       const T* restrict maxima, const T* restrict gradient, npy_intp phase_length) {
+    const npy_intp step = p->step[p->pooled - 1];
+    for (npy_intp j = p->window[p->pooled - 1] - 1; j >= 0; j--) {
+        const phintys_pool_range windows = TYPED(windows_at)(p, j);
+        const npy_intp shift = j % step * phase_length + j / step;
+        T* restrict target = out + shift;
+        if (maxima) {
+            const T* restrict source = x + shift;
+            for (npy_intp o = windows.start; o < windows.stop; o++)
+                target[o] += source[o] == maxima[o] ? gradient[o] : (T)0;
+        } else
+            for (npy_intp o = windows.start; o < windows.stop; o++) target[o] += gradient[o];
+    }
+}
+
+/* Whether windows of 2 elements follow each other from the start of the row on, so that an element has one window. */
+PHINTYS_INLINE int TYPED(in_pairs)(const phintys_pooling* p) {
+    const int axis = p->pooled - 1;
+    return p->window[axis] == 2 && p->step[axis] == 2 && p->pad[axis] == 0;
+}
+
+CLONES static void TYPED(pool_max_gradient)(const phintys_pooling* p, npy_intp first, npy_intp last, char* memory) {
+    const int axis = p->pooled - 1;
+    const npy_intp length = p->shape[p->outer + axis], count = p->count[axis], step = p->step[axis];
+    const npy_intp pad = p->pad[axis], phase_length = TYPED(phase_length)(p);
+    const npy_intp pairs = TYPED(in_pairs)(p) ? phintys_least(count, length / 2) : 0;
+    const int direct = step == 1 && pad == 0;                   /* one phase, which is the row itself */
+    const ROOM room = TYPED(divided_room)(p, memory);
+    phintys_pool_walk walk;
+    phintys_pool_range ranges[PHINTYS_MAX_RANK];
+    phintys_start_walk(p, &walk, p->shape + p->outer, 3, first);
+    for (npy_intp row = first; row < last; row++, phintys_next_row(p, &walk, 3)) {
+        T* restrict out = TYPED(output_row)(p, p->images[3].data, row, length, &room);
+        for (int a = 0; a < axis; a++) ranges[a] = phintys_covering(p, a, walk.row[a]);
+        const npy_intp windows = phintys_rows_within(p, &walk, 1, ranges, room.rows);
+        phintys_rows_within(p, &walk, 2, ranges, room.more);
+        TYPED(gather)(p, 1, room.rows, windows, count, &room, 0);
+        TYPED(gather)(p, 2, room.more, windows, count, &room, 1);
+        for (int a = 0; a < axis; a++) ranges[a].start = walk.row[a], ranges[a].stop = walk.row[a] + 1;
+        phintys_rows_within(p, &walk, 0, ranges, room.values);
+        TYPED(gather)(p, 0, room.values, 1, length, &room, 2);
+        const T* restrict x = (const T*)room.values[0];
+        if (pairs && windows == 1) {
+            const T *restrict maxima = (const T*)room.rows[0], *restrict gradient = (const T*)room.more[0];
+            for (npy_intp o = 0; o < pairs; o++) {
+                out[2 * o] = x[2 * o] == maxima[o] ? gradient[o] : (T)0;
+                out[2 * o + 1] = x[2 * o + 1] == maxima[o] ? gradient[o] : (T)0;
+            }
+            if (2 * pairs < length)
+                out[2 * pairs] = pairs < count && x[2 * pairs] == maxima[pairs] ? gradient[pairs] : (T)0;
+        } else {
+            T* sums = direct ? out : room.line;
+            memset(sums, 0, step * phase_length * sizeof(T));
+            if (!direct) TYPED(into_phases)(room.second, x, length, step, pad, phase_length);
+            for (npy_intp r = 0; r < windows; r++)
+                TYPED(add_windows)(p, sums, direct ? x : room.second, (const T*)room.rows[r], (const T*)room.more[r],
+                                   phase_length);
+            if (!direct) TYPED(from_phases)(out, sums, length, step, pad, phase_length);
+        }
+        TYPED(store_row)(p, p->images[3].data, row, length, out);
+    }
+}
+
+CLONES static void TYPED(pool_sum_gradient)(const phintys_pooling* p, npy_intp first, npy_intp last, char* memory) {
+    const int axis = p->pooled - 1, divides = p->mode >= PHINTYS_POOL_AVERAGE_WINDOW;
+    const npy_intp length = p->shape[p->outer + axis], count = p->count[axis], step = p->step[axis];
+    const npy_intp pad = p->pad[axis], phase_length = TYPED(phase_length)(p);
+    const npy_intp pairs = TYPED(in_pairs)(p) ? phintys_least(count, length / 2) : 0;
+    const int direct = step == 1 && pad == 0;
+    const phintys_pool_range inside = TYPED(inside)(p);
+    const ROOM room = TYPED(divided_room)(p, memory);
+    phintys_pool_walk walk;
+    phintys_pool_range ranges[PHINTYS_MAX_RANK];
+    phintys_start_walk(p, &walk, p->shape + p->outer, 1, first);
+    for (npy_intp row = first; row < last; row++, phintys_next_row(p, &walk, 1)) {
+        T* restrict out = TYPED(output_row)(p, p->images[1].data, row, length, &room);
+        for (int a = 0; a < axis; a++) ranges[a] = phintys_covering(p, a, walk.row[a]);
+        const npy_intp windows = phintys_rows_within(p, &walk, 0, ranges, room.rows);
+        TYPED(gather)(p, 0, room.rows, windows, count, &room, 0);
+        if (divides && windows) phintys_heights_within(p, ranges, room.heights);
+        T* sums = direct ? out : room.line;
+        if (!(pairs && windows == 1)) memset(sums, 0, step * phase_length * sizeof(T));
+        for (npy_intp r = 0; r < windows; r++) {
+            const T* restrict gradient = (const T*)room.rows[r];
+            if (divides) {
+                memcpy(room.third, gradient, count * sizeof(T));
+                TYPED(divide_row)(p, room.third, room.heights[r], inside);
+                gradient = room.third;
+            }
+            if (pairs && windows == 1) {
+                for (npy_intp o = 0; o < pairs; o++) out[2 * o] = out[2 * o + 1] = gradient[o];
+                if (2 * pairs < length) out[2 * pairs] = pairs < count ? gradient[pairs] : (T)0;
+            } else
+                TYPED(add_windows)(p, sums, NULL, NULL, gradient, phase_length);
+        }
+        if (!direct && !(pairs && windows == 1)) TYPED(from_phases)(out, sums, length, step, pad, phase_length);
+        TYPED(store_row)(p, p->images[1].data, row, length, out);
+    }
+}
+
+/* ---- what stands where the maximum is ------------------------------------------------------------------------------ */
+
+PHINTYS_INLINE void TYPED(select_const)(T* restrict out, const T* restrict x, const T* restrict y,
+                                        const T* restrict maxima, phintys_pool_range windows, npy_intp shift,
+                                        npy_intp step) {
+    for (npy_intp o = windows.start; o < windows.stop; o++)
+        out[o] += x[o * step + shift] == maxima[o] ? y[o * step + shift] : (T)0;
+}
+
+CLONES static void TYPED(pool_max_selected)(const phintys_pooling* p, npy_intp first, npy_intp last, char* memory) {
+    const int axis = p->pooled - 1;
+    const npy_intp length = p->shape[p->outer + axis], count = p->count[axis], step = p->step[axis];
+    const ROOM room = TYPED(divided_room)(p, memory);
+    phintys_pool_walk walk;
+    phintys_pool_range ranges[PHINTYS_MAX_RANK];
+    phintys_start_walk(p, &walk, p->count, 3, first);
+    for (npy_intp row = first; row < last; row++, phintys_next_row(p, &walk, 3)) {
+        T* out = TYPED(output_row)(p, p->images[3].data, row, count, &room);
+        for (int a = 0; a < axis; a++) ranges[a].start = walk.row[a], ranges[a].stop = walk.row[a] + 1;
+        phintys_rows_within(p, &walk, 1, ranges, room.values);
+        TYPED(gather)(p, 1, room.values, 1, count, &room, 2);
+        for (int a = 0; a < axis; a++) ranges[a] = phintys_covered(p, a, walk.row[a]);
+        const npy_intp height = phintys_rows_within(p, &walk, 0, ranges, room.rows);
+        phintys_rows_within(p, &walk, 2, ranges, room.more);
+        TYPED(gather)(p, 0, room.rows, height, length, &room, 0);
+        TYPED(gather)(p, 2, room.more, height, length, &room, 1);
+        memset(out, 0, count * sizeof(T));
+        for (npy_intp r = 0; r < height; r++) {
+            const T *x = (const T*)room.rows[r], *y = (const T*)room.more[r], *maxima = (const T*)room.values[0];
+            for (npy_intp j = 0; j < p->window[axis]; j++) {
+                const phintys_pool_range windows = TYPED(windows_at)(p, j);
+                const npy_intp shift = j - p->pad[axis];
+                if (step == 1) TYPED(select_const)(out, x, y, maxima, windows, shift, 1);
+                else if (step == 2) TYPED(select_const)(out, x, y, maxima, windows, shift, 2);
+                else TYPED(select_const)(out, x, y, maxima, windows, shift, step);
+            }
+        }
+        TYPED(store_row)(p, p->images[3].data, row, count, out);
+    }
+}
+
+CLONES static void TYPED(pool_max_first)(const phintys_pooling* p, npy_intp first, npy_intp last, char* memory) {
+    const int axis = p->pooled - 1;
+    const npy_intp length = p->shape[p->outer + axis], count = p->count[axis];
+    const ROOM room = TYPED(divided_room)(p, memory);
+    phintys_pool_walk walk;
+    phintys_pool_range ranges[PHINTYS_MAX_RANK];
+    phintys_start_walk(p, &walk, p->count, 2, first);
+    for (npy_intp row = first; row < last; row++, phintys_next_row(p, &walk, 2)) {
+        T* out = TYPED(output_row)(p, p->images[2].data, row, count, &room);
+        for (int a = 0; a < axis; a++) ranges[a] = phintys_covered(p, a, walk.row[a]);
+        const npy_intp height = phintys_rows_within(p, &walk, 0, ranges, room.rows);
+        phintys_rows_within(p, &walk, 1, ranges, room.more);
+        TYPED(gather)(p, 0, room.rows, height, length, &room, 0);
+        TYPED(gather)(p, 1, room.more, height, length, &room, 1);
+        for (npy_intp o = 0; o < count; o++) {
+            const phintys_pool_range covered = phintys_covered(p, axis, o);
+            T best = ((const T*)room.rows[0])[covered.start];
+            out[o] = ((const T*)room.more[0])[covered.start];
+            for (npy_intp r = 0; r < height; r++) {
+                const T *x = (const T*)room.rows[r], *y = (const T*)room.more[r];
+                for (npy_intp j = covered.start; j < covered.stop; j++) {
+                    if (!(x[j] > best || (IS_NAN(x[j]) && !IS_NAN(best)))) continue;
+                    best = x[j];
+                    out[o] = y[j];
+                }
+            }
+        }
+        TYPED(store_row)(p, p->images[2].data, row, count, out);
+    }
+}
+
+static const phintys_pool_tasks TYPED(pool_tasks) = {
+    TYPED(pool_forward), TYPED(pool_max_gradient), TYPED(pool_sum_gradient), TYPED(pool_max_selected),
+    TYPED(pool_max_first),
+};
+
+#undef LARGER
+#undef ROOM
