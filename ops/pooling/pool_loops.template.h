@@ -34,7 +34,10 @@ PHINTYS_INLINE ROOM TYPED(divided_room)(const phintys_pooling* p, char* memory) 
     return room;
 }
 
-PHINTYS_INLINE T LARGER(T a, T b) { return (a > b) | IS_NAN(a) ? a : b; }
+PHINTYS_INLINE T LARGER(T a, T b) {
+    const T larger = a > b ? a : b;                             /* b if one is NaN */
+    return IS_NAN(a) ? a : larger;
+}
 
 PHINTYS_INLINE T TYPED(joined)(T a, T b, int sums) { return sums ? a + b : LARGER(a, b); }
 
@@ -169,15 +172,51 @@ PHINTYS_INLINE void TYPED(divide_row)(const phintys_pooling* p, T* out, npy_intp
     }
 }
 
+/* Whether these are windows of 2 x 2 that follow each other in images of two dimensions, and the first `operands` have
+ * rows that are read where they are. */
+PHINTYS_INLINE int TYPED(in_squares)(const phintys_pooling* p, int operands) {
+    if (p->pooled != 2 || p->typenum != TYPENUM) return 0;
+    for (int axis = 0; axis < 2; axis++)
+        if (p->window[axis] != 2 || p->step[axis] != 2 || p->pad[axis] != 0) return 0;
+    for (int i = 0; i < operands; i++)
+        if (p->images[i].strides[p->outer + 1] != sizeof(T)) return 0;
+    return 1;
+}
+
+/* Rows [first, last) of results of whole squares. Images may be small, so little is done for each row. */
+PHINTYS_INLINE void TYPED(pool_squares)(const phintys_pooling* p, npy_intp first, npy_intp last, int sums) {
+    const npy_intp rows = p->count[0], count = p->count[1], between = p->images[0].strides[p->outer];
+    const T quarter = p->mode >= PHINTYS_POOL_AVERAGE_WINDOW ? 4 : 1;
+    T* restrict out = (T*)p->images[1].data + first * count;
+    phintys_pool_walk walk;
+    phintys_start_walk(p, &walk, p->count, 1, first);
+    while (first < last) {
+        const npy_intp stop = phintys_least(rows, walk.row[0] + last - first);
+        first += stop - walk.row[0];
+        for (npy_intp row = walk.row[0]; row < stop; row++, out += count) {
+            const char* upper = walk.images[0] + 2 * row * between;
+            TYPED(join_squares)(out, (const T*)upper, (const T*)(upper + between), count, sums);
+            if (quarter != 1)
+                for (npy_intp o = 0; o < count; o++) out[o] /= quarter;
+        }
+        walk.row[0] = rows - 1;
+        phintys_next_row(p, &walk, 1);
+    }
+}
+
 PHINTYS_INLINE void TYPED(pool_rows)(const phintys_pooling* p, npy_intp first, npy_intp last, char* memory, int sums) {
     const int axis = p->pooled - 1;
     const npy_intp length = p->shape[p->outer + axis], count = p->count[axis];
     const npy_intp window = p->window[axis], step = p->step[axis], pad = p->pad[axis];
     const phintys_pool_range inside = TYPED(inside)(p);
     const ROOM room = TYPED(divided_room)(p, memory);
-    const int squares = window == 2 && step == 2 && inside.start == 0;
+    const int squares = window == 2 && step == 2 && inside.start == 0 && inside.stop == count;
     phintys_pool_walk walk;
     phintys_pool_range ranges[PHINTYS_MAX_RANK];
+    if (squares && TYPED(in_squares)(p, 1) && 2 * p->count[0] <= p->shape[p->outer]) {
+        TYPED(pool_squares)(p, first, last, sums);
+        return;
+    }
     phintys_start_walk(p, &walk, p->count, 1, first);
     for (npy_intp row = first; row < last; row++, phintys_next_row(p, &walk, 1)) {
         T* out = TYPED(output_row)(p, p->images[1].data, row, count, &room);
@@ -189,7 +228,7 @@ PHINTYS_INLINE void TYPED(pool_rows)(const phintys_pooling* p, npy_intp first, n
             continue;
         }
         TYPED(gather)(p, 0, room.rows, height, length, &room, 0);
-        if (squares && height == 2 && inside.stop == count) {
+        if (squares && height == 2) {
             TYPED(join_squares)(out, (const T*)room.rows[0], (const T*)room.rows[1], count, sums);
         } else {
             const T* line = TYPED(join_rows)(room.rows, height, length, room.line, sums);
@@ -265,22 +304,64 @@ PHINTYS_INLINE void TYPED(from_phases)(T* restrict out, const T* restrict phases
 }
 
 /* Adds what the windows of one row of results give to the row of the image. `x` and `out` are in phases. `maxima` is
- * NULL for sums. Windows are taken from the last element to the first, so that each element of the image receives
- * from its windows in their order. */
+ * NULL for sums. */
 PHINTYS_INLINE void TYPED(add_windows)(const phintys_pooling* p, T* restrict out, const T* restrict x,
-                                       const T* restrict maxima, const T* restrict gradient, npy_intp phase_length) {
-    const npy_intp step = p->step[p->pooled - 1];
-    for (npy_intp j = p->window[p->pooled - 1] - 1; j >= 0; j--) {
-        const phintys_pool_range windows = TYPED(windows_at)(p, j);
-        const npy_intp shift = j % step * phase_length + j / step;
-        T* restrict target = out + shift;
+                                       const T* restrict maxima, const T* restrict gradient, npy_intp phase_length,
+                                       phintys_pool_range inside) {
+    const int axis = p->pooled - 1;
+    const npy_intp step = p->step[axis], window = p->window[axis], count = p->count[axis];
+    npy_intp shift = 0, phase = 0;                              /* of element j of window 0: j / step, j % step */
+    for (npy_intp j = 0; j < window; j++) {
+        T* restrict target = out + phase * phase_length + shift;
         if (maxima) {
-            const T* restrict source = x + shift;
-            for (npy_intp o = windows.start; o < windows.stop; o++)
-                target[o] += source[o] == maxima[o] ? gradient[o] : (T)0;
+            const T* restrict source = x + phase * phase_length + shift;
+            for (npy_intp o = inside.start; o < inside.stop; o++) {
+                const T added = source[o] == maxima[o] ? gradient[o] : (T)0;
+                target[o] += added;
+            }
         } else
-            for (npy_intp o = windows.start; o < windows.stop; o++) target[o] += gradient[o];
+            for (npy_intp o = inside.start; o < inside.stop; o++) target[o] += gradient[o];
+        if (++phase == step) phase = 0, shift++;
     }
+    for (npy_intp o = 0; o < count; o++) {                      /* windows that reach beyond the image */
+        if (o == inside.start) o = inside.stop;
+        if (o == count) break;
+        const phintys_pool_range covered = phintys_covered(p, axis, o);
+        for (npy_intp j = covered.start + p->pad[axis]; j < covered.stop + p->pad[axis]; j++) {
+            const npy_intp place = j % step * phase_length + j / step;
+            if (!maxima || x[place] == maxima[o]) out[place] += gradient[o];
+        }
+    }
+}
+
+/* out[2k] and out[2k + 1] for windows of 3 at steps of 2 from the start of the row on: of one row of results, or of
+ * two, one above the other. Elements at even places have two windows. */
+PHINTYS_INLINE T TYPED(part)(T x, T maximum, T gradient) { return x == maximum ? gradient : (T)0; }
+
+PHINTYS_INLINE void TYPED(add_threes)(T* restrict out, const T* restrict x, const T* restrict m, const T* restrict g,
+                                      const T* restrict n, const T* restrict h, npy_intp count, npy_intp length,
+                                      int two) {
+    out[0] = TYPED(part)(x[0], m[0], g[0]);
+    out[1] = TYPED(part)(x[1], m[0], g[0]);
+    if (two) {
+        out[0] += TYPED(part)(x[0], n[0], h[0]);
+        out[1] += TYPED(part)(x[1], n[0], h[0]);
+    }
+    for (npy_intp k = 1; k < count; k++) {
+        const T even = x[2 * k], odd = x[2 * k + 1];
+        T first = TYPED(part)(even, m[k - 1], g[k - 1]), second = TYPED(part)(odd, m[k], g[k]);
+        first += TYPED(part)(even, m[k], g[k]);
+        if (two) {
+            first += TYPED(part)(even, n[k - 1], h[k - 1]);
+            first += TYPED(part)(even, n[k], h[k]);
+            second += TYPED(part)(odd, n[k], h[k]);
+        }
+        out[2 * k] = first;
+        out[2 * k + 1] = second;
+    }
+    out[2 * count] = TYPED(part)(x[2 * count], m[count - 1], g[count - 1]);
+    if (two) out[2 * count] += TYPED(part)(x[2 * count], n[count - 1], h[count - 1]);
+    for (npy_intp j = 2 * count + 1; j < length; j++) out[j] = 0;
 }
 
 /* Whether windows of 2 elements follow each other from the start of the row on, so that an element has one window. */
@@ -289,15 +370,75 @@ PHINTYS_INLINE int TYPED(in_pairs)(const phintys_pooling* p) {
     return p->window[axis] == 2 && p->step[axis] == 2 && p->pad[axis] == 0;
 }
 
+/* What one row of squares gives to a row of the image. */
+PHINTYS_INLINE void TYPED(spread_squares)(T* restrict out, const T* restrict x, const T* restrict maxima,
+                                          const T* restrict gradient, npy_intp pairs, npy_intp count,
+                                          npy_intp length) {
+    for (npy_intp o = 0; o < pairs; o++) {
+        const T maximum = maxima[o], given = gradient[o];
+        out[2 * o] = x[2 * o] == maximum ? given : (T)0;
+        out[2 * o + 1] = x[2 * o + 1] == maximum ? given : (T)0;
+    }
+    if (2 * pairs < length) out[2 * pairs] = pairs < count ? TYPED(part)(x[2 * pairs], maxima[pairs], gradient[pairs]) : 0;
+}
+
+PHINTYS_INLINE void TYPED(copy_squares)(T* restrict out, const T* restrict gradient, T divisor, npy_intp pairs,
+                                        npy_intp count, npy_intp length) {
+    for (npy_intp o = 0; o < pairs; o++) {
+        const T given = gradient[o] / divisor;
+        out[2 * o] = given;
+        out[2 * o + 1] = given;
+    }
+    if (2 * pairs < length) out[2 * pairs] = 0;
+}
+
+/* Rows [first, last) of the gradient by images of squares: of maxima, or of sums and averages of whole squares. */
+PHINTYS_INLINE void TYPED(square_gradients)(const phintys_pooling* p, npy_intp first, npy_intp last, int maxima) {
+    const npy_intp *shape = p->shape + p->outer, rows = shape[0], length = shape[1];
+    const npy_intp pairs = phintys_least(p->count[1], length / 2);
+    const int axis = p->outer, inputs = maxima ? 3 : 1;
+    const T divisor = p->mode >= PHINTYS_POOL_AVERAGE_WINDOW ? 4 : 1;
+    T* restrict out = (T*)p->images[inputs].data + first * length;
+    phintys_pool_walk walk;
+    phintys_start_walk(p, &walk, shape, inputs, first);
+    while (first < last) {
+        const npy_intp stop = phintys_least(rows, walk.row[0] + last - first);
+        first += stop - walk.row[0];
+        for (npy_intp row = walk.row[0]; row < stop; row++, out += length) {
+            if (row / 2 >= p->count[0]) {
+                memset(out, 0, length * sizeof(T));
+                continue;
+            }
+            if (!maxima) {
+                TYPED(copy_squares)(out, (const T*)(walk.images[0] + row / 2 * p->images[0].strides[axis]), divisor,
+                                    pairs, p->count[1], length);
+                continue;
+            }
+            TYPED(spread_squares)(out, (const T*)(walk.images[0] + row * p->images[0].strides[axis]),
+                                  (const T*)(walk.images[1] + row / 2 * p->images[1].strides[axis]),
+                                  (const T*)(walk.images[2] + row / 2 * p->images[2].strides[axis]),
+                                  pairs, p->count[1], length);
+        }
+        walk.row[0] = rows - 1;
+        phintys_next_row(p, &walk, inputs);
+    }
+}
+
 CLONES static void TYPED(pool_max_gradient)(const phintys_pooling* p, npy_intp first, npy_intp last, char* memory) {
     const int axis = p->pooled - 1;
     const npy_intp length = p->shape[p->outer + axis], count = p->count[axis], step = p->step[axis];
     const npy_intp pad = p->pad[axis], phase_length = TYPED(phase_length)(p);
     const npy_intp pairs = TYPED(in_pairs)(p) ? phintys_least(count, length / 2) : 0;
     const int direct = step == 1 && pad == 0;                   /* one phase, which is the row itself */
+    const int threes = p->window[axis] == 3 && step == 2 && pad == 0 && count && 2 * count < length;
+    const phintys_pool_range inside = TYPED(inside)(p);
     const ROOM room = TYPED(divided_room)(p, memory);
     phintys_pool_walk walk;
     phintys_pool_range ranges[PHINTYS_MAX_RANK];
+    if (TYPED(in_squares)(p, 3)) {
+        TYPED(square_gradients)(p, first, last, 1);
+        return;
+    }
     phintys_start_walk(p, &walk, p->shape + p->outer, 3, first);
     for (npy_intp row = first; row < last; row++, phintys_next_row(p, &walk, 3)) {
         T* restrict out = TYPED(output_row)(p, p->images[3].data, row, length, &room);
@@ -310,21 +451,21 @@ CLONES static void TYPED(pool_max_gradient)(const phintys_pooling* p, npy_intp f
         phintys_rows_within(p, &walk, 0, ranges, room.values);
         TYPED(gather)(p, 0, room.values, 1, length, &room, 2);
         const T* restrict x = (const T*)room.values[0];
+        const T *restrict maxima = (const T*)room.rows[0], *restrict gradient = (const T*)room.more[0];
         if (pairs && windows == 1) {
-            const T *restrict maxima = (const T*)room.rows[0], *restrict gradient = (const T*)room.more[0];
-            for (npy_intp o = 0; o < pairs; o++) {
-                out[2 * o] = x[2 * o] == maxima[o] ? gradient[o] : (T)0;
-                out[2 * o + 1] = x[2 * o + 1] == maxima[o] ? gradient[o] : (T)0;
-            }
-            if (2 * pairs < length)
-                out[2 * pairs] = pairs < count && x[2 * pairs] == maxima[pairs] ? gradient[pairs] : (T)0;
+            TYPED(spread_squares)(out, x, maxima, gradient, pairs, count, length);
+        } else if (threes && windows == 1) {
+            TYPED(add_threes)(out, x, maxima, gradient, NULL, NULL, count, length, 0);
+        } else if (threes && windows == 2) {
+            TYPED(add_threes)(out, x, maxima, gradient, (const T*)room.rows[1], (const T*)room.more[1], count, length,
+                              1);
         } else {
             T* sums = direct ? out : room.line;
             memset(sums, 0, step * phase_length * sizeof(T));
             if (!direct) TYPED(into_phases)(room.second, x, length, step, pad, phase_length);
             for (npy_intp r = 0; r < windows; r++)
                 TYPED(add_windows)(p, sums, direct ? x : room.second, (const T*)room.rows[r], (const T*)room.more[r],
-                                   phase_length);
+                                   phase_length, inside);
             if (!direct) TYPED(from_phases)(out, sums, length, step, pad, phase_length);
         }
         TYPED(store_row)(p, p->images[3].data, row, length, out);
@@ -341,6 +482,10 @@ CLONES static void TYPED(pool_sum_gradient)(const phintys_pooling* p, npy_intp f
     const ROOM room = TYPED(divided_room)(p, memory);
     phintys_pool_walk walk;
     phintys_pool_range ranges[PHINTYS_MAX_RANK];
+    if (TYPED(in_squares)(p, 1) && 2 * p->count[0] <= p->shape[p->outer] && 2 * count <= length) {
+        TYPED(square_gradients)(p, first, last, 0);
+        return;
+    }
     phintys_start_walk(p, &walk, p->shape + p->outer, 1, first);
     for (npy_intp row = first; row < last; row++, phintys_next_row(p, &walk, 1)) {
         T* restrict out = TYPED(output_row)(p, p->images[1].data, row, length, &room);
@@ -361,7 +506,7 @@ CLONES static void TYPED(pool_sum_gradient)(const phintys_pooling* p, npy_intp f
                 for (npy_intp o = 0; o < pairs; o++) out[2 * o] = out[2 * o + 1] = gradient[o];
                 if (2 * pairs < length) out[2 * pairs] = pairs < count ? gradient[pairs] : (T)0;
             } else
-                TYPED(add_windows)(p, sums, NULL, NULL, gradient, phase_length);
+                TYPED(add_windows)(p, sums, NULL, NULL, gradient, phase_length, inside);
         }
         if (!direct && !(pairs && windows == 1)) TYPED(from_phases)(out, sums, length, step, pad, phase_length);
         TYPED(store_row)(p, p->images[1].data, row, length, out);
