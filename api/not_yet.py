@@ -10,8 +10,7 @@ NOT_YET = {
         "GPU arrays": "gpuarray", "pictures of graphs": "d3viz"},
     "phintys.tensor": {
         "Fourier transforms": "fft fourier",
-        "ConvOp": "conv", "topk": "topk argtopk topk_and_argtopk"},
-    "phintys.tensor.sort": {"topk": "topk argtopk topk_and_argtopk TopKOp"},
+        "ConvOp": "conv"},
     "phintys.tensor.nnet": {
         "convolutions": """conv2d conv3d conv2d_transpose separable_conv2d separable_conv3d abstract_conv conv corr
             corr3d conv3d2d ConvOp CorrMM Corr3dMM""",

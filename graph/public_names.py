@@ -168,6 +168,7 @@ HOMES = {
     },
     "phintys.tensor.sort": {
         "ops.sorting.sorting": "SortOp ArgSortOp",
+        "ops.sorting.topk": "TopKOp",
     },
     "phintys.tensor.opt": {
         "ops.identity.assertion": "Assert",
@@ -226,6 +227,7 @@ HOMES = {
         "ops.reduction.careduce": "Extremum MaxOrLowest",
         "ops.reduction.fused_reduction": "FusedReduction",
         "ops.sorting.bincount": "Counters",
+        "ops.sorting.partitioning": "_Partition PartitionOp ArgPartitionOp",
         "ops.sorting.sorting": "_AlongAxis",
         "ops.types.number_views": "NumberView",
         "ops.types.slice_type": "SliceParts",

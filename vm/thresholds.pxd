@@ -40,6 +40,8 @@ cdef enum:
     LONG_BINCOUNT = 100000              # elements: 125 us for 100 bins
     LONG_ARG = 20000                    # elements: 200 lines of 100 3.6 us
     PIECE_ARG = 32768
+    LONG_SORT = 4000                    # comparisons: elements of all lines times the logarithm of a line's length
+    PIECE_SORT = 12000
 
     # One result depends on the one before.
     LONG_CUMULATIVE = 20000             # elements: cumsum 11.2 us

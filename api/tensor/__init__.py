@@ -41,6 +41,7 @@ from phintys.ops.creation.allocation import (
     zeros,
 )
 from phintys.ops.creation.grids import mgrid, ogrid
+from phintys.ops.creation.linspace import linspace
 from phintys.ops.creation.load_from_disk import LoadFromDisk, load
 from phintys.ops.cumulative.cumulative import CumOp, DiffOp, cumprod, cumsum, diff
 from phintys.ops.cumulative.product import Prod, ProdWithoutZeros, prod
@@ -199,7 +200,6 @@ from phintys.ops.numpy_functions import (
     float_power,
     hstack,
     inner,
-    linspace,
     logical_and,
     logical_not,
     logical_or,
@@ -285,7 +285,10 @@ from phintys.ops.shape.shape import (
 )
 from phintys.ops.shape.split import Split, split
 from phintys.ops.sorting.bincount import bincount
+from phintys.ops.sorting.histogram import digitize, histogram, histogram_bin_edges
+from phintys.ops.sorting.partitioning import argpartition, median, partition, percentile, quantile
 from phintys.ops.sorting.searching import searchsorted, to_one_hot
+from phintys.ops.sorting.sets import in1d, intersect1d, isin, setdiff1d, setxor1d, union1d, unique
 from phintys.ops.types.constant import AsTensorError, as_tensor_variable, constant
 from phintys.ops.types.dtypes import (
     complex_dtypes,
@@ -311,7 +314,7 @@ from phintys.shared import tensor_constructor as _shared
 from phintys.submodules import submodules as _submodules
 from phintys.tensor import elemwise, linalg, nnet
 from phintys.tensor.constructors import *  # noqa: F403
-from phintys.tensor.sort import argsort, sort
+from phintys.tensor.sort import argsort, argtopk, sort, topk, topk_and_argtopk
 from phintys.tensor.subtensor import *  # noqa: F403
 from phintys.tensor.type_other import *  # noqa: F403
 

@@ -200,7 +200,9 @@ __all__ = [
     "arctanh",
     "argmax",
     "argmin",
+    "argpartition",
     "argsort",
+    "argtopk",
     "around",
     "as_tensor",
     "as_tensor_variable",
@@ -276,6 +278,7 @@ __all__ = [
     "diag",
     "diagonal",
     "diff",
+    "digitize",
     "dimshuffle",
     "discrete_dtypes",
     "div_proxy",
@@ -377,6 +380,8 @@ __all__ = [
     "gt",
     "hessian",
     "hessian_vector_product",
+    "histogram",
+    "histogram_bin_edges",
     "horizontal_stack",
     "hstack",
     "hypot",
@@ -389,6 +394,7 @@ __all__ = [
     "imag",
     "imatrices",
     "imatrix",
+    "in1d",
     "inc_subtensor",
     "inner",
     "inplace",
@@ -399,6 +405,7 @@ __all__ = [
     "int_types",
     "int_vector_types",
     "integer_dtypes",
+    "intersect1d",
     "inv",
     "inverse_permutation",
     "invert",
@@ -411,6 +418,7 @@ __all__ = [
     "iscalars",
     "isclose",
     "isfinite",
+    "isin",
     "isinf",
     "isinf_",
     "isnan",
@@ -481,6 +489,7 @@ __all__ = [
     "max_and_argmax",
     "maximum",
     "mean",
+    "median",
     "mgrid",
     "min",
     "minimum",
@@ -506,7 +515,9 @@ __all__ = [
     "opt",
     "or_",
     "outer",
+    "partition",
     "patternbroadcast",
+    "percentile",
     "permute_row_elements",
     "positive",
     "pow",
@@ -514,6 +525,7 @@ __all__ = [
     "prod",
     "psi",
     "ptp",
+    "quantile",
     "rad2deg",
     "radians",
     "ravel",
@@ -539,6 +551,8 @@ __all__ = [
     "searchsorted",
     "second",
     "set_subtensor",
+    "setdiff1d",
+    "setxor1d",
     "sgn",
     "shape",
     "shape_i",
@@ -593,6 +607,8 @@ __all__ = [
     "tensordot",
     "tile",
     "to_one_hot",
+    "topk",
+    "topk_and_argtopk",
     "trace",
     "transfer",
     "transpose",
@@ -606,6 +622,8 @@ __all__ = [
     "type_other",
     "uint_dtypes",
     "unbroadcast",
+    "union1d",
+    "unique",
     "unravel_index",
     "upcast",
     "utils",
@@ -680,7 +698,11 @@ arctan2: _OfTwo
 arctanh: _OfOne
 def argmax(x: _TensorLike, axis: _Axis = None, keepdims: bool = False) -> TensorVariable: ...
 def argmin(x: _TensorLike, axis: _Axis = None, keepdims: bool = False) -> TensorVariable: ...
+def argpartition(a: _TensorLike, kth: _Any, axis: _Axis = -1, kind: str = 'introselect', order: _Any = None
+                 ) -> TensorVariable: ...
 def argsort(a: _TensorLike, axis: _Axis = -1, kind: str = 'quicksort', order: _Any = None) -> TensorVariable: ...
+def argtopk(x: _TensorLike, kth: _Any, axis: _Axis = -1, sorted: bool = True, idx_dtype: str = 'int64'
+            ) -> TensorVariable: ...
 def around(a: _TensorLike, mode: _Any = None) -> TensorVariable: ...
 def as_tensor(x: _TensorLike, name: str | None = None, ndim: int | None = None) -> TensorVariable: ...
 def as_tensor_variable(x: _TensorLike, name: str | None = None, ndim: int | None = None) -> TensorVariable: ...
@@ -759,6 +781,7 @@ degrees: _OfOne
 def diag(v: _TensorLike, k: _Any = 0) -> TensorVariable: ...
 def diagonal(a: _TensorLike, offset: int | Variable = 0, axis1: int = 0, axis2: int = 1) -> TensorVariable: ...
 def diff(x: _TensorLike, n: int | Variable = 1, axis: _Axis = -1) -> TensorVariable: ...
+def digitize(x: _TensorLike, bins: _Any, right: _TensorLike = False) -> TensorVariable: ...
 def dimshuffle(x: _TensorLike, *pattern: _Any) -> TensorVariable: ...
 discrete_dtypes: frozenset[str]
 def div_proxy(x: _TensorLike, y: _TensorLike) -> TensorVariable: ...
@@ -859,6 +882,9 @@ gt: _OfTwo
 def hessian(cost: _Any, wrt: _Any, consider_constant: _Any = None, disconnected_inputs: str = 'raise'
             ) -> TensorVariable: ...
 def hessian_vector_product(cost: _Any, wrt: _Any, p: _Any, **grad_options: _Any) -> TensorVariable: ...
+def histogram(a: _TensorLike, bins: int | Variable = 10, range: _Any = None, density: bool = False,
+              weights: _TensorLike | None = None) -> TensorVariable: ...
+def histogram_bin_edges(a: _TensorLike, bins: int | Variable = 10, range: _Any = None) -> TensorVariable: ...
 def horizontal_stack(*args: _Any) -> TensorVariable: ...
 def hstack(tup: _Any) -> TensorVariable: ...
 hypot: _OfTwo
@@ -871,6 +897,7 @@ def identity_like(x: _TensorLike) -> TensorVariable: ...
 imag: _OfOne
 def imatrices(*names: str | int) -> list[TensorVariable]: ...
 imatrix: TensorType
+def in1d(ar1: _Any, ar2: _Any, assume_unique: bool = False, invert: bool = False) -> TensorVariable: ...
 def inc_subtensor(x: _TensorLike, y: _TensorLike, inplace: bool = False, set_instead_of_inc: bool = False,
                   tolerate_inplace_aliasing: bool = False, ignore_duplicates: bool = False) -> TensorVariable: ...
 def inner(a: _TensorLike, b: _TensorLike) -> TensorVariable: ...
@@ -881,6 +908,7 @@ int_scalar_types: tuple[TensorType, ...]
 int_types: tuple[TensorType, ...]
 int_vector_types: tuple[TensorType, ...]
 integer_dtypes: frozenset[str]
+def intersect1d(ar1: _Any, ar2: _Any, assume_unique: bool = False) -> TensorVariable: ...
 inv: _OfOne
 def inverse_permutation(perm: _TensorLike) -> TensorVariable: ...
 invert: _OfOne
@@ -893,6 +921,7 @@ def iscalars(*names: str | int) -> list[TensorVariable]: ...
 def isclose(a: _TensorLike, b: _TensorLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
             ) -> TensorVariable: ...
 isfinite: _OfOne
+def isin(element: _Any, test_elements: _Any, assume_unique: bool = False, invert: bool = False) -> TensorVariable: ...
 isinf: _OfOne
 isinf_: _OfOne
 isnan: _OfOne
@@ -966,6 +995,7 @@ def max_and_argmax(a: _TensorLike, axis: _Axis = None, keepdims: bool = False
 maximum: _OfTwo
 def mean(input: _TensorLike, axis: _Axis = None, dtype: DTypeLike | None = None, op: bool = False,
          keepdims: bool = False, acc_dtype: DTypeLike | None = None) -> TensorVariable: ...
+def median(a: _TensorLike, axis: _Axis = None, keepdims: bool = False) -> TensorVariable: ...
 mgrid: _Any
 def min(x: _TensorLike, axis: _Axis = None, keepdims: bool = False) -> TensorVariable: ...
 minimum: _OfTwo
@@ -987,7 +1017,11 @@ def ones(shape: _Shape, dtype: DTypeLike | None = None) -> TensorVariable: ...
 def ones_like(model: _TensorLike, dtype: DTypeLike | None = None, opt: bool = False) -> TensorVariable: ...
 or_: _OfTwo
 def outer(x: _TensorLike, y: _TensorLike) -> TensorVariable: ...
+def partition(a: _TensorLike, kth: _Any, axis: _Axis = -1, kind: str = 'introselect', order: _Any = None
+              ) -> TensorVariable: ...
 def patternbroadcast(x: _TensorLike, broadcastable: _Any) -> TensorVariable: ...
+def percentile(a: _TensorLike, q: _Any, axis: _Axis = None, method: str = 'linear', keepdims: bool = False
+               ) -> TensorVariable: ...
 def permute_row_elements(x: _TensorLike, y: _TensorLike, inverse: int | Variable = 0) -> TensorVariable: ...
 def positive(x: _TensorLike) -> TensorVariable: ...
 pow: _OfTwo
@@ -996,6 +1030,8 @@ def prod(input: _TensorLike, axis: _Axis = None, dtype: DTypeLike | None = None,
          acc_dtype: DTypeLike | None = None, no_zeros_in_input: bool = False) -> TensorVariable: ...
 psi: _OfOne
 def ptp(a: _TensorLike, axis: _Axis = None) -> TensorVariable: ...
+def quantile(a: _TensorLike, q: _Any, axis: _Axis = None, method: str = 'linear', keepdims: bool = False
+             ) -> TensorVariable: ...
 rad2deg: _OfOne
 radians: _OfOne
 def ravel(x: _TensorLike, ndim: int | None = None, outdim: int | None = None) -> TensorVariable: ...
@@ -1022,6 +1058,8 @@ def searchsorted(x: _TensorLike, v: _TensorLike, side: str = 'left', sorter: _Te
 second: _OfTwo
 def set_subtensor(x: _TensorLike, y: _TensorLike, inplace: bool = False, tolerate_inplace_aliasing: bool = False
                   ) -> TensorVariable: ...
+def setdiff1d(ar1: _Any, ar2: _Any, assume_unique: bool = False) -> TensorVariable: ...
+def setxor1d(ar1: _Any, ar2: _Any, assume_unique: bool = False) -> TensorVariable: ...
 sgn: _OfOne
 def shape(x: _TensorLike) -> TensorVariable: ...
 def shape_i(x: _TensorLike, i: _Any) -> TensorVariable: ...
@@ -1075,6 +1113,10 @@ tensor_from_scalar: TensorFromScalar
 def tensordot(a: _TensorLike, b: _TensorLike, axes: _Any = 2) -> TensorVariable: ...
 def tile(x: _TensorLike, reps: _Shape, ndim: int | None = None) -> TensorVariable: ...
 def to_one_hot(y: _TensorLike, nb_class: _Any, dtype: DTypeLike | None = None) -> TensorVariable: ...
+def topk(x: _TensorLike, kth: _Any, axis: _Axis = -1, sorted: bool = True, idx_dtype: str = 'int64'
+         ) -> TensorVariable: ...
+def topk_and_argtopk(x: _TensorLike, kth: _Any, axis: _Axis = -1, sorted: bool = True, idx_dtype: str = 'int64'
+                     ) -> TensorVariable: ...
 def trace(a: _TensorLike, offset: int | Variable = 0, axis1: int = 0, axis2: int = 1) -> TensorVariable: ...
 def transfer(var: _Any, target: _Any) -> _Any: ...
 def transpose(x: _TensorLike, axes: _Any = None) -> TensorVariable: ...
@@ -1087,6 +1129,9 @@ trunc: _OfOne
 type: ModuleType
 uint_dtypes: frozenset[str]
 def unbroadcast(x: _TensorLike, *axes: _Any) -> TensorVariable: ...
+def union1d(ar1: _Any, ar2: _Any) -> TensorVariable: ...
+def unique(ar: _Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False,
+           axis: _Axis = None) -> TensorVariable: ...
 def unravel_index(indices: _Any, dims: _Any, order: str = 'C', ndim: int | None = None) -> _Any: ...
 def upcast(*dtypes: _Any) -> str: ...
 def values_eq_approx_always_true(a: _TensorLike, b: _TensorLike) -> bool: ...

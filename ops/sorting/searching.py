@@ -1,6 +1,7 @@
 """Searching: positions in sorted vectors (SearchsortedOp), distinct values (Unique), and ``to_one_hot``.
 
-The results of the two ops have no gradient, or a gradient of zero. Unique calls NumPy's function and holds the GIL.
+Positions have no gradient, or a gradient of zero; that of distinct values goes to their first occurrences. Unique calls
+NumPy's function and holds the GIL.
 """
 import numpy
 
@@ -10,7 +11,9 @@ from phintys.graph.op import Op
 from phintys.graph.valueless_types import disconnected_type
 from phintys.ops.creation.allocation import arange, zeros
 from phintys.ops.elementwise import scalar
+from phintys.ops.indexing.getitem import getitem
 from phintys.ops.indexing.inc_subtensor import set_subtensor
+from phintys.ops.shape.reshape import flatten, reshape
 from phintys.ops.shape.shape import shape_i
 from phintys.ops.sorting.searching_kernel import SearchsortedKernel
 from phintys.ops.types.constant import as_tensor_variable
@@ -144,6 +147,29 @@ class Unique(Op):
         output_storage[0][0] = found[0]
         for storage, places in zip(output_storage[1:], found[1:]):
             storage[0] = numpy.asarray(places, dtype="int64").reshape(-1)
+
+    def connection_pattern(self, node):
+        return [[True] + [False] * (len(node.outputs) - 1)]
+
+    def _first_places(self, x):
+        """The elements, or slices, that are given: an index of ``x`` and how ``x`` is seen for it."""
+        places = Unique(return_index=True, axis=self.axis)(x)[1]
+        return places if self.axis is None else (slice(None),) * (self.axis % x.type.ndim) + (places,)
+
+    def L_op(self, inputs, outputs, output_gradients):
+        x, gradient = inputs[0], output_gradients[0]
+        zeros = _float_zeros(x)
+        if disconnected_type == gradient.type or x.type.dtype not in continuous_dtypes:
+            return [zeros]
+        found = set_subtensor(getitem(flatten(zeros) if self.axis is None else zeros, self._first_places(x)), gradient)
+        return [reshape(found, x.shape, ndim=x.type.ndim) if self.axis is None else found]
+
+    def R_op(self, inputs, eval_points):
+        x, direction = inputs[0], eval_points[0]
+        rest = [None] * (bool(self.return_index) + bool(self.return_inverse) + bool(self.return_counts))
+        if direction is None:
+            return [None, *rest]
+        return [getitem(flatten(direction) if self.axis is None else direction, self._first_places(x)), *rest]
 
     def infer_shape(self, node, input_shapes):
         """Only the output with one position for each input element has a length that is known in advance."""

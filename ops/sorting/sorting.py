@@ -1,10 +1,8 @@
 """Sorting: SortOp, ArgSortOp, ``sort`` and ``argsort``.
 
-Both ops call NumPy's functions and hold the GIL. The axis is an input, so that it may be symbolic. A sort is a
-permutation: gradients are permuted by its inverse, directions by the permutation itself. NaNs come last.
+Both ops call NumPy's functions in C (``sorting_kernel.pyx``). The axis is an input, so that it may be symbolic. A sort
+is a permutation: gradients are permuted by its inverse, directions by the permutation itself. NaNs come last.
 """
-import numpy
-
 from phintys.graph.apply import Apply
 from phintys.graph.config import config
 from phintys.graph.op import Op
@@ -13,13 +11,32 @@ from phintys.graph.variable import Constant
 from phintys.ops.creation.allocation import arange
 from phintys.ops.elementwise.scalar import as_dtype, eq, mod, switch
 from phintys.ops.indexing.getitem import getitem
+from phintys.ops.indexing.inc_subtensor import set_subtensor
 from phintys.ops.shape.reshape import flatten
 from phintys.ops.shape.shape import shape_i
+from phintys.ops.sorting.sorting_kernel import ArgSortKernel, SortKernel
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import continuous_dtypes
 from phintys.ops.types.tensor_type import TensorType
 
 KINDS = (None, "quicksort", "mergesort", "heapsort", "stable")
+
+
+def checked_axis(name, axis, x):
+    """The number of an axis as a variable; a constant must name one that ``x`` has."""
+    axis = as_tensor_variable(axis)
+    if axis.type.ndim:
+        raise ValueError(f"{name}: the axis must be a number, got {axis} of type {axis.type}")
+    rank = x.type.ndim
+    if not rank:
+        raise ValueError(f"{name}: {x} has no dimension along which it could be sorted")
+    if not isinstance(axis, Constant):
+        return as_dtype(axis, "float32") if axis.type.dtype == "float16" else axis
+    if axis.data != int(axis.data):
+        raise ValueError(f"{name}: sort axis must be an integer or None, got {axis.data}")
+    if not -rank <= axis.data < rank:
+        raise ValueError(f"{name}: axis {int(axis.data)} is out of bounds for {rank} dimensions")
+    return axis
 
 
 class _AlongAxis(Op):
@@ -39,7 +56,7 @@ class _AlongAxis(Op):
     """
 
     __props__ = ("kind", "order")
-    function = None
+    kernel = None
 
     def __init__(self, kind="quicksort", order=None):
         if kind not in KINDS:
@@ -50,28 +67,15 @@ class _AlongAxis(Op):
         self.kind, self.order = kind, None
 
     def make_node(self, input, axis=-1):
-        input, axis = as_tensor_variable(input), as_tensor_variable(axis)
-        if axis.type.ndim:
-            raise ValueError(f"{type(self).__name__}: the axis must be a number, got {axis} of type {axis.type}")
-        if not input.type.ndim:
-            raise ValueError(f"{type(self).__name__}: {input} has no dimension along which it could be sorted")
-        if isinstance(axis, Constant):
-            self._checked_axis(axis.data, input.type.ndim)
+        input = as_tensor_variable(input)
+        axis = checked_axis(type(self).__name__, axis, input)
         return Apply(self, [input, axis], [self._output_type(input.type)()])
 
     def _output_type(self, type_):
         return type_
 
-    def _checked_axis(self, axis, rank):
-        if axis != int(axis):
-            raise ValueError(f"{type(self).__name__}: sort axis must be an integer or None, got {axis}")
-        if not -rank <= axis < rank:
-            raise ValueError(f"{type(self).__name__}: axis {int(axis)} is out of bounds for {rank} dimensions")
-        return int(axis) % rank
-
-    def perform(self, node, inputs, output_storage):
-        array, axis = inputs
-        output_storage[0][0] = type(self).function(array, self._checked_axis(axis, array.ndim), self.kind)
+    def make_kernel(self, node):
+        return type(self).kernel(node.inputs[0].type.dtype, self.kind)
 
     def infer_shape(self, node, input_shapes):
         return [input_shapes[0]]
@@ -86,23 +90,29 @@ class _AlongAxis(Op):
 class SortOp(_AlongAxis):
     """The elements of an array, sorted along an axis."""
 
-    function = staticmethod(numpy.sort)
+    __props__ = ("kind", "order", "inplace")
+    kernel = SortKernel
+    can_overwrite = {0: (0,)}
+
+    def __init__(self, kind="quicksort", order=None, inplace=False):
+        super().__init__(kind, order)
+        self.inplace = inplace
+        self.destroy_map = {0: [0]} if inplace else {}
 
     def grad(self, inputs, output_grads):
         order = ArgSortOp(self.kind)(*inputs)
-        back = ArgSortOp(self.kind)(order, inputs[1])
-        return [_along(output_grads[0], back, inputs[1]), disconnected_type()]
+        return [put_back(output_grads[0], order, inputs[1]), disconnected_type()]
 
     def R_op(self, inputs, eval_points):
         if eval_points[0] is None:
             return [None]
-        return [_along(eval_points[0], ArgSortOp(self.kind)(*inputs), inputs[1])]
+        return [along(eval_points[0], ArgSortOp(self.kind)(*inputs), inputs[1])]
 
 
 class ArgSortOp(_AlongAxis):
     """The positions along an axis in the order that sorts the array, as int64."""
 
-    function = staticmethod(numpy.argsort)
+    kernel = ArgSortKernel
 
     def _output_type(self, type_):
         return TensorType("int64", type_.broadcastable, shape=type_.shape)
@@ -116,8 +126,8 @@ class ArgSortOp(_AlongAxis):
         return [None]
 
 
-def _along(x, positions, axis):
-    """The elements of ``x`` at ``positions`` along ``axis``, like ``numpy.take_along_axis``."""
+def index_along(x, positions, axis):
+    """The index that takes the elements of ``x`` at ``positions`` along ``axis``, a variable."""
     rank = x.type.ndim
     known = int(axis.data) % rank if isinstance(axis, Constant) else None
     index = []
@@ -129,10 +139,20 @@ def _along(x, positions, axis):
         index.append(own if known is not None else
                      switch.elementwise(eq.elementwise(mod.elementwise(as_dtype(axis, "int64"), rank), dimension),
                                         positions, own))
-    return getitem(x, tuple(index))
+    return tuple(index)
 
 
-def _with_axis(a, axis):
+def along(x, positions, axis):
+    """The elements of ``x`` at ``positions`` along ``axis``, like ``numpy.take_along_axis``."""
+    return getitem(x, index_along(x, positions, axis))
+
+
+def put_back(gradient, positions, axis):
+    """The array whose elements at ``positions``, a permutation along ``axis``, are those of ``gradient``."""
+    return set_subtensor(getitem(gradient.zeros_like(), index_along(gradient, positions, axis)), gradient)
+
+
+def with_axis(a, axis):
     """An array and the axis along which it is sorted; an axis of None flattens the array."""
     a = as_tensor_variable(a)
     return (flatten(a), 0) if axis is None else (a, axis)
@@ -161,7 +181,7 @@ def sort(a, axis=-1, kind="quicksort", order=None):
     ValueError
         If ``a`` has rank 0, if ``order`` is given, or for another ``kind`` or an axis that does not exist.
     """
-    return SortOp(kind, order)(*_with_axis(a, axis))
+    return SortOp(kind, order)(*with_axis(a, axis))
 
 
 def argsort(a, axis=-1, kind="quicksort", order=None):
@@ -182,4 +202,4 @@ def argsort(a, axis=-1, kind="quicksort", order=None):
     ValueError
         See ``sort``.
     """
-    return ArgSortOp(kind, order)(*_with_axis(a, axis))
+    return ArgSortOp(kind, order)(*with_axis(a, axis))

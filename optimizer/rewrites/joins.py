@@ -8,6 +8,7 @@ from phintys.ops.reduction.argmax import Argmax
 from phintys.ops.reduction.careduce import Max
 from phintys.ops.shape.join import Join, MakeVector
 from phintys.ops.shape.shape import patternbroadcast
+from phintys.ops.sorting.topk import TopKOp
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
 from phintys.optimizer.engine.values import apply_op, constant_value, key
 
@@ -85,6 +86,15 @@ def half_of_search(fgraph, node):
     return [Max(axis)(x), None] if read[0] else [None, Argmax(axis)(x)]
 
 
+def half_of_topk(fgraph, node):
+    """``TopKOp`` of which one output is read gives only that one."""
+    op, read = node.op, [bool(fgraph.clients[output]) for output in node.outputs]
+    if all(read) or not any(read):
+        return None
+    found = TopKOp(op.axis, op.sorted, op.idx_dtype, *read)(*node.inputs)
+    return [found, None] if read[0] else [None, found]
+
+
 # A reduction rounds less than additions do: it accumulates float32 in float64. So additions form a tree of this width,
 # in which 1,000 terms are rounded 48 times, and float16, with 11 bits, is added only where there are few. Joining first
 # would take three times as long (32 float32 vectors of 20,000: 76 microseconds added, 250 joined).
@@ -96,4 +106,5 @@ REWRITES = [
     Rewrite("local_join_make_vector", ("Join",), join_of_scalars, (FAST_RUN,)),
     Rewrite("local_reduce_join", ("Sum", "Prod", "Max", "Min", "All", "Any"), reduction_of_join, (FAST_RUN,)),
     Rewrite("local_max_and_argmax", ("MaxAndArgmax",), half_of_search, (FAST_RUN,)),
+    Rewrite("local_useless_topk", ("TopKOp",), half_of_topk, (FAST_RUN,)),
 ]

@@ -81,6 +81,9 @@ FAMILIES = {
     "MaxAndArgmax": (lambda x: T.max_and_argmax(x, axis=1)[0], [M]),
     "Max": (lambda x: T.max(x, axis=1), [M]), "Min": (lambda x: T.min(x), [M]),
     "MaxOrLowest": (careduce.MaxOrLowest((1,)), [M]), "SortOp": (lambda x: T.sort(x, axis=0), [M]),
+    "PartitionOp": (lambda x: T.partition(x, 1, axis=0), [M]), "TopKOp": (lambda x: T.topk(x, 2), [M]),
+    "TopKOp, smallest": (lambda x: T.topk(x, -2, axis=0), [M]), "Unique": (T.unique, [M]),
+    "Unique, axis": (lambda x: T.unique(x, axis=1), [M]),
     "Sum": (lambda x: x.sum(axis=0), [M]), "Prod": (lambda x: x.prod(axis=1), [M]),
     "Prod, no zeros": (lambda x: Prod(no_zeros_in_input=True)(x), [M]), "Mean": (reduction.Mean(0), [M]),
     "Assert": (lambda x: T.opt.Assert()(x, T.ge(x.shape[0], 1)), [V]),
@@ -137,7 +140,7 @@ FAMILIES = {
 }
 # Ops without a gradient, whose gradient is not the derivative, that only wrap others, or that are not smooth.
 WITHOUT = {"ConsiderConstant", "DisconnectedGrad", "GradClip", "GradScale", "UndefinedGrad", "ZeroGrad", "AllocEmpty",
-           "Bartlett", "Counters", "Eye", "Tri", "Argmax", "Argmin", "ArgSortOp", "BatchNormalizationOp",
+           "Bartlett", "Counters", "Eye", "Tri", "Argmax", "Argmin", "ArgPartitionOp", "ArgSortOp", "BatchNormalizationOp",
            "Accumulation", "Extremum", "Nonzero", "ScalarFromTensor", "TensorFromScalar", "Print", "Tile",
            "SearchsortedOp", "Shape", "Shape_i", "Elemwise", "WithInitial"}
 

@@ -20,6 +20,7 @@ MADE = {
     "AllocKernel": (2, "tile"),
     "ARangeKernel": (True,),
     "ArgKernel": ("float64", 2, (0,), "argmax"),
+    "ArgSortKernel": ("float32", "stable"),
     "AssertKernel": (2, "what is wrong"),
     "AveragePoolGradKernel": ("float64", 1, "average_inc_pad", False),
     "BartlettKernel": (),
@@ -63,6 +64,7 @@ MADE = {
     "MrgUniformKernel": (),
     "MultinomialKernel": (True, False),
     "NonzeroKernel": (),
+    "PartitionKernel": ("float64", False),
     "PermuteRowsKernel": ("int64", [(True, False), (False, False)]),
     "PoolKernel": ("float64", 2, "average_exc_pad", False),
     "PrependKernel": (np.asarray(2.0),),
@@ -82,20 +84,22 @@ MADE = {
     "SoftmaxGradKernel": ("float64", [True, False]),
     "SoftmaxKernel": ("float64", True, False),
     "SolveKernel": ("float64", 1, 2),
+    "SortKernel": ("float64", "quicksort"),
     "SpecifyShapeKernel": (),
     "SplitKernel": (2,),
     "SubtensorKernel": ([(False, None, None, -1)], 0),
     "SumRepeatsKernel": ("float64", 0),
     "SVDKernel": ("float64", 0, True, False),
     "TileKernel": (),
+    "TopKKernel": ("float64", 0, True, "int32", True, True),
     "TriangleKernel": (True,),
     "TriangularSolveKernel": ("float64", 0, 2, True, 1, False),
     "TriKernel": (ONE,),
     "UnravelIndexKernel": (2, "F"),
 }
 # These are only bases of others; and the body of a loop, which has no operands and its own tests.
-BASES = {"AdvancedIndexKernel", "BatchNormKernel", "IndexKernel", "PoolingKernel", "SpectralKernel", "StackKernel",
-         "ScalarBody"}
+BASES = {"AdvancedIndexKernel", "BatchNormKernel", "IndexKernel", "LineKernel", "PoolingKernel", "SpectralKernel",
+         "StackKernel", "ScalarBody"}
 
 
 def kernel_classes():
@@ -196,6 +200,11 @@ CASES = [
     case("SolveKernel", POSITIVE[None], A[None, :3, :2], outputs=((3, "float64"),)),
     case("SVDKernel", A, outputs=[(2, "float64"), *VECTOR, (2, "float64")], arguments=("float64", 0, False, True)),
     case("TriangularSolveKernel", POSITIVE, A[:3, :2]),
+    case("SortKernel", A, number(0)), case("ArgSortKernel", A32, number(-1), outputs=((2, "int64"),)),
+    case("PartitionKernel", A, number([0, 2]), number(1)),
+    case("PartitionKernel", W, number([1]), number(0), outputs=INDICES, arguments=("float64", True)),
+    case("TopKKernel", A, number(2), outputs=((2, "float64"), (2, "int32"))),
+    case("TopKKernel", W, number(-3), outputs=VECTOR, arguments=("float64", 0, False, "int64", True, False)),
     case("MrgUniformKernel", np.full((3, 6), 12345, "int32"), number([2, 3]),
          outputs=((2, "int32"), (2, "float64"))),
     case("DrawKernel", np.array([3, 0, 0, *range(11)], "uint64"), number([4]), number(1.5), number(2.0),

@@ -1,0 +1,359 @@
+"""Partitions and what is computed by them: ``partition``, ``argpartition``, ``median``, ``percentile``, ``quantile``.
+
+A partition puts the elements at some places where a sort would put them, smaller ones before and larger ones after. It
+is a permutation, and its derivatives are those of one (see ``sorting.py``). The axis and the places may be symbolic.
+"""
+import numpy
+
+from phintys.graph.apply import Apply
+from phintys.graph.config import config
+from phintys.graph.op import Op
+from phintys.graph.valueless_types import disconnected_type
+from phintys.graph.variable import Constant
+from phintys.ops.elementwise import elementwise_functions as elementwise
+from phintys.ops.elementwise.scalar import as_dtype
+from phintys.ops.indexing.take import take
+from phintys.ops.shape.dimshuffle import dimshuffle
+from phintys.ops.shape.join import concatenate
+from phintys.ops.shape.reshape import flatten, reshape
+from phintys.ops.shape.shape import shape_i
+from phintys.ops.sorting.sorting import along, checked_axis, put_back, with_axis
+from phintys.ops.sorting.sorting_kernel import PartitionKernel
+from phintys.ops.types.constant import as_tensor_variable, constant
+from phintys.ops.types.dtypes import continuous_dtypes, discrete_dtypes, float_dtypes, integer_dtypes
+from phintys.ops.types.tensor_type import TensorType
+
+
+class _Partition(Op):
+    """The base class of both ops. The inputs are an array, a vector of places, and an axis.
+
+    Raises
+    ------
+    ValueError
+        At run time, for a place or an axis that does not exist.
+    """
+
+    __props__ = ()
+
+    def make_node(self, input, chosen, axis=-1):
+        input, chosen = as_tensor_variable(input), as_tensor_variable(chosen)
+        axis = checked_axis(type(self).__name__, axis, input)
+        if chosen.type.ndim != 1 or chosen.type.dtype not in discrete_dtypes:
+            raise TypeError(f"{type(self).__name__}: the places must be a vector of integers, got {chosen} of type "
+                            f"{chosen.type}")
+        dtype = self._dtype(input.type)
+        return Apply(self, [input, chosen, axis],
+                     [TensorType(dtype, input.type.broadcastable, shape=input.type.shape)()])
+
+    def infer_shape(self, node, input_shapes):
+        return [input_shapes[0]]
+
+    def connection_pattern(self, node):
+        return [[True], [False], [False]]
+
+
+class PartitionOp(_Partition):
+    """The elements of an array, partitioned along an axis."""
+
+    __props__ = ("inplace",)
+    can_overwrite = {0: (0,)}
+
+    def __init__(self, inplace=False):
+        self.inplace = inplace
+        self.destroy_map = {0: [0]} if inplace else {}
+
+    def _dtype(self, type_):
+        return type_.dtype
+
+    def make_kernel(self, node):
+        return PartitionKernel(node.inputs[0].type.dtype, False)
+
+    def grad(self, inputs, output_grads):
+        order = ArgPartitionOp()(*inputs)
+        return [put_back(output_grads[0], order, inputs[2]), disconnected_type(), disconnected_type()]
+
+    def R_op(self, inputs, eval_points):
+        if eval_points[0] is None:
+            return [None]
+        return [along(eval_points[0], ArgPartitionOp()(*inputs), inputs[2])]
+
+
+class ArgPartitionOp(_Partition):
+    """The places of the elements of an array, partitioned along an axis, as int64."""
+
+    def _dtype(self, type_):
+        return "int64"
+
+    def make_kernel(self, node):
+        return PartitionKernel(node.inputs[0].type.dtype, True)
+
+    def grad(self, inputs, output_grads):
+        x = inputs[0]
+        zeros = x.zeros_like(dtype=None if x.type.dtype in continuous_dtypes else config.floatX)
+        return [zeros, disconnected_type(), disconnected_type()]
+
+    def R_op(self, inputs, eval_points):
+        return [None]
+
+
+def _partition(name, op, a, kth, axis, kind, order):
+    kth = as_tensor_variable(kth)
+    if kind != "introselect":
+        raise ValueError(f"{name}: kind must be 'introselect', got {kind!r}")
+    if order is not None:
+        raise ValueError(f"{name}: order={order!r} refers to fields of records, but tensors have no fields")
+    if kth.type.dtype not in integer_dtypes and not (kth.type.shape == (0,)):
+        raise TypeError(f"{name}: kth must be an integer or a vector of integers, got {kth} of type {kth.type}")
+    a, axis = with_axis(a, axis)
+    return op(a, as_dtype(flatten(kth), "int64"), axis)
+
+
+def partition(a, kth, axis=-1, kind="introselect", order=None):
+    """Partly sort elements along an axis: those at the places ``kth`` are where a sort would put them.
+
+    Parameters
+    ----------
+    a : tensor-like
+    kth : int, vector of integers, or symbolic
+        Places; negative ones count from the end. No smaller element comes after such a place, and no larger one before.
+    axis : int or symbolic integer, or None
+        None means that the flattened tensor is partitioned.
+    kind : {"introselect"}
+    order : None
+        Not supported: tensors have no fields.
+
+    Returns
+    -------
+    TensorVariable
+        Of the dtype and shape of ``a``. The gradient of each element goes to its original position.
+
+    Raises
+    ------
+    TypeError
+        If ``kth`` is not an integer.
+    ValueError
+        If ``a`` has rank 0, for another ``kind`` or an axis that does not exist; at run time, for a place that does not
+        exist.
+
+    Examples
+    --------
+    >>> T.partition([3.0, 1.0, 2.0], 0).eval()[0].item()
+    1.0
+    """
+    return _partition("partition", PartitionOp(), a, kth, axis, kind, order)
+
+
+def argpartition(a, kth, axis=-1, kind="introselect", order=None):
+    """The places of elements in the order of ``partition``.
+
+    Parameters
+    ----------
+    a, kth, axis, kind, order
+        See ``partition``.
+
+    Returns
+    -------
+    TensorVariable
+        Of dtype int64; its gradient is zero.
+
+    Raises
+    ------
+    TypeError, ValueError
+        See ``partition``.
+    """
+    return _partition("argpartition", ArgPartitionOp(), a, kth, axis, kind, order)
+
+
+# ---- quantiles -------------------------------------------------------------------------------------------------------
+def _as_float(x):
+    x = as_tensor_variable(x)
+    return x if x.type.dtype in float_dtypes else as_dtype(x, "float64")
+
+
+def _one_axis_last(name, x, axis):
+    """The tensor with the axes that are reduced joined to one, the last; and these axes."""
+    rank = x.type.ndim
+    axes = tuple(range(rank)) if axis is None else tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+    for number in axes:
+        if not -rank <= number < rank:
+            raise ValueError(f"{name}: axis {number} is out of bounds for {rank} dimensions")
+    axes = tuple([number % rank for number in axes])
+    if len({*axes}) < len(axes):
+        raise ValueError(f"{name}: repeated axis in {axis}")
+    kept = [number for number in range(rank) if number not in axes]
+    x = dimshuffle(x, *kept, *axes)
+    if len(axes) != 1:
+        x = reshape(x, concatenate([x.shape[:len(kept)], [-1]]) if kept else [-1], ndim=len(kept) + 1)
+    return x, axes
+
+
+def _restored(found, axes, rank, keepdims, before=0):
+    """Put dimensions of length 1 where the axes were, after the first ``before`` dimensions."""
+    if not keepdims:
+        return found
+    kept = iter(range(before, found.type.ndim))
+    return dimshuffle(found, *range(before), *["x" if axis in axes else next(kept) for axis in range(rank)])
+
+
+def median(a, axis=None, keepdims=False):
+    """The median over the given dimensions, like ``numpy.median``: half of the elements are not larger.
+
+    Parameters
+    ----------
+    a : tensor-like
+    axis : int, tuple of int or None
+        None means all dimensions.
+    keepdims : bool
+        Whether to keep the reduced dimensions, with length 1.
+
+    Returns
+    -------
+    TensorVariable
+        The mean of both elements in the middle if their number is even; NaN if there is a NaN. Integers give float64.
+
+    Raises
+    ------
+    ValueError
+        For an axis that does not exist; at run time, if there are no elements.
+
+    Examples
+    --------
+    >>> T.median([3.0, 1.0, 2.0, 7.0]).eval().item()
+    2.5
+    """
+    rank = as_tensor_variable(a).type.ndim
+    x, axes = _one_axis_last("median", _as_float(a), axis)
+    length = shape_i(x, x.type.ndim - 1)
+    lower, upper = (length - 1) // 2, length // 2
+    ordered = PartitionOp()(x, concatenate([[lower], [upper], [length - 1]]), x.type.ndim - 1)
+    found = (ordered[..., lower] + ordered[..., upper]) / constant(2, dtype=x.type.dtype)
+    last = ordered[..., -1]
+    return _restored(elementwise.switch(elementwise.isnan(last), last, found), axes, rank, keepdims)
+
+
+# NumPy's methods: the position that a probability q has among n elements, counted from 0.
+def _between(alpha, beta):
+    """A position by the parameters of Hyndman and Fan."""
+    return lambda n, q: n * q + (alpha + q * (1 - alpha - beta)) - 1
+
+
+CONTINUOUS = {
+    "linear": lambda n, q: (n - 1) * q,
+    "weibull": _between(0, 0),
+    "hazen": _between(0.5, 0.5),
+    "interpolated_inverted_cdf": _between(0, 1),
+    "median_unbiased": _between(1 / 3, 1 / 3),
+    "normal_unbiased": _between(3 / 8, 3 / 8),
+}
+# How the position is rounded, so that elements are taken without interpolation.
+ROUNDED = {"lower": elementwise.floor, "higher": elementwise.ceil, "nearest": elementwise.round_half_to_even}
+METHODS = (*CONTINUOUS, *ROUNDED, "midpoint")
+
+
+def _position(q, length, method):
+    """The position of a probability, between two elements, and the share of the second one."""
+    n = as_dtype(length, q.type.dtype)
+    position = elementwise.clip(CONTINUOUS.get(method, CONTINUOUS["linear"])(n, q), 0, elementwise.maximum(n - 1, 0))
+    if method not in CONTINUOUS:
+        # The optimizer may multiply in another order, so a whole number may be missed by a rounding error.
+        whole = elementwise.round_half_to_even(position)
+        near = abs(position - whole) <= 4 * numpy.finfo(q.type.dtype).eps * n
+        position = elementwise.switch(near, whole, position)
+    if method in ROUNDED:
+        position = ROUNDED[method](position)
+    first = elementwise.floor(position)
+    share = position - first
+    if method == "midpoint":
+        share = elementwise.switch(share > 0, constant(0.5, dtype=q.type.dtype), share)
+    return as_dtype(first, "int64"), share
+
+
+def _quantile(name, a, q, axis, keepdims, method):
+    if method not in METHODS:
+        raise ValueError(f"{name}: {method!r} is not a valid method; use one of {', '.join(METHODS)}")
+    rank = as_tensor_variable(a).type.ndim
+    x, axes = _one_axis_last(name, _as_float(a), axis)
+    q = as_dtype(q, x.type.dtype)
+    last_axis, length = x.type.ndim - 1, shape_i(x, x.type.ndim - 1)
+    first, share = _position(flatten(q), length, method)
+    second = elementwise.minimum(first + 1, length - 1)
+    # NaN comes last, and makes every quantile NaN.
+    ordered = PartitionOp()(x, concatenate([first, second, [length - 1]]), last_axis)
+    low, high = take(ordered, first, axis=last_axis), take(ordered, second, axis=last_axis)
+    step = high - low
+    # As NumPy interpolates: from the nearer element, and not between equal ones, which may be infinite.
+    found = elementwise.switch(share < 0.5, low + step * share, high - step * (1 - share))
+    found = elementwise.switch(elementwise.eq(low, high), low, found)
+    last = dimshuffle(ordered[..., -1], *range(last_axis), "x")
+    found = elementwise.switch(elementwise.isnan(last), last, found)
+    found = dimshuffle(found, last_axis, *range(last_axis))                    # probabilities come first
+    if q.type.ndim != 1:
+        lengths = [found.shape[1:]] if q.type.ndim == 0 else [q.shape, found.shape[1:]]
+        found = found[0] if q.type.ndim == 0 else reshape(found, concatenate(lengths), ndim=q.type.ndim + last_axis)
+    return _restored(found, axes, rank, keepdims, q.type.ndim)
+
+
+def _probabilities(name, q, most):
+    q = as_tensor_variable(q)
+    if isinstance(q, Constant) and not ((q.data >= 0) & (q.data <= most)).all():
+        raise ValueError(f"{name}: {'Percentiles' if most == 100 else 'Quantiles'} must be in the range [0, {most}], "
+                         f"got {q.data}")
+    return _as_float(q)
+
+
+def quantile(a, q, axis=None, method="linear", keepdims=False):
+    """Quantiles over the given dimensions, like ``numpy.quantile``.
+
+    Parameters
+    ----------
+    a : tensor-like of real numbers
+    q : float or tensor-like
+        Probabilities between 0 and 1; symbolic ones are limited to that range.
+    axis : int, tuple of int or None
+        None means all dimensions.
+    method : str
+        "linear", "lower", "higher", "nearest", "midpoint", "weibull", "hazen", "interpolated_inverted_cdf",
+        "median_unbiased" or "normal_unbiased"; see NumPy.
+    keepdims : bool
+        Whether to keep the reduced dimensions, with length 1.
+
+    Returns
+    -------
+    TensorVariable
+        The dimensions of ``q`` come first. NaN where there is a NaN. Integers give float64. There are gradients with
+        respect to ``a`` and, if the method interpolates, ``q``.
+
+    Raises
+    ------
+    ValueError
+        For another method, an axis that does not exist, or a constant probability that is out of range.
+
+    Examples
+    --------
+    >>> T.quantile([3.0, 1.0, 2.0], 0.25).eval().item()
+    1.5
+    """
+    return _quantile("quantile", a, _probabilities("quantile", q, 1), axis, keepdims, method)
+
+
+def percentile(a, q, axis=None, method="linear", keepdims=False):
+    """Percentiles over the given dimensions, like ``numpy.percentile``: quantiles of ``q / 100``.
+
+    Parameters
+    ----------
+    a, axis, method, keepdims
+        See ``quantile``.
+    q : float or tensor-like
+        Percentages between 0 and 100.
+
+    Returns
+    -------
+    TensorVariable
+        See ``quantile``.
+
+    Raises
+    ------
+    ValueError
+        See ``quantile``.
+    """
+    return _quantile("percentile", a, _probabilities("percentile", q, 100) / 100, axis, keepdims, method)

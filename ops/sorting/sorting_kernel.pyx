@@ -1,0 +1,370 @@
+"""Kernels that sort lines along an axis, or the places of their elements, by NumPy's functions in C; and partitions and
+the largest or smallest elements, by those of ``selection_loops.h``.
+
+NumPy's functions are those of the type's table (``PyArray_ArrFuncs``), which choose the instruction set themselves.
+They take lines without gaps, and need neither the GIL nor an array for these dtypes. The stable ones allocate memory,
+so ``run`` may fail.
+"""
+cimport numpy as cnp
+import numpy
+from libc.math cimport log2
+from libc.stdint cimport int64_t
+from libc.string cimport memcpy
+from numpy cimport npy_intp
+
+from phintys.ops.native.integers cimport integer_at, shape_of
+from phintys.ops.native.loops import TYPES
+from phintys.ops.native.strided_copy cimport copy_strided
+from phintys.ops.sorting.line_walk cimport Line, LineTask, lines_of, walk_lines
+from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, allocate, cell_size, scratch
+from phintys.vm.limits cimport MAX_RANK
+from phintys.vm.thresholds cimport LONG_SORT, PIECE_SORT
+
+cnp.import_array()
+
+ctypedef int (*SortFunction)(void* start, npy_intp count, void* array) noexcept nogil
+ctypedef int (*ArgSortFunction)(void* values, npy_intp* places, npy_intp count, void* array) noexcept nogil
+
+cdef extern from "numpy/arrayobject.h" nogil:
+    ctypedef struct PyArray_ArrFuncs:
+        SortFunction sort[3]
+        ArgSortFunction argsort[3]
+    PyArray_ArrFuncs* PyDataType_GetArrFuncs(void* descriptor)
+
+cdef extern from "sorting/selection_loops.h" nogil:
+    ctypedef struct Best:
+        npy_intp wanted
+        npy_intp capacity
+        int largest
+        int sorted
+        int place_size
+    ctypedef void (*phintys_partition)(char* line, npy_intp count, const npy_intp* chosen, npy_intp n_chosen) nogil
+    ctypedef void (*phintys_argpartition)(const char* line, npy_intp step, npy_intp count, const npy_intp* chosen,
+                                          npy_intp n_chosen, char* room, char* places, npy_intp places_step) nogil
+    ctypedef void (*phintys_best)(const char* line, npy_intp step, npy_intp count, const Best* best, char* room,
+                                  char* values, npy_intp values_step, char* places, npy_intp places_step) nogil
+    ctypedef struct Selection:
+        phintys_partition partition
+        phintys_argpartition argpartition
+        phintys_best best
+        int pair_size
+    const Selection phintys_selections[14]
+
+# NumPy's number of an algorithm; "mergesort" means a stable one.
+NUMBERS = {None: 0, "quicksort": 0, "heapsort": 1, "mergesort": 2, "stable": 2}
+
+# What a task for one line knows. Not all fields have a meaning for each task.
+cdef struct Settings:
+    SortFunction sort
+    ArgSortFunction argsort
+    const Selection* selection
+    int itemsize
+    const npy_intp* chosen             # the places whose elements a partition determines, ascending
+    npy_intp n_chosen
+    Best best
+    bint values, places                # which results are wanted
+    bint* failed                       # set when there is no memory
+
+
+cdef inline npy_intp rounded(npy_intp size) noexcept nogil:
+    return (size + 63) & ~<npy_intp>63
+
+
+cdef void move_line(char* target, npy_intp target_step, const char* source, npy_intp step, npy_intp count,
+                    int itemsize) noexcept nogil:
+    copy_strided(1, &count, target, &target_step, source, &step, itemsize)
+
+
+# ---- tasks -----------------------------------------------------------------------------------------------------------
+cdef void change_line(const Settings* settings, char* data, npy_intp count) noexcept nogil:
+    """Sort or partition a line without gaps."""
+    if settings.sort == NULL:
+        settings.selection.partition(data, count, settings.chosen, settings.n_chosen)
+    elif settings.sort(data, count, NULL) < 0:
+        settings.failed[0] = True
+
+
+cdef void sort_line(const void* argument, const Line* line, char* room) noexcept nogil:
+    """Change the elements of a line where they are."""
+    cdef const Settings* settings = <const Settings*>argument
+    cdef npy_intp count = line.lengths[0]
+    if line.steps[0] == settings.itemsize or count <= 1:
+        change_line(settings, line.data[0], count)
+        return
+    move_line(room, settings.itemsize, line.data[0], line.steps[0], count, settings.itemsize)
+    change_line(settings, room, count)
+    move_line(line.data[0], line.steps[0], room, settings.itemsize, count, settings.itemsize)
+
+
+cdef void argsort_line(const void* argument, const Line* line, char* room) noexcept nogil:
+    cdef const Settings* settings = <const Settings*>argument
+    cdef npy_intp count = line.lengths[0], place
+    cdef char* values = line.data[0]
+    cdef npy_intp* places = <npy_intp*>line.data[1]
+    if line.steps[0] != settings.itemsize and count > 1:
+        values = room
+        move_line(room, settings.itemsize, line.data[0], line.steps[0], count, settings.itemsize)
+    if line.steps[1] != sizeof(npy_intp) and count > 1:
+        places = <npy_intp*>(room + rounded(count * settings.itemsize))
+    for place in range(count):
+        places[place] = place
+    if settings.argsort(values, places, count, NULL) < 0:
+        settings.failed[0] = True
+    if <char*>places != line.data[1]:
+        move_line(line.data[1], line.steps[1], <char*>places, sizeof(npy_intp), count, sizeof(npy_intp))
+
+
+cdef void argpartition_line(const void* argument, const Line* line, char* room) noexcept nogil:
+    cdef const Settings* settings = <const Settings*>argument
+    settings.selection.argpartition(line.data[0], line.steps[0], line.lengths[0], settings.chosen, settings.n_chosen,
+                                    room, line.data[1], line.steps[1])
+
+
+cdef void best_of_line(const void* argument, const Line* line, char* room) noexcept nogil:
+    cdef const Settings* settings = <const Settings*>argument
+    cdef int places = 1 + settings.values
+    settings.selection.best(line.data[0], line.steps[0], line.lengths[0], &settings.best, room,
+                            line.data[1] if settings.values else NULL, line.steps[1],
+                            line.data[places] if settings.places else NULL, line.steps[places])
+
+
+# ---- kernels ---------------------------------------------------------------------------------------------------------
+cdef class LineKernel(Kernel):
+    """The base class: what a line costs, and where the axis comes from."""
+    cdef str name                      # for errors
+    cdef Settings settings
+    cdef int axis                      # or, where it is operand 1 or later, its number there
+    cdef bint failing
+
+    cdef int describe(self, str name, str dtype) except -1:
+        self.name = name
+        self.settings.itemsize = numpy.dtype(dtype).itemsize
+        self.settings.selection = &phintys_selections[<int>TYPES.index(dtype)]
+        return 0
+
+    cdef int checked_axis(self, const Cell* axis, int rank) except -1 nogil:
+        """The axis that an operand names; it may be any number."""
+        cdef double number = number_at(axis)
+        if number != <npy_intp>number or not -rank <= number < rank:
+            with gil:
+                if number != <npy_intp>number:
+                    raise ValueError(f"{self.name}: sort axis must be an integer or None, got {number}")
+                raise ValueError(f"{self.name}: axis {<npy_intp>number} is out of bounds for {rank} dimensions")
+        return <int>number if number >= 0 else <int>number + rank
+
+    cdef int is_long(self, npy_intp lines, npy_intp length) noexcept nogil:
+        return lines * length * log2(length + 2.0) >= LONG_SORT
+
+    cdef npy_intp grain(self, npy_intp length) noexcept nogil:
+        """The least number of lines for a worker."""
+        return <npy_intp>(PIECE_SORT / (length * log2(length + 2.0) + 1)) + 1
+
+    cdef int walk(self, Context* context, Settings* settings, LineTask task, Cell** cells, int count, int axis,
+                  npy_intp room) noexcept nogil:
+        cdef bint failed = False
+        settings.failed = &failed
+        walk_lines(context, task, settings, cells, count, axis, room, self.grain(cells[0].shape[axis]))
+        if failed:
+            context.failure = b"there is no memory for sorting"
+            return -1
+        return 0
+
+
+cdef double number_at(const Cell* cell) noexcept nogil:
+    """The value of a 0-d cell of any real dtype but float16."""
+    if cell.typenum == cnp.NPY_FLOAT64:
+        return (<const double*>cell.data)[0]
+    if cell.typenum == cnp.NPY_FLOAT32:
+        return (<const float*>cell.data)[0]
+    return <double>integer_at(cell, 0)
+
+
+cdef class SortKernel(LineKernel):
+    """The elements, sorted: ``(x, axis, out)``.
+
+    Parameters
+    ----------
+    dtype : str
+    kind : {"quicksort", "mergesort", "heapsort", "stable", None}
+        NumPy's name of the algorithm.
+    """
+
+    def __cinit__(self):
+        self.examined, self.binding, self.may_fail = (1,), BOUND, True
+
+    def __init__(self, dtype, kind):
+        self.describe("SortOp", dtype)
+        descriptor = numpy.dtype(dtype)
+        self.settings.sort = PyDataType_GetArrFuncs(<void*>descriptor).sort[<int>NUMBERS[kind]]
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef int axis = self.checked_axis(operands[1], operands[0].ndim)
+        cdef npy_intp length = operands[0].shape[axis]
+        allocate(context, operands[2], operands[0].shape)
+        if axis != operands[0].ndim - 1:
+            scratch(context, context.workers * rounded(length * self.settings.itemsize))
+        return self.is_long(lines_of(operands[0], axis), length)
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        return self.change(context, operands[0], operands[1], operands[2], self.settings)
+
+    cdef int change(self, Context* context, Cell* x, Cell* axis, Cell* out, Settings settings) noexcept nogil:
+        """Copy all elements and change the lines of the copy."""
+        cdef int along = <int>number_at(axis)
+        along += x.ndim if along < 0 else 0
+        if out.data != x.data:
+            copy_strided(x.ndim, x.shape, out.data, out.strides, x.data, x.strides, x.itemsize)
+        return self.walk(context, &settings, sort_line, &out, 1, along, rounded(x.shape[along] * settings.itemsize))
+
+
+cdef class ArgSortKernel(LineKernel):
+    """The places of the elements in sorted order, as int64: ``(x, axis, out)``; parameters as of ``SortKernel``."""
+
+    def __cinit__(self):
+        self.examined, self.binding, self.may_fail = (1,), BOUND, True
+
+    def __init__(self, dtype, kind):
+        self.describe("ArgSortOp", dtype)
+        descriptor = numpy.dtype(dtype)
+        self.settings.argsort = PyDataType_GetArrFuncs(<void*>descriptor).argsort[<int>NUMBERS[kind]]
+
+    cdef npy_intp room_for(self, npy_intp length) noexcept nogil:
+        return rounded(length * self.settings.itemsize) + rounded(length * sizeof(npy_intp))
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef int axis = self.checked_axis(operands[1], operands[0].ndim)
+        cdef npy_intp length = operands[0].shape[axis]
+        allocate(context, operands[2], operands[0].shape)
+        scratch(context, context.workers * self.room_for(length))
+        return self.is_long(lines_of(operands[0], axis), length)
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Settings settings = self.settings
+        cdef Cell* cells[2]
+        cdef int axis = <int>number_at(operands[1])
+        axis += operands[0].ndim if axis < 0 else 0
+        cells[0], cells[1] = operands[0], operands[2]
+        return self.walk(context, &settings, argsort_line, cells, 2, axis, self.room_for(operands[0].shape[axis]))
+
+
+cdef class PartitionKernel(SortKernel):
+    """The elements, partly sorted: ``(x, chosen, axis, out)``. The chosen places are in any order; negative ones count
+    from the end.
+
+    Parameters
+    ----------
+    dtype : str
+    places : bool
+        Whether to return places, as int64, instead of elements.
+    """
+    cdef bint places
+    cdef SortFunction sort_chosen
+
+    def __cinit__(self):
+        self.examined = (1, 2)
+
+    def __init__(self, dtype, places):
+        self.describe("argpartition" if places else "partition", dtype)
+        self.places = places
+        descriptor = numpy.dtype("int64")
+        self.sort_chosen = PyDataType_GetArrFuncs(<void*>descriptor).sort[0]
+
+    cdef npy_intp room_for(self, npy_intp length) noexcept nogil:
+        """Bytes for each worker."""
+        return rounded(length * (self.settings.selection.pair_size if self.places else self.settings.itemsize))
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef int axis = self.checked_axis(operands[2], operands[0].ndim)
+        cdef npy_intp length = operands[0].shape[axis], count = operands[1].shape[0], number, chosen
+        for number in range(count):
+            chosen = integer_at(operands[1], number)
+            if not -length <= chosen < length:
+                with gil:
+                    raise ValueError(f"{self.name}: kth(={chosen}) out of bounds ({length})")
+        allocate(context, operands[3], operands[0].shape)
+        scratch(context, rounded(count * sizeof(npy_intp)) + context.workers * self.room_for(length))
+        return lines_of(operands[0], axis) * length >= LONG_SORT // 4
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Settings settings = self.settings
+        cdef Cell* cells[2]
+        cdef npy_intp number, room
+        cdef npy_intp* chosen = <npy_intp*>context.scratch
+        cdef int axis = <int>number_at(operands[2]), result
+        axis += operands[0].ndim if axis < 0 else 0
+        settings.chosen, settings.n_chosen = chosen, operands[1].shape[0]
+        for number in range(settings.n_chosen):
+            chosen[number] = integer_at(operands[1], number)
+            chosen[number] += operands[0].shape[axis] if chosen[number] < 0 else 0
+        self.sort_chosen(chosen, settings.n_chosen, NULL)
+        context.scratch += rounded(settings.n_chosen * sizeof(npy_intp))
+        if self.places:
+            cells[0], cells[1] = operands[0], operands[3]
+            room = self.room_for(operands[0].shape[axis])
+            result = self.walk(context, &settings, argpartition_line, cells, 2, axis, room)
+        else:
+            result = self.change(context, operands[0], operands[2], operands[3], settings)
+        context.scratch = <char*>chosen
+        return result
+
+
+cdef class TopKKernel(LineKernel):
+    """The largest elements of each line and their places: ``(x, k, values, places)``, or one of both.
+
+    Parameters
+    ----------
+    dtype : str
+    axis : int
+        Not negative.
+    sorted : bool
+        Whether the best element comes first.
+    place_dtype : str
+        The dtype of places.
+    values, places : bool
+        Which results there are.
+    """
+
+    def __cinit__(self):
+        self.examined, self.binding = (1,), BOUND
+
+    def __init__(self, dtype, int axis, bint sorted, place_dtype, bint values, bint places):
+        self.describe("topk", dtype)
+        self.axis = axis
+        self.settings.best.sorted = sorted
+        self.settings.best.place_size = numpy.dtype(place_dtype).itemsize
+        self.settings.values, self.settings.places = values, places
+
+    cdef npy_intp fit(self, Best* best, npy_intp k, npy_intp length) noexcept nogil:
+        """Fill in what is wanted; returns the bytes of room for a worker."""
+        best.largest, best.wanted = k > 0, k if k > 0 else -k
+        best.capacity = min(length, max(2 * best.wanted, best.wanted + 128))
+        return rounded(best.capacity * self.settings.selection.pair_size)
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef npy_intp shape[MAX_RANK]
+        cdef npy_intp k = integer_at(operands[1], 0), length = operands[0].shape[self.axis]
+        cdef Best best
+        cdef int axis
+        if k == 0 or k > length or -k > length:
+            with gil:
+                if k == 0:
+                    raise ValueError("topk: kth cannot be zero")
+                raise ValueError(f"topk: kth cannot be larger than the size of specified axis {self.axis}: it is {k}, "
+                                 f"and the shape is {shape_of(operands[0])}")
+        for axis in range(operands[0].ndim):
+            shape[axis] = operands[0].shape[axis]
+        shape[self.axis] = k if k > 0 else -k
+        for axis in range(self.settings.values + self.settings.places):
+            allocate(context, operands[2 + axis], shape)
+        scratch(context, context.workers * self.fit(&best, k, length))
+        return cell_size(operands[0]) >= LONG_SORT // 4
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Settings settings = self.settings
+        cdef Cell* cells[3]
+        cdef int number, count = 1 + settings.values + settings.places
+        cdef npy_intp room = self.fit(&settings.best, integer_at(operands[1], 0), operands[0].shape[self.axis])
+        cells[0] = operands[0]
+        for number in range(1, count):
+            cells[number] = operands[1 + number]
+        return self.walk(context, &settings, best_of_line, cells, count, self.axis, room)
