@@ -31,8 +31,8 @@ NATIVE_FOLDERS = ("vm", "ops")
 RENAMED_FOLDERS = {"api": "phintys", "api/theano/compile": "phintys.compile", "api/theano/gof": "phintys.gof",
                    "api/theano/misc": "phintys.misc"}
 # Without -g0 the compiler spends a quarter of its time on debugging information that nobody reads: Python's own flags
-# ask for it. Modules without loops in C gain nothing from -O3, which takes half as long again as -O2. In vm/machine, what
-# is called from one place is mostly what runs seldom: inlined, it makes the caller save more registers in each call.
+# ask for it. Modules without loops in C gain nothing from -O3, which takes half as long again as -O2. What vm/machine
+# calls from one place is mostly what runs seldom: inlined, it makes the caller save more registers in each call.
 COMPILE_ARGS = ["-g0", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off",
                 "-Wno-unused-function", "-Wno-psabi"]
 LOOPS, GLUE, MACHINE = ["-O3"], ["-O2"], ["-O2", "-fno-inline-functions-called-once"]
