@@ -85,3 +85,14 @@ def chained(code, number, known):
         previous = result
     links.append(("store", "0", (inputs + slots.count,), ()))
     return links, slots.count
+
+
+def most_read(links, inputs):
+    """The input that links read most often from memory; -1 if they read each once."""
+    reads = [0] * inputs
+    for name, where, places, _ in links:
+        for position, place in enumerate(places):
+            if place < inputs and str(position) != where:
+                reads[place] += 1
+    most = max(reads, default=0)
+    return reads.index(most) if most > 1 else -1

@@ -8,6 +8,7 @@
 #define NAMED(NAME) PHINTYS_NAMED(PHINTYS_NAMED(NAME, T), SET)
 #define VECTOR NAMED(vector)
 #define IN_MEMORY NAMED(in_memory)
+#define WIDTH ((intptr_t)(VECTOR_BYTES / sizeof(T)))
 typedef T VECTOR __attribute__((vector_size(VECTOR_BYTES), may_alias));
 typedef T IN_MEMORY __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(T)), may_alias));
 
@@ -24,45 +25,82 @@ FOR_SET static void NAMED(NAME)(void* result, void* const* in, const double* c, 
 }
 PHINTYS_OPERATIONS(LOOP)
 
-/* Four vectors, named s0 to s3 and p0 to p3, to an integer power above 1 by repeated squaring: p becomes the power of
- * s. All stays in registers, and the four independent chains hide the latency of multiplication. */
+/* Eight vectors, s0 to s7, to an integer power above 1 by repeated squaring; r0 to r7 become the powers. All stays in
+ * registers, and the independent chains hide the latency of multiplication and what the exponent's bits cost. */
 #define RAISE(EXPONENT) { \
     int left = (EXPONENT), started = left & 1; \
-    p0 = s0; p1 = s1; p2 = s2; p3 = s3; \
+    r0 = s0; r1 = s1; r2 = s2; r3 = s3; r4 = s4; r5 = s5; r6 = s6; r7 = s7; \
     for (left >>= 1; left; left >>= 1) { \
-        s0 *= s0; s1 *= s1; s2 *= s2; s3 *= s3; \
+        s0 *= s0; s1 *= s1; s2 *= s2; s3 *= s3; s4 *= s4; s5 *= s5; s6 *= s6; s7 *= s7; \
         if (!(left & 1)) continue; \
-        if (started) { p0 *= s0; p1 *= s1; p2 *= s2; p3 *= s3; } \
-        else { p0 = s0; p1 = s1; p2 = s2; p3 = s3; started = 1; } \
+        if (started) { r0 *= s0; r1 *= s1; r2 *= s2; r3 *= s3; r4 *= s4; r5 *= s5; r6 *= s6; r7 *= s7; } \
+        else { r0 = s0; r1 = s1; r2 = s2; r3 = s3; r4 = s4; r5 = s5; r6 = s6; r7 = s7; started = 1; } \
     } \
 }
+/* The same for one vector and for one element. */
+#define RAISED(NAME, X) \
+FOR_SET static inline X NAMED(NAME)(X square, int left) { \
+    X power = square; \
+    int started = left & 1; \
+    for (left >>= 1; left; left >>= 1) { \
+        square *= square; \
+        if (!(left & 1)) continue; \
+        if (started) power *= square; else power = square; \
+        started = 1; \
+    } \
+    return power; \
+}
+RAISED(raised_vector, VECTOR)
+RAISED(raised, T)
+
+/* x to the power c[0], and that plus c[1] * y. */
+#define READ(FROM) s0 = FROM[0], s1 = FROM[1], s2 = FROM[2], s3 = FROM[3], \
+                   s4 = FROM[4], s5 = FROM[5], s6 = FROM[6], s7 = FROM[7]
+#define WRITE(TO) { TO[0] = r0; TO[1] = r1; TO[2] = r2; TO[3] = r3; TO[4] = r4; TO[5] = r5; TO[6] = r6; TO[7] = r7; }
+#define ADD_SCALED(B, Y) { r0 += B * Y[0]; r1 += B * Y[1]; r2 += B * Y[2]; r3 += B * Y[3]; \
+                           r4 += B * Y[4]; r5 += B * Y[5]; r6 += B * Y[6]; r7 += B * Y[7]; }
 FOR_SET static void NAMED(power)(void* result, void* const* in, const double* c, intptr_t n) {
-    enum { WIDTH = VECTOR_BYTES / sizeof(T) };
     const T* x = (const T*)in[0];
     T* out = (T*)result;
     const int exponent = (int)c[0];
     intptr_t i = 0;
-    for (; i + 4 * WIDTH <= n; i += 4 * WIDTH) {
-        const IN_MEMORY* at = (const IN_MEMORY*)(x + i);
+    for (; i + 8 * WIDTH <= n; i += 8 * WIDTH) {
+        const IN_MEMORY* from = (const IN_MEMORY*)(x + i);
         IN_MEMORY* to = (IN_MEMORY*)(out + i);
-        VECTOR s0 = at[0], s1 = at[1], s2 = at[2], s3 = at[3], p0, p1, p2, p3;
+        VECTOR READ(from), r0, r1, r2, r3, r4, r5, r6, r7;
         RAISE(exponent)
-        to[0] = p0; to[1] = p1; to[2] = p2; to[3] = p3;
+        WRITE(to)
     }
-    for (; i < n; i++) {
-        int left = exponent;
-        T square = x[i], power = left & 1 ? square : 1;
-        for (left >>= 1; left; left >>= 1) { square *= square; if (left & 1) power *= square; }
-        out[i] = power;
+    for (; i + WIDTH <= n; i += WIDTH)
+        *(IN_MEMORY*)(out + i) = NAMED(raised_vector)(*(const IN_MEMORY*)(x + i), exponent);
+    for (; i < n; i++) out[i] = NAMED(raised)(x[i], exponent);
+}
+FOR_SET static void NAMED(power_add)(void* result, void* const* in, const double* c, intptr_t n) {
+    const T *x = (const T*)in[0], *y = (const T*)in[1];
+    T* out = (T*)result;
+    const int exponent = (int)c[0];
+    const T b = (T)c[1];
+    intptr_t i = 0;
+    for (; i + 8 * WIDTH <= n; i += 8 * WIDTH) {
+        const IN_MEMORY *from = (const IN_MEMORY*)(x + i), *added = (const IN_MEMORY*)(y + i);
+        IN_MEMORY* to = (IN_MEMORY*)(out + i);
+        VECTOR READ(from), r0, r1, r2, r3, r4, r5, r6, r7;
+        RAISE(exponent)
+        ADD_SCALED(b, added)
+        WRITE(to)
     }
+    for (; i + WIDTH <= n; i += WIDTH)
+        *(IN_MEMORY*)(out + i) = NAMED(raised_vector)(*(const IN_MEMORY*)(x + i), exponent)
+            + b * *(const IN_MEMORY*)(y + i);
+    for (; i < n; i++) out[i] = NAMED(raised)(x[i], exponent) + b * y[i];
 }
 
 /* ---- links ------------------------------------------------------------------------------------------------------- */
-#define PARAMETERS const phintys_link* at, const phintys_place* places, intptr_t offset, VECTOR r0, VECTOR r1, \
+#define PARAMETERS const phintys_link* at, const phintys_places* places, intptr_t offset, VECTOR r0, VECTOR r1, \
                    VECTOR r2, VECTOR r3, VECTOR r4, VECTOR r5, VECTOR r6, VECTOR r7
 typedef void (*NAMED(link_function))(PARAMETERS);
 #define NEXT_LINK ((NAMED(link_function))at[1].function)(at + 1, places, offset, r0, r1, r2, r3, r4, r5, r6, r7);
-#define OPERAND(K) ((IN_MEMORY*)(places[at->operands[K]].data + (offset & places[at->operands[K]].moves)))
+#define OPERAND(K) ((IN_MEMORY*)(places->data[at->operands[K]] + (offset & places->moves[at->operands[K]])))
 
 #define r_(ARRAY, K) r##K
 #define m_(ARRAY, K) ARRAY[K]
@@ -79,28 +117,37 @@ FOR_SET static void NAMED(link_##NAME##_##POSITION)(PARAMETERS) { \
 PHINTYS_LINKS(LINK)
 
 FOR_SET static void NAMED(link_power_0)(PARAMETERS) {
-    const int exponent = (int)at->constants[0];
-    VECTOR s0 = r0, s1 = r1, s2 = r2, s3 = r3, p0, p1, p2, p3;
-    RAISE(exponent)
-    r0 = p0; r1 = p1; r2 = p2; r3 = p3;
-    s0 = r4; s1 = r5; s2 = r6; s3 = r7;
-    RAISE(exponent)
-    r4 = p0; r5 = p1; r6 = p2; r7 = p3;
+    VECTOR s0 = r0, s1 = r1, s2 = r2, s3 = r3, s4 = r4, s5 = r5, s6 = r6, s7 = r7;
+    RAISE((int)at->constants[0])
     NEXT_LINK
 }
 FOR_SET static void NAMED(link_power_n)(PARAMETERS) {
     const IN_MEMORY* x = OPERAND(0);
-    NAMED(link_power_0)(at, places, offset, x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7]);
+    VECTOR READ(x);
+    RAISE((int)at->constants[0])
+    NEXT_LINK
+}
+FOR_SET static void NAMED(link_power_add_0)(PARAMETERS) {
+    const IN_MEMORY* y = OPERAND(1);
+    const T b = (T)at->constants[1];
+    VECTOR s0 = r0, s1 = r1, s2 = r2, s3 = r3, s4 = r4, s5 = r5, s6 = r6, s7 = r7;
+    RAISE((int)at->constants[0])
+    ADD_SCALED(b, y)
+    NEXT_LINK
+}
+FOR_SET static void NAMED(link_power_add_n)(PARAMETERS) {
+    const IN_MEMORY *x = OPERAND(0), *y = OPERAND(1);
+    const T b = (T)at->constants[1];
+    VECTOR READ(x);
+    RAISE((int)at->constants[0])
+    ADD_SCALED(b, y)
+    NEXT_LINK
 }
 
-#define WRITE { \
-    IN_MEMORY* to = OPERAND(0); \
-    to[0] = r0; to[1] = r1; to[2] = r2; to[3] = r3; to[4] = r4; to[5] = r5; to[6] = r6; to[7] = r7; \
-}
-FOR_SET static void NAMED(link_keep_0)(PARAMETERS) { WRITE NEXT_LINK }
-FOR_SET static void NAMED(link_store_0)(PARAMETERS) { WRITE }           /* the last link */
+FOR_SET static void NAMED(link_keep_0)(PARAMETERS) { IN_MEMORY* to = OPERAND(0); WRITE(to) NEXT_LINK }
+FOR_SET static void NAMED(link_store_0)(PARAMETERS) { IN_MEMORY* to = OPERAND(0); WRITE(to) }    /* the last link */
 
-FOR_SET static void NAMED(chain)(const phintys_link* link, const phintys_place* places, phintys_gathered* gathered,
+FOR_SET static void NAMED(chain)(const phintys_link* link, const phintys_places* places, phintys_gathered* gathered,
                                  int count, intptr_t bytes) {
     const NAMED(link_function) first = (NAMED(link_function))link->function;
     const VECTOR any = {0};
@@ -113,7 +160,6 @@ FOR_SET static void NAMED(chain)(const phintys_link* link, const phintys_place* 
 #endif
 }
 
-#undef WRITE
 #undef LINK
 #undef LINE
 #undef m_
@@ -121,8 +167,13 @@ FOR_SET static void NAMED(chain)(const phintys_link* link, const phintys_place* 
 #undef OPERAND
 #undef NEXT_LINK
 #undef PARAMETERS
+#undef ADD_SCALED
+#undef WRITE
+#undef READ
+#undef RAISED
 #undef RAISE
 #undef LOOP
+#undef WIDTH
 #undef IN_MEMORY
 #undef VECTOR
 #undef NAMED

@@ -20,7 +20,7 @@ from libc.stdlib cimport calloc, free
 import numpy
 
 from phintys.graph.config import config
-from phintys.ops.elementwise.arithmetic_chain import chained
+from phintys.ops.elementwise.arithmetic_chain import chained, most_read
 from phintys.ops.native.loops cimport Loop, LoopFunction
 from phintys.ops.native.providers import usable_instructions
 
@@ -62,6 +62,7 @@ cdef extern from "elementwise/arithmetic_tree_loops.h" nogil:
         phintys_link* link
         int slots
         int tile
+        int aligned
     void phintys_tree_double(char**, const Py_ssize_t*, const Py_ssize_t*, void*)
     void phintys_tree_float(char**, const Py_ssize_t*, const Py_ssize_t*, void*)
 
@@ -76,6 +77,7 @@ cdef int _row = 0
 while phintys_operation_table[_row].name != NULL:
     operation_rows[phintys_operation_table[_row].name.decode()] = _row
     _row += 1
+TREE_OPERATIONS = frozenset(operation_rows)
 _row = 0
 while phintys_link_table[_row].name != NULL:
     link_rows[phintys_link_table[_row].name.decode(), phintys_link_table[_row].position.decode()] = _row
@@ -95,6 +97,7 @@ cdef class Tree:
         self.listing, self.links = instructions, links
         self.tree.inputs, self.tree.locals, self.tree.instructions = inputs, locals_, len(instructions)
         self.tree.slots, self.tree.tile = slots, phintys_tiles[self.chosen]
+        self.tree.aligned = most_read(links, inputs)
         self.tree.instruction = <phintys_instruction*>calloc(len(instructions), sizeof(phintys_instruction))
         self.tree.link = <phintys_link*>calloc(max(1, len(links)), sizeof(phintys_link))
         if self.tree.instruction == NULL or self.tree.link == NULL:
@@ -187,7 +190,8 @@ cdef class Merger:
         first, second = left.form, scaled(right.form, sign)
         if first[0] == "value" and right.form[0] == "value":
             name = "add" if sign > 0 else "subtract"
-            return Branch(("value", self.compute(code, name, (first[1], right.form[1]))), code, leaves)
+            result = self.add_scaled(code, name, (first[1], right.form[1]), ())
+            return Branch(("value", result), code, leaves)
         if first[0] != "product" and second[0] == "product":
             first, second = second, first
         a, b = factor_of(first), factor_of(second)
@@ -195,7 +199,7 @@ cdef class Merger:
             if b == 1 or a == 1:
                 if a == 1:
                     first, second, a = second, first, b
-                result = self.compute(code, "scale_add", (first[len(first) - 1], second[len(second) - 1]), (a,))
+                result = self.add_scaled(code, "scale_add", (first[len(first) - 1], second[len(second) - 1]), (a,))
             else:
                 result = self.compute(code, "scale_scale_add", (first[2], second[2]), (a, b))
         elif second[0] != "product":
@@ -205,6 +209,14 @@ cdef class Merger:
         else:
             result = self.compute(code, "multiply_multiply_add", first[2:] + second[2:], (a, b))
         return Branch(("value", result), code, leaves)
+
+    cdef object add_scaled(self, list code, str name, tuple operands, tuple constants):
+        """x + y, x - y or a * x + y; an operand that is a power just computed is computed here."""
+        cdef object fused = sum_with_power(code[len(code) - 1], name, operands, constants) if code else None
+        if fused is not None:
+            code.pop()
+            name, operands, constants = fused
+        return self.compute(code, name, operands, constants)
 
     cdef object add_product(self, list code, tuple operands, double a, double b):
         """a * x * y + b * z"""
@@ -310,6 +322,21 @@ cdef class Merger:
         loop.data, loop.owner = <void*>&tree.tree, tree
         loop.cost = 0.25 * len(code)
         return loop, leaves
+
+
+cdef tuple sum_with_power(tuple last, str name, tuple operands, tuple constants):
+    """The arguments of `compute` for one instruction in place of the last one, a power, and one that adds its result
+    to another value; else None."""
+    cdef tuple raised
+    kind, result, raised, exponent = last
+    x, y = operands
+    if kind != "power" or name == "subtract" or x == y:
+        return None
+    if y == result:
+        return "power_add", raised + (x,), exponent + (constants or (1.0,))
+    if x == result and name == "add":
+        return "power_add", raised + (y,), exponent + (1.0,)
+    return None
 
 
 cdef tuple square_of_sum(tuple last, tuple operands, double a):

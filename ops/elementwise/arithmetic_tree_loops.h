@@ -14,6 +14,7 @@
  * Only arithmetic_tree.pyx includes this file.
  */
 #include <alloca.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "elementwise/arithmetic_operations.h"
@@ -43,11 +44,13 @@ typedef struct {
     double constants[2];
 } phintys_link;
 
-/* Where a chain finds an operand: at data, and, if all bits of `moves` are set, at the tile's offset from it. */
+enum { PHINTYS_CHUNK_BYTES = 2048, PHINTYS_TREE_OPERANDS = 64, PHINTYS_FEW = 16, PHINTYS_FEW_OPERANDS = 16 };
+
+/* Where a chain finds its operands: at data, and, if all bits of `moves` are set, at the tile's offset from it. */
 typedef struct {
-    char* data;
-    intptr_t moves;
-} phintys_place;
+    char* data[PHINTYS_TREE_OPERANDS];
+    intptr_t moves[PHINTYS_TREE_OPERANDS];
+} phintys_places;
 
 /* An input that is copied into a buffer, a tile at a time, because its elements are not adjacent. */
 typedef struct phintys_gathered {
@@ -57,17 +60,16 @@ typedef struct phintys_gathered {
 } phintys_gathered;
 
 /* Runs links over whole tiles of `bytes` in all; inputs with gaps, `count` of them, are gathered before each. */
-typedef void (*phintys_chain)(const phintys_link*, const phintys_place*, phintys_gathered*, int count, intptr_t bytes);
+typedef void (*phintys_chain)(const phintys_link*, const phintys_places*, phintys_gathered*, int count, intptr_t bytes);
 
 typedef struct {
     int inputs, locals, instructions;
     phintys_instruction* instruction;
     phintys_chain chain;                /* the same as links; NULL if there is one instruction */
     phintys_link* link;
-    int slots, tile;                    /* slots: tiles that links keep for later ones; bytes of a tile */
+    int slots, tile;                    /* tiles that links keep for later ones; bytes of a tile */
+    int aligned;                        /* the input that links read most often, or -1 if they read each once */
 } phintys_tree;
-
-enum { PHINTYS_CHUNK_BYTES = 2048, PHINTYS_TREE_OPERANDS = 64, PHINTYS_FEW = 16, PHINTYS_FEW_OPERANDS = 16 };
 
 /* All instructions on the same elements, without gaps. */
 static inline void phintys_perform(const phintys_tree* tree, void* const* operands, intptr_t n) {
@@ -169,7 +171,8 @@ static inline int phintys_has_gaps(const phintys_tree* tree, intptr_t n, const i
 typedef struct { const char* name; phintys_operation of_double[3], of_float[3]; } phintys_operation_row;
 #define PHINTYS_OPERATION_ROW(NAME) {#NAME, PHINTYS_OF_SETS(NAME)},
 static const phintys_operation_row phintys_operation_table[] = {
-    PHINTYS_OPERATIONS(PHINTYS_OPERATION_ROW) PHINTYS_OPERATION_ROW(power) {NULL, {NULL}, {NULL}}};
+    PHINTYS_OPERATIONS(PHINTYS_OPERATION_ROW) PHINTYS_OPERATION_ROW(power) PHINTYS_OPERATION_ROW(power_add)
+    {NULL, {NULL}, {NULL}}};
 
 typedef void (*phintys_any)(void);
 typedef struct { const char *name, *position; phintys_any of_double[3], of_float[3]; } phintys_link_row;
@@ -179,6 +182,7 @@ typedef struct { const char *name, *position; phintys_any of_double[3], of_float
 #define PHINTYS_LINK_ROW(NAME, POSITION, ...) {#NAME, #POSITION, PHINTYS_ANY_OF_SETS(link_##NAME##_##POSITION)},
 static const phintys_link_row phintys_link_table[] = {
     PHINTYS_LINKS(PHINTYS_LINK_ROW) PHINTYS_LINK_ROW(power, n, ) PHINTYS_LINK_ROW(power, 0, )
+    PHINTYS_LINK_ROW(power_add, n, ) PHINTYS_LINK_ROW(power_add, 0, )
     PHINTYS_LINK_ROW(keep, 0, ) PHINTYS_LINK_ROW(store, 0, ) {NULL, NULL, {NULL}, {NULL}}};
 
 static const phintys_chain phintys_chains_of_double[3] = {

@@ -52,6 +52,7 @@ cdef int _number = 0
 while phintys_scalar_names[_number] != NULL:
     numbers[phintys_scalar_names[_number].decode()] = _number
     _number += 1
+INSTRUCTIONS = frozenset(numbers)
 
 STOPS = {"bool": "stop 1", "int8": "stop 1", "uint8": "stop 1", "int16": "stop 2", "uint16": "stop 2",
          "int32": "stop 4", "uint32": "stop 4", "int64": "stop 8", "uint64": "stop 8", "float32": "stop float32",

@@ -84,7 +84,7 @@ static const char* const phintys_scalar_names[] = {
     PHINTYS_OPERATIONS(PHINTYS_NAMED_TREE)
     PHINTYS_COMPUTING(PHINTYS_NAMED)
     PHINTYS_SIZES(PHINTYS_NAMED_SIZE)
-    "tree_power float64", "tree_power float32", "call",
+    "tree_power float64", "tree_power float32", "tree_power_add float64", "tree_power_add float32", "call",
     "stop 1", "stop 2", "stop 4", "stop 8", "stop float32", "stop float64", "end", 0
 };
 
@@ -154,6 +154,15 @@ static inline char* phintys_move_on(phintys_lane* lane) {
         } \
         PHINTYS_NEXT;
 
+#define PHINTYS_SCALAR_POWERS(TYPE) \
+    label_power_##TYPE: \
+        *PHINTYS_AT(TYPE, out) = phintys_scalar_power_##TYPE(*PHINTYS_AT(TYPE, x), (int)at->a); \
+        PHINTYS_NEXT; \
+    label_power_add_##TYPE: \
+        *PHINTYS_AT(TYPE, out) = phintys_scalar_power_##TYPE(*PHINTYS_AT(TYPE, x), (int)at->a) \
+                                 + (TYPE)at->b * *PHINTYS_AT(TYPE, y); \
+        PHINTYS_NEXT;
+
 #define PHINTYS_LABEL(NAME, TYPE, DTYPES, RESULT, VALUE) &&label_##NAME##_##TYPE,
 #define PHINTYS_LABEL_TREE(NAME) PHINTYS_TREE_OPERATION(PHINTYS_LABEL, NAME)
 #define PHINTYS_LABEL_SIZE(SIZE, TYPE) &&label_load_##SIZE, &&label_store_##SIZE, &&label_move_##SIZE, \
@@ -166,7 +175,7 @@ static const void* const* phintys_scalar_machine(const phintys_scalar_instructio
         PHINTYS_OPERATIONS(PHINTYS_LABEL_TREE)
         PHINTYS_COMPUTING(PHINTYS_LABEL)
         PHINTYS_SIZES(PHINTYS_LABEL_SIZE)
-        &&label_power_double, &&label_power_float, &&label_call_loop,
+        &&label_power_double, &&label_power_float, &&label_power_add_double, &&label_power_add_float, &&label_call_loop,
         &&label_stop_1, &&label_stop_2, &&label_stop_4, &&label_stop_8, &&label_stop_float, &&label_stop_double,
         &&label_end
     };
@@ -182,12 +191,8 @@ static const void* const* phintys_scalar_machine(const phintys_scalar_instructio
     PHINTYS_OPERATIONS(PHINTYS_COMPUTE_TREE)
     PHINTYS_COMPUTING(PHINTYS_COMPUTE)
     PHINTYS_SIZES(PHINTYS_MOVE_SIZE)
-    label_power_double:
-        *PHINTYS_AT(double, out) = phintys_scalar_power_double(*PHINTYS_AT(double, x), (int)at->a);
-        PHINTYS_NEXT;
-    label_power_float:
-        *PHINTYS_AT(float, out) = phintys_scalar_power_float(*PHINTYS_AT(float, x), (int)at->a);
-        PHINTYS_NEXT;
+    PHINTYS_SCALAR_POWERS(double)
+    PHINTYS_SCALAR_POWERS(float)
     label_call_loop:
         phintys_call_loop_once(at->call, registers);
         PHINTYS_NEXT;

@@ -5,7 +5,7 @@ from traced_formulas import traced
 
 from phintys.graph.config import change_flags
 from phintys.ops.elementwise import arithmetic_tree
-from phintys.ops.elementwise.arithmetic_chain import chained
+from phintys.ops.elementwise.arithmetic_chain import chained, most_read
 from phintys.ops.elementwise.elementwise_kernel import ElementwiseKernel
 from phintys.vm.abi import run_kernel
 
@@ -20,7 +20,7 @@ def polynomial(a, b, c):
 
 
 def powers(a, b):
-    return (2 * a + b ** 10) * (a - b ** 3 * a) + (a * b - 1) ** 5
+    return (2 * a + b ** 10) * (a - b ** 3 * a) + (a * b - 1) ** 5 - ((a + b) ** 4 + b)
 
 
 # Each has instructions between which a value stays in registers or is kept.
@@ -165,6 +165,20 @@ def test_strides(dtype, workers):
                     assert_same_bits(run(kernel, arrays, workers=workers), polynomial(*arrays))
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_alignment(dtype):
+    """The elements before the first that is aligned do not go through the chain."""
+    random = numpy.random.default_rng(8)
+    kernel = kernel_of(3, polynomial, dtype)
+    arrays = [random.normal(size=1100).astype(dtype) for _ in range(3)]
+    expected = polynomial(*arrays)
+    for start in range(17):
+        for other in (0, start, 5):
+            parts = [arrays[0][start:start + 1040], arrays[1][other:other + 1040], arrays[2][start:start + 1040]]
+            assert_same_bits(run(kernel, parts), polynomial(*parts), f"{start}, {other}")
+    assert_same_bits(run(kernel, arrays), expected)
+
+
 @pytest.mark.parametrize("cpu", SETS)
 def test_in_place(cpu):
     """The result takes an input's memory, which later links of the same tile still read."""
@@ -213,3 +227,11 @@ def test_a_value_is_kept_for_links_that_come_later_or_read_it_twice():
     assert chained(code, {7: 0, 8: 1}, known) == (
         [("square", "n", (0,), ()), ("keep", "0", (2,), ()), ("square", "n", (1,), ()), ("add", "0", (2, 2), ()),
          ("keep", "0", (2,), ()), ("add", "n", (2, 2), ()), ("store", "0", (3,), ())], 1)
+
+
+def test_the_input_that_is_read_most_often():
+    links = [("square", "n", (1,), ()), ("multiply_add", "2", (1, 0, 2), ()), ("keep", "0", (2,), ()),
+             ("add", "0", (0, 2), ()), ("store", "0", (3,), ())]
+    assert most_read(links, 2) == 1
+    assert most_read(links[2:], 2) == -1
+    assert most_read([], 2) == -1

@@ -8,8 +8,9 @@ import pytest
 
 import phintys
 import phintys.tensor as T
+from phintys.ops.elementwise.arithmetic_tree import TREE_OPERATIONS
 from phintys.ops.loops import native_steps
-from phintys.ops.loops.scalar_body import ScalarBody
+from phintys.ops.loops.scalar_body import INSTRUCTIONS, ScalarBody
 from phintys.vm.machine.loop_kernel import loops_in
 from phintys.vm.machine.saving import callable_of, dumps, loads
 
@@ -43,12 +44,16 @@ def assert_same(found, wanted):
                                              numpy.signbit(expected.real)[value == value])
 
 
+def test_every_operation_of_a_tree_has_an_instruction():
+    assert {f"tree_{name} {dtype}" for name in TREE_OPERATIONS for dtype in FLOATS} <= INSTRUCTIONS
+
+
 # ---- random bodies ---------------------------------------------------------------------------------------------------
 FLOAT_UNARY = [T.tanh, T.exp, T.sqr, T.neg, abs, T.sin, T.floor, T.nnet.sigmoid, lambda x: x ** 3, lambda x: 1 / x,
                lambda x: T.sqrt(abs(x)), lambda x: x ** 7, T.sgn, lambda x: 2 * x + 1, lambda x: x / 3,
                lambda x: -x * x]
 BINARY = [T.add, T.sub, T.mul, T.maximum, T.minimum, lambda x, y: x * y + x, lambda x, y: 3 * x - 2 * y,
-          lambda x, y: x * x + y * y, lambda x, y: x * y - 0.5 * x]
+          lambda x, y: x * x + y * y, lambda x, y: x * y - 0.5 * x, lambda x, y: x ** 5 + y]
 INTEGER_BINARY = [T.add, T.sub, T.mul, T.maximum, T.and_, T.or_, T.xor, lambda x, y: x // (abs(y) + 1)]
 COMPARISONS = [T.lt, T.le, T.gt, T.ge, T.eq, T.neq]
 
