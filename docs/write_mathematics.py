@@ -37,6 +37,13 @@ An element's value depends on the operands' values at this element alone. Positi
 number of threads do not change a bit. Special values (NaN, infinities, signed zeros, subnormals, huge arguments) give
 what NumPy gives; the only difference is that `erfc` is right where SciPy's is 0 already (above 26.64).
 
+Products of matrices and vectors of float32 and float64 have built-in loops, which `config.cpu` chooses, too. They are
+used up to the sizes at which BLAS is faster: with AVX2 or AVX-512 until the operands leave the caches, otherwise up to
+5 x 5 by 5 x 5 and 24 x 24 by a vector. Each element of a result is one sum in the order of the rows of the right
+operand; if this operand is a vector and the matrix has its rows in one piece, 32 bytes of partial sums are added by
+pairs of neighbours. So an element depends on its row and its column alone. With AVX2 and AVX-512 a product is added
+without being rounded, and the two give the same bits; the baseline rounds it first. BLAS has orders of its own.
+
 Powers with a whole, constant exponent up to 32 are products; with `config.math="numpy"` only squares are.
 """
 

@@ -138,8 +138,8 @@ OPTIONS = [
      "made from now on: vector: the fastest, at most 4 ulp from the exact value; numpy: NumPy's and SciPy's, with the "
      "bits that they give for arrays without gaps."),
     ("cpu", "native", one_of("native", "avx2", "baseline"), "Which instruction sets such loops and those of arithmetic "
-     "may use: native: all that the processor has; avx2: at most AVX2; baseline: what every processor of its kind has. "
-     "NumPy and SciPy do not read this option: see NPY_DISABLE_CPU_FEATURES."),
+     "and products may use: native: all that the processor has; avx2: at most AVX2; baseline: what every processor of "
+     "its kind has. NumPy and SciPy do not read this option: see NPY_DISABLE_CPU_FEATURES."),
     ("workers", 0, count, "Threads that one call may use; 0: as many as there are usable cores."),
     ("pool_limit", 256, count, "MiB of freed memory that is kept for the next call."),
     ("stress", False, boolean, "Poison freed memory and never reuse it, to find errors."),

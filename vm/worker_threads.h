@@ -15,6 +15,7 @@ typedef struct {
     phintys_task task;
     void* argument;
     intptr_t total, piece, next;   /* next: the first unclaimed item */
+    int threads;                   /* the caller, and the workers that may join */
     int wanted;                    /* how many workers may still join */
     int inside;                    /* workers that joined and have not left */
     unsigned long number;          /* counts loops, so that a worker joins each at most once */
@@ -27,6 +28,7 @@ static pthread_mutex_t loop_lock = PTHREAD_MUTEX_INITIALIZER;    /* guards wante
 static pthread_cond_t loop_posted = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t workers_left = PTHREAD_COND_INITIALIZER;
 
+/* `worker` is below `threads`, so that tasks can have a place for each. */
 static void claim_pieces(int worker) {
     phintys_loop* loop = &current_loop;
     for (;;) {
@@ -37,14 +39,16 @@ static void claim_pieces(int worker) {
     }
 }
 
-static void* worker_main(void* identity) {
-    int worker = (int)(intptr_t)identity;
+static void* worker_main(void* unused) {
     unsigned long seen = 0;
+    int worker;
+    (void)unused;
     pthread_mutex_lock(&loop_lock);
     for (;;) {
         while (current_loop.wanted == 0 || current_loop.number == seen)
             pthread_cond_wait(&loop_posted, &loop_lock);
         seen = current_loop.number;
+        worker = current_loop.threads - current_loop.wanted;
         current_loop.wanted--;
         current_loop.inside++;
         pthread_mutex_unlock(&loop_lock);
@@ -76,7 +80,7 @@ static void start_workers(int count) {
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     while (started_workers < count) {
-        if (pthread_create(&thread, &attributes, worker_main, (void*)(intptr_t)(started_workers + 1))) break;
+        if (pthread_create(&thread, &attributes, worker_main, NULL)) break;
         started_workers++;
     }
     pthread_attr_destroy(&attributes);
@@ -103,6 +107,7 @@ static void phintys_workers_run(void* task, void* argument, intptr_t total, intp
     current_loop.total = total;
     current_loop.piece = piece;
     current_loop.next = 0;
+    current_loop.threads = threads;
     current_loop.wanted = threads - 1;
     current_loop.number++;
     pthread_cond_broadcast(&loop_posted);

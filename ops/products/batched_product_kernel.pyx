@@ -15,6 +15,10 @@ from phintys.vm.thresholds cimport LONG_BATCHED
 cdef enum:
     MATRIX = 2
 
+cdef extern from "products/product.h" nogil:
+    enum: MOST_TILE_BYTES
+    enum: PANEL_ON_STACK
+
 cdef struct Item:                  # cells for one item of each operand
     Cell x
     Cell y
@@ -29,6 +33,7 @@ cdef struct Batch:
     npy_intp y_step
     npy_intp out_step
     size_t copies                  # bytes of scratch memory for each worker
+    bint shared                    # among workers: then a product is computed by one
 
 
 cdef inline void show_item(Cell* item, const Cell* whole, npy_intp* dimensions) noexcept nogil:
@@ -61,6 +66,12 @@ cdef inline size_t room_for(const Cell* item) noexcept nogil:
     return (item.shape[0] * item.shape[1] * size + 127) & ~<size_t>63
 
 
+cdef inline size_t copies_of(const Item* item) noexcept nogil:
+    """Bytes of scratch memory for the product of an item: BLAS's copies, or what the loops pack."""
+    cdef size_t panel = item.y.shape[0] * MOST_TILE_BYTES
+    return max(room_for(&item.x) + room_for(&item.y), panel if panel > PANEL_ON_STACK else 0)
+
+
 cdef inline npy_intp multiplications(const Item* item) noexcept nogil:
     cdef npy_intp count = 1
     cdef int axis
@@ -82,6 +93,8 @@ cdef void run_items(void* argument, int worker, npy_intp start, npy_intp stop) n
     item.out.data += start * batch.out_step
     if batch.copies:
         context.scratch += worker * batch.copies
+    if batch.shared:
+        context.workers = 1
     while start < stop:
         (<Kernel>batch.kernel).run(&context, operands)
         item.x.data += batch.x_step
@@ -145,8 +158,8 @@ cdef class BatchedProductKernel(Kernel):
         if y.ndim == 3:
             shape[axis] = y.shape[2]
         allocate(context, operands[2], shape)
-        if room_for(&item.x) or room_for(&item.y):
-            scratch(context, context.workers * (room_for(&item.x) + room_for(&item.y)))
+        if copies_of(&item):
+            scratch(context, context.workers * copies_of(&item))
         show_items(&item, operands)
         parts[0], parts[1], parts[2] = &item.x, &item.y, &item.out
         self.product.prepare(context, parts)             # raises an error for operands that BLAS does not support
@@ -163,8 +176,9 @@ cdef class BatchedProductKernel(Kernel):
         batch.x_step = operands[0].strides[0] if operands[0].shape[0] == count else 0
         batch.y_step = operands[1].strides[0] if operands[1].shape[0] == count else 0
         batch.out_step = operands[2].strides[0]
-        batch.copies = room_for(&item.x) + room_for(&item.y)
+        batch.copies, batch.shared = copies_of(&item), False
         if context.workers > 1 and count >= context.workers and count * work > 2 * LONG_BATCHED:
+            batch.shared = True
             enter_single_thread()
             parallel(context, run_items, &batch, count, LONG_BATCHED // (work + 1) + 1)
             leave_single_thread()

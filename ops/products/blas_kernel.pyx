@@ -1,9 +1,10 @@
 """Kernels of products: vectors and matrices in every combination, scaled and accumulated, and outer products.
 
 A product is always treated as ``out = alpha * x.y + beta * z``, where x is m x k and y is k x n. Vectors are matrices
-with one row or column, so a matrix with one row is computed like a vector. The plain loops of ``small_product_loops.h``
-compute small products, and dtypes that BLAS does not support. Operands whose strides BLAS does not support (negative,
-zero, or neither of both equal to the item size) are copied into scratch memory. If ``beta == 0``, z is not read.
+with one row or column, so a matrix with one row is computed like a vector. Built-in loops compute products up to the
+sizes at which BLAS is faster (``product_paths.pxi``), and dtypes that BLAS does not support. Operands whose strides BLAS
+does not support (negative, zero, or neither of both equal to the item size) are copied into scratch memory. If
+``beta == 0``, z is not read.
 """
 cimport numpy as cnp
 from libc.limits cimport INT_MAX
@@ -17,13 +18,14 @@ from phintys.ops.products.blas_library cimport (BlasFunctions, DoubleDotFunction
                                        enter_single_thread, leave_single_thread, wanted_threads)
 from phintys.ops.native.integers cimport shape_of
 from phintys.ops.native.strided_copy cimport copy_strided
-from phintys.vm.abi cimport (
-    BOUND, RUNS_ALONE, Binding, Cell, Context, Kernel, Step, allocate, cell_is_contiguous, parallel, scratch)
+from phintys.vm.abi cimport BOUND, RUNS_ALONE, Binding, Cell, Context, Kernel, Step, allocate, parallel, scratch
 from phintys.vm.thresholds cimport ALONE_MATRIX, ALONE_VECTOR, LONG_MATRIX, LONG_VECTOR, PIECE_MATRIX, PIECE_VECTOR
+
+from phintys.ops.native.providers import usable_instructions
 
 cnp.import_array()
 
-cdef extern from "products/small_product_loops.h" nogil:
+cdef extern from "products/product.h" nogil:
     ctypedef struct Product:
         npy_intp m, n, k                   # x is m x k, y is k x n, out is m x n
         const char* x
@@ -31,10 +33,20 @@ cdef extern from "products/small_product_loops.h" nogil:
         npy_intp xs0, xs1, ys0, ys1        # bytes
         char* out                          # rows without gaps
         npy_intp os0                       # bytes from row to row
+        const char* start                  # rows without gaps, or out itself
+        npy_intp ss0                       # bytes from row to row; 0: one row for all
         const void* alpha                  # NULL: 1
-        const void* beta                   # NULL: 0, and out is not read
+        const void* beta                   # NULL: 0, and start is not read
+        char* room                         # scratch memory; NULL: none is needed
     ctypedef void (*ProductLoop)(const Product*) noexcept nogil
+
+cdef extern from "products/small_product_loops.h" nogil:
     ProductLoop product_loop(int typenum, int itemsize)
+
+cdef extern from "products/float_product_loops.h" nogil:
+    ProductLoop[3] float_products          # by instruction set: the baseline, AVX2, AVX-512
+    ProductLoop[3] double_products
+    size_t panel_bytes(const Product*, int itemsize)
 
 # Operands of the kernel.
 cdef enum Form:
@@ -42,20 +54,7 @@ cdef enum Form:
     SCALED = 1                     # (x, y, alpha, out)
     ACCUMULATED = 2                # (z, alpha, x, y, beta, out)
 
-cdef enum Path:
-    LOOPS = 0                      # the plain loops of small_product_loops.h; the others are calls of BLAS:
-    DOT = 1                        # vector by vector
-    MATRIX_VECTOR = 2
-    VECTOR_MATRIX = 3
-    GEMM = 4                       # matrix by matrix
-
-# Thresholds. A product has m * n * k multiplications.
-
-# Multiplications up to which the plain loops are faster than a call of BLAS.
-cdef double SMALL_ROWS = 600       # matrix by vector, memory along the rows: 24 x 24
-cdef double SMALL_COLUMNS = 4096   # matrix by vector, memory along the columns: 64 x 64
-cdef double SMALL_COMPLEX = 50     # matrix by vector, complex: 7 x 7
-cdef double SMALL_MATRIX = 125     # matrix by matrix: 5 x 5 by 5 x 5
+include "product_paths.pxi"
 
 # Products are shared among the machine's own workers, each of which calls BLAS for its rows or columns (PIECE_MATRIX,
 # PIECE_VECTOR). OpenBLAS's threads wait for each other by spinning: when another process uses a processor, a product of
@@ -83,12 +82,13 @@ cdef struct Operands:
 include "blas_operands.pxi"
 
 
-# A product for BLAS, with all parameters that its workers need.
+# A product with all parameters that its workers need.
 cdef struct Settled:
     void* kernel                   # the ProductKernel
-    Path path                      # not LOOPS
-    Product product                # with copies in place of operands that BLAS cannot take
-    Layout x_layout, y_layout      # not COPY
+    Path path
+    Product product                # for BLAS: with copies in place of operands that it cannot take
+    size_t room                    # of the loops: bytes of scratch memory for each worker
+    Layout x_layout, y_layout      # for BLAS; not COPY
     int x_leading, y_leading       # leading dimensions: elements from row to row, or from column to column
     int itemsize
     bint by_rows                   # workers share the rows of the result, else its columns
@@ -96,13 +96,23 @@ cdef struct Settled:
     npy_intp piece                 # how many are done at once
 
 
-# A product of the plain loops that is bound to its shapes and strides.
+# A product of the loops that is bound to its shapes and strides.
 cdef struct BoundProduct:
     Product product                # turned, but for addresses
     ProductLoop loops
     void* kernel
     int start, alpha, x, y, beta, out      # numbers of operands; -1: there is none
-    npy_intp start_bytes           # of a z that is like the result; 0: it is not
+    bint reads_start               # the loops read z where it is
+
+
+cdef int run_bound_plain(Context* context, Cell** operands) noexcept nogil:
+    """The step of a small product without scaling."""
+    cdef BoundProduct* bound = <BoundProduct*>context.room
+    cdef Product* product = &bound.product
+    product.x, product.y, product.out = operands[bound.x].data, operands[bound.y].data, operands[bound.out].data
+    product.room = context.scratch
+    bound.loops(product)
+    return 0
 
 
 cdef int run_bound(Context* context, Cell** operands) noexcept nogil:
@@ -111,19 +121,28 @@ cdef int run_bound(Context* context, Cell** operands) noexcept nogil:
     cdef Product* product = &bound.product
     cdef Operands cells
     product.x, product.y, product.out = operands[bound.x].data, operands[bound.y].data, operands[bound.out].data
+    product.room = context.scratch
     if bound.alpha >= 0:
         product.alpha = operands[bound.alpha].data
     if bound.beta >= 0:
         product.beta = NULL
         if not is_zero(operands[bound.beta]):
-            product.beta = operands[bound.beta].data
-            if bound.start_bytes == 0:
+            product.beta, product.start = operands[bound.beta].data, operands[bound.start].data
+            if not bound.reads_start:
                 (<ProductKernel>bound.kernel).sort(operands, &cells)
                 (<ProductKernel>bound.kernel).copy_start(&cells)
-            elif operands[bound.start].data != product.out:
-                memcpy(product.out, operands[bound.start].data, bound.start_bytes)
+                product.start = product.out
     bound.loops(product)
     return 0
+
+
+cdef ProductLoop loops_of(int typenum, int itemsize) except? NULL:
+    """The loops for a NumPy type number and for the instruction sets that may be used; NULL if there are none."""
+    if typenum == cnp.NPY_FLOAT64:
+        return double_products[<int>len(usable_instructions())]
+    if typenum == cnp.NPY_FLOAT32:
+        return float_products[<int>len(usable_instructions())]
+    return product_loop(typenum, itemsize)
 
 
 cdef class ProductKernel(Kernel):
@@ -152,6 +171,7 @@ cdef class ProductKernel(Kernel):
     cdef int left_rank, right_rank, itemsize, typenum
     cdef bint spread[2]
     cdef bint has_blas, is_complex
+    cdef int instructions          # of the loops of floats: 0 the baseline, 1 AVX2, 2 AVX-512; -1: other loops
     cdef ProductLoop loops
     cdef BlasFunctions blas
     cdef double one[2]
@@ -165,9 +185,11 @@ cdef class ProductKernel(Kernel):
         self.form = FORMS[form]
         self.left_rank, self.right_rank = left_rank, right_rank
         self.typenum, self.itemsize = numpy.dtype(dtype).num, numpy.dtype(dtype).itemsize
-        self.loops = product_loop(self.typenum, self.itemsize)
+        self.loops, self.instructions = loops_of(self.typenum, self.itemsize), -1
         if self.loops == NULL:
             raise TypeError(f"there is no native product of {dtype}")
+        if self.typenum in (cnp.NPY_FLOAT32, cnp.NPY_FLOAT64):
+            self.instructions = len(usable_instructions())
         for axis, flag in enumerate(spread):
             self.spread[axis] = flag
         self.is_complex = numpy.dtype(dtype).kind == "c"
@@ -204,30 +226,34 @@ cdef class ProductKernel(Kernel):
         product.n = y.shape[1] if self.right_rank == 2 else 1
         product.ys1 = y.strides[1] if self.right_rank == 2 else 0
 
-    cdef inline bint by_columns(self, const Product* product) noexcept nogil:
-        """Whether the matrix in a product with a vector is contiguous along the results instead of the sums."""
-        return product.xs1 != self.itemsize if product.n == 1 and product.m > 1 else product.ys1 == self.itemsize
-
     cdef inline Path path(self, const Product* product) noexcept nogil:
-        """What computes: the plain loops, or a function of BLAS. For k <= 1 there is nothing to add up."""
-        cdef double work = <double>product.m * <double>product.n * <double>product.k
-        cdef double small = SMALL_MATRIX
+        """What computes: the loops, or a function of BLAS. For k <= 1 there is nothing to add up."""
         if not self.has_blas or product.k <= 1:
             return LOOPS
-        if product.m == 1 or product.n == 1:
-            small = SMALL_COMPLEX if self.is_complex else SMALL_COLUMNS if self.by_columns(product) else SMALL_ROWS
-        if work <= small:
+        if self.instructions > 0:
+            if loops_are_faster(product, self.itemsize, self.instructions == 2):
+                return LOOPS
+        elif multiplications(product) <= plain_limit(product, self.itemsize, self.is_complex):
             return LOOPS
         if product.n == 1:
             return DOT if product.m == 1 and self.blas.dot != NULL else MATRIX_VECTOR
         return VECTOR_MATRIX if product.m == 1 else GEMM
+
+    cdef inline size_t panel_room(self, const Product* product) noexcept nogil:
+        """Bytes of scratch memory that the loops need for each worker."""
+        cdef Product turned = product[0]
+        if self.instructions < 0:
+            return 0
+        turn(&turned, self.itemsize)
+        return panel_bytes(&turned, self.itemsize)
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef Operands cells
         cdef Product product
         cdef npy_intp shape[2]
         cdef double work
-        cdef size_t copies
+        cdef size_t bytes
+        cdef Path path
         self.sort(operands, &cells)
         self.measure(&cells, &product)
         if cells.y.shape[0] != product.k:
@@ -237,14 +263,14 @@ cdef class ProductKernel(Kernel):
         if cells.start != NULL:
             self.check_start(&cells, shape)
         allocate(context, cells.out, shape)
-        work = <double>product.m * <double>product.n * <double>product.k
-        if self.path(&product) == LOOPS:
-            return RUNS_ALONE if work > ALONE_VECTOR else work > LONG_VECTOR
-        if product.m > INT_MAX or product.n > INT_MAX or product.k > INT_MAX:
+        work, path = multiplications(&product), self.path(&product)
+        if path != LOOPS and (product.m > INT_MAX or product.n > INT_MAX or product.k > INT_MAX):
             fail_long(cells.x, cells.y)
-        copies = self.copied_bytes(&product)
-        if copies:
-            scratch(context, copies)
+        bytes = context.workers * self.panel_room(&product) if path == LOOPS else self.copied_bytes(&product)
+        if bytes:
+            scratch(context, bytes)
+        if self.instructions < 0 and path == LOOPS:
+            return RUNS_ALONE if work > ALONE_VECTOR else work > LONG_VECTOR
         if product.m == 1 or product.n == 1:
             return RUNS_ALONE if ALONE_VECTOR < work < THREADED else work > LONG_VECTOR
         return RUNS_ALONE if ALONE_MATRIX < work < THREADED else work > LONG_MATRIX
@@ -278,20 +304,45 @@ cdef class ProductKernel(Kernel):
         self.measure(&cells, &product)
         product.out = cells.out.data
         product.os0 = product.n * self.itemsize
+        product.start, product.ss0 = product.out, product.os0
         product.alpha = cells.alpha.data if cells.alpha != NULL else NULL
         product.beta = NULL
-        if cells.beta != NULL and not is_zero(cells.beta):
-            product.beta = cells.beta.data
-            self.copy_start(&cells)
-        if product.m == 0 or product.n == 0:
-            return 0
         path = self.path(&product)
         if path == LOOPS:
             turn(&product, self.itemsize)
-            self.loops(&product)
+        if cells.beta != NULL and not is_zero(cells.beta):
+            product.beta = cells.beta.data
+            if path == LOOPS and self.finds_start(&cells, &product):
+                product.start = cells.start.data
+            else:
+                self.copy_start(&cells)
+        if product.m == 0 or product.n == 0:
+            return 0
+        if path == LOOPS:
+            self.run_loops(context, &product)
         else:
             self.run_blas(context, path, &product)
         return 0
+
+    cdef bint finds_start(self, Operands* cells, Product* product) noexcept nogil:
+        """Whether the loops can read z where it is; if so, its stride is set. ``product`` has been turned."""
+        cdef const Cell* start = cells.start
+        cdef npy_intp strides[2]
+        cdef npy_intp across, along     # from row to row of the result, and within a row; the same for a vector
+        cdef int axis
+        if self.instructions < 0:
+            return False
+        for axis in range(start.ndim):
+            strides[axis] = start.strides[axis] if start.shape[axis] == cells.out.shape[axis] else 0
+        across = along = strides[0]
+        if start.ndim == 2 and cells.out.shape[1] > 1:
+            along = strides[1]
+            if cells.out.shape[0] == 1:
+                across = along
+        if product.n > 1 and along != self.itemsize:
+            return False
+        product.ss0 = across
+        return True
 
     cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:
         cdef BoundProduct* bound = <BoundProduct*>context.room
@@ -302,7 +353,9 @@ cdef class ProductKernel(Kernel):
         self.measure(&cells, product)
         if product.m == 0 or product.n == 0 or self.path(product) != LOOPS:
             return BOUND
-        product.os0 = product.n * self.itemsize
+        if context.workers > 1 and multiplications(product) >= 2 * PIECE_VECTOR:
+            return BOUND
+        product.os0 = product.ss0 = product.n * self.itemsize
         product.alpha = product.beta = NULL
         bound.x, bound.y, bound.out = first, first + 1, first + 2
         bound.start = bound.alpha = bound.beta = -1
@@ -310,11 +363,12 @@ cdef class ProductKernel(Kernel):
             bound.alpha, bound.out = 2, 3
         elif self.form == ACCUMULATED:
             bound.start, bound.alpha, bound.beta, bound.out = 0, 1, 4, 5
-            bound.start_bytes = bytes_alike(cells.start, cells.out)
         if turn(product, self.itemsize):
             bound.x, bound.y = bound.y, bound.x
+        if self.form == ACCUMULATED:
+            bound.reads_start = self.finds_start(&cells, product)
         bound.loops, bound.kernel = self.loops, <void*>self
-        step[0] = run_bound
+        step[0] = run_bound_plain if self.form == PLAIN else run_bound
         return BOUND
 
     cdef void copy_start(self, Operands* cells) noexcept nogil:
@@ -327,6 +381,19 @@ cdef class ProductKernel(Kernel):
         for axis in range(start.ndim):
             strides[axis] = start.strides[axis] if start.shape[axis] == cells.out.shape[axis] else 0
         copy_strided(start.ndim, cells.out.shape, cells.out.data, cells.out.strides, start.data, strides, self.itemsize)
+
+    # ---- loops ----
+    cdef void run_loops(self, Context* context, Product* product) noexcept nogil:
+        cdef double work = multiplications(product)
+        cdef double piece = PIECE_VECTOR if product.m == 1 or product.n == 1 else PIECE_MATRIX
+        cdef Settled settled
+        product.room = context.scratch
+        if self.instructions < 0 or context.workers == 1 or work < 2 * piece or wanted_threads() == 1:
+            self.loops(product)
+            return
+        settled.kernel, settled.path, settled.itemsize = <void*>self, LOOPS, self.itemsize
+        settled.product, settled.room = product[0], panel_bytes(product, self.itemsize)
+        self.share_out(context, &settled, work, piece)
 
     # ---- BLAS ----
     cdef void run_blas(self, Context* context, Path path, Product* product) noexcept nogil:
@@ -375,9 +442,11 @@ cdef class ProductKernel(Kernel):
         parallel(context, run_part, settled, (length + half - 1) // half, 1)
 
     cdef void run_piece(self, Settled* settled) noexcept nogil:
-        """Call BLAS for a product, or a piece of one. A vector by a matrix is the matrix's transpose by the vector."""
+        """Compute a product, or a piece of one. For BLAS a vector by a matrix is the matrix's transpose by the vector."""
         cdef Product* product = &settled.product
-        if settled.path == GEMM:
+        if settled.path == LOOPS:
+            self.loops(product)
+        elif settled.path == GEMM:
             self.gemm(product, settled.x_layout, settled.x_leading, settled.y_layout, settled.y_leading)
         elif settled.path == MATRIX_VECTOR:
             self.gemv(product, product.m, product.x, settled.x_layout == ROWS, settled.x_leading, product.y,
@@ -455,26 +524,18 @@ cdef void run_part(void* argument, int worker, npy_intp start, npy_intp stop) no
     """Pieces [start, stop) of the rows or columns of a product, as one product."""
     cdef Settled part = (<Settled*>argument)[0]
     start, stop = start * part.piece, min(stop * part.piece, part.length)
+    part.product.room += worker * part.room
     if part.by_rows:
         part.product.m = stop - start
         part.product.x += start * part.product.xs0
         part.product.out += start * part.product.os0
+        part.product.start += start * part.product.ss0
     else:
         part.product.n = stop - start
         part.product.y += start * part.product.ys1
         part.product.out += start * part.itemsize
+        part.product.start += start * part.itemsize
     (<ProductKernel>part.kernel).run_piece(&part)
-
-
-cdef inline npy_intp bytes_alike(const Cell* start, const Cell* out) noexcept nogil:
-    """The size of z if it has the shape and order of the result, in bytes; else 0."""
-    cdef npy_intp size = out.itemsize
-    cdef int axis
-    for axis in range(out.ndim):
-        if start.shape[axis] != out.shape[axis]:
-            return 0
-        size *= out.shape[axis]
-    return size if cell_is_contiguous(start) and cell_is_contiguous(out) else 0
 
 
 cdef int fail_mismatch(const Cell* x, const Cell* y) except -1 with gil:
@@ -487,8 +548,8 @@ cdef int fail_long(const Cell* x, const Cell* y) except -1 with gil:
 
 
 cdef class GerKernel(Kernel):
-    """``A + alpha * outer(x, y)``: (A, alpha, x, y, out). It uses plain loops, because its speed is limited by memory
-    bandwidth, not arithmetic."""
+    """``A + alpha * outer(x, y)``: (A, alpha, x, y, out). It uses built-in loops, because its speed is limited by
+    memory bandwidth, not arithmetic."""
     cdef int itemsize
     cdef ProductLoop loops
     cdef double one[2]
@@ -499,7 +560,7 @@ cdef class GerKernel(Kernel):
     def __init__(self, dtype):
         cdef bytes one = numpy.ones((), dtype).tobytes()
         self.itemsize = numpy.dtype(dtype).itemsize
-        self.loops = product_loop(numpy.dtype(dtype).num, self.itemsize)
+        self.loops = loops_of(numpy.dtype(dtype).num, self.itemsize)
         if self.loops == NULL:
             raise TypeError(f"there is no native product of {dtype}")
         memcpy(self.one, <char*>one, len(one))
@@ -523,6 +584,7 @@ cdef class GerKernel(Kernel):
         product.x, product.xs0, product.xs1 = operands[2].data, operands[2].strides[0], 0
         product.y, product.ys0, product.ys1 = operands[3].data, 0, operands[3].strides[0]
         product.out, product.os0 = out.data, out.strides[0]
-        product.alpha, product.beta = operands[1].data, <void*>self.one
+        product.start, product.ss0 = product.out, product.os0
+        product.alpha, product.beta, product.room = operands[1].data, <void*>self.one, NULL
         self.loops(&product)
         return 0

@@ -1,31 +1,17 @@
-/* Products of matrices by plain loops: out = alpha * x.y + beta * out, with any strides of x and y.
- *
- * They are used for dtypes that BLAS does not support (integers, bool), and for products too small for a call of BLAS:
- * for 10 x 10 by 10, a call of dgemv takes several times as long as the arithmetic. Rows of `out` are contiguous.
- * `alpha == NULL` means 1; `beta == NULL` means that `out` is written without being read, so its old contents (such as
- * NaN) have no effect. Vectors are matrices with one row or one column.
+/* Products of matrices of integers, bool and complex numbers, by plain loops: BLAS does not support the former, and is
+ * slow for small products of the latter. `start` is not used: it must be `out`. For float32 and float64 see
+ * float_product_loops.h.
  */
 #ifndef PHINTYS_SMALL_PRODUCT_LOOPS_H
 #define PHINTYS_SMALL_PRODUCT_LOOPS_H
 
-#include <numpy/ndarraytypes.h>
 #include <stdint.h>
 #include <stdlib.h>
 
 #include "native/clones.h"
+#include "products/product.h"
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
-
-typedef struct {
-    npy_intp m, n, k;                   /* x is m x k, y is k x n, out is m x n */
-    const char *x, *y;
-    npy_intp xs0, xs1, ys0, ys1;        /* strides in bytes */
-    char *out;
-    npy_intp os0;                       /* stride between rows in bytes */
-    const void *alpha, *beta;
-} Product;
-
-typedef void (*ProductLoop)(const Product *);
 
 /* The following macros define the functions of one type. FOLD(sum, a, b) adds the product of a and b to sum, for
  * numbers and for vector registers. Vector types are used explicitly, because compilers generate slow code for the same
@@ -54,57 +40,6 @@ typedef void (*ProductLoop)(const Product *);
             if (scale->accumulated) sums[j] += scale->beta * ((V *)out)[j];                                            \
             ((V *)out)[j] = sums[j];                                                                                   \
         }                                                                                                              \
-    }
-
-/* Partial sums are kept in the lanes of a register, since a plain loop would have to add sequentially. At the end they
- * are combined by halves, and the remaining elements are first processed in half a register: for k = 10 in float64, no
- * single elements remain. */
-#define DEFINE_FLOAT_DOT(SUFFIX, T, HALF)                                                                              \
-    static ALWAYS_INLINE T dot_##SUFFIX(const T *x, const T *y, npy_intp k) {                                          \
-        typedef T Half __attribute__((vector_size(HALF * sizeof(T)), aligned(sizeof(T)), may_alias));                  \
-        union { Lanes_##SUFFIX whole; Half half[2]; } sums = {{0}};                                                    \
-        npy_intp l = 0;                                                                                                \
-        for (; l + 2 * HALF <= k; l += 2 * HALF)                                                                       \
-            sums.whole += *(const Lanes_##SUFFIX *)(x + l) * *(const Lanes_##SUFFIX *)(y + l);                         \
-        Half both = sums.half[0] + sums.half[1];                                                                       \
-        for (; l + HALF <= k; l += HALF) both += *(const Half *)(x + l) * *(const Half *)(y + l);                      \
-        T sum = FOLD_HALVES(T, HALF, both);                                                                            \
-        for (; l < k; l++) sum += x[l] * y[l];                                                                         \
-        return sum;                                                                                                    \
-    }
-
-#define FOLD_HALVES(T, HALF, SUM) \
-    (HALF == 2 ? SUM[0] + SUM[1] : (SUM[0] + SUM[1]) + (SUM[HALF - 2] + SUM[HALF - 1]))
-
-#define DEFINE_FLOAT_DOTS(SUFFIX, T, HALF)                                                                             \
-    static ALWAYS_INLINE void dots_##SUFFIX(const char *x, npy_intp step, const T *y, npy_intp k, T *results) {        \
-        typedef Lanes_##SUFFIX Lanes;                                                                                  \
-        typedef T Half __attribute__((vector_size(HALF * sizeof(T)), aligned(sizeof(T)), may_alias));                  \
-        typedef union { Lanes whole; Half half[2]; } Sums;                                                             \
-        const T *x0 = (const T *)x, *x1 = (const T *)(x + step), *x2 = (const T *)(x + 2 * step),                      \
-                *x3 = (const T *)(x + 3 * step);                                                                       \
-        Sums s0 = {{0}}, s1 = {{0}}, s2 = {{0}}, s3 = {{0}};                                                           \
-        npy_intp l = 0;                                                                                                \
-        for (; l + 2 * HALF <= k; l += 2 * HALF) {                                                                     \
-            const Lanes other = *(const Lanes *)(y + l);                                                               \
-            s0.whole += *(const Lanes *)(x0 + l) * other;                                                              \
-            s1.whole += *(const Lanes *)(x1 + l) * other;                                                              \
-            s2.whole += *(const Lanes *)(x2 + l) * other;                                                              \
-            s3.whole += *(const Lanes *)(x3 + l) * other;                                                              \
-        }                                                                                                              \
-        Half h0 = s0.half[0] + s0.half[1], h1 = s1.half[0] + s1.half[1];                                               \
-        Half h2 = s2.half[0] + s2.half[1], h3 = s3.half[0] + s3.half[1];                                               \
-        for (; l + HALF <= k; l += HALF) {                                                                             \
-            const Half other = *(const Half *)(y + l);                                                                 \
-            h0 += *(const Half *)(x0 + l) * other;                                                                     \
-            h1 += *(const Half *)(x1 + l) * other;                                                                     \
-            h2 += *(const Half *)(x2 + l) * other;                                                                     \
-            h3 += *(const Half *)(x3 + l) * other;                                                                     \
-        }                                                                                                              \
-        T r0 = FOLD_HALVES(T, HALF, h0), r1 = FOLD_HALVES(T, HALF, h1);                                                \
-        T r2 = FOLD_HALVES(T, HALF, h2), r3 = FOLD_HALVES(T, HALF, h3);                                                \
-        for (; l < k; l++) { r0 += x0[l] * y[l]; r1 += x1[l] * y[l]; r2 += x2[l] * y[l]; r3 += x3[l] * y[l]; }         \
-        results[0] = r0; results[1] = r1; results[2] = r2; results[3] = r3;                                            \
     }
 
 #define DEFINE_DOTS(SUFFIX, T)                                                                                         \
@@ -164,17 +99,12 @@ typedef void (*ProductLoop)(const Product *);
     DEFINE_COLUMNS(SUFFIX, element, T, T, 1, FOLD)                                                                     \
     DEFINE_PRODUCT(SUFFIX, T)
 
-#define DEFINE_FLOAT(SUFFIX, T, HALF)                                                                                  \
-    DEFINE_TYPES(SUFFIX, T) DEFINE_FLOAT_DOT(SUFFIX, T, HALF) DEFINE_FLOAT_DOTS(SUFFIX, T, HALF)                       \
-    DEFINE_LOOPS(SUFFIX, T, ADD_PRODUCT)
 #define DEFINE_INTEGER(SUFFIX, T, FOLD)                                                                                \
     DEFINE_TYPES(SUFFIX, T) DEFINE_DOT(SUFFIX, T, FOLD) DEFINE_DOTS(SUFFIX, T) DEFINE_LOOPS(SUFFIX, T, FOLD)
 
 #define ADD_PRODUCT(SUM, A, B) (SUM) += (A) * (B)
 #define OR_PRODUCT(SUM, A, B) (SUM) |= (A) & (B)
 
-DEFINE_FLOAT(float32, float, 4)
-DEFINE_FLOAT(float64, double, 2)
 DEFINE_INTEGER(bool, uint8_t, OR_PRODUCT)
 DEFINE_INTEGER(int8, uint8_t, ADD_PRODUCT)          /* signed and unsigned integers wrap around in the same way */
 DEFINE_INTEGER(int16, uint16_t, ADD_PRODUCT)
@@ -217,11 +147,9 @@ DEFINE_COMPLEX(complex128, double)
 static ProductLoop product_loop(int typenum, int itemsize) {
     switch (typenum) {
     case NPY_BOOL: return product_bool;
-    case NPY_FLOAT: return product_float32;
-    case NPY_DOUBLE: return product_float64;
     case NPY_CFLOAT: return product_complex64;
     case NPY_CDOUBLE: return product_complex128;
-    case NPY_HALF: return NULL;
+    case NPY_HALF: case NPY_FLOAT: case NPY_DOUBLE: return NULL;
     }
     switch (itemsize) {
     case 1: return product_int8;

@@ -1,0 +1,109 @@
+/* Products of float32 and float64 without BLAS, each compiled for three instruction sets. Which one a kernel uses is
+ * decided when it is made (config.cpu).
+ *
+ * With AVX2 and AVX-512 a product is added without being rounded, so these two give the same bits; the baseline rounds
+ * it first. The last columns of a row are read and written with masks, in vectors like the others.
+ */
+#ifndef PHINTYS_FLOAT_PRODUCT_LOOPS_H
+#define PHINTYS_FLOAT_PRODUCT_LOOPS_H
+
+#include <string.h>
+
+#include "products/float_vectors.h"
+#include "products/product.h"
+
+enum {
+    VECTOR_ON_STACK = 16384,            /* bytes of a vector with gaps, which is copied */
+    MOST_VECTORS = 8,                   /* of a row that is computed at once */
+    PACKED_ROWS = 32,                   /* so many rows of x make packing worth while */
+    PACKED_BYTES = 65536,               /* for a panel of y that reaches so far */
+    BLOCK_ROWS = 96,                    /* of x that are multiplied by all panels, at least, */
+    BLOCK_BYTES = 262144                /* and as many as have this size */
+};
+
+/* Whether panels of y are copied before they are multiplied: its rows have gaps, or lie so far apart that few stay in
+ * the caches while several tiles use them. */
+static int wants_packing(const Product *p, int itemsize) {
+    return p->ys1 != itemsize || (p->m >= PACKED_ROWS && p->k * p->ys0 >= PACKED_BYTES);
+}
+
+/* Bytes of scratch memory that a product needs. */
+static size_t panel_bytes(const Product *p, int itemsize) {
+    const size_t bytes = p->k * MOST_TILE_BYTES;
+    return bytes > PANEL_ON_STACK && wants_packing(p, itemsize) ? bytes : 0;
+}
+
+/* Before a loop whose length is a constant: what it does to arrays stays in registers. */
+#if defined(__clang__)
+#define UNROLLED _Pragma("clang loop unroll(full)")
+#elif defined(__GNUC__)
+#define UNROLLED _Pragma("GCC unroll 8")
+#else
+#define UNROLLED
+#endif
+
+/* A name for the present type and instruction set. */
+#define LOCAL(NAME) PHINTYS_NAMED(NAME, PHINTYS_NAMED(T, SET))
+#define LOCAL_WIDE(NAME) PHINTYS_NAMED(NAME, PHINTYS_NAMED(T, WIDE_SET))
+
+/* Rows and vectors of a tile: its sums, a row of y and an element of x take all registers, 16 or 32. */
+#define SET baseline
+#define WIDE_SET baseline
+#define FOR_SET
+#define TILE_ROWS 4
+#define TILE_VECTORS 2
+#define T float
+#include "float_product_loops.template.h"
+#undef T
+#define T double
+#include "float_product_loops.template.h"
+#undef T
+#undef SET
+#undef WIDE_SET
+#undef FOR_SET
+#undef TILE_VECTORS
+
+#if PHINTYS_PRODUCT_SETS == 3
+#define SET avx2
+#define WIDE_SET avx2
+#define FOR_SET PHINTYS_FOR_AVX2
+#define TILE_VECTORS 3
+#define T float
+#include "float_product_loops.template.h"
+#undef T
+#define T double
+#include "float_product_loops.template.h"
+#undef T
+#undef SET
+#undef FOR_SET
+#undef TILE_ROWS
+
+#define SET avx512
+#define FOR_SET PHINTYS_FOR_AVX512
+#define TILE_ROWS 8
+#define T float
+#include "float_product_loops.template.h"
+#undef T
+#define T double
+#include "float_product_loops.template.h"
+#undef T
+#undef SET
+#undef WIDE_SET
+#undef FOR_SET
+#undef TILE_VECTORS
+
+#define ALL_SETS(NAME) {NAME##_baseline, NAME##_avx2, NAME##_avx512}
+#else
+#define ALL_SETS(NAME) {NAME##_baseline, NAME##_baseline, NAME##_baseline}
+#endif
+#undef TILE_ROWS
+#undef LOCAL
+#undef LOCAL_WIDE
+#undef UNROLLED
+
+/* By type and instruction set: 0 the baseline, 1 AVX2, 2 AVX-512. */
+static const ProductLoop float_products[] = ALL_SETS(product_float);
+static const ProductLoop double_products[] = ALL_SETS(product_double);
+#undef ALL_SETS
+
+#endif
