@@ -160,7 +160,8 @@ cdef class ScalarBody(Kernel):
         cdef Operation operation
         lines = []
         for operation in self.operations:
-            out = "" if operation.out < 0 else f"{'lane ' if operation.name.startswith('store') else 'r'}{operation.out}"
+            kind = "lane " if operation.name.startswith("store") else "r"
+            out = "" if operation.out < 0 else f"{kind}{operation.out}"
             kind = "lane " if operation.name.startswith("load") else "r"
             given = [f"{kind}{operand}" for operand in operation.operands] + [repr(c) for c in operation.constants]
             name = operation.name if operation.loop is None else f"call {operation.loop.name}"

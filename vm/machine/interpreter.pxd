@@ -5,3 +5,5 @@ from phintys.vm.machine.frame cimport Machine
 # Whether a number is zero, of whatever dtype; NaN is not.
 cdef bint is_zero(const Cell* cell) noexcept nogil
 cdef int execute(Machine* machine) noexcept nogil
+# Set the exception for a kernel whose `run` returned -1.
+cdef void raise_failure(Machine* machine) noexcept with gil

@@ -13,6 +13,8 @@ which the body adds. So the program may add in place, or fuse the addition with 
   taps have the addresses of earlier rows. Where only the last rows are kept, the rows are a ring, which is put in order
   after the last step.
 * A carried value passes from the result's cell to the argument's: they exchange buffers.
+* When all kernels are bound, a step is recorded, and later ones are replayed: see ``replay.pyx``. Results are then
+  computed in the rows themselves, where that is possible.
 * The GIL is held, and each kernel of the body that takes long leaves it. Between short steps, the loop looks at signals
   and lets other threads run every 20 ms.
 """
@@ -29,6 +31,7 @@ from phintys.vm.machine.copies cimport copy_elements
 from phintys.vm.machine.frame cimport Frame, bytes_kept_by, empty_frame, give_up_larger, reset, take_layout
 from phintys.vm.machine.interpreter cimport execute, is_zero
 from phintys.vm.machine.profile cimport end, phintys_seconds
+from phintys.vm.machine.replay cimport Replay, can_replay, play
 from phintys.vm.machine.slots cimport shapes_of
 from phintys.vm.pool cimport PLANNED, SMALL_CLASSES, Buffer, buffer_references
 from phintys.vm.scalar_steps cimport Lane, ScalarSteps
@@ -49,10 +52,13 @@ cdef extern from "Python.h":
 cdef enum:
     FIRST_ROOM = 256                # rows for which a while loop has room at first
     UNBOUNDED_STEPS = 0x7fffffffffffffff
+    FEWEST_TO_REPLAY = 8            # steps for which recording one is worth its time
+    MOST_COPIED = 1024              # bytes of a carried value that are copied, so that values stay where they are
     FIRST_SCALAR_STEPS = 1024       # in registers, before the loop looks at the clock: a few microseconds
 
 cdef bint shows_progress = False    # config.scan.progress
 cdef double TURN_SECONDS = 0.02     # after so long, signals are looked at and other threads run
+cdef npy_intp last_to_record = 8    # by this step all kernels are bound, if ever
 
 
 cdef struct Rows:                   # of a state or a stacked value
@@ -62,11 +68,16 @@ cdef struct Rows:                   # of a state or a stacked value
     npy_intp place                  # of the next row
     npy_intp depth                  # rows before the first step
     npy_intp kept                   # how many of the steps' rows are kept; -1: all
+    bint direct                     # in replayed steps the body writes into the row
 
 cdef struct Tap:
     Cell* argument
     int state
     npy_intp back                   # how many steps
+
+cdef struct Carried:                # of a step that is replayed
+    char* before                    # where the argument is
+    npy_intp bytes                  # what is copied there from the result; 0: it is computed there
 
 
 @cython.final
@@ -85,6 +96,8 @@ cdef class Steps:
     cdef npy_intp next_turn, interval
     cdef object progress            # shows how far the loop is, or None
     cdef int n_spares
+    cdef Replay replay              # or None
+    cdef Carried* carried           # of a replay
     cdef Lane* lanes                # of a body in registers
     cdef char** fixed               # the addresses of its carried values and wholes
     cdef double unread[2]           # where it stores rows of which none is kept
@@ -101,6 +114,7 @@ cdef class Steps:
         free(self.taps)
         free(self.spares)
         free(self.dimensions)
+        free(self.carried)
         free(self.lanes)
         free(self.fixed)
 
@@ -140,6 +154,7 @@ cdef class LoopKernel(Kernel):
     cdef readonly object program
     cdef readonly Kernel scalar_body
     cdef readonly long long steps_done      # in all runs, if they are measured
+    cdef readonly long long replayed        # how many steps, in all calls
     cdef Code code
     cdef list idle                  # frames
     cdef int n_sequences, n_states, n_stacked, n_carried, n_taps, n_wholes
@@ -221,6 +236,8 @@ cdef class LoopKernel(Kernel):
             steps.give_up()
             if self.code.profile is not None:
                 self._add_to_profile(steps, start)
+            if steps.replay is not None:
+                steps.replay.release()
             empty(frame)
             if not context.keeps:
                 give_up_larger(frame)
@@ -379,22 +396,32 @@ cdef class LoopKernel(Kernel):
 
     # ---- steps -------------------------------------------------------------------------------------------------------
     cdef int _all_steps(self, Context* context, Steps steps) except -1:
-        cdef Cell* condition = steps.results[self.n_states + self.n_stacked + self.n_carried]
+        cdef bint recorded
         while steps.step < steps.n_steps:
             self._move_taps(steps)
-            if execute(&steps.frame.machine) < 0:
+            recorded = self._is_worth_recording(steps) and can_replay(steps.frame)
+            if recorded:
+                self._record(steps)
+            elif execute(&steps.frame.machine) < 0:
                 self._fail(steps)
             try:
                 self._take_results(context, steps)
             except Exception as error:
                 raise with_details(error, self._which_step(steps)) from None
-            steps.step += 1
-            if self.is_while and not is_zero(condition):
-                break
-            if steps.step == steps.next_turn:
-                take_turn(steps)
-            self._move_sequences(steps)
+            if self._goes_on(steps) and recorded and self._can_hold(steps):
+                self._hold(steps)
+                self._replayed_steps(context, steps)
         return 0
+
+    cdef inline bint _goes_on(self, Steps steps) except -1:
+        """After a step: let signals and other threads have their turn, and begin the next step, if there is one."""
+        steps.step += 1
+        if self.is_while and not is_zero(steps.results[self.n_states + self.n_stacked + self.n_carried]):
+            steps.n_steps = steps.step
+        if steps.step == steps.next_turn:
+            take_turn(steps)
+        self._move_sequences(steps)
+        return steps.step < steps.n_steps
 
     cdef inline void _move_sequences(self, Steps steps) noexcept:
         cdef int index
@@ -427,18 +454,19 @@ cdef class LoopKernel(Kernel):
             rows, result = &steps.rows[index], steps.results[index]
             if not has_row_shape(rows, result):
                 self._refuse_shape(rows, result, index)
-            if rows.place == rows.room:
-                if rows.kept >= 0:
-                    rows.place = 0
-                else:
-                    self._grow(context, steps, rows)
-            if rows.bytes == 8 and result.ndim == 0:
-                (<double*>rows.out.data)[rows.place] = (<double*>result.data)[0]
-            elif rows.room:
-                copy_elements(rows.out.data + rows.place * rows.bytes, result)
-            rows.place += 1
+            self._begin_row(context, steps, rows)
+            keep_row(rows, result)
         if self.n_carried:
             self._hand_over(steps)
+        return 0
+
+    cdef inline int _begin_row(self, Context* context, Steps steps, Rows* rows) except -1:
+        """Room for the next row."""
+        if rows.place == rows.room:
+            if rows.kept >= 0:
+                rows.place = 0
+            else:
+                self._grow(context, steps, rows)
         return 0
 
     cdef int _begin_stacked(self, Context* context, Steps steps, int index, const npy_intp* shape) except -1:
@@ -485,6 +513,98 @@ cdef class LoopKernel(Kernel):
         spare.strides = spare.shape + MAX_RANK
         allocate(&steps.frame.machine.context, spare, source.shape)
         copy_elements(spare.data, source)
+        return 0
+
+    # ---- steps that are replayed -------------------------------------------------------------------------------------
+    cdef inline bint _is_worth_recording(self, Steps steps) noexcept:
+        return steps.step < last_to_record and steps.n_steps - steps.step > FEWEST_TO_REPLAY
+
+    cdef int _record(self, Steps steps) except -1:
+        """Do a step, and note what later ones are to do; see ``replay.pyx``."""
+        cdef int index
+        steps.replay = Replay(steps.frame)
+        if steps.carried == NULL:
+            steps.carried = <Carried*>calloc(self.n_carried + 1, sizeof(Carried))
+            if steps.carried == NULL:
+                raise MemoryError()
+        for index in range(self.n_carried):
+            steps.carried[index].before = steps.arguments[self.n_sequences + self.n_taps + index].data
+        try:
+            steps.replay.record()
+        except BaseException as error:
+            self._raise_explained(steps, error)
+        return 0
+
+    cdef bint _can_hold(self, Steps steps) noexcept:
+        """Whether carried values are computed where they were, or are small enough to be copied there."""
+        cdef Cell* argument
+        cdef Cell* result
+        cdef char* place
+        cdef char* before
+        cdef int index
+        if not (can_replay(steps.frame) and steps.replay.can_hold()):       # the epoch may have ended
+            return False
+        for index in range(self.n_carried):
+            argument = &steps.arguments[self.n_sequences + self.n_taps + index]
+            result = steps.results[self.n_states + self.n_stacked + index]
+            place = steps.replay.place_of(result)
+            if place == NULL or self.copied[index] or not cell_is_contiguous(result):
+                return False
+            before = steps.carried[index].before
+            if not (has_memory(argument, before) or has_memory(result, before)):
+                return False
+            steps.carried[index].bytes = cell_bytes(result)
+            if place == steps.carried[index].before:
+                steps.carried[index].bytes = 0
+            elif steps.carried[index].bytes > MOST_COPIED:
+                return False
+        return True
+
+    cdef int _hold(self, Steps steps) noexcept:
+        """From here on each value of the body has its place."""
+        cdef Cell* argument = &steps.arguments[self.n_sequences + self.n_taps]
+        cdef Cell* result
+        cdef Rows* rows
+        cdef int index
+        for index in range(self.n_states + self.n_stacked):
+            rows, result = &steps.rows[index], steps.results[index]
+            # Of a ring without a row for a step, the oldest row, which the body may still read, is written last.
+            rows.direct = (rows.kept != 0 and rows.bytes != 0 and steps.replay.place_of(result) != NULL
+                           and cell_is_contiguous(result))
+        for index in range(self.n_carried):
+            if argument[index].data != steps.carried[index].before:
+                memcpy(steps.carried[index].before, argument[index].data, cell_bytes(&argument[index]))
+                argument[index].data = steps.carried[index].before
+        steps.replay.hold()
+        return 0
+
+    cdef int _replayed_steps(self, Context* context, Steps steps) except -1:
+        cdef Cell* argument = &steps.arguments[self.n_sequences + self.n_taps]
+        cdef Cell** results = steps.results + self.n_states + self.n_stacked
+        cdef int index
+        while True:
+            self.replayed += 1
+            self._move_taps(steps)
+            self._place_rows(context, steps)
+            if play(steps.replay) < 0:
+                self._fail(steps)
+            for index in range(self.n_states + self.n_stacked):
+                keep_row(&steps.rows[index], steps.results[index])
+            for index in range(self.n_carried):
+                if steps.carried[index].bytes:
+                    memcpy(argument[index].data, results[index].data, steps.carried[index].bytes)
+            if not self._goes_on(steps):
+                return 0
+
+    cdef inline int _place_rows(self, Context* context, Steps steps) except -1:
+        """Room for the step's rows; where it can, the body writes into them."""
+        cdef int index
+        cdef Rows* rows
+        for index in range(self.n_states + self.n_stacked):
+            rows = &steps.rows[index]
+            self._begin_row(context, steps, rows)
+            if rows.direct:
+                steps.results[index].data = rows.out.data + rows.place * rows.bytes
         return 0
 
     # ---- steps in registers ------------------------------------------------------------------------------------------
@@ -616,17 +736,21 @@ cdef class LoopKernel(Kernel):
         return f"in step {steps.step} of {self.title}, {steps_text} (the first is step 0)"
 
     cdef int _fail(self, Steps steps) except -1:
-        """Raise what happened in the body, with the node and the step in which it happened."""
-        cdef int position = <int>(steps.frame.machine.at - steps.frame.machine.code)
+        """Raise what happened in the body."""
         try:
             raise_pending()
         except BaseException as error:
-            described = explained(error, self.program, position, [], lambda node: ())
-            if isinstance(described, Exception):
-                described = with_details(described, self._which_step(steps))
-            if described is error:
-                raise
-            raise described.with_traceback(error.__traceback__) from error.__cause__
+            self._raise_explained(steps, error)
+
+    cdef int _raise_explained(self, Steps steps, error) except -1:
+        """Raise an error of the body, with the node and the step in which it happened."""
+        cdef int position = <int>(steps.frame.machine.at - steps.frame.machine.code)
+        described = explained(error, self.program, position, [], lambda node: ())
+        if isinstance(described, Exception):
+            described = with_details(described, self._which_step(steps))
+        if described is error:
+            raise error
+        raise described.with_traceback(error.__traceback__) from error.__cause__
 
     cdef int _refuse_shape(self, Rows* rows, Cell* result, int index) except -1:
         shape = tuple([rows.out.shape[axis] for axis in range(1, rows.out.ndim)])
@@ -662,6 +786,26 @@ cdef inline bint has_row_shape(const Rows* rows, const Cell* result) noexcept:
         if result.shape[axis] != rows.out.shape[1 + axis]:
             return False
     return True
+
+
+cdef inline void keep_row(Rows* rows, Cell* result) noexcept:
+    """Copy a row to its place, unless it was computed there."""
+    if rows.direct:
+        pass
+    elif rows.bytes == 8 and result.ndim == 0:
+        (<double*>rows.out.data)[rows.place] = (<double*>result.data)[0]
+    elif rows.room:
+        copy_elements(rows.out.data + rows.place * rows.bytes, result)
+    rows.place += 1
+
+
+cdef inline bint has_memory(const Cell* cell, const char* data) noexcept:
+    """Whether an address is that of the cell's own memory."""
+    return data == cell.buffer.data if cell.buffer != NULL else data == <const char*>cell.value
+
+
+cdef inline npy_intp cell_bytes(const Cell* cell) noexcept:
+    return cell_size(cell) * cell.itemsize
 
 
 cdef inline void set_lane(Lane* lane, const Rows* rows, npy_intp back) noexcept:
@@ -780,6 +924,12 @@ cdef int take_turn(Steps steps) except -1:
         steps.progress.tell(steps.step)
     steps.next_turn = steps.step + steps.interval
     return 0
+
+
+def record_steps(npy_intp last=8):
+    """Set before which step one is recorded, to be replayed; 0: never; for tests."""
+    global last_to_record
+    last_to_record = last
 
 
 def show_progress(value):

@@ -1,0 +1,33 @@
+"""Steps of a loop whose kernels are bound and whose memory stays; see ``replay.pyx``."""
+from cpython.ref cimport PyObject
+
+from phintys.vm.abi cimport Cell, Step
+from phintys.vm.machine.code cimport Instruction
+from phintys.vm.machine.frame cimport Frame
+
+cdef struct Play:                       # one instruction
+    const Instruction* at
+    Step step                           # NULL: the kernel's `run`
+    PyObject* kernel                    # NULL: a copy
+    Cell** operands
+    void* room
+    Cell* source                        # of a copy
+    Cell* target
+
+cdef class Replay:
+    cdef Frame frame
+    cdef Play* plays
+    cdef Cell** written                 # cells that own what they have, and where it is
+    cdef char** places
+    cdef Cell** views                   # cells that look at the memory of others
+    cdef int n_plays, n_written, n_views
+    cdef int record(self) except -1
+    cdef int _run_kernel(self, const Instruction* at) except -1
+    cdef int _note(self, Cell* cell) noexcept
+    cdef char* place_of(self, const Cell* cell) noexcept
+    cdef bint can_hold(self) noexcept
+    cdef int hold(self) noexcept
+    cdef int release(self) noexcept
+
+cdef bint can_replay(Frame frame) noexcept
+cdef int play(Replay replay) noexcept
