@@ -140,12 +140,14 @@ class _Terms:
         self._spread_undefined()
 
     def _defined(self, variable, term):
-        """A term, cast to the type of its variable; undefined if it needs a carried value, which no one kept."""
+        """A term, cast to the type of its variable; undefined if it needs a carried value, which no one kept, other than
+        through rows that the loop has."""
         if not is_valued(term):
             return term
         if not is_continuous(variable):
             return disconnected_type()
-        if self.inner.carried and not set(self.inner.carried).isdisjoint(ancestors([term])):
+        rows = [output for output in self.found.states + self.found.stacked if output.owner is not None]
+        if self.inner.carried and not set(self.inner.carried).isdisjoint(ancestors([term], rows)):
             return grad_undefined(self.op, 0, variable, "Depends on a shared variable")
         return as_gradient(term, variable.type)
 

@@ -152,3 +152,20 @@ def test_steps_in_every_mode_of_collecting_garbage(outer, inner):
         wanted = numpy.tanh(wanted.dot(wanted)).dot(wanted) + row
     for _ in range(3):
         numpy.testing.assert_allclose(f(values, state), wanted)
+
+
+def test_gradients_through_rows_that_depend_on_carried_values():
+    """What is carried is not kept, but rows that were computed from it are."""
+    x, w, streams = T.dvector("x"), T.dscalar("w"), T.shared_randomstreams.RandomStreams(3)
+
+    def noisy(x):
+        return x + streams.uniform(low=x * 0, high=1.0)
+
+    (rows, terms), updates = phintys.scan(lambda x, w: [T.tanh(w * (term := noisy(x))), term], x, non_sequences=w)
+    f = phintys.function([x, w], [rows, terms, phintys.grad(rows.sum(), w)], updates=updates)
+    found, known, gradient = f([0.1, -0.2, 0.3], 0.4)
+    numpy.testing.assert_allclose(found, numpy.tanh(0.4 * known))
+    numpy.testing.assert_allclose(gradient, ((1 - found ** 2) * known).sum())
+    rows, _ = phintys.scan(lambda x, w: T.tanh(w * noisy(x)), x, non_sequences=w)
+    with pytest.raises(phintys.gradient.NullTypeGradError):
+        phintys.grad(rows.sum(), w)                 # here nothing has kept the terms
