@@ -140,8 +140,8 @@ class _Terms:
         self._spread_undefined()
 
     def _defined(self, variable, term):
-        """A term, cast to the type of its variable; undefined if it needs a carried value, which no one kept, other than
-        through rows that the loop has."""
+        """A term, cast to the type of its variable; undefined if it needs a carried value, which no one kept, and not
+        only through rows that the loop has."""
         if not is_valued(term):
             return term
         if not is_continuous(variable):

@@ -8,6 +8,8 @@ import phintys
 import phintys.tensor as T
 from phintys.ops.loops.building import Body, make_loop
 from phintys.scan_module import until
+from phintys.vm.explaining.listing import listing
+from phintys.vm.machine.loop_kernel import loops_in
 
 x, h0, b = T.matrix("x"), T.vector("h0"), T.vector("b")
 W, U, V = T.matrices("W", "U", "V")
@@ -204,6 +206,55 @@ def test_checkpoints_take_less_memory():
     value = numpy.linspace(.5, 1.5, 2000)
     numpy.testing.assert_allclose(plain(value, 400), less(value, 400))
     assert peak_of_call(less, value, 400) < peak_of_call(plain, value, 400) / 3
+
+
+def kernels_of_body(f):
+    """The kernels that a function's loop runs in each step."""
+    body, = [loop.program for loop in loops_in(f.program)]
+    return [line.split("KERNEL")[1].split("  [")[0].split("  test")[0].strip() for line in listing(body).splitlines()
+            if "KERNEL" in line]
+
+
+def test_a_state_that_steps_change_in_part_is_overwritten():
+    places = T.lvector("places")
+    rows, _ = phintys.scan(lambda place, row: T.inc_subtensor(row[place], 2 * row[place]), places, h0, name="change")
+    f, plain = [phintys.function([places, h0], rows[-1], mode=mode) for mode in ("FAST_RUN", "FAST_COMPILE")]
+    assert loop_listing(f)[0] == "for{cpu,change}: 1 sequences, carried, 0 wholes"
+    assert kernels_of_body(f) == text("""
+        C2 := Subtensor{int64}(C1, C0)
+        C4 := Elemwise{mul,no_inplace}(2, C2)
+        C5 := IncSubtensor{InplaceInc;int64}(C1, C4, C0)""")
+    for chosen in ([0], [3, 1, 1, 0], [2] * 30):
+        before = VALUES[h0].copy()
+        numpy.testing.assert_array_equal(f(chosen, before), plain(chosen, before))
+        numpy.testing.assert_array_equal(before, VALUES[h0])
+    for g in (f, plain):
+        with pytest.raises(IndexError):
+            g([], VALUES[h0])                           # there is no last row
+
+
+def test_products_are_added_to_a_state_in_place():
+    a, c, start = T.tensor3("a"), T.tensor3("c"), T.matrix("start")
+    rows, _ = phintys.scan(lambda a, c, total: total + T.dot(T.tanh(a * total[0, 0]), c), [a, c], start, name="add")
+    f, plain = [phintys.function([a, c, start], rows[-1], mode=mode) for mode in ("FAST_RUN", "FAST_COMPILE")]
+    assert kernels_of_body(f) == text("""
+        C3 := Subtensor{0, 0}(C2)
+        C4 := InplaceDimShuffle{x,x}(C3)
+        C5 := Elemwise{Composite{tanh((i0 * i1))}}(C0, C4)
+        C7 := Gemm{inplace}(C2, C6, C5, C1, C6)""")
+    values = RNG.randn(12, 3, 5), RNG.randn(12, 5, 4), RNG.randn(3, 4)
+    for _ in range(2):
+        numpy.testing.assert_allclose(f(*values), plain(*values))
+    (loop,) = loops_of(phintys.function([a, c, start], [rows[-1], rows[0]]))
+    assert loop.op.parts.n_carried == 0                 # other rows are read, too
+
+
+def test_states_that_are_computed_anew_stay_states():
+    states, _ = network()
+    assert loops_of(compiled([states[-1]]))[0].op.parts.n_carried == 0
+    rows, _ = phintys.scan(lambda total, row: total + row, outputs_info=h0, sequences=T.outer(b, b))
+    f = same_values([rows[-1], rows.shape])
+    assert all([loop.op.parts.n_carried == 0 for loop in loops_of(f)])
 
 
 @pytest.mark.parametrize("tag", ["scan_simplify", "scan_pushout", "scan_save_mem", "scan_merge", "scan"])
