@@ -7,4 +7,5 @@ from typing import Any
 function: Any = None                 # phintys.function, which evaluates variables and compiles the graphs inside ops
 input: Any = None                    # phintys.In, which says how a function treats an argument
 loop_kernel: Any = None              # the class of kernels that run the steps of loops
+scan_profile: Any = None             # makes what measures the steps of a loop
 numpy_protocol: Any = None           # loads and returns the module phintys.numpy_protocol

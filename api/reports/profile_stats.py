@@ -21,6 +21,7 @@ from phintys.reports.profile_tables import (
     print_compilation,
     print_function,
     print_globals,
+    print_loops,
     print_memory,
     print_nodes,
     print_ops,
@@ -142,6 +143,7 @@ class ProfileStats:
     import_time: float = 0.0
     linker_node_make_thunks: float = 0.0
     message: str | None = None
+    is_inside = False               # whether what it measures is a part of what other profiles measure
 
     def __init__(self, atexit_print: bool = True, flag_time_thunks: bool | None = None, gpu_checks: bool = True,
                  **values: Any) -> None:
@@ -372,6 +374,7 @@ class ProfileStats:
             self.summary_nodes(file, n_nodes)
         elif self.fct_callcount:
             print("  No execution time accumulated (hint: try config profiling.time_thunks=1)", file=file)
+        print_loops(self, file)
         if config.profiling.debugprint:
             self._print_graphs(file)
         if config.profile_memory:
@@ -508,8 +511,9 @@ def print_at_exit() -> None:
         with _destination() as file:
             for stats in called:
                 stats.summary(file)
-            if len(called) > 1:
-                called[0].combine(called[1:], SUMMED_AT_EXIT % len(called)).summary(file)
+            functions = [stats for stats in called if not stats.is_inside]
+            if len(functions) > 1:
+                functions[0].combine(functions[1:], SUMMED_AT_EXIT % len(functions)).summary(file)
     if config.print_global_stats:
         print_global_stats()
 

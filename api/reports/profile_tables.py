@@ -4,6 +4,7 @@ from collections import namedtuple
 from phintys.graph.config import config
 from phintys.graph.scratchpad import position_of
 from phintys.graph.trace import described_frame, traces_of
+from phintys.ops.loops.loop import Loop
 
 # What a row shows. kind: "C ", "Py" or both; count: how many nodes there are, or the number of the one; details: lines.
 Row = namedtuple("Row", "name seconds calls bytes kind count details")
@@ -125,6 +126,26 @@ def _print_table(title, plural, counted, rows, most, width, file):
     rest = sum([row.seconds for row in rows[most:]])
     print(f"   ... (remaining {max(0, len(rows) - most)} {plural} account for {100 * rest / total:6.2f}%({rest:.2f}s) "
           "of the runtime)", file=file)
+    print(file=file)
+
+
+def print_loops(stats, file):
+    """A row for each loop: how much of its time its steps take, if they are measured."""
+    loops = {node: seconds for node, seconds in stats.apply_time.items() if type(node.op) is Loop}
+    if not loops or stats.is_inside:
+        return
+    print("Scan overhead:", file=file)
+    print("<Scan op time(s)> <sub scan fct time(s)> <sub scan op time(s)> <sub scan fct time(% scan op time)> "
+          "<sub scan op time(% scan op time)> <node>", file=file)
+    for node, seconds in loops.items():
+        inside = node.op.step_profile()
+        if inside is None:
+            print(f"  The steps of {node} are not measured: scan(..., profile=True) or config.profile measures them.",
+                  file=file)
+            continue
+        parts = inside.call_time, sum(inside.apply_time.values())
+        shares = [f"{100 * part / seconds:5.1f}%" if seconds > 0 else "    -" for part in parts]
+        print(f"  {seconds:.2e}s  {parts[0]:.2e}s  {parts[1]:.2e}s  {'  '.join(shares)}  {node}", file=file)
     print(file=file)
 
 

@@ -67,9 +67,10 @@ def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None
     mode : str or Mode, optional
         In which the body is compiled.
     name : str, optional
-        For messages, listings and profiles.
-    profile : bool or str
-        Kept with the loop.
+        For messages, listings, progress bars and profiles.
+    profile : bool, str or ScanProfileStats
+        Whether to measure the steps; a string is the title of the profile. It is printed when the program ends if
+        ``config.profile`` is on, and the profile of a function shows how much of its time a loop's steps take.
     allow_gc : bool, optional
         Whether memory of a step's intermediate results is freed in each step; ``config.scan.allow_gc`` by default.
     strict : bool

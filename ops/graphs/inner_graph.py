@@ -66,9 +66,12 @@ class InnerGraphOp(Op):
     @property
     def fn(self):
         """The compiled inner graph; it takes values of ``local_inputs`` and returns a list of values."""
-        if self._function is None:
-            options = {"on_unused_input": "ignore", "name": str(self), **self.kwargs}
-            self._function = hooks.function(self.local_inputs, self.local_outputs, **options)
+        return self.compiled() if self._function is None else self._function
+
+    def compiled(self, **options):
+        """Compile the inner graph, with further options of ``function``."""
+        options = {"on_unused_input": "ignore", "name": str(self), **options, **self.kwargs}
+        self._function = hooks.function(self.local_inputs, self.local_outputs, **options)
         return self._function
 
     def lower(self, emitter, node):

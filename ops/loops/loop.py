@@ -8,8 +8,10 @@ kernel, ``stepping.py`` runs them in Python where there is none.
 
 Two loops are equal if their parts and options are, and their inner graphs compute the same.
 """
+from time import perf_counter
 from typing import NamedTuple
 
+from phintys.graph import hooks
 from phintys.graph.apply import Apply
 from phintys.graph.config import change_flags, config
 from phintys.graph.public_names import at_home
@@ -37,7 +39,8 @@ class LoopOptions(NamedTuple):
         After how many steps, counted from the last, gradients do not flow further back; -1: never.
     mode : str or Mode or None
         In which the inner graph is compiled.
-    profile : bool or str
+    profile : bool, str or ScanProfileStats
+        Whether steps are measured; a string: the title.
     allow_gc : bool
         Whether memory of intermediate results is dropped in each step. Otherwise it is kept until the last step, and
         longer in functions that keep theirs (``allow_gc=False``).
@@ -77,7 +80,7 @@ class Loop(TheanoNames, InnerGraphOp):
         self.kept = (None,) * (parts.n_states + parts.n_stacked) if kept is None else tuple(kept)
         self.options = options
         self._connections = None
-        self._kernels = {}
+        self._kernels, self._step_profile = {}, None
         if options.mode is not None:
             self.kwargs = {"mode": options.mode}
         self._check_types()
@@ -140,29 +143,58 @@ class Loop(TheanoNames, InnerGraphOp):
         """The compiled inner graph, which keeps memory from step to step unless ``allow_gc`` says otherwise."""
         if self._function is None:
             self._frees_at_end = bool(config.allow_gc) and not self.options.allow_gc
+            profile = self.step_profile()
+            options = {} if profile is None else {"profile": profile}
             with change_flags(allow_gc=self.options.allow_gc):
-                return InnerGraphOp.fn.fget(self)
+                return self.compiled(**options)
         return self._function
+
+    def step_profile(self):
+        """What measures the steps, of all programs that have this loop.
+
+        Returns
+        -------
+        ScanProfileStats or None
+            None unless ``profile`` of ``scan`` or ``config.profile`` asks for it.
+        """
+        given = self.options.profile
+        if self._step_profile is None and (given or config.profile):
+            is_made = isinstance(given, (bool, int, str))
+            self._step_profile = hooks.scan_profile(given if isinstance(given, str) and given else self.name) \
+                if is_made else given
+        return self._step_profile
 
     def lower(self, emitter, node):
         kernel = native_kernel(self, self._kernels)
         if kernel is None:
             super().lower(emitter, node)
         else:
-            emitter.kernel(kernel, node)
+            emitter.kernel(self._measured(kernel), node)
+
+    def _measured(self, kernel):
+        """The kernel, or one like it that measures."""
+        profile = self.step_profile()
+        if profile is None:
+            return kernel
+        kernel = kernel.measured(profile.flag_time_thunks)
+        profile.watch_loop(kernel)
+        return kernel
 
     def perform(self, node, inputs, output_storage, params=None):
-        function = self.fn
+        function, profile, start = self.fn, self._step_profile, perf_counter()
         try:
             for storage, value in zip(output_storage, run_loop(self, function, inputs)):
                 storage[0] = value
         finally:
             if self._frees_at_end:
                 function.free()
+            if profile is not None:
+                profile.add_run(perf_counter() - start)
 
     def __getstate__(self):
         state = super().__getstate__()
         state["_kernels"] = {}                          # made again where they are needed
+        state["_step_profile"] = None
         return state
 
     def with_kept(self, kept):

@@ -46,7 +46,7 @@ def _compiled(op):
                  *inputs.wholes]
     totals = [_total(total, term) for total, term in zip(sums, outputs.summed)]
     condition = [] if outputs.condition is None else [outputs.condition]
-    options = {"on_unused_input": "ignore", "name": str(op), **op.kwargs}
+    options = {"on_unused_input": "ignore", "name": str(op), "profile": False, **op.kwargs}
     function = hooks.function(arguments, [*outputs.states, *outputs.stacked, *totals, *outputs.carried, *condition],
                               **options)
     program = getattr(function, "program", None)

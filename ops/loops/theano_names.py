@@ -30,6 +30,11 @@ class TheanoNames:
         return self.options.truncate_gradient
 
     @property
+    def profile(self):
+        """Whether steps are measured, as it was given; see ``step_profile``."""
+        return self.options.profile
+
+    @property
     def var_mappings(self):
         """Which inputs and outputs, outside and inside, belong to one sequence, state or other value.
 

@@ -23,7 +23,7 @@ def _kind(node):
     if node.op.parts.is_while:
         return None
     options = node.op.options
-    return node.inputs[0], options.truncate_gradient, options.allow_gc, str(options.mode)
+    return node.inputs[0], options.truncate_gradient, options.allow_gc, str(options.mode), options.profile
 
 
 def merge_loops(fgraph):

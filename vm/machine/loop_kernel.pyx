@@ -153,8 +153,8 @@ cdef class LoopKernel(Kernel):
     """
     cdef readonly object program
     cdef readonly Kernel scalar_body
-    cdef readonly long long steps_done      # in all runs, if they are measured
     cdef readonly long long replayed        # how many steps, in all calls
+    cdef public long long steps_done        # in all runs, if they are measured
     cdef Code code
     cdef list idle                  # frames
     cdef int n_sequences, n_states, n_stacked, n_carried, n_taps, n_wholes
@@ -253,7 +253,8 @@ cdef class LoopKernel(Kernel):
         list of tuple or None
             One entry a cell; None: not computed.
         """
-        return shapes_of(<Frame>self.idle[-1]) if self.idle else [None] * len(self.program.cells)
+        cdef list idle = self.idle
+        return shapes_of(<Frame>idle[len(idle) - 1]) if idle else [None] * len(self.program.cells)
 
     def fail_at(self, position=None, step=0):
         """Let an instruction of the body raise ``RuntimeError`` when it is run for the step-th time, in the next run of
@@ -290,7 +291,7 @@ cdef class LoopKernel(Kernel):
         if steps.frame.machine.timing != NULL:
             end(steps.frame.machine.timing)         # of an instruction that failed
             self.code.profile.add(steps.frame.machine.timing)
-        self.steps_done += steps.step
+        self.steps_done = 0 if self.code.profile.skips_first else self.steps_done + steps.step
         self.code.profile.add_call(phintys_seconds() - start)
         return 0
 
