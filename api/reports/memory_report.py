@@ -3,25 +3,28 @@
 The report is computed from the lifetimes of the program's values and from the shapes of all cells, either as the last
 call left them or as they follow from given shapes. It counts the arrays that the program computes, but not arguments,
 shared values that are only read, constants, numbers that are stored in cells, scratch memory, and the rounding of the
-pool. Nothing is run.
+pool. Nothing is run. The body of a loop has a report of its own, whose peak counts while the loop runs.
 """
 from bisect import bisect_left, insort
 from collections import namedtuple
 
-from phintys.reports.predicted_shapes import predicted_shapes
+from phintys.reports.loop_bodies import bodies_of
+from phintys.reports.predicted_shapes import Prediction
 from phintys.vm.linking.lifetimes import Lifetimes
 from phintys.vm.linking.plan import INLINE_BYTES, planned, sizes_of, values_of
 from phintys.vm.opcodes import OPCODES
 
 # Memory that one or several values use in turn. first, last: instructions; cells: of the values; use: "temporary", or
-# why the memory is not shared: "result", "update", "other".
+# why the memory is not shared: "result", "update", "other", "loop". The latter is what the steps of a loop need besides
+# what the loop returns; its cell is -1 minus the loop's instruction.
 Piece = namedtuple("Piece", "cell bytes first last cells use")
 
 # peak: bytes while a call runs; kept: what the function keeps between calls.
 Figures = namedtuple("Figures", "peak kept")
 
 MODES = (True, False, "plan")
-COLOURS = {"temporary": "tab:blue", "result": "tab:orange", "update": "tab:green", "other": "tab:gray"}
+COLOURS = {"temporary": "tab:blue", "result": "tab:orange", "update": "tab:green", "other": "tab:gray",
+           "loop": "tab:purple"}
 REPEATED = 3                    # calls until a frame keeps the same blocks after each call
 LISTED = 20                     # pieces in the table
 LABELLED = 60                   # a plot of more pieces shows no names
@@ -35,13 +38,14 @@ def report_of(function, shapes=None):
     MemoryReport
     """
     if shapes is not None:
-        return MemoryReport(function, predicted_shapes(function.program, _arranged(function, shapes)), False)
+        prediction = Prediction(function.program, _arranged(function, shapes))
+        return MemoryReport(function, prediction.shapes, prediction)
     measured = function.last_shapes()
     arrays = [cell for cell, layout in enumerate(function.program.cells) if layout.kind == "value" and layout.ndim]
     if arrays and not any([measured[cell] is not None for cell in arrays]):
         raise ValueError(f"{function.name or 'the function'} was not called yet: give shapes=, one for each of its "
                          f"{len(function.argument_types)} arguments")
-    return MemoryReport(function, measured, True)
+    return MemoryReport(function, measured)
 
 
 def _arranged(function, shapes):
@@ -96,18 +100,22 @@ class MemoryReport:
         instruction.
     pieces : list of Piece
         Each piece of memory, the largest first.
+    loops : dict
+        Instruction of a loop → the report of its body; of loops whose steps are run by a kernel.
     unknown : list of int
         Cells whose sizes depend on values that were not given; they count as 0 bytes.
     measured : bool
         Whether the shapes are those of the last call.
+    allow_gc : bool or "plan"
+        As the program has it.
     kept_now : int
         The bytes that the function keeps at this moment, with the rounding of the pool.
     """
 
-    def __init__(self, function, shapes, measured):
-        program = function.program
+    def __init__(self, function, shapes, prediction=None):
+        program, measured = function.program, prediction is None
         self.name, self.measured, self.kept_now = program.name, measured, function.kept_bytes()
-        self._program = program
+        self._program, self.allow_gc = program, program.allow_gc
         lifetimes = Lifetimes(program)
         computed = [cell for cell in lifetimes.order if program.cells[cell].kind == "value"
                     and program.cells[cell].typenum >= 0]
@@ -116,8 +124,22 @@ class MemoryReport:
         holder = lifetimes.holders(shapes)
         self.unshared = sum([sizes.get(cell, 0) for cell in computed])
         self.saved_in_place = sum([sizes.get(cell, 0) for cell in computed if holder[cell] != cell])
-        self.pieces = _pieces(lifetimes, holder, shapes)
+        bodies = bodies_of(program, shapes, prediction)
+        self.loops = {body.position: MemoryReport(body.kernel, body.shapes, body.prediction) for body in bodies}
+        self.pieces = _pieces(lifetimes, holder, shapes) + self._pieces_of_loops(bodies)
+        self.pieces.sort(key=lambda piece: (-piece.bytes, piece.first))
         self._find_figures(lifetimes, holder, shapes)
+
+    def _pieces_of_loops(self, bodies):
+        """Return the memory that the bodies of loops need."""
+        pieces = []
+        for body in bodies:
+            sizes = sizes_of(body.kernel.program, body.shapes)
+            inside = self.loops[body.position].modes[body.kernel.program.allow_gc].peak
+            size = inside + sum([sizes[cell] for cell in body.carried if sizes[cell] > INLINE_BYTES])
+            if size:
+                pieces.append(Piece(-1 - body.position, size, body.position, body.position, [], "loop"))
+        return pieces
 
     def _find_figures(self, lifetimes, holder, shapes):
         cells = list(lifetimes.temporaries())
@@ -127,7 +149,9 @@ class MemoryReport:
         self.arena_bound = max(_alive([piece for piece in self.pieces if piece.cell in placed], self._length()))
         self.lower_bound = max(self.alive())
         others = max(_alive([piece for piece in self.pieces if piece.cell not in placed], self._length()))
-        self.modes = {True: Figures(self.lower_bound, 0), False: kept_by_frame(self.pieces),
+        alone = kept_by_frame(self.pieces)
+        loops = sum([report.modes[report.allow_gc].kept for report in self.loops.values()])
+        self.modes = {True: Figures(self.lower_bound, 0), False: Figures(alone.peak, alone.kept + loops),
                       "plan": Figures(self.arena + others, self.arena)}
 
     def _length(self):
@@ -155,8 +179,9 @@ class MemoryReport:
         if self.unknown:
             lines.append("  sizes that depend on values: " + ", ".join([f"C{cell}" for cell in self.unknown]))
         lines.append("  piece          bytes  instructions  use        values")
-        lines += [f"  C{piece.cell:<6} {_text(piece.bytes):>12}  {f'{piece.first}-{piece.last}':<12}  {piece.use:<9}  "
-                  + ", ".join([self._name(cell) for cell in piece.cells]) for piece in self.pieces[:LISTED]]
+        lines += [f"  {_title(piece):<7} {_text(piece.bytes):>12}  {f'{piece.first}-{piece.last}':<12}  {piece.use:<9}  "
+                  + (", ".join([self._name(cell) for cell in piece.cells]) or f"the steps of instruction {piece.first}")
+                  for piece in self.pieces[:LISTED]]
         if len(self.pieces) > LISTED:
             lines.append(f"  ... {len(self.pieces) - LISTED} more")
         return "\n".join(lines)
@@ -195,7 +220,7 @@ class MemoryReport:
         target.set_xlabel("instruction")
         target.set_ylabel("piece of memory")
         if len(shown) <= LABELLED:
-            target.set_yticks(range(len(shown)), [f"C{piece.cell}" for piece in shown])
+            target.set_yticks(range(len(shown)), [_title(piece) for piece in shown])
         target.invert_yaxis()
         curve = target.twinx()
         curve.plot([bytes_ / 2 ** 20 for bytes_ in self.alive()], color="black", label="alive")
@@ -221,7 +246,11 @@ def _pieces(lifetimes, holder, shapes):
 
     pieces = [Piece(cell, value.size, value.first, value.last, cells[cell], use(cells[cell]))
               for cell, value in values_of(lifetimes, holder, shapes).items()]
-    return sorted(pieces, key=lambda piece: (-piece.bytes, piece.first))
+    return pieces
+
+
+def _title(piece):
+    return "loop" if piece.use == "loop" else f"C{piece.cell}"
 
 
 def _uses(lifetimes):
@@ -274,7 +303,10 @@ def _one_call(pieces, free, owned):
     blocks, taken = {}, []                  # piece → the size of its block; old values are freed at the end
     ending = sorted([piece for piece in pieces if piece.use in ("temporary", "other")], key=lambda piece: piece.last)
     ended = 0
-    for piece in sorted(pieces, key=lambda piece: piece.first):
+    for piece in sorted(pieces, key=lambda piece: (piece.first, piece.use == "loop")):
+        if piece.use == "loop":                     # kept by the loop, if at all
+            peak = max(peak, owned + piece.bytes)
+            continue
         while ended < len(ending) and ending[ended].last < piece.first:
             insort(free, blocks[ending[ended].cell])
             ended += 1

@@ -7,13 +7,14 @@ import numpy
 
 from phintys.graph.variable import Constant
 from phintys.ops.shape.shape import Shape, Shape_i
+from phintys.ops.types.dtypes import integer_dtypes
 from phintys.optimizer.passes.shapes import ShapeFeature
 from phintys.vm.opcodes import OPCODES
 from phintys.vm.texts import cells_of_inputs
 
 
-def predicted_shapes(program, given):
-    """Return the shape of each cell of a program.
+class Prediction:
+    """What follows about a program's cells from its arguments.
 
     Parameters
     ----------
@@ -21,21 +22,30 @@ def predicted_shapes(program, given):
     given : list of tuple or numpy.ndarray
         The shape of each argument, or its value.
 
-    Returns
-    -------
-    list of tuple or None
-        None for an object, a value that is not computed, or a shape that depends on values that were not given.
+    Attributes
+    ----------
+    shapes : list of tuple or None
+        Of each cell. None for an object, a value that is not computed, or a shape that depends on values that were not
+        given.
     """
-    known = _Known()
-    for layout, leaf in zip(program.cells, given):
-        known.add_leaf(layout.variable, leaf)
-    variable_of = _variables(program, known)
-    feature = ShapeFeature()
-    shapes = []
-    for cell, layout in enumerate(program.cells):
-        variable = variable_of.get(cell)
-        shapes.append(None if layout.typenum < 0 or variable is None else known.shape(variable, feature))
-    return shapes
+
+    def __init__(self, program, given):
+        self._known = known = _Known()
+        for layout, leaf in zip(program.cells, given):
+            known.add_leaf(layout.variable, leaf)
+        self._variable_of = _variables(program, known)
+        feature = ShapeFeature()
+        self.shapes = []
+        for cell, layout in enumerate(program.cells):
+            variable = self._variable_of.get(cell)
+            self.shapes.append(None if layout.typenum < 0 or variable is None else known.shape(variable, feature))
+
+    def lengths(self, cell):
+        """Return the value of a cell that may be a length, or a vector of lengths; None if it is not known."""
+        variable = self._variable_of.get(cell)
+        if variable is None or getattr(variable.type, "dtype", None) not in integer_dtypes or variable.type.ndim > 1:
+            return None
+        return self._known.value(variable)
 
 
 def shapes_in_graph(fgraph, given):

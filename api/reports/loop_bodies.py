@@ -1,0 +1,91 @@
+"""The bodies of a program's loops, for reports on memory: which there are, and the shapes of their cells.
+
+A body is a program of its own. The shapes of its arguments follow from those of the loop's operands: a row of each
+sequence and state, and what is passed as a whole. The lengths of what a body computes may depend on values; of a vector
+of lengths that is a sequence, the largest is taken.
+"""
+from typing import Any, NamedTuple
+
+from phintys.reports.predicted_shapes import Prediction
+from phintys.vm.machine.loop_kernel import LoopKernel
+from phintys.vm.opcodes import OPCODES
+
+
+class LoopBody(NamedTuple):
+    """A loop in a program.
+
+    Attributes
+    ----------
+    position : int
+        Of its instruction.
+    kernel : LoopKernel
+    shapes : list of tuple or None
+        Of the body's cells.
+    carried : list of int
+        The cells of the arguments that the loop has copies of, because steps overwrite them.
+    prediction : Prediction or None
+        Where the shapes come from; None: from the last step.
+    """
+
+    position: int
+    kernel: Any
+    shapes: list
+    carried: list
+    prediction: Any
+
+
+def bodies_of(program, shapes, prediction=None):
+    """Return the loops of a program whose operands have known shapes.
+
+    Parameters
+    ----------
+    program : Program
+    shapes : list of tuple or None
+        Of its cells.
+    prediction : Prediction, optional
+        If shapes are predicted; otherwise they are those of the last call.
+
+    Returns
+    -------
+    list of LoopBody
+    """
+    found = []
+    for position, instruction in enumerate(program.instructions()):
+        if OPCODES[instruction.op].name == "KERNEL" and isinstance(program.kernels[instruction.a], LoopKernel):
+            kernel = program.kernels[instruction.a]
+            body = _body(position, kernel, program.pool[instruction.b:instruction.b + instruction.c], shapes,
+                         prediction)
+            if body is not None:
+                found.append(body)
+    return found
+
+
+def _body(position, kernel, cells, shapes, prediction):
+    inner, n_sequences, taps, _, n_carried, *_ = kernel.arguments
+    n_wholes = inner.n_arguments - n_sequences - sum(map(len, taps)) - n_carried
+    ends = [1, 1 + n_sequences]
+    for count in (len(taps), n_carried, n_wholes):
+        ends.append(ends[-1] + count)
+    sequences, states, carried, wholes = [cells[start:end] for start, end in zip(ends, ends[1:])]
+    if any([shapes[cell] is None for cell in cells[1:ends[-1]]]):
+        return None
+    tapped = [state for state, own in zip(states, taps) for _ in own]
+    given = [*[_row(cell, shapes, prediction) for cell in sequences], *[shapes[cell][1:] for cell in tapped],
+             *[shapes[cell] for cell in carried], *[_whole(cell, shapes, prediction) for cell in wholes]]
+    first = n_sequences + len(tapped)
+    last, inside = kernel.last_shapes(), None
+    if prediction is not None or last[:len(given)] != given:
+        inside = Prediction(inner, given)
+    return LoopBody(position, kernel, last if inside is None else inside.shapes, list(range(first, first + n_carried)),
+                    inside)
+
+
+def _row(cell, shapes, prediction):
+    """Return the shape of a row, or its value if it is a length."""
+    lengths = None if prediction is None else prediction.lengths(cell)
+    return shapes[cell][1:] if lengths is None or not lengths.size else lengths.max(keepdims=True)[0, ...]
+
+
+def _whole(cell, shapes, prediction):
+    lengths = None if prediction is None else prediction.lengths(cell)
+    return shapes[cell] if lengths is None else lengths
