@@ -179,14 +179,18 @@ class MemoryReport:
         if self.unknown:
             lines.append("  sizes that depend on values: " + ", ".join([f"C{cell}" for cell in self.unknown]))
         lines.append("  piece          bytes  instructions  use        values")
-        lines += [f"  {_title(piece):<7} {_text(piece.bytes):>12}  {f'{piece.first}-{piece.last}':<12}  {piece.use:<9}  "
-                  + (", ".join([self._name(cell) for cell in piece.cells]) or f"the steps of instruction {piece.first}")
-                  for piece in self.pieces[:LISTED]]
+        lines += [f"  {_title(piece):<7} {_text(piece.bytes):>12}  {f'{piece.first}-{piece.last}':<12}  "
+                  f"{piece.use:<9}  {self._values(piece)}" for piece in self.pieces[:LISTED]]
         if len(self.pieces) > LISTED:
             lines.append(f"  ... {len(self.pieces) - LISTED} more")
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def _values(self, piece):
+        if piece.use == "loop":
+            return f"the steps of instruction {piece.first}"
+        return ", ".join([self._name(cell) for cell in piece.cells])
 
     def _name(self, cell):
         name = self._program.cell_texts()[cell].name

@@ -29,7 +29,7 @@ def powers(kind="scan", **options):
     return getattr(phintys, kind)(step, outputs_info=T.ones_like(a), non_sequences=a, n_steps=k, **options)[0]
 
 
-# ---- what a call needs -------------------------------------------------------------------------------------------------
+# ---- what a call needs -----------------------------------------------------------------------------------------------
 def test_the_last_of_a_million_states():
     x, start = T.dvectors("x", "start")
     states, _ = phintys.scan(lambda row, state: T.tanh(state * 0.5 + row), x, start)
@@ -80,7 +80,7 @@ def test_checkpoints_copy_sequences_to_pad_them(padding, copies):
     assert copies * 200 * ROW + 30 * ROW < peak_of_call(f, *values) < (copies * 200 + 45) * ROW
 
 
-# ---- the report --------------------------------------------------------------------------------------------------------
+# ---- the report ------------------------------------------------------------------------------------------------------
 def every_row():
     return [powers()]
 
