@@ -1,7 +1,7 @@
 """What the function of a loop's body may return: outputs, updates, and a condition.
 
 Outputs are a variable or a list of variables, updates a dictionary or a list of pairs, the condition is wrapped in
-``until``. Each of them may be missing; outputs come before updates, and the condition comes last.
+``until``. Each of them may be missing. Outputs and updates may come in either order; the condition comes last.
 """
 from phintys.graph.public_names import at_home
 from phintys.graph.variable import Variable
@@ -41,7 +41,6 @@ def _is_condition(element):
     return isinstance(element, until)
 
 
-# Kinds in the order in which they are to be returned.
 KINDS = (("outputs", _is_outputs), ("updates", _is_updates), ("condition", _is_condition))
 
 
@@ -79,13 +78,14 @@ def _of_several(returned):
     error = f"Scan cannot parse the return value of your lambda expression, which is: {returned!r}"
     if not isinstance(returned, (list, tuple)) or not 1 <= len(returned) <= len(KINDS):
         raise ValueError(error + ". Expected outputs, updates, and a condition wrapped in `until`, in this order")
-    found, last = {}, -1
+    found = {}
     for element in returned:
-        kinds = [number for number, (_, test) in enumerate(KINDS) if test(element) and number > last]
-        if not kinds:
+        kinds = [name for name, test in KINDS if test(element) and name not in found]
+        if isinstance(element, (list, tuple)) and not element:      # neither outputs nor updates
+            continue
+        if not kinds or "condition" in found:
             raise ValueError(error + _hint(returned))
-        last = kinds[0]
-        found[KINDS[last][0]] = element
+        found[kinds[0]] = element
     condition = found.get("condition")
     return (_as_list(found.get("outputs", [])), _pairs(found.get("updates", ())),
             None if condition is None else condition.condition)
@@ -96,8 +96,7 @@ def _hint(returned):
         return ". The condition (`until`) must be the last thing that the function returns"
     if sum([isinstance(element, Variable) for element in returned]) > 1:
         return ". Several outputs together with updates or a condition have to be one list"
-    return ". You have to return first the outputs (if any), afterwards the updates (if any), and at the end the " \
-           "condition"
+    return ". You have to return outputs (if any) and updates (if any), each once, and at the end the condition"
 
 
 def _as_list(outputs):

@@ -4,6 +4,7 @@ A user gives variables, arrays, dictionaries, or lists of them. Here they become
 inner variables that represent a row in the body. Errors in them are found here.
 """
 from dataclasses import dataclass, field
+from operator import index
 from typing import Any
 
 import numpy
@@ -20,6 +21,18 @@ from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import integer_dtypes
 
 OLD_KEYS = ("return_steps", "inplace")              # of Theano's first versions; the latter is what compilers find out
+
+
+def integer(value, rule):
+    """A Python integer; what is none, also a float that has the value of one, raises TypeError, which names the rule."""
+    try:
+        return index(value)
+    except TypeError:
+        raise TypeError(f"{rule}, got {value!r} of type {type(value).__name__}") from None
+
+
+def _taps(given, default):
+    return default if given is None else [integer(tap, "taps are integers") for tap in as_list(given)]
 
 
 def as_list(value):
@@ -90,7 +103,7 @@ def _read_sequence(given, go_backwards):
         if "input" not in given or unknown:
             raise ValueError(f"a sequence is described by a dictionary with the keys 'input' and 'taps', got {given!r}")
         tensor = given["input"]
-        taps = [0] if given.get("taps") is None else [int(tap) for tap in as_list(given["taps"])]
+        taps = _taps(given.get("taps"), [0])
     tensor = as_tensor_variable(tensor)
     if not tensor.type.ndim:
         raise ValueError(f"scan walks along the first dimension of a sequence, but {tensor} is a scalar: pass it as "
@@ -162,7 +175,7 @@ def _read_output(given):
             raise ValueError("If you are using slices of an output you need to provide a initial state for it: "
                              f"{given}")
         return Output()
-    taps = [-1] if given.get("taps") is None else [int(tap) for tap in as_list(given["taps"])]
+    taps = _taps(given.get("taps"), [-1])
     _check_taps(taps, given)
     return _single_tap(given["initial"]) if taps == [-1] else _several_taps(given["initial"], taps)
 

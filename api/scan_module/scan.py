@@ -22,7 +22,7 @@ from phintys.ops.shape.shape import patternbroadcast, shape_i, shape_padleft, un
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.tensor_type import TensorType
 from phintys.scan_module.body_call import called, described
-from phintys.scan_module.loop_arguments import as_list, known_number, read_outputs, read_sequences, read_steps
+from phintys.scan_module.loop_arguments import as_list, integer, known_number, read_outputs, read_sequences, read_steps
 from phintys.shared import SharedVariable
 from phintys.updates import OrderedUpdates
 
@@ -46,7 +46,8 @@ def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None
         Describes one step. Its arguments are variables, in this order: of each sequence the rows at its taps, of each
         output the rows at its taps, then the ``non_sequences``. It returns the outputs (a variable or a list), or the
         updates of shared variables (a dictionary or a list of pairs), or a tuple of outputs, updates and a condition
-        wrapped in ``until``, in this order, of which each may be missing.
+        wrapped in ``until``, of which each may be missing. Outputs and updates may change places; the condition is
+        the last.
     sequences : variable, dict, or list of them, optional
         What to walk along, by the first dimension. A dictionary has ``input`` and ``taps``: tap k passes the row t+k in
         step t; by default ``[0]``. Sequences of different lengths are cut to the shortest, unless ``n_steps`` is given.
@@ -96,7 +97,8 @@ def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None
         there are. When it runs: if a sequence has fewer rows than ``n_steps`` or its taps need, or rows of an output
         differ in shape.
     TypeError
-        If the broadcastable pattern of a state changes, or the function takes another number of arguments.
+        If the broadcastable pattern of a state changes, the function takes another number of arguments, or taps or
+        ``truncate_gradient`` are no integers.
     MissingInputError
         If a shared variable is missing and ``strict``, or an update reads a variable that was not passed.
     IndexError
@@ -110,7 +112,7 @@ def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None
     >>> f = phintys.function([a, k], powers[-1], updates=updates)
     """
     allow_gc = config.scan.allow_gc if allow_gc is None else bool(allow_gc)
-    options = LoopOptions(truncate_gradient, mode, profile, allow_gc, bool(strict))
+    options = LoopOptions(integer(truncate_gradient, "truncate_gradient is an integer"), mode, profile, allow_gc, bool(strict))
     scanned, outputs = read_sequences(sequences, go_backwards), read_outputs(outputs_info)
     others = [value if isinstance(value, Variable) else as_tensor_variable(value) for value in as_list(non_sequences)]
     steps = read_steps(n_steps)

@@ -22,13 +22,15 @@ def loops_in(f):
 
 # ---- what the function returns -------------------------------------------------------------------------------------
 @pytest.mark.parametrize("form", ["outputs", "outputs, updates", "outputs, updates as pairs", "updates",
-                                  "outputs, until", "updates, until", "outputs, updates, until", "list", "tuple"])
+                                  "outputs, until", "updates, until", "outputs, updates, until", "list", "tuple",
+                                  "updates, outputs", "updates as pairs, outputs", "updates as pairs, list",
+                                  "updates, outputs, until", "nothing, updates, until", "outputs, nothing"])
 def test_forms_of_results(form):
     counter = phintys.shared(0)
     x = T.vector()
     parts = {"outputs": lambda x: x * 2, "updates": lambda x: {counter: counter + 1}, "until": lambda x: until(x > 2),
              "updates as pairs": lambda x: [(counter, counter + 1)], "list": lambda x: [x * 2],
-             "tuple": lambda x: (x * 2,)}
+             "tuple": lambda x: (x * 2,), "nothing": lambda x: []}
 
     def step(x):
         made = [parts[name](x) for name in form.split(", ")]
@@ -36,7 +38,7 @@ def test_forms_of_results(form):
 
     outputs, updates = phintys.scan(step, x)
     steps = 3 if "until" in form else 4
-    has_outputs = "outputs" in form or form in ("list", "tuple")
+    has_outputs = not {"outputs", "list", "tuple"}.isdisjoint(form.split(", "))
     found = run([] if outputs is None else [outputs], [(x, [1, 2, 3, 4])], updates)
     assert (outputs is not None) == has_outputs
     if has_outputs:
@@ -46,7 +48,8 @@ def test_forms_of_results(form):
 
 @pytest.mark.parametrize("returned, text", [
     (lambda x: 3, "may only be made of lists, tuples, or dictionaries"),
-    (lambda x: ({}, x), "first the outputs"),
+    (lambda x: ({}, x, {}), "each once"), (lambda x: (x, x * 2, {}), "have to be one list"),
+    (lambda x: ({}, until(x > 1), [x]), "must be the last thing"),
     (lambda x: (until(x > 1), x), "must be the last thing"),
     (lambda x: (x, {}, until(x > 1), x), "cannot parse"),
     (lambda x: (x, x + 1, until(x > 1)), "have to be one list"),
@@ -304,6 +307,16 @@ def test_mode_of_the_body():
     numpy.testing.assert_allclose(f([1, 2]), [1, 3])
 
 
+@pytest.mark.parametrize("options, text", [
+    ({"truncate_gradient": "2"}, "truncate_gradient .* an integer, got '2' of type str"),
+    ({"truncate_gradient": 1.5}, "truncate_gradient .* an integer, got 1.5"),
+    ({"sequences": {"input": numpy.zeros(3), "taps": [0, "a"]}}, "taps are integers, got 'a'"),
+    ({"outputs_info": {"initial": numpy.zeros(3), "taps": [-1.5]}}, "taps are integers, got -1.5")])
+def test_numbers_that_are_none(options, text):
+    with pytest.raises(TypeError, match=text):
+        phintys.scan(lambda *rows: rows[0], **{"sequences": T.vector(), **options})
+
+
 @pytest.mark.parametrize("steps", [1, 2, 3, 5, 9])
 def test_truncated_gradient(steps):
     x, w, start = T.vector(), T.scalar(), T.vector()
@@ -337,6 +350,8 @@ def test_shared_variables_need_not_be_passed():
 def test_strict_refuses_what_was_not_passed():
     weight, x = phintys.shared(numpy.array(3.), name="weight"), T.vector()
     phintys.scan(lambda x, weight: x * weight, x, non_sequences=weight, strict=True)
+    phintys.scan(lambda x, row, weight: x * row * weight, [x, T.stack([weight, weight])], non_sequences=[weight],
+                 strict=True)
     with pytest.raises(phintys.gof.MissingInputError, match="with strict=True(.|\n)*weight"):
         phintys.scan(lambda x: x * weight, x, strict=True)
 
@@ -445,6 +460,26 @@ def test_ops_with_perform_in_the_body():
 
 
 # ---- map, reduce, foldl, foldr -------------------------------------------------------------------------------------
+@pytest.mark.parametrize("fold", [phintys.map, phintys.reduce, phintys.foldl, phintys.foldr])
+def test_parameters_that_are_those_of_scan(fold):
+    x, weight = T.vector(), T.scalar()
+    info = () if fold is phintys.map else (numpy.array(0.),)
+    body = (lambda x, weight: x * weight) if fold is phintys.map else (lambda x, total, weight: total + x * weight)
+    outputs, updates = fold(body, x, *info, non_sequences=weight, mode="FAST_COMPILE", name="walk")
+    assert isinstance(updates, phintys.updates.OrderedUpdates)
+    op, = [node.op for node in phintys.gof.graph.io_toposort([x, weight], [outputs])
+           if isinstance(node.op, phintys.scan_module.scan_op.Scan)]
+    assert op.name == "walk" and op.options.mode == "FAST_COMPILE"
+    wanted = [2, 4, 6] if fold is phintys.map else 12
+    numpy.testing.assert_array_equal(run(outputs, [(x, [1, 2, 3]), (weight, 2)]), wanted)
+
+
+def test_the_gradient_of_map_is_truncated():
+    x = T.vector()
+    rows, _ = phintys.map(lambda x: x ** 2, x, truncate_gradient=2)
+    numpy.testing.assert_array_equal(run(phintys.grad(rows.sum(), x), [(x, [1, 2, 3])]), [0, 4, 6])
+
+
 def test_map():
     x, w = T.matrix(), T.scalar()
     rows, updates = phintys.map(lambda row, w: row.sum() * w, x, w, go_backwards=True, name="sums")
