@@ -24,7 +24,7 @@ OLD_KEYS = ("return_steps", "inplace")              # of Theano's first versions
 
 
 def integer(value, rule):
-    """A Python integer; what is none, also a float that has the value of one, raises TypeError, which names the rule."""
+    """A Python integer; of what is none, also of a float like 1.0, TypeError says the rule."""
     try:
         return index(value)
     except TypeError:

@@ -112,7 +112,8 @@ def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None
     >>> f = phintys.function([a, k], powers[-1], updates=updates)
     """
     allow_gc = config.scan.allow_gc if allow_gc is None else bool(allow_gc)
-    options = LoopOptions(integer(truncate_gradient, "truncate_gradient is an integer"), mode, profile, allow_gc, bool(strict))
+    reached = integer(truncate_gradient, "truncate_gradient is an integer")
+    options = LoopOptions(reached, mode, profile, allow_gc, bool(strict))
     scanned, outputs = read_sequences(sequences, go_backwards), read_outputs(outputs_info)
     others = [value if isinstance(value, Variable) else as_tensor_variable(value) for value in as_list(non_sequences)]
     steps = read_steps(n_steps)
