@@ -9,11 +9,8 @@ NOT_YET = {
         "sparse matrices": "sparse", "typed lists": "typed_list",
         "GPU arrays": "gpuarray", "pictures of graphs": "d3viz"},
     "phintys.tensor": {
-        "Fourier transforms": "fft fourier",
-        "ConvOp": "conv"},
+        "Fourier transforms": "fft fourier"},
     "phintys.tensor.nnet": {
-        "convolutions": """conv2d conv3d conv2d_transpose separable_conv2d separable_conv3d abstract_conv conv corr
-            corr3d conv3d2d ConvOp CorrMM Corr3dMM""",
         "neighbourhoods": "neighbours images2neibs neibs2images", "block sparse products": "blocksparse Sparse",
         "connectionist temporal classification": "ctc"},
 }

@@ -39,7 +39,8 @@ from phintys.tensor.constructors import LETTERS, LETTERS_WITH_PLURAL, RANKS
 PAGE = Path(__file__).with_name("operations.md")
 
 # Prefix → namespace. A value that several namespaces have is listed under the first one.
-NAMESPACES = {"T.": T, "T.nnet.": T.nnet, "T.linalg.": T.linalg, "T.nlinalg.": T.nlinalg, "T.slinalg.": T.slinalg,
+NAMESPACES = {"T.": T, "T.nnet.": T.nnet, "T.nnet.abstract_conv.": T.nnet.abstract_conv,
+              "T.linalg.": T.linalg, "T.nlinalg.": T.nlinalg, "T.slinalg.": T.slinalg,
               "phintys.": phintys, "gradient.": phintys.gradient, "ifelse.": phintys.ifelse,
               "scan_module.": phintys.scan_module,
               "printing.": phintys.printing, "compile.": phintys.compile, "memory.": phintys.memory,
@@ -92,6 +93,11 @@ FAMILIES = [
     ("Pooling and neighbourhoods",
      "Images are the last dimensions of a tensor; all others count their channels and examples.",
      "ops.pooling"),
+    ("Convolutions",
+     "Of images and volumes, with filters that are flipped unless `filter_flip=False`. All have gradients of any order "
+     "and R-operators. `T.nnet.abstract_conv` has the gradients and shapes of convolutions by themselves, and "
+     "upsampling.",
+     "ops.convolution"),
     ("Gradients",
      "The names in `T` are in `gradient`, too.",
      "graph.gradients graph.valueless_types ops.loops.jacobian"),

@@ -114,9 +114,6 @@ TEST_VALUE_ACTIONS = one_of("off", "warn", "raise", "ignore", "pdb")
 ERROR_ACTIONS = one_of("warn", "raise", "pdb", "ignore")
 NUMPY_ERROR_ACTIONS = one_of("None", "all", "call", "ignore", "log", "print", "raise", "warn")
 
-# Sections of options that Theano has for features which are not available yet; the options come with the features.
-NOT_YET = {"conv": "convolution"}
-
 # name, default, kind, what it does
 OPTIONS = [
     ("floatX", "float64", floating_dtype, "Dtype of Python floats, of constructors without a dtype, and of int / int."),
@@ -172,12 +169,15 @@ OPTIONS = [
     ("profiling.destination", "stderr", text, "Where profiles are printed at exit: stderr, stdout, or a file."),
     ("profiling.debugprint", False, boolean, "Let profiles print the graphs of their functions."),
     ("profiling.ignore_first_call", False, boolean, "Do not count the first call of each function."),
-    ("cxx", "", text, "Accepted for compatibility: phintys needs no compiler at run time."),
+    ("cxx", "built-in kernels", text, "Accepted for compatibility, and not empty for programs that ask whether there "
+     "is native code: kernels are compiled when phintys is installed."),
     ("compiledir", "", text, "Accepted for compatibility: nothing is compiled at run time."),
     ("openmp", False, boolean, "Accepted for compatibility; see workers."),
     ("openmp_elemwise_minsize", 200000, count, "Accepted for compatibility; see workers."),
     ("blas.ldflags", "", text, "Accepted for compatibility: BLAS comes with SciPy."),
     ("lib.amdlibm", False, boolean, "Accepted for compatibility."),
+    ("conv.assert_shape", False, boolean, "Check the lengths that convolutions are told of by nodes of Assert, which "
+     "raise AssertionError; else their kernels check them, and raise ValueError."),
     ("scan.allow_gc", False, boolean, "Drop intermediate results between the steps of a scan."),
     ("scan.allow_output_prealloc", True, boolean,
      "Accepted for compatibility: how steps write into outputs is decided when a function is made."),
@@ -245,9 +245,6 @@ class Section:
 
 def no_option(name, hint=""):
     """The error for an option that does not exist."""
-    feature = NOT_YET.get(str(name).partition(".")[0])
-    if feature is not None:
-        hint = f": {feature} is not available in this version of phintys"
     return AttributeError(f"config has no option {name!r}{hint}")
 
 

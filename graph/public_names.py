@@ -92,6 +92,24 @@ HOMES = {
         "ops.nnet.prepend": "Prepend_scalar_constant_to_each_row Prepend_scalar_to_each_row",
         "ops.nnet.softmax": "Softmax LogSoftmax SoftmaxWithBias SoftmaxGrad",
     },
+    "phintys.tensor.nnet.abstract_conv": {
+        "ops.convolution.convolution": """
+            BaseAbstractConv AbstractConv AbstractConv_gradWeights AbstractConv_gradInputs AbstractConv2d
+            AbstractConv2d_gradWeights AbstractConv2d_gradInputs AbstractConv3d AbstractConv3d_gradWeights
+            AbstractConv3d_gradInputs""",
+    },
+    "phintys.tensor.nnet.conv": {
+        "ops.convolution.old_interface": "ConvOp",
+    },
+    "phintys.tensor.nnet.conv3d2d": {
+        "ops.convolution.movies": "DiagonalSubtensor IncDiagonalSubtensor",
+    },
+    "phintys.tensor.nnet.corr": {
+        "ops.convolution.convolution": "CorrMM CorrMM_gradWeights CorrMM_gradInputs",
+    },
+    "phintys.tensor.nnet.corr3d": {
+        "ops.convolution.convolution": "Corr3dMM Corr3dMM_gradWeights Corr3dMM_gradInputs",
+    },
     "phintys.scalar": {
         "ops.elementwise.composite": "Composite",
         "ops.elementwise.scalar": """
@@ -195,6 +213,7 @@ HOMES = {
         "graph.trace": "Traces",
         "making.function_copies": "remake",
         "making.optional_argument": "OptionalType",
+        "ops.convolution.convolution": "GradientOp",
         "ops.cumulative.recurrence": "LinearRecurrence",
         "ops.elementwise.elementwise": "_rebuilt",
         "ops.elementwise.first_dtype": "FirstDtype in_first_dtype",

@@ -68,6 +68,8 @@ cdef enum:
     LONG_CROSSENTROPY = 10000           # lines: of 3 numbers 37 us
     LONG_BATCH_NORMALIZATION = 30000    # elements: 300 lines of 100 10.7 us
     PIECE_BATCH_NORMALIZATION = 32768
+    LONG_CONVOLUTION = 200000           # multiplications
+    PIECE_CONVOLUTION = 600000
 
     # Windows of images.
     LONG_POOL = 40000                   # elements of the images

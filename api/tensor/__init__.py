@@ -312,7 +312,7 @@ from phintys.scalar import upcast
 from phintys.shared import ScalarSharedVariable, TensorSharedVariable
 from phintys.shared import tensor_constructor as _shared
 from phintys.submodules import submodules as _submodules
-from phintys.tensor import elemwise, linalg, nnet
+from phintys.tensor import elemwise, linalg, nnet, signal
 from phintys.tensor.constructors import *  # noqa: F403
 from phintys.tensor.sort import argsort, argtopk, sort, topk, topk_and_argtopk
 from phintys.tensor.subtensor import *  # noqa: F403

@@ -31,6 +31,8 @@ MADE = {
     "CholeskyKernel": ("float64", 0, True, False),
     "ChooseKernel": ("int64", "clip", False, 3),
     "ContiguousKernel": (),
+    "ConvolutionKernel": ("float64", "forward", 2, [(1, 0), (0, 2)], (1, 2), (1, 1), True, 1, False, [None] * 4,
+                          [None, 1, None, None]),
     "CountersKernel": (),
     "CrossentropyGradKernel": (1, True, False),
     "CrossentropyKernel": ("float64", True, False, False),
@@ -215,6 +217,12 @@ CASES = [
     case("AveragePoolGradKernel", A, A[:, 1:], TWOS, TWOS, ZEROS),
     case("MaxFirstKernel", A, -A, TWOS, ONES, ZEROS),
     case("MaxSelectedKernel", A, A[1:, 1:], -A, number([2, 2]), number([1, 1]), number([0, 0])),
+    case("ConvolutionKernel", A.reshape(1, 1, 4, 3), A[:2, :2].reshape(1, 1, 2, 2), outputs=((4, "float64"),)),
+    case("ConvolutionKernel", A[:2, :2].reshape(1, 1, 2, 2), A[:3, :2].reshape(1, 1, 3, 2), number([4, 3]),
+         outputs=((4, "float64"),), arguments=("float64", "by images", 2, [(0, 0)] * 2, (1, 1), (1, 1), False, 1, False,
+                                               [None] * 4, [None] * 4)),
+    case("ConvolutionKernel", A.reshape(1, 1, 4, 3), A.reshape(1, 1, 4, 3), number([3, 3]), outputs=((4, "float64"),),
+         arguments=("float64", "by filters", 2, "half", (1, 1), (1, 1), False, 1, False, [None] * 4, [None] * 4)),
     case("UnravelIndexKernel", PLACES, number([4, 3]), outputs=INDICES * 2),
 ]
 

@@ -5,6 +5,7 @@ from typing import Any as _Any
 
 from numpy.typing import DTypeLike
 
+from phintys.ops.convolution.old_interface import ConvOp as ConvOp
 from phintys.ops.nnet.crossentropy import CrossentropyCategorical1Hot as CrossentropyCategorical1Hot
 from phintys.ops.nnet.crossentropy import CrossentropyCategorical1HotGrad as CrossentropyCategorical1HotGrad
 from phintys.ops.nnet.crossentropy import CrossentropySoftmax1HotWithBiasDx as CrossentropySoftmax1HotWithBiasDx
@@ -15,7 +16,12 @@ from phintys.ops.nnet.softmax import LogSoftmax as LogSoftmax
 from phintys.ops.nnet.softmax import Softmax as Softmax
 from phintys.ops.nnet.softmax import SoftmaxGrad as SoftmaxGrad
 from phintys.ops.nnet.softmax import SoftmaxWithBias as SoftmaxWithBias
+from phintys.tensor.nnet import abstract_conv as abstract_conv
 from phintys.tensor.nnet import bn as bn
+from phintys.tensor.nnet import conv as conv
+from phintys.tensor.nnet import conv3d2d as conv3d2d
+from phintys.tensor.nnet import corr as corr
+from phintys.tensor.nnet import corr3d as corr3d
 from phintys.tensor.nnet import nnet as nnet
 from phintys.tensor.nnet import sigm as sigm
 from phintys.ops.elementwise.elementwise import Elemwise
@@ -26,6 +32,7 @@ from phintys.graph.variable import Variable
 from phintys.ops.operators import _Axis, _OfMany, _OfOne, _OfThree, _OfTwo, _Shape, _TensorLike
 
 __all__ = [
+    "ConvOp",
     "CrossentropyCategorical1Hot",
     "CrossentropyCategorical1HotGrad",
     "CrossentropySoftmax1HotWithBiasDx",
@@ -40,6 +47,8 @@ __all__ = [
     "SoftmaxGrad",
     "SoftmaxWithBias",
     "UltraFastScalarSigmoid",
+    "abstract_conv",
+    "abstract_conv2d",
     "batch_normalization",
     "batch_normalization_test",
     "batch_normalization_train",
@@ -47,6 +56,14 @@ __all__ = [
     "bn",
     "categorical_crossentropy",
     "confusion_matrix",
+    "conv",
+    "conv2d",
+    "conv2d_grad_wrt_inputs",
+    "conv2d_transpose",
+    "conv3d",
+    "conv3d2d",
+    "corr",
+    "corr3d",
     "crossentropy_categorical_1hot",
     "crossentropy_categorical_1hot_grad",
     "crossentropy_softmax_1hot",
@@ -70,6 +87,7 @@ __all__ = [
     "scalar_softplus",
     "scalar_softsign",
     "selu",
+    "separable_conv2d",
     "sigm",
     "sigmoid",
     "sigmoid_binary_crossentropy",
@@ -90,6 +108,10 @@ ScalarSigmoid: type[Op]
 ScalarSoftplus: type[Op]
 ScalarSoftsign: type[Op]
 UltraFastScalarSigmoid: type[Op]
+def abstract_conv2d(input: _TensorLike, filters: _Any, input_shape: _Any = None, filter_shape: _Any = None,
+                    border_mode: str = 'valid', subsample: _Any = (1, 1), filter_flip: bool = True,
+                    filter_dilation: _Any = (1, 1), num_groups: int | Variable = 1, unshared: bool = False
+                    ) -> TensorVariable: ...
 def batch_normalization(inputs: _Any, gamma: _Any, beta: _Any, mean: _Any, std: _Any, mode: str = 'low_mem'
                         ) -> TensorVariable: ...
 def batch_normalization_test(inputs: _Any, gamma: _Any, beta: _Any, mean: _Any, var: _Any,
@@ -100,6 +122,21 @@ def batch_normalization_train(inputs: _Any, gamma: _Any, beta: _Any, axes: _Any 
 def binary_crossentropy(output: _Any, target: _Any) -> TensorVariable: ...
 def categorical_crossentropy(coding_dist: _Any, true_dist: _Any) -> TensorVariable: ...
 def confusion_matrix(actual: _Any, pred: _Any) -> TensorVariable: ...
+def conv2d(input: _TensorLike, filters: _Any, input_shape: _Any = None, filter_shape: _Any = None,
+           border_mode: str = 'valid', subsample: _Any = (1, 1), filter_flip: bool = True,
+           image_shape: _Any = None, filter_dilation: _Any = (1, 1), num_groups: int | Variable = 1,
+           unshared: bool = False, **kwargs: _Any) -> TensorVariable: ...
+def conv2d_grad_wrt_inputs(output_grad: _Any, filters: _Any, input_shape: _Any, filter_shape: _Any = None,
+                           border_mode: str = 'valid', subsample: _Any = (1, 1), filter_flip: bool = True,
+                           filter_dilation: _Any = (1, 1), num_groups: int | Variable = 1, unshared: bool = False
+                           ) -> TensorVariable: ...
+def conv2d_transpose(input: _TensorLike, filters: _Any, output_shape: _Any, filter_shape: _Any = None,
+                     border_mode: str = 'valid', input_dilation: _Any = (1, 1), filter_flip: bool = True,
+                     filter_dilation: _Any = (1, 1), num_groups: int | Variable = 1, unshared: bool = False
+                     ) -> TensorVariable: ...
+def conv3d(input: _TensorLike, filters: _Any, input_shape: _Any = None, filter_shape: _Any = None,
+           border_mode: str = 'valid', subsample: _Any = (1, 1, 1), filter_flip: bool = True,
+           filter_dilation: _Any = (1, 1, 1), num_groups: int | Variable = 1) -> TensorVariable: ...
 crossentropy_categorical_1hot: CrossentropyCategorical1Hot
 crossentropy_categorical_1hot_grad: CrossentropyCategorical1HotGrad
 def crossentropy_softmax_1hot(x: _TensorLike, y_idx: _Any) -> TensorVariable: ...
@@ -123,6 +160,10 @@ scalar_sigmoid: Op
 scalar_softplus: Op
 scalar_softsign: Op
 def selu(x: _TensorLike) -> TensorVariable: ...
+def separable_conv2d(input: _TensorLike, depthwise_filters: _Any, pointwise_filters: _Any, num_channels: _Any,
+                     input_shape: _Any = None, depthwise_filter_shape: _Any = None,
+                     pointwise_filter_shape: _Any = None, border_mode: str = 'valid', subsample: _Any = (1, 1),
+                     filter_flip: bool = True, filter_dilation: _Any = (1, 1)) -> TensorVariable: ...
 sigmoid: _OfOne
 def sigmoid_binary_crossentropy(output: _Any, target: _Any) -> TensorVariable: ...
 sigmoid_inplace: _OfOne

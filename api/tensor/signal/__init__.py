@@ -1,9 +1,9 @@
-"""Theano's name ``tensor.signal``: pooling of images. Names only."""
+"""Theano's name ``tensor.signal``: convolution and pooling of images. Names only."""
 from importlib import import_module as _import_module
 
 from phintys.not_yet import unknown as _unknown
 
-__all__ = ["pool"]
+__all__ = ["conv", "pool"]
 
 
 def __getattr__(name):

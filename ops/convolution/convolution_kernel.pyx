@@ -1,0 +1,459 @@
+"""Kernels of convolutions: the result, the gradient by images and the gradient by filters.
+
+``ConvolutionKernel`` checks shapes, names what contradicts each other, and divides the work among workers: whole images
+if there are enough, else blocks of the filters of one image. ``convolution_loops.h`` says how the sums are computed.
+Arguments with gaps are copied first. Scratch memory is the planes of one image for each worker and the filters, whatever
+the number of images; the gradient by filters has as many images at once as stay in the cache.
+"""
+cimport numpy as cnp
+from libc.string cimport memset
+from numpy cimport npy_intp
+
+import numpy
+
+from phintys.ops.native.integers cimport integer_at, shape_of
+from phintys.ops.native.strided_copy cimport contiguous_data
+from phintys.vm.abi cimport (
+    BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, parallel, scratch)
+from phintys.vm.limits cimport MAX_RANK
+from phintys.vm.thresholds cimport LONG_CONVOLUTION, PIECE_CONVOLUTION
+from phintys.ops.native.providers import usable_instructions
+
+cnp.import_array()
+
+cdef extern from "convolution/convolution_loops.h" nogil:
+    enum:
+        AXES
+        FORWARD
+        BY_IMAGES
+        BY_FILTERS
+    ctypedef struct phintys_convolution_set:
+        int lanes
+    ctypedef struct phintys_convolution:
+        int role
+        int itemsize, flip
+        npy_intp images, groups, channels, filters
+        npy_intp image[3]
+        npy_intp window[3]
+        npy_intp result[3]
+        npy_intp stride[3]
+        npy_intp dilation[3]
+        npy_intp pad[3]
+        const phintys_convolution_set* set
+    ctypedef struct phintys_work:
+        phintys_convolution what
+        int direct
+        npy_intp planes, blocks, passes, window, lines, lines_at_once, images_at_once
+        const char* source
+        const char* filters
+        const char* top
+        char* out
+        npy_intp image, images, group
+    const phintys_convolution_set* convolution_set(int itemsize, int instructions)
+    size_t plan_convolution(phintys_work* work, char* memory, int workers)
+    void run_images_float(const phintys_work*, int, npy_intp, npy_intp)
+    void run_images_double(const phintys_work*, int, npy_intp, npy_intp)
+    void run_blocks_float(const phintys_work*, int, npy_intp, npy_intp)
+    void run_blocks_double(const phintys_work*, int, npy_intp, npy_intp)
+    void run_packing_float(const phintys_work*, npy_intp, npy_intp)
+    void run_packing_double(const phintys_work*, npy_intp, npy_intp)
+    void run_planes_float(const phintys_work*, npy_intp, npy_intp)
+    void run_planes_double(const phintys_work*, npy_intp, npy_intp)
+    void run_tops_float(const phintys_work*, npy_intp, npy_intp)
+    void run_tops_double(const phintys_work*, npy_intp, npy_intp)
+    void run_dots_float(const phintys_work*, npy_intp, npy_intp, npy_intp)
+    void run_dots_double(const phintys_work*, npy_intp, npy_intp, npy_intp)
+    void run_unshared_float(const phintys_work*, npy_intp, npy_intp)
+    void run_unshared_double(const phintys_work*, npy_intp, npy_intp)
+
+ROLES = {"forward": FORWARD, "by images": BY_IMAGES, "by filters": BY_FILTERS}
+# What the operands are called in messages, by role: inputs with a shape, then the result.
+NAMES = {FORWARD: ("image", "filters", "result"), BY_IMAGES: ("filters", "output gradient", "image"),
+         BY_FILTERS: ("image", "output gradient", "filters")}
+
+# Borders that depend on the length of the filter, in place of a number of zeros.
+cdef enum:
+    HALF = -1
+    FULL = -2
+
+
+# ---- tasks ---------------------------------------------------------------------------------------------------------
+cdef void images_task(void* work, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+    if (<phintys_work*>work).what.itemsize == sizeof(float):
+        run_images_float(<phintys_work*>work, worker, start, stop)
+    else:
+        run_images_double(<phintys_work*>work, worker, start, stop)
+
+
+cdef void blocks_task(void* work, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+    if (<phintys_work*>work).what.itemsize == sizeof(float):
+        run_blocks_float(<phintys_work*>work, worker, start, stop)
+    else:
+        run_blocks_double(<phintys_work*>work, worker, start, stop)
+
+
+cdef void packing_task(void* work, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+    if (<phintys_work*>work).what.itemsize == sizeof(float):
+        run_packing_float(<phintys_work*>work, start, stop)
+    else:
+        run_packing_double(<phintys_work*>work, start, stop)
+
+
+cdef void planes_task(void* work, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+    if (<phintys_work*>work).what.itemsize == sizeof(float):
+        run_planes_float(<phintys_work*>work, start, stop)
+    else:
+        run_planes_double(<phintys_work*>work, start, stop)
+
+
+cdef void tops_task(void* work, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+    if (<phintys_work*>work).what.itemsize == sizeof(float):
+        run_tops_float(<phintys_work*>work, start, stop)
+    else:
+        run_tops_double(<phintys_work*>work, start, stop)
+
+
+cdef void unshared_task(void* work, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+    if (<phintys_work*>work).what.itemsize == sizeof(float):
+        run_unshared_float(<phintys_work*>work, start, stop)
+    else:
+        run_unshared_double(<phintys_work*>work, start, stop)
+
+
+cdef struct Lines:
+    phintys_work* work
+    npy_intp first
+    npy_intp step                  # filters of an item
+
+
+cdef void dots_task(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+    cdef Lines* lines = <Lines*>argument
+    cdef npy_intp first = start * lines.step
+    cdef npy_intp last = min(stop * lines.step, lines.work.what.filters)
+    if lines.work.what.itemsize == sizeof(float):
+        run_dots_float(lines.work, lines.first, first, last)
+    else:
+        run_dots_double(lines.work, lines.first, first, last)
+
+
+cdef inline npy_intp multiplications(const phintys_convolution* what) noexcept nogil:
+    """How many there are, in all."""
+    cdef npy_intp count = what.images * what.groups * what.channels * what.filters
+    cdef int axis
+    for axis in range(AXES):
+        count *= what.window[axis] * what.result[axis]
+    return count
+
+
+cdef inline npy_intp grain(npy_intp work, npy_intp items) noexcept nogil:
+    """How many of the items are worth a worker."""
+    return PIECE_CONVOLUTION // (work // max(items, 1) + 1) + 1
+
+
+cdef class ConvolutionKernel(Kernel):
+    """A convolution or one of its gradients.
+
+    Operands by role: ``(image, filters, out)``, ``(filters, output gradient, shape, image)``, ``(image, output
+    gradient, shape, filters)``; the shape is a vector of the last lengths of the result.
+
+    Parameters
+    ----------
+    dtype : {"float32", "float64"}
+    role : {"forward", "by images", "by filters"}
+    rank : {2, 3}
+        How many dimensions filters move in.
+    border : {"half", "full"} or tuple of pairs of int
+        Zeros before and after each dimension of an image.
+    stride, dilation : tuple of int
+    flip : bool
+        Whether filters are read backwards.
+    groups : int
+    unshared : bool
+        Whether each place of the result has filters of its own.
+    image_shape, filter_shape : tuple of (int or None)
+        Lengths that the operands must have; None: any.
+
+    Raises
+    ------
+    ValueError
+        Raised by ``prepare`` for shapes that contradict each other.
+    """
+    cdef int role, rank, itemsize
+    cdef bint flip, unshared
+    cdef npy_intp groups
+    cdef npy_intp border[3][2]
+    cdef npy_intp stride[3]
+    cdef npy_intp dilation[3]
+    cdef npy_intp image_shape[5]
+    cdef npy_intp filter_shape[6]
+    cdef const phintys_convolution_set* set
+
+    def __cinit__(self):
+        self.binding, self.room = BOUND, sizeof(phintys_convolution)
+
+    def __init__(self, dtype, role, int rank, border, stride, dilation, bint flip, npy_intp groups, bint unshared,
+                 image_shape, filter_shape):
+        cdef int axis, skipped = AXES - rank
+        self.role, self.rank = ROLES[role], rank
+        self.examined = () if self.role == FORWARD else (2,)
+        self.itemsize = numpy.dtype(dtype).itemsize
+        self.flip, self.groups, self.unshared = flip, groups, unshared
+        for axis in range(AXES):
+            self.border[axis][0] = self.border[axis][1] = 0
+            self.stride[axis] = self.dilation[axis] = 1
+            if axis >= skipped:
+                if border in ("half", "full"):
+                    self.border[axis][0] = HALF if border == "half" else FULL
+                else:
+                    self.border[axis][0], self.border[axis][1] = border[axis - skipped]
+                self.stride[axis], self.dilation[axis] = stride[axis - skipped], dilation[axis - skipped]
+        for axis in range(rank + 2):
+            self.image_shape[axis] = -1 if image_shape[axis] is None else image_shape[axis]
+        for axis in range(self.filter_rank()):
+            self.filter_shape[axis] = -1 if filter_shape[axis] is None else filter_shape[axis]
+        self.set = convolution_set(self.itemsize, len(usable_instructions()))
+
+    cdef inline int filter_rank(self) noexcept nogil:
+        return 2 + self.rank * (1 + self.unshared)
+
+    # ---- shapes ----
+    cdef inline npy_intp zeros(self, int axis, int side, npy_intp window) noexcept nogil:
+        """How many zeros there are before (0) or after (1) a dimension."""
+        cdef npy_intp border = self.border[axis][0]
+        if border == HALF:
+            return ((window - 1) * self.dilation[axis] + 1) // 2
+        if border == FULL:
+            return (window - 1) * self.dilation[axis]
+        return self.border[axis][side]
+
+    cdef inline npy_intp result_length(self, int axis, npy_intp image, npy_intp window) noexcept nogil:
+        """How many places a filter has; 0 or less if it has none."""
+        cdef npy_intp room = image + self.zeros(axis, 0, window) + self.zeros(axis, 1, window)
+        room -= (window - 1) * self.dilation[axis] + 1
+        return room // self.stride[axis] + 1 if room >= 0 else 0
+
+    cdef int fail(self, Cell** operands, str reason) except -1 with gil:
+        """Raise an error that names the operands' shapes."""
+        names = NAMES[self.role]
+        kind = {FORWARD: "convolution", BY_IMAGES: "gradient of a convolution by its input",
+                BY_FILTERS: "gradient of a convolution by its filters"}[self.role]
+        shapes = f"{names[0]} of shape {shape_of(operands[0])} and {names[1]} of shape {shape_of(operands[1])}"
+        if self.role != FORWARD:
+            lengths = tuple([integer_at(operands[2], index) for index in range(self.rank)])
+            shapes += f", for {names[2]} of lengths {lengths}"
+        skipped = AXES - self.rank
+        border = [(self.border[axis][0], self.border[axis][1]) for axis in range(skipped, AXES)]
+        if border[0][0] < 0:
+            border = "half" if border[0][0] == HALF else "full"
+        stride = tuple([self.stride[axis] for axis in range(skipped, AXES)])
+        dilation = tuple([self.dilation[axis] for axis in range(skipped, AXES)])
+        raise ValueError(f"{kind}: {reason}; got {shapes} (border_mode {border}, subsample {stride}, filter_dilation "
+                         f"{dilation}, num_groups {self.groups})")
+
+    cdef int expect(self, Cell** operands, str name, const npy_intp* found, const npy_intp* wanted,
+                    int rank) except -1 nogil:
+        """Check lengths that are known when the graph is made."""
+        cdef int axis
+        for axis in range(rank):
+            if wanted[axis] >= 0 and wanted[axis] != found[axis]:
+                with gil:
+                    given = tuple([None if wanted[k] < 0 else wanted[k] for k in range(rank)])
+                    real = tuple([found[k] for k in range(rank)])
+                    parameter = "input_shape" if name == "image" else "filter_shape"
+                    self.fail(operands, f"the shape of the {name} is {real}, but {parameter} says {given}")
+        return 0
+
+    cdef int measure(self, Cell** operands, phintys_convolution* what, npy_intp* result) except -1 nogil:
+        """Find all lengths, and the shape of the result.
+
+        Raises
+        ------
+        ValueError
+            For shapes that contradict each other.
+        """
+        cdef const Cell* image = NULL if self.role == BY_IMAGES else operands[0]
+        cdef const Cell* filters = operands[0] if self.role == BY_IMAGES else operands[1] if self.role == FORWARD else NULL
+        cdef const Cell* top = NULL if self.role == FORWARD else operands[1]
+        cdef npy_intp image_shape[5]
+        cdef npy_intp filter_shape[6]
+        cdef npy_intp top_shape[5]
+        cdef npy_intp length
+        cdef int axis, place, last = self.filter_rank() - self.rank, skipped = AXES - self.rank
+        if image != NULL:
+            for axis in range(image.ndim):
+                image_shape[axis] = image.shape[axis]
+        if filters != NULL:
+            for axis in range(filters.ndim):
+                filter_shape[axis] = filters.shape[axis]
+        if top != NULL:
+            for axis in range(top.ndim):
+                top_shape[axis] = top.shape[axis]
+        if self.role != FORWARD and operands[2].shape[0] != self.rank:
+            with gil:
+                self.fail(operands, f"the vector of lengths has {operands[2].shape[0]} elements, not {self.rank}")
+        if image == NULL:
+            image_shape[0], image_shape[1] = top_shape[0], filter_shape[last - 1] * self.groups
+            for axis in range(self.rank):
+                image_shape[axis + 2] = integer_at(operands[2], axis)
+        if filters == NULL:
+            filter_shape[0], filter_shape[last - 1] = top_shape[1], image_shape[1] // self.groups
+            for axis in range(self.rank):
+                filter_shape[last + axis] = integer_at(operands[2], axis)
+                if self.unshared:
+                    filter_shape[axis + 1] = top_shape[axis + 2]
+        if image_shape[1] % self.groups or filter_shape[0] % self.groups:
+            with gil:
+                self.fail(operands, f"{image_shape[1]} channels and {filter_shape[0]} filters cannot be divided into "
+                                    f"{self.groups} groups")
+        if image_shape[1] != filter_shape[last - 1] * self.groups:
+            with gil:
+                self.fail(operands, f"the image has {image_shape[1]} channels, but the filters have "
+                                    f"{filter_shape[last - 1]}" + (f" in each group" if self.groups > 1 else ""))
+        self.expect(operands, "image", image_shape, self.image_shape, self.rank + 2)
+        self.expect(operands, "filters", filter_shape, self.filter_shape, self.filter_rank())
+        if top == NULL:
+            top_shape[0], top_shape[1] = image_shape[0], filter_shape[0]
+        elif top_shape[0] != image_shape[0] or top_shape[1] != filter_shape[0]:
+            with gil:
+                self.fail(operands, f"the output gradient has {top_shape[0]} images and {top_shape[1]} channels, "
+                                    f"expected {image_shape[0]} and {filter_shape[0]}")
+        what.role, what.itemsize, what.flip, what.groups, what.set = self.role, self.itemsize, self.flip, self.groups, self.set
+        what.images = image_shape[0]
+        what.channels, what.filters = filter_shape[last - 1], filter_shape[0] // self.groups
+        for axis in range(AXES):
+            what.image[axis] = what.window[axis] = what.result[axis] = 1
+            what.stride[axis], what.dilation[axis], what.pad[axis] = self.stride[axis], self.dilation[axis], 0
+            if axis < skipped:
+                continue
+            place = axis - skipped
+            what.image[axis], what.window[axis] = image_shape[place + 2], filter_shape[last + place]
+            if what.image[axis] < 1 or what.window[axis] < 1:
+                with gil:
+                    self.fail(operands, "images and filters need at least one row and one column")
+            length = self.result_length(axis, what.image[axis], what.window[axis])
+            if length < 1:
+                with gil:
+                    self.fail(operands, f"a filter of {what.window[axis]} elements does not fit into "
+                                        f"{what.image[axis]} in dimension {place + 2}")
+            if top != NULL and top_shape[place + 2] != length:
+                with gil:
+                    self.fail(operands, f"the convolution would have {length} results in dimension {place + 2}, but the "
+                                        f"output gradient has {top_shape[place + 2]}")
+            if self.unshared and filter_shape[place + 1] != length:
+                with gil:
+                    self.fail(operands, f"the convolution has {length} results in dimension {place + 2}, but there are "
+                                        f"filters for {filter_shape[place + 1]}")
+            top_shape[place + 2] = what.result[axis] = length
+            what.pad[axis] = self.zeros(axis, 0, what.window[axis])
+        for axis in range(self.filter_rank() if self.role == BY_FILTERS else self.rank + 2):
+            if self.role == FORWARD:
+                result[axis] = top_shape[axis]
+            else:
+                result[axis] = image_shape[axis] if self.role == BY_IMAGES else filter_shape[axis]
+        return 0
+
+    # ---- memory ----
+    cdef size_t copies(self, Cell** operands) noexcept nogil:
+        """Bytes for arguments with gaps."""
+        cdef size_t size = 0
+        cdef int number
+        for number in range(2):
+            if not cell_is_contiguous(operands[number]):
+                size += (cell_size(operands[number]) * self.itemsize + 127) & ~<size_t>63
+        return size
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef phintys_work work
+        cdef npy_intp shape[MAX_RANK]
+        cdef npy_intp count
+        cdef size_t size
+        self.measure(operands, &work.what, shape)
+        (<phintys_convolution*>context.room)[0] = work.what
+        allocate(context, operands[2 if self.role == FORWARD else 3], shape)
+        count = multiplications(&work.what)
+        size = self.copies(operands)
+        if count and not self.unshared:
+            size += plan_convolution(&work, NULL, context.workers)
+        if size:
+            scratch(context, size)
+        return (RUNS_ALONE if count < 2 * PIECE_CONVOLUTION else 1) if count >= LONG_CONVOLUTION else 0
+
+    # ---- computation ----
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef phintys_work work
+        cdef Cell* out = operands[2 if self.role == FORWARD else 3]
+        cdef char* memory = context.scratch
+        cdef const char* first
+        cdef const char* second
+        cdef npy_intp count
+        work.what = (<phintys_convolution*>context.room)[0]
+        count = multiplications(&work.what)
+        if count == 0 or self.unshared or self.role == BY_FILTERS:
+            memset(out.data, 0, cell_size(out) * self.itemsize)
+        if count == 0:
+            return 0
+        first = contiguous_data(operands[0], memory)
+        if first == memory:
+            memory += (cell_size(operands[0]) * self.itemsize + 127) & ~<size_t>63
+        second = contiguous_data(operands[1], memory)
+        if second == memory:
+            memory += (cell_size(operands[1]) * self.itemsize + 127) & ~<size_t>63
+        work.out = out.data
+        if self.role == FORWARD:
+            work.source, work.filters, work.top = first, second, out.data
+        elif self.role == BY_IMAGES:
+            work.source, work.filters, work.top = second, first, second
+        else:
+            work.source, work.filters, work.top = first, out.data, second
+        if self.unshared:
+            self.run_unshared(context, &work, count, out)
+            return 0
+        plan_convolution(&work, memory, context.workers)
+        work.image, work.images, work.group = 0, 1, 0
+        if self.role == BY_FILTERS:
+            self.run_by_filters(context, &work, count)
+        else:
+            self.run_sums(context, &work, count)
+        return 0
+
+    cdef void run_unshared(self, Context* context, phintys_work* work, npy_intp count, Cell* out) noexcept nogil:
+        cdef npy_intp items = work.what.groups * (work.what.filters if self.role == BY_FILTERS else work.what.images)
+        work.window = work.what.window[0] * work.what.window[1] * work.what.window[2]
+        if self.role == BY_IMAGES:
+            work.source = out.data
+        parallel(context, unshared_task, work, items, grain(count, items))
+
+    cdef void run_sums(self, Context* context, phintys_work* work, npy_intp count) noexcept nogil:
+        """The result, or the gradient by images."""
+        cdef npy_intp images = work.what.images, image, group, share
+        parallel(context, packing_task, work, work.what.groups * work.blocks, grain(count // (8 * images) + 1,
+                                                                                    work.what.groups * work.blocks))
+        if context.workers == 1 or images >= 2 * context.workers or work.blocks == 1:
+            parallel(context, images_task, work, images, grain(count, images))
+            return
+        share = count // (images * work.what.groups)
+        for image in range(images):
+            for group in range(work.what.groups):
+                work.image, work.group = image, group
+                if not work.direct:
+                    parallel(context, planes_task, work, work.planes, grain(share // 8 + 1, work.planes))
+                parallel(context, blocks_task, work, work.blocks, grain(share, work.blocks))
+
+    cdef void run_by_filters(self, Context* context, phintys_work* work, npy_intp count) noexcept nogil:
+        """The gradient by filters: as many images, or lines of an image, at once as stay in the cache."""
+        cdef npy_intp share = count // (work.what.images * work.what.groups), items
+        cdef Lines lines
+        lines.work, lines.step = work, 6
+        items = (work.what.filters + lines.step - 1) // lines.step
+        for group in range(work.what.groups):
+            work.group, work.image = group, 0
+            while work.image < work.what.images:
+                work.images = min(work.images_at_once, work.what.images - work.image)
+                parallel(context, planes_task, work, work.images * work.planes, grain(share // 8 + 1, work.planes))
+                parallel(context, tops_task, work, work.images * work.what.filters,
+                         grain(share // 8 + 1, work.what.filters))
+                lines.first = 0
+                while lines.first < work.lines:
+                    parallel(context, dots_task, &lines, items, grain(share * work.images, items))
+                    lines.first += work.lines_at_once
+                work.image += work.images

@@ -1,0 +1,468 @@
+/* Convolutions of images or volumes and their gradients: what is computed where, and the loops.
+ *
+ * A result is a sum over planes (channels) and taps (elements of a filter). What is summed is laid out so that one tap
+ * sees all results by a constant distance: planes with their borders of zeros, and, where filters move by steps of s,
+ * divided into s parts of every s-th element (slots). So a vector of neighbouring results is a sum of vectors that are
+ * neighbours too, at the offset of each tap; strides, dilation and borders are in the offsets. Nothing is as large as
+ * all windows of an image: one image has its planes, and the filters are packed once.
+ *
+ * The gradient by images is the same sum, over filters instead of channels, with the taps that meet at one element. If
+ * filters move by steps, elements at different places between steps (classes) meet other taps: a pass for each class.
+ * The gradient by filters sums over places instead, so there vectors run along the summed dimension.
+ *
+ * Volumes have three dimensions (depth, rows, columns); images have a depth of 1. The inner loops are in
+ * convolution_tiles.template.h, what surrounds them in convolution_passes.template.h.
+ */
+#ifndef PHINTYS_CONVOLUTION_LOOPS_H
+#define PHINTYS_CONVOLUTION_LOOPS_H
+
+#include <numpy/ndarraytypes.h>
+#include <string.h>
+
+#include "native/clones.h"
+#include "native/instruction_sets.h"
+#include "native/templates.h"
+
+enum { MOST_FILTERS = 8, MOST_VECTORS = 8, TILE_SIZES = 5, TILE_WIDTHS = 3, DOT_SIZES = 4, MOST_LANES = 16 };
+enum { Z, Y, X, AXES };
+
+/* ---- what the inner loops are given ------------------------------------------------------------------------------ */
+typedef struct {
+    npy_intp planes, plane;             /* how many, and elements from one to the next */
+    npy_intp taps;                      /* in each plane */
+    const npy_intp* offsets;            /* of the taps */
+} phintys_sum;
+
+typedef struct {
+    npy_intp images, first, last;       /* lines [first, last) of each image */
+    npy_intp image;                     /* elements from image to image */
+    const npy_intp* lines;              /* where each line begins */
+    npy_intp top_image, top_plane, top_line;    /* of the gradient: whole vectors in each line, filled up with zeros */
+} phintys_places;
+
+typedef void (*phintys_tile)(const phintys_sum*, const void* const* in, void* const* out, npy_intp out_filter,
+                             int wanted, const void* weights);
+typedef void (*phintys_dots)(const phintys_places*, const void* top, const void* image, const npy_intp* offsets,
+                             void* result);
+typedef struct {
+    int lanes;
+    struct { int filters; struct { int vectors; phintys_tile tile; } widths[TILE_WIDTHS]; } sizes[TILE_SIZES];
+    struct { int filters, taps; phintys_dots dots; } dots[DOT_SIZES];
+} phintys_convolution_set;
+
+/* ---- what is computed -------------------------------------------------------------------------------------------- */
+typedef enum { FORWARD, BY_IMAGES, BY_FILTERS } phintys_role;
+
+typedef struct {
+    phintys_role role;
+    int itemsize, flip;                 /* flip: filters are read backwards */
+    npy_intp images, groups, channels, filters;         /* channels and filters of one group */
+    npy_intp image[AXES], window[AXES], result[AXES];   /* lengths of images, filters and results of the forward sum */
+    npy_intp stride[AXES], dilation[AXES], pad[AXES];   /* pad: before the first element */
+    const phintys_convolution_set* set;
+} phintys_convolution;
+
+/* How a dimension of what is summed is laid out. */
+typedef struct {
+    npy_intp source;                    /* its length */
+    npy_intp slots, length;             /* parts, and elements of each */
+    npy_intp step, origin;              /* element j of a part with phase p is element j * step + p - origin */
+    npy_intp period;                    /* of the slots of taps */
+    npy_intp classes;
+} phintys_axis;
+
+/* The results of one class: which taps they sum, and where they are. */
+typedef struct {
+    npy_intp taps, *offsets, *numbers;  /* numbers: which elements of a filter they are */
+    npy_intp base;                      /* where the first result's window is */
+    npy_intp count[AXES], in[AXES];     /* results, and elements from window to window */
+    npy_intp start, out[AXES];          /* where the results go in their plane */
+    npy_intp packed;                    /* where the filters of this class begin, in one group */
+    int by_rows;                        /* tiles write rows of results; else they write to room, with what lies between
+                                           rows, and the results are copied from there */
+} phintys_pass;
+
+typedef struct {
+    phintys_convolution what;
+    phintys_axis axis[AXES];
+    npy_intp planes, outs;              /* planes that are summed in one group, and planes of results */
+    npy_intp plane, source_plane, out_plane;    /* their sizes: as laid out, in memory, of results */
+    int direct;                         /* the source is used where it is */
+    npy_intp passes, window;            /* window: elements of a filter in one plane */
+    phintys_pass* pass;
+    npy_intp blocks, padded_outs;       /* blocks of filters for tiles */
+    npy_intp lines, top_line, images_at_once, lines_at_once;    /* BY_FILTERS */
+    npy_intp* line;
+    npy_intp* offsets;
+    npy_intp* numbers;
+    const char *source, *filters, *top;
+    char *out, *packed, *rooms;
+    size_t room, prepared;              /* bytes for each worker, and how many of them are for planes */
+    npy_intp image, images, group;      /* what is worked on, where workers share one image */
+} phintys_work;
+
+static inline npy_intp floor_divided(npy_intp a, npy_intp b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
+static inline npy_intp ceil_divided(npy_intp a, npy_intp b) { return -floor_divided(-a, b); }
+static inline npy_intp smaller(npy_intp a, npy_intp b) { return a < b ? a : b; }
+static inline npy_intp larger(npy_intp a, npy_intp b) { return a > b ? a : b; }
+
+/* ---- planning ---------------------------------------------------------------------------------------------------- */
+static void plan_axis(phintys_axis* axis, const phintys_convolution* what, int number) {
+    const npy_intp s = what->stride[number], d = what->dilation[number], pad = what->pad[number];
+    const npy_intp reach = (what->window[number] - 1) * d / s;
+    if (what->role == BY_IMAGES) {
+        const npy_intp low = ceil_divided(pad - s + 1, s) - reach;
+        const npy_intp high = floor_divided(what->image[number] - 1 + pad, s);
+        axis->source = what->result[number];
+        axis->slots = axis->step = axis->period = 1;
+        axis->origin = -low;
+        axis->length = high - low + 1;
+        axis->classes = s;
+        return;
+    }
+    npy_intp a = s, b = d;
+    while (b) { const npy_intp rest = a % b; a = b; b = rest; }
+    axis->source = what->image[number];
+    axis->period = s / a;
+    axis->slots = smaller(axis->period, what->window[number]);
+    axis->step = s;
+    axis->origin = pad;
+    axis->length = what->result[number] + reach;
+    axis->classes = 1;
+}
+
+/* Where results of a class are along one dimension. */
+static void plan_class(const phintys_work* work, int number, npy_intp class, npy_intp* base, npy_intp* count,
+                       npy_intp* start) {
+    const phintys_convolution* what = &work->what;
+    const npy_intp s = what->stride[number], pad = what->pad[number];
+    if (what->role != BY_IMAGES) {
+        *base = *start = 0;
+        *count = what->result[number];
+        return;
+    }
+    const npy_intp first = ceil_divided(pad - class, s);
+    *count = larger(0, floor_divided(what->image[number] - 1 + pad - class, s) - first + 1);
+    *base = first + work->axis[number].origin;
+    *start = s * first + class - pad;
+}
+
+/* Where tap k of a dimension sees the first result, in elements of that dimension, and its slot; -1: another class. */
+static npy_intp tap_slot(const phintys_work* work, int number, npy_intp k, npy_intp class, npy_intp* shift) {
+    const npy_intp s = work->what.stride[number], place = k * work->what.dilation[number];
+    if (work->what.role != BY_IMAGES) {
+        *shift = place / s;
+        return k % work->axis[number].period;
+    }
+    *shift = -(place / s);
+    return place % s == class ? 0 : -1;
+}
+
+/* Fill in the taps of a class; returns how many there are. */
+static npy_intp plan_taps(const phintys_work* work, const npy_intp* class, npy_intp* offsets, npy_intp* numbers) {
+    const npy_intp* window = work->what.window;
+    const phintys_axis* axis = work->axis;
+    const npy_intp part = axis[Z].length * axis[Y].length * axis[X].length;
+    npy_intp found = 0, z, y, x;
+    for (npy_intp k = 0; k < window[Z]; k++) {
+        const npy_intp slot_z = tap_slot(work, Z, k, class[Z], &z);
+        for (npy_intp l = 0; slot_z >= 0 && l < window[Y]; l++) {
+            const npy_intp slot_y = tap_slot(work, Y, l, class[Y], &y);
+            for (npy_intp m = 0; slot_y >= 0 && m < window[X]; m++) {
+                const npy_intp slot_x = tap_slot(work, X, m, class[X], &x);
+                if (slot_x < 0) continue;
+                const npy_intp slot = (slot_z * axis[Y].slots + slot_y) * axis[X].slots + slot_x;
+                const npy_intp number = (k * window[Y] + l) * window[X] + m;
+                offsets[found] = slot * part + (z * axis[Y].length + y) * axis[X].length + x;
+                numbers[found++] = work->what.flip ? work->window - 1 - number : number;
+            }
+        }
+    }
+    return found;
+}
+
+enum { ROOM_ELEMENTS = 2048 };          /* of a row of room: results of several rows of an image for each filter */
+
+/* How many rows of results are computed at once where they go through room. */
+static inline npy_intp rows_in_room(const phintys_pass* pass) {
+    return larger(1, smaller(pass->count[Y], ROOM_ELEMENTS / larger(1, pass->in[Y])));
+}
+
+/* Join dimensions without gaps, and choose how tiles write. */
+static void plan_writing(phintys_work* work, phintys_pass* pass) {
+    const npy_intp lanes = work->what.set->lanes;
+    for (int number = Y; number >= Z; number--) {
+        const npy_intp length = pass->count[X];
+        if (pass->out[X] != 1 || pass->in[number] != length || pass->out[number] != length) break;
+        pass->count[X] *= pass->count[number];
+        pass->count[number] = 1;
+    }
+    const npy_intp length = pass->count[X], flat = (pass->count[Y] - 1) * pass->in[Y] + length;
+    const npy_intp vectors = pass->count[Y] * ((length + lanes - 1) / lanes), flat_vectors = (flat + lanes - 1) / lanes;
+    pass->by_rows = pass->out[X] == 1 && length >= lanes && 8 * vectors <= 9 * flat_vectors;
+    if (!pass->by_rows && (rows_in_room(pass) - 1) * pass->in[Y] + length < lanes) work->direct = 0;
+}
+
+static void plan_pass(phintys_work* work, phintys_pass* pass, npy_intp number, npy_intp* cursor) {
+    const phintys_axis* axis = work->axis;
+    const npy_intp* lengths = work->what.role == BY_IMAGES ? work->what.image : work->what.result;
+    npy_intp class[AXES], start[AXES], base[AXES];
+    for (int a = X; a >= Z; a--) {
+        class[a] = number % axis[a].classes;
+        number /= axis[a].classes;
+        plan_class(work, a, class[a], &base[a], &pass->count[a], &start[a]);
+    }
+    pass->in[Z] = axis[Y].length * axis[X].length;
+    pass->in[Y] = axis[X].length;
+    pass->in[X] = 1;
+    pass->base = base[Z] * pass->in[Z] + base[Y] * pass->in[Y] + base[X];
+    pass->start = (start[Z] * lengths[Y] + start[Y]) * lengths[X] + start[X];
+    for (int a = X; a >= Z; a--) {
+        pass->out[a] = work->what.role == BY_IMAGES ? work->what.stride[a] : 1;
+        for (int b = a + 1; b < AXES; b++) pass->out[a] *= lengths[b];
+    }
+    pass->offsets = work->offsets + *cursor;
+    pass->numbers = work->numbers + *cursor;
+    pass->taps = plan_taps(work, class, pass->offsets, pass->numbers);
+    pass->packed = *cursor * work->planes * work->padded_outs;
+    *cursor += pass->taps;
+    plan_writing(work, pass);
+}
+
+/* The number in the table of tiles that suits the next filters, of which `left` are left. */
+static inline int size_for(const phintys_convolution_set* set, npy_intp left) {
+    int number = 0;
+    while (number + 1 < TILE_SIZES && set->sizes[number + 1].filters >= left) number++;
+    return number;
+}
+
+/* Bytes of whole cache lines. */
+static inline size_t whole_lines(size_t size) { return (size + 63) & ~(size_t)63; }
+
+static inline void* taken(char** memory, size_t* used, size_t size) {
+    void* found = *memory == NULL ? NULL : *memory + *used;
+    *used += whole_lines(size);
+    return found;
+}
+
+enum { WORKING_SET = 1 << 20 };         /* bytes that the gradient by filters reads again and again */
+
+static void plan_lines(phintys_work* work) {
+    const npy_intp* count = work->what.result;
+    const npy_intp lanes = work->what.set->lanes, length = work->axis[X].length;
+    const npy_intp by_rows = count[Y] * ((count[X] + lanes - 1) / lanes);
+    const npy_intp flat = ((count[Y] - 1) * length + count[X] + lanes - 1) / lanes;
+    work->lines = by_rows <= flat ? count[Z] * count[Y] : count[Z];
+    work->top_line = lanes * (by_rows <= flat ? (count[X] + lanes - 1) / lanes : flat);
+    const npy_intp of_line = work->top_line * (work->what.filters + work->planes) * work->what.itemsize;
+    work->lines_at_once = larger(1, smaller(work->lines, WORKING_SET / larger(1, of_line)));
+    work->images_at_once = 1;
+    if (work->lines_at_once == work->lines)
+        work->images_at_once = larger(1, smaller(work->what.images, WORKING_SET / larger(1, of_line * work->lines)));
+}
+
+/* Plan the work, with tables and copies in `memory`; returns how many bytes of it are needed. With NULL for memory it
+ * does nothing else. */
+static size_t plan_convolution(phintys_work* work, char* memory, int workers) {
+    const phintys_convolution* what = &work->what;
+    const int forward = what->role != BY_IMAGES;
+    size_t used = 0;
+    work->direct = 1;
+    work->plane = work->source_plane = work->out_plane = work->window = work->passes = 1;
+    for (int a = Z; a < AXES; a++) {
+        phintys_axis* axis = &work->axis[a];
+        plan_axis(axis, what, a);
+        work->plane *= axis->slots * axis->length;
+        work->source_plane *= axis->source;
+        work->out_plane *= forward ? what->result[a] : what->image[a];
+        work->window *= what->window[a];
+        work->passes *= axis->classes;
+        work->direct &= axis->slots == 1 && axis->step == 1 && axis->origin == 0 && axis->length == axis->source;
+    }
+    work->planes = forward ? what->channels : what->filters;
+    work->outs = forward ? what->filters : what->channels;
+    const int most = what->set->sizes[0].filters;
+    work->blocks = (work->outs + most - 1) / most;
+    work->padded_outs = 0;
+    if (work->blocks)
+        work->padded_outs = (work->blocks - 1) * most
+            + what->set->sizes[size_for(what->set, work->outs - (work->blocks - 1) * most)].filters;
+    work->offsets = taken(&memory, &used, work->window * sizeof(npy_intp));
+    work->numbers = taken(&memory, &used, work->window * sizeof(npy_intp));
+    work->prepared = whole_lines((work->planes * work->plane + MOST_LANES) * what->itemsize);
+    if (what->role == BY_FILTERS) {
+        plan_lines(work);
+        work->line = taken(&memory, &used, work->lines * sizeof(npy_intp));
+        work->room = work->images_at_once * work->prepared;
+        work->room += whole_lines(work->images_at_once * what->filters * work->lines * work->top_line * what->itemsize);
+        work->rooms = taken(&memory, &used, work->room);
+        if (memory == NULL) return used;
+        const npy_intp class[AXES] = {0, 0, 0};
+        plan_taps(work, class, work->offsets, work->numbers);
+        const npy_intp per_depth = work->lines / larger(1, what->result[Z]);
+        for (npy_intp k = 0; k < work->lines; k++)
+            work->line[k] = (k / per_depth * work->axis[Y].length + k % per_depth) * work->axis[X].length;
+        return used;
+    }
+    work->pass = taken(&memory, &used, work->passes * sizeof(phintys_pass));
+    work->packed = taken(&memory, &used, what->groups * work->padded_outs * work->planes * work->window * what->itemsize);
+    work->room = work->prepared;
+    work->room += whole_lines(MOST_FILTERS * what->itemsize
+                              * (larger(ROOM_ELEMENTS, work->axis[X].length) + work->axis[X].length + MOST_LANES));
+    work->rooms = taken(&memory, &used, workers * work->room);
+    if (memory == NULL) return used;
+    npy_intp cursor = 0;
+    for (npy_intp number = 0; number < work->passes; number++) plan_pass(work, &work->pass[number], number, &cursor);
+    return used;
+}
+
+/* ---- the loops for each type ------------------------------------------------------------------------------------- */
+#if defined(__GNUC__) && defined(__x86_64__)
+#include <immintrin.h>
+
+PHINTYS_FOR_AVX2 static inline float phintys_total_float(__m256 a) {
+    __m128 b = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+    b = _mm_add_ps(b, _mm_movehl_ps(b, b));
+    return _mm_cvtss_f32(_mm_add_ss(b, _mm_shuffle_ps(b, b, 1)));
+}
+PHINTYS_FOR_AVX2 static inline double phintys_total_double(__m256d a) {
+    __m128d b = _mm_add_pd(_mm256_castpd256_pd128(a), _mm256_extractf128_pd(a, 1));
+    return _mm_cvtsd_f64(_mm_add_sd(b, _mm_unpackhi_pd(b, b)));
+}
+
+#define SET avx512
+#define FOR_SET PHINTYS_FOR_AVX512
+#define REGISTERS 32
+#define T float
+#define LANES 16
+#define VECTOR __m512
+#define LOAD _mm512_loadu_ps
+#define STORE _mm512_storeu_ps
+#define SPREAD _mm512_set1_ps
+#define FUSED _mm512_fmadd_ps
+#define TOTAL _mm512_reduce_add_ps
+#include "convolution_tiles.template.h"
+#undef T
+#undef LANES
+#undef VECTOR
+#undef LOAD
+#undef STORE
+#undef SPREAD
+#undef FUSED
+#undef TOTAL
+#define T double
+#define LANES 8
+#define VECTOR __m512d
+#define LOAD _mm512_loadu_pd
+#define STORE _mm512_storeu_pd
+#define SPREAD _mm512_set1_pd
+#define FUSED _mm512_fmadd_pd
+#define TOTAL _mm512_reduce_add_pd
+#include "convolution_tiles.template.h"
+#undef T
+#undef LANES
+#undef VECTOR
+#undef LOAD
+#undef STORE
+#undef SPREAD
+#undef FUSED
+#undef TOTAL
+#undef SET
+#undef FOR_SET
+#undef REGISTERS
+
+#define SET avx2
+#define FOR_SET PHINTYS_FOR_AVX2
+#define REGISTERS 16
+#define T float
+#define LANES 8
+#define VECTOR __m256
+#define LOAD _mm256_loadu_ps
+#define STORE _mm256_storeu_ps
+#define SPREAD _mm256_set1_ps
+#define FUSED _mm256_fmadd_ps
+#define TOTAL phintys_total_float
+#include "convolution_tiles.template.h"
+#undef T
+#undef LANES
+#undef VECTOR
+#undef LOAD
+#undef STORE
+#undef SPREAD
+#undef FUSED
+#undef TOTAL
+#define T double
+#define LANES 4
+#define VECTOR __m256d
+#define LOAD _mm256_loadu_pd
+#define STORE _mm256_storeu_pd
+#define SPREAD _mm256_set1_pd
+#define FUSED _mm256_fmadd_pd
+#define TOTAL phintys_total_double
+#include "convolution_tiles.template.h"
+#undef T
+#undef LANES
+#undef VECTOR
+#undef LOAD
+#undef STORE
+#undef SPREAD
+#undef FUSED
+#undef TOTAL
+#undef SET
+#undef FOR_SET
+#undef REGISTERS
+#endif
+
+/* Vectors of 16 bytes, which the compiler has on every processor. */
+typedef float phintys_four_floats __attribute__((vector_size(16)));
+typedef double phintys_two_doubles __attribute__((vector_size(16)));
+#define SET baseline
+#define FOR_SET
+#define REGISTERS 16
+#define LOAD TYPED(load_baseline)
+#define STORE TYPED(store_baseline)
+#define SPREAD TYPED(spread_baseline)
+#define TOTAL TYPED(total_baseline)
+#define FUSED(A, B, C) ((A) * (B) + (C))
+#define T float
+#define LANES 4
+#define VECTOR phintys_four_floats
+#include "convolution_baseline.template.h"
+#include "convolution_tiles.template.h"
+#undef T
+#undef LANES
+#undef VECTOR
+#define T double
+#define LANES 2
+#define VECTOR phintys_two_doubles
+#include "convolution_baseline.template.h"
+#include "convolution_tiles.template.h"
+#undef T
+#undef LANES
+#undef VECTOR
+#undef LOAD
+#undef STORE
+#undef SPREAD
+#undef TOTAL
+#undef FUSED
+#undef SET
+#undef FOR_SET
+#undef REGISTERS
+
+#define T float
+#include "convolution_passes.template.h"
+#undef T
+#define T double
+#include "convolution_passes.template.h"
+#undef T
+
+/* The loops of an element size for the instruction sets 0 (what every processor has), 1 and 2. */
+static const phintys_convolution_set* convolution_set(int itemsize, int instructions) {
+#if defined(__GNUC__) && defined(__x86_64__)
+    if (instructions == 2) return itemsize == sizeof(float) ? &convolution_float_avx512 : &convolution_double_avx512;
+    if (instructions == 1) return itemsize == sizeof(float) ? &convolution_float_avx2 : &convolution_double_avx2;
+#endif
+    return itemsize == sizeof(float) ? &convolution_float_baseline : &convolution_double_baseline;
+}
+
+#endif

@@ -1,0 +1,351 @@
+/* What surrounds the inner loops of convolutions, for one type T: copies into planes, packed filters, rows of tiles,
+ * and convolutions whose filters are not shared.
+ */
+
+/* ---- planes ------------------------------------------------------------------------------------------------------ */
+/* Element j of a part of a dimension, for j in [first, last), is in the source; others are zeros. */
+static void TYPED(lay_out_row)(const phintys_axis* axis, npy_intp phase, const T* source, T* row) {
+    const npy_intp length = axis->length, step = axis->step, offset = phase - axis->origin;
+    const npy_intp first = smaller(length, larger(0, ceil_divided(-offset, step)));
+    const npy_intp last = larger(first, smaller(length, floor_divided(axis->source - 1 - offset, step) + 1));
+    memset(row, 0, first * sizeof(T));
+    source += offset;
+    if (step == 1)
+        memcpy(row + first, source + first, (last - first) * sizeof(T));
+    else
+        for (npy_intp j = first; j < last; j++) row[j] = source[j * step];
+    memset(row + last, 0, (length - last) * sizeof(T));
+}
+
+/* Lay out one plane: its slots, each with its rows. */
+static void TYPED(lay_out_plane)(const phintys_work* work, const T* source, T* plane) {
+    const phintys_axis *axis = work->axis;
+    const npy_intp row = axis[X].length;
+    for (npy_intp slot_z = 0; slot_z < axis[Z].slots; slot_z++)
+        for (npy_intp slot_y = 0; slot_y < axis[Y].slots; slot_y++)
+            for (npy_intp slot_x = 0; slot_x < axis[X].slots; slot_x++) {
+                const npy_intp phase_z = slot_z * work->what.dilation[Z] % axis[Z].step;
+                const npy_intp phase_y = slot_y * work->what.dilation[Y] % axis[Y].step;
+                const npy_intp phase_x = slot_x * work->what.dilation[X] % axis[X].step;
+                for (npy_intp j = 0; j < axis[Z].length; j++) {
+                    const npy_intp z = j * axis[Z].step + phase_z - axis[Z].origin;
+                    for (npy_intp k = 0; k < axis[Y].length; k++, plane += row) {
+                        const npy_intp y = k * axis[Y].step + phase_y - axis[Y].origin;
+                        if (z < 0 || z >= axis[Z].source || y < 0 || y >= axis[Y].source)
+                            memset(plane, 0, row * sizeof(T));
+                        else
+                            TYPED(lay_out_row)(&axis[X], phase_x, source + (z * axis[Y].source + y) * axis[X].source,
+                                               plane);
+                    }
+                }
+            }
+}
+
+/* Planes [first, last) of a group of an image. */
+static void TYPED(lay_out)(const phintys_work* work, npy_intp image, npy_intp group, npy_intp first, npy_intp last,
+                           T* planes) {
+    const T* source = (const T*)work->source + ((image * work->what.groups + group) * work->planes) * work->source_plane;
+    for (npy_intp p = first; p < last; p++)
+        TYPED(lay_out_plane)(work, source + p * work->source_plane, planes + p * work->plane);
+    if (last == work->planes) memset(planes + last * work->plane, 0, MOST_LANES * sizeof(T));
+}
+
+/* ---- filters ----------------------------------------------------------------------------------------------------- */
+/* Pack block `block` of a group for each pass: for each plane and tap the elements of all its filters. */
+static void TYPED(pack)(const phintys_work* work, npy_intp group, npy_intp block) {
+    const phintys_convolution* what = &work->what;
+    const phintys_convolution_set* set = what->set;
+    const npy_intp first = block * set->sizes[0].filters, left = smaller(work->outs - first, set->sizes[0].filters);
+    const npy_intp size = set->sizes[size_for(set, left)].filters, window = work->window;
+    const npy_intp of_out = what->role == BY_IMAGES ? window : what->channels * window;
+    const npy_intp of_plane = what->role == BY_IMAGES ? what->channels * window : window;
+    const T* filters = (const T*)work->filters + group * what->filters * what->channels * window + first * of_out;
+    T* packed = (T*)work->packed + group * work->padded_outs * work->planes * window;
+    for (npy_intp number = 0; number < work->passes; number++) {
+        const phintys_pass* pass = &work->pass[number];
+        T* to = packed + pass->packed + first * work->planes * pass->taps;
+        for (npy_intp p = 0; p < work->planes; p++)
+            for (npy_intp t = 0; t < pass->taps; t++, to += size) {
+                const T* from = filters + p * of_plane + pass->numbers[t];
+                for (npy_intp f = 0; f < left; f++) to[f] = from[f * of_out];
+                for (npy_intp f = left; f < size; f++) to[f] = 0;
+            }
+    }
+}
+
+/* ---- tiles ------------------------------------------------------------------------------------------------------- */
+/* The tiles of one block of filters. */
+typedef struct {
+    const phintys_convolution_set* set;
+    phintys_sum sum;
+    int size, wanted, vectors;          /* size: number in the table; vectors: how many wait */
+    npy_intp out_filter;
+    const void* weights;
+    const void* in[MOST_VECTORS];
+    void* out[MOST_VECTORS];
+} TYPED(tiles);
+
+/* Compute the vectors that wait. */
+static void TYPED(flush)(TYPED(tiles)* tiles) {
+    int done = 0;
+    while (done < tiles->vectors) {
+        int width = 0;
+        while (tiles->set->sizes[tiles->size].widths[width].vectors > tiles->vectors - done) width++;
+        tiles->set->sizes[tiles->size].widths[width].tile(&tiles->sum, tiles->in + done, tiles->out + done,
+                                                          tiles->out_filter, tiles->wanted, tiles->weights);
+        done += tiles->set->sizes[tiles->size].widths[width].vectors;
+    }
+    tiles->vectors = 0;
+}
+
+static inline void TYPED(add_vector)(TYPED(tiles)* tiles, const T* in, T* out) {
+    tiles->in[tiles->vectors] = in;
+    tiles->out[tiles->vectors++] = out;
+    if (tiles->vectors == tiles->set->sizes[tiles->size].widths[0].vectors) TYPED(flush)(tiles);
+}
+
+/* Vectors of a row of `length` results. The last one begins earlier if the row ends within it, if it can. */
+static inline void TYPED(add_row)(TYPED(tiles)* tiles, const T* in, T* out, npy_intp length) {
+    const npy_intp lanes = tiles->set->lanes;
+    npy_intp x = 0;
+    for (; x + lanes <= length; x += lanes) TYPED(add_vector)(tiles, in + x, out + x);
+    if (x < length) {
+        if (length >= lanes) x = length - lanes;
+        TYPED(add_vector)(tiles, in + x, out + x);
+    }
+}
+
+/* Copy results out of room, where rows are as far apart as in the planes. */
+static void TYPED(copy_results)(const phintys_pass* pass, npy_intp rows, const T* room, T* out) {
+    const npy_intp length = pass->count[X], step = pass->out[X];
+    for (npy_intp y = 0; y < rows; y++) {
+        const T* from = room + y * pass->in[Y];
+        T* to = out + y * pass->out[Y];
+        if (step == 1)
+            memcpy(to, from, length * sizeof(T));
+        else
+            for (npy_intp x = 0; x < length; x++) to[x * step] = from[x];
+    }
+}
+
+/* The results of one block of filters in one pass, for one image and group. */
+static void TYPED(run_block)(const phintys_work* work, const phintys_pass* pass, npy_intp image, npy_intp group,
+                             npy_intp block, const T* planes, T* room) {
+    const phintys_convolution_set* set = work->what.set;
+    const npy_intp first = block * set->sizes[0].filters, left = smaller(work->outs - first, set->sizes[0].filters);
+    const npy_intp lanes = set->lanes;
+    T* out = (T*)work->out + ((image * work->what.groups + group) * work->outs + first) * work->out_plane + pass->start;
+    TYPED(tiles) tiles = {.set = set, .size = size_for(set, left), .wanted = (int)left, .vectors = 0};
+    tiles.sum.planes = work->planes;
+    tiles.sum.plane = work->plane;
+    tiles.sum.taps = pass->taps;
+    tiles.sum.offsets = pass->offsets;
+    tiles.weights = (const T*)work->packed + group * work->padded_outs * work->planes * work->window + pass->packed
+        + first * work->planes * pass->taps;
+    planes += pass->base;
+    if (pass->by_rows) {
+        tiles.out_filter = work->out_plane;
+        for (npy_intp z = 0; z < pass->count[Z]; z++)
+            for (npy_intp y = 0; y < pass->count[Y]; y++)
+                TYPED(add_row)(&tiles, planes + z * pass->in[Z] + y * pass->in[Y],
+                               out + z * pass->out[Z] + y * pass->out[Y], pass->count[X]);
+        TYPED(flush)(&tiles);
+        return;
+    }
+    const npy_intp at_once = rows_in_room(pass);
+    for (npy_intp z = 0; z < pass->count[Z]; z++)
+        for (npy_intp y = 0; y < pass->count[Y]; y += at_once) {
+            const npy_intp rows = smaller(at_once, pass->count[Y] - y);
+            const npy_intp length = (rows - 1) * pass->in[Y] + pass->count[X];
+            const T* in = planes + z * pass->in[Z] + y * pass->in[Y];
+            if (work->direct && length < lanes) {           /* the last rows: a vector must end where memory does */
+                const npy_intp back = lanes - length;
+                tiles.out_filter = larger(lanes, length);
+                TYPED(add_row)(&tiles, in - back, room, lanes);
+                TYPED(flush)(&tiles);
+                for (npy_intp f = 0; f < left; f++)
+                    TYPED(copy_results)(pass, rows, room + f * tiles.out_filter + back,
+                                        out + f * work->out_plane + z * pass->out[Z] + y * pass->out[Y]);
+                continue;
+            }
+            tiles.out_filter = (length + lanes - 1) / lanes * lanes;
+            TYPED(add_row)(&tiles, in, room, length);
+            TYPED(flush)(&tiles);
+            for (npy_intp f = 0; f < left; f++)
+                TYPED(copy_results)(pass, rows, room + f * tiles.out_filter,
+                                    out + f * work->out_plane + z * pass->out[Z] + y * pass->out[Y]);
+        }
+}
+
+/* The planes of an image and group: where they are, or laid out in room. */
+static const T* TYPED(planes_of)(const phintys_work* work, npy_intp image, npy_intp group, char* room) {
+    if (work->direct)
+        return (const T*)work->source + (image * work->what.groups + group) * work->planes * work->source_plane;
+    TYPED(lay_out)(work, image, group, 0, work->planes, (T*)room);
+    return (const T*)room;
+}
+
+/* Whole images [start, stop). */
+static void TYPED(run_images)(const phintys_work* work, int worker, npy_intp start, npy_intp stop) {
+    char* room = work->rooms + worker * work->room;
+    for (npy_intp image = start; image < stop; image++)
+        for (npy_intp group = 0; group < work->what.groups; group++) {
+            const T* planes = TYPED(planes_of)(work, image, group, room);
+            for (npy_intp pass = 0; pass < work->passes; pass++)
+                for (npy_intp block = 0; block < work->blocks; block++)
+                    TYPED(run_block)(work, &work->pass[pass], image, group, block, planes, (T*)(room + work->prepared));
+        }
+}
+
+/* Blocks [start, stop) of filters of the image and group that workers share; planes are in the first room. */
+static void TYPED(run_blocks)(const phintys_work* work, int worker, npy_intp start, npy_intp stop) {
+    const T* planes = (const T*)work->rooms;
+    if (work->direct)
+        planes = (const T*)work->source + (work->image * work->what.groups + work->group) * work->planes * work->source_plane;
+    for (npy_intp block = start; block < stop; block++)
+        for (npy_intp pass = 0; pass < work->passes; pass++)
+            TYPED(run_block)(work, &work->pass[pass], work->image, work->group, block, planes,
+                             (T*)(work->rooms + worker * work->room + work->prepared));
+}
+
+static void TYPED(run_packing)(const phintys_work* work, npy_intp start, npy_intp stop) {
+    for (npy_intp number = start; number < stop; number++)
+        TYPED(pack)(work, number / work->blocks, number % work->blocks);
+}
+
+/* Planes [start, stop) of the images and group that workers share. */
+static void TYPED(run_planes)(const phintys_work* work, npy_intp start, npy_intp stop) {
+    for (npy_intp number = start; number < stop; number++) {
+        const npy_intp image = number / work->planes, plane = number % work->planes;
+        TYPED(lay_out)(work, work->image + image, work->group, plane, plane + 1,
+                       (T*)(work->rooms + image * work->prepared));
+    }
+}
+
+/* ---- the gradient by filters ------------------------------------------------------------------------------------- */
+static T* TYPED(top_room)(const phintys_work* work) {
+    return (T*)(work->rooms + work->images_at_once * work->prepared);
+}
+
+/* Planes [start, stop) of the gradient of the images that workers share: lines of whole vectors. */
+static void TYPED(run_tops)(const phintys_work* work, npy_intp start, npy_intp stop) {
+    const npy_intp* count = work->what.result;
+    const npy_intp filters = work->what.filters, per_line = work->lines == count[Z] && count[Y] > 1 ? count[Y] : 1;
+    const npy_intp size = count[Z] * count[Y] * count[X];
+    for (npy_intp number = start; number < stop; number++) {
+        const npy_intp image = work->image + number / filters, filter = number % filters;
+        const T* from = (const T*)work->top + ((image * work->what.groups + work->group) * filters + filter) * size;
+        T* to = TYPED(top_room)(work) + number * work->lines * work->top_line;
+        for (npy_intp line = 0; line < work->lines; line++, to += work->top_line) {
+            npy_intp end = 0;
+            for (npy_intp row = 0; row < per_line; row++, from += count[X]) {
+                memset(to + end, 0, (row * work->axis[X].length - end) * sizeof(T));
+                memcpy(to + row * work->axis[X].length, from, count[X] * sizeof(T));
+                end = row * work->axis[X].length + count[X];
+            }
+            memset(to + end, 0, (work->top_line - end) * sizeof(T));
+        }
+    }
+}
+
+/* Add the products of one stretch of filters and taps to the gradient. */
+static void TYPED(add_dots)(const phintys_work* work, const phintys_places* places, int size, npy_intp filter) {
+    const phintys_convolution* what = &work->what;
+    const int filters = what->set->dots[size].filters, taps = what->set->dots[size].taps;
+    const npy_intp all = what->channels * work->window;
+    T* out = (T*)work->out + (work->group * what->filters + filter) * all;
+    const T* top = TYPED(top_room)(work) + filter * places->top_plane;
+    T sums[MOST_FILTERS * MOST_VECTORS];
+    npy_intp offsets[MOST_VECTORS], places_in_filter[MOST_VECTORS], plane = 0, tap = 0;
+    for (npy_intp t = 0; t < all; t += taps) {
+        const int count = (int)smaller(taps, all - t);
+        for (int k = 0; k < taps; k++) {
+            if (k < count) {
+                offsets[k] = plane * work->plane + work->offsets[tap];
+                places_in_filter[k] = plane * work->window + work->numbers[tap];
+                if (++tap == work->window) tap = 0, plane++;
+            }
+            else
+                offsets[k] = offsets[0];
+        }
+        what->set->dots[size].dots(places, top, work->rooms, offsets, sums);
+        for (int f = 0; f < filters; f++)
+            for (int k = 0; k < count; k++) out[f * all + places_in_filter[k]] += sums[f * taps + k];
+    }
+}
+
+/* The number in the table of dots for the next filters. */
+static int TYPED(dots_for)(const phintys_convolution_set* set, npy_intp left) {
+    int number = 0;
+    if (set->dots[0].filters == 6 && (left == 8 || left == 4 || left == 5 || left == 7)) return 1;
+    while (set->dots[number].filters > left) number++;
+    return number;
+}
+
+/* Filters [start, stop) of the gradient, for the images and lines that workers share. */
+static void TYPED(run_dots)(const phintys_work* work, npy_intp line, npy_intp start, npy_intp stop) {
+    phintys_places places = {.images = work->images, .first = line, .lines = work->line};
+    places.last = smaller(work->lines, line + work->lines_at_once);
+    places.image = work->prepared / sizeof(T);
+    places.top_line = work->top_line;
+    places.top_plane = work->lines * work->top_line;
+    places.top_image = work->what.filters * places.top_plane;
+    for (npy_intp filter = start; filter < stop;) {
+        const int size = TYPED(dots_for)(work->what.set, stop - filter);
+        TYPED(add_dots)(work, &places, size, filter);
+        filter += work->what.set->dots[size].filters;
+    }
+}
+
+/* ---- filters that are not shared --------------------------------------------------------------------------------- */
+/* The window of a result: taps [first, last) of a dimension lie within the image, the first of all at `from`. */
+static inline npy_intp TYPED(window_of)(const phintys_convolution* what, int axis, npy_intp place, npy_intp* first,
+                                        npy_intp* last) {
+    const npy_intp from = place * what->stride[axis] - what->pad[axis], step = what->dilation[axis];
+    *first = smaller(what->window[axis], larger(0, ceil_divided(-from, step)));
+    *last = larger(*first, smaller(what->window[axis], floor_divided(what->image[axis] - 1 - from, step) + 1));
+    return from;
+}
+
+/* One result place: what filter, image and gradient have to do with each other there. */
+static inline void TYPED(at_place)(const phintys_work* work, T* image, T* filter, T* top, npy_intp y, npy_intp x) {
+    const phintys_convolution* what = &work->what;
+    npy_intp first_y, last_y, first_x, last_x;
+    const npy_intp from_y = TYPED(window_of)(what, Y, y, &first_y, &last_y);
+    const npy_intp from_x = TYPED(window_of)(what, X, x, &first_x, &last_x);
+    const npy_intp columns = what->window[X], last = work->window - 1, size = what->image[Y] * what->image[X];
+    T sum = 0;
+    for (npy_intp c = 0; c < what->channels; c++, image += size, filter += work->window)
+        for (npy_intp k = first_y; k < last_y; k++)
+            for (npy_intp l = first_x; l < last_x; l++) {
+                const npy_intp number = k * columns + l;
+                T* weight = filter + (what->flip ? last - number : number);
+                T* pixel = image + (from_y + k * what->dilation[Y]) * what->image[X] + from_x + l * what->dilation[X];
+                if (what->role == FORWARD) sum += *weight * *pixel;
+                else if (what->role == BY_IMAGES) *pixel += *weight * *top;
+                else *weight += *pixel * *top;
+            }
+    if (what->role == FORWARD) *top = sum;
+}
+
+/* Items [start, stop): images times groups, or for the gradient by filters the filters. */
+static void TYPED(run_unshared)(const phintys_work* work, npy_intp start, npy_intp stop) {
+    const phintys_convolution* what = &work->what;
+    const npy_intp rows = what->result[Y], columns = what->result[X], places = rows * columns;
+    const npy_intp image_size = what->channels * what->image[Y] * what->image[X];
+    const npy_intp filter_size = what->channels * work->window;
+    const int by_filters = what->role == BY_FILTERS;
+    for (npy_intp item = start; item < stop; item++) {
+        const npy_intp only = by_filters ? item : -1, group = by_filters ? item / what->filters : item % what->groups;
+        const npy_intp first = by_filters ? 0 : item / what->groups, last = by_filters ? what->images : first + 1;
+        const npy_intp low = by_filters ? only % what->filters : 0, high = by_filters ? low + 1 : what->filters;
+        for (npy_intp n = first; n < last; n++)
+            for (npy_intp f = low; f < high; f++)
+                for (npy_intp place = 0; place < places; place++) {
+                    T* image = (T*)work->source + (n * what->groups + group) * image_size;
+                    T* filter = (T*)work->filters + ((group * what->filters + f) * places + place) * filter_size;
+                    T* top = (T*)work->top + ((n * what->groups + group) * what->filters + f) * places + place;
+                    TYPED(at_place)(work, image, filter, top, place / columns, place % columns);
+                }
+    }
+}

@@ -1,0 +1,117 @@
+/* The inner loops of convolutions for one type T and one instruction set; convolution_loops.h includes this once for
+ * each. It defines VECTOR, of LANES elements, and the operations on it.
+ *
+ * A tile is the sums of some results: `vectors` stretches of LANES neighbouring results of `filters` filters each. They
+ * stay in registers while all planes and all taps are added, so a tile is written once and never read.
+ */
+#define IN_SET(NAME) PHINTYS_NAMED(TYPED(NAME), SET)
+
+FOR_SET PHINTYS_INLINE void IN_SET(any_tile)(const int filters, const int vectors, const phintys_sum* sum,
+                                             const T* const* in, T* const* out, npy_intp out_filter, int wanted,
+                                             const T* weights) {
+    VECTOR sums[MOST_FILTERS][MOST_VECTORS];
+    const T* at[MOST_VECTORS];
+    const npy_intp taps = sum->taps, plane = sum->plane;
+    const npy_intp* offsets = sum->offsets;
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; v++) at[v] = in[v];
+#pragma GCC unroll 8
+    for (int f = 0; f < filters; f++)
+#pragma GCC unroll 8
+        for (int v = 0; v < vectors; v++) sums[f][v] = SPREAD((T)0);
+    for (npy_intp p = 0; p < sum->planes; p++) {
+        for (npy_intp t = 0; t < taps; t++) {
+            const npy_intp offset = offsets[t];
+            VECTOR x[MOST_VECTORS];
+#pragma GCC unroll 8
+            for (int v = 0; v < vectors; v++) x[v] = LOAD(at[v] + offset);
+#pragma GCC unroll 8
+            for (int f = 0; f < filters; f++) {
+                const VECTOR w = SPREAD(weights[f]);
+#pragma GCC unroll 8
+                for (int v = 0; v < vectors; v++) sums[f][v] = FUSED(w, x[v], sums[f][v]);
+            }
+            weights += filters;
+        }
+#pragma GCC unroll 8
+        for (int v = 0; v < vectors; v++) at[v] += plane;
+    }
+#pragma GCC unroll 8
+    for (int f = 0; f < filters; f++)
+        if (f < wanted)
+#pragma GCC unroll 8
+            for (int v = 0; v < vectors; v++) STORE(out[v] + f * out_filter, sums[f][v]);
+}
+
+/* Sums over places of products of `filters` planes of gradients with the places that `taps` taps see: one element of
+ * the gradient of filters for each pair. */
+FOR_SET PHINTYS_INLINE void IN_SET(any_dots)(const int filters, const int taps, const phintys_places* places,
+                                             const T* top, const T* image, const npy_intp* offsets, T* result) {
+    VECTOR sums[MOST_FILTERS][MOST_VECTORS];
+    const T* at[MOST_VECTORS];
+#pragma GCC unroll 8
+    for (int f = 0; f < filters; f++)
+#pragma GCC unroll 8
+        for (int t = 0; t < taps; t++) sums[f][t] = SPREAD((T)0);
+    for (npy_intp n = 0; n < places->images; n++) {
+        for (npy_intp line = places->first; line < places->last; line++) {
+            const T* y = top + n * places->top_image + line * places->top_line;
+            const T* x = image + n * places->image + places->lines[line];
+#pragma GCC unroll 8
+            for (int t = 0; t < taps; t++) at[t] = x + offsets[t];
+            for (npy_intp v = 0; v < places->top_line; v += LANES) {
+                VECTOR values[MOST_VECTORS];
+#pragma GCC unroll 8
+                for (int t = 0; t < taps; t++) values[t] = LOAD(at[t] + v);
+#pragma GCC unroll 8
+                for (int f = 0; f < filters; f++) {
+                    const VECTOR g = LOAD(y + f * places->top_plane + v);
+#pragma GCC unroll 8
+                    for (int t = 0; t < taps; t++) sums[f][t] = FUSED(g, values[t], sums[f][t]);
+                }
+            }
+        }
+    }
+#pragma GCC unroll 8
+    for (int f = 0; f < filters; f++)
+#pragma GCC unroll 8
+        for (int t = 0; t < taps; t++) result[f * taps + t] = TOTAL(sums[f][t]);
+}
+
+#define TILE(FILTERS, VECTORS) \
+    FOR_SET static void IN_SET(tile_##FILTERS##_##VECTORS)(const phintys_sum* sum, const void* const* in, \
+            void* const* out, npy_intp out_filter, int wanted, const void* weights) { \
+        IN_SET(any_tile)(FILTERS, VECTORS, sum, (const T* const*)in, (T* const*)out, out_filter, wanted, weights); \
+    }
+#define DOTS(FILTERS, TAPS) \
+    FOR_SET static void IN_SET(dots_##FILTERS##_##TAPS)(const phintys_places* places, const void* top, \
+            const void* image, const npy_intp* offsets, void* result) { \
+        IN_SET(any_dots)(FILTERS, TAPS, places, top, image, offsets, result); \
+    }
+#if REGISTERS == 32
+TILE(8, 3) TILE(8, 2) TILE(8, 1) TILE(6, 4) TILE(6, 2) TILE(6, 1) TILE(4, 6) TILE(4, 3) TILE(4, 1)
+TILE(2, 6) TILE(2, 3) TILE(2, 1) TILE(1, 6) TILE(1, 3) TILE(1, 1)
+DOTS(6, 4) DOTS(4, 4) DOTS(2, 8) DOTS(1, 8)
+static const phintys_convolution_set IN_SET(convolution) = {
+    .lanes = LANES,
+    .sizes = {{8, {{3, IN_SET(tile_8_3)}, {2, IN_SET(tile_8_2)}, {1, IN_SET(tile_8_1)}}},
+              {6, {{4, IN_SET(tile_6_4)}, {2, IN_SET(tile_6_2)}, {1, IN_SET(tile_6_1)}}},
+              {4, {{6, IN_SET(tile_4_6)}, {3, IN_SET(tile_4_3)}, {1, IN_SET(tile_4_1)}}},
+              {2, {{6, IN_SET(tile_2_6)}, {3, IN_SET(tile_2_3)}, {1, IN_SET(tile_2_1)}}},
+              {1, {{6, IN_SET(tile_1_6)}, {3, IN_SET(tile_1_3)}, {1, IN_SET(tile_1_1)}}}},
+    .dots = {{6, 4, IN_SET(dots_6_4)}, {4, 4, IN_SET(dots_4_4)}, {2, 8, IN_SET(dots_2_8)}, {1, 8, IN_SET(dots_1_8)}},
+};
+#else
+TILE(4, 3) TILE(4, 2) TILE(4, 1) TILE(2, 5) TILE(2, 3) TILE(2, 1) TILE(1, 6) TILE(1, 3) TILE(1, 1)
+DOTS(4, 2) DOTS(2, 4) DOTS(1, 8)
+static const phintys_convolution_set IN_SET(convolution) = {
+    .lanes = LANES,
+    .sizes = {{4, {{3, IN_SET(tile_4_3)}, {2, IN_SET(tile_4_2)}, {1, IN_SET(tile_4_1)}}},
+              {2, {{5, IN_SET(tile_2_5)}, {3, IN_SET(tile_2_3)}, {1, IN_SET(tile_2_1)}}},
+              {1, {{6, IN_SET(tile_1_6)}, {3, IN_SET(tile_1_3)}, {1, IN_SET(tile_1_1)}}}},
+    .dots = {{4, 2, IN_SET(dots_4_2)}, {2, 4, IN_SET(dots_2_4)}, {1, 8, IN_SET(dots_1_8)}},
+};
+#endif
+#undef TILE
+#undef DOTS
+#undef IN_SET
