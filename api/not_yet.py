@@ -11,7 +11,6 @@ NOT_YET = {
     "phintys.tensor": {
         "Fourier transforms": "fft fourier"},
     "phintys.tensor.nnet": {
-        "neighbourhoods": "neighbours images2neibs neibs2images", "block sparse products": "blocksparse Sparse",
         "connectionist temporal classification": "ctc"},
 }
 

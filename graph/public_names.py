@@ -180,9 +180,15 @@ HOMES = {
     "phintys.tensor.shared_randomstreams": {
         "shared": "RandomStateSharedVariable",
     },
+    "phintys.tensor.nnet.blocksparse": {
+        "ops.nnet.block_sparse": "SparseBlockGemv SparseBlockOuter",
+    },
+    "phintys.tensor.nnet.neighbours": {
+        "ops.pooling.neighbours": "Images2Neibs",
+    },
     "phintys.tensor.signal.pool": {
         "ops.pooling.pool": """
-            Pool PoolGrad MaxPoolGrad AveragePoolGrad DownsampleFactorMaxGradGrad MaxPoolRop PoolingOp""",
+            Pool PoolGrad MaxPoolGrad AveragePoolGrad DownsampleFactorMaxGradGrad MaxPoolRop""",
     },
     "phintys.tensor.sort": {
         "ops.sorting.sorting": "SortOp ArgSortOp",
@@ -236,10 +242,13 @@ HOMES = {
         "ops.linalg.diagonal": "Diagonal SetDiagonal",
         "ops.linalg.triangle": "Triangle",
         "ops.nnet.batch_normalization": "BatchNormalizationOp",
+        "ops.nnet.block_sparse": "BlockSparseOp",
         "ops.nnet.hinge": "MulticlassHingeLossGrad MulticlassHingeLoss",
         "ops.nnet.native_batch_normalization": "NormalizationOp BatchNormTrain BatchNormInference BatchNormTrainGrad",
         "ops.nnet.softmax": "RowOp",
         "ops.operators": "TensorConstantSignature",
+        "ops.pooling.neighbours": "NeighboursOp SumNeibs",
+        "ops.pooling.pool": "PoolingOp",
         "ops.products.blas": "BlasOp Accumulation",
         "ops.rearranging.repeat": "SumRepeats",
         "ops.random.draw": "Draw",

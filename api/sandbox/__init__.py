@@ -1,9 +1,9 @@
-"""Theano's name ``sandbox``: ``rng_mrg`` and ``multinomial`` for random numbers, ``linalg`` for hints."""
+"""Theano's name ``sandbox``: random numbers, hints on matrices, and first homes of modules of ``tensor.nnet``."""
 from importlib import import_module as _import_module
 
 from phintys.not_yet import unknown as _unknown
 
-__all__ = ["linalg", "multinomial", "rng_mrg"]
+__all__ = ["blocksparse", "linalg", "multinomial", "neighbours", "rng_mrg"]
 
 
 def __getattr__(name):

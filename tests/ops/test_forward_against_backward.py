@@ -26,6 +26,7 @@ from phintys.ops.elementwise.scalar_protocol import ScalarOp
 from phintys.ops.indexing.permutation import permute_row_elements
 from phintys.ops.linalg.diagonal import SetDiagonal
 from phintys.ops.loops.first_rows import EnoughRows, first_rows
+from phintys.ops.nnet import block_sparse
 from phintys.ops.nnet.batch_normalization import batch_normalization_test, batch_normalization_train
 from phintys.ops.nnet.crossentropy import (
     CrossentropySoftmax1HotWithBiasDx,
@@ -36,7 +37,7 @@ from phintys.ops.nnet.crossentropy import (
 from phintys.ops.nnet.hinge import multiclass_hinge_loss_grad, multiclass_hinge_loss_op
 from phintys.ops.nnet.prepend import Prepend_scalar_constant_to_each_row, prepend_scalar_to_each_row
 from phintys.ops.nnet.softmax import LogSoftmax, Softmax, SoftmaxGrad, SoftmaxWithBias
-from phintys.ops.pooling import pool
+from phintys.ops.pooling import neighbours, pool
 from phintys.ops.products import blas
 from phintys.ops.rearranging.repeat import RepeatOp, SumRepeats
 from phintys.ops.reduction import careduce, reduction
@@ -49,6 +50,7 @@ LABELS = numpy.array([1, 0, 3])
 TWICE = numpy.array([2, 0, 2])
 MASK = numpy.array([True, False, True])
 STACK = (2, 3, 3)
+BLOCKS = numpy.array([[0, 2], [1, 1]])
 IMAGE = numpy.arange(12.0).reshape(M)
 
 
@@ -117,6 +119,13 @@ FAMILIES = {
     "NumberView": (lambda x: TensorFromScalar()(ScalarFromTensor()(x)), [S]),
     "OpFromGraph": (lambda x, y: phintys.OpFromGraph([a := T.dvector(), b := T.dvector()], [a * T.exp(b)])(x, y),
                     [V, V]),
+    "SparseBlockGemv": (
+        lambda o, W, h: block_sparse.sparse_block_gemv(o, W, h, BLOCKS, BLOCKS), [(2, 2, 3), (3, 4, 2, 3), (2, 2, 2)]),
+    "SparseBlockOuter": (
+        lambda o, x, y, alpha: block_sparse.sparse_block_outer(o, x, y, BLOCKS, BLOCKS, alpha),
+        [(3, 4, 2, 3), (2, 2, 2), (2, 2, 3), S]),
+    "Images2Neibs": (lambda x: neighbours.images2neibs(x, (2, 3), (1, 2), "half"), [(1, 2, 4, 5)]),
+    "SumNeibs": (lambda x: neighbours.neibs2images(x, (3, 1), (1, 1, 3, 4)), [(4, 3)]),
     "Pool": (lambda x: pool.pool_2d(x, (2, 2), False), [M]),
     "Pool, sums": (lambda x: pool.pool_2d(x, (2, 2), True, (1, 1), (1, 0), "average_exc_pad"), [M]),
     "MaxPoolGrad": (lambda g: pool.MaxPoolGrad(True)(IMAGE, IMAGE[:, 1:], g, (1, 2), (1, 1)), [(3, 3)]),

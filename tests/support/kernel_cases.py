@@ -28,6 +28,8 @@ MADE = {
     "BatchNormInferenceKernel": ("float64", (0, 2)),
     "BatchNormTrainGradKernel": ("float32", [0]),
     "BatchNormTrainKernel": ("float64", (0,), True, True),
+    "BlockGemvKernel": (("int64", "int32"),),
+    "BlockOuterKernel": (("int64", "int64"),),
     "CholeskyKernel": ("float64", 0, True, False),
     "ChooseKernel": ("int64", "clip", False, 3),
     "ContiguousKernel": (),
@@ -51,6 +53,7 @@ MADE = {
     "GerKernel": ("float64",),
     "HingeGradKernel": (),
     "HingeKernel": (),
+    "Images2NeibsKernel": ("half",),
     "IncSubtensorKernel": ([(False, None, None, 2), (True, 1, None, None)], 0, "float64", True),
     "InverseKernel": ("float32", 1),
     "JoinKernel": (["float32", "float64"], "float64", -1),
@@ -90,6 +93,7 @@ MADE = {
     "SpecifyShapeKernel": (),
     "SplitKernel": (2,),
     "SubtensorKernel": ([(False, None, None, -1)], 0),
+    "SumNeibsKernel": ("wrap_centered", "float64"),
     "SumRepeatsKernel": ("float64", 0),
     "SVDKernel": ("float64", 0, True, False),
     "TileKernel": (),
@@ -100,8 +104,8 @@ MADE = {
     "UnravelIndexKernel": (2, "F"),
 }
 # These are only bases of others; and the body of a loop, which has no operands and its own tests.
-BASES = {"AdvancedIndexKernel", "BatchNormKernel", "IndexKernel", "LineKernel", "PoolingKernel", "SpectralKernel",
-         "StackKernel", "ScalarBody"}
+BASES = {"AdvancedIndexKernel", "BatchNormKernel", "BlockSparseKernel", "IndexKernel", "LineKernel", "NeighboursKernel",
+         "PoolingKernel", "SpectralKernel", "StackKernel", "ScalarBody"}
 
 
 def kernel_classes():
@@ -125,6 +129,7 @@ LABELS, PLACES, ORDER = np.array([0, 2, 1, 1]), np.array([2, 0, 1]), np.array([1
 MASK = A > 4
 POSITIVE = np.array([[4, 1, 0.5], [1, 3, 0.25], [0.5, 0.25, 2]])          # definite
 ONES, TWOS, ZEROS = np.ones(1, int), np.full(1, 2), np.zeros(1, int)          # steps, sizes and paddings of windows
+BLOCKS, BLOCKS32 = np.array([[0, 1, 1], [-1, 0, 0]]), np.array([[3, 0], [1, 1]], "int32")
 SHARES = A / A.sum(axis=1, keepdims=True)
 
 
@@ -215,6 +220,12 @@ CASES = [
     case("PoolKernel", A, number([2, 2]), number([1, 2]), number([0, 0])),
     case("MaxPoolGradKernel", A, A[:, :2], A[:, 1:], TWOS, ONES, ZEROS),
     case("AveragePoolGradKernel", A, A[:, 1:], TWOS, TWOS, ZEROS),
+    case("BlockGemvKernel", A.reshape(2, 2, 3), np.arange(48.0).reshape(2, 4, 2, 3), A.reshape(2, 3, 2), BLOCKS,
+         BLOCKS32, outputs=((3, "float64"),)),
+    case("BlockOuterKernel", A.reshape(2, 1, 2, 3), A[None, :2, :2], A[None, :1], np.array([[1, 0]]), np.array([[0]]),
+         number(2.0), outputs=((4, "float64"),)),
+    case("Images2NeibsKernel", A.reshape(1, 1, 4, 3), number([2, 3]), number([2, 1])),
+    case("SumNeibsKernel", A, number([1, 3]), number([1, 2]), number([1, 2, 1, 3]), outputs=((4, "float64"),)),
     case("MaxFirstKernel", A, -A, TWOS, ONES, ZEROS),
     case("MaxSelectedKernel", A, A[1:, 1:], -A, number([2, 2]), number([1, 1]), number([0, 0])),
     case("ConvolutionKernel", A.reshape(1, 1, 4, 3), A[:2, :2].reshape(1, 1, 2, 2), outputs=((4, "float64"),)),

@@ -3,8 +3,10 @@ convolutions.
 
 Names only: each is defined in the file of its family under ``phintys.ops``.
 """
+from importlib import import_module as _import_module
+
 from phintys.graph import public_names as _public_names
-from phintys.not_yet import lookup
+from phintys.not_yet import unknown as _unknown
 from phintys.ops.convolution.functions import conv2d_of_networks as conv2d
 from phintys.ops.convolution.functions import conv2d_transpose
 from phintys.tensor.nnet import abstract_conv, bn, conv, conv3d2d, corr, corr3d, nnet, sigm
@@ -20,4 +22,16 @@ __all__ = sorted({*nnet.__all__, *sigm.__all__, "ConvOp", "abstract_conv", "abst
                   "conv2d_grad_wrt_inputs", "conv2d_transpose", "conv3d", "conv3d2d", "corr", "corr3d", "nnet",
                   "separable_conv2d", "sigm"})
 _public_names.adopt(globals())
-__getattr__ = lookup(__name__)
+
+_ON_DEMAND = ("blocksparse", "neighbours")
+__all__ += _ON_DEMAND
+
+
+def __getattr__(name):
+    if name not in _ON_DEMAND:
+        raise _unknown(__name__, name)
+    return _import_module(f"phintys.tensor.nnet.{name}")
+
+
+def __dir__():
+    return __all__
