@@ -8,8 +8,6 @@ NOT_YET = {
     "phintys": {
         "sparse matrices": "sparse", "typed lists": "typed_list",
         "GPU arrays": "gpuarray", "pictures of graphs": "d3viz"},
-    "phintys.tensor": {
-        "Fourier transforms": "fft fourier"},
     "phintys.tensor.nnet": {
         "connectionist temporal classification": "ctc"},
 }

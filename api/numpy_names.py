@@ -120,6 +120,21 @@ FUNCTIONS = {
     "linalg.svd": ("linalg.svd", "a | full_matrices compute_uv"),
     "linalg.tensorinv": ("linalg.tensorinv", "a | ind"),
     "linalg.tensorsolve": ("linalg.tensorsolve", "a b | axes"),
+    # Fourier transforms; Theano's rfft and irfft are others (numpy_protocol.py)
+    "fft.fft": ("fft.fft", "a | n axis norm"),
+    "fft.ifft": ("fft.ifft", "a | n axis norm"),
+    "fft.hfft": ("fft.hfft", "a | n axis norm"),
+    "fft.ihfft": ("fft.ihfft", "a | n axis norm"),
+    "fft.fft2": ("fft.fft2", "a | s axes norm"),
+    "fft.ifft2": ("fft.ifft2", "a | s axes norm"),
+    "fft.rfft2": ("fft.rfft2", "a | s axes norm"),
+    "fft.irfft2": ("fft.irfft2", "a | s axes norm"),
+    "fft.fftn": ("fft.fftn", "a | s axes norm"),
+    "fft.ifftn": ("fft.ifftn", "a | s axes norm"),
+    "fft.rfftn": ("fft.rfftn", "a | s axes norm"),
+    "fft.irfftn": ("fft.irfftn", "a | s axes norm"),
+    "fft.fftshift": ("fft.fftshift", "x | axes"),
+    "fft.ifftshift": ("fft.ifftshift", "x | axes"),
     # ranges
     "linspace": ("linspace", "start stop | num endpoint retstep dtype axis"),
 }

@@ -59,6 +59,16 @@ def kron(a, b):
     return kron_of_any_ranks(a, b)
 
 
+@own("fft.rfft", "a | n axis norm")
+def rfft(a, n=None, axis=-1, norm=None):
+    return tensor().fft.complex_rfft(a, n, axis, norm)
+
+
+@own("fft.irfft", "a | n axis norm")
+def irfft(a, n=None, axis=-1, norm=None):
+    return tensor().fft.complex_irfft(a, n, axis, norm)
+
+
 # ---- calls -----------------------------------------------------------------------------------------------------------
 def call_function(function, arguments, options):
     """Apply a NumPy function to arguments of which some are symbolic; see ``__array_function__``.

@@ -20,6 +20,7 @@ import phintys.printing
 import phintys.scan_module
 import phintys.tensor as T
 import phintys.tensor.blas
+import phintys.tensor.fft
 import phintys.tensor.nlinalg
 import phintys.tensor.opt
 import phintys.tensor.signal.pool
@@ -44,7 +45,7 @@ NAMESPACES = {"T.": T, "T.nnet.": T.nnet, "T.nnet.abstract_conv.": T.nnet.abstra
               "phintys.": phintys, "gradient.": phintys.gradient, "ifelse.": phintys.ifelse,
               "scan_module.": phintys.scan_module,
               "printing.": phintys.printing, "compile.": phintys.compile, "memory.": phintys.memory,
-              "T.opt.": T.opt, "T.signal.pool.": T.signal.pool, "T.nnet.neighbours.": T.nnet.neighbours,
+              "T.opt.": T.opt, "T.signal.pool.": T.signal.pool, "T.nnet.neighbours.": T.nnet.neighbours, "T.fft.": T.fft,
               "T.nnet.blocksparse.": T.nnet.blocksparse, "T.blas.": T.blas, "T.xlogx.": T.xlogx}
 
 # Heading, introduction, and the modules and folders whose names are listed under it.
@@ -79,6 +80,10 @@ FAMILIES = [
     ("Cumulative, sorting and searching",
      "",
      "ops.cumulative ops.sorting"),
+    ("Fourier transforms",
+     "By NumPy's pocketfft, with gradients and R-operators. `T.fft.rfft` and `T.fft.irfft` are Theano's: over all "
+     "dimensions but the first, with real and imaginary parts in a last dimension. The others are NumPy's.",
+     "ops.fourier"),
     ("Products",
      "Computed by BLAS, for any strides.",
      "ops.products ops.linalg.einsum"),

@@ -230,6 +230,8 @@ HOMES = {
         "ops.factorizations.permutation": "PivotsToPermutation",
         "ops.factorizations.solve": "System LUFactor LUSolve",
         "ops.factorizations.stacks": "MatrixOp TwiceReversed",
+        "ops.fourier.parts": "ComplexParts",
+        "ops.fourier.transform": "FourierTransform",
         "ops.graphs.inner_graph": "InnerGraphOp",
         "ops.graphs.op_from_graph": "_Derivative",
         "ops.loops.first_rows": "EnoughRows FirstRows",

@@ -43,6 +43,10 @@ cdef enum:
     LONG_SORT = 4000                    # comparisons: elements of all lines times the logarithm of a line's length
     PIECE_SORT = 12000
 
+    # Transforms.
+    LONG_FOURIER = 15000                # elements times the logarithm of a line's length
+    PIECE_FOURIER = 20000
+
     # One result depends on the one before.
     LONG_CUMULATIVE = 20000             # elements: cumsum 11.2 us
     LONG_RECURRENCE = 10000             # elements: the gradient of products of 100 lines of 100, all kernels, 61 us

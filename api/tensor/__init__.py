@@ -335,8 +335,8 @@ _modules = _submodules(__name__, {"basic": "phintys.tensor", "scal": "phintys.sc
                                  "type": "phintys.ops.types.tensor_type", "var": "phintys.ops.operators"})
 globals().update({name: module for name, module in _modules.items() if name != "var"})
 
-_ON_DEMAND = ("blas", "extra_ops", "inplace", "io", "nlinalg", "opt", "raw_random", "shared_randomstreams", "signal",
-              "slinalg", "utils", "xlogx")
+_ON_DEMAND = ("blas", "extra_ops", "fft", "fourier", "inplace", "io", "nlinalg", "opt", "raw_random",
+              "shared_randomstreams", "signal", "slinalg", "utils", "xlogx")
 # All names without an underscore are public, except `constructors`, which is bound by its import.
 __all__ = sorted({name for name in globals() if not name.startswith("_")} - {"constructors"} | {*_ON_DEMAND})
 

@@ -79,6 +79,8 @@ from phintys.shared import TensorSharedVariable as TensorSharedVariable
 from phintys.tensor import blas as blas
 from phintys.tensor import elemwise as elemwise
 from phintys.tensor import extra_ops as extra_ops
+from phintys.tensor import fft as fft
+from phintys.tensor import fourier as fourier
 from phintys.tensor import inplace as inplace
 from phintys.tensor import io as io
 from phintys.tensor import linalg as linalg
@@ -323,6 +325,7 @@ __all__ = [
     "fabs",
     "fcol",
     "fcols",
+    "fft",
     "fill",
     "fill_diagonal",
     "fill_diagonal_offset",
@@ -346,6 +349,7 @@ __all__ = [
     "floor_divide",
     "fmatrices",
     "fmatrix",
+    "fourier",
     "frow",
     "frows",
     "fscalar",

@@ -23,6 +23,7 @@ def __getattr__(name):
     module, _, attribute = _ON_DEMAND[name].partition(".")
     value = getattr(import_module("phintys.ops.factorizations." + module), attribute or name)
     globals()[name] = value
+    _public_names.adopt(globals())
     return value
 
 

@@ -83,6 +83,8 @@ FAMILIES = {
     "MaxAndArgmax": (lambda x: T.max_and_argmax(x, axis=1)[0], [M]),
     "Max": (lambda x: T.max(x, axis=1), [M]), "Min": (lambda x: T.min(x), [M]),
     "MaxOrLowest": (careduce.MaxOrLowest((1,)), [M]), "SortOp": (lambda x: T.sort(x, axis=0), [M]),
+    "FourierTransform": (lambda x: abs(T.fft.fft(x)), [M]), "ComplexParts": (T.fft.rfft, [M]),
+    "FourierTransform, hermitian": (lambda x: T.fft.complex_irfft(x, 5), [M]),
     "PartitionOp": (lambda x: T.partition(x, 1, axis=0), [M]), "TopKOp": (lambda x: T.topk(x, 2), [M]),
     "TopKOp, smallest": (lambda x: T.topk(x, -2, axis=0), [M]), "Unique": (T.unique, [M]),
     "Unique, axis": (lambda x: T.unique(x, axis=1), [M]),
@@ -149,9 +151,10 @@ FAMILIES = {
 }
 # Ops without a gradient, whose gradient is not the derivative, that only wrap others, or that are not smooth.
 WITHOUT = {"ConsiderConstant", "DisconnectedGrad", "GradClip", "GradScale", "UndefinedGrad", "ZeroGrad", "AllocEmpty",
-           "Bartlett", "Counters", "Eye", "Tri", "Argmax", "Argmin", "ArgPartitionOp", "ArgSortOp", "BatchNormalizationOp",
-           "Accumulation", "Extremum", "Nonzero", "ScalarFromTensor", "TensorFromScalar", "Print", "Tile",
-           "SearchsortedOp", "Shape", "Shape_i", "Elemwise", "WithInitial"}
+           "Bartlett", "Counters", "Eye", "Tri", "Argmax", "Argmin", "ArgPartitionOp", "ArgSortOp",
+           "BatchNormalizationOp", "Accumulation", "Extremum", "Nonzero", "ScalarFromTensor",
+           "TensorFromScalar", "Print", "Tile", "SearchsortedOp", "Shape", "Shape_i", "Elemwise",
+           "WithInitial"}
 
 # Linear algebra has a table of cases of its own, with R-operators; samples have no derivatives.
 OWN_TABLES = ("phintys.ops.factorizations.", "phintys.ops.random.")

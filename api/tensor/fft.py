@@ -1,0 +1,32 @@
+"""Theano's name ``tensor.fft``: Fourier transforms. Names only.
+
+``rfft`` and ``irfft`` are Theano's, with real and imaginary parts in a last dimension, over all dimensions but the
+first. ``complex_rfft`` and ``complex_irfft`` are NumPy's, and so are all others.
+"""
+from phintys.graph import public_names as _public_names
+from phintys.ops.fourier.functions import (
+    fft,
+    fft2,
+    fftfreq,
+    fftn,
+    fftshift,
+    hfft,
+    ifft,
+    ifft2,
+    ifftn,
+    ifftshift,
+    ihfft,
+    irfft2,
+    irfftn,
+    rfft2,
+    rfftfreq,
+    rfftn,
+)
+from phintys.ops.fourier.functions import irfft as complex_irfft
+from phintys.ops.fourier.functions import rfft as complex_rfft
+from phintys.ops.fourier.parts import irfft_pairs as irfft
+from phintys.ops.fourier.parts import rfft_pairs as rfft
+
+__all__ = ["complex_irfft", "complex_rfft", "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2",
+           "ifftn", "ifftshift", "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn"]
+_public_names.adopt(globals())

@@ -1,0 +1,1 @@
+"""Fourier transforms: one op along one axis, the functions of NumPy's ``fft`` and Theano's ``tensor.fft``."""
