@@ -17,11 +17,13 @@ from phintys.ops.nnet.softmax import Softmax as Softmax
 from phintys.ops.nnet.softmax import SoftmaxGrad as SoftmaxGrad
 from phintys.ops.nnet.softmax import SoftmaxWithBias as SoftmaxWithBias
 from phintys.tensor.nnet import abstract_conv as abstract_conv
+from phintys.tensor.nnet import blocksparse as blocksparse
 from phintys.tensor.nnet import bn as bn
 from phintys.tensor.nnet import conv as conv
 from phintys.tensor.nnet import conv3d2d as conv3d2d
 from phintys.tensor.nnet import corr as corr
 from phintys.tensor.nnet import corr3d as corr3d
+from phintys.tensor.nnet import neighbours as neighbours
 from phintys.tensor.nnet import nnet as nnet
 from phintys.tensor.nnet import sigm as sigm
 from phintys.ops.elementwise.elementwise import Elemwise
@@ -102,6 +104,8 @@ __all__ = [
     "ultra_fast_scalar_sigmoid",
     "ultra_fast_sigmoid",
     "ultra_fast_sigmoid_inplace",
+    "blocksparse",
+    "neighbours",
 ]
 
 ScalarSigmoid: type[Op]
