@@ -143,7 +143,7 @@ class FunctionGraph:
         MissingInputError
             If something would be missing; the graph is unchanged then.
         """
-        nodes = io_toposort((), node.outputs, known=self.apply_nodes)
+        nodes = self._missing(node)
         self._check_leaves(nodes)
         clients = self.clients
         for new in nodes:
@@ -159,6 +159,14 @@ class FunctionGraph:
                 new._position = origin
             self._tell("on_import", new, reason)
         self._forget_order()
+
+    def _missing(self, node):
+        """Return the node and all that it needs of what is not in the graph yet, in order."""
+        known = self.apply_nodes
+        for variable in node.inputs:
+            if variable.owner is not None and variable.owner not in known:
+                return io_toposort((), node.outputs, known=known)
+        return [] if node in known else [node]          # as nearly always when a rewrite replaces a node
 
     def _import_variable(self, variable, reason, origin=None):
         if variable in self.clients:

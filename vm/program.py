@@ -130,9 +130,9 @@ class Program:
 
     def result_cells(self):
         """Return the layouts of the cells of the results, in order."""
-        for instruction in self.symbolic():
-            if instruction.name == "RESULT":
-                return [self.cells[cell] for cell in instruction.cells]
+        for instruction in self.instructions():
+            if OPCODES[instruction.op].name == "RESULT":
+                return [self.cells[cell] for cell in self.pool[instruction.b:instruction.b + instruction.c]]
         return []
 
     def instructions(self):

@@ -21,6 +21,7 @@ from phintys.optimizer.engine.database import FAST_RUN, Rewrite
 from phintys.optimizer.engine.values import constant_value, key, only_reader
 
 PRODUCTS = ("Dot", "Dot22", "BatchedDot")
+INVERSES = ("MatrixInverse", "DimShuffle")      # what computes an inverse, or transposes it
 MOST_READERS = 16              # of an inverse, so that looking at all of them takes constant time
 
 
@@ -60,6 +61,8 @@ def inverted(fgraph, variable):
 def inverse_as_solution(fgraph, node):
     """``dot(inverse(A), b) -> solve(A, b)`` and ``dot(b, inverse(A)) -> solve(A.T, b.T).T``."""
     left, right = node.inputs
+    if key(left) not in INVERSES and key(right) not in INVERSES:        # nearly all products
+        return None
     if key(node.outputs[0]) == "BatchedDot" and not left.type.ndim == right.type.ndim == 3:
         return None
     matrix = inverted(fgraph, left)

@@ -49,9 +49,10 @@ class Emitter:
         """What computes a node's outputs from some of its inputs, with what the op declares of their memory."""
         cell_of, op = self.cell_of, node.op
         cells = [cell_of[variable] for variable in inputs] + [cell_of[variable] for variable in node.outputs]
-        self._emit(name, n=len(inputs), a=number, cells=cells, node=node,
-                   views=declared_pairs(op.view_map, node, inputs, cells),
-                   overwritten=declared_pairs(op.destroy_map, node, inputs, cells))
+        views = declared_pairs(op.view_map, node, inputs, cells) if op.view_map else ()
+        overwritten = declared_pairs(op.destroy_map, node, inputs, cells) if op.destroy_map else ()
+        self.code.append(SymbolicInstruction(name, n=len(inputs), a=number, cells=cells, node=node, views=views,
+                                             overwritten=overwritten))
 
     # ---- for the linker -----------------------------------------------------------------------------------------
     def load(self, cell, container):
