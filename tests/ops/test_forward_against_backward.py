@@ -19,6 +19,8 @@ from phintys.gradient import DisconnectedInputError, DisconnectedType, Lop, Null
 from phintys.graph.gradients.view_op import ViewOp
 from phintys.graph.op import Op
 from phintys.graph.public_names import defined_in
+from phintys.ops.convolution import convolution
+from phintys.ops.convolution.old_interface import ConvOp
 from phintys.ops.cumulative.product import Prod
 from phintys.ops.cumulative.recurrence import LinearRecurrence
 from phintys.ops.elementwise.scalar_op import SCALAR_OPS
@@ -149,11 +151,24 @@ FAMILIES = {
     "Triangle": (lambda x: T.tril(x), [M]), "ViewOp": (ViewOp(), [M]),
     "ImplElemwise": (lambda x, y: T.Elemwise(Halfway())(x, y), [V, V]),
 }
+for forward, by_filters, by_images in convolution.FAMILIES:         # of images with 2 channels, and of volumes
+    rank = 3 if "3d" in forward.__name__ else 2
+    images, filters, results = [(2, 2, 4, 5, 3), (3, 2, 2, 3, 1), (2, 3, 3, 3, 3)]
+    build = {} if forward is not convolution.AbstractConv else {"convdim": 2}
+    FAMILIES[forward.__name__] = (forward(**build), [images[:2 + rank], filters[:2 + rank]])
+    FAMILIES[by_filters.__name__] = (
+        lambda x, g, op=by_filters(**build), last=filters[2:2 + rank]: op(x, g, numpy.array(last)),
+        [images[:2 + rank], results[:2 + rank]])
+    FAMILIES[by_images.__name__] = (
+        lambda w, g, op=by_images(**build), last=images[2:2 + rank]: op(w, g, numpy.array(last)),
+        [filters[:2 + rank], results[:2 + rank]])
+FAMILIES["ConvOp"] = (ConvOp((2, 4, 5), (2, 3), 3, 2), [(2, 2, 4, 5), (3, 2, 2, 3)])
+
 # Ops without a gradient, whose gradient is not the derivative, that only wrap others, or that are not smooth.
 WITHOUT = {"ConsiderConstant", "DisconnectedGrad", "GradClip", "GradScale", "UndefinedGrad", "ZeroGrad", "AllocEmpty",
            "Bartlett", "Counters", "Eye", "Tri", "Argmax", "Argmin", "ArgPartitionOp", "ArgSortOp",
-           "BatchNormalizationOp", "Accumulation", "Extremum", "Nonzero", "ScalarFromTensor",
-           "TensorFromScalar", "Print", "Tile", "SearchsortedOp", "Shape", "Shape_i", "Elemwise",
+           "BaseAbstractConv", "BatchNormalizationOp", "Accumulation", "Extremum", "GradientOp", "Nonzero",
+           "ScalarFromTensor", "TensorFromScalar", "Print", "Tile", "SearchsortedOp", "Shape", "Shape_i", "Elemwise",
            "WithInitial"}
 
 # Linear algebra has a table of cases of its own, with R-operators; samples have no derivatives.
