@@ -10,6 +10,8 @@ import sys
 import warnings
 from functools import wraps
 
+from phintys.graph.public_names import at_home
+
 TRUE_WORDS, FALSE_WORDS = ("True", "true", "1"), ("False", "false", "0")
 
 
@@ -241,6 +243,22 @@ class Section:
 
     def __repr__(self):
         return f"<options {self._prefix}*>"
+
+    def __reduce__(self):
+        # As in Theano, a pickle has no values: it stands for the options of the process that loads it.
+        if self._root is not config:
+            raise TypeError("of options, only phintys.config and its sections can be copied and pickled")
+        return options_of_process, (self._prefix,)
+
+
+@at_home
+def options_of_process(prefix):
+    """Return ``config``, or the section whose options' names begin with ``prefix``; for pickles and copies."""
+    if not prefix:
+        return config
+    if prefix[:-1] not in config.__dict__:
+        raise no_option(prefix[:-1])
+    return config.__dict__[prefix[:-1]]
 
 
 def no_option(name, hint=""):

@@ -214,6 +214,7 @@ HOMES = {
     },
     "phintys.pickled": {
         "debugging.stepwise": "Stepwise",
+        "graph.config": "options_of_process",
         "graph.scratchpad": "Scratchpad",
         "graph.serialization": "Bundle _bare_node _bare_variable _output",
         "graph.trace": "Traces",

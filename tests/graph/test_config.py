@@ -1,7 +1,11 @@
 """The table of options, ``config`` and ``change_flags``."""
+import copy
+import pickle
+
 import pytest
 
 from phintys.graph.config import OPTIONS, Config, change_flags, config, config_doc, warn_of_theano_flags
+from phintys.pickled import options_of_process
 
 
 def fresh():
@@ -50,6 +54,19 @@ def test_sections_are_attributes():
     options = fresh()
     options.blas.ldflags = "-lblas"
     assert options.get("blas.ldflags") == options.blas.ldflags == "-lblas"
+
+
+def test_pickles_and_copies_are_the_options_of_the_process():
+    with change_flags({"blas.ldflags": "-lblas"}):
+        pickled = pickle.dumps([config, config.blas])
+    assert b"phintys.pickled" in pickled and b"-lblas" not in pickled
+    options, section = pickle.loads(pickled)
+    assert options is config and section is config.blas
+    assert copy.deepcopy(config) is copy.copy(config) is config and copy.deepcopy([config.blas])[0] is config.blas
+    with pytest.raises(AttributeError, match="no option 'nothing'"):
+        options_of_process("nothing.")
+    with pytest.raises(TypeError, match=r"only phintys\.config and its sections"):
+        pickle.dumps(fresh())
 
 
 @pytest.mark.parametrize("read", [lambda c: c.nothing, lambda c: c.blas.nothing, lambda c: c.get("nothing"),
