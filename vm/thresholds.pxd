@@ -16,6 +16,8 @@ cdef enum:
     # Kernels that know what an element costs.
     LONG_NANOSECONDS = 20000
     PIECE_NANOSECONDS = 25000
+    NEAR_BYTES = 2097152                # of all operands: more do not fit in a L2 cache, so that beside its arithmetic
+    FAR_BYTES = 40                      # an element takes a nanosecond for so many of its bytes: 2*a + 3*b 0.8 ns
 
     # Moving memory.
     LONG_CAST = 20000                   # elements of an argument: int64 to float64 5.4 us

@@ -1,60 +1,142 @@
 /* Worker threads for parallel loops; workers.pyx describes their guarantees.
  *
- * One loop runs at a time; a second caller, or a nested loop, finds the workers busy and runs its loop alone. The
- * pieces of a loop are claimed with an atomic counter. Included by workers.pyx only, so the state below exists once.
+ * One loop runs at a time; a second caller, or a nested loop, finds the workers busy and runs its loop alone. The items
+ * of a loop are divided into a share for each thread. A thread claims its own share piece by piece, with an atomic
+ * counter, then what is left of the others'. So in a sequence of loops over the same arrays a thread finds its share in
+ * its own cache, and a thread that the system does not run leaves its share to the others. Included by workers.pyx only,
+ * so the state below exists once.
  */
 #include <pthread.h>
+#include <sched.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 typedef void (*phintys_task)(void* argument, int worker, intptr_t start, intptr_t stop);
 
-enum { PHINTYS_MAX_WORKERS = 64 };
+enum { PHINTYS_MAX_WORKERS = 64, PHINTYS_LINE = 64 };
+
+/* Nanoseconds. Waking a sleeping thread takes about 50 us where its core sleeps, too. So a worker that has finished looks
+ * for the next loop for a while before it sleeps, but only if loops have followed each other that quickly. */
+enum {
+    PHINTYS_LOOK = 100000,
+    PHINTYS_SHORT_LOOPS = 5000000,      /* 16 short loops in this time are worth waking the workers */
+    PHINTYS_INTERRUPTED = 200000,       /* more between two looks at the clock: the system ran something else, */
+    PHINTYS_BUSY = 10000000             /* so this long nobody looks without sleeping */
+};
+
+typedef struct {
+    intptr_t next, stop;                /* next: the first unclaimed item */
+    char unused[PHINTYS_LINE - 2 * sizeof(intptr_t)];
+} phintys_share;
 
 typedef struct {
     phintys_task task;
     void* argument;
-    intptr_t total, piece, next;   /* next: the first unclaimed item */
-    int threads;                   /* the caller, and the workers that may join */
-    int wanted;                    /* how many workers may still join */
-    int inside;                    /* workers that joined and have not left */
-    unsigned long number;          /* counts loops, so that a worker joins each at most once */
+    intptr_t piece;
+    int threads;
+    int wanted;                         /* how many workers may still join */
+    unsigned long inside;               /* workers that joined and have not left */
+    unsigned long number;               /* counts loops, so that a worker joins each at most once */
+    int soon;                           /* the last one came soon after the one before, so the next may, too */
+    int awake;                          /* workers that look for the next loop */
+    int short_loops;                    /* that ran alone because all workers slept */
+    int64_t ended, short_since;         /* when the last loop ended; when the last 16 short ones began */
+    int64_t busy_until;                 /* until when the machine is taken for busy */
+    phintys_share shares[PHINTYS_MAX_WORKERS];
 } phintys_loop;
 
 static phintys_loop current_loop;
-static int started_workers = 0;
+static int started_workers = 0, usable_cores = 0;
 static pthread_mutex_t crew_busy = PTHREAD_MUTEX_INITIALIZER;    /* held by the caller whose loop runs */
 static pthread_mutex_t loop_lock = PTHREAD_MUTEX_INITIALIZER;    /* guards wanted, inside, number */
 static pthread_cond_t loop_posted = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t workers_left = PTHREAD_COND_INITIALIZER;
 
-/* `worker` is below `threads`, so that tasks can have a place for each. */
-static void claim_pieces(int worker) {
-    phintys_loop* loop = &current_loop;
+static int64_t nanoseconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static inline void relax(void) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* Look whether a counter has changed, for at most `limit` nanoseconds. Ends when the system has interrupted the thread:
+ * then others need the core. */
+static int has_changed_soon(const unsigned long* counter, unsigned long old, int64_t limit) {
+    int64_t start = nanoseconds(), last = start, now;
+    if (start < __atomic_load_n(&current_loop.busy_until, __ATOMIC_RELAXED)) return 0;
     for (;;) {
-        intptr_t start = __atomic_fetch_add(&loop->next, loop->piece, __ATOMIC_RELAXED);
-        if (start >= loop->total) return;
-        intptr_t stop = start + loop->piece < loop->total ? start + loop->piece : loop->total;
-        loop->task(loop->argument, worker, start, stop);
+        for (int k = 0; k < 16; k++, relax())
+            if (__atomic_load_n(counter, __ATOMIC_ACQUIRE) != old) return 1;
+        now = nanoseconds();
+        if (now - last > PHINTYS_INTERRUPTED) {
+            __atomic_store_n(&current_loop.busy_until, now + PHINTYS_BUSY, __ATOMIC_RELAXED);
+            return 0;
+        }
+        if (now - start > limit) return 0;
+        last = now;
     }
 }
 
-static void* worker_main(void* unused) {
+/* Claim the next pieces of a share: an eighth of what is left of it, so that a thread that loses its core delays the end
+ * only a little, and the last pieces are small. Returns where they end; 0 if nothing is left. */
+static intptr_t claim(phintys_share* share, intptr_t piece, intptr_t* start) {
+    intptr_t next = __atomic_load_n(&share->next, __ATOMIC_RELAXED), stop;
+    do {
+        if (next >= share->stop) return 0;
+        intptr_t pieces = (share->stop - next) / 8 / piece;
+        stop = next + (pieces > 1 ? pieces : 1) * piece;
+        if (stop > share->stop) stop = share->stop;
+    } while (!__atomic_compare_exchange_n(&share->next, &next, stop, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    *start = next;
+    return stop;
+}
+
+/* `worker` is below the number of the loop's threads, so that tasks can have a place for each. */
+static void claim_pieces(int worker) {
+    phintys_loop* loop = &current_loop;
+    intptr_t start, stop;
+    for (int k = 0; k < loop->threads; k++) {
+        phintys_share* share = &loop->shares[(worker + k) % loop->threads];
+        while ((stop = claim(share, loop->piece, &start)) != 0) loop->task(loop->argument, worker, start, stop);
+    }
+}
+
+/* Wait for a loop that this worker has not seen. The caller holds the lock. */
+static void await_loop(unsigned long seen, int quickly) {
+    if (quickly && current_loop.number == seen) {
+        __atomic_add_fetch(&current_loop.awake, 1, __ATOMIC_RELAXED);
+        pthread_mutex_unlock(&loop_lock);
+        has_changed_soon(&current_loop.number, seen, PHINTYS_LOOK);
+        pthread_mutex_lock(&loop_lock);
+        __atomic_sub_fetch(&current_loop.awake, 1, __ATOMIC_RELAXED);
+    }
+    while (current_loop.number == seen) pthread_cond_wait(&loop_posted, &loop_lock);
+}
+
+static void* worker_main(void* identity) {
+    int worker = (int)(intptr_t)identity, quickly = 0;
     unsigned long seen = 0;
-    int worker;
-    (void)unused;
     pthread_mutex_lock(&loop_lock);
     for (;;) {
-        while (current_loop.wanted == 0 || current_loop.number == seen)
-            pthread_cond_wait(&loop_posted, &loop_lock);
+        await_loop(seen, quickly);
         seen = current_loop.number;
-        worker = current_loop.threads - current_loop.wanted;
-        current_loop.wanted--;
-        current_loop.inside++;
-        pthread_mutex_unlock(&loop_lock);
-        claim_pieces(worker);
-        pthread_mutex_lock(&loop_lock);
-        if (--current_loop.inside == 0) pthread_cond_signal(&workers_left);
+        quickly = current_loop.soon && usable_cores > 1;
+        if (current_loop.wanted && worker < current_loop.threads) {
+            current_loop.wanted--;
+            current_loop.inside++;
+            pthread_mutex_unlock(&loop_lock);
+            claim_pieces(worker);
+            pthread_mutex_lock(&loop_lock);
+            if (__atomic_sub_fetch(&current_loop.inside, 1, __ATOMIC_RELEASE) == 0) pthread_cond_signal(&workers_left);
+        }
     }
     return NULL;
 }
@@ -62,11 +144,19 @@ static void* worker_main(void* unused) {
 /* The child of a fork has only the caller's thread: forget the workers, so that new ones are started. */
 static void forget_workers(void) {
     started_workers = 0;
-    current_loop.wanted = current_loop.inside = 0;
+    current_loop.wanted = current_loop.inside = current_loop.awake = 0;
     pthread_mutex_init(&crew_busy, NULL);
     pthread_mutex_init(&loop_lock, NULL);
     pthread_cond_init(&loop_posted, NULL);
     pthread_cond_init(&workers_left, NULL);
+}
+
+static int count_usable_cores(void) {
+#if defined(__linux__)
+    cpu_set_t cores;
+    if (sched_getaffinity(0, sizeof(cores), &cores) == 0) return CPU_COUNT(&cores);
+#endif
+    return PHINTYS_MAX_WORKERS;
 }
 
 static void start_workers(int count) {
@@ -77,10 +167,11 @@ static void start_workers(int count) {
         pthread_atfork(NULL, NULL, forget_workers);
         fork_handler = 1;
     }
+    usable_cores = count_usable_cores();
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     while (started_workers < count) {
-        if (pthread_create(&thread, &attributes, worker_main, NULL)) break;
+        if (pthread_create(&thread, &attributes, worker_main, (void*)(intptr_t)(started_workers + 1))) break;
         started_workers++;
     }
     pthread_attr_destroy(&attributes);
@@ -88,34 +179,89 @@ static void start_workers(int count) {
 
 static int phintys_workers_started(void) { return started_workers; }
 
-static void phintys_workers_run(void* task, void* argument, intptr_t total, intptr_t grain, int threads) {
-    phintys_task run = (phintys_task)task;
-    intptr_t pieces = grain > 0 ? total / grain : total;
-    if (threads > PHINTYS_MAX_WORKERS) threads = PHINTYS_MAX_WORKERS;
-    if (threads < 2 || pieces < 2 || pthread_mutex_trylock(&crew_busy)) {
-        if (total > 0) run(argument, 0, 0, total);
-        return;
+/* Divide [0, total) into shares of whole pieces. */
+static void divide(intptr_t total, intptr_t piece, int threads) {
+    intptr_t pieces = (total + piece - 1) / piece;
+    for (int k = 0; k < threads; k++) {
+        intptr_t stop = (k + 1) * pieces / threads * piece;
+        current_loop.shares[k].next = k * pieces / threads * piece;
+        current_loop.shares[k].stop = stop < total ? stop : total;
     }
-    if (pieces < threads) threads = (int)pieces;
-    if (started_workers < threads - 1) start_workers(threads - 1);
-    /* Eight pieces per thread: a worker that loses its core delays the end of the loop only a little. */
-    intptr_t piece = total / (threads * 8);
-    if (piece < grain) piece = grain;
-    pthread_mutex_lock(&loop_lock);
-    current_loop.task = run;
-    current_loop.argument = argument;
-    current_loop.total = total;
     current_loop.piece = piece;
-    current_loop.next = 0;
     current_loop.threads = threads;
-    current_loop.wanted = threads - 1;
+}
+
+/* Let workers look at what there is: a loop of which `wanted` of them may take pieces, or none yet. */
+static void post_loop(int wanted, int soon) {
+    pthread_mutex_lock(&loop_lock);
+    current_loop.wanted = wanted;
+    current_loop.soon = soon;
     current_loop.number++;
     pthread_cond_broadcast(&loop_posted);
     pthread_mutex_unlock(&loop_lock);
-    claim_pieces(0);
+}
+
+static void await_workers(void) {
+    unsigned long inside;
     pthread_mutex_lock(&loop_lock);
     current_loop.wanted = 0;                       /* workers that have not joined yet stay out */
+    if (current_loop.inside && usable_cores > 1) {
+        pthread_mutex_unlock(&loop_lock);
+        while ((inside = __atomic_load_n(&current_loop.inside, __ATOMIC_ACQUIRE)) != 0)
+            if (!has_changed_soon(&current_loop.inside, inside, PHINTYS_LOOK)) break;
+        pthread_mutex_lock(&loop_lock);
+    }
     while (current_loop.inside) pthread_cond_wait(&workers_left, &loop_lock);
     pthread_mutex_unlock(&loop_lock);
+    current_loop.ended = nanoseconds();
+}
+
+/* Count a short loop that runs alone. If 16 came quickly, wake the workers for those that will come. */
+static void count_short_loop(int threads) {
+    if (++current_loop.short_loops % 16) return;
+    int64_t now = nanoseconds();
+    if (now - current_loop.short_since < PHINTYS_SHORT_LOOPS) {
+        if (started_workers < threads - 1) start_workers(threads - 1);
+        post_loop(0, 1);
+    }
+    current_loop.short_since = now;
+}
+
+/* The smallest pieces to divide a loop into; 0: it is too short for more than one thread. A quarter of `grain` is worth
+ * it for workers that look for a loop. */
+static intptr_t smallest_piece(intptr_t total, intptr_t grain, int threads) {
+    const intptr_t least = grain > 4 ? grain / 4 : 1;
+    if (total / least < 2) return 0;
+    if (__atomic_load_n(&current_loop.awake, __ATOMIC_RELAXED)) return least;
+    if (total / grain >= 2) return grain;
+    count_short_loop(threads);
+    return 0;
+}
+
+static void phintys_workers_run(void* task, void* argument, intptr_t total, intptr_t grain, int threads) {
+    phintys_task run = (phintys_task)task;
+    intptr_t piece;
+    int soon;
+    if (threads > PHINTYS_MAX_WORKERS) threads = PHINTYS_MAX_WORKERS;
+    if (grain < 1) grain = 1;
+    if (threads < 2 || total < 2 || pthread_mutex_trylock(&crew_busy)) {
+        if (total > 0) run(argument, 0, 0, total);
+        return;
+    }
+    piece = smallest_piece(total, grain, threads);
+    if (piece == 0) {
+        pthread_mutex_unlock(&crew_busy);
+        run(argument, 0, 0, total);
+        return;
+    }
+    soon = total / grain < 2 || nanoseconds() - current_loop.ended < PHINTYS_LOOK;
+    if (total / piece < threads) threads = (int)(total / piece);
+    if (started_workers < threads - 1) start_workers(threads - 1);
+    divide(total, piece, threads);
+    current_loop.task = run;
+    current_loop.argument = argument;
+    post_loop(threads - 1, soon);
+    claim_pieces(0);
+    await_workers();
     pthread_mutex_unlock(&crew_busy);
 }

@@ -320,7 +320,7 @@ cdef class Merger:
         loop = Loop("arithmetic", (self.dtype,) * (len(leaves) + 1))
         loop.function = <LoopFunction>(phintys_tree_double if self.dtype == "float64" else phintys_tree_float)
         loop.data, loop.owner = <void*>&tree.tree, tree
-        loop.cost = 0.25 * len(code)
+        loop.cost = 0.2 + 0.05 * len(code)
         return loop, leaves
 
 

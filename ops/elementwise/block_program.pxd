@@ -3,6 +3,7 @@ from numpy cimport npy_intp
 
 from phintys.ops.native.loops cimport LoopFunction
 from phintys.vm.abi cimport Cell
+from phintys.vm.thresholds cimport FAR_BYTES, NEAR_BYTES
 
 cdef enum:
     CONSTANT_BYTES = 16        # one complex128
@@ -37,7 +38,8 @@ cdef struct Program:
     int* register_strides
     int register_size          # bytes per element in a register: the largest element size
     int operand_size           # bytes per element in all inputs, results and registers together
-    double cost                # nanoseconds per element
+    int memory_size            # bytes per element in all inputs and results
+    double cost                # nanoseconds per element that is in a cache
     npy_intp small             # the most elements for which SMALL_REGISTERS bytes suffice; -1: more than SMALL_PLACES
 
 cdef class BlockProgram:
@@ -52,6 +54,12 @@ cdef class BlockProgram:
     cdef int write_tables(self, list inputs, list constants) except -1
 
 cdef int broadcast_shape(Program* program, Cell** operands, int rank, npy_intp* shape) except -1 nogil
+
+cdef inline double nanoseconds(Program* program, npy_intp size) noexcept nogil:
+    """Roughly what the steps take on ``size`` elements; operands that do not fit in a cache are waited for."""
+    cdef double memory = <double>size * program.memory_size
+    return size * program.cost + (memory / FAR_BYTES if memory > NEAR_BYTES else 0.0)
+
 
 cdef inline void set_places(Program* program, char** pointers, npy_intp* strides, char* registers,
                             npy_intp block) noexcept nogil:

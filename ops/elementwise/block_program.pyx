@@ -152,6 +152,7 @@ cdef class BlockProgram:
         program.input_sizes = <int*>table(self.memory, sizes, numpy.intc)
         program.result_sizes = <int*>table(self.memory, result_sizes, numpy.intc)
         program.operand_size = sum(sizes) + sum(result_sizes) + program.registers * program.register_size
+        program.memory_size = sum(sizes) + sum(result_sizes)
         program.broadcastable = <unsigned long long*>table(
             self.memory, [sum([1 << axis for axis, flag in enumerate(broadcastable) if flag])
                           for dtype, broadcastable in inputs], numpy.uint64)

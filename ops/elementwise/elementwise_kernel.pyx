@@ -13,7 +13,8 @@ from libc.stdint cimport uintptr_t
 from numpy cimport npy_intp
 
 from phintys.ops.elementwise.block_program cimport (
-    SMALL_PLACES, SMALL_REGISTERS, BlockProgram, Program, Step as BlockStep, broadcast_shape, run_steps, set_places)
+    SMALL_PLACES, SMALL_REGISTERS, BlockProgram, Program, Step as BlockStep, broadcast_shape, nanoseconds, run_steps,
+    set_places)
 from phintys.ops.native.loops cimport LoopFunction, copy_function
 from phintys.vm.abi cimport (
     BOUND, Binding, Cell, Context, Kernel, Step, allocate, allocate_in_order, cell_is_contiguous, cell_size, parallel)
@@ -91,7 +92,7 @@ cdef class ElementwiseKernel(Kernel):
                 allocate(context, operands[program.inputs + index], shape)
         for axis in range(rank):
             size *= shape[axis]
-        return size * program.cost > LONG_NANOSECONDS
+        return nanoseconds(program, size) > LONG_NANOSECONDS
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Program* program = &self.program.program
@@ -107,8 +108,8 @@ cdef class ElementwiseKernel(Kernel):
         for index in range(operand_count):
             layout.data[index] = operands[index].data
         lay_out(&layout, operands, self.program.rank)
-        if context.workers > 1 and layout.size * program.cost > 2 * PIECE_NANOSECONDS:
-            grain = <npy_intp>(PIECE_NANOSECONDS / program.cost)
+        if is_for_workers(program, context.workers, layout.size):
+            grain = <npy_intp>(layout.size * (PIECE_NANOSECONDS / nanoseconds(program, layout.size)))
             parallel(context, run_range, &layout, layout.size, (grain + 1023) & ~<npy_intp>1023)
         elif layout.size:
             run_range(&layout, 0, 0, layout.size)
@@ -177,11 +178,16 @@ cdef int (*allocate_alike)(Program*, Context*, Cell**, int, const npy_intp*) exc
 allocate_alike = allocate_in_chosen_order
 
 
+cdef inline bint is_for_workers(Program* program, int workers, npy_intp size) noexcept nogil:
+    """Whether the work may be worth a second thread: that is so from half a piece on if workers are awake."""
+    return workers > 1 and nanoseconds(program, size) > PIECE_NANOSECONDS / 2
+
+
 cdef inline bint is_one_block(Program* program, Cell** operands, int workers, npy_intp size,
                               npy_intp* strides) noexcept nogil:
     """Whether the elements are few, and inputs are contiguous or have one element; sets the inputs' strides."""
     cdef int index
-    if size > program.small or size == 0 or (workers > 1 and size * program.cost > 2 * PIECE_NANOSECONDS):
+    if size > program.small or size == 0 or is_for_workers(program, workers, size):
         return False
     for index in range(program.inputs):
         strides[index] = program.input_sizes[index]

@@ -1,6 +1,10 @@
 """The buffer pool keeps what it may, returns the rest, and can be emptied; large loops start the workers they need."""
 import ctypes
 import platform
+import subprocess
+import sys
+import textwrap
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -103,3 +107,52 @@ def test_results_do_not_depend_on_the_number_of_workers(workers):
     value = np.random.RandomState(0).rand(1000, 700)
     for result, expected in zip(f(value), [np.exp(value) * np.tanh(value), value.sum(), value.sum(0), value.max(1)]):
         np.testing.assert_allclose(result, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("workers", [2, 3, 7])
+def test_many_loops_of_all_lengths(workers):
+    """Short ones, which workers share only while they are awake, and long ones, in any order and without pauses."""
+    x = T.dvector()
+    with phintys.change_flags(workers=workers):
+        f = phintys.function([x], 2 * x + 1)
+    random = np.random.RandomState(1)
+    value = random.rand(500000)
+    expected = 2 * value + 1
+    for size in [60000] * 40 + [100000] * 20 + list(random.randint(1, 500000, 20)):
+        assert (f(value[:size]) == expected[:size]).all()
+
+
+def test_short_loops_wake_the_workers_once_they_follow_each_other():
+    program = """
+    import numpy, phintys
+    from phintys.vm.workers import workers_started
+    x = phintys.tensor.dvector()
+    with phintys.change_flags(workers=2):
+        f = phintys.function([x], x + 1)
+    f(numpy.zeros(80000))
+    print(workers_started())
+    for _ in range(100):
+        f(numpy.zeros(80000))
+    print(workers_started())
+    f(numpy.zeros(1000000))
+    print(workers_started())
+    """
+    run = subprocess.run([sys.executable, "-I", "-c", textwrap.dedent(program)], capture_output=True, text=True)
+    lines = run.stdout.split()
+    assert lines[0] == "0" and lines[2] == "1", run.stderr     # between them it depends on how fast the calls were
+
+
+def test_callers_in_several_threads_share_the_workers():
+    x = T.dvector()
+    with phintys.change_flags(workers=2):
+        f = phintys.function([x], T.exp(x) + x)
+    values = [np.random.RandomState(seed).rand(200000) for seed in range(4)]
+    expected = [f(value) for value in values]
+
+    def call_often(number):
+        for _ in range(10):
+            assert (f(values[number]) == expected[number]).all()
+        return number
+
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(call_often, range(4))) == [0, 1, 2, 3]
