@@ -2,8 +2,8 @@
 
 A product is always treated as ``out = alpha * x.y + beta * z``, where x is m x k and y is k x n. Vectors are matrices
 with one row or column, so a matrix with one row is computed like a vector. Built-in loops compute products up to the
-sizes at which BLAS is faster (``product_paths.pxi``), and dtypes that BLAS does not support. Operands whose strides BLAS
-does not support (negative, zero, or neither of both equal to the item size) are copied into scratch memory. If
+sizes at which BLAS is faster (``product_paths.pxi``), and dtypes that BLAS does not support. Operands whose strides
+BLAS does not support (negative, zero, or neither of both equal to the item size) are copied into scratch memory. If
 ``beta == 0``, z is not read.
 """
 cimport numpy as cnp
@@ -442,7 +442,7 @@ cdef class ProductKernel(Kernel):
         parallel(context, run_part, settled, (length + half - 1) // half, 1)
 
     cdef void run_piece(self, Settled* settled) noexcept nogil:
-        """Compute a product, or a piece of one. For BLAS a vector by a matrix is the matrix's transpose by the vector."""
+        """Compute a product, or a piece of one. BLAS multiplies a vector by a matrix as the transpose by the vector."""
         cdef Product* product = &settled.product
         if settled.path == LOOPS:
             self.loops(product)

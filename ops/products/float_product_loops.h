@@ -15,16 +15,19 @@
 enum {
     VECTOR_ON_STACK = 16384,            /* bytes of a vector with gaps, which is copied */
     MOST_VECTORS = 8,                   /* of a row that is computed at once */
-    PACKED_ROWS = 32,                   /* so many rows of x make packing worth while */
-    PACKED_BYTES = 65536,               /* for a panel of y that reaches so far */
+    PACKED_ROWS = 32,                   /* so many rows of x make packing worth while for a y with long rows: */
+    PACKED_BYTES = 1048576,             /* of more than half of the second cache, */
+    ALIASED_BYTES = 4096,               /* or whose rows are a multiple of this apart, as few of these stay cached */
+    PREFETCHED_SUM = 32,                /* sums of this length leave time to fetch what they are added to from memory */
     BLOCK_ROWS = 96,                    /* of x that are multiplied by all panels, at least, */
     BLOCK_BYTES = 262144                /* and as many as have this size */
 };
 
-/* Whether panels of y are copied before they are multiplied: its rows have gaps, or lie so far apart that few stay in
- * the caches while several tiles use them. */
+/* Whether panels of y are copied before they are multiplied: its rows have gaps, or would not stay in the caches while
+ * several tiles use them. */
 static int wants_packing(const Product *p, int itemsize) {
-    return p->ys1 != itemsize || (p->m >= PACKED_ROWS && p->k * p->ys0 >= PACKED_BYTES);
+    if (p->ys1 != itemsize) return 1;
+    return p->m >= PACKED_ROWS && (p->ys0 % ALIASED_BYTES == 0 || p->k * p->ys0 >= PACKED_BYTES);
 }
 
 /* Bytes of scratch memory that a product needs. */

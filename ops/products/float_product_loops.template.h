@@ -33,6 +33,12 @@ FOR_SET PHINTYS_INLINE void LOCAL(tile)(const Product *p, const char *x, const c
     const char *start = p->start + row * p->ss0 + column * sizeof(T);
     UNROLLED for (int i = 0; i < rows; i++)
         UNROLLED for (int v = 0; v < vectors; v++) sums[i][v] = (VECTOR){0};
+    if (p->k >= PREFETCHED_SUM)
+        UNROLLED for (int i = 0; i < rows; i++)
+            for (int v = 0; v < vectors; v++) {
+                __builtin_prefetch(out + i * p->os0 + v * sizeof(VECTOR), 1);
+                if (scale->accumulated) __builtin_prefetch(start + i * p->ss0 + v * sizeof(VECTOR));
+            }
     for (npy_intp l = 0; l < p->k; l++, x += x_step, y += y_step) {
         VECTOR other[MOST_VECTORS];
         UNROLLED for (int v = 0; v < vectors; v++) other[v] = LOCAL(load)(y, v, vectors - 1, partial, rest);

@@ -124,7 +124,8 @@ PHINTYS_FOR_AVX2 PHINTYS_INLINE void transposed_double_avx2(const double *from, 
                                                             npy_intp width) {
     const char *at = (const char *)from;
     const __m256d a = _mm256_loadu_pd((const double *)at), b = _mm256_loadu_pd((const double *)(at + step));
-    const __m256d c = _mm256_loadu_pd((const double *)(at + 2 * step)), d = _mm256_loadu_pd((const double *)(at + 3 * step));
+    const __m256d c = _mm256_loadu_pd((const double *)(at + 2 * step));
+    const __m256d d = _mm256_loadu_pd((const double *)(at + 3 * step));
     const __m256d ab0 = _mm256_unpacklo_pd(a, b), ab1 = _mm256_unpackhi_pd(a, b);
     const __m256d cd0 = _mm256_unpacklo_pd(c, d), cd1 = _mm256_unpackhi_pd(c, d);
     _mm256_storeu_pd(to, _mm256_permute2f128_pd(ab0, cd0, 0x20));

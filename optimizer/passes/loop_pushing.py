@@ -29,6 +29,7 @@ from phintys.ops.shape.shape import patternbroadcast, shape_i
 from phintys.ops.types.constant import constant
 from phintys.ops.types.tensor_type import TensorType
 from phintys.optimizer.engine.values import key
+from phintys.optimizer.passes.loop_terms import gather_terms, rows_of_sum
 from phintys.optimizer.passes.loops import each_loop
 
 LOOKUPS = (Subtensor, AdvancedSubtensor1)
@@ -92,6 +93,13 @@ class _AllSteps:
             self.rows[output] = patternbroadcast(rows, stacked_type(output.type).broadcastable)
         return True
 
+    def add_sum(self, node):
+        """Compute a gathered sum for all steps, if it is one of products and vectors."""
+        total = node.outputs[0]
+        rows = rows_of_sum(total, self.outside, self.rows.__contains__)
+        if rows is not None:
+            self.rows[total] = patternbroadcast(rows, stacked_type(total.type).broadcastable)
+
     def _keeps_size(self, node, flags):
         """Whether the outputs have no more dimensions than operands that have rows, or rows that the loop stacks.
 
@@ -127,12 +135,16 @@ def _pushed_before(fgraph, node):
     nodes = io_toposort(loop.moving(), loop.inner_outputs())
     if not any(map(_is_heavy, nodes)):
         return None
+    sums = set(gather_terms(loop))
+    nodes = io_toposort(loop.moving(), loop.inner_outputs())
     ahead = _AllSteps(loop, loop.steps, dict(loop.sequences))
     for part in nodes:
-        if not ahead.moving.isdisjoint(part.inputs) or not ahead.moving.isdisjoint(part.outputs) \
+        if part.outputs[0] in sums:
+            ahead.add_sum(part)
+        elif not ahead.moving.isdisjoint(part.inputs) or not ahead.moving.isdisjoint(part.outputs) \
                 or any([variable in ahead.rows for variable in part.inputs]):
             ahead.add(part)
-    chosen = _worth_moving(nodes, ahead, {inner for inner, _ in loop.sequences})
+    chosen = _worth_moving(nodes, ahead, {inner for inner, _ in loop.sequences}, sums)
     read = {variable for part in nodes if not chosen.issuperset(part.outputs) for variable in part.inputs}
     read.update(loop.inner_outputs())
     moved = [variable for variable in ahead.rows if variable in chosen and variable in read]
@@ -145,9 +157,10 @@ def _pushed_before(fgraph, node):
     return loop.close()
 
 
-def _worth_moving(nodes, ahead, sequences):
-    """Of what can be computed for all steps at once: products, and what they are computed from."""
-    heavy = [output for node in nodes if _is_heavy(node) for output in node.outputs if output in ahead.rows]
+def _worth_moving(nodes, ahead, sequences, sums):
+    """Of what can be computed for all steps at once: products, their sums, and what they are computed from."""
+    heavy = [output for node in nodes if _is_heavy(node) or node.outputs[0] in sums
+             for output in node.outputs if output in ahead.rows]
     return {variable for variable in ancestors(heavy, sequences) if variable in ahead.rows} - sequences
 
 

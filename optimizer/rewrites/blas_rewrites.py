@@ -159,7 +159,7 @@ def accumulate(fgraph, node):
     if not products:
         return None
     others = _collected([(scale, leaf) for scale, leaf in terms if not _is_product(leaf, out, readers)], out)
-    chosen = _accumulator(others, out, readers)
+    chosen = _accumulator(others, out, readers) or _row_to_start_from(fgraph, others, out)
     if chosen is None and len(products) < 2:
         return None
     if chosen is None:
@@ -225,6 +225,16 @@ def _accumulator(others, out, readers):
         if type(pair[0].owner.op) is not Elemwise or readers(pair[0]) > 1:
             return pair
     return None
+
+
+def _row_to_start_from(fgraph, others, out):
+    """Return the ``(leaf, scales)`` of a row that is added to all rows of products; None if elementwise operations read
+    the sum, as they add it in the same pass."""
+    rows = [pair for pair in others if pair[0].type.broadcastable == (True, False)]
+    if not rows or out.type.broadcastable != (False, False) \
+            or any([reader != "output" and type(reader.op) is Elemwise for reader, _ in fgraph.clients[out]]):
+        return None
+    return rows[0]
 
 
 def _total(scales, dtype):

@@ -43,29 +43,76 @@ def test_products_of_sequences_come_before_the_loop_and_only_the_last_state_is_k
     states, _ = network()
     f = same_values([states[-1]])
     assert loop_listing(f) == text("""
-        for{cpu,rnn}: 1 sequences, state [-1] keeps 1, 2 wholes
-            KERNEL C4 := InplaceDimShuffle{1,0}(C2)
-            KERNEL C6 := Gemv{no_inplace}(C0, C5, C4, C1, C5)
-            DROP C4
-            KERNEL C7 := Elemwise{Composite{tanh((i0 + i1))}}[(0, 0)](C6, C3)
+        for{cpu,rnn}: 1 sequences, state [-1] keeps 1, 1 wholes
+            KERNEL C3 := InplaceDimShuffle{1,0}(C2)
+            KERNEL C5 := Gemv{no_inplace}(C0, C4, C3, C1, C4)
+            DROP C3
+            KERNEL C6 := Elemwise{tanh}[(0, 0)](C5)
+            DROP C5
+            RESULT C6
             DROP C6
-            RESULT C7
-            DROP C7
             HALT""")
 
 
 def test_products_of_states_come_after_the_loop():
     f = same_values([network()[1]])
     assert loop_listing(f) == text("""
-        for{cpu,rnn}: 1 sequences, state [-1] keeps all, 2 wholes
-            KERNEL C4 := InplaceDimShuffle{1,0}(C2)
-            KERNEL C6 := Gemv{no_inplace}(C0, C5, C4, C1, C5)
-            DROP C4
-            KERNEL C7 := Elemwise{Composite{tanh((i0 + i1))}}[(0, 0)](C6, C3)
+        for{cpu,rnn}: 1 sequences, state [-1] keeps all, 1 wholes
+            KERNEL C3 := InplaceDimShuffle{1,0}(C2)
+            KERNEL C5 := Gemv{no_inplace}(C0, C4, C3, C1, C4)
+            DROP C3
+            KERNEL C6 := Elemwise{tanh}[(0, 0)](C5)
+            DROP C5
+            RESULT C6
             DROP C6
-            RESULT C7
-            DROP C7
             HALT""")
+
+
+def kinds_before_loop(f):
+    """The names of the ops that run before the first loop."""
+    order = [type(node.op).__name__ for node in f.maker.fgraph.toposort()]
+    return order[:order.index("Loop")]
+
+
+BATCH, START = T.tensor3(), T.matrix()
+GIVEN = [RNG.uniform(size=(5, 2, 3)), RNG.uniform(size=(2, 4)), VALUES[W], VALUES[U], VALUES[b]]
+
+
+@pytest.mark.parametrize("step, moved", [
+    (lambda x, h: T.tanh(T.dot(x, U) + T.dot(h, W) + b), True),
+    (lambda x, h: T.tanh(b + (T.dot(h, W) + T.dot(x, U))) * h, True),
+    (lambda x, h: T.tanh(T.dot(x, U) + b + h.sum(axis=0)) * W[0], True),
+    (lambda x, h: T.tanh(T.dot(x, U) + T.dot(h, W) + b * START), False),       # not alike in all rows
+    (lambda x, h: T.tanh(T.dot(h, W) + b) + T.dot(x, U), False),
+    (lambda x, h: T.dot(h, W) + b + x[:, 0].dimshuffle(0, "x") * U[0], False)], ids=range(6))
+def test_vectors_are_added_to_products_of_all_rows(step, moved):
+    states, _ = phintys.scan(step, BATCH, START)
+    f = same_in_both_modes([BATCH, START, W, U, b], [states[-1]], GIVEN)
+    assert ("Gemm" in kinds_before_loop(f)) == moved
+
+
+def test_sums_of_several_layers_are_gathered():
+    """A sum whose terms read another one."""
+    def step(x, h, g):
+        first = T.tanh(T.dot(x, U) + T.dot(h, W) + b)
+        return first, T.tanh(T.dot(x, U[:, ::-1]) + T.dot(first, W) + T.dot(g, W.T) + b)
+
+    states, _ = phintys.scan(step, BATCH, [START, 2 * START])
+    f = same_in_both_modes([BATCH, START, W, U, b], [states[0][-1], states[1][-1]], GIVEN)
+    assert kinds_before_loop(f).count("Gemm") == 2
+    cost = sum([(rows ** 2).sum() for rows in states])
+    same_in_both_modes([BATCH, START, W, U, b], [cost, *T.grad(cost, [W, U, b])], GIVEN)
+
+
+def test_transposed_factors_are_copied_once():
+    states, _ = phintys.scan(lambda x, h: T.tanh(T.dot(x, U) + T.dot(h, W.T)), BATCH, START)
+    f = same_in_both_modes([BATCH, START, W, U], [states[-1]], GIVEN[:4])
+    assert kinds_before_loop(f).count("CpuContiguous") == 1
+    states, _ = phintys.scan(lambda x, h: T.tanh(T.dot(x, U) + T.dot(h, W)), BATCH, START)
+    f = same_in_both_modes([BATCH, START, W, U], [states[-1]], GIVEN[:4])
+    assert "CpuContiguous" not in kinds_before_loop(f)
+    states, _ = phintys.scan(lambda x, h: T.tanh(T.dot(x, U) + T.dot(h, W.T)), x, h0)
+    assert "CpuContiguous" not in kinds_before_loop(same_values([states[-1]]))
 
 
 def test_gradients_by_weights_are_products_of_all_rows():
@@ -257,7 +304,8 @@ def test_states_that_are_computed_anew_stay_states():
     assert all([loop.op.parts.n_carried == 0 for loop in loops_of(f)])
 
 
-@pytest.mark.parametrize("tag", ["scan_simplify", "scan_pushout", "scan_save_mem", "scan_merge", "scan"])
+@pytest.mark.parametrize("tag", ["scan_simplify", "scan_pushout", "scan_save_mem", "scan_merge", "scan_make_inplace",
+                                 "scan_copy_factors", "scan"])
 def test_each_rewrite_can_be_excluded(tag):
     states, rows = network()
     mode = phintys.Mode("vm", "fast_run").excluding(tag)

@@ -1,0 +1,49 @@
+"""Transposed matrices by which a loop multiplies are copied once, before the loop.
+
+In ``dot(h, W.T)`` the rows of the right factor have gaps, because the transpose is a view; a product of matrices would
+put them in order in each step. The copy costs what this costs in one step. Products with a vector on the left read a
+transpose in its own order, and need no copy.
+"""
+from phintys.graph.traversal import ancestors
+from phintys.ops.products.dot import Dot
+from phintys.ops.shape.contiguous import cpu_contiguous
+from phintys.ops.shape.dimshuffle import DimShuffle
+from phintys.optimizer.passes.loops import each_loop
+
+
+def copy_factors(fgraph):
+    """Copy the transposes that loops multiply by.
+
+    Returns
+    -------
+    int
+        How many loops were changed.
+    """
+    return each_loop(fgraph, _with_copies, "scan_copy_factors")
+
+
+def _with_copies(fgraph, node):
+    op = node.op
+    factors = _right_factors(op.local_outputs)
+    copied = {outer for inner, outer in _wholes(node) if inner in factors and _is_transpose(outer)}
+    if not copied:
+        return None
+    inputs = [cpu_contiguous(variable) if variable in copied else variable for variable in node.inputs]
+    return list(zip(node.outputs, op(*inputs, return_list=True)))
+
+
+def _wholes(node):
+    return zip(node.op.inner_inputs.wholes, node.op.parts.outer_inputs(node.inputs).wholes)
+
+
+def _right_factors(outputs):
+    """What matrices of several rows are multiplied by."""
+    products = [variable.owner for variable in ancestors(outputs)
+                if variable.owner is not None and type(variable.owner.op) is Dot]
+    return {product.inputs[1] for product in products
+            if product.inputs[0].type.ndim == 2 and not product.inputs[0].type.broadcastable[0]}
+
+
+def _is_transpose(variable):
+    owner = variable.owner
+    return owner is not None and type(owner.op) is DimShuffle and list(owner.op.new_order) == [1, 0]
