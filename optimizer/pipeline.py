@@ -17,6 +17,7 @@ from phintys.optimizer.passes.loop_carrying import carry_last_rows
 from phintys.optimizer.passes.loop_factors import copy_factors
 from phintys.optimizer.passes.loop_merging import merge_loops
 from phintys.optimizer.passes.loop_pushing import push_after_loops, push_before_loops
+from phintys.optimizer.passes.loop_unrolling import unroll_short_loops
 from phintys.optimizer.passes.loops import keep_last_rows, simplify_loops
 from phintys.optimizer.passes.merge import merge
 from phintys.optimizer.passes.reduction_fusion import fuse_reductions
@@ -98,6 +99,7 @@ STAGES = [
     ("merge1", _whole(merge, FAST_RUN, FAST_COMPILE, "merge", "merge1")),
     ("drop_unused_outputs", _whole(drop_unused_outputs, FAST_RUN, FAST_COMPILE, "drop_unused_outputs")),
     ("scan_simplify1", _whole(simplify_loops, FAST_RUN, "scan", "scan_simplify", "scan_eqopt1")),
+    ("scan_unroll", _whole(unroll_short_loops, FAST_RUN, "scan", "scan_unroll")),
     ("scan_pushout_seqs", _whole(push_before_loops, FAST_RUN, "scan", "scan_pushout", "scanOp_pushout_seqs_ops")),
     ("scan_pushout_outputs", _whole(push_after_loops, FAST_RUN, "scan", "scan_pushout", "scanOp_pushout_output",
                                     "scanOp_pushout_seqs_ops")),

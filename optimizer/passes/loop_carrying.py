@@ -11,7 +11,7 @@ from phintys.ops.indexing.subtensor import Subtensor
 from phintys.ops.loops.open_loop import Entry, OpenLoop
 from phintys.ops.products.dot import Dot
 from phintys.ops.shape.shape import shape_padleft
-from phintys.optimizer.passes.loops import each_loop, readings_of
+from phintys.optimizer.passes.loops import each_loop, initial_row, readings_of
 
 
 def carry_last_rows(fgraph):
@@ -30,7 +30,7 @@ def _carrying(fgraph, node):
     for entry in list(loop.states):
         readings = _readings_of_last_row(fgraph, entry)
         if readings and _is_overwritten(entry):
-            carried = Entry(entry.inner, initial=entry.initial[0], before=entry.reads[0])
+            carried = Entry(entry.inner, initial=initial_row(entry.initial, 0), before=entry.reads[0])
             loop.states.remove(entry)
             loop.carried.append(carried)
             found.append((entry, carried, readings))

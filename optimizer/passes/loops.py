@@ -8,7 +8,8 @@ from phintys.graph.variable import Constant
 from phintys.ops.indexing.subtensor import Subtensor
 from phintys.ops.loops.loop import Loop
 from phintys.ops.loops.open_loop import OpenLoop
-from phintys.ops.shape.shape import Shape_i
+from phintys.ops.shape.dimshuffle import DimShuffle
+from phintys.ops.shape.shape import Rebroadcast, Shape_i
 
 
 def simplify_loops(fgraph):
@@ -171,6 +172,15 @@ def readings_of(fgraph, rows, depth):
             return None
         found.append((count, path))
     return found
+
+
+def initial_row(rows, position):
+    """A row of those before the first step; where there is only one, what was padded to be it."""
+    padded = rows.owner.inputs[0] if rows.owner is not None and type(rows.owner.op) is Rebroadcast else rows
+    node = padded.owner
+    if node is not None and type(node.op) is DimShuffle and node.op.new_order == ("x", *range(rows.type.ndim - 1)):
+        return node.inputs[0]
+    return rows[position]
 
 
 def _first_entry(node):
