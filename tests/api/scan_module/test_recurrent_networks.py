@@ -168,6 +168,38 @@ def test_a_boltzmann_machine_whose_biases_are_recurrent():
     assert numpy.mean(f(*values)[0] == values[0]) > before
 
 
+@pytest.mark.parametrize("make", [T.shared_randomstreams.RandomStreams, phintys.sandbox.rng_mrg.MRG_RandomStreams])
+def test_a_boltzmann_machine_whose_chain_draws_in_the_loop(make):
+    """The same chain with random streams inside the loop, as the tutorial has it: patterns are learned."""
+    visible, hidden = 6, 8
+    w, b_v, b_h, streams = weights(visible, hidden), weights(visible), weights(hidden), make(7)
+    v = T.matrix("v")
+
+    def gibbs(v):
+        h_mean = T.nnet.sigmoid(T.dot(v, w) + b_h)
+        h = streams.binomial(size=h_mean.shape, n=1, p=h_mean, dtype=v.dtype)
+        v_mean = T.nnet.sigmoid(T.dot(h, w.T) + b_v)
+        return streams.binomial(size=v_mean.shape, n=1, p=v_mean, dtype=v.dtype), v_mean
+
+    (chain, means), updates = phintys.scan(gibbs, outputs_info=[v, None], n_steps=5)
+    assert updates
+    sample = phintys.gradient.disconnected_grad(chain[-1])
+
+    def free_energy(v):
+        return -(v * b_v).sum() - T.log(1 + T.exp(T.dot(v, w) + b_h)).sum()
+
+    cost = (free_energy(v) - free_energy(sample)) / v.shape[0]
+    parameters = [w, b_v, b_h]
+    for parameter, update in descend(cost, parameters, .4):
+        updates[parameter] = update
+    train = phintys.function([v], [chain[-1], ((means[0] - v) ** 2).mean()], updates=updates)
+    patterns = numpy.repeat([[1., 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1]], 8, axis=0)
+    results = [train(patterns) for _ in range(120)]
+    assert all([set(found.ravel()) <= {0, 1} for found, _ in results])
+    errors = [error for _, error in results]
+    assert numpy.mean(errors[-20:]) < .4 * numpy.mean(errors[:5])
+
+
 @pytest.mark.parametrize("mode", ["FAST_RUN", "FAST_COMPILE"])
 def test_hamiltonian_steps_inside_a_chain(mode):
     """Leapfrog steps in a loop inside the loop of a chain; energy is nearly kept, and time can be reversed."""

@@ -104,6 +104,37 @@ def test_gibbs_like_updates_of_a_shared_variable():
     assert [int(value) for value in before()] == [12, 11]
 
 
+# What Theano 1.0.5 computes: two calls of ten steps.
+GIBBS = ["0001 0001 1100 1100 1000 1101 1000 1000 0001 1110", "0110 1010 0111 0100 1100 1100 1010 1110 0110 1011"]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_gibbs_sampling(strict):
+    """Random numbers are drawn anew in each step, and the streams go on in the next call."""
+    rng = numpy.random.RandomState(3)
+    w, b_visible, b_hidden = [phintys.shared(rng.uniform(-1, 1, shape)) for shape in ((4, 3), 4, 3)]
+    streams = T.shared_randomstreams.RandomStreams(1234)
+
+    def one_step(visible, *passed):
+        hidden_mean = T.nnet.sigmoid(phintys.dot(visible, w) + b_hidden)
+        hidden = streams.binomial(size=hidden_mean.shape, n=1, p=hidden_mean, dtype="float64")
+        visible_mean = T.nnet.sigmoid(phintys.dot(hidden, w.T) + b_visible)
+        return streams.binomial(size=visible.shape, n=1, p=visible_mean, dtype="float64")
+
+    sample = T.dvector()
+    values, updates = phintys.scan(one_step, outputs_info=sample, n_steps=10)
+    gibbs = phintys.function([sample], values, updates=updates)
+    assert len(updates) == 2
+    for wanted in GIBBS:
+        assert " ".join(["".join(map(str, row.astype(int))) for row in gibbs([1, 0, 1, 0])]) == wanted
+    if strict:
+        with pytest.raises(phintys.gof.MissingInputError):
+            phintys.scan(one_step, outputs_info=sample, n_steps=10, strict=True)
+        missing = phintys.scan(lambda visible, w, b: visible * w[:, 0] + b, outputs_info=sample, n_steps=10,
+                               non_sequences=[w, b_visible], strict=True)[0]
+        assert phintys.function([sample], missing)([1, 0, 1, 0]).shape == (10, 4)
+
+
 def test_conditional_ending():
     max_value = T.scalar()
 
