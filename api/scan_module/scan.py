@@ -128,8 +128,10 @@ def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None
     _check_count(fn, found, outputs)
     found = [_fitting_row(output, row, position, name) for position, (output, row) in enumerate(zip(outputs, found))]
     steps, rows = _steps_and_rows(steps, rows, condition)
-    states = _SharedStates(found, updates, condition, strict, others)
+    states = _SharedStates(found, updates, condition, others)
     states.check_missing([*slices, *taps, *others])
+    if strict:
+        states.check_strict(fn, others)
     body = Body(list(zip(slices, rows)),
                 [State(output.taps, output.inner, output.initial, row)
                  for output, row in zip(outputs, found) if output.taps] + states.tensors,
@@ -257,7 +259,7 @@ class _SharedStates:
         What represents them in the body.
     """
 
-    def __init__(self, outputs, updates, condition, strict, passed):
+    def __init__(self, outputs, updates, condition, passed):
         self.roots = [*outputs, *([] if condition is None else [condition])]
         self.explicit = OrderedUpdates(updates)
         self.pairs = self._with_default_updates(passed)
@@ -270,8 +272,6 @@ class _SharedStates:
                 self.tensors.append(State([-1], [inner], unbroadcast(shape_padleft(shared), 0), update))
             else:
                 self.objects.append((inner, update, shared))
-        if strict:
-            self._check_strict(passed)
 
     def _with_default_updates(self, passed):
         """The updates that the body returned, and the default updates of the other shared variables that it reads.
@@ -289,13 +289,15 @@ class _SharedStates:
                     pending.append(update)
         return pairs
 
-    def _check_strict(self, passed):
-        read = {leaf for leaf in graph_inputs([*self.roots, *self.pairs.values()]) if isinstance(leaf, SharedVariable)}
-        missing = [leaf for leaf in read.difference(passed, self.pairs)
-                   if not _is_read_through(leaf, [*self.roots, *self.pairs.values()], passed)]
+    def check_strict(self, fn, passed):
+        """Refuse shared variables that were not passed."""
+        roots, known = [*self.roots, *self.pairs.values()], {*passed, *self.pairs}
+        read = [leaf for leaf in dict.fromkeys(graph_inputs(roots)) if isinstance(leaf, SharedVariable)]
+        missing = [leaf for leaf in read if leaf not in known and not _is_read_through(leaf, roots, passed)]
         if missing:
             raise MissingInputError("ScanOp is missing an input: with strict=True, all the shared variables used in fn "
-                                    f"must be provided as a part of non_sequences, and {missing} are not")
+                                    f"must be provided as a part of non_sequences, and {missing} are not: "
+                                    f"{described(fn)}")
 
     def check_missing(self, passed):
         """Refuse updates that read what was not passed and no output reads."""
