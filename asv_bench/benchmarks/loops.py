@@ -87,6 +87,46 @@ class Compile:
         phintys.function(inputs, [cost, *T.grad(cost, inputs[2:])])(*values)
 
 
+class HamiltonianMonteCarlo:
+    """A chain of 200 samples of 25 leapfrog steps each, for a regression on 442 rows with ten weights."""
+
+    samples, leapfrog_steps, step_size = 200, 25, 0.02
+
+    def setup(self):
+        rng = numpy.random.RandomState(0)
+        rows = rng.normal(size=(442, 10))
+        self.data = rows, rows @ rng.normal(size=10) + 0.7 * rng.normal(size=442)
+        self.values = numpy.zeros(10), rng.normal(size=(self.samples, 10)), rng.uniform(size=self.samples)
+        self.chain = self.compiled()
+
+    def compiled(self):
+        rows, targets = [phintys.shared(value) for value in self.data]
+        start, momenta, uniforms = T.dvector(), T.dmatrix(), T.dvector()
+
+        def potential(w):
+            return ((targets - T.dot(rows, w)) ** 2).sum() + (w ** 2).sum() / 2
+
+        def leapfrog(w, p):
+            p = p - self.step_size / 2 * T.grad(potential(w), w)
+            w = w + self.step_size * p
+            return w, p - self.step_size / 2 * T.grad(potential(w), w)
+
+        def transition(momentum, uniform, w):
+            (ws, ps), _ = phintys.scan(leapfrog, outputs_info=[w, momentum], n_steps=self.leapfrog_steps)
+            energy = potential(w) + (momentum ** 2).sum() / 2
+            accepted = T.log(uniform) < energy - potential(ws[-1]) - (ps[-1] ** 2).sum() / 2
+            return T.switch(accepted, ws[-1], w)
+
+        samples, _ = phintys.scan(transition, [momenta, uniforms], start)
+        return phintys.function([start, momenta, uniforms], samples)
+
+    def time_chain(self):
+        self.chain(*self.values)
+
+    def time_compile_and_chain(self):
+        self.compiled()(*self.values)
+
+
 class Memory:
     """The gradient of 400 steps by a vector of 10,000 elements, with all states kept and with every 20th."""
 
