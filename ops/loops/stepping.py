@@ -97,6 +97,9 @@ def run_loop(op, function, inputs):
     except Exception as error:
         raise with_details(error, f"in step {run.step} of {op}, {_of_steps(n_steps)} (the first is step 0)") \
             from error.__cause__
+    finally:
+        if run.bar is not None:
+            run.bar.close()                         # now, although a traceback may keep it alive
     return run.results()
 
 
@@ -111,10 +114,12 @@ class _Run:
     ----------
     step : int
         The step that is running.
+    bar : generator or None
+        That of ``with_progress``, if there is a progress bar.
     """
 
     def __init__(self, op, given, n_steps):
-        self.op, self.given, self.n_steps, self.step = op, given, n_steps, -1
+        self.op, self.given, self.n_steps, self.step, self.bar = op, given, n_steps, -1, None
         parts = op.parts
         self.recent = [deque([initial[position, ...] for position in range(len(initial))], depth)
                        for initial, depth in zip(given.states, parts.depths)]
@@ -138,8 +143,8 @@ class _Run:
         rows_only = not (parts.n_summed or parts.n_carried or parts.is_while)
         moving = islice(zip(*given.sequences), self.n_steps) if given.sequences else repeat((), self.n_steps)
         if config.scan.progress:
-            moving = with_progress(moving, self.op.name or str(self.op), None if self.n_steps == NO_BOUND
-                                   else self.n_steps)
+            moving = self.bar = with_progress(moving, self.op.name or str(self.op),
+                                              None if self.n_steps == NO_BOUND else self.n_steps)
         for self.step, slices in enumerate(moving):
             found = function(*slices, *[recent[tap] for recent, tap in reads], *self.carried, *wholes)
             if len(self.rows) < n_rows:
