@@ -33,6 +33,7 @@ from phintys.optimizer.passes.loop_terms import gather_terms, rows_of_sum
 from phintys.optimizer.passes.loops import each_loop
 
 LOOKUPS = (Subtensor, AdvancedSubtensor1)
+BACKWARDS = slice(None, None, -1)
 
 
 def push_before_loops(fgraph):
@@ -185,6 +186,7 @@ class _AfterPlan:
         self.loop = loop
         self.steps = loop.steps if loop.condition is None else loop.steps.type.make_variable()
         self.placeholders = {}                      # inner variable → its rows
+        self.sequences = dict(loop.sequences)
         self.added = []                             # inner variables whose rows the loop keeps only for this
         self.kept_now = self._kept_now()
         self.after = _AllSteps(loop, self.steps, {})
@@ -278,9 +280,12 @@ class _AfterPlan:
         """The sum of ``dot(left, right)`` as one product of all rows, for matrices."""
         if left.type.ndim != 2 or right.type.ndim != 2 or left.type.dtype != right.type.dtype:
             return None
-        left = self._rows_of_columns(left, transposed=True)
-        right = self._rows_of_columns(right, transposed=False)
-        return None if left is None or right is None else dot_op(left.T, right)
+        found = self._columns(left, transposed=True), self._columns(right, transposed=False)
+        if None in found:
+            return None
+        turned = any([order == [0, 1] and self._forwards(inner) is not None for inner, order in found])
+        left, right = [self._as_matrix(inner, order, turned) for inner, order in found]
+        return dot_op(left.T, right)
 
     def _sum_of_changed_rows(self, node):
         """The sum of zeros to some rows of which something was added: all of it added at once."""
@@ -306,16 +311,33 @@ class _AfterPlan:
                                                                 for axis in range(1, found.type.ndim)])
         return found
 
-    def _rows_of_columns(self, operand, transposed):
-        """An operand of all steps as one matrix, whose rows are what is summed over."""
+    def _columns(self, operand, transposed):
+        """What an operand has rows of, and in which order its dimensions are: (what is summed over, what stays)."""
         inner, order = operand, [0, 1]
         if operand.owner is not None and type(operand.owner.op) is DimShuffle:
             inner, order = operand.owner.inputs[0], list(operand.owner.op.new_order)
         if transposed:
-            order = order[::-1]                     # (what is summed over, what stays)
-        rows = self.after.rows.get(inner)
-        if rows is None or order not in ([0, 1], ["x", 0]):
+            order = order[::-1]
+        return (inner, order) if inner in self.after.rows and order in ([0, 1], ["x", 0]) else None
+
+    def _forwards(self, inner):
+        """Of a sequence whose rows are read from the last to the first, these rows from the first to the last.
+
+        Sums over steps may be computed in either order, and matrices along which a loop runs backwards then need no
+        copy to be one matrix. (Vectors are left as they are: BLAS copies them while it computes, in no more time.)
+        """
+        outer = self.sequences.get(inner)
+        if self.loop.condition is not None or outer is None or outer.owner is None:
             return None
+        op = outer.owner.op
+        return outer.owner.inputs[0] if type(op) is Subtensor and list(op.idx_list) == [BACKWARDS] else None
+
+    def _as_matrix(self, inner, order, turned):
+        """The rows of all steps as one matrix, whose rows are what is summed over; ``turned``: the last step first."""
+        rows = self.after.rows[inner]
+        if turned:
+            forwards = self._forwards(inner)
+            rows = rows[::-1] if forwards is None else forwards
         if order == ["x", 0]:
             return rows
         lengths = [shape_i(rows, axis) for axis in range(3)]

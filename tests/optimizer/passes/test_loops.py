@@ -353,6 +353,20 @@ def test_states_that_are_computed_anew_stay_states():
     assert all([loop.op.parts.n_carried == 0 for loop in loops_of(f)])
 
 
+def test_gradients_of_batches_copy_no_reversed_rows():
+    """Besides the states, the gradient needs rows of the backward loop, and not the sequence backwards as a copy."""
+    batch, w, start = T.tensor3(), T.matrix(), T.matrix()
+    states, _ = phintys.scan(lambda row, state: T.tanh(T.dot(row, w) + T.dot(state, w) * state), batch, start)
+    f = same_in_both_modes([batch, start, w], T.grad(states[-1].sum(), [w]),
+                           [RNG.uniform(size=(7, 5, 4)), RNG.uniform(size=(5, 4)), VALUES[W]])
+    values = [RNG.uniform(size=(50, 30, 20)), RNG.uniform(size=(30, 20)), RNG.uniform(size=(20, 20)) / 20]
+    size = values[0].nbytes
+    f(*values)
+    needed = peak_of_call(f, *values)
+    assert 4 * size < needed < 4.6 * size
+    assert abs(f.memory_report().modes[True].peak - needed) < 0.1 * size
+
+
 @pytest.mark.parametrize("tag", ["scan_simplify", "scan_pushout", "scan_save_mem", "scan_merge", "scan_make_inplace",
                                  "scan_copy_factors", "scan"])
 def test_each_rewrite_can_be_excluded(tag):
