@@ -93,6 +93,17 @@ class ScanProfileStats(ProfileStats):
         """Seconds in the loop, altogether."""
         return self._run_seconds + sum([loop.profile.seconds for loop in self._loops()])
 
+    @property
+    def in_registers(self) -> bool:
+        """Whether steps run that have no instructions: bodies over single numbers are computed in registers."""
+        return bool(self.flag_time_thunks and self.nbsteps) and not any(
+            [calls for measured in self._measured for calls, _, _ in measured.profile.records()])
+
+    @property
+    def vm_call_time(self) -> float:
+        """Seconds in the virtual machine: in all instructions, or in steps that have none."""
+        return self.call_time if self.in_registers else super().vm_call_time
+
     fct_callcount = callcount
     fct_call_time = call_time
 
@@ -110,6 +121,14 @@ class ScanProfileStats(ProfileStats):
     def summary_globals(self, file: TextIO | None = None) -> None:
         """Print nothing: the profile of the function has it."""
 
+    def summary(self, file: TextIO | None = None, n_ops_to_print: int | None = None,
+                n_apply_to_print: int | None = None) -> None:
+        """Print what `ProfileStats` prints, of the body."""
+        if self.in_registers:
+            self.summary_function(file)
+        else:
+            super().summary(file, n_ops_to_print, n_apply_to_print)
+
     def summary_function(self, file: TextIO | None = None) -> None:
         """Print how long the runs took, and how much of that was spent in the body."""
         file = sys.stderr if file is None else file
@@ -122,5 +141,7 @@ class ScanProfileStats(ProfileStats):
         print(f"  Message: {self.message}", file=file)
         print(f"  Time in {self.callcount} calls of the op (for a total of {self.nbsteps} steps) {whole:e}s", file=file)
         print(file=file)
+        if self.in_registers:
+            print("  The steps are computed in registers: there are no times of single operations.", file=file)
         print(f"  Total time spent in calling the VM {machine:e}s ({inside:.3f}%)", file=file)
         print(f"  Total overhead (computing slices..) {whole - machine:e}s ({100 - inside:.3f}%)\n", file=file)

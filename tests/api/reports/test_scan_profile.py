@@ -87,6 +87,22 @@ def test_a_summary_of_its_own():
     assert "Scan Op" not in summary(ScanProfileStats(atexit_print=False))
 
 
+def test_steps_without_instructions(monkeypatch):
+    """A body over single numbers may be computed in registers; then its time is that of the runs."""
+    k = T.lscalar()
+    rows, _ = phintys.scan(lambda state: state + 1, outputs_info=T.constant(0, dtype="float64"), n_steps=k,
+                           profile=True, name="counting")
+    f = phintys.function([k], rows[-1], profile=True)
+    f(100), f(20)
+    stats = loops_of(f)[0].step_profile()
+    if not stats.in_registers:
+        monkeypatch.setattr(ScanProfileStats, "in_registers", True)
+    assert (stats.callcount, stats.nbsteps) == (2, 120) and stats.vm_call_time == stats.call_time > 0
+    text = summary(stats)
+    assert "computed in registers" in text and "(100.000%)" in text and "for a total of 120 steps" in text
+    assert "hint" not in text and "Class" not in text and "for{cpu,counting}" in summary(f.profile)
+
+
 def test_a_profile_can_be_passed():
     stats = ScanProfileStats(atexit_print=False, name="mine")
     f = network(stats)
