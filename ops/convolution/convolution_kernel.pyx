@@ -43,7 +43,8 @@ cdef extern from "convolution/convolution_loops.h" nogil:
     ctypedef struct phintys_work:
         phintys_convolution what
         int direct
-        npy_intp planes, blocks, passes, window, lines, lines_at_once, images_at_once
+        npy_intp planes, outs, blocks, passes, window, lines, lines_at_once, images_at_once
+        npy_intp channels, places, places_at_once
         const char* source
         const char* filters
         const char* top
@@ -63,6 +64,14 @@ cdef extern from "convolution/convolution_loops.h" nogil:
     void run_tops_double(const phintys_work*, npy_intp, npy_intp)
     void run_dots_float(const phintys_work*, npy_intp, npy_intp, npy_intp)
     void run_dots_double(const phintys_work*, npy_intp, npy_intp, npy_intp)
+    void run_tall_float(const phintys_work*, int, npy_intp, npy_intp)
+    void run_tall_double(const phintys_work*, int, npy_intp, npy_intp)
+    void run_top_packing_float(const phintys_work*, npy_intp, npy_intp)
+    void run_top_packing_double(const phintys_work*, npy_intp, npy_intp)
+    void run_products_float(const phintys_work*, npy_intp, npy_intp, npy_intp)
+    void run_products_double(const phintys_work*, npy_intp, npy_intp, npy_intp)
+    void run_writing_float(const phintys_work*, npy_intp, npy_intp)
+    void run_writing_double(const phintys_work*, npy_intp, npy_intp)
     void run_unshared_float(const phintys_work*, npy_intp, npy_intp)
     void run_unshared_double(const phintys_work*, npy_intp, npy_intp)
 
@@ -120,10 +129,39 @@ cdef void unshared_task(void* work, int worker, npy_intp start, npy_intp stop) n
         run_unshared_double(<phintys_work*>work, start, stop)
 
 
+cdef void tall_task(void* work, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+    if (<phintys_work*>work).what.itemsize == sizeof(float):
+        run_tall_float(<phintys_work*>work, worker, start, stop)
+    else:
+        run_tall_double(<phintys_work*>work, worker, start, stop)
+
+
+cdef void top_packing_task(void* work, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+    if (<phintys_work*>work).what.itemsize == sizeof(float):
+        run_top_packing_float(<phintys_work*>work, start, stop)
+    else:
+        run_top_packing_double(<phintys_work*>work, start, stop)
+
+
+cdef void writing_task(void* work, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+    if (<phintys_work*>work).what.itemsize == sizeof(float):
+        run_writing_float(<phintys_work*>work, start, stop)
+    else:
+        run_writing_double(<phintys_work*>work, start, stop)
+
+
 cdef struct Lines:
     phintys_work* work
-    npy_intp first
+    npy_intp first                 # line, or place
     npy_intp step                  # filters of an item
+
+
+cdef void products_task(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+    cdef Lines* lines = <Lines*>argument
+    if lines.work.what.itemsize == sizeof(float):
+        run_products_float(lines.work, lines.first, start, stop)
+    else:
+        run_products_double(lines.work, lines.first, start, stop)
 
 
 cdef void dots_task(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
@@ -278,6 +316,9 @@ cdef class ConvolutionKernel(Kernel):
         cdef npy_intp filter_shape[6]
         cdef npy_intp top_shape[5]
         cdef npy_intp length
+        memset(image_shape, 0, sizeof(image_shape))
+        memset(filter_shape, 0, sizeof(filter_shape))
+        memset(top_shape, 0, sizeof(top_shape))
         cdef int axis, place, last = self.filter_rank() - self.rank, skipped = AXES - self.rank
         if image != NULL:
             for axis in range(image.ndim):
@@ -410,7 +451,9 @@ cdef class ConvolutionKernel(Kernel):
             return 0
         plan_convolution(&work, memory, context.workers)
         work.image, work.images, work.group = 0, 1, 0
-        if self.role == BY_FILTERS:
+        if self.role == BY_FILTERS and work.channels:
+            self.run_tall_sums(context, &work, count)
+        elif self.role == BY_FILTERS:
             self.run_by_filters(context, &work, count)
         else:
             self.run_sums(context, &work, count)
@@ -457,3 +500,23 @@ cdef class ConvolutionKernel(Kernel):
                     parallel(context, dots_task, &lines, items, grain(share * work.images, items))
                     lines.first += work.lines_at_once
                 work.image += work.images
+
+    cdef void run_tall_sums(self, Context* context, phintys_work* work, npy_intp count) noexcept nogil:
+        """The gradient by filters with many channels: as many images, or places, at once as stay in the cache."""
+        cdef npy_intp share = count // (work.what.images * work.what.groups), items, group
+        cdef Lines places
+        places.work = work
+        for group in range(work.what.groups):
+            work.group, work.image = group, 0
+            while work.image < work.what.images:
+                work.images = min(work.images_at_once, work.what.images - work.image)
+                items = work.images * ((work.planes + 7) // 8)
+                parallel(context, tall_task, work, items, grain(share * work.images // 8 + 1, items))
+                items = work.images * work.blocks
+                parallel(context, top_packing_task, work, items, grain(share * work.images // 8 + 1, items))
+                places.first = 0
+                while places.first < work.places:
+                    parallel(context, products_task, &places, work.blocks, grain(share * work.images, work.blocks))
+                    places.first += work.places_at_once
+                work.image += work.images
+            parallel(context, writing_task, work, work.outs, grain(share // 8 + 1, work.outs))

@@ -8,7 +8,9 @@
  *
  * The gradient by images is the same sum, over filters instead of channels, with the taps that meet at one element. If
  * filters move by steps, elements at different places between steps (classes) meet other taps: a pass for each class.
- * The gradient by filters sums over places instead, so there vectors run along the summed dimension.
+ * The gradient by filters sums over places instead. With many channels it is the same sum again, if planes are laid out
+ * with neighbouring channels as neighbours: a vector has results for several channels, and places are the taps. With few
+ * channels vectors run along the summed dimension.
  *
  * Volumes have three dimensions (depth, rows, columns); images have a depth of 1. The inner loops are in
  * convolution_tiles.template.h, what surrounds them in convolution_passes.template.h.
@@ -19,6 +21,7 @@
 #include <numpy/ndarraytypes.h>
 #include <string.h>
 
+#include "convolution_transposes.h"
 #include "native/clones.h"
 #include "native/instruction_sets.h"
 #include "native/templates.h"
@@ -31,6 +34,7 @@ typedef struct {
     npy_intp planes, plane;             /* how many, and elements from one to the next */
     npy_intp taps;                      /* in each plane */
     const npy_intp* offsets;            /* of the taps */
+    int add;                            /* to what is there already */
 } phintys_sum;
 
 typedef struct {
@@ -44,8 +48,11 @@ typedef void (*phintys_tile)(const phintys_sum*, const void* const* in, void* co
                              int wanted, const void* weights);
 typedef void (*phintys_dots)(const phintys_places*, const void* top, const void* image, const npy_intp* offsets,
                              void* result);
+typedef void (*phintys_transpose)(const void* from, npy_intp from_row, npy_intp rows, npy_intp columns, void* to,
+                                  npy_intp to_row);
 typedef struct {
     int lanes;
+    phintys_transpose transpose;
     struct { int filters; struct { int vectors; phintys_tile tile; } widths[TILE_WIDTHS]; } sizes[TILE_SIZES];
     struct { int filters, taps; phintys_dots dots; } dots[DOT_SIZES];
 } phintys_convolution_set;
@@ -91,8 +98,10 @@ typedef struct {
     npy_intp passes, window;            /* window: elements of a filter in one plane */
     phintys_pass* pass;
     npy_intp blocks, padded_outs;       /* blocks of filters for tiles */
-    npy_intp lines, top_line, images_at_once, lines_at_once;    /* BY_FILTERS */
-    npy_intp* line;
+    npy_intp images_at_once;            /* of the gradient by filters, as what follows */
+    npy_intp lines, top_line, lines_at_once, *line;     /* with few channels */
+    npy_intp channels, places, places_at_once, *place;  /* with many: channels filled up to whole vectors */
+    char *tall, *tops, *sums;           /* planes and gradients with channels as neighbours, and results likewise */
     npy_intp* offsets;
     npy_intp* numbers;
     const char *source, *filters, *top;
@@ -158,25 +167,19 @@ static npy_intp tap_slot(const phintys_work* work, int number, npy_intp k, npy_i
     return place % s == class ? 0 : -1;
 }
 
-/* Fill in the taps of a class; returns how many there are. */
+/* Fill in the taps of a class, in the order of the filter's elements; returns how many there are. */
 static npy_intp plan_taps(const phintys_work* work, const npy_intp* class, npy_intp* offsets, npy_intp* numbers) {
     const npy_intp* window = work->what.window;
     const phintys_axis* axis = work->axis;
     const npy_intp part = axis[Z].length * axis[Y].length * axis[X].length;
-    npy_intp found = 0, z, y, x;
-    for (npy_intp k = 0; k < window[Z]; k++) {
-        const npy_intp slot_z = tap_slot(work, Z, k, class[Z], &z);
-        for (npy_intp l = 0; slot_z >= 0 && l < window[Y]; l++) {
-            const npy_intp slot_y = tap_slot(work, Y, l, class[Y], &y);
-            for (npy_intp m = 0; slot_y >= 0 && m < window[X]; m++) {
-                const npy_intp slot_x = tap_slot(work, X, m, class[X], &x);
-                if (slot_x < 0) continue;
-                const npy_intp slot = (slot_z * axis[Y].slots + slot_y) * axis[X].slots + slot_x;
-                const npy_intp number = (k * window[Y] + l) * window[X] + m;
-                offsets[found] = slot * part + (z * axis[Y].length + y) * axis[X].length + x;
-                numbers[found++] = work->what.flip ? work->window - 1 - number : number;
-            }
-        }
+    npy_intp found = 0;
+    for (npy_intp number = 0; number < work->window; number++) {
+        npy_intp left = work->what.flip ? work->window - 1 - number : number, slot[AXES], shift[AXES];
+        for (int a = X; a >= Z; left /= window[a--]) slot[a] = tap_slot(work, a, left % window[a], class[a], &shift[a]);
+        if (slot[Z] < 0 || slot[Y] < 0 || slot[X] < 0) continue;
+        const npy_intp slots = (slot[Z] * axis[Y].slots + slot[Y]) * axis[X].slots + slot[X];
+        offsets[found] = slots * part + (shift[Z] * axis[Y].length + shift[Y]) * axis[X].length + shift[X];
+        numbers[found++] = number;
     }
     return found;
 }
@@ -261,6 +264,36 @@ static void plan_lines(phintys_work* work) {
         work->images_at_once = larger(1, smaller(work->what.images, WORKING_SET / larger(1, of_line * work->lines)));
 }
 
+/* The gradient by filters with many channels: how much is done at once. */
+static void plan_places(phintys_work* work) {
+    const npy_intp lanes = work->what.set->lanes, *count = work->what.result;
+    work->channels = (work->planes + lanes - 1) / lanes * lanes;
+    work->places = count[Z] * count[Y] * count[X];
+    const npy_intp of_place = (work->channels + work->padded_outs) * work->what.itemsize;
+    work->places_at_once = larger(1, smaller(work->places, WORKING_SET / of_place));
+    work->images_at_once = 1;
+    if (work->places_at_once == work->places)
+        work->images_at_once = larger(1, smaller(work->what.images, WORKING_SET / (of_place * work->places)));
+}
+
+/* The same: tables and copies in memory. */
+static void furnish_places(phintys_work* work, char** memory, size_t* used, int workers) {
+    const npy_intp itemsize = work->what.itemsize;
+    plan_places(work);
+    work->place = taken(memory, used, work->places * sizeof(npy_intp));
+    work->tall = taken(memory, used, work->images_at_once * work->plane * work->channels * itemsize);
+    work->tops = taken(memory, used, work->images_at_once * work->places * work->padded_outs * itemsize);
+    work->sums = taken(memory, used, work->outs * work->window * work->channels * itemsize);
+    work->room = whole_lines((MOST_FILTERS * work->plane + MOST_LANES) * itemsize);
+    work->rooms = taken(memory, used, workers * work->room);
+    if (*memory == NULL) return;
+    const npy_intp* count = work->what.result;
+    for (npy_intp place = 0; place < work->places; place++) {
+        const npy_intp x = place % count[X], y = place / count[X] % count[Y], z = place / (count[X] * count[Y]);
+        work->place[place] = ((z * work->axis[Y].length + y) * work->axis[X].length + x) * work->channels;
+    }
+}
+
 /* Plan the work, with tables and copies in `memory`; returns how many bytes of it are needed. With NULL for memory it
  * does nothing else. */
 static size_t plan_convolution(phintys_work* work, char* memory, int workers) {
@@ -291,14 +324,19 @@ static size_t plan_convolution(phintys_work* work, char* memory, int workers) {
     work->numbers = taken(&memory, &used, work->window * sizeof(npy_intp));
     work->prepared = whole_lines((work->planes * work->plane + MOST_LANES) * what->itemsize);
     if (what->role == BY_FILTERS) {
+        const npy_intp class[AXES] = {0, 0, 0};
+        if (memory != NULL) plan_taps(work, class, work->offsets, work->numbers);
+        work->channels = 0;
+        if (4 * work->planes >= 3 * what->set->lanes) {
+            furnish_places(work, &memory, &used, workers);
+            return used;
+        }
         plan_lines(work);
         work->line = taken(&memory, &used, work->lines * sizeof(npy_intp));
         work->room = work->images_at_once * work->prepared;
         work->room += whole_lines(work->images_at_once * what->filters * work->lines * work->top_line * what->itemsize);
         work->rooms = taken(&memory, &used, work->room);
         if (memory == NULL) return used;
-        const npy_intp class[AXES] = {0, 0, 0};
-        plan_taps(work, class, work->offsets, work->numbers);
         const npy_intp per_depth = work->lines / larger(1, what->result[Z]);
         for (npy_intp k = 0; k < work->lines; k++)
             work->line[k] = (k / per_depth * work->axis[Y].length + k % per_depth) * work->axis[X].length;

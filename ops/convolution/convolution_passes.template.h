@@ -64,12 +64,20 @@ static void TYPED(pack)(const phintys_work* work, npy_intp group, npy_intp block
     for (npy_intp number = 0; number < work->passes; number++) {
         const phintys_pass* pass = &work->pass[number];
         T* to = packed + pass->packed + first * work->planes * pass->taps;
-        for (npy_intp p = 0; p < work->planes; p++)
-            for (npy_intp t = 0; t < pass->taps; t++, to += size) {
-                const T* from = filters + p * of_plane + pass->numbers[t];
-                for (npy_intp f = 0; f < left; f++) to[f] = from[f * of_out];
-                for (npy_intp f = left; f < size; f++) to[f] = 0;
-            }
+        if (left < size) memset(to, 0, work->planes * pass->taps * size * sizeof(T));
+        if (pass->taps == window && of_plane == window)
+            set->transpose(filters, of_out, left, work->planes * window, to, size);
+        else if (pass->taps == window && of_out == 1)
+            for (npy_intp p = 0; p < work->planes; p++) memcpy(to + p * size, filters + p * of_plane, left * sizeof(T));
+        else if (pass->taps == window)
+            for (npy_intp p = 0; p < work->planes; p++, to += window * size)
+                set->transpose(filters + p * of_plane, of_out, left, window, to, size);
+        else
+            for (npy_intp p = 0; p < work->planes; p++)
+                for (npy_intp t = 0; t < pass->taps; t++, to += size) {
+                    const T* from = filters + p * of_plane + pass->numbers[t];
+                    for (npy_intp f = 0; f < left; f++) to[f] = from[f * of_out];
+                }
     }
 }
 
@@ -136,6 +144,7 @@ static void TYPED(run_block)(const phintys_work* work, const phintys_pass* pass,
     const npy_intp lanes = set->lanes;
     T* out = (T*)work->out + ((image * work->what.groups + group) * work->outs + first) * work->out_plane + pass->start;
     TYPED(tiles) tiles = {.set = set, .size = size_for(set, left), .wanted = (int)left, .vectors = 0};
+    tiles.sum.add = 0;
     tiles.sum.planes = work->planes;
     tiles.sum.plane = work->plane;
     tiles.sum.taps = pass->taps;
@@ -222,7 +231,77 @@ static void TYPED(run_planes)(const phintys_work* work, npy_intp start, npy_intp
     }
 }
 
-/* ---- the gradient by filters ------------------------------------------------------------------------------------- */
+/* ---- the gradient by filters, with many channels ----------------------------------------------------------------- */
+/* Lay out planes with channels as neighbours; items [start, stop) are MOST_FILTERS channels of one of the images. */
+static void TYPED(run_tall)(const phintys_work* work, int worker, npy_intp start, npy_intp stop) {
+    const npy_intp items = (work->planes + MOST_FILTERS - 1) / MOST_FILTERS, groups = work->what.groups;
+    for (npy_intp number = start; number < stop; number++) {
+        const npy_intp image = number / items, first = number % items * MOST_FILTERS;
+        const npy_intp count = smaller(MOST_FILTERS, work->planes - first);
+        const npy_intp plane = ((work->image + image) * groups + work->group) * work->planes + first;
+        const T* source = (const T*)work->source + plane * work->source_plane;
+        T* to = (T*)work->tall + image * work->plane * work->channels;
+        if (!work->direct) {
+            T* room = (T*)(work->rooms + worker * work->room);
+            for (npy_intp p = 0; p < count; p++)
+                TYPED(lay_out_plane)(work, source + p * work->source_plane, room + p * work->plane);
+            source = room;
+        }
+        work->what.set->transpose(source, work->plane, count, work->plane, to + first, work->channels);
+        if (first + count == work->planes && work->planes < work->channels)
+            for (npy_intp k = 0; k < work->plane; k++)
+                memset(to + k * work->channels + work->planes, 0, (work->channels - work->planes) * sizeof(T));
+    }
+}
+
+/* Pack the gradients of blocks of filters; items [start, stop) are a block of one of the images. */
+static void TYPED(run_top_packing)(const phintys_work* work, npy_intp start, npy_intp stop) {
+    const phintys_convolution_set* set = work->what.set;
+    for (npy_intp number = start; number < stop; number++) {
+        const npy_intp image = number / work->blocks, first = number % work->blocks * set->sizes[0].filters;
+        const npy_intp left = smaller(work->outs - first, set->sizes[0].filters);
+        const npy_intp size = set->sizes[size_for(set, left)].filters;
+        const npy_intp plane = ((work->image + image) * work->what.groups + work->group) * work->outs + first;
+        T* to = (T*)work->tops + (first * work->images + image * size) * work->places;
+        if (left < size) memset(to, 0, work->places * size * sizeof(T));
+        set->transpose((const T*)work->top + plane * work->places, work->places, left, work->places, to, size);
+    }
+}
+
+/* Add the products at places [place, place + places_at_once) of the images; items [start, stop) are blocks. */
+static void TYPED(run_products)(const phintys_work* work, npy_intp place, npy_intp start, npy_intp stop) {
+    const phintys_convolution_set* set = work->what.set;
+    for (npy_intp block = start; block < stop; block++) {
+        const npy_intp first = block * set->sizes[0].filters, left = smaller(work->outs - first, set->sizes[0].filters);
+        TYPED(tiles) tiles = {.set = set, .size = size_for(set, left), .wanted = (int)left, .vectors = 0};
+        tiles.sum.add = work->image > 0 || place > 0;
+        tiles.sum.planes = work->images;
+        tiles.sum.plane = work->plane * work->channels;
+        tiles.sum.taps = smaller(work->places_at_once, work->places - place);
+        tiles.sum.offsets = work->place + place;
+        tiles.weights = (const T*)work->tops + first * work->images * work->places
+            + place * set->sizes[tiles.size].filters;
+        tiles.out_filter = work->window * work->channels;
+        T* out = (T*)work->sums + first * tiles.out_filter;
+        for (npy_intp k = 0; k < work->window; k++) {
+            const T* in = (const T*)work->tall + work->offsets[k] * work->channels;
+            for (npy_intp c = 0; c < work->channels; c += set->lanes)
+                TYPED(add_vector)(&tiles, in + c, out + k * work->channels + c);
+        }
+        TYPED(flush)(&tiles);
+    }
+}
+
+/* Write filters [start, stop) of the gradient. */
+static void TYPED(run_writing)(const phintys_work* work, npy_intp start, npy_intp stop) {
+    const npy_intp size = work->planes * work->window;
+    for (npy_intp filter = start; filter < stop; filter++)
+        work->what.set->transpose((const T*)work->sums + filter * work->window * work->channels, work->channels,
+                                  work->window, work->planes,
+                                  (T*)work->out + (work->group * work->outs + filter) * size, work->window);
+}
+
+/* ---- the gradient by filters, with few channels ------------------------------------------------------------------ */
 static T* TYPED(top_room)(const phintys_work* work) {
     return (T*)(work->rooms + work->images_at_once * work->prepared);
 }

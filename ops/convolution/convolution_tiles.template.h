@@ -18,7 +18,8 @@ FOR_SET PHINTYS_INLINE void IN_SET(any_tile)(const int filters, const int vector
 #pragma GCC unroll 8
     for (int f = 0; f < filters; f++)
 #pragma GCC unroll 8
-        for (int v = 0; v < vectors; v++) sums[f][v] = SPREAD((T)0);
+        for (int v = 0; v < vectors; v++)
+            sums[f][v] = sum->add && f < wanted ? LOAD(out[v] + f * out_filter) : SPREAD((T)0);
     for (npy_intp p = 0; p < sum->planes; p++) {
         for (npy_intp t = 0; t < taps; t++) {
             const npy_intp offset = offsets[t];
@@ -94,6 +95,7 @@ TILE(2, 6) TILE(2, 3) TILE(2, 1) TILE(1, 6) TILE(1, 3) TILE(1, 1)
 DOTS(6, 4) DOTS(4, 4) DOTS(2, 8) DOTS(1, 8)
 static const phintys_convolution_set IN_SET(convolution) = {
     .lanes = LANES,
+    .transpose = IN_SET(transpose),
     .sizes = {{8, {{3, IN_SET(tile_8_3)}, {2, IN_SET(tile_8_2)}, {1, IN_SET(tile_8_1)}}},
               {6, {{4, IN_SET(tile_6_4)}, {2, IN_SET(tile_6_2)}, {1, IN_SET(tile_6_1)}}},
               {4, {{6, IN_SET(tile_4_6)}, {3, IN_SET(tile_4_3)}, {1, IN_SET(tile_4_1)}}},
@@ -106,6 +108,7 @@ TILE(4, 3) TILE(4, 2) TILE(4, 1) TILE(2, 5) TILE(2, 3) TILE(2, 1) TILE(1, 6) TIL
 DOTS(4, 2) DOTS(2, 4) DOTS(1, 8)
 static const phintys_convolution_set IN_SET(convolution) = {
     .lanes = LANES,
+    .transpose = IN_SET(transpose),
     .sizes = {{4, {{3, IN_SET(tile_4_3)}, {2, IN_SET(tile_4_2)}, {1, IN_SET(tile_4_1)}}},
               {2, {{5, IN_SET(tile_2_5)}, {3, IN_SET(tile_2_3)}, {1, IN_SET(tile_2_1)}}},
               {1, {{6, IN_SET(tile_1_6)}, {3, IN_SET(tile_1_3)}, {1, IN_SET(tile_1_1)}}}},
