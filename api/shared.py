@@ -17,7 +17,9 @@ from phintys.graph.scratchpad import copy_tag
 from phintys.graph.type import generic
 from phintys.graph.variable import Variable
 from phintys.ops.operators import TensorOperators
+from phintys.ops.random.generator_states import KINDS, random_state_of, words_of_random_state
 from phintys.ops.random.random_state_type import random_state_type
+from phintys.ops.random.vector_states import STATE_WORDS
 from phintys.ops.types.tensor_type import TensorType
 from phintys.vm.call_stack import user_trace
 from phintys.vm.explaining.runtime_error import filtered
@@ -209,6 +211,49 @@ class RandomStateSharedVariable(SharedVariable):
     """A shared ``numpy.random.RandomState``."""
 
 
+class RandomVectorSharedVariable(RandomStateSharedVariable):
+    """A shared ``numpy.random.RandomState``, stored as a vector from which kernels draw."""
+
+    def get_value(self, borrow=False, return_internal_type=False):
+        """A ``numpy.random.RandomState`` that is going to draw the same numbers; to change it changes nothing here.
+
+        Parameters
+        ----------
+        borrow : bool
+            It has no effect.
+        return_internal_type : bool
+            Return the vector of uint64 instead.
+        """
+        words = super().get_value(borrow=borrow or not return_internal_type)
+        return words if return_internal_type else random_state_of(words)
+
+    def set_value(self, new_value, borrow=False):
+        """Replace the state.
+
+        Parameters
+        ----------
+        new_value : numpy.random.RandomState, or vector of uint64
+            A state on MT19937, or what ``get_value`` returned with ``return_internal_type``.
+        borrow : bool
+            As for other shared variables.
+
+        Raises
+        ------
+        TypeError
+            If it is no such state; the old state stays.
+        ValueError
+            If it is the vector of another generator; the old state stays.
+        """
+        words = new_value
+        if not isinstance(new_value, numpy.ndarray) or new_value.dtype != "uint64":
+            words = words_of_random_state(new_value)
+        elif new_value.shape != (STATE_WORDS,) or new_value[0] != MERSENNE:
+            raise ValueError(f"the state of a RandomState is a vector of {STATE_WORDS} numbers, the first of which is "
+                             f"{MERSENNE}: this is the state of another generator, {new_value}")
+        super().set_value(words, borrow=borrow)
+
+
+MERSENNE = KINDS.index("MT19937")
 CONSTRUCTORS: list[Constructor] = []    # `shared` tries them, the latest first
 
 

@@ -178,7 +178,7 @@ HOMES = {
         "ops.random.random_state_type": "RandomStateType",
     },
     "phintys.tensor.shared_randomstreams": {
-        "shared": "RandomStateSharedVariable",
+        "shared": "RandomStateSharedVariable RandomVectorSharedVariable",
     },
     "phintys.tensor.nnet.blocksparse": {
         "ops.nnet.block_sparse": "SparseBlockGemv SparseBlockOuter",
@@ -255,6 +255,7 @@ HOMES = {
         "ops.products.blas": "BlasOp Accumulation",
         "ops.rearranging.repeat": "SumRepeats",
         "ops.random.draw": "Draw",
+        "ops.random.random_function": "VectorRandomFunction",
         "ops.reduction.careduce": "Extremum MaxOrLowest",
         "ops.reduction.fused_reduction": "FusedReduction",
         "ops.sorting.bincount": "Counters",

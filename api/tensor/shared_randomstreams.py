@@ -2,14 +2,17 @@
 import numpy
 
 from phintys.not_yet import lookup
-from phintys.shared import RandomStateSharedVariable, randomstate_constructor, shared
+from phintys.ops.random.generator_states import words_of_random_state
+from phintys.ops.random.vector_states import STATE_TYPE
+from phintys.shared import RandomStateSharedVariable, RandomVectorSharedVariable, randomstate_constructor
 from phintys.tensor.raw_random import RandomStreamsBase
 
 __all__ = ["RandomStateSharedVariable", "RandomStreams", "randomstate_constructor"]
 
 
 class RandomStreams(RandomStreamsBase):
-    """Makes random variables; each has a state of its own, a shared ``numpy.random.RandomState``.
+    """Makes random variables; each has a state of its own, a shared ``numpy.random.RandomState``,
+    which is stored as a vector: kernels draw from it.
 
     The seed of each state is drawn from ``RandomState(seed)``, in the order in which the variables are made. The new
     state is the default update of the state, so a function draws new numbers in each call.
@@ -73,7 +76,8 @@ class RandomStreams(RandomStreamsBase):
         Variable
             The sample.
         """
-        state = shared(numpy.random.RandomState(int(self.gen_seedgen.randint(2 ** 30))))
+        fresh = numpy.random.RandomState(int(self.gen_seedgen.randint(2 ** 30)))
+        state = RandomVectorSharedVariable(None, STATE_TYPE, words_of_random_state(fresh), False, borrow=True)
         state.tag.is_rng = True
         new_state, sample = op(state, *args, **kwargs)
         sample.rng, sample.update = state, (state, new_state)

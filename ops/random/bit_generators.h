@@ -7,8 +7,11 @@
 #ifndef PHINTYS_BIT_GENERATORS_H
 #define PHINTYS_BIT_GENERATORS_H
 
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+
 #include "numpy/random/bitgen.h"
 
 typedef unsigned __int128 phintys_uint128;
@@ -105,11 +108,24 @@ static uint64_t phintys_philox_next(void* state) {
 }
 
 /* ---- MT19937: Matsumoto and Nishimura's twister; own words: position, 624 keys of 32 bits -------------------------- */
+static inline uint32_t phintys_mt19937_mixed(uint32_t key, uint32_t next, uint32_t far) {
+    uint32_t mixed = (key & 0x80000000u) | (next & 0x7fffffffu);
+    return far ^ mixed >> 1 ^ (-(mixed & 1) & 0x9908b0dfu);
+}
+
 static void phintys_mt19937_refill(uint32_t* key) {
-    for (int place = 0; place < 624; place++) {
-        uint32_t mixed = (key[place] & 0x80000000u) | (key[(place + 1) % 624] & 0x7fffffffu);
-        key[place] = key[(place + 397) % 624] ^ mixed >> 1 ^ (-(mixed & 1) & 0x9908b0dfu);
-    }
+    for (int place = 0; place < 227; place++)
+        key[place] = phintys_mt19937_mixed(key[place], key[place + 1], key[place + 397]);
+    for (int place = 227; place < 623; place++)
+        key[place] = phintys_mt19937_mixed(key[place], key[place + 1], key[place - 227]);
+    key[623] = phintys_mt19937_mixed(key[623], key[0], key[396]);
+}
+
+static inline uint32_t phintys_mt19937_tempered(uint32_t y) {
+    y ^= y >> 11;
+    y ^= y << 7 & 0x9d2c5680u;
+    y ^= y << 15 & 0xefc60000u;
+    return y ^ y >> 18;
 }
 
 static uint32_t phintys_mt19937_half(void* state) {
@@ -119,11 +135,7 @@ static uint32_t phintys_mt19937_half(void* state) {
         phintys_mt19937_refill(key);
         own[0] = 0;
     }
-    uint32_t y = key[own[0]++];
-    y ^= y >> 11;
-    y ^= y << 7 & 0x9d2c5680u;
-    y ^= y << 15 & 0xefc60000u;
-    return y ^ y >> 18;
+    return phintys_mt19937_tempered(key[own[0]++]);
 }
 
 static uint64_t phintys_mt19937_raw(void* state) {
@@ -135,9 +147,61 @@ static uint64_t phintys_mt19937_next(void* state) {
     return high << 32 | phintys_mt19937_half(state);
 }
 
-static double phintys_mt19937_double(void* state) {
-    int32_t high = (int32_t)(phintys_mt19937_half(state) >> 5), low = (int32_t)(phintys_mt19937_half(state) >> 6);
+static inline double phintys_mt19937_fraction(uint32_t first, uint32_t second) {
+    int32_t high = (int32_t)(first >> 5), low = (int32_t)(second >> 6);
     return (high * 67108864.0 + low) / 9007199254740992.0;
+}
+
+static double phintys_mt19937_double(void* state) {
+    uint32_t first = phintys_mt19937_half(state);
+    return phintys_mt19937_fraction(first, phintys_mt19937_half(state));
+}
+
+/* Uniform numbers low + width * fraction. All pairs of keys between two refills are tempered in one loop. */
+static void phintys_mt19937_uniform(uint64_t* state, ptrdiff_t count, double low, double width, double* out) {
+    uint64_t* own = state + PHINTYS_OWN;
+    const uint32_t* key = (uint32_t*)(own + 1);
+    while (count > 0) {
+        ptrdiff_t pairs = own[0] >= 624 ? 0 : (ptrdiff_t)(624 - own[0]) / 2;
+        pairs = pairs < count ? pairs : count;
+        const uint32_t* next = key + own[0];
+        for (ptrdiff_t pair = 0; pair < pairs; pair++) {
+            uint32_t first = phintys_mt19937_tempered(next[2 * pair]);
+            out[pair] = low + width * phintys_mt19937_fraction(first, phintys_mt19937_tempered(next[2 * pair + 1]));
+        }
+        own[0] += 2 * pairs;
+        out += pairs;
+        count -= pairs;
+        if (count > 0 && own[0] >= 623) {                           /* the next pair needs a refill */
+            *out++ = low + width * phintys_mt19937_double(state);
+            count--;
+        }
+    }
+}
+
+/* The normal numbers of numpy.random.RandomState, by the polar method of Marsaglia. They come in pairs; the second one
+ * is kept in the words of the half, which MT19937 does not need. */
+static double phintys_paired_normal(uint64_t* state) {
+    double x, y, square, factor, second;
+    if (state[PHINTYS_HAS_HALF]) {
+        memcpy(&second, &state[PHINTYS_HALF], sizeof second);
+        state[PHINTYS_HAS_HALF] = state[PHINTYS_HALF] = 0;
+        return second;
+    }
+    do {
+        x = 2 * phintys_mt19937_double(state) - 1;
+        y = 2 * phintys_mt19937_double(state) - 1;
+        square = x * x + y * y;
+    } while (square >= 1 || square == 0);
+    factor = sqrt(-2 * log(square) / square);
+    second = factor * x;
+    memcpy(&state[PHINTYS_HALF], &second, sizeof second);
+    state[PHINTYS_HAS_HALF] = 1;
+    return factor * y;
+}
+
+static void phintys_paired_normals(uint64_t* state, ptrdiff_t count, double mean, double deviation, double* out) {
+    for (ptrdiff_t place = 0; place < count; place++) out[place] = mean + deviation * phintys_paired_normal(state);
 }
 
 /* ---- what NumPy's distributions need of each ----------------------------------------------------------------------- */

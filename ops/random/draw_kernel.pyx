@@ -6,7 +6,7 @@ drawn in C order on one thread, except uniform numbers of PCG64, which can be co
 """
 cimport numpy as cnp
 from libc.math cimport isnan, signbit
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint64_t
 from libc.string cimport memset
 from numpy cimport npy_intp
 from numpy.random cimport bitgen_t
@@ -26,6 +26,10 @@ from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, 
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_DRAW, PIECE_DRAW
 
+cdef extern from "numpy/random/distributions.h" nogil:
+    void random_bounded_uint64_fill(bitgen_t* bits, uint64_t first, uint64_t width, npy_intp count, bint masked,
+                                    uint64_t* out)
+
 cdef extern from "random/bit_generators.h" nogil:
     enum:
         PHINTYS_GENERATORS
@@ -36,6 +40,9 @@ cdef extern from "random/bit_generators.h" nogil:
     bitgen_t phintys_bit_generator(uint64_t* state)
     void phintys_pcg64_uniform(const uint64_t* state, npy_intp start, npy_intp count, double* out)
     void phintys_pcg64_advance(uint64_t* state, uint64_t steps)
+    double phintys_paired_normal(uint64_t* state)
+    void phintys_paired_normals(uint64_t* state, npy_intp count, double mean, double deviation, double* out)
+    void phintys_mt19937_uniform(uint64_t* state, npy_intp count, double low, double width, double* out)
 
 cdef enum:
     MOST = 3                        # parameters of a distribution
@@ -50,7 +57,8 @@ ctypedef int64_t (*CountOfOne)(bitgen_t* bits, double first) noexcept nogil
 ctypedef int64_t (*CountOfTwo)(bitgen_t* bits, double first, double second) noexcept nogil
 
 cdef enum Shape:                    # which of these types a function has
-    FILL, PLAIN, OF_ONE, OF_TWO, OF_THREE, COUNT_OF_ONE, COUNT_OF_TWO, BINOMIAL, INTEGERS, GAMMA
+    FILL, PLAIN, OF_ONE, OF_TWO, OF_THREE, COUNT_OF_ONE, COUNT_OF_TWO, BINOMIAL, INTEGERS, MASKED_INTEGERS, GAMMA
+    MERSENNE_UNIFORM, MERSENNE_NORMAL
 
 cdef enum Rule:                     # what a parameter must be
     ANY, FROM_0, ABOVE_0, FRACTION, FRACTION_ABOVE_0, FRACTION_BELOW_1, ABOVE_1, POISSON_MEAN, TRUE
@@ -92,7 +100,21 @@ cdef dict FUNCTIONS = {
     "negative_binomial": (COUNT_OF_TWO, <size_t><CountOfTwo>random_negative_binomial, 0),
     "binomial": (BINOMIAL, 0, 0),
     "integers": (INTEGERS, 0, 0),
+    # As numpy.random.RandomState draws them, from MT19937.
+    "randomstate_uniform": (MERSENNE_UNIFORM, <size_t><OfTwo>uniform_between, 0),
+    "randomstate_normal": (MERSENNE_NORMAL, <size_t><OfTwo>paired_normal, 0),
+    "randomstate_binomial": (BINOMIAL, 0, 0),
+    "randomstate_poisson": (COUNT_OF_ONE, <size_t><CountOfOne>random_poisson, 0),
+    "randomstate_integers": (MASKED_INTEGERS, 0, 0),
 }
+
+
+cdef double uniform_between(bitgen_t* bits, double low, double high) noexcept nogil:
+    return low + (high - low) * bits.next_double(bits.state)
+
+
+cdef double paired_normal(bitgen_t* bits, double mean, double deviation) noexcept nogil:
+    return mean + deviation * phintys_paired_normal(<uint64_t*>bits.state)
 
 
 cdef double standard_laplace(bitgen_t* bits) noexcept nogil:
@@ -192,8 +214,8 @@ cdef class DrawKernel(Kernel):
     def __init__(self, name, int kind, parameters):
         cdef int number
         self.kind_of_function, self.function, self.float_function = FUNCTIONS[name]
-        self.name, self.kind, self.count = name, kind, len(parameters)
-        self.encoded = name.encode()
+        self.name, self.kind, self.count = name.removeprefix("randomstate_"), kind, len(parameters)
+        self.encoded = self.name.encode()
         self.text = self.encoded
         self.names = tuple([parameter for parameter, _ in parameters])
         for number, (_, rule) in enumerate(parameters):
@@ -302,38 +324,90 @@ cdef class DrawKernel(Kernel):
         self.walk(&places, sample, operands + 2, self.count)
         for number in range(self.count):
             moves |= cell_size(operands[2 + number]) != 1
+        if not moves and self.fill(bits, &places, sample, count):
+            return
         for place in range(count):
             self.draw_one(bits, &places, &binomial, sample, place)
             if moves:
                 next_element(&places, self.count)
 
-    cdef inline void draw_one(self, bitgen_t* bits, Places* places, binomial_t* binomial, Cell* sample,
-                              npy_intp place) noexcept nogil:
-        cdef double* out = <double*>sample.data + place
-        cdef int64_t* whole = <int64_t*>sample.data + place
+    cdef inline bint fill(self, bitgen_t* bits, Places* places, Cell* sample, npy_intp count) noexcept nogil:
+        """Draw all elements with the same parameters, where there is a loop for that; returns whether there is."""
         cdef double** real = <double**>places.data
         cdef int64_t** integer = <int64_t**>places.data
+        cdef uint64_t* state = <uint64_t*>bits.state
+        if self.kind_of_function == MASKED_INTEGERS and sample.typenum == cnp.NPY_INT64:
+            random_bounded_uint64_fill(bits, <uint64_t>integer[0][0],
+                                       <uint64_t>integer[1][0] - <uint64_t>integer[0][0], count, True,
+                                       <uint64_t*>sample.data)
+        elif sample.typenum != cnp.NPY_FLOAT64:
+            return False
+        elif self.kind_of_function == MERSENNE_UNIFORM:
+            phintys_mt19937_uniform(state, count, real[0][0], real[1][0] - real[0][0], <double*>sample.data)
+        elif self.kind_of_function == MERSENNE_NORMAL:
+            phintys_paired_normals(state, count, real[0][0], real[1][0], <double*>sample.data)
+        else:
+            return False
+        return True
+
+    cdef inline void draw_one(self, bitgen_t* bits, Places* places, binomial_t* binomial, Cell* sample,
+                              npy_intp place) noexcept nogil:
+        cdef double** real = <double**>places.data
+        cdef int64_t** integer = <int64_t**>places.data
+        cdef uint64_t width, mask
         if self.kind_of_function == PLAIN:
-            out[0] = (<Plain>self.function)(bits)
+            store_real(sample, place, (<Plain>self.function)(bits))
         elif self.kind_of_function == OF_ONE:
-            out[0] = (<OfOne>self.function)(bits, real[0][0])
-        elif self.kind_of_function == OF_TWO:
-            out[0] = (<OfTwo>self.function)(bits, real[0][0], real[1][0])
+            store_real(sample, place, (<OfOne>self.function)(bits, real[0][0]))
+        elif self.kind_of_function in (OF_TWO, MERSENNE_UNIFORM, MERSENNE_NORMAL):
+            store_real(sample, place, (<OfTwo>self.function)(bits, real[0][0], real[1][0]))
         elif self.kind_of_function == OF_THREE:
-            out[0] = (<OfThree>self.function)(bits, real[0][0], real[1][0], real[2][0])
+            store_real(sample, place, (<OfThree>self.function)(bits, real[0][0], real[1][0], real[2][0]))
         elif self.kind_of_function == COUNT_OF_ONE:
-            whole[0] = (<CountOfOne>self.function)(bits, real[0][0])
+            store_count(sample, place, (<CountOfOne>self.function)(bits, real[0][0]))
         elif self.kind_of_function == COUNT_OF_TWO:
-            whole[0] = (<CountOfTwo>self.function)(bits, real[0][0], real[1][0])
+            store_count(sample, place, (<CountOfTwo>self.function)(bits, real[0][0], real[1][0]))
         elif self.kind_of_function == BINOMIAL:
-            whole[0] = random_binomial(bits, real[1][0], integer[0][0], binomial)
-        elif self.kind_of_function == INTEGERS:
-            whole[0] = <int64_t>random_bounded_uint64(bits, <uint64_t>integer[0][0],
-                                                      <uint64_t>integer[1][0] - <uint64_t>integer[0][0], 0, False)
+            store_count(sample, place, random_binomial(bits, real[1][0], integer[0][0], binomial))
+        elif self.kind_of_function == INTEGERS or self.kind_of_function == MASKED_INTEGERS:
+            width = <uint64_t>integer[1][0] - <uint64_t>integer[0][0]
+            mask = mask_of(width) if self.kind_of_function == MASKED_INTEGERS else 0
+            store_count(sample, place, <int64_t>random_bounded_uint64(
+                bits, <uint64_t>integer[0][0], width, mask, self.kind_of_function == MASKED_INTEGERS))
         elif sample.typenum == cnp.NPY_FLOAT32:
             (<float*>sample.data)[place] = random_standard_gamma_f(bits, <float>real[0][0])
         else:
-            out[0] = random_standard_gamma(bits, real[0][0])
+            (<double*>sample.data)[place] = random_standard_gamma(bits, real[0][0])
+
+
+cdef inline uint64_t mask_of(uint64_t width) noexcept nogil:
+    """The smallest number of ones in binary that is not below ``width``."""
+    cdef int shift = 1
+    while shift < 64:
+        width |= width >> shift
+        shift *= 2
+    return width
+
+
+cdef inline void store_real(Cell* sample, npy_intp place, double value) noexcept nogil:
+    if sample.typenum == cnp.NPY_FLOAT64:
+        (<double*>sample.data)[place] = value
+    else:
+        (<float*>sample.data)[place] = <float>value
+
+
+cdef inline void store_count(Cell* sample, npy_intp place, int64_t value) noexcept nogil:
+    """Store an integer; signed and unsigned ones of one size have the same bits."""
+    if sample.typenum == cnp.NPY_FLOAT64 or sample.typenum == cnp.NPY_FLOAT32:
+        store_real(sample, place, <double>value)
+    elif sample.itemsize == 8:
+        (<int64_t*>sample.data)[place] = value
+    elif sample.itemsize == 4:
+        (<int32_t*>sample.data)[place] = <int32_t>value
+    elif sample.itemsize == 2:
+        (<int16_t*>sample.data)[place] = <int16_t>value
+    else:
+        (<int8_t*>sample.data)[place] = <int8_t>value
 
 
 cdef inline double value_at(const char* data, int typenum) noexcept nogil:

@@ -68,3 +68,43 @@ def bit_generator_of(words):
         state["state"] = {"state": high * WIDE + low, "inc": inc_high * WIDE + inc_low}
     bit_generator.state = state
     return bit_generator
+
+
+def words_of_random_state(state):
+    """The state of a ``numpy.random.RandomState`` on MT19937.
+
+    Parameters
+    ----------
+    state : numpy.random.RandomState
+
+    Returns
+    -------
+    numpy.ndarray
+        A vector of uint64, as of the bit generator; the two words that MT19937 does not need say whether there is a
+        second normal number, and what it is.
+
+    Raises
+    ------
+    TypeError
+        If it draws from another bit generator.
+    """
+    kind, keys, position, has_normal, normal = state.get_state()[:5] if _is_mersenne(state) else (None,) * 5
+    if kind is None:
+        raise TypeError(f"Expected a numpy.random.RandomState on MT19937, got {state!r} of {type(state)}")
+    words = numpy.zeros(WORDS["MT19937"], "uint64")
+    words[:2], words[3] = (KINDS.index("MT19937"), has_normal), position
+    words[4:] = keys.astype("uint32").view("uint64")
+    words[2:3] = numpy.array([normal]).view("uint64")
+    return words
+
+
+def _is_mersenne(state):
+    return type(state) is numpy.random.RandomState and type(state._bit_generator) is numpy.random.MT19937
+
+
+def random_state_of(words):
+    """A ``numpy.random.RandomState`` in the state that ``words`` describe."""
+    state = numpy.random.RandomState(0)
+    normal = float(words[2:3].view("float64")[0])
+    state.set_state(("MT19937", words[4:].view("uint32"), int(words[3]), int(words[1]), normal))
+    return state

@@ -10,8 +10,17 @@ from phintys.graph.errors import MethodNotDefined
 from phintys.graph.op import Op
 from phintys.graph.valueless_types import grad_undefined
 from phintys.graph.variable import Constant
+from phintys.ops.random.generator_states import random_state_of, words_of_random_state
 from phintys.ops.random.random_state_type import RandomStateType, twin_of
 from phintys.ops.random.sample_size import sample_shape, size_vector
+from phintys.ops.random.vector_states import (
+    NATIVE_DRAWS,
+    STATE_TYPE,
+    STATE_WORDS,
+    kernel_parameters,
+    native_draw_of,
+    native_kernel,
+)
 from phintys.ops.types.constant import as_tensor_variable
 
 
@@ -28,12 +37,15 @@ class RandomFunction(Op):
         The state is overwritten.
     ndim_added : int
         How many dimensions a sample has more than its size has entries.
+    native_name : str, optional
+        The key of ``NATIVE_DRAWS`` for what a function draws; that of a method is its name.
     """
 
     __props__ = ("fn", "outtype", "inplace", "ndim_added")
 
-    def __init__(self, fn, outtype, inplace=False, ndim_added=0):
+    def __init__(self, fn, outtype, inplace=False, ndim_added=0, native_name=None):
         self.fn, self.outtype, self.inplace, self.ndim_added = fn, outtype, inplace, ndim_added
+        self.native_name = fn if native_name is None and isinstance(fn, str) else native_name
         if inplace:
             self.destroy_map = {0: [0]}
 
@@ -46,13 +58,16 @@ class RandomFunction(Op):
         return f"RandomFunction{{{self.exec_fn.__name__}}}"
 
     def make_node(self, r, shape, *args):
+        if r.type == STATE_TYPE:
+            on_vectors = VectorRandomFunction(self.fn, self.outtype, False, self.ndim_added, self.native_name)
+            return on_vectors.make_node(r, shape, *args)
         if not isinstance(r.type, RandomStateType):
             raise TypeError(f"{self} draws from a numpy.random.RandomState, got {r} of type {r.type}")
         size, _ = size_vector(shape)
         return Apply(self, [r, size, *map(as_tensor_variable, args)], [r.type(), self.outtype()])
 
     def overwriting(self, pairs):
-        return RandomFunction(self.fn, self.outtype, bool(pairs), self.ndim_added)
+        return RandomFunction(self.fn, self.outtype, bool(pairs), self.ndim_added, self.native_name)
 
     def do_constant_folding(self, node):
         return False
@@ -65,14 +80,18 @@ class RandomFunction(Op):
 
     def perform(self, node, inputs, output_storage, params=None):
         state, size, *arguments = inputs
+        if not self.inplace:
+            state = twin_of(state)
+        output_storage[0][0], output_storage[1][0] = state, self._drawn(state, size, arguments)
+
+    def _drawn(self, state, size, arguments):
+        """A sample of a ``RandomState``, which advances."""
         wanted = tuple(size.tolist()) if len(size) else None       # without a size, NumPy chooses
         if wanted is not None and self.outtype.ndim != len(wanted) + self.ndim_added:
             raise ValueError(f"Shape mismatch: self.outtype.ndim ({self.outtype.ndim}) != len(shape) ({len(wanted)}) + "
                              f"self.ndim_added ({self.ndim_added})")
-        if not self.inplace:
-            state = twin_of(state)
-        sample = numpy.asarray(self.exec_fn(state, *arguments, wanted)).astype(node.outputs[1].type.dtype, copy=False)
-        output_storage[0][0], output_storage[1][0] = state, self._checked(sample, wanted)
+        sample = numpy.asarray(self.exec_fn(state, *arguments, wanted)).astype(self.outtype.dtype, copy=False)
+        return self._checked(sample, wanted)
 
     def _checked(self, sample, wanted):
         """The sample, or ``ValueError`` if it has not the shape that was promised."""
@@ -94,3 +113,54 @@ class RandomFunction(Op):
 
     def R_op(self, inputs, eval_points):
         return [None, None]
+
+
+class VectorRandomFunction(RandomFunction):
+    """RandomFunction on a state that is a vector of uint64. It is native if ``NATIVE_DRAWS`` has what is drawn; else a
+    ``RandomState`` is made of the vector.
+
+    Parameters
+    ----------
+    fn, outtype, inplace, ndim_added, native_name
+        As for `RandomFunction`.
+    native : bool
+        Whether a kernel draws; the node then has the inputs of the kernel.
+    """
+
+    __props__ = ("fn", "outtype", "inplace", "ndim_added", "native_name", "native")
+    cannot_fail = True                      # the kernel; no other work is done in place
+
+    def __init__(self, fn, outtype, inplace=False, ndim_added=0, native_name=None, native=False):
+        super().__init__(fn, outtype, inplace, ndim_added, native_name)
+        self.native = native
+        self.can_overwrite = {0: (0,)} if native else {}
+
+    def __str__(self):
+        return f"RandomFunction{{{self.native_name or self.exec_fn.__name__}}}"
+
+    def make_node(self, r, shape, *args):
+        r, (size, known) = as_tensor_variable(r), size_vector(shape)
+        parameters = list(map(as_tensor_variable, args))
+        draw = None if self.ndim_added else native_draw_of(self.native_name, self.outtype, known, parameters)
+        if draw is not None:
+            parameters = kernel_parameters(draw, parameters)
+        op = VectorRandomFunction(self.fn, self.outtype, self.inplace and draw is not None, self.ndim_added,
+                                  self.native_name, draw is not None)
+        return Apply(op, [r, size, *parameters], [r.type(), self.outtype()])
+
+    def overwriting(self, pairs):
+        return VectorRandomFunction(self.fn, self.outtype, bool(pairs), self.ndim_added, self.native_name, self.native)
+
+    def infer_shape(self, node, input_shapes):
+        return [(STATE_WORDS,), *super().infer_shape(node, input_shapes)[1:]]
+
+    def make_kernel(self, node):
+        return native_kernel(NATIVE_DRAWS[self.native_name]) if self.native else None
+
+    def perform(self, node, inputs, output_storage, params=None):
+        if self.native:
+            return Op.perform(self, node, inputs, output_storage)
+        words, size, *arguments = inputs
+        state = random_state_of(words)
+        sample = self._drawn(state, size, arguments)
+        output_storage[0][0], output_storage[1][0] = words_of_random_state(state), sample

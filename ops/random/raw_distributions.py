@@ -150,7 +150,8 @@ def random_integers(random_state, size=None, low=0, high=1, ndim=None, dtype="in
     """Integers from ``low`` to ``high``, both included; see `uniform`."""
     low, high = as_tensor_variable(low), as_tensor_variable(high)
     ndim, size, bcast = _infer_ndim_bcast(ndim, size, low, high)
-    return RandomFunction(random_integers_helper, TensorType(dtype, bcast))(random_state, size, low, high)
+    op = RandomFunction(random_integers_helper, TensorType(dtype, bcast), native_name="integers")
+    return op(random_state, size, low, high)
 
 
 def choice_helper(random_state, a, replace, p, size):

@@ -132,10 +132,92 @@ def test_a_state_of_another_generator():
     numpy.testing.assert_array_equal(phintys.function([], sample)(), state_of(77).normal(size=3))
 
 
+NATIVE = {"uniform", "broadcast uniform", "float32", "normal", "shape of parameters", "binomial", "poisson",
+          "random_integers", "broadcast integers"}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_frequent_distributions_are_native(name):
+    function = phintys.function([], DRAWS[name][0](RandomStreams(77)))
+    node, = [node for node in function.maker.fgraph.toposort() if isinstance(node.op, RandomFunction)]
+    assert node.op.native == (name in NATIVE)
+    assert ("CALL" in str(function.explain())) != node.op.native
+
+
+@pytest.mark.parametrize("name", ["uniform", "normal", "integers"])
+def test_long_and_short_draws_follow_each_other(name):
+    """Samples of each length begin anywhere in the 624 numbers that MT19937 makes at a time."""
+    length, state = T.lscalar(), state_of(5)
+    make, drawn = {"uniform": (lambda s: s.uniform((length,), -1., 3.), lambda size: state.uniform(-1, 3, size)),
+                   "normal": (lambda s: s.normal((length,), 1., 2.), lambda size: state.normal(1, 2, size)),
+                   "integers": (lambda s: s.random_integers((length,), -3, 900),
+                                lambda size: state.randint(-3, 901, size))}[name]
+    function = phintys.function([length], make(RandomStreams(5)))
+    for size in (1, 7, 311, 0, 312, 313, 1, 624, 625, 2000, 3, 5000):
+        numpy.testing.assert_array_equal(function(size), drawn(size))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "uint64", "float32", "float64"])
+def test_counts_of_any_dtype(dtype):
+    for make, drawn in ((lambda s: s.binomial((9,), 5, 0.4, dtype=dtype), lambda r: r.binomial(5, 0.4, 9)),
+                        (lambda s: s.poisson((9,), 3., dtype=dtype), lambda r: r.poisson(3, 9)),
+                        (lambda s: s.random_integers((9,), 2, 90, dtype=dtype), lambda r: r.randint(2, 91, 9))):
+        sample = make(RandomStreams(77))
+        assert sample.owner.op.native
+        got = phintys.function([], sample)()
+        numpy.testing.assert_array_equal(got, drawn(state_of(77)).astype(dtype))
+        assert got.dtype == dtype
+
+
+def test_other_cases_are_drawn_by_numpy():
+    """Dtypes and parameters for which there is no kernel; and functions of users."""
+    half = RandomStreams(77).uniform((4,), dtype="float16")
+    numpy.testing.assert_array_equal(phintys.function([], half)(), state_of(77).uniform(size=4).astype("float16"))
+    source = RandomStreams(77)
+    beta = source.gen(lambda state, *args: RandomFunction("beta", T.dvector)(state, *args), (3,), 2.0, 3.0)
+    assert not beta.owner.op.native
+    function, state = phintys.function([], beta), state_of(77)
+    for _ in range(2):
+        numpy.testing.assert_array_equal(function(), state.beta(2.0, 3.0, 3))
+
+
+def test_states_are_random_states_outside():
+    sample = RandomStreams(77).normal((3,))
+    function, state = phintys.function([], sample), state_of(77)
+    numpy.testing.assert_array_equal(function(), state.normal(size=3))
+    value = sample.rng.get_value()
+    assert type(value) is numpy.random.RandomState and random_state_type.values_eq(value, state)
+    value.uniform(size=1000)                                # a copy: nothing changes in the stream
+    numpy.testing.assert_array_equal(function(), state.normal(size=3))
+    other = numpy.random.RandomState(3)
+    other.normal()                                          # the second one of the pair belongs to the state
+    sample.rng.set_value(other)
+    numpy.testing.assert_array_equal(function(), other.normal(size=3))
+    words = sample.rng.get_value(return_internal_type=True)
+    assert words.dtype == "uint64"
+    with pytest.raises(ValueError, match="the state of another generator"):
+        sample.rng.set_value(words[:7])
+    sample.rng.set_value(words)
+    with pytest.raises(TypeError, match="on MT19937"):
+        sample.rng.set_value(numpy.random.RandomState(numpy.random.PCG64(1)))
+    numpy.testing.assert_array_equal(function(), other.normal(size=3))
+
+
+def test_native_draws_in_a_loop():
+    source = RandomStreams(77)
+    values, updates = phintys.scan(lambda total: total + source.normal(()), outputs_info=numpy.float64(0),
+                                   n_steps=5)
+    function, state = phintys.function([], values, updates=updates), state_of(77)
+    for _ in range(2):
+        numpy.testing.assert_allclose(function(), numpy.cumsum([state.normal() for _ in range(5)]), rtol=1e-12)
+
+
 @pytest.mark.parametrize("make, value, message", [
-    (lambda s, x: s.binomial((3,), 2, x), 1.5, "p > 1|p < 0"),
-    (lambda s, x: s.normal((3,), 0., x), -1., "scale < 0"),
-    (lambda s, x: s.poisson((3,), x), -1., "lam < 0"),
+    (lambda s, x: s.binomial((3,), 2, x), 1.5, "binomial: p must be from 0 to 1, got 1.5"),
+    (lambda s, x: s.normal((3,), 0., x), -1., "normal: std must be at least 0, got -1"),
+    (lambda s, x: s.poisson((3,), x), -1., "poisson: lam must be at least 0"),
+    (lambda s, x: s.uniform((3,), -x, x), numpy.inf, "uniform: high - low is finite must be true"),
+    (lambda s, x: s.random_integers((3,), 0, T.cast(x, "int64")), -1., "low <= high must be true"),
     (lambda s, x: s.multinomial((2,), 3, T.stack([x, x])), -0.5, "must not be negative"),
     (lambda s, x: s.multinomial((2,), 3, T.stack([x, x])), 0.9, "the sum of the probabilities is 1.8"),
     (lambda s, x: s.choice((2,), 2, True, T.stack([x, x])), 0.9, "do not sum to 1"),
