@@ -142,11 +142,15 @@ cdef class PoolingKernel(Kernel):
                 with gil:
                     raise ValueError("padding must be zero when ignore border is False, got pad = "
                                      f"{self.numbers(sizes[2])}")
-            if integer_at(sizes[2], axis) >= integer_at(sizes[0], axis):
+            if integer_at(sizes[2], axis) >= integer_at(sizes[0], axis) and self.needs_elements():
                 with gil:
                     raise ValueError(f"padding must be smaller than the window: got pad = {self.numbers(sizes[2])} and "
                                      f"ws = {self.numbers(sizes[0])}")
         return 0
+
+    cdef inline bint needs_elements(self) noexcept nogil:
+        """Whether the result for a window of padding alone is not defined; sums of nothing are 0."""
+        return self.mode == PHINTYS_POOL_MAX or self.mode == PHINTYS_POOL_AVERAGE_IMAGE
 
     cdef list numbers(self, Cell* cell):
         return [integer_at(cell, axis) for axis in range(self.pooled)]
@@ -166,7 +170,7 @@ cdef class PoolingKernel(Kernel):
         for axis in range(self.pooled):
             windows *= p.count[axis]
             is_empty = is_empty or p.shape[p.outer + axis] == 0
-        if windows and is_empty and (self.mode == PHINTYS_POOL_MAX or self.mode == PHINTYS_POOL_AVERAGE_IMAGE):
+        if windows and is_empty and self.needs_elements():
             with gil:
                 raise ValueError(f"images of shape {shape_of(x)[p.outer:]} have no elements to pool")
         return 0

@@ -274,6 +274,19 @@ def test_symbolic_windows():
         assert tuple(shape) == got.shape
 
 
+@pytest.mark.parametrize("mode", ["sum", "average_inc_pad"])
+def test_windows_of_padding_alone(mode):
+    x, pad, window = T.matrix(), T.lvector(), ((3, 2), True, (2, 1), (4, 3))
+    array = values((5, 6))
+    padded = numpy.pad(array, ((4, 4), (3, 3)))
+    wanted = reference(padded, *window[:3], mode=mode)
+    pooled = pool_2d(x, *window[:3], pad, mode)
+    function = phintys.function([x, pad], [pooled, phintys.grad((pooled ** 2).sum(), x)])
+    got, gradient = function(array, window[3])
+    check_equal(got, wanted)
+    check_equal(gradient, reference_gradient(padded, 2 * wanted, *window[:3], mode=mode)[4:-4, 3:-3])
+
+
 def test_windows_may_change_from_call_to_call_when_kernels_are_bound():
     x, ws = T.matrix(), T.lvector()
     function = phintys.function([x, ws], pool_2d(x, ws, True))
