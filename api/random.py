@@ -13,6 +13,7 @@ from phintys.graph.config import config
 from phintys.not_yet import lookup
 from phintys.ops.elementwise.elementwise_functions import cast, le
 from phintys.ops.random.draw import DISTRIBUTIONS, Draw
+from phintys.ops.random.generator_call import METHODS, GeneratorCall
 from phintys.ops.random.generator_states import KINDS, bit_generator_of, kind_of, words_of
 from phintys.ops.random.sample_size import rank_of, size_vector
 from phintys.ops.types.constant import as_tensor_variable
@@ -136,13 +137,16 @@ class Generator:
         size, known = size_vector(size)
         ndim = rank_of(size, known) if ndim is None else ndim
         drawn = dtype if dtype in DISTRIBUTIONS[name].dtypes else DISTRIBUTIONS[name].dtypes[0]
-        op = Draw(name, self._kind, drawn, ndim)
+        return cast(self._from_next_state(Draw(name, self._kind, drawn, ndim), size, parameters), dtype)
+
+    def _from_next_state(self, op, size, parameters):
+        """What the op draws from a new state."""
         state = GeneratorState(None, TensorType("uint64", (False,)), self._next_state(), False)
         state.tag.is_rng = True
         new_state, sample = op(state, size, *parameters)
         state.default_update = new_state
         self.state_updates.append((state, new_state))
-        return cast(sample, dtype)
+        return sample
 
     def _finished(self, sample):
         """The random variable that the user gets, with its state."""
@@ -227,6 +231,87 @@ class Generator:
         low, high = cast(low, "int64"), cast(high, "int64")
         last = high if endpoint else high - 1
         return self._plain("integers", (low, last, le(low, last)), size, ndim, dtype)
+
+
+    # ---- orders, choices and vectors: drawn by NumPy itself ----
+    def _called(self, name, parameters, size, ndim, options=(), dtype=None, shaped=None):
+        """A sample of a method in ``METHODS``.
+
+        ``shaped`` is a tensor of the shape that samples have if no size is given; by default the dimensions of a size
+        and those that the method adds count.
+        """
+        method = METHODS[name]
+        parameters = [as_tensor_variable(parameter) for parameter in parameters]
+        if shaped is None:
+            size_given = size is not None
+            size, known = size_vector(() if size is None else size)
+            if size_given:
+                ndim = rank_of(size, known) if ndim is None else ndim
+                options = (*options, ("sized", True))
+            else:
+                lead = [parameter.type.ndim - (method.added if place == len(parameters) - 1 else 0)
+                        for place, (parameter, (_, rank)) in enumerate(zip(parameters, method.parameters))
+                        if rank is None]
+                ndim = max(lead, default=0)
+            ndim += method.added
+        else:
+            size, ndim = size_vector(())[0], shaped.type.ndim
+        dtype = dtype or method.dtype or parameters[0].type.dtype
+        op = GeneratorCall(name, self._kind, TensorType(dtype, (False,) * ndim), options)
+        return self._finished(self._from_next_state(op, size, parameters))
+
+    def multinomial(self, n, pvals, size=None, ndim=None):
+        """How often each outcome occurs in ``n`` trials with the probabilities ``pvals``, along the last dimension."""
+        return self._called("multinomial", [n, cast(as_tensor_variable(pvals), "float64")], size, ndim)
+
+    def multivariate_hypergeometric(self, colors, nsample, size=None, method="marginals", ndim=None):
+        """How many of each colour there are in ``nsample`` items that are drawn without replacement."""
+        return self._called("multivariate_hypergeometric", [colors, nsample], size, ndim, (("method", method),))
+
+    def hypergeometric(self, ngood, nbad, nsample, size=None, ndim=None):
+        """How many of ``nsample`` items that are drawn without replacement are good."""
+        return self._called("hypergeometric", [ngood, nbad, nsample], size, ndim)
+
+    def dirichlet(self, alpha, size=None, ndim=None):
+        """Samples of the Dirichlet distribution, vectors along the last dimension; they have no gradient."""
+        return self._called("dirichlet", [alpha], size, ndim)
+
+    def multivariate_normal(self, mean, cov, size=None, method="svd", ndim=None):
+        """Normal vectors along the last dimension, with a covariance matrix; they have no gradient."""
+        return self._called("multivariate_normal", [mean, cov], size, ndim, (("method", method),))
+
+    def choice(self, a, size=None, replace=True, p=None, axis=0, shuffle=True, ndim=None):
+        """Elements of ``a`` along an axis, or of ``range(a)`` for a number, with probabilities ``p`` if given."""
+        a = as_tensor_variable(a)
+        options = (("replace", bool(replace)), ("axis", int(axis)), ("shuffle", bool(shuffle)))
+        given_size, (size, known) = size is not None, size_vector(() if size is None else size)
+        if given_size:
+            ndim = rank_of(size, known) if ndim is None else ndim
+            options = (*options, ("sized", True))
+        ndim = (ndim or 0) + max(a.type.ndim - 1, 0)
+        name, parameters = ("choice", [a]) if p is None else ("choice by probability", [a, cast(p, "float64")])
+        dtype = "int64" if a.type.ndim == 0 else a.type.dtype
+        op = GeneratorCall(name, self._kind, TensorType(dtype, (False,) * ndim), options)
+        return self._finished(self._from_next_state(op, size, parameters))
+
+    def permutation(self, x, axis=0):
+        """``x`` with its slices along an axis in another order, or ``range(x)`` for a number."""
+        x = as_tensor_variable(x)
+        if x.type.ndim:
+            return self._called("permutation", [x], None, None, (("axis", int(axis)),), shaped=x)
+        op = GeneratorCall("permutation", self._kind, TensorType("int64", (False,)))
+        return self._finished(self._from_next_state(op, size_vector(())[0], [x]))
+
+    def shuffle(self, x, axis=0):
+        """The same as `permutation`: what NumPy does in place is a new tensor here."""
+        x = as_tensor_variable(x)
+        if x.type.ndim == 0:
+            raise TypeError(f"shuffle takes a tensor with at least one dimension, got {x} of type {x.type}")
+        return self.permutation(x, axis)
+
+    def permuted(self, x, axis=None):
+        """``x`` with the elements of each line along an axis in an order of their own; of all of it without one."""
+        return self._called("permuted", [x], None, None, (("axis", axis),), shaped=as_tensor_variable(x))
 
 
 # The other distributions: their names, parameters and checks are in the table.

@@ -1,0 +1,109 @@
+"""GeneratorCall: draws of ``numpy.random.Generator`` that are no loop over numbers: orders, choices, vectors.
+
+The op makes a ``Generator`` of the state, calls its method, and returns the new state beside the sample; so the numbers
+are NumPy's, and a call that fails changes no state. ``METHODS`` is the table of what can be drawn.
+"""
+from collections import namedtuple
+
+import numpy
+
+from phintys.graph.apply import Apply
+from phintys.graph.errors import MethodNotDefined
+from phintys.graph.op import Op
+from phintys.graph.valueless_types import disconnected_type, grad_undefined
+from phintys.ops.random.generator_states import WORDS, bit_generator_of, words_of
+from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.types.dtypes import discrete_dtypes
+from phintys.ops.types.tensor_type import TensorType
+
+# parameters: names and ranks of the tensors, None for any rank; dtype: of the sample, None for that of the first
+# parameter; added: dimensions of a sample beside those of its size.
+Method = namedtuple("Method", "parameters dtype added")
+METHODS = {
+    "multinomial": Method((("n", None), ("pvals", None)), "int64", 1),
+    "multivariate_hypergeometric": Method((("colors", 1), ("nsample", 0)), "int64", 1),
+    "hypergeometric": Method((("ngood", None), ("nbad", None), ("nsample", None)), "int64", 0),
+    "dirichlet": Method((("alpha", 1),), "float64", 1),
+    "multivariate_normal": Method((("mean", 1), ("cov", 2)), "float64", 1),
+    "choice": Method((("a", None),), None, 0),
+    "choice by probability": Method((("a", None), ("p", 1)), None, 0),
+    "permutation": Method((("x", None),), None, 0),
+    "permuted": Method((("x", None),), None, 0),
+}
+
+
+class GeneratorCall(Op):
+    """A sample of a method of ``numpy.random.Generator``. The inputs are the state, the size (an empty vector if there
+    is none) and the parameters; the outputs are the new state and the sample.
+
+    Parameters
+    ----------
+    name : str
+        A key of ``METHODS``.
+    kind : str
+        The kind of the bit generator.
+    outtype : TensorType
+        Of the sample.
+    options : tuple of (str, object)
+        Further arguments of the method.
+    """
+
+    __props__ = ("name", "kind", "outtype", "options")
+
+    def __init__(self, name, kind, outtype, options=()):
+        self.name, self.kind, self.outtype, self.options = name, kind, outtype, tuple(options)
+
+    def __str__(self):
+        return f"GeneratorCall{{{self.name}, {self.kind}}}"
+
+    def make_node(self, state, size, *parameters):
+        state, size = as_tensor_variable(state), as_tensor_variable(size)
+        if state.type != TensorType("uint64", (False,)):
+            raise TypeError(f"{self} draws from a state that is a vector of uint64, got {state} of type {state.type}")
+        parameters = list(map(as_tensor_variable, parameters))
+        for (name, rank), parameter in zip(METHODS[self.name].parameters, parameters):
+            if rank is not None and parameter.type.ndim != rank:
+                raise TypeError(f"{self.name}: {name} must have {rank} dimensions, got {parameter} of type "
+                                f"{parameter.type}")
+        return Apply(self, [state, size, *parameters], [state.type(), self.outtype()])
+
+    def perform(self, node, inputs, output_storage, params=None):
+        words, size, *parameters = inputs
+        if words.shape != (WORDS[self.kind],):
+            raise ValueError(f"{self.name}: the state has {len(words)} words, but that of a {self.kind} has "
+                             f"{WORDS[self.kind]}: it is the state of another generator")
+        generator = numpy.random.Generator(bit_generator_of(words))
+        sample = self._drawn(generator, tuple(size.tolist()), parameters)
+        if sample.ndim != self.outtype.ndim:
+            raise ValueError(f"{self.name}: the sample has {sample.ndim} dimensions, expected {self.outtype.ndim}")
+        output_storage[0][0] = words_of(generator.bit_generator)
+        output_storage[1][0] = sample.astype(self.outtype.dtype, copy=False)
+
+    def _drawn(self, generator, size, parameters):
+        options = dict(self.options)
+        if options.pop("sized", False):
+            options["size"] = size
+        method = getattr(generator, self.name.partition(" ")[0])
+        if self.name == "choice by probability":
+            options["p"] = parameters.pop()
+        parameters = [value.item() if value.ndim == 0 and value.dtype.name in discrete_dtypes else value
+                      for value in parameters]
+        return numpy.asarray(method(*parameters, **options))
+
+    def infer_shape(self, node, input_shapes):
+        raise MethodNotDefined("the shape follows from the arguments")
+
+    def do_constant_folding(self, node):
+        return False
+
+    def grad(self, inputs, output_grads):
+        state, _, *parameters = inputs
+        return [grad_undefined(self, 0, state), disconnected_type(),
+                *[grad_undefined(self, place, value) for place, value in enumerate(parameters, start=2)]]
+
+    def connection_pattern(self, node):
+        return [[True, True], [False, False], *[[False, True] for _ in node.inputs[2:]]]
+
+    def R_op(self, inputs, eval_points):
+        return [None, None if all([point is None for point in eval_points[2:]]) else
+                grad_undefined(self, 2, inputs[2])]
