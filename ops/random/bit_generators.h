@@ -258,17 +258,61 @@ static inline bitgen_t phintys_bit_generator(uint64_t* state) {
     return found;
 }
 
+/* A number of PCG64 needs the one before, so numbers are made in two lanes, of which the second begins in the middle:
+ * a processor works on both at once. EACH(offset, bits) uses the number at position `place` of a lane. */
+#define PHINTYS_PCG_LANES(STATE, START, HALF, EACH)                                                                     \
+    do {                                                                                                                \
+        uint64_t words[7];                                                                                              \
+        memcpy(words, STATE, sizeof words);                                                                             \
+        phintys_pcg64_advance(words, (uint64_t)(START));                                                                \
+        phintys_uint128 first = phintys_wide(words + PHINTYS_OWN);                                                      \
+        phintys_pcg64_advance(words, (uint64_t)(HALF));                                                                 \
+        phintys_uint128 second = phintys_wide(words + PHINTYS_OWN);                                                     \
+        const phintys_uint128 increment = phintys_wide(words + PHINTYS_OWN + 2);                                        \
+        for (ptrdiff_t place = 0; place < (HALF); place++) {                                                            \
+            first = first * PHINTYS_PCG_MULTIPLIER + increment;                                                         \
+            second = second * PHINTYS_PCG_MULTIPLIER + increment;                                                       \
+            EACH(0, phintys_pcg64_output(first));                                                                       \
+            EACH(HALF, phintys_pcg64_output(second));                                                                   \
+        }                                                                                                               \
+    } while (0)
+
 /* Uniform numbers [start, start + count) after a state of PCG64, which does not change. */
 static void phintys_pcg64_uniform(const uint64_t* state, ptrdiff_t start, ptrdiff_t count, double* out) {
+    const ptrdiff_t half = count < 64 ? 0 : count / 2, done = 2 * half;
     uint64_t words[7];
-    for (int word = 0; word < 7; word++)
-        words[word] = state[word];
-    phintys_pcg64_advance(words, (uint64_t)start);
-    phintys_uint128 number = phintys_wide(words + PHINTYS_OWN), increment = phintys_wide(words + PHINTYS_OWN + 2);
-    for (ptrdiff_t place = 0; place < count; place++) {
-        number = number * PHINTYS_PCG_MULTIPLIER + increment;
-        out[place] = phintys_unit(phintys_pcg64_output(number));
-    }
+#define PHINTYS_EACH_FRACTION(OFFSET, BITS) out[(OFFSET) + place] = phintys_unit(BITS)
+    if (half) PHINTYS_PCG_LANES(state, start, half, PHINTYS_EACH_FRACTION);
+#undef PHINTYS_EACH_FRACTION
+    memcpy(words, state, sizeof words);
+    phintys_pcg64_advance(words, (uint64_t)(start + done));
+    for (ptrdiff_t place = done; place < count; place++) out[place] = phintys_unit(phintys_pcg64_next(words));
 }
+
+static inline float phintys_short_unit(uint32_t bits) { return (float)(bits >> 8) * (1.0f / 16777216.0f); }
+
+/* The same in float32, two of each number of 64 bits; the state advances. */
+static void phintys_pcg64_short_uniform(uint64_t* state, ptrdiff_t count, float* out) {
+    if (count && state[PHINTYS_HAS_HALF]) {
+        *out++ = phintys_short_unit(phintys_pcg64_half(state));
+        count--;
+    }
+    const ptrdiff_t half = count < 128 ? 0 : count / 4, done = 2 * half;
+#define PHINTYS_EACH_PAIR(OFFSET, BITS)                                                                                 \
+    do {                                                                                                                \
+        const uint64_t bits = (BITS);                                                                                   \
+        float* target = out + 2 * ((OFFSET) + place);                                                                   \
+        target[0] = phintys_short_unit((uint32_t)bits);                                                                 \
+        target[1] = phintys_short_unit((uint32_t)(bits >> 32));                                                         \
+    } while (0)
+    if (half) {
+        PHINTYS_PCG_LANES(state, 0, half, PHINTYS_EACH_PAIR);
+        phintys_pcg64_advance(state, (uint64_t)done);
+    }
+#undef PHINTYS_EACH_PAIR
+    for (ptrdiff_t place = 2 * done; place < count; place++) out[place] = phintys_short_unit(phintys_pcg64_half(state));
+}
+
+#undef PHINTYS_PCG_LANES
 
 #endif

@@ -39,6 +39,7 @@ cdef extern from "random/bit_generators.h" nogil:
     void phintys_make_valid(uint64_t* state)
     bitgen_t phintys_bit_generator(uint64_t* state)
     void phintys_pcg64_uniform(const uint64_t* state, npy_intp start, npy_intp count, double* out)
+    void phintys_pcg64_short_uniform(uint64_t* state, npy_intp count, float* out)
     void phintys_pcg64_advance(uint64_t* state, uint64_t steps)
     double phintys_paired_normal(uint64_t* state)
     void phintys_paired_normals(uint64_t* state, npy_intp count, double mean, double deviation, double* out)
@@ -303,6 +304,9 @@ cdef class DrawKernel(Kernel):
         bits = phintys_bit_generator(<uint64_t*>advanced.data)
         if self.kind_of_function != FILL:
             self.draw(&bits, operands, sample, count)
+        elif (sample.typenum == cnp.NPY_FLOAT32 and self.kind == PHINTYS_PCG64
+              and self.function == <size_t><Fill>random_standard_uniform_fill):
+            phintys_pcg64_short_uniform(<uint64_t*>advanced.data, count, <float*>sample.data)
         elif sample.typenum == cnp.NPY_FLOAT32:
             (<FloatFill>self.float_function)(&bits, count, <float*>sample.data)
         elif self.kind == PHINTYS_PCG64 and self.function == <size_t><Fill>random_standard_uniform_fill:

@@ -274,3 +274,12 @@ def test_the_default_dtype_is_floatx():
     with phintys.change_flags(floatX="float32"):
         assert default_rng(5).normal(size=3).dtype == default_rng(5).beta(1., 1., size=3).dtype == "float32"
     assert default_rng(5).poisson(3., size=3, dtype="int8").dtype == "int8"
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_uniform_numbers_of_any_count(dtype):
+    """Long samples are made in lanes; a half of a number may be left from the one before."""
+    count, generator = T.lscalar(), numpy.random.default_rng(11)
+    function = phintys.function([count], phintys.random.default_rng(11).random(size=(count,), dtype=dtype))
+    for size in (1, 63, 64, 65, 127, 128, 129, 0, 511, 512, 1001, 3, 5000):
+        numpy.testing.assert_array_equal(function(size), generator.random(size, dtype=dtype))
