@@ -217,6 +217,9 @@ __all__ = [
     "batched_dot",
     "batched_tensordot",
     "bcol",
+    "beta",
+    "betainc",
+    "betaln",
     "bincount",
     "bitwise_and",
     "bitwise_not",
@@ -308,6 +311,7 @@ __all__ = [
     "einsum",
     "elemwise",
     "empty",
+    "entr",
     "eq",
     "equal",
     "erf",
@@ -388,9 +392,12 @@ __all__ = [
     "histogram_bin_edges",
     "horizontal_stack",
     "hstack",
+    "hyp2f1",
     "hypot",
     "i0",
+    "i0e",
     "i1",
+    "i1e",
     "icol",
     "icols",
     "identity",
@@ -438,6 +445,7 @@ __all__ = [
     "itensor7",
     "itensor7s",
     "iv",
+    "ive",
     "ivector",
     "ivectors",
     "j0",
@@ -446,7 +454,11 @@ __all__ = [
     "join",
     "join_",
     "jv",
+    "k0",
+    "k1",
     "kron",
+    "kv",
+    "kve",
     "largest",
     "lcol",
     "lcols",
@@ -462,11 +474,13 @@ __all__ = [
     "log10",
     "log1p",
     "log2",
+    "log_ndtr",
     "logaddexp",
     "logical_and",
     "logical_not",
     "logical_or",
     "logical_xor",
+    "logit",
     "logsumexp",
     "lrow",
     "lrows",
@@ -503,6 +517,8 @@ __all__ = [
     "mul",
     "multiply",
     "ndim",
+    "ndtr",
+    "ndtri",
     "neg",
     "negative",
     "neq",
@@ -519,10 +535,12 @@ __all__ = [
     "opt",
     "or_",
     "outer",
+    "owens_t",
     "partition",
     "patternbroadcast",
     "percentile",
     "permute_row_elements",
+    "polygamma",
     "positive",
     "pow",
     "power",
@@ -569,6 +587,7 @@ __all__ = [
     "sign",
     "signal",
     "sin",
+    "sinc",
     "sinh",
     "size",
     "slicetype",
@@ -650,11 +669,14 @@ __all__ = [
     "wtensor6",
     "wtensor7",
     "wvector",
+    "xlog1py",
     "xlogx",
+    "xlogy",
     "xor",
     "zcol",
     "zeros",
     "zeros_like",
+    "zeta",
     "zmatrix",
     "zrow",
     "zscalar",
@@ -719,6 +741,9 @@ basic: ModuleType
 def batched_dot(a: _TensorLike, b: _TensorLike) -> TensorVariable: ...
 def batched_tensordot(x: _TensorLike, y: _TensorLike, axes: _Any = 2) -> TensorVariable: ...
 bcol: TensorType
+beta: _OfTwo
+betainc: _OfThree
+betaln: _OfTwo
 def bincount(x: _TensorLike, weights: _TensorLike | None = None, minlength: _Any = None,
              assert_nonneg: bool = False) -> TensorVariable: ...
 bitwise_and: _OfTwo
@@ -812,6 +837,7 @@ dvector: TensorType
 def dvectors(*names: str | int) -> list[TensorVariable]: ...
 def einsum(subscripts: _Any, *operands: _Any, optimize: bool = False) -> TensorVariable: ...
 def empty(shape: _Shape, dtype: DTypeLike | None = None) -> TensorVariable: ...
+entr: _OfOne
 eq: _OfTwo
 equal: _OfTwo
 erf: _OfOne
@@ -891,9 +917,12 @@ def histogram(a: _TensorLike, bins: int | Variable = 10, range: _Any = None, den
 def histogram_bin_edges(a: _TensorLike, bins: int | Variable = 10, range: _Any = None) -> TensorVariable: ...
 def horizontal_stack(*args: _Any) -> TensorVariable: ...
 def hstack(tup: _Any) -> TensorVariable: ...
+hyp2f1: Elemwise
 hypot: _OfTwo
 i0: _OfOne
+i0e: _OfOne
 i1: _OfOne
+i1e: _OfOne
 icol: TensorType
 def icols(*names: str | int) -> list[TensorVariable]: ...
 identity: _OfOne
@@ -941,6 +970,7 @@ def itensor6s(*names: str | int) -> list[TensorVariable]: ...
 itensor7: TensorType
 def itensor7s(*names: str | int) -> list[TensorVariable]: ...
 iv: _OfTwo
+ive: _OfTwo
 ivector: TensorType
 def ivectors(*names: str | int) -> list[TensorVariable]: ...
 j0: _OfOne
@@ -950,7 +980,11 @@ def jacobian(expression: _Any, wrt: _Any, consider_constant: _Any = None, discon
 def join(axis: int | Variable, *tensors_list: _Any) -> TensorVariable: ...
 join_: Join
 jv: _OfTwo
+k0: _OfOne
+k1: _OfOne
 def kron(a: _TensorLike, b: _TensorLike) -> TensorVariable: ...
+kv: _OfTwo
+kve: _OfTwo
 def largest(*args: _Any) -> TensorVariable: ...
 lcol: TensorType
 def lcols(*names: str | int) -> list[TensorVariable]: ...
@@ -966,11 +1000,13 @@ log: _OfOne
 log10: _OfOne
 log1p: _OfOne
 log2: _OfOne
+log_ndtr: _OfOne
 logaddexp: _OfTwo
 def logical_and(x: _TensorLike, y: _TensorLike) -> TensorVariable: ...
 def logical_not(x: _TensorLike) -> TensorVariable: ...
 def logical_or(x: _TensorLike, y: _TensorLike) -> TensorVariable: ...
 def logical_xor(x: _TensorLike, y: _TensorLike) -> TensorVariable: ...
+logit: _OfOne
 def logsumexp(x: _TensorLike, axis: _Axis = None, keepdims: bool = False) -> TensorVariable: ...
 lrow: TensorType
 def lrows(*names: str | int) -> list[TensorVariable]: ...
@@ -1009,6 +1045,8 @@ def moveaxis(x: _TensorLike, source: _Any, destination: _Any) -> TensorVariable:
 mul: _OfMany
 multiply: _OfMany
 def ndim(a: _TensorLike) -> int: ...
+ndtr: _OfOne
+ndtri: _OfOne
 neg: _OfOne
 negative: _OfOne
 neq: _OfTwo
@@ -1021,12 +1059,14 @@ def ones(shape: _Shape, dtype: DTypeLike | None = None) -> TensorVariable: ...
 def ones_like(model: _TensorLike, dtype: DTypeLike | None = None, opt: bool = False) -> TensorVariable: ...
 or_: _OfTwo
 def outer(x: _TensorLike, y: _TensorLike) -> TensorVariable: ...
+owens_t: _OfTwo
 def partition(a: _TensorLike, kth: _Any, axis: _Axis = -1, kind: str = 'introselect', order: _Any = None
               ) -> TensorVariable: ...
 def patternbroadcast(x: _TensorLike, broadcastable: _Any) -> TensorVariable: ...
 def percentile(a: _TensorLike, q: _Any, axis: _Axis = None, method: str = 'linear', keepdims: bool = False
                ) -> TensorVariable: ...
 def permute_row_elements(x: _TensorLike, y: _TensorLike, inverse: int | Variable = 0) -> TensorVariable: ...
+polygamma: _OfTwo
 def positive(x: _TensorLike) -> TensorVariable: ...
 pow: _OfTwo
 power: _OfTwo
@@ -1074,6 +1114,7 @@ sharedvar: ModuleType
 sigmoid: _OfOne
 sign: _OfOne
 sin: _OfOne
+sinc: _OfOne
 sinh: _OfOne
 def size(a: _TensorLike, axis: _Axis = None) -> TensorVariable: ...
 slicetype: SliceType
@@ -1160,10 +1201,13 @@ wtensor5: TensorType
 wtensor6: TensorType
 wtensor7: TensorType
 wvector: TensorType
+xlog1py: _OfTwo
+xlogy: _OfTwo
 xor: _OfTwo
 zcol: TensorType
 def zeros(shape: _Shape, dtype: DTypeLike | None = None) -> TensorVariable: ...
 def zeros_like(model: _TensorLike, dtype: DTypeLike | None = None, opt: bool = False) -> TensorVariable: ...
+zeta: _OfTwo
 zmatrix: TensorType
 zrow: TensorType
 zscalar: TensorType

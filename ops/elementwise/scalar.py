@@ -397,6 +397,75 @@ def emit_chi2sf(steps, dtype, x, k):
     return steps.apply("scipy.special:chdtrc", k, x)
 
 
+def emit_own_special(name):
+    """Emit a built-in loop for floats from 32 bits."""
+    def emit(steps, dtype, *slots):
+        wide = "float32" if dtype == "float16" else dtype
+        return steps.cast(steps.apply_own(name, wide, *[steps.cast(slot, wide) for slot in slots]), dtype)
+    return emit
+
+
+def emit_polygamma(steps, dtype, n, x):
+    """By the Hurwitz zeta function, (-1)^(n + 1) n! zeta(n + 1, x); the derivative of order 0 is psi."""
+    one = steps.constant(1, dtype)
+    after = steps.apply("add", n, one)
+    sign = steps.apply("cos", steps.apply("multiply", steps.constant(math.pi, dtype), after))
+    sign = steps.apply("rint", sign)
+    factorial = steps.apply("scipy.special:gamma", after)
+    zetas = steps.apply("scipy.special._ufuncs:_zeta", after, x)
+    high = steps.apply("multiply", steps.apply("multiply", sign, factorial), zetas)
+    is_psi = steps.apply("equal", n, steps.constant(0, dtype))
+    return emit_switch(steps, dtype, is_psi, steps.apply("scipy.special:psi", x), high)
+
+
+def emit_sinc(steps, dtype, x):
+    angle = steps.apply("multiply", steps.constant(math.pi, dtype), x)
+    quotient = steps.apply("divide", steps.apply("sin", angle), angle)
+    at_zero = steps.apply("equal", x, steps.constant(0, dtype))
+    return emit_switch(steps, dtype, at_zero, steps.constant(1, dtype), quotient)
+
+
+def sinc_gradient(x, out, g):
+    """The limit at 0 is 0."""
+    x = continuous(x, g)
+    at_zero = eq(x, number(0, g))
+    whole = switch(at_zero, number(1, g), x)
+    return g * switch(at_zero, number(0, g), (cos(x * number(math.pi, g)) - out) / whole)
+
+
+def normal_density(x, g):
+    """The density of the standard normal distribution."""
+    return exp(-sqr(continuous(x, g)) * number(0.5, g)) * number(1 / math.sqrt(2 * math.pi), g)
+
+
+def beta_density(a, b, x, g):
+    """The slope of the regularized incomplete beta function in x."""
+    a, b, x = continuous(a, g), continuous(b, g), continuous(x, g)
+    one = number(1, g)
+    return exp(xlogy(a - one, x) + xlog1py(b - one, -x) - betaln(a, b))
+
+
+def psi_gradient(a, b, scale):
+    """The gradients of a logarithm of the beta function, times ``scale``."""
+    common = psi(a + b)
+    return scale * (psi(a) - common), scale * (psi(b) - common)
+
+
+def hyp2f1_gradient(a, b, c, x, out, g):
+    """Only x has a formula."""
+    a, b, c, x = [continuous(part, g) for part in (a, b, c, x)]
+    one = number(1, g)
+    return None, None, None, g * a * b / c * hyp2f1(a + one, b + one, c + one, x)
+
+
+def owens_t_gradient(h, a, out, g):
+    h, a = continuous(h, g), continuous(a, g)
+    squares = number(1, g) + sqr(a)
+    by_h = -normal_density(h, g) * number(0.5, g) * erf(a * h * number(math.sqrt(0.5), g))
+    by_a = exp(-sqr(h) * squares * number(0.5, g)) / (squares * number(2 * math.pi, g))
+    return g * by_h, g * by_a
+
+
 def emit_gammau(steps, dtype, k, x):
     return steps.apply("multiply", steps.apply("scipy.special:gammaincc", k, x), steps.apply("scipy.special:gamma", k))
 
@@ -419,7 +488,18 @@ def gamma_density(k, x, g):
 
 def chi2sf_gradient(x, k, out, g):
     half = number(0.5, g)
-    return -g * half * gamma_density(k * half, x * half, g), None
+    k, x = continuous(k, g) * half, continuous(x, g) * half
+    return -g * half * gamma_density(k, x, g), -g * half * gammainc_by_k(k, x)
+
+
+def gammau_gradient(k, x, out, g):
+    k, x = continuous(k, g), continuous(x, g)
+    return g * (out * psi(k) - gamma(k) * gammainc_by_k(k, x)), -g * gamma_integrand(k, x, g)
+
+
+def gammal_gradient(k, x, out, g):
+    k, x = continuous(k, g), continuous(x, g)
+    return g * (out * psi(k) + gamma(k) * gammainc_by_k(k, x)), g * gamma_integrand(k, x, g)
 
 
 erf = define("Erf", "erf", 1, rules.upgrade_to_float, "scipy.special:erf",
@@ -448,22 +528,61 @@ gammaln = define("GammaLn", "gammaln", 1, rules.upgrade_to_float_no_complex, "sc
 psi = define("Psi", "psi", 1, rules.upgrade_to_float, "scipy.special:psi", lambda x, out, g: g * tri_gamma(x),
              domain=POSITIVE, doc="Elementwise derivative of the logarithm of gamma.")
 tri_gamma = define("TriGamma", "tri_gamma", 1, rules.upgrade_to_float_no_complex, emit_trigamma,
-                   domain=POSITIVE, doc="Elementwise second derivative of the logarithm of gamma.")
+                   lambda x, out, g: g * polygamma(number(2, g), x), domain=POSITIVE,
+                   doc="Elementwise second derivative of the logarithm of gamma.")
+polygamma = define("Polygamma", "polygamma", 2, rules.upgrade_to_float_no_complex, emit_polygamma,
+                   lambda n, x, out, g: (None, g * polygamma(continuous(n, g) + number(1, g), continuous(x, g))),
+                   domain=((2, 2), POSITIVE),
+                   doc="Elementwise derivative of psi of order n, a whole number: polygamma(n, x).")
+zeta = define("Zeta", "zeta", 2, rules.upgrade_to_float_no_complex, "scipy.special._ufuncs:_zeta",
+              lambda x, q, out, g: (None, -g * continuous(x, g) * zeta(continuous(x, g) + number(1, g),
+                                                                       continuous(q, g))),
+              domain=((1.6, 3.1), POSITIVE),
+              doc="Elementwise Hurwitz zeta function: zeta(x, q), the sum of (k + q)^-x.")
+beta = define("Beta", "beta", 2, rules.upgrade_to_float_no_complex, "scipy.special:beta",
+              lambda a, b, out, g: psi_gradient(a, b, g * out), domain=POSITIVE, commutative=True,
+              doc="Elementwise beta function.")
+betaln = define("BetaLn", "betaln", 2, rules.upgrade_to_float_no_complex, "scipy.special:betaln",
+                lambda a, b, out, g: psi_gradient(a, b, g), domain=POSITIVE, commutative=True,
+                doc="Elementwise logarithm of the beta function's modulus.")
+betainc = define("BetaInc", "betainc", 3, rules.upgrade_to_float_no_complex, "scipy.special:betainc",
+                 lambda a, b, x, out, g: (g * betainc_by_a(a, b, x), g * betainc_by_b(a, b, x),
+                                          g * beta_density(a, b, x, g)),
+                 domain=(POSITIVE, POSITIVE, (0.1, 0.9)),
+                 doc="Elementwise regularized incomplete beta function: betainc(a, b, x).")
+betainc_by_a = define("BetaIncByA", "betainc_by_a", 3, rules.upgrade_to_float_no_complex,
+                      emit_own_special("betainc_by_a"),
+                      lambda a, b, x, out, g: (None, None, g * beta_density(a, b, x, g) * (
+                          log(continuous(x, g)) - psi(continuous(a, g)) + psi(continuous(a, g) + b))),
+                      domain=(POSITIVE, POSITIVE, (0.1, 0.9)), public=None,
+                      doc="Elementwise derivative of betainc(a, b, x) by a.")
+betainc_by_b = define("BetaIncByB", "betainc_by_b", 3, rules.upgrade_to_float_no_complex,
+                      emit_own_special("betainc_by_b"),
+                      lambda a, b, x, out, g: (None, None, g * beta_density(a, b, x, g) * (
+                          log1p(-continuous(x, g)) - psi(continuous(b, g)) + psi(continuous(b, g) + a))),
+                      domain=(POSITIVE, POSITIVE, (0.1, 0.9)), public=None,
+                      doc="Elementwise derivative of betainc(a, b, x) by b.")
 chi2sf = define("Chi2SF", "chi2sf", 2, rules.float64_out, emit_chi2sf, chi2sf_gradient,
                 domain=POSITIVE,
                 doc="Elementwise survival function of the chi-squared distribution: chi2sf(x, degrees of freedom).")
 gammainc = define("GammaInc", "gammainc", 2, rules.upgrade_to_float_no_complex, "scipy.special:gammainc",
-                  lambda k, x, out, g: (None, g * gamma_density(k, x, g)),
+                  lambda k, x, out, g: (g * gammainc_by_k(k, x), g * gamma_density(k, x, g)),
                   domain=POSITIVE, doc="Elementwise regularized lower incomplete gamma function P(k, x).")
 gammaincc = define("GammaIncC", "gammaincc", 2, rules.upgrade_to_float_no_complex, "scipy.special:gammaincc",
-                   lambda k, x, out, g: (None, -g * gamma_density(k, x, g)),
+                   lambda k, x, out, g: (-g * gammainc_by_k(k, x), -g * gamma_density(k, x, g)),
                    domain=POSITIVE, doc="Elementwise regularized upper incomplete gamma function Q(k, x).")
 gammau = define("GammaU", "gammau", 2, rules.upgrade_to_float_no_complex, emit_gammau,
-                lambda k, x, out, g: (None, -g * gamma_integrand(k, x, g)),
-                domain=POSITIVE, doc="Elementwise upper incomplete gamma function.")
+                gammau_gradient, domain=POSITIVE, doc="Elementwise upper incomplete gamma function.")
 gammal = define("GammaL", "gammal", 2, rules.upgrade_to_float_no_complex, emit_gammal,
-                lambda k, x, out, g: (None, g * gamma_integrand(k, x, g)),
-                domain=POSITIVE, doc="Elementwise lower incomplete gamma function.")
+                gammal_gradient, domain=POSITIVE, doc="Elementwise lower incomplete gamma function.")
+gammainc_by_k = define("GammaIncByK", "gammainc_by_k", 2, rules.upgrade_to_float_no_complex,
+                       emit_own_special("gammainc_by_k"),
+                       lambda k, x, out, g: (g * gammainc_by_k_twice(k, x), g * gamma_density(k, x, g) * (
+                           log(continuous(x, g)) - psi(continuous(k, g)))),
+                       domain=POSITIVE, public=None, doc="Elementwise derivative of gammainc(k, x) by k.")
+gammainc_by_k_twice = define("GammaIncByKTwice", "gammainc_by_k_twice", 2, rules.upgrade_to_float_no_complex,
+                             emit_own_special("gammainc_by_k_twice"), domain=POSITIVE, public=None,
+                             doc="Elementwise second derivative of gammainc(k, x) by k.")
 jv = define("Jv", "jv", 2, rules.upgrade_to_float_no_complex, "scipy.special:jv",
             lambda v, x, out, g: (None, g * (jv(v - 1, x) - jv(v + 1, x)) * number(0.5, g)),
             domain=POSITIVE, doc="Elementwise Bessel function of the first kind and order v: jv(v, x).")
@@ -480,6 +599,56 @@ i1 = define("I1", "i1", 1, rules.upgrade_to_float_no_complex, "scipy.special:i1"
             doc="Elementwise modified Bessel function of the first kind and order 1.")
 i0 = define("I0", "i0", 1, rules.upgrade_to_float_no_complex, "scipy.special:i0", lambda x, out, g: g * i1(x),
             doc="Elementwise modified Bessel function of the first kind and order 0.")
+
+ive = define("Ive", "ive", 2, rules.upgrade_to_float_no_complex, "scipy.special:ive",
+             lambda v, x, out, g: (None, g * ((ive(v - 1, x) + ive(v + 1, x)) * number(0.5, g)
+                                              - sgn(continuous(x, g)) * out)),
+             domain=POSITIVE, doc="Elementwise exponentially scaled modified Bessel function: iv(v, x) exp(-abs(x)).")
+i0e = define("I0e", "i0e", 1, rules.upgrade_to_float_no_complex, "scipy.special:i0e",
+             lambda x, out, g: g * (i1e(x) - sgn(continuous(x, g)) * out), doc="Elementwise i0(x) exp(-abs(x)).")
+i1e = define("I1e", "i1e", 1, rules.upgrade_to_float_no_complex, "scipy.special:i1e",
+             lambda x, out, g: g * ((i0e(x) + ive(number(2, g), x)) * number(0.5, g) - sgn(continuous(x, g)) * out),
+             doc="Elementwise i1(x) exp(-abs(x)).")
+kv = define("Kv", "kv", 2, rules.upgrade_to_float_no_complex, "scipy.special:kv",
+            lambda v, x, out, g: (None, -g * (kv(v - 1, x) + kv(v + 1, x)) * number(0.5, g)), domain=POSITIVE,
+            doc="Elementwise modified Bessel function of the second kind and real order v: kv(v, x).")
+kve = define("Kve", "kve", 2, rules.upgrade_to_float_no_complex, "scipy.special:kve",
+             lambda v, x, out, g: (None, g * (out - (kve(v - 1, x) + kve(v + 1, x)) * number(0.5, g))),
+             domain=POSITIVE, doc="Elementwise kv(v, x) exp(x).")
+k0 = define("K0", "k0", 1, rules.upgrade_to_float_no_complex, "scipy.special:k0", lambda x, out, g: -g * k1(x),
+            domain=POSITIVE, doc="Elementwise modified Bessel function of the second kind and order 0.")
+k1 = define("K1", "k1", 1, rules.upgrade_to_float_no_complex, "scipy.special:k1",
+            lambda x, out, g: -g * (k0(x) + kv(number(2, g), x)) * number(0.5, g), domain=POSITIVE,
+            doc="Elementwise modified Bessel function of the second kind and order 1.")
+ndtr = define("Ndtr", "ndtr", 1, rules.upgrade_to_float_no_complex, "scipy.special:ndtr",
+              lambda x, out, g: g * normal_density(x, g),
+              doc="Elementwise distribution function of the standard normal distribution.")
+log_ndtr = define("LogNdtr", "log_ndtr", 1, rules.upgrade_to_float_no_complex, "scipy.special:log_ndtr",
+                  lambda x, out, g: g * number(math.sqrt(2 / math.pi), g) / erfcx(
+                      -continuous(x, g) * number(math.sqrt(0.5), g)),
+                  doc="Elementwise logarithm of ndtr, also where that underflows.")
+ndtri = define("Ndtri", "ndtri", 1, rules.upgrade_to_float_no_complex, "scipy.special:ndtri",
+               lambda x, out, g: g * number(math.sqrt(2 * math.pi), g) * exp(sqr(out) * number(0.5, g)),
+               domain=(0.1, 0.9), doc="Elementwise inverse of ndtr.")
+logit = define("Logit", "logit", 1, rules.upgrade_to_float_no_complex, "scipy.special:logit",
+               lambda x, out, g: g / (continuous(x, g) * (number(1, g) - x)), domain=(0.1, 0.9),
+               doc="Elementwise log(x / (1 - x)), the inverse of the sigmoid.")
+xlogy = define("XlogY", "xlogy", 2, rules.upgrade_to_float_no_complex, "scipy.special:xlogy",
+               lambda x, y, out, g: (g * log(continuous(y, g)), g * continuous(x, g) / y), domain=POSITIVE,
+               doc="Elementwise x log(y), and 0 where x is 0 unless y is NaN.")
+xlog1py = define("Xlog1pY", "xlog1py", 2, rules.upgrade_to_float_no_complex, "scipy.special:xlog1py",
+                 lambda x, y, out, g: (g * log1p(continuous(y, g)), g * x / (continuous(y, g) + number(1, g))),
+                 domain=POSITIVE, doc="Elementwise x log(1 + y), and 0 where x is 0 unless y is NaN.")
+entr = define("Entr", "entr", 1, rules.upgrade_to_float_no_complex, "scipy.special:entr",
+              lambda x, out, g: -g * (log(continuous(x, g)) + number(1, g)), domain=POSITIVE,
+              doc="Elementwise entropy -x log(x); 0 at 0, and minus infinity below.")
+sinc = define("Sinc", "sinc", 1, rules.upgrade_to_float_no_complex, emit_sinc, sinc_gradient, domain=POSITIVE,
+              doc="Elementwise sin(pi x) / (pi x), and 1 at 0.")
+owens_t = define("OwensT", "owens_t", 2, rules.upgrade_to_float_no_complex, "scipy.special:owens_t",
+                 owens_t_gradient, domain=POSITIVE, doc="Elementwise Owen's T function: owens_t(h, a).")
+hyp2f1 = define("Hyp2F1", "hyp2f1", 4, rules.upgrade_to_float_no_complex, "scipy.special:hyp2f1", hyp2f1_gradient,
+                domain=(POSITIVE, POSITIVE, ABOVE_ONE, (0.1, 0.9)),
+                doc="Elementwise Gauss hypergeometric function: hyp2f1(a, b, c, x).")
 
 
 # ---- comparison, logic, bits ---------------------------------------------------------------------------------------

@@ -313,10 +313,11 @@ class LoopedScalarOp(ScalarOp):
             slots = [steps.cast(slot, "float64" if discrete else output_dtype) for slot in slots]
         if type(self.loop) is str:
             result = slots[0]
-            if self.nin == 1:
-                result = steps.apply(self.loop, result)
-            for slot in slots[1:]:
-                result = steps.apply(self.loop, result, slot)
+            if self.nin == -1:
+                for slot in slots[1:]:
+                    result = steps.apply(self.loop, result, slot)
+            else:
+                result = steps.apply(self.loop, *slots)
         else:
             result = self.loop(steps, output_dtype, *slots)
         return [steps.cast(result, output_dtype)]

@@ -65,6 +65,13 @@ cdef extern from "native/gapless_loop.h" nogil:
         int count
     void phintys_gapless_loop(char**, const npy_intp*, const npy_intp*, void*)
 
+cdef extern from "native/special_loops.h" nogil:
+    ctypedef struct phintys_special:
+        const char* name
+        int operands
+        LoopFunction loops[2]
+    const phintys_special phintys_specials[5]
+
 cdef enum:
     MAXIMUM_CALLED = 8         # operands of a loop that is called from Python, the result included
 
@@ -88,6 +95,10 @@ OWN_LOOPS = {
     "real": "(complex, the float of a part)",
     "imag": "(complex, the float of a part)",
     "complex": "(float, the same, the complex of such parts)",
+    "gammainc_by_k": "(float from 32 bits, the same, the same): the derivative of gammainc(k, x) by k",
+    "gammainc_by_k_twice": "(float from 32 bits, the same, the same): the second derivative of gammainc(k, x) by k",
+    "betainc_by_a": "(float from 32 bits, three times the same): the derivative of betainc(a, b, x) by a",
+    "betainc_by_b": "(float from 32 bits, three times the same): the derivative of betainc(a, b, x) by b",
 }
 
 # Nanoseconds per element → names of loops; used to decide on workers. Other loops have the cost DEFAULT_COST.
@@ -175,7 +186,19 @@ cdef LoopFunction own_function(str name, tuple dtypes) except? NULL:
         return phintys_signs[first] if count == 2 else NULL
     if name == "ultra_fast_sigmoid":
         return phintys_ultra_fast_sigmoids[first] if count == 2 else NULL
-    return phintys_integer_powers[first] if count == 3 else NULL
+    if name == "power":
+        return phintys_integer_powers[first] if count == 3 else NULL
+    return special_function(name, dtypes[0], count)
+
+
+cdef LoopFunction special_function(str name, str dtype, int count) except? NULL:
+    """The loop of a special function; NULL if there is none."""
+    cdef const phintys_special* row = phintys_specials
+    while row.name != NULL and row.name.decode() != name:
+        row += 1
+    if row.name == NULL or count != row.operands + 1 or dtype not in ("float32", "float64"):
+        return NULL
+    return row.loops[<int>(dtype == "float64")]
 
 
 cdef dict PARTS = {("float32", "complex64"): 0, ("float64", "complex128"): 1}

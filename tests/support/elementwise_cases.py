@@ -28,6 +28,52 @@ def clip(x, low, high):
     return numpy.minimum(numpy.maximum(x, low), high)
 
 
+def terms(x, count=400):
+    """0, 1, 2, ... along a new first axis."""
+    return numpy.arange(float(count)).reshape(count, *[1] * numpy.ndim(x))
+
+
+def lower_gamma(k, x, order):
+    """The derivatives by k of the lower incomplete gamma function, by its power series."""
+    n = terms(x, 80)
+    at = k + n
+    derivative = [1 / at, numpy.log(x) / at - at ** -2,
+                  numpy.log(x) ** 2 / at - 2 * numpy.log(x) * at ** -2 + 2 * at ** -3][order]
+    return ((-1) ** n * x ** at / special.gamma(n + 1) * derivative).sum(axis=0)
+
+
+def gammainc_by_k(k, x):
+    k, x = k.astype("float64"), x.astype("float64")
+    return lower_gamma(k, x, 1) / special.gamma(k) - special.psi(k) * special.gammainc(k, x)
+
+
+def gammainc_by_k_twice(k, x):
+    k, x = k.astype("float64"), x.astype("float64")
+    slope = special.psi(k)
+    return (lower_gamma(k, x, 2) - 2 * slope * lower_gamma(k, x, 1)) / special.gamma(k) + (
+        slope ** 2 - special.polygamma(1, k)) * special.gammainc(k, x)
+
+
+def betainc_by_a(a, b, x):
+    a, b, x = numpy.broadcast_arrays(*[numpy.asarray(part).astype("float64") for part in (a, b, x)])
+    n = terms(x)
+    ratios = numpy.concatenate([numpy.ones((1, *x.shape)), numpy.cumprod((n - b + 1) / (n + 1), axis=0)[:-1]])
+    with numpy.errstate(divide="ignore"):
+        log_x = numpy.log(x)
+    series = (ratios * x ** (a + n) * (log_x / (a + n) - (a + n) ** -2)).sum(axis=0)
+    common = special.psi(a) - special.psi(a + b)
+    return series / special.beta(a, b) - common * special.betainc(a, b, x)
+
+
+def betainc_by_b(a, b, x):
+    with numpy.errstate(invalid="ignore"):
+        return numpy.where(numpy.asarray(x) == 1, 0, -betainc_by_a(b, a, 1 - numpy.asarray(x).astype("float64")))
+
+
+def polygamma(n, x):
+    return special.polygamma(n.astype(int), x)
+
+
 def polar(radius, angle):
     return radius * numpy.exp(1j * angle)
 
@@ -43,6 +89,8 @@ FORMULAS = {
     "scalar_softsign": lambda x: x / (1 + numpy.abs(x)), "relu": lambda x: numpy.maximum(x, 0),
     "leaky_relu": lambda x, alpha: numpy.where(x > 0, x, alpha * x),
     "sigmoid_binary_crossentropy": lambda x, t: numpy.logaddexp(0, x) - x * t,
+    "gammainc_by_k": gammainc_by_k, "gammainc_by_k_twice": gammainc_by_k_twice, "betainc_by_a": betainc_by_a,
+    "betainc_by_b": betainc_by_b, "polygamma": polygamma, "sinc": numpy.sinc,
     "tri_gamma": lambda x: special.polygamma(1, x), "chi2sf": lambda x, k: special.chdtrc(k, x),
     "gammau": lambda k, x: special.gammaincc(k, x) * special.gamma(k),
     "gammal": lambda k, x: special.gammainc(k, x) * special.gamma(k),

@@ -204,7 +204,9 @@ def test_every_own_loop_is_found():
                   "unless_overflow": ("float64",) * 3, "clip": ("int8",) * 4, "sign": ("float32",) * 2,
                   "ultra_fast_sigmoid": ("float64",) * 2,
                   "real": ("complex64", "float32"), "imag": ("complex64", "float32"),
-                  "complex": ("float32", "float32", "complex64")}
+                  "complex": ("float32", "float32", "complex64"),
+                  "gammainc_by_k": ("float64",) * 3, "gammainc_by_k_twice": ("float32",) * 3,
+                  "betainc_by_a": ("float32",) * 4, "betainc_by_b": ("float64",) * 4}
     assert signatures.keys() == OWN_LOOPS.keys()
     for name, dtypes in signatures.items():
         assert find_loop(name, dtypes).dtypes == dtypes
