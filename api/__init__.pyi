@@ -22,6 +22,7 @@ from phintys import sandbox as sandbox
 from phintys import scalar as scalar
 from phintys import scan_module as scan_module
 from phintys import tensor as tensor
+from phintys import typed_list as typed_list
 from phintys import updates as updates
 from phintys.function import function as function
 from phintys.graph.apply import Apply as Apply
@@ -128,6 +129,7 @@ __all__ = [
     "sparse_grad",
     "subgraph_grad",
     "tensor",
+    "typed_list",
     "updates",
 ]
 

@@ -6,7 +6,7 @@
 # Module → missing feature → its names in the module.
 NOT_YET = {
     "phintys": {
-        "sparse matrices": "sparse", "typed lists": "typed_list",
+        "sparse matrices": "sparse",
         "GPU arrays": "gpuarray", "pictures of graphs": "d3viz"},
     "phintys.tensor.nnet": {
         "connectionist temporal classification": "ctc"},

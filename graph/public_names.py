@@ -212,6 +212,12 @@ HOMES = {
     "phintys.sandbox.rng_mrg": {
         "ops.random.mrg": "DotModulo mrg_uniform_base mrg_uniform",
     },
+    "phintys.typed_list": {
+        "ops.lists.typed_list_type": "TypedListType",
+        "ops.lists.typed_lists": """
+            TypedListVariable TypedListConstant GetItem Append Extend Insert Remove Reverse Index Count Length
+            MakeList""",
+    },
     "phintys.pickled": {
         "debugging.stepwise": "Stepwise",
         "graph.config": "options_of_process",
@@ -235,6 +241,7 @@ HOMES = {
         "ops.fourier.transform": "FourierTransform",
         "ops.graphs.inner_graph": "InnerGraphOp",
         "ops.graphs.op_from_graph": "_Derivative",
+        "ops.lists.typed_lists": "_ListOp _Change _Search TypedListOperators",
         "ops.loops.first_rows": "EnoughRows FirstRows",
         "ops.loops.loop": "LoopOptions",
         "ops.loops.parts": "Groups LoopParts",

@@ -1,0 +1,1 @@
+"""Typed lists: variables whose values are Python lists of values of one type."""
