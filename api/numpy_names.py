@@ -120,6 +120,15 @@ FUNCTIONS = {
     "linalg.svd": ("linalg.svd", "a | full_matrices compute_uv"),
     "linalg.tensorinv": ("linalg.tensorinv", "a | ind"),
     "linalg.tensorsolve": ("linalg.tensorsolve", "a b | axes"),
+    # numerical mathematics
+    "polyval": ("polyval", "p x"),
+    "interp": ("interp", "x xp fp | left right period"),
+    "trapezoid": ("trapezoid", "y | x dx axis"),
+    "convolve": ("convolve", "a v | mode"),
+    "correlate": ("correlate", "a v | mode"),
+    "cov": ("cov", "m | y rowvar bias ddof fweights aweights"),
+    "corrcoef": ("corrcoef", "x | y rowvar"),
+    "sinc": ("sinc", "x"),
     # Fourier transforms; Theano's rfft and irfft are others (numpy_protocol.py)
     "fft.fft": ("fft.fft", "a | n axis norm"),
     "fft.ifft": ("fft.ifft", "a | n axis norm"),

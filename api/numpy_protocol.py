@@ -54,6 +54,11 @@ def split(ary, indices_or_sections, axis=0):
     return [ary[before + (slice(first, last),)] for first, last in zip(edges, edges[1:])]
 
 
+@own("gradient", "*f | axis edge_order")
+def gradient(f, *varargs, **options):
+    return tensor().gradient(f, *varargs, **options)
+
+
 @own("kron", "a b")
 def kron(a, b):
     return kron_of_any_ranks(a, b)

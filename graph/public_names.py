@@ -57,6 +57,7 @@ HOMES = {
         "graph.errors": "NotScalarConstantError EmptyConstantError",
         "ops.creation.allocation": "Alloc AllocEmpty ARange Eye Tri Bartlett",
         "ops.creation.load_from_disk": "LoadFromDisk",
+        "ops.cumulative.convolution": "Convolution",
         "ops.cumulative.cumulative": "CumOp DiffOp",
         "ops.cumulative.product": "Prod ProdWithoutZeros",
         "ops.elementwise.elementwise": "Elemwise",

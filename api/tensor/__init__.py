@@ -43,6 +43,7 @@ from phintys.ops.creation.allocation import (
 from phintys.ops.creation.grids import mgrid, ogrid
 from phintys.ops.creation.linspace import linspace
 from phintys.ops.creation.load_from_disk import LoadFromDisk, load
+from phintys.ops.cumulative.convolution import Convolution, convolve, correlate
 from phintys.ops.cumulative.cumulative import CumOp, DiffOp, cumprod, cumsum, diff
 from phintys.ops.cumulative.product import Prod, ProdWithoutZeros, prod
 from phintys.ops.elementwise import elementwise_functions as _elementwise
@@ -176,7 +177,7 @@ from phintys.ops.indexing.flat_index import ravel_multi_index, unravel_index
 from phintys.ops.indexing.nonzero import Nonzero, flatnonzero, nonzero, nonzero_values
 from phintys.ops.indexing.permutation import PermuteRowElements, inverse_permutation, permute_row_elements
 from phintys.ops.indexing.take import take
-from phintys.ops.linalg.covariance import cov
+from phintys.ops.linalg.covariance import corrcoef, cov
 from phintys.ops.linalg.diagonal import (
     AllocDiag,
     ExtractDiag,
@@ -190,6 +191,7 @@ from phintys.ops.linalg.diagonal import (
 )
 from phintys.ops.linalg.einsum import einsum
 from phintys.ops.linalg.triangle import tril, triu
+from phintys.ops.numerical_functions import gradient, interp, polyval, trapezoid
 from phintys.ops.numpy_functions import (
     append,
     average,

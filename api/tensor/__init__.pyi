@@ -20,6 +20,7 @@ from phintys.ops.creation.allocation import Bartlett as Bartlett
 from phintys.ops.creation.allocation import Eye as Eye
 from phintys.ops.creation.allocation import Tri as Tri
 from phintys.ops.creation.load_from_disk import LoadFromDisk as LoadFromDisk
+from phintys.ops.cumulative.convolution import Convolution as Convolution
 from phintys.ops.cumulative.cumulative import CumOp as CumOp
 from phintys.ops.cumulative.cumulative import DiffOp as DiffOp
 from phintys.ops.cumulative.product import Prod as Prod
@@ -119,6 +120,7 @@ __all__ = [
     "CAReduceDtype",
     "Choose",
     "Constant",
+    "Convolution",
     "CumOp",
     "DiffOp",
     "DimShuffle",
@@ -261,7 +263,10 @@ __all__ = [
     "consider_constant",
     "constant",
     "continuous_dtypes",
+    "convolve",
     "copy",
+    "corrcoef",
+    "correlate",
     "cos",
     "cosh",
     "count_nonzero",
@@ -383,6 +388,7 @@ __all__ = [
     "get_scalar_constant_value",
     "get_vector_length",
     "grad",
+    "gradient",
     "greater",
     "greater_equal",
     "gt",
@@ -416,6 +422,7 @@ __all__ = [
     "int_types",
     "int_vector_types",
     "integer_dtypes",
+    "interp",
     "intersect1d",
     "inv",
     "inverse_permutation",
@@ -541,6 +548,7 @@ __all__ = [
     "percentile",
     "permute_row_elements",
     "polygamma",
+    "polyval",
     "positive",
     "pow",
     "power",
@@ -635,6 +643,7 @@ __all__ = [
     "trace",
     "transfer",
     "transpose",
+    "trapezoid",
     "tri",
     "tri_gamma",
     "tril",
@@ -787,7 +796,10 @@ def consider_constant(x: _TensorLike) -> TensorVariable: ...
 def constant(x: _TensorLike, name: str | None = None, ndim: int | None = None, dtype: DTypeLike | None = None
              ) -> TensorVariable: ...
 continuous_dtypes: frozenset[str]
+def convolve(a: _TensorLike, v: _TensorLike, mode: str = 'full') -> TensorVariable: ...
 copy: _OfOne
+def corrcoef(x: _TensorLike, y: _TensorLike | None = None, rowvar: bool = True) -> TensorVariable: ...
+def correlate(a: _TensorLike, v: _TensorLike, mode: str = 'valid') -> TensorVariable: ...
 cos: _OfOne
 cosh: _OfOne
 def count_nonzero(a: _TensorLike, axis: _Axis = None, keepdims: bool = False) -> TensorVariable: ...
@@ -906,6 +918,7 @@ def get_canonical_form_slice(theslice: _Any, length: _Any) -> _Any: ...
 def get_scalar_constant_value(orig_v: _Any, elemwise: bool = True, only_process_constants: bool = False,
                               max_recur: int | Variable = 10) -> _Any: ...
 def get_vector_length(v: _TensorLike) -> int: ...
+def gradient(f: _Any, *varargs: _Any, axis: _Axis = None, edge_order: int | Variable = 1) -> TensorVariable: ...
 greater: _OfTwo
 greater_equal: _OfTwo
 gt: _OfTwo
@@ -941,6 +954,8 @@ int_scalar_types: tuple[TensorType, ...]
 int_types: tuple[TensorType, ...]
 int_vector_types: tuple[TensorType, ...]
 integer_dtypes: frozenset[str]
+def interp(x: _TensorLike, xp: _Any, fp: _Any, left: _Any = None, right: _TensorLike | None = None,
+           period: _Any = None) -> TensorVariable: ...
 def intersect1d(ar1: _Any, ar2: _Any, assume_unique: bool = False) -> TensorVariable: ...
 inv: _OfOne
 def inverse_permutation(perm: _TensorLike) -> TensorVariable: ...
@@ -1067,6 +1082,7 @@ def percentile(a: _TensorLike, q: _Any, axis: _Axis = None, method: str = 'linea
                ) -> TensorVariable: ...
 def permute_row_elements(x: _TensorLike, y: _TensorLike, inverse: int | Variable = 0) -> TensorVariable: ...
 polygamma: _OfTwo
+def polyval(p: _Any, x: _TensorLike) -> TensorVariable: ...
 def positive(x: _TensorLike) -> TensorVariable: ...
 pow: _OfTwo
 power: _OfTwo
@@ -1165,6 +1181,7 @@ def topk_and_argtopk(x: _TensorLike, kth: _Any, axis: _Axis = -1, sorted: bool =
 def trace(a: _TensorLike, offset: int | Variable = 0, axis1: int = 0, axis2: int = 1) -> TensorVariable: ...
 def transfer(var: _Any, target: _Any) -> _Any: ...
 def transpose(x: _TensorLike, axes: _Any = None) -> TensorVariable: ...
+def trapezoid(y: _TensorLike, x: _TensorLike | None = None, dx: float = 1.0, axis: _Axis = -1) -> TensorVariable: ...
 def tri(N: _Any, M: _Any = None, k: _Any = 0, dtype: DTypeLike | None = None) -> TensorVariable: ...
 tri_gamma: _OfOne
 def tril(m: _TensorLike, k: _Any = 0) -> TensorVariable: ...

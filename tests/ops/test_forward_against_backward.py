@@ -87,6 +87,7 @@ FAMILIES = {
     "MaxOrLowest": (careduce.MaxOrLowest((1,)), [M]), "SortOp": (lambda x: T.sort(x, axis=0), [M]),
     "FourierTransform": (lambda x: abs(T.fft.fft(x)), [M]), "ComplexParts": (T.fft.rfft, [M]),
     "FourierTransform, hermitian": (lambda x: T.fft.complex_irfft(x, 5), [M]),
+    "Convolution": (T.Convolution(), [V, (3,)]),
     "PartitionOp": (lambda x: T.partition(x, 1, axis=0), [M]), "TopKOp": (lambda x: T.topk(x, 2), [M]),
     "TopKOp, smallest": (lambda x: T.topk(x, -2, axis=0), [M]), "Unique": (T.unique, [M]),
     "Unique, axis": (lambda x: T.unique(x, axis=1), [M]),

@@ -104,6 +104,7 @@ MADE = {
     "TriangularSolveKernel": ("float64", 0, 2, True, 1, False),
     "TriKernel": (ONE,),
     "UnravelIndexKernel": (2, "F"),
+    "VectorConvolutionKernel": ("float64",),
 }
 # These are only bases of others; and the body of a loop, which has no operands and its own tests.
 BASES = {"AdvancedIndexKernel", "BatchNormKernel", "BlockSparseKernel", "IndexKernel", "LineKernel", "NeighboursKernel",
@@ -218,6 +219,7 @@ CASES = [
     case("TransformKernel", A.astype("complex64"), number(3), number(1.0, "float32"), outputs=((2, "complex64"),),
          arguments=("backward", "complex64", 1)),
     case("ComplexPartsKernel", A.astype("complex128"), outputs=((3, "float64"),)),
+    case("VectorConvolutionKernel", V, W, outputs=VECTOR),
     case("MrgUniformKernel", np.full((3, 6), 12345, "int32"), number([2, 3]),
          outputs=((2, "int32"), (2, "float64"))),
     case("DrawKernel", np.array([3, 0, 0, *range(11)], "uint64"), number([4]), number(1.5), number(2.0),

@@ -9,6 +9,7 @@ from family_cases import (
     LAYOUTS,
     MODES,
     check_equal,
+    check_gradient,
     check_shape,
     check_values,
     values,
@@ -17,7 +18,7 @@ from family_cases import (
 
 import phintys
 from phintys.ops.indexing.flat_index import RavelMultiIndex, UnravelIndex, ravel_multi_index, unravel_index
-from phintys.ops.linalg.covariance import cov
+from phintys.ops.linalg.covariance import corrcoef, cov
 from phintys.ops.sorting.bincount import bincount
 from phintys.ops.sorting.searching import SearchsortedOp, Unique, searchsorted, to_one_hot
 from phintys.ops.types.tensor_type import TensorType
@@ -233,6 +234,13 @@ def test_covariance():
     check_values(lambda x, y: cov(x, y, rowvar=False, bias=True), lambda x, y: numpy.cov(x, y, rowvar=False, bias=True),
                  [a, b])
     check_values(lambda x: cov(x, ddof=2), lambda x: numpy.cov(x, ddof=2), [a])
+    often, important = COUNTED + 1, numpy.array([0.5, 1.0, 2.0, 0.25, 1.5])
+    both = {"fweights": often, "aweights": important, "ddof": 0}
+    for weights in ({"fweights": often}, {"aweights": important}, both):
+        check_values(lambda x: cov(x, **weights), lambda x: numpy.cov(x, **weights), [a])
+        check_gradient(lambda x: cov(x, **weights), [a])
+    check_values(corrcoef, numpy.corrcoef, [a])
+    check_values(lambda x, y: corrcoef(x, y, False), lambda x, y: numpy.corrcoef(x, y, False), [a, b])
 
 
 BAD_GRAPHS = {
@@ -249,7 +257,6 @@ BAD_GRAPHS = {
     "order of dimensions": (lambda: UnravelIndex(1, "A"), AssertionError),
     "mode": (lambda: RavelMultiIndex("ignore"), AssertionError),
     "no tuple": (lambda: ravel_multi_index(COUNTED, (3,)), TypeError),
-    "weights": (lambda: cov(values((2, 3)), fweights=COUNTED), NotImplementedError),
 }
 
 
