@@ -36,16 +36,23 @@ cdef void locate(const Cell* array, npy_intp offset, int first, int second, Diag
         found.data += offset * array.strides[second] if offset > 0 else -offset * array.strides[first]
 
 
-cdef class ExtractDiagKernel(Kernel):
-    """A view of diagonals: ``(x, out)``."""
+cdef class DiagonalsKernel(Kernel):
+    """Base of kernels of the diagonals number ``offset`` of the matrices along dimensions ``first`` and ``second``."""
     cdef npy_intp offset
     cdef int first, second
 
     def __cinit__(self):
-        self.examined, self.binding = (), BOUND_VIEW
+        self.examined, self.binding = (), BOUND
 
     def __init__(self, npy_intp offset, int first, int second):
         self.offset, self.first, self.second = offset, first, second
+
+
+cdef class ExtractDiagKernel(DiagonalsKernel):
+    """A view of diagonals: ``(x, out)``."""
+
+    def __cinit__(self):
+        self.binding = BOUND_VIEW
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef Cell* view = operands[1]
@@ -66,16 +73,8 @@ cdef class ExtractDiagKernel(Kernel):
         return 0
 
 
-cdef class SetDiagonalKernel(Kernel):
+cdef class SetDiagonalKernel(DiagonalsKernel):
     """A copy of ``x`` in which the diagonals are set to ``y``, which is broadcast: ``(x, y, out)``."""
-    cdef npy_intp offset
-    cdef int first, second
-
-    def __cinit__(self):
-        self.examined, self.binding = (), BOUND
-
-    def __init__(self, npy_intp offset, int first, int second):
-        self.offset, self.first, self.second = offset, first, second
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef Cell* value = operands[1]
@@ -110,17 +109,9 @@ cdef inline void copy_array(const Cell* array, Cell* result) noexcept nogil:
         copy_strided(array.ndim, array.shape, result.data, result.strides, array.data, array.strides, array.itemsize)
 
 
-cdef class AllocDiagKernel(Kernel):
+cdef class AllocDiagKernel(DiagonalsKernel):
     """Zeros except for one diagonal of every matrix: ``(diagonals, out)``; ``first`` < ``second`` are the dimensions of
     the matrices in the result."""
-    cdef npy_intp offset
-    cdef int first, second
-
-    def __cinit__(self):
-        self.examined, self.binding = (), BOUND
-
-    def __init__(self, npy_intp offset, int first, int second):
-        self.offset, self.first, self.second = offset, first, second
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef Cell* values = operands[0]

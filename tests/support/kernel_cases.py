@@ -107,8 +107,8 @@ MADE = {
     "VectorConvolutionKernel": ("float64",),
 }
 # These are only bases of others; and the body of a loop, which has no operands and its own tests.
-BASES = {"AdvancedIndexKernel", "BatchNormKernel", "BlockSparseKernel", "IndexKernel", "LineKernel", "NeighboursKernel",
-         "PoolingKernel", "SpectralKernel", "StackKernel", "ScalarBody"}
+BASES = {"AdvancedIndexKernel", "BatchNormKernel", "BlockSparseKernel", "DiagonalKernel", "IndexKernel", "LineKernel",
+         "NeighboursKernel", "PoolingKernel", "SpectralKernel", "StackKernel", "ScalarBody"}
 
 
 def kernel_classes():
