@@ -107,7 +107,7 @@ MADE = {
     "VectorConvolutionKernel": ("float64",),
 }
 # These are only bases of others; and the body of a loop, which has no operands and its own tests.
-BASES = {"AdvancedIndexKernel", "BatchNormKernel", "BlockSparseKernel", "DiagonalKernel", "IndexKernel", "LineKernel",
+BASES = {"AdvancedIndexKernel", "BatchNormKernel", "BlockSparseKernel", "DiagonalsKernel", "IndexKernel", "LineKernel",
          "NeighboursKernel", "PoolingKernel", "SpectralKernel", "StackKernel", "ScalarBody"}
 
 

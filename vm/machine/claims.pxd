@@ -20,5 +20,7 @@ cdef void begin_change(Claim** claims, int count) noexcept
 cdef void end_change(Claim** claims, int count) noexcept
 # Wait until none of them is changing.
 cdef int wait_until_whole(Claim** claims, int count) except -1
+# In the middle of long work with the GIL: look at signals, and let other threads run.
+cdef int let_others_in() except -1
 # Whether this thread has claimed it.
 cdef bint is_mine(const Claim* wanted) noexcept

@@ -93,6 +93,12 @@ cdef void sleep() noexcept:
     sleepers -= 1
 
 
+cdef int let_others_in() except -1:
+    PyErr_CheckSignals()
+    PyEval_RestoreThread(PyEval_SaveThread())
+    return 0
+
+
 cdef void wake() noexcept:
     if sleepers:
         phintys_lock_claims()

@@ -12,7 +12,7 @@ from cpython.exc cimport PyErr_Occurred, PyErr_SetString
 from cpython.ref cimport PyObject
 
 from phintys.vm.abi cimport BOUND, INLINE_BYTES, UNBOUND, Cell, Context, Kernel, drop, renew
-from phintys.vm.machine.claims cimport begin_change, end_change
+from phintys.vm.machine.claims cimport begin_change, end_change, let_others_in
 from phintys.vm.machine.code cimport LOOKS, Code, Instruction
 from phintys.vm.machine.container cimport Container
 from phintys.vm.machine.copies cimport alias, copy_cell, move, own_cell
@@ -45,6 +45,7 @@ def take_turns(double seconds=0.02):
 
 # What raises in Python returns -1 to the loop, which cleans up before the exception is handled.
 ctypedef int (*MemoryStep)(Context* context, Cell* cell) noexcept nogil
+ctypedef int (*TurnStep)() noexcept nogil
 ctypedef int (*PythonStep)(Machine* machine, const Instruction* instruction) noexcept nogil
 
 
@@ -53,6 +54,7 @@ cdef int renew_cell(Context* context, Cell* cell) except -1 nogil:
 
 
 cdef MemoryStep renew_step = <MemoryStep>renew_cell
+cdef TurnStep turn_step = <TurnStep>let_others_in
 cdef PythonStep call_step = <PythonStep>call_perform
 cdef PythonStep copy_step = <PythonStep>copy_cell
 cdef PythonStep own_step = <PythonStep>own_cell
@@ -95,9 +97,8 @@ cdef int look_around(Machine* machine) noexcept nogil:
         machine.watch = machine.call
         machine.looked = now
     elif now - machine.looked >= TURN_SECONDS:
-        if PyErr_CheckSignals() < 0:
+        if turn_step() < 0:
             return -1
-        PyEval_RestoreThread(PyEval_SaveThread())
         machine.looked = phintys_seconds()
     return 0
 

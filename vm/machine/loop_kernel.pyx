@@ -26,6 +26,7 @@ from numpy cimport npy_intp
 from phintys.vm.abi cimport (
     Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, drop, set_contiguous_strides)
 from phintys.vm.limits cimport MAX_RANK
+from phintys.vm.machine.claims cimport let_others_in
 from phintys.vm.machine.code cimport Code, Instruction
 from phintys.vm.machine.copies cimport copy_elements
 from phintys.vm.machine.frame cimport Frame, bytes_kept_by, empty_frame, give_up_larger, reset, take_layout
@@ -43,11 +44,6 @@ from phintys.vm.explaining.runtime_error import explained
 from phintys.vm.views import roots_of
 
 include "opcodes.pxi"
-
-cdef extern from "Python.h":
-    void* PyEval_SaveThread()
-    void PyEval_RestoreThread(void*)
-    int PyErr_CheckSignals() except -1
 
 cdef enum:
     FIRST_ROOM = 256                # rows for which a while loop has room at first
@@ -918,8 +914,7 @@ cdef int take_turn(Steps steps) except -1:
     elif elapsed > 2 * TURN_SECONDS:
         steps.interval = max(steps.interval // 2, <npy_intp>1)
     if elapsed >= TURN_SECONDS / 2:
-        PyErr_CheckSignals()
-        PyEval_RestoreThread(PyEval_SaveThread())
+        let_others_in()
         steps.turn = phintys_seconds()
     if steps.progress is not None:
         steps.progress.tell(steps.step)

@@ -65,12 +65,12 @@ def test_loops_without_a_bound_and_loops_that_fail(monkeypatch, capsys, shown_at
 
 
 def nested(mode=None):
-    """A loop of two steps, in each of which a loop does three."""
+    """A loop of four steps, in each of which a loop does five."""
     def step(state):
-        inner, _ = phintys.scan(lambda state: state + 1, outputs_info=state, n_steps=3, name="inner")
+        inner, _ = phintys.scan(lambda state: state + 1, outputs_info=state, n_steps=5, name="inner")
         return inner[-1]
 
-    rows, _ = phintys.scan(step, outputs_info=numpy.array(0.), n_steps=2, name="outer")
+    rows, _ = phintys.scan(step, outputs_info=numpy.array(0.), n_steps=4, name="outer")
     return phintys.function([], rows[-1], mode=mode)
 
 
@@ -79,20 +79,20 @@ def test_a_loop_in_a_loop_shares_its_line(mode, monkeypatch, capsys, shown_at_on
     monkeypatch.setitem(sys.modules, "rich.console", None)
     f = nested(mode)
     with phintys.change_flags(**{"scan.progress": True}):
-        assert f() == 6
+        assert f() == 20
     shown = capsys.readouterr().err
-    assert "\router: 1 of 2 steps, 50%; inner: 3 of 3 steps, 100%\router: 1 of 2 steps, 50%  " in shown
+    assert "\router: 1 of 4 steps, 25%; inner: 5 of 5 steps, 100%\router: 1 of 4 steps, 25%  " in shown
     if mode == "FAST_RUN":
-        assert shown.endswith("\router: 2 of 2 steps, 100%\n") and shown.count("\n") == 1
+        assert shown.endswith("\router: 4 of 4 steps, 100%\n") and shown.count("\n") == 1
 
 
 def test_a_loop_in_a_loop_has_a_bar_below(capsys, shown_at_once):
     pytest.importorskip("rich")
     f = nested()
     with phintys.change_flags(**{"scan.progress": True}):
-        assert f() == 6
+        assert f() == 20
     shown = capsys.readouterr().err
-    assert "outer" in shown and "2/2" in shown and shown.count("\n") <= 4
+    assert "outer" in shown and "4/4" in shown and shown.count("\n") <= 4
 
 
 def test_bars_of_loops_that_fail_are_closed(monkeypatch, capsys, shown_at_once):
@@ -104,10 +104,10 @@ def test_bars_of_loops_that_fail_are_closed(monkeypatch, capsys, shown_at_once):
     def fails(value):
         raise ValueError("no")
 
-    _, updates = phintys.scan(lambda: {values: fails(values)}, n_steps=3, name="failing")
+    _, updates = phintys.scan(lambda: {values: fails(values)}, n_steps=5, name="failing")
     f, g = phintys.function([], [], updates=updates), counting()
     with phintys.change_flags(**{"scan.progress": True}):
         with pytest.raises(ValueError, match="in step 0") as kept:
             f()
         assert g(2) == 2
-    assert kept.value is not None and "failing: 0 of 3 steps, 0%; " not in capsys.readouterr().err
+    assert kept.value is not None and "failing: 0 of 5 steps, 0%; " not in capsys.readouterr().err

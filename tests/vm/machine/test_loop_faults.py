@@ -81,7 +81,7 @@ def nested():
 
     def step(row, state):
         inner, _ = phintys.scan(lambda state, row: T.tanh(state + row * w), outputs_info=state, non_sequences=row,
-                                n_steps=3, name="inner")
+                                n_steps=4, name="inner")
         return inner[-1] + inner.sum(axis=0)
 
     rows, _ = phintys.scan(step, x, T.zeros((WIDTH,)), name="outer")
@@ -193,7 +193,7 @@ def test_an_error_in_a_nested_loop_names_both_steps():
     subject = Subject(nested, True)
     inner = [kernel for kernel in loops_in(subject.function.program) if "inner}" in str(kernel.arguments)
              and "grad" not in str(kernel.arguments)][0]
-    message = subject.failed(RuntimeError, lambda: inner.fail_at(0, 7))         # three steps in each of the outer loop
+    message = subject.failed(RuntimeError, lambda: inner.fail_at(0, 9))         # four steps in each of the outer loop
     assert "in step 1 of for{cpu,inner}" in message and "in step 2 of for{cpu,outer" in message
 
 
