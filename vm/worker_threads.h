@@ -21,9 +21,12 @@ enum { PHINTYS_MAX_WORKERS = 64, PHINTYS_LINE = 64 };
 enum {
     PHINTYS_LOOK = 100000,
     PHINTYS_SHORT_LOOPS = 5000000,      /* 16 short loops in this time are worth waking the workers */
-    PHINTYS_INTERRUPTED = 200000,       /* more between two looks at the clock: the system ran something else, */
-    PHINTYS_BUSY = 10000000             /* so this long nobody looks without sleeping */
+    PHINTYS_INTERRUPTED = 200000,       /* more between two looks at the clock: the system ran something else */
+    PHINTYS_LATE = 500000,              /* longer waits for the last worker: likewise */
+    PHINTYS_BUSY = 10000000,            /* so long nobody looks, and loops run alone, after the first such event, */
+    PHINTYS_BUSIEST = 320000000         /* and up to so long when they keep coming */
 };
+enum { PHINTYS_LONG = 160 };            /* times the grain: loops that are shared also where a worker may be late */
 
 typedef struct {
     intptr_t next, stop;                /* next: the first unclaimed item */
@@ -42,7 +45,7 @@ typedef struct {
     int awake;                          /* workers that look for the next loop */
     int short_loops;                    /* that ran alone because all workers slept */
     int64_t ended, short_since;         /* when the last loop ended; when the last 16 short ones began */
-    int64_t busy_until;                 /* until when the machine is taken for busy */
+    int64_t busy_until, busy_for;       /* until when the machine is taken for busy, and for how long that was */
     phintys_share shares[PHINTYS_MAX_WORKERS];
 } phintys_loop;
 
@@ -67,17 +70,27 @@ static inline void relax(void) {
 #endif
 }
 
+/* Others use the cores: leave them alone for a while, twice as long as last time if that is not long ago. */
+static void note_busy(int64_t now) {
+    int64_t ago = now - current_loop.busy_until, length = current_loop.busy_for * 2;
+    if (ago > 4 * PHINTYS_BUSIEST || length < PHINTYS_BUSY) length = PHINTYS_BUSY;
+    current_loop.busy_for = length < PHINTYS_BUSIEST ? length : PHINTYS_BUSIEST;
+    __atomic_store_n(&current_loop.busy_until, now + current_loop.busy_for, __ATOMIC_RELAXED);
+}
+
+static int is_busy(int64_t now) { return now < __atomic_load_n(&current_loop.busy_until, __ATOMIC_RELAXED); }
+
 /* Look whether a counter has changed, for at most `limit` nanoseconds. Ends when the system has interrupted the thread:
  * then others need the core. */
 static int has_changed_soon(const unsigned long* counter, unsigned long old, int64_t limit) {
     int64_t start = nanoseconds(), last = start, now;
-    if (start < __atomic_load_n(&current_loop.busy_until, __ATOMIC_RELAXED)) return 0;
+    if (is_busy(start)) return 0;
     for (;;) {
         for (int k = 0; k < 16; k++, relax())
             if (__atomic_load_n(counter, __ATOMIC_ACQUIRE) != old) return 1;
         now = nanoseconds();
         if (now - last > PHINTYS_INTERRUPTED) {
-            __atomic_store_n(&current_loop.busy_until, now + PHINTYS_BUSY, __ATOMIC_RELAXED);
+            if (!is_busy(now)) note_busy(now);
             return 0;
         }
         if (now - start > limit) return 0;
@@ -201,7 +214,8 @@ static void post_loop(int wanted, int soon) {
     pthread_mutex_unlock(&loop_lock);
 }
 
-static void await_workers(void) {
+static void await_workers(int64_t posted) {
+    int64_t finished = nanoseconds(), late;
     unsigned long inside;
     pthread_mutex_lock(&loop_lock);
     current_loop.wanted = 0;                       /* workers that have not joined yet stay out */
@@ -214,6 +228,8 @@ static void await_workers(void) {
     while (current_loop.inside) pthread_cond_wait(&workers_left, &loop_lock);
     pthread_mutex_unlock(&loop_lock);
     current_loop.ended = nanoseconds();
+    late = current_loop.ended - finished;
+    if (late > PHINTYS_LATE && late > (finished - posted) / 4 && !is_busy(finished)) note_busy(current_loop.ended);
 }
 
 /* Count a short loop that runs alone. If 16 came quickly, wake the workers for those that will come. */
@@ -241,6 +257,7 @@ static intptr_t smallest_piece(intptr_t total, intptr_t grain, int threads) {
 static void phintys_workers_run(void* task, void* argument, intptr_t total, intptr_t grain, int threads) {
     phintys_task run = (phintys_task)task;
     intptr_t piece;
+    int64_t posted;
     int soon;
     if (threads > PHINTYS_MAX_WORKERS) threads = PHINTYS_MAX_WORKERS;
     if (grain < 1) grain = 1;
@@ -248,13 +265,14 @@ static void phintys_workers_run(void* task, void* argument, intptr_t total, intp
         if (total > 0) run(argument, 0, 0, total);
         return;
     }
-    piece = smallest_piece(total, grain, threads);
+    posted = nanoseconds();
+    piece = total / grain < PHINTYS_LONG && is_busy(posted) ? 0 : smallest_piece(total, grain, threads);
     if (piece == 0) {
         pthread_mutex_unlock(&crew_busy);
         run(argument, 0, 0, total);
         return;
     }
-    soon = total / grain < 2 || nanoseconds() - current_loop.ended < PHINTYS_LOOK;
+    soon = total / grain < 2 || posted - current_loop.ended < PHINTYS_LOOK;
     if (total / piece < threads) threads = (int)(total / piece);
     if (started_workers < threads - 1) start_workers(threads - 1);
     divide(total, piece, threads);
@@ -262,6 +280,6 @@ static void phintys_workers_run(void* task, void* argument, intptr_t total, intp
     current_loop.argument = argument;
     post_loop(threads - 1, soon);
     claim_pieces(0);
-    await_workers();
+    await_workers(posted);
     pthread_mutex_unlock(&crew_busy);
 }
