@@ -317,7 +317,8 @@ cdef class Merger:
         links, slots = chained(branch.code, {slot: number for number, slot in enumerate(leaves)},
                                link_rows) if len(code) > 1 else ([], 0)
         tree = Tree(self.dtype, len(leaves), locals_, code, links, slots)
-        loop = Loop("arithmetic", (self.dtype,) * (len(leaves) + 1))
+        name = "arithmetic" if len(code) == 1 else f"arithmetic ({len(code)} instructions in one pass)"
+        loop = Loop(name, (self.dtype,) * (len(leaves) + 1))
         loop.function = <LoopFunction>(phintys_tree_double if self.dtype == "float64" else phintys_tree_float)
         loop.data, loop.owner = <void*>&tree.tree, tree
         loop.cost = 0.2 + 0.05 * len(code)

@@ -150,3 +150,8 @@ def test_the_listing_says_whose_loops_compute():
     assert sorted(line.split(maxsplit=1)[1] for line in loops) == [
         "exp, tanh: NumPy; arithmetic: phintys", "exp: NumPy", "log: NumPy; add: phintys"]
     assert "loops" not in phintys.function([m, x], T.dot(m, x)).explain()
+
+
+def test_the_listing_says_that_arithmetic_is_one_pass():
+    text = phintys.function([x, y], (x - y) / (1 + x) + y / x).explain()
+    assert "arithmetic (5 instructions in one pass): phintys" in text
