@@ -57,8 +57,11 @@ cdef enum:
     LONG_MATRIX = 200000                # matrix by matrix, 58 x 58: 5.6 us
     LONG_VECTOR = 40000                 # matrix by vector, 200 x 200: 4.3 us; outer product of 200 by 200 6.4 us
     LONG_BATCHED = 200000               # 50 products of 16 x 16: 8.6 us
-    PIECE_MATRIX = 600000               # 84 x 84: 16 us
-    PIECE_VECTOR = 100000               # 316 x 316: 10 us
+    # Two workers are quicker than one, in the median, from twice these on: another worker begins 50 us late where a
+    # processor that has nothing to do sleeps (a virtual machine). 150 x 150: one 85, two 119 us; 200 x 200: 214, 187.
+    # By a vector, 600 x 600: 76, 99 us; 800 x 800: 174, 118.
+    PIECE_MATRIX = 2500000
+    PIECE_VECTOR = 250000
     # From here on a product is worth a worker beside others.
     ALONE_MATRIX = 900000               # 97 x 97: 24.6 us
     ALONE_VECTOR = 100000
