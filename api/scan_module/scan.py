@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from phintys.graph.config import config
 from phintys.graph.errors import MissingInputError, made_at
+from phintys.graph.loop_errors import NO_BOUND
 from phintys.graph.traversal import ancestors, graph_inputs
 from phintys.graph.variable import Constant, Variable
 from phintys.ops.elementwise import scalar as elementwise
@@ -17,7 +18,6 @@ from phintys.ops.loops import loop_direction, loop_gradient  # noqa: F401  (they
 from phintys.ops.loops.building import Body, State, make_loop
 from phintys.ops.loops.first_rows import first_rows
 from phintys.ops.loops.loop import LoopOptions
-from phintys.ops.loops.stepping import NO_BOUND
 from phintys.ops.shape.shape import patternbroadcast, shape_i, shape_padleft, unbroadcast
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.tensor_type import TensorType

@@ -11,9 +11,9 @@ import numpy
 
 from phintys.graph.config import config
 from phintys.graph.errors import with_details
+from phintys.graph.loop_errors import NO_BOUND, changed_row, negative_steps, short_sequence, where, wrong_initial_rows
 from phintys.graph.progress import with_progress
 
-NO_BOUND = numpy.iinfo(numpy.int64).max         # the number of steps of a loop that only its condition ends
 FIRST_ROOM = 256                # rows: of a while loop, whose number of steps is only known at its end
 
 
@@ -95,16 +95,11 @@ def run_loop(op, function, inputs):
     try:
         run.all_steps(function)
     except Exception as error:
-        raise with_details(error, f"in step {run.step} of {op}, {_of_steps(n_steps)} (the first is step 0)") \
-            from error.__cause__
+        raise with_details(error, where(op, run.step, n_steps)) from error.__cause__
     finally:
         if run.bar is not None:
             run.bar.close()                         # now, although a traceback may keep it alive
     return run.results()
-
-
-def _of_steps(n_steps):
-    return "with no bound on its steps" if n_steps == NO_BOUND else f"of {n_steps} steps"
 
 
 class _Run:
@@ -151,7 +146,7 @@ class _Run:
                 self._begin_stacked(found[n_states:n_rows])
             for rows, shape, value in zip(self.rows, self.shapes, found):
                 if value.shape != shape:
-                    self._refuse_shape(rows, shape, value)
+                    raise changed_row(self.rows.index(rows), value.shape, shape)
                 rows.append(value)
             for recent, value in zip(self.recent, found):
                 recent.append(value)
@@ -171,10 +166,6 @@ class _Run:
             self.rows.append(self._rows(numpy.empty((0, *value.shape), value.dtype), kept))
             self.shapes.append(value.shape)
 
-    def _refuse_shape(self, rows, shape, value):
-        raise ValueError(f"output {self.rows.index(rows)} has the shape {value.shape}, and had the shape {shape} "
-                         "before: all rows of a loop's output have one shape")
-
     def results(self):
         """The values of the outputs."""
         done = [numpy.asarray(self.step + 1)] if self.op.parts.is_while else []
@@ -183,15 +174,13 @@ class _Run:
 
 def _check(op, given, n_steps):
     if n_steps < 0:
-        raise IndexError(f"Scan was asked to run for negative number of step {n_steps}: {op}")
+        raise negative_steps(op, n_steps)
     for number, sequence in enumerate(given.sequences):
         if len(sequence) < n_steps:
-            raise ValueError(f"Sequence {number} of {op} is shorter than the required number of steps: it has "
-                             f"{len(sequence)} rows for {n_steps} steps; its shape is {sequence.shape}")
+            raise short_sequence(op, number, sequence.shape, n_steps)
     for number, (initial, taps) in enumerate(zip(given.states, op.parts.taps)):
         if len(initial) != -min(taps):
-            raise ValueError(f"The initial state of output {number} of {op} has {len(initial)} rows, but the taps "
-                             f"{list(taps)} look {-min(taps)} steps back; its shape is {initial.shape}")
+            raise wrong_initial_rows(op, number, initial.shape, taps)
 
 
 def _results_of_no_steps(op, function, given):

@@ -39,6 +39,8 @@ from phintys.vm.scalar_steps cimport Lane, ScalarSteps
 
 from phintys.graph.config import config
 from phintys.graph.errors import with_details
+from phintys.graph.loop_errors import (
+    NO_BOUND, changed_row, negative_steps, short_sequence, where, wrong_initial_rows)
 from phintys.graph.progress import Progress
 from phintys.vm.explaining.runtime_error import explained
 from phintys.vm.views import roots_of
@@ -47,7 +49,6 @@ include "opcodes.pxi"
 
 cdef enum:
     FIRST_ROOM = 256                # rows for which a while loop has room at first
-    UNBOUNDED_STEPS = 0x7fffffffffffffff
     FEWEST_TO_REPLAY = 8            # steps for which recording one is worth its time
     MOST_COPIED = 1024              # bytes of a carried value that are copied, so that values stay where they are
     FIRST_SCALAR_STEPS = 1024       # in registers, before the loop looks at the clock: a few microseconds
@@ -336,7 +337,7 @@ cdef class LoopKernel(Kernel):
         steps.turn = phintys_seconds()
         if shows_progress:
             steps.progress = Progress(self.name or self.title,
-                                      None if steps.n_steps == UNBOUNDED_STEPS else steps.n_steps)
+                                      None if steps.n_steps == NO_BOUND else steps.n_steps)
             steps.progress.tell(0)
         return 0
 
@@ -344,18 +345,15 @@ cdef class LoopKernel(Kernel):
         cdef Cell* cell
         cdef int index
         if steps.n_steps < 0:
-            raise IndexError(f"Scan was asked to run for negative number of step {steps.n_steps}: {self.title}")
+            raise negative_steps(self.title, steps.n_steps)
         for index in range(self.n_sequences):
             cell = steps.outer[1 + index]
             if cell.shape[0] < steps.n_steps:
-                raise ValueError(f"Sequence {index} of {self.title} is shorter than the required number of steps: it "
-                                 f"has {cell.shape[0]} rows for {steps.n_steps} steps; its shape is {shape_of(cell)}")
+                raise short_sequence(self.title, index, shape_of(cell), steps.n_steps)
         for index in range(self.n_states):
             cell = steps.outer[1 + self.n_sequences + index]
             if cell.shape[0] != -min(self.taps[index]):
-                raise ValueError(f"The initial state of output {index} of {self.title} has {cell.shape[0]} rows, but "
-                                 f"the taps {list(self.taps[index])} look {-min(self.taps[index])} steps back; its "
-                                 f"shape is {shape_of(cell)}")
+                raise wrong_initial_rows(self.title, index, shape_of(cell), self.taps[index])
         return 0
 
     cdef int _begin_state(self, Context* context, Steps steps, int index) except -1:
@@ -729,8 +727,7 @@ cdef class LoopKernel(Kernel):
 
     # ---- errors ------------------------------------------------------------------------------------------------------
     def _which_step(self, Steps steps):
-        steps_text = "with no bound on its steps" if steps.n_steps == UNBOUNDED_STEPS else f"of {steps.n_steps} steps"
-        return f"in step {steps.step} of {self.title}, {steps_text} (the first is step 0)"
+        return where(self.title, steps.step, steps.n_steps)
 
     cdef int _fail(self, Steps steps) except -1:
         """Raise what happened in the body."""
@@ -751,8 +748,7 @@ cdef class LoopKernel(Kernel):
 
     cdef int _refuse_shape(self, Rows* rows, Cell* result, int index) except -1:
         shape = tuple([rows.out.shape[axis] for axis in range(1, rows.out.ndim)])
-        raise ValueError(f"output {index} has the shape {shape_of(result)}, and had the shape {shape} before: all rows "
-                         "of a loop's output have one shape")
+        raise changed_row(index, shape_of(result), shape)
 
 
 cdef int raise_pending() except -1:

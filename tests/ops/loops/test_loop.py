@@ -169,3 +169,22 @@ def test_gradients_through_rows_that_depend_on_carried_values():
     rows, _ = phintys.scan(lambda x, w: T.tanh(w * noisy(x)), x, non_sequences=w)
     with pytest.raises(phintys.gradient.NullTypeGradError):
         phintys.grad(rows.sum(), w)                 # here nothing has kept the terms
+
+
+@pytest.mark.parametrize("steps, sequence, start, kind", [
+    (-1, [1., 2.], [0., 1.], IndexError), (3, [1., 2.], [0., 1.], ValueError), (2, [1., 2.], [0.], ValueError),
+    (3, [1., 2., 7.], [0., 1.], IndexError)])
+def test_both_ways_of_running_a_loop_raise_the_same(steps, sequence, start, kind):
+    x, first, table = T.dvectors(3)
+    rows, _ = phintys.scan(lambda x, before, table: before + table[x.astype("int64")], x,
+                           [dict(initial=first, taps=[-2])], table)
+    node = rows.owner.inputs[0].owner
+    f = phintys.function(node.inputs, node.outputs, mode="FAST_COMPILE")
+    values = [numpy.asarray(steps), numpy.array(sequence), numpy.array(start), numpy.arange(5.)]
+    with pytest.raises(kind) as native:
+        f(*values)
+    with pytest.raises(kind) as stepped:
+        node.op.perform(node, values, [[None]])
+    told, other = [str(error.value).splitlines() for error in (native, stepped)]
+    told = [line for line in told if line in other]
+    assert told and (steps != 3 or len(sequence) < 3 or any(["in step 2 of for{cpu,scan_fn}" in line for line in told]))

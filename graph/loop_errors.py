@@ -1,0 +1,32 @@
+"""What is said of a loop that cannot run, by the kernel of loops and by loops that are run in Python."""
+
+NO_BOUND = 0x7fffffffffffffff       # the number of steps of a loop that only its condition ends
+
+
+def negative_steps(title, n_steps):
+    """The error for a number of steps that is negative."""
+    return IndexError(f"Scan was asked to run for negative number of step {n_steps}: {title}")
+
+
+def short_sequence(title, number, shape, n_steps):
+    """The error for a sequence that has fewer rows than there are steps."""
+    return ValueError(f"Sequence {number} of {title} is shorter than the required number of steps: it has {shape[0]} "
+                      f"rows for {n_steps} steps; its shape is {shape}")
+
+
+def wrong_initial_rows(title, number, shape, taps):
+    """The error for a state that has not just the rows before the first step that its taps read."""
+    return ValueError(f"The initial state of output {number} of {title} has {shape[0]} rows, but the taps {list(taps)} "
+                      f"look {-min(taps)} steps back; its shape is {shape}")
+
+
+def changed_row(number, shape, before):
+    """The error for a row whose shape differs from that of the rows before it."""
+    return ValueError(f"output {number} has the shape {shape}, and had the shape {before} before: all rows of a loop's "
+                      "output have one shape")
+
+
+def where(title, step, n_steps):
+    """In which step something happened, for the details of an error."""
+    steps = "with no bound on its steps" if n_steps == NO_BOUND else f"of {n_steps} steps"
+    return f"in step {step} of {title}, {steps} (the first is step 0)"
