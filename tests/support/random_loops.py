@@ -205,6 +205,8 @@ def random_loop(seed):
     n_stacked = rng.randint(0 if state_taps else 1, 3)
     loop = RandomLoop(seed, [(), (2,), (2, 3)][rng.randint(3)], sequence_taps, state_taps, n_stacked,
                       int(rng.randint(2, 7)), bool(rng.randint(2)), bool(rng.randint(3) == 0))
+    if seed % 8 in (1, 6):                          # long enough that steps are recorded, and replayed
+        loop.steps *= 4
     count = 1 + sum(map(len, sequence_taps)) + sum(map(len, state_taps))
     n_rows = len(state_taps) + n_stacked
     loop.coefficients = [rng.uniform(-1, 1, count) * (rng.uniform(size=count) < .8) for _ in range(n_rows)]
