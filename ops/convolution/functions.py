@@ -100,10 +100,10 @@ def conv2d_of_networks(input, filters, input_shape=None, filter_shape=None, bord
     if kwargs:
         warnings.warn(f"{sorted(kwargs)} are deprecated in tensor.nnet.conv2d and will be ignored.", stacklevel=2)
     if image_shape is not None:
-        warnings.warn("The `image_shape` keyword argument to `tensor.nnet.conv2d` is deprecated, it has been renamed "
-                      "to `input_shape`.", stacklevel=2)
         if input_shape is not None:
             raise ValueError("input_shape and image_shape should not be provided at the same time.")
+        warnings.warn("The `image_shape` keyword argument to `tensor.nnet.conv2d` is deprecated, it has been renamed "
+                      "to `input_shape`.", stacklevel=2)
         input_shape = image_shape
     return conv2d(input, filters, input_shape, filter_shape, border_mode, subsample, filter_flip, filter_dilation,
                   num_groups, unshared)

@@ -3,6 +3,8 @@
 It is the convolution of volumes, with dimensions exchanged by views. ``DiagonalSubtensor``, by which Theano computes it
 from two-dimensional ones, is here too, because programs import it.
 """
+import numpy
+
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.graph.valueless_types import disconnected_type
@@ -42,11 +44,9 @@ def get_diagonal_subtensor_view(x, i0, i1):
     index = [slice(None)] * x.ndim
     index[i0] = slice(x.shape[i1] - 1, None)
     view = x[tuple(index)]
-    if x.shape[i1] != 1:
-        strides = list(view.strides)
-        strides[i1] -= strides[i0]
-        view.strides = strides
-    return view
+    strides = list(view.strides)
+    strides[i1] -= strides[i0] * (x.shape[i1] != 1)
+    return numpy.lib.stride_tricks.as_strided(view, view.shape, strides)
 
 
 class DiagonalSubtensor(Op):

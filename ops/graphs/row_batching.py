@@ -6,6 +6,7 @@ has no rule, there is no batched graph, and ``loops/row_map.py`` runs the graph 
 """
 from phintys.graph.gradients.view_op import ViewOp
 from phintys.graph.toposort import io_toposort
+from phintys.ops.convolution.convolution import FAMILIES
 from phintys.ops.creation.allocation import Alloc, arange
 from phintys.ops.cumulative.product import Prod
 from phintys.ops.elementwise.elementwise import Elemwise
@@ -274,3 +275,41 @@ def numbers(node, inputs, flags, count):
 @rule_for(ViewOp)
 def viewed(node, inputs, flags, count):
     return [node.op(inputs[0])]
+
+
+# ---- convolutions: rows become images, or filters, or channels ----
+def _joined(x, axis):
+    """``x``, whose first dimension is the rows, with them in dimension ``axis``: row by row what it has there."""
+    order = [*range(1, axis + 1), 0, *range(axis + 1, x.type.ndim)]
+    lengths = [shape_i(x, dimension) for dimension in order]
+    return reshape(dimshuffle(x, order), [*lengths[:axis], lengths[axis] * lengths[axis + 1], *lengths[axis + 2:]])
+
+
+def _divided(x, axis, count):
+    """The inverse: the rows in dimension ``axis`` become the first dimension."""
+    lengths = [shape_i(x, dimension) for dimension in range(x.type.ndim)]
+    apart = reshape(x, [*lengths[:axis], count, lengths[axis] // count, *lengths[axis + 1:]])
+    return dimshuffle(apart, [axis, *[dimension for dimension in range(apart.type.ndim) if dimension != axis]])
+
+
+# Which input has rows: the dimension of it that they join, and that of the result. Where a third number is False, they
+# are channels or filters, of which there must be one group, and True: filters of each place are possible.
+CONVOLUTION_AXES = [{0: (0, 0), 1: (0, 1, True)}, {0: (1, 1, False), 1: (1, 0, True)}, {0: (1, 1, False), 1: (0, 0)}]
+
+
+def _convolved(node, inputs, flags, count, position):
+    if flags[:2] == [True, True] or True in flags[2:]:
+        return None
+    batched_input, op = flags.index(True), node.op
+    axis, of_result, *limits = CONVOLUTION_AXES[position][batched_input]
+    if limits and (op.num_groups > 1 or op.unshared and not limits[0]):
+        return None
+    inputs = list(inputs)
+    inputs[batched_input] = _joined(inputs[batched_input], axis)
+    return [_divided(op.relative(position)(*inputs), of_result, count)]
+
+
+for _position in range(3):
+    @rule_for(*[family[_position] for family in FAMILIES])
+    def convolved(node, inputs, flags, count, position=_position):
+        return _convolved(node, inputs, flags, count, position)

@@ -12,7 +12,9 @@ import pytest
 
 import phintys
 import phintys.tensor as T
+from phintys.ops.convolution.convolution_kernel import ConvolutionKernel
 from phintys.vm import pool
+from phintys.vm.abi import run_kernel
 
 
 @pytest.fixture
@@ -156,3 +158,14 @@ def test_callers_in_several_threads_share_the_workers():
 
     with ThreadPoolExecutor(4) as threads:
         assert list(threads.map(call_often, range(4))) == [0, 1, 2, 3]
+
+
+def test_a_loop_has_no_more_workers_than_it_wants():
+    """Also if more were started before: kernels have scratch memory for those they want, and number them from 0."""
+    none = (None,) * 4
+    kernel = ConvolutionKernel("float32", "forward", 2, "half", (1, 1), (1, 1), True, 1, False, none, none)
+    images, filters = np.ones((64, 8, 30, 30), "float32"), np.ones((4, 8, 3, 3), "float32")
+    layout = [(images.dtype.num, 4)]
+    expected, = run_kernel(kernel, [images, filters], layout, workers=6)
+    for _ in range(20):
+        np.testing.assert_array_equal(run_kernel(kernel, [images, filters], layout, workers=2)[0], expected)

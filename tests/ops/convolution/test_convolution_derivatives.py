@@ -1,0 +1,113 @@
+"""Derivatives of convolutions and of their gradients: all orders, both directions, for all rows at once."""
+import numpy as np
+import pytest
+from convolutions import case, unshared
+
+import phintys
+import phintys.tensor as T
+from phintys.gradient import jacobian
+from phintys.ops.convolution.convolution import FAMILIES, AbstractConv2d, AbstractConv3d, CorrMM
+from phintys.ops.loops.loop import Loop
+
+DERIVED = [case((2, 2, 5, 4), (3, 2, 3, 2)), case((2, 2, 5, 6), (3, 2, 3, 2), border_mode="half", subsample=(2, 1)),
+           case((2, 2, 5, 6), (2, 2, 2, 3), border_mode=((1, 0), 2), filter_dilation=(1, 2), filter_flip=False),
+           case((2, 4, 4, 4), (4, 2, 3, 3), border_mode="full", num_groups=2, subsample=(3, 2)),
+           case((1, 2, 3, 4, 3), (2, 2, 2, 2, 2), border_mode="half"),
+           unshared((2, 2, 5, 4), (3, 2, 3, 2), subsample=(2, 1)),
+           unshared((2, 2, 4, 4), (2, 1, 3, 2), border_mode=1, num_groups=2)]
+
+
+def op_of(case):
+    return (AbstractConv2d if len(case.images) == 4 else AbstractConv3d)(**case.parameters)
+
+
+def three_ops(case):
+    """The convolution, its gradient by filters and by images, as functions of two tensors, with values for them."""
+    rank = len(case.images) - 2
+    images, filters, result = case.values()
+    op = op_of(case)
+    return [(op, [images, filters]), (lambda x, g: op.same(1)(x, g, filters.shape[-rank:]), [images, result]),
+            (lambda w, g: op.same(2)(w, g, images.shape[-rank:]), [filters, result])]
+
+
+@pytest.mark.parametrize("which", range(3), ids=["forward", "by filters", "by images"])
+@pytest.mark.parametrize("case", DERIVED, ids=str)
+def test_gradients_of_all_three(case, which):
+    build, values = three_ops(case)[which]
+    T.verify_grad(build, values, rng=np.random.RandomState(3))
+
+
+@pytest.mark.parametrize("case", DERIVED[:3] + DERIVED[5:6], ids=str)
+def test_second_derivatives(case):
+    images, filters, _ = case.values()
+
+    def gradients(x, w):
+        by_x, by_w = T.grad((op_of(case)(x, w) ** 3).sum(), [x, w])
+        return (by_x ** 2).sum() + (by_w ** 2).sum()
+
+    T.verify_grad(gradients, [images / 2, filters / 2], rng=np.random.RandomState(3))
+
+
+@pytest.mark.parametrize("moving", [(0,), (1,), (0, 1)])
+@pytest.mark.parametrize("which", range(3), ids=["forward", "by filters", "by images"])
+@pytest.mark.parametrize("case", DERIVED, ids=str)
+def test_r_operator(case, which, moving):
+    build, values = three_ops(case)[which]
+    inputs = [T.TensorType("float64", (False,) * value.ndim)() for value in values]
+    points = [x.type() for x in inputs]
+    output = build(*inputs)
+    weight = output.type()
+    wrt, directions = [[found[k] for k in moving] for found in (inputs, points)]
+    forward = phintys.Rop(output, wrt, directions)
+    backward = phintys.Lop(output, wrt, weight)
+    f = phintys.function([*inputs, *points, weight], [forward, *backward], on_unused_input="ignore")
+    random = np.random.default_rng(2)
+    steps = [random.normal(size=value.shape) for value in values]
+    shape = phintys.function(inputs, output)(*values).shape
+    weights = random.normal(size=shape)
+    along, *gradients = f(*values, *steps, weights)
+    expected = sum([(gradient * steps[k]).sum() for gradient, k in zip(gradients, moving)])
+    np.testing.assert_allclose((weights * along).sum(), expected, rtol=1e-9, atol=1e-9)
+
+
+def loops_of(f):
+    return [node for node in f.maker.fgraph.toposort() if isinstance(node.op, Loop)]
+
+
+@pytest.mark.parametrize("which", range(3), ids=["forward", "by filters", "by images"])
+@pytest.mark.parametrize("case", DERIVED[:5], ids=str)
+def test_jacobians_at_once(case, which):
+    """By each input; the rows of the identity become images, filters or channels of one convolution."""
+    build, values = three_ops(case)[which]
+    inputs = [T.TensorType("float64", (False,) * value.ndim)() for value in values]
+    output = build(*inputs).flatten()[:5]
+    f = phintys.function(inputs, jacobian(output, inputs))
+    if "num_groups" not in case.parameters:
+        assert loops_of(f) == []
+    random = np.random.default_rng(1)
+    value = phintys.function(inputs, output)
+    for position, by_input in enumerate(f(*values)):
+        step = random.normal(size=values[position].shape)
+        moved = list(values)
+        moved[position] = values[position] + step
+        axes = tuple(range(1, by_input.ndim))
+        np.testing.assert_allclose((by_input * step).sum(axes), value(*moved) - value(*values), rtol=1e-9, atol=1e-9)
+
+
+def test_classes_of_gradients():
+    x, w = T.tensor4("x"), T.tensor4("w")
+    for family in FAMILIES[1:]:
+        assert [op.family for op in family] == [family] * 3
+    by_x = T.grad(CorrMM(border_mode="half")(x, w).sum(), x)
+    ops = [type(node.op).__name__ for node in phintys.graph.toposort.io_toposort([x, w], [by_x])]
+    assert "CorrMM_gradInputs" in ops
+
+
+def test_gradients_keep_dtypes_and_patterns():
+    x, w = T.ftensor4("x"), T.TensorType("float32", (True, True, False, False))("w")
+    by_x, by_w = T.grad(T.nnet.conv2d(x, w).sum(), [x, w])
+    assert by_x.type == x.type and by_w.type == w.type
+    f = phintys.function([x, w], [by_x, by_w])
+    by_x, by_w = f(np.ones((2, 1, 3, 3), "float32"), np.ones((1, 1, 2, 2), "float32"))
+    np.testing.assert_array_equal(by_x[0, 0], [[1, 2, 1], [2, 4, 2], [1, 2, 1]])
+    np.testing.assert_array_equal(by_w[0, 0], [[8, 8], [8, 8]])
