@@ -1,9 +1,10 @@
 """The multilayer perceptron of the 2010 Theano paper, trained on real data: which of the ten digits does an image show?
 
-One hidden layer of 500 tanh units, a softmax, minibatches of 60. The data are the 1797 images of 8 x 8 pixels that come
-with scikit-learn; a quarter of them is held out. The same training is also written in NumPy, and both run in turns of
-one epoch, so that a busy machine affects them equally. At the end the weights of both are compared: they must be equal,
-or the examples per second would not be comparable. With one thread the comparison is the fairest.
+One hidden layer of 500 tanh units, of which each step of the training drops some, a softmax, minibatches of 60. The
+data are the 1797 images of 8 x 8 pixels that come with scikit-learn; a quarter of them is held out. The same training
+is also written in NumPy, and both run in turns of one epoch, so that a busy machine affects them equally. Both drop the
+same units, as `phintys.random` draws the numbers of NumPy's generators. At the end the weights of both are compared:
+they must be equal, or the examples per second would not be comparable. With one thread the comparison is the fairest.
 
     OMP_NUM_THREADS=1 python examples/mlp.py --epochs 40 --dtype float32
 """
@@ -45,7 +46,7 @@ def initial_parameters(features, dtype, seed):
 class PhintysModel:
     """Declare, build, compile."""
 
-    def __init__(self, parameters):
+    def __init__(self, parameters, dropout, seed):
         dtype = parameters[0].dtype.name
         x, y = T.matrix("x", dtype=dtype), T.ivector("y")
         names = "weights 1", "bias 1", "weights 2", "bias 2"
@@ -53,13 +54,17 @@ class PhintysModel:
         w1, b1, w2, b2 = self.parameters
 
         hidden = T.tanh(T.dot(x, w1) + b1)
-        p = T.nnet.softmax(T.dot(hidden, w2) + b2)
+        kept = hidden
+        if dropout:
+            numbers = phintys.random.default_rng(seed).random(hidden.shape, dtype=dtype, ndim=2)
+            kept = hidden * T.cast(numbers >= dropout, dtype) / numpy.asarray(1 - dropout, dtype)
+        p, p_of_all = [T.nnet.softmax(T.dot(units, w2) + b2) for units in (kept, hidden)]
         loss = -T.mean(T.log(p)[T.arange(y.shape[0]), y])
         rate = numpy.asarray(LEARNING_RATE, dtype)
         updates = [(value, value - rate * slope)
                    for value, slope in zip(self.parameters, T.grad(loss, self.parameters))]
 
-        self.predict = phintys.function([x], T.argmax(p, axis=1))
+        self.predict = phintys.function([x], T.argmax(p_of_all, axis=1))
         self.train = phintys.function([x, y], loss, updates=updates)
 
     def values(self):
@@ -69,8 +74,9 @@ class PhintysModel:
 class NumpyModel:
     """The same computation written by hand: derived gradients, and results that overwrite unused memory."""
 
-    def __init__(self, parameters):
+    def __init__(self, parameters, dropout, seed):
         self.parameters = [value.copy() for value in parameters]
+        self.dropout, self.random = dropout, numpy.random.default_rng(seed)
 
     def train(self, x, y):
         w1, b1, w2, b2 = self.parameters
@@ -78,7 +84,12 @@ class NumpyModel:
         hidden = x @ w1
         hidden += b1
         numpy.tanh(hidden, hidden)
-        z = hidden @ w2
+        kept, scale = hidden, None
+        if self.dropout:
+            numbers = self.random.random(hidden.shape, dtype=hidden.dtype)
+            scale = (numbers >= self.dropout) / hidden.dtype.type(1 - self.dropout)
+            kept = hidden * scale
+        z = kept @ w2
         z += b2
         z -= z.max(axis=1, keepdims=True)
         p = numpy.exp(z)
@@ -88,8 +99,10 @@ class NumpyModel:
         p[examples, y] -= 1
         p /= len(y)
         by_hidden = p @ w2.T
+        if self.dropout:
+            by_hidden *= scale
         by_hidden *= 1 - hidden * hidden
-        slopes = x.T @ by_hidden, by_hidden.sum(axis=0), hidden.T @ p, p.sum(axis=0)
+        slopes = x.T @ by_hidden, by_hidden.sum(axis=0), kept.T @ p, p.sum(axis=0)
         for value, slope in zip(self.parameters, slopes):
             slope *= LEARNING_RATE
             value -= slope
@@ -169,11 +182,15 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--epochs", type=int, default=40, help="passes over the training rows of each model")
     parser.add_argument("--dtype", default="float64", choices=sorted(TOLERANCE), help="of data and weights")
-    parser.add_argument("--seed", type=int, default=0, help="chooses held-out rows, first weights and minibatches")
+    parser.add_argument("--dropout", type=float, default=0.2, help="share of the hidden units that a step drops")
+    parser.add_argument("--seed", type=int, default=0,
+                        help="chooses held-out rows, first weights, minibatches and dropped units")
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "output", help="folder of the picture")
     arguments = parser.parse_args()
     if arguments.epochs < 1:
         parser.error(f"--epochs must be at least 1, not {arguments.epochs}")
+    if not 0 <= arguments.dropout < 1:
+        parser.error(f"--dropout must be at least 0 and below 1, not {arguments.dropout}")
     return arguments
 
 
@@ -183,9 +200,9 @@ def main():
     training, held_out = load(arguments.dtype, arguments.seed)
     parameters = initial_parameters(training[0].shape[1], arguments.dtype, arguments.seed)
     start = time.perf_counter()
-    model = PhintysModel(parameters)
+    model = PhintysModel(parameters, arguments.dropout, arguments.seed)
     compile_seconds = time.perf_counter() - start
-    by_hand = NumpyModel(parameters)
+    by_hand = NumpyModel(parameters, arguments.dropout, arguments.seed)
 
     def accuracy():
         return float((model.predict(held_out[0]) == held_out[1]).mean())
