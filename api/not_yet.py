@@ -8,8 +8,6 @@ NOT_YET = {
     "phintys": {
         "sparse matrices": "sparse",
         "GPU arrays": "gpuarray", "pictures of graphs": "d3viz"},
-    "phintys.tensor.nnet": {
-        "connectionist temporal classification": "ctc"},
 }
 
 _FEATURES = {(module, name): feature for module, features in NOT_YET.items()

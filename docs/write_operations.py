@@ -46,7 +46,8 @@ NAMESPACES = {"T.": T, "T.nnet.": T.nnet, "T.nnet.abstract_conv.": T.nnet.abstra
               "scan_module.": phintys.scan_module,
               "printing.": phintys.printing, "compile.": phintys.compile, "memory.": phintys.memory,
               "T.opt.": T.opt, "T.signal.pool.": T.signal.pool, "T.nnet.neighbours.": T.nnet.neighbours,
-              "T.nnet.blocksparse.": T.nnet.blocksparse, "T.fft.": T.fft, "T.blas.": T.blas, "T.xlogx.": T.xlogx}
+              "T.nnet.blocksparse.": T.nnet.blocksparse, "T.nnet.ctc.": T.nnet.ctc, "T.fft.": T.fft, "T.blas.": T.blas,
+              "T.xlogx.": T.xlogx}
 
 # Heading, introduction, and the modules and folders whose names are listed under it.
 FAMILIES = [

@@ -180,6 +180,7 @@ OPTIONS = [
     ("lib.amdlibm", False, boolean, "Accepted for compatibility."),
     ("conv.assert_shape", False, boolean, "Check the lengths that convolutions are told of by nodes of Assert, which "
      "raise AssertionError; else their kernels check them, and raise ValueError."),
+    ("ctc.root", "", text, "Folder of the library warp-ctc, with libwarpctc.so in build, lib or lib64."),
     ("scan.allow_gc", False, boolean, "Drop intermediate results between the steps of a scan."),
     ("scan.allow_output_prealloc", True, boolean,
      "Accepted for compatibility: how steps write into outputs is decided when a function is made."),

@@ -184,6 +184,9 @@ HOMES = {
     "phintys.tensor.nnet.blocksparse": {
         "ops.nnet.block_sparse": "SparseBlockGemv SparseBlockOuter",
     },
+    "phintys.tensor.nnet.ctc": {
+        "ops.nnet.ctc": "ConnectionistTemporalClassification _Options",
+    },
     "phintys.tensor.nnet.neighbours": {
         "ops.pooling.neighbours": "Images2Neibs",
     },

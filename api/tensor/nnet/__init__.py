@@ -23,7 +23,7 @@ __all__ = sorted({*nnet.__all__, *sigm.__all__, "ConvOp", "abstract_conv", "abst
                   "separable_conv2d", "sigm"})
 _public_names.adopt(globals())
 
-_ON_DEMAND = ("blocksparse", "neighbours")
+_ON_DEMAND = ("blocksparse", "ctc", "neighbours")
 __all__ += _ON_DEMAND
 
 
