@@ -35,6 +35,8 @@ REPETITIONS = 25
 DOMAINS = {"arcsin": (-1, 1), "arccos": (-1, 1), "arctanh": (-1, 1), "arccosh": (1, 10), "log": (0, 10),
            "log2": (0, 10), "log10": (0, 10), "log1p": (-0.9, 10), "power": (0, 4)}
 LONG_DOUBLE = {"erf": "erfl", "erfc": "erfcl"}
+# Compared with mpmath, on positive operands: below zero, their zeros and poles make a relative error meaningless.
+PRECISE = ("gammaln", "psi", "erfinv")
 
 HEAD = '''\
 """What loops take and how exact they are: written by ``asv_bench/measure_loops.py``, read by ``providers.py``.
@@ -103,7 +105,7 @@ def samples(name, dtype, count, seed=0):
     for kind in kinds:
         with numpy.errstate(all="ignore"):
             operands = [kind().astype(dtype) for _ in range(2 if name in BINARY else 1)]
-        if name == "power":
+        if name == "power" or name in PRECISE:
             operands[0] = numpy.abs(operands[0])
         yield operands
 
@@ -112,12 +114,31 @@ def exact(name, operands):
     """The values in a wider type: of float64 in C's long double."""
     if operands[0].dtype != "float64":
         return ufunc_of(name)(*[operand.astype("float64") for operand in operands]).astype("longdouble")
+    if name in PRECISE:
+        return numpy.array([precise(name, value) for value in operands[0].tolist()], "longdouble")
     if name not in LONG_DOUBLE:
         return ufunc_of(name)(*[operand.astype("longdouble") for operand in operands])
     function = getattr(ctypes.CDLL("libm.so.6"), LONG_DOUBLE[name])
     function.argtypes, function.restype = [ctypes.c_longdouble], ctypes.c_longdouble
     # ctypes passes long doubles on as float64, so the error is that of the rounded value and half an ulp more.
     return numpy.array([function(value) for value in operands[0].tolist()], "longdouble")
+
+
+def precise(name, value):
+    """The value with 40 digits, rounded to 80 bits."""
+    import mpmath
+    with mpmath.workdps(40):
+        if not numpy.isfinite(value) or value == 0 or (name == "erfinv" and value >= 1):
+            return numpy.nan
+        x = mpmath.mpf(value)
+        if name == "erfinv":
+            found = mpmath.mpf(float(scipy.special.erfinv(value)))
+            for _ in range(4):
+                found -= (mpmath.erf(found) - x) * mpmath.sqrt(mpmath.pi) / 2 * mpmath.exp(found ** 2)
+        else:
+            found = (mpmath.loggamma if name == "gammaln" else mpmath.digamma)(x)
+        high = float(found)
+        return numpy.longdouble(high) + (numpy.longdouble(float(found - high)) if numpy.isfinite(high) else 0)
 
 
 def ulps(got, wanted):
@@ -131,7 +152,9 @@ def ulps(got, wanted):
 def errors(name, dtype, loops, count):
     """Column → largest error in ulp."""
     worst = dict.fromkeys(loops, 0.0)
-    for operands in samples(name, dtype, 20_000 if name in LONG_DOUBLE and dtype == "float64" else count):
+    if dtype == "float64":
+        count = min(count, 20_000 if name in LONG_DOUBLE else 500 if name in PRECISE else count)
+    for operands in samples(name, dtype, count):
         with numpy.errstate(all="ignore"):
             wanted = exact(name, operands)
             for column, loop in loops.items():

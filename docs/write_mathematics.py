@@ -35,7 +35,8 @@ NumPy chooses its own loops when it is imported, and does not read `config.cpu`;
 
 An element's value depends on the operands' values at this element alone. Position, length, strides, fusion and the
 number of threads do not change a bit. Special values (NaN, infinities, signed zeros, subnormals, huge arguments) give
-what NumPy gives; the only difference is that `erfc` is right where SciPy's is 0 already (above 26.64).
+what NumPy gives; the only differences are that `erfc` is right where SciPy's is 0 already (above 26.64), that
+`gammaln` is right for subnormal numbers, where SciPy's is infinite, and that `erfinv` of -0 is -0.
 
 Products of matrices and vectors of float32 and float64 have built-in loops, which `config.cpu` chooses, too. They are
 used up to the sizes at which BLAS is faster: with AVX2 or AVX-512 until the operands leave the caches, otherwise up to
@@ -81,7 +82,9 @@ def page():
         "## Largest error in ulp", "",
         "Over all magnitudes, 1.2 million values each (random bits, ordinary numbers, near overflow, near 1 and",
         "others), compared with the next wider type. For float64, `erf` and `erfc` are compared with C's `erfl` and",
-        "`erfcl`, rounded to float64, on 120,000 values.", "",
+        "`erfcl`, rounded to float64, on 120,000 values; `gammaln`, `psi` and `erfinv` with mpmath, on some thousand",
+        "positive values. Negative ones of `gammaln` and `psi` go through scalar functions, whose absolute error is as",
+        "small, but not their relative error near zeros of the functions.", "",
         *table(1), ""])
 
 

@@ -20,7 +20,7 @@ cdef extern from "native/vector_math.h" nogil:
 UNARY = {"exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2", "log10": "log10",
          "log1p": "log1p", "sin": "sin", "cos": "cos", "tan": "tan", "arcsin": "asin", "arccos": "acos",
          "arctan": "atan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "arcsinh": "asinh", "arccosh": "acosh",
-         "arctanh": "atanh", "erf": "erf", "erfc": "erfc"}
+         "arctanh": "atanh", "erf": "erf", "erfc": "erfc", "gammaln": "gammaln", "psi": "psi", "erfinv": "erfinv"}
 BINARY = {"power": "pow", "arctan2": "atan2", "hypot": "hypot"}
 FUNCTIONS = UNARY | BINARY
 

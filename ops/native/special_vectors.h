@@ -1,0 +1,126 @@
+/* Vector functions of float64 that SciPy has as scalar functions only: gammaln, psi and erfinv; and those of float32,
+ * which are computed in double. special_vectors.template.h has them for one instruction set.
+ *
+ * The polynomials are interpolations at Chebyshev nodes, made by asv_bench/fit_vector_functions.py; coefficients of the
+ * highest power come first. Operands outside of the formulas' range (negative numbers for gammaln and psi, infinities,
+ * NaN, subnormal numbers) go through the scalar functions below, one by one. Included by vector_functions.h only.
+ */
+#ifndef PHINTYS_SPECIAL_VECTORS_H
+#define PHINTYS_SPECIAL_VECTORS_H
+
+#include <immintrin.h>
+#include <math.h>
+#include <stdint.h>
+
+#include "instruction_sets.h"
+#include "special_loops.h"
+#include "templates.h"
+
+/* log(gamma(2 + u)) / u for -3/4 <= u <= 1/2, by u + 1/8 */
+static const double phintys_log_gamma_at_2[] = {
+    0x1.44a2494351c70p-24, -0x1.3e27bf8a4691fp-23, 0x1.14310a88e2402p-23, -0x1.11621b81a9579p-22,
+    0x1.60526b3543fd6p-21, -0x1.5db77199a6b0ep-20, 0x1.51c62c3380ab8p-19, -0x1.5212d01c2ed39p-18,
+    0x1.54de3bb2bfc8fp-17, -0x1.58bbdcbbb31edp-16, 0x1.5ef61c30cdb79p-15, -0x1.684e16ddd5921p-14,
+    0x1.75b8912878336p-13, -0x1.88c6e5f3bd69bp-12, 0x1.a410c7bd8c9c0p-11, -0x1.cc23a5d880448p-10,
+    0x1.04d810e257cbep-8, -0x1.37a5efd4c485bp-7, 0x1.95f08c2098d42p-6, -0x1.3692e2d40cc13p-4, 0x1.5c7fce9890fd2p-2,
+    0x1.8688de1676deap-2};
+/* psi(y) divided by the distance of y to the root of psi, for 1 <= y <= 2, by y - 1.5 */
+static const double phintys_psi_between_1_and_2[] = {
+    -0x1.6b107f71aa124p-13, 0x1.104c9d0897b58p-12, -0x1.3db05b36d9a48p-13, 0x1.dc8ae08af0fc4p-13,
+    -0x1.f99f529bd0771p-12, 0x1.7b3b41b0b38cdp-11, -0x1.1002aaf6255f5p-10, 0x1.980fc9c9f0be8p-10,
+    -0x1.33661f9073563p-9, 0x1.cd3e42d157015p-9, -0x1.5a071c746535bp-8, 0x1.03c00801ba958p-7, -0x1.86355f6f68797p-7,
+    0x1.256475e5ac975p-6, -0x1.b9f8b1367959dp-6, 0x1.4de9aa05d3418p-5, -0x1.fb442029cdbf4p-5, 0x1.8512e5905d180p-4,
+    -0x1.2feeeb98a7cd8p-3, 0x1.eca189b8e6da1p-3, -0x1.b1cb63005ee97p-2, 0x1.e6f0cbb873617p-1};
+/* erfinv(x) / x, by w - 2.5 for w = -log(1 - x^2) <= 5; by s - 3.109375 and s - 5.125 for s = sqrt(w) up to 4 and to
+ * 6.25 */
+static const double phintys_erfinv_center[] = {
+    0x1.847e944433021p-63, 0x1.7692a18a39c86p-59, -0x1.eb8684d3967aap-56, -0x1.d3896566661f1p-54,
+    0x1.10f9a3abd03bcp-49, -0x1.c9dd7964db247p-49, -0x1.56c08cc65ee02p-44, 0x1.2e67836f4afd5p-41,
+    0x1.008e1e14bcf63p-40, -0x1.11a0e5e08c336p-35, 0x1.0704eb5764939p-33, 0x1.f2cd342e3526fp-31,
+    -0x1.752fdb81693a7p-27, 0x1.ccff528c03084p-27, 0x1.01037e3d97bd8p-21, -0x1.ca9227b0a062dp-19,
+    -0x1.4f47fe73684ebp-18, 0x1.c9b437ed0080cp-13, -0x1.4863cdfb61517p-10, -0x1.11c3c302dfaf0p-8,
+    0x1.f91e8993f0d14p-3, 0x1.805c5cfcedef5p+0};
+static const double phintys_erfinv_middle[] = {
+    0x1.1820275ed4522p-31, -0x1.752501870a9dbp-29, 0x1.597f7e063b92cp-29, 0x1.cc52f90711646p-27,
+    -0x1.8cebd17a0b0dfp-25, 0x1.868116ad0c970p-25, 0x1.00ef0cedb4f3ep-23, -0x1.31038822d3091p-21,
+    0x1.dd74579b33256p-21, 0x1.763e0d5126da1p-21, -0x1.b09ec384001ddp-18, 0x1.aa110f5481905p-17,
+    -0x1.405a31bea627dp-24, -0x1.ef3fd85101d7dp-15, 0x1.30c233324dfd6p-13, -0x1.ca9b74a6402a1p-14,
+    -0x1.4b9b527dadb4fp-12, 0x1.53ba746515f10p-10, -0x1.59fed217aa19ep-9, 0x1.05e0d99dceb24p-8, -0x1.6b5bc6f8cb1a0p-8,
+    0x1.de8ba5a2084fep-8, 0x1.00e5040d28639p+0, 0x1.78a86344a3193p+1};
+static const double phintys_erfinv_end[] = {
+    -0x1.5c5576df40749p-37, 0x1.01afd6204cafcp-36, 0x1.50c210e71d9aep-34, -0x1.4ffc8bc2eff8fp-32,
+    0x1.8a6b413a4a3d6p-31, -0x1.cfec6ca317231p-30, 0x1.f75a9e4e30fe8p-29, -0x1.e3c68525a780bp-28,
+    0x1.f137bf910d5dep-27, -0x1.64ad3fcaa07efp-25, 0x1.6bb1513363927p-23, -0x1.ab7b9153d0753p-21,
+    0x1.f6fdc753fedb7p-19, -0x1.16550d0df8615p-16, 0x1.0f552c1a7e778p-14, -0x1.795c0dd6cdfa7p-13,
+    -0x1.bdda7d4c16cf8p-13, 0x1.02a027c1f3378p+0, 0x1.3e79eb73b06f4p+2};
+
+/* ---- what vectors leave out -------------------------------------------------------------------------------------- */
+static double phintys_gammaln_rest(double x) { return x == -INFINITY ? x : phintys_log_gamma(x); }
+
+/* Reflection: psi(1 - x) - psi(x) = pi / tan(pi x), of x without its whole part. */
+static double phintys_psi_rest(double x) {
+    if (x > 0) return x < INFINITY ? phintys_digamma(x) : x;
+    if (x == 0) return copysign(INFINITY, -x);
+    const double rest = x - rint(x);
+    return rest == 0 || x == -INFINITY ? NAN : phintys_digamma(1 - x) - M_PI / tan(M_PI * rest);
+}
+
+static double phintys_erfinv_rest(double x) { return fabs(x) == 1 ? copysign(INFINITY, x) : NAN; }
+
+/* ---- each instruction set ---------------------------------------------------------------------------------------- */
+#define SET avx2
+#define FOR_SET PHINTYS_FOR_AVX2
+#define V __m256d
+#define BITS phintys_bits_avx2
+#define WIDTH 4
+#define MASK __m256d
+#define OP(NAME) _mm256_##NAME
+#define LESS(a, b) _mm256_cmp_pd(a, b, _CMP_LT_OQ)
+#define BOTH(a, b) _mm256_and_pd(a, b)
+#define CHOOSE(mask, yes, no) _mm256_blendv_pd(no, yes, mask)
+#define BITS_OF(mask) _mm256_movemask_pd(mask)
+#define ROUND(x) _mm256_round_pd(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
+#define FLOOR(x) _mm256_floor_pd(x)
+typedef uint64_t BITS __attribute__((vector_size(32)));
+#include "special_vectors.template.h"
+
+PHINTYS_FOR_AVX2 static inline __m256 phintys_in_double_avx2(__m256d (*of)(__m256d), __m256 x) {
+    const __m128 low = _mm256_cvtpd_ps(of(_mm256_cvtps_pd(_mm256_castps256_ps128(x))));
+    const __m128 high = _mm256_cvtpd_ps(of(_mm256_cvtps_pd(_mm256_extractf128_ps(x, 1))));
+    return _mm256_insertf128_ps(_mm256_castps128_ps256(low), high, 1);
+}
+
+#define SET avx512
+#define FOR_SET PHINTYS_FOR_AVX512
+#define V __m512d
+#define BITS phintys_bits_avx512
+#define WIDTH 8
+#define MASK __mmask8
+#define OP(NAME) _mm512_##NAME
+#define LESS(a, b) _mm512_cmp_pd_mask(a, b, _CMP_LT_OQ)
+#define BOTH(a, b) ((__mmask8)((a) & (b)))
+#define CHOOSE(mask, yes, no) _mm512_mask_blend_pd(mask, no, yes)
+#define BITS_OF(mask) ((int)(mask))
+#define ROUND(x) _mm512_roundscale_pd(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
+#define FLOOR(x) _mm512_roundscale_pd(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC)
+typedef uint64_t BITS __attribute__((vector_size(64)));
+#include "special_vectors.template.h"
+
+PHINTYS_FOR_AVX512 static inline __m512 phintys_in_double_avx512(__m512d (*of)(__m512d), __m512 x) {
+    const __m256 low = _mm512_cvtpd_ps(of(_mm512_cvtps_pd(_mm512_castps512_ps256(x))));
+    const __m256 high = _mm512_cvtpd_ps(of(_mm512_cvtps_pd(_mm512_extractf32x8_ps(x, 1))));
+    return _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
+}
+
+#define PHINTYS_FLOAT_FUNCTIONS(NAME) \
+PHINTYS_FOR_AVX2 static __m256 phintys_##NAME##_float_avx2(__m256 x) { \
+    return phintys_in_double_avx2(phintys_##NAME##_double_avx2, x); \
+} \
+PHINTYS_FOR_AVX512 static __m512 phintys_##NAME##_float_avx512(__m512 x) { \
+    return phintys_in_double_avx512(phintys_##NAME##_double_avx512, x); \
+}
+PHINTYS_FLOAT_FUNCTIONS(gammaln)
+PHINTYS_FLOAT_FUNCTIONS(psi)
+PHINTYS_FLOAT_FUNCTIONS(erfinv)
+
+#endif
