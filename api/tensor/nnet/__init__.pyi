@@ -23,6 +23,7 @@ from phintys.tensor.nnet import conv as conv
 from phintys.tensor.nnet import conv3d2d as conv3d2d
 from phintys.tensor.nnet import corr as corr
 from phintys.tensor.nnet import corr3d as corr3d
+from phintys.tensor.nnet import ctc as ctc
 from phintys.tensor.nnet import neighbours as neighbours
 from phintys.tensor.nnet import nnet as nnet
 from phintys.tensor.nnet import sigm as sigm
@@ -105,6 +106,7 @@ __all__ = [
     "ultra_fast_sigmoid",
     "ultra_fast_sigmoid_inplace",
     "blocksparse",
+    "ctc",
     "neighbours",
 ]
 
