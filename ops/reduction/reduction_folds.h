@@ -56,7 +56,12 @@ PHINTYS_INLINE double OF(plus_double)(double a, double b) { return a + b; }
 PHINTYS_INLINE phintys_doubles OF(add_float_squares)(phintys_doubles a, const char *data) {
     return a + OF(float_squares)(data);
 }
-PHINTYS_INLINE float OF(one_half)(const char *data) { return (float)phintys_from_half(*(const uint16_t *)data); }
+#ifdef PHINTYS_TWO_FLAVOURS
+static __attribute__((noinline))
+#else
+PHINTYS_INLINE
+#endif
+float OF(one_half)(const char *data) { return (float)phintys_from_half(*(const uint16_t *)data); }
 PHINTYS_INLINE phintys_floats OF(halves)(const char *data) {
     phintys_floats values;
     for (int l = 0; l < 8; l++) values[l] = OF(one_half)(data + 2 * l);
