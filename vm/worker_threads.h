@@ -24,7 +24,7 @@ enum {
     PHINTYS_INTERRUPTED = 200000,       /* more between two looks at the clock: the system ran something else */
     PHINTYS_LATE = 500000,              /* longer waits for the last worker: likewise */
     PHINTYS_BUSY = 10000000,            /* so long nobody looks, and loops run alone, after the first such event, */
-    PHINTYS_BUSIEST = 320000000         /* and up to so long when they keep coming */
+    PHINTYS_BUSIEST = 40000000          /* and up to so long when they keep coming */
 };
 enum { PHINTYS_LONG = 160 };            /* times the grain: loops that are shared also where a worker may be late */
 
@@ -73,7 +73,7 @@ static inline void relax(void) {
 /* Others use the cores: leave them alone for a while, twice as long as last time if that is not long ago. */
 static void note_busy(int64_t now) {
     int64_t ago = now - current_loop.busy_until, length = current_loop.busy_for * 2;
-    if (ago > 4 * PHINTYS_BUSIEST || length < PHINTYS_BUSY) length = PHINTYS_BUSY;
+    if (ago > 4 * current_loop.busy_for) length = PHINTYS_BUSY;
     current_loop.busy_for = length < PHINTYS_BUSIEST ? length : PHINTYS_BUSIEST;
     __atomic_store_n(&current_loop.busy_until, now + current_loop.busy_for, __ATOMIC_RELAXED);
 }
@@ -141,7 +141,7 @@ static void* worker_main(void* identity) {
     for (;;) {
         await_loop(seen, quickly);
         seen = current_loop.number;
-        quickly = current_loop.soon && usable_cores > 1;
+        quickly = current_loop.soon && started_workers < usable_cores;
         if (current_loop.wanted && worker < current_loop.threads) {
             current_loop.wanted--;
             current_loop.inside++;
@@ -219,7 +219,7 @@ static void await_workers(int64_t posted) {
     unsigned long inside;
     pthread_mutex_lock(&loop_lock);
     current_loop.wanted = 0;                       /* workers that have not joined yet stay out */
-    if (current_loop.inside && usable_cores > 1) {
+    if (current_loop.inside && started_workers < usable_cores) {
         pthread_mutex_unlock(&loop_lock);
         while ((inside = __atomic_load_n(&current_loop.inside, __ATOMIC_ACQUIRE)) != 0)
             if (!has_changed_soon(&current_loop.inside, inside, PHINTYS_LOOK)) break;
