@@ -266,7 +266,8 @@ static void phintys_workers_run(void* task, void* argument, intptr_t total, intp
         return;
     }
     posted = nanoseconds();
-    piece = total / grain < PHINTYS_LONG && is_busy(posted) ? 0 : smallest_piece(total, grain, threads);
+    /* Items that are pieces by themselves, such as parts of a product of matrices, may take any time. */
+    piece = grain > 1 && total / grain < PHINTYS_LONG && is_busy(posted) ? 0 : smallest_piece(total, grain, threads);
     if (piece == 0) {
         pthread_mutex_unlock(&crew_busy);
         run(argument, 0, 0, total);
