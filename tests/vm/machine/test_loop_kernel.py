@@ -101,10 +101,11 @@ def test_a_while_loop_grows_and_shrinks():
         numpy.testing.assert_allclose(got, wanted)
 
 
-def test_signals_stop_long_loops():
+@pytest.mark.parametrize("start", [0.0, [0.0, 0.0]], ids=["in registers", "replayed"])
+def test_signals_stop_long_loops(start):
     n = T.lscalar()
-    values, _ = phintys.scan(lambda x: x * 0.5 + 1, outputs_info=[numpy.float64(0)], n_steps=n)
-    function = phintys.function([n], values[-1])
+    values, _ = phintys.scan(lambda x: x * 0.5 + 1, outputs_info=[numpy.array(start)], n_steps=n)
+    function = phintys.function([n], values[-1].sum() / numpy.size(start))
 
     def stop(number, frame):
         raise InterruptedError("enough")
