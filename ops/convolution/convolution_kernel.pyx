@@ -44,7 +44,7 @@ cdef extern from "convolution/convolution_loops.h" nogil:
         phintys_convolution what
         int direct
         npy_intp planes, outs, blocks, passes, window, lines, lines_at_once, images_at_once
-        npy_intp channels, places, places_at_once
+        npy_intp channels, places, places_at_once, sets
         const char* source
         const char* filters
         const char* top
@@ -469,10 +469,11 @@ cdef class ConvolutionKernel(Kernel):
     cdef void run_sums(self, Context* context, phintys_work* work, npy_intp count) noexcept nogil:
         """The result, or the gradient by images."""
         cdef npy_intp images = work.what.images, image, group, share
+        cdef npy_intp items = images - work.sets * (work.what.set.lanes - 1)
         parallel(context, packing_task, work, work.what.groups * work.blocks, grain(count // (8 * images) + 1,
                                                                                     work.what.groups * work.blocks))
-        if context.workers == 1 or images >= 2 * context.workers or work.blocks == 1:
-            parallel(context, images_task, work, images, grain(count, images))
+        if context.workers == 1 or items >= 2 * context.workers or work.blocks == 1:
+            parallel(context, images_task, work, items, grain(count, items))
             return
         share = count // (images * work.what.groups)
         for image in range(images):

@@ -6,6 +6,9 @@
  * neighbours too, at the offset of each tap; strides, dilation and borders are in the offsets. Nothing is as large as
  * all windows of an image: one image has its planes, and the filters are packed once.
  *
+ * Where images are so small that vectors would mostly reach over the ends of rows, and there are enough of them, a vector
+ * has the same element of several images instead, which are laid out side by side.
+ *
  * The gradient by images is the same sum, over filters instead of channels, with the taps that meet at one element. If
  * filters move by steps, elements at different places between steps (classes) meet other taps: a pass for each class.
  * The gradient by filters sums over places instead. With many channels it is the same sum again, if planes are laid out
@@ -98,6 +101,7 @@ typedef struct {
     npy_intp passes, window;            /* window: elements of a filter in one plane */
     phintys_pass* pass;
     npy_intp blocks, padded_outs;       /* blocks of filters for tiles */
+    npy_intp sets, *side_offsets;       /* of as many images as a vector has elements, side by side; their taps */
     npy_intp images_at_once;            /* of the gradient by filters, as what follows */
     npy_intp lines, top_line, lines_at_once, *line;     /* with few channels */
     npy_intp channels, places, places_at_once, *place;  /* with many: channels filled up to whole vectors */
@@ -294,6 +298,25 @@ static void furnish_places(phintys_work* work, char** memory, size_t* used, int 
     }
 }
 
+enum { MOST_SIDE_BY_SIDE = 1 << 22 };   /* bytes of images that are laid out side by side */
+
+/* How many sets of images are computed side by side: where vectors of neighbouring results waste a sixth or more. */
+static npy_intp sets_of_images(const phintys_work* work) {
+    const phintys_convolution* what = &work->what;
+    const npy_intp lanes = what->set->lanes, length = work->axis[X].length;
+    const npy_intp* count = what->role == BY_IMAGES ? what->image : what->result;
+    const npy_intp by_rows = count[Z] * count[Y] * ((count[X] + lanes - 1) / lanes);
+    const npy_intp flat = count[Z] * (((count[Y] - 1) * length + count[X] + lanes - 1) / lanes);
+    if (work->passes > 1 || work->planes * work->plane * lanes * what->itemsize > MOST_SIDE_BY_SIDE) return 0;
+    return 5 * smaller(by_rows, flat) * lanes >= 6 * work->out_plane ? what->images / lanes : 0;
+}
+
+/* Bytes of a worker for them: the images, one plane of each, and the results of one block of filters. */
+static size_t room_side_by_side(const phintys_work* work) {
+    const npy_intp elements = (work->planes + 1) * work->plane + MOST_FILTERS * work->out_plane;
+    return whole_lines(elements * work->what.set->lanes * work->what.itemsize);
+}
+
 /* Plan the work, with tables and copies in `memory`; returns how many bytes of it are needed. With NULL for memory it
  * does nothing else. */
 static size_t plan_convolution(phintys_work* work, char* memory, int workers) {
@@ -347,10 +370,14 @@ static size_t plan_convolution(phintys_work* work, char* memory, int workers) {
     work->room = work->prepared;
     work->room += whole_lines(MOST_FILTERS * what->itemsize
                               * (larger(ROOM_ELEMENTS, work->axis[X].length) + work->axis[X].length + MOST_LANES));
+    work->sets = sets_of_images(work);
+    if (work->sets) work->room = larger(work->room, room_side_by_side(work));
+    work->side_offsets = taken(&memory, &used, work->window * sizeof(npy_intp));
     work->rooms = taken(&memory, &used, workers * work->room);
     if (memory == NULL) return used;
     npy_intp cursor = 0;
     for (npy_intp number = 0; number < work->passes; number++) plan_pass(work, &work->pass[number], number, &cursor);
+    for (npy_intp k = 0; k < work->window; k++) work->side_offsets[k] = work->offsets[k] * what->set->lanes;
     return used;
 }
 

@@ -194,10 +194,59 @@ static const T* TYPED(planes_of)(const phintys_work* work, npy_intp image, npy_i
     return (const T*)room;
 }
 
-/* Whole images [start, stop). */
+/* Lay out a plane of a set of images: the same element of all images stands side by side. */
+static void TYPED(lay_out_side_by_side)(const phintys_work* work, npy_intp image, npy_intp group, npy_intp plane,
+                                        T* rows, T* to) {
+    const npy_intp lanes = work->what.set->lanes, between = work->what.groups * work->planes * work->source_plane;
+    const T* source = (const T*)work->source + ((image * work->what.groups + group) * work->planes + plane)
+        * work->source_plane;
+    if (work->direct) {
+        work->what.set->transpose(source, between, lanes, work->plane, to, lanes);
+        return;
+    }
+    for (npy_intp n = 0; n < lanes; n++)
+        TYPED(lay_out_plane)(work, source + n * between, rows + n * work->plane);
+    work->what.set->transpose(rows, work->plane, lanes, work->plane, to, lanes);
+}
+
+/* One set of images, side by side. */
+static void TYPED(run_set)(const phintys_work* work, npy_intp image, npy_intp group, T* room) {
+    const phintys_convolution_set* set = work->what.set;
+    const phintys_pass* pass = work->pass;
+    const npy_intp lanes = set->lanes, size = work->plane * lanes, places = work->out_plane;
+    T *rows = room + work->planes * size, *results = rows + size;
+    for (npy_intp p = 0; p < work->planes; p++)
+        TYPED(lay_out_side_by_side)(work, image, group, p, rows, room + p * size);
+    for (npy_intp block = 0; block < work->blocks; block++) {
+        const npy_intp first = block * set->sizes[0].filters, left = smaller(work->outs - first, set->sizes[0].filters);
+        TYPED(tiles) tiles = {.set = set, .size = size_for(set, left), .wanted = (int)left, .vectors = 0};
+        tiles.sum = (phintys_sum){.planes = work->planes, .plane = size, .taps = pass->taps,
+                                  .offsets = work->side_offsets, .add = 0};
+        tiles.weights = (const T*)work->packed + group * work->padded_outs * work->planes * work->window
+            + first * work->planes * pass->taps;
+        tiles.out_filter = places * lanes;
+        T* to = results;
+        for (npy_intp z = 0; z < pass->count[Z]; z++)
+            for (npy_intp y = 0; y < pass->count[Y]; y++) {
+                const T* in = room + (pass->base + z * pass->in[Z] + y * pass->in[Y]) * lanes;
+                for (npy_intp x = 0; x < pass->count[X]; x++, to += lanes) TYPED(add_vector)(&tiles, in + x * lanes, to);
+            }
+        TYPED(flush)(&tiles);
+        for (npy_intp f = 0; f < left; f++)
+            set->transpose(results + f * places * lanes, lanes, places, lanes,
+                           (T*)work->out + ((image * work->what.groups + group) * work->outs + first + f) * places,
+                           work->what.groups * work->outs * places);
+    }
+}
+
+/* Items [start, stop): sets of images, then whole images that are left. */
 static void TYPED(run_images)(const phintys_work* work, int worker, npy_intp start, npy_intp stop) {
     char* room = work->rooms + worker * work->room;
-    for (npy_intp image = start; image < stop; image++)
+    for (; start < stop && start < work->sets; start++)
+        for (npy_intp group = 0; group < work->what.groups; group++)
+            TYPED(run_set)(work, start * work->what.set->lanes, group, (T*)room);
+    const npy_intp skipped = work->sets * (work->what.set->lanes - 1);
+    for (npy_intp image = start + skipped; image < stop + skipped; image++)
         for (npy_intp group = 0; group < work->what.groups; group++) {
             const T* planes = TYPED(planes_of)(work, image, group, room);
             for (npy_intp pass = 0; pass < work->passes; pass++)

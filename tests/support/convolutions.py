@@ -79,6 +79,11 @@ CASES = [case((2, 3, 7, 8), (4, 3, 3, 2), border_mode=border, subsample=steps, f
     case((2, 5, 6, 7), (3, 5, 1, 1), subsample=(2, 2)), case((1, 2, 9, 9), (2, 2, 2, 2), subsample=(4, 3)),
     case((1, 2, 5, 5), (2, 2, 2, 2), subsample=(9, 9)), case((1, 2, 9, 9), (2, 2, 3, 3), subsample=(2, 4),
                                                              filter_dilation=(4, 2), border_mode="full"),
+    # enough small images that they are computed side by side, and some that are left
+    *[case((images, 3, 5, 6), (filters, 3, 3, 3), border_mode=border) for images, filters, border in
+      [(16, 9, "half"), (19, 3, "full"), (35, 4, "valid")]],
+    case((17, 4, 7, 8), (6, 2, 3, 2), num_groups=2, subsample=(2, 2)), case((16, 3, 4, 5), (2, 3, 1, 1)),
+    case((16, 3, 4, 5), (2, 3, 4, 5), filter_flip=False), case((20, 2, 3, 4, 5), (3, 2, 2, 2, 2), border_mode="half"),
     # as many channels as a vector has elements, and more; not a multiple of them; more than fit into the cache at once
     *[case((2, channels, 6, 7), (5, channels, 3, 2), border_mode=1) for channels in [6, 12, 16, 17, 40]],
     case((1, 16, 6, 7), (9, 16, 2, 2), subsample=(2, 1), filter_flip=False),
