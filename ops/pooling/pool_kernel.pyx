@@ -4,6 +4,7 @@ The loops are in ``pool_loops.h``. Here the sizes, steps and paddings are read a
 follows from them, and rows of the output are divided among workers. Sizes, steps and paddings are inputs, and are
 examined: usually they are constants, and the kernel is bound.
 """
+cimport numpy as cnp
 from numpy cimport npy_intp
 
 import numpy
@@ -42,7 +43,7 @@ cdef extern from "pooling/pool_loops.h" nogil:
         phintys_pool_task max_selected
         phintys_pool_task max_first
     const phintys_pool_tasks* phintys_pool_tasks_of(int typenum)
-    size_t pool_room_size_double(const phintys_pooling* p, int gathers)
+    size_t pool_room_size_double(const phintys_pooling* p, int copied)
 
 cdef struct Work:
     const phintys_pooling* pooling
@@ -123,6 +124,16 @@ cdef class PoolingKernel(Kernel):
         axis = self.pooled - 1
         p.width = max(x.shape[p.outer + axis] + p.pad[axis], p.count[axis]) + p.step[axis] + 1
         p.rows = max(p.rows, 1)
+        p.room = pool_room_size_double(p, self.copied_inputs(operands))
+
+    cdef inline int copied_inputs(self, Cell** operands) noexcept nogil:
+        """For how many inputs there must be room for copies of rows: for all, if one has gaps or is converted."""
+        cdef int position, last = operands[0].ndim - 1, typenum = operands[0].typenum
+        cdef bint copies = typenum not in (cnp.NPY_FLOAT32, cnp.NPY_FLOAT64, cnp.NPY_INT64, cnp.NPY_UINT64)
+        for position in range(self.inputs):
+            if operands[position].shape[last] != 1:
+                copies = copies or operands[position].strides[last] != operands[position].itemsize
+        return self.inputs if copies else 0
 
     cdef int check(self, Cell** operands) except -1 nogil:
         """The last three inputs."""
@@ -210,8 +221,7 @@ cdef class PoolingKernel(Kernel):
         return 0
 
     cdef int take_room(self, Context* context, phintys_pooling* p, npy_intp elements) except -1 nogil:
-        """Ask for scratch memory; returns what ``prepare`` does, for so many elements that are read."""
-        p.room = pool_room_size_double(p, True)
+        """Ask for scratch memory, and return what ``prepare`` returns for so many elements."""
         scratch(context, p.room * context.workers)
         return 0 if elements <= LONG_POOL else RUNS_ALONE if elements < 2 * PIECE_POOL else 1
 
@@ -227,7 +237,6 @@ cdef class PoolingKernel(Kernel):
             total *= rows[axis]
         if total == 0 or elements == 0:
             return
-        p.room = pool_room_size_double(p, True)
         work.pooling, work.task, work.room = p, task, context.scratch
         if context.workers > 1:
             parallel(context, pool_piece, &work, total, PIECE_POOL // (elements // total + 1) + 1)

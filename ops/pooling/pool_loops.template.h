@@ -12,11 +12,11 @@ typedef struct {
     const char **rows, **more, **values;
     npy_intp* heights;
     T *line, *second, *third, *fourth;  /* p->width elements each */
-    T* gathered;                        /* 3 * p->rows * p->width elements: rows that are not used where they are */
+    T* gathered;                        /* p->rows * p->width elements for each input that is copied */
 } ROOM;
 
-static size_t TYPED(pool_room_size)(const phintys_pooling* p, int gathers) {
-    const size_t elements = (size_t)p->width * (4 + (gathers ? 3 * p->rows : 0));
+static size_t TYPED(pool_room_size)(const phintys_pooling* p, int copied) {
+    const size_t elements = (size_t)p->width * (4 + copied * p->rows);
     return (4 * p->rows * sizeof(npy_intp) + elements * sizeof(T) + 63) / 64 * 64;
 }
 
@@ -55,7 +55,7 @@ static void TYPED(copy_row)(int typenum, T* restrict target, const char* source,
     }
 }
 
-/* Makes all addresses those of rows without gaps of type T. `part` says which third of `gathered` is free. */
+/* Makes all addresses those of rows without gaps of type T. `part` says which part of `gathered` is free. */
 PHINTYS_INLINE void TYPED(gather)(const phintys_pooling* p, int i, const char** rows, npy_intp count, npy_intp length,
                                   const ROOM* room, int part) {
     const npy_intp stride = p->images[i].strides[p->outer + p->pooled - 1];

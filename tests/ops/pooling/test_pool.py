@@ -235,6 +235,17 @@ def test_values_of_theano():
     numpy.testing.assert_allclose(phintys.function([variable], average)(x), wanted["sum"][0] / sizes, rtol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "float64"])
+def test_windows_as_large_as_the_images(dtype):
+    x = values((2, 60, 70), dtype)
+    for mode in MODES:
+        check_values(lambda x: pool_2d(x, (60, 70), True, mode=mode), lambda x: reference(x, (60, 70), True, mode=mode),
+                     [x], modes=["FAST_RUN"])
+    transposed = x.swapaxes(1, 2)
+    check_values(lambda x: pool_2d(x, (70, 60), True), lambda x: reference(x, (70, 60), True), [transposed],
+                 modes=["FAST_RUN"])
+
+
 def test_nan_is_the_maximum_of_its_window():
     x = numpy.arange(48.0).reshape(4, 12)
     for place in itertools.product((0, 1), (4, 5)):
