@@ -53,6 +53,24 @@ PHINTYS_INLINE int OF(any_better)(const T *values, T bound, int largest) {
     return found;
 }
 
+#define BETTER(a, b) (largest ? BEFORE(b, a) : BEFORE(a, b))
+
+/* The same for few: the best so far are in order, and a better element is inserted. */
+PHINTYS_INLINE void OF(insert_best)(const char *line, npy_intp step, npy_intp count, npy_intp wanted, int largest,
+                                    PAIR *pairs) {
+    npy_intp held = 0;
+    for (npy_intp i = 0; i < count; i++) {
+        while (held == wanted && step == sizeof(T) && i + 32 <= count
+               && !OF(any_better)((const T *)line + i, pairs[wanted - 1].value, largest)) i += 32;
+        if (i == count) return;
+        const T value = *(const T *)(line + i * step);
+        if (held == wanted && !BETTER(value, pairs[wanted - 1].value)) continue;
+        npy_intp place = held < wanted ? held++ : wanted - 1;
+        for (; place > 0 && BETTER(value, pairs[place - 1].value); place--) pairs[place] = pairs[place - 1];
+        pairs[place].value = value, pairs[place].place = i;
+    }
+}
+
 /* The best `wanted` elements of a line, at the front of `pairs`, which has room for `capacity` > wanted. Elements that
  * are better than the worst of the best so far are collected; when the room is full, the best are selected again. */
 PHINTYS_INLINE void OF(collect_best)(const char *line, npy_intp step, npy_intp count, npy_intp wanted, int largest,
@@ -76,7 +94,7 @@ PHINTYS_INLINE void OF(collect_best)(const char *line, npy_intp step, npy_intp c
             for (npy_intp end = i + 32 < count ? i + 32 : count; i < end && held < capacity; i++) {
                 T value = *(const T *)(line + i * step);
                 pairs[held].value = value, pairs[held].place = i;
-                held += largest ? BEFORE(bound, value) : BEFORE(value, bound);
+                held += BETTER(value, bound);
             }
         }
     }
@@ -86,8 +104,13 @@ PHINTYS_CLONES
 static void OF(best_of_line)(const char *line, npy_intp step, npy_intp count, const Best *best, char *room,
                              char *values, npy_intp values_step, char *places, npy_intp places_step) {
     PAIR *pairs = (PAIR *)room;
-    OF(collect_best)(line, step, count, best->wanted, best->largest, pairs, best->capacity);
-    if (best->sorted) {
+    if (best->wanted <= 12) {
+        if (best->largest) OF(insert_best)(line, step, count, best->wanted, 1, pairs);
+        else OF(insert_best)(line, step, count, best->wanted, 0, pairs);
+    } else {
+        OF(collect_best)(line, step, count, best->wanted, best->largest, pairs, best->capacity);
+    }
+    if (best->sorted && best->wanted > 12) {
         if (best->largest) PHINTYS_NAMED(sort_all_descending, DTYPE)(pairs, best->wanted);
         else PHINTYS_NAMED(sort_all_ascending, DTYPE)(pairs, best->wanted);
     }
@@ -105,6 +128,7 @@ static void OF(best_of_line)(const char *line, npy_intp step, npy_intp count, co
 }
 
 #undef OF
+#undef BETTER
 #undef PAIR
 #undef T
 #undef DTYPE
