@@ -106,6 +106,12 @@ def test_edges(position):
     numpy.testing.assert_allclose(phintys.function([x], build(x))(operands), wanted, atol=1e-15)
 
 
+def test_theanos_module():
+    from phintys.scalar import basic_scipy
+    assert basic_scipy.gammaln is SCALAR_OPS["gammaln"] and isinstance(basic_scipy.psi, basic_scipy.Psi)
+    assert basic_scipy.imported_scipy_special and {"Erfinv", "jv"} < {*basic_scipy.__all__}
+
+
 def test_slopes_at_zero():
     x = T.dvector()
     f = phintys.function([x], T.grad(T.sinc(x).sum(), x))
