@@ -185,7 +185,7 @@ HOMES = {
         "ops.nnet.block_sparse": "SparseBlockGemv SparseBlockOuter",
     },
     "phintys.tensor.nnet.ctc": {
-        "ops.nnet.ctc": "ConnectionistTemporalClassification _Options",
+        "ops.nnet.ctc": "ConnectionistTemporalClassification",
     },
     "phintys.tensor.nnet.neighbours": {
         "ops.pooling.neighbours": "Images2Neibs",

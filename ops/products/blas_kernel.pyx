@@ -332,6 +332,7 @@ cdef class ProductKernel(Kernel):
         cdef int axis
         if self.instructions < 0:
             return False
+        strides[0] = strides[1] = 0
         for axis in range(start.ndim):
             strides[axis] = start.strides[axis] if start.shape[axis] == cells.out.shape[axis] else 0
         across = along = strides[0]

@@ -11,7 +11,7 @@ from phintys.ops.loops.building import replaced
 from phintys.ops.loops.open_loop import OpenLoop
 from phintys.ops.shape.join import stack
 from phintys.ops.shape.shape import unbroadcast
-from phintys.optimizer.passes.loops import each_loop, initial_row
+from phintys.optimizer.passes.loops import each_loop, initial_row, padded_row
 
 MOST_STEPS = 3
 MOST_NODES = 32                     # in all steps together: compiling them should not take longer than compiling a body
@@ -33,6 +33,8 @@ def _unrolled(fgraph, node):
     if steps is None:
         return None
     loop = OpenLoop(node)
+    if not all([_has_its_rows(entry) for entry in loop.states]):
+        return None                     # the loop checks that there are as many rows as the taps read
     rows = {entry: [initial_row(entry.initial, position) for position in range(-min(entry.taps))]
             for entry in loop.states}
     rows.update({entry: [] for entry in loop.stacked})
@@ -59,6 +61,11 @@ def _few_steps(node):
     if not 0 < steps <= MOST_STEPS:
         return None
     return steps if len(io_toposort(op.local_inputs, op.local_outputs)) * steps <= MOST_NODES else None
+
+
+def _has_its_rows(entry):
+    depth = -min(entry.taps)
+    return entry.initial.type.shape[0] == depth or depth == 1 and padded_row(entry.initial) is not None
 
 
 def _do_step(loop, step, rows, last):

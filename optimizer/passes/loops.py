@@ -176,11 +176,17 @@ def readings_of(fgraph, rows, depth):
 
 def initial_row(rows, position):
     """A row of those before the first step; where there is only one, what was padded to be it."""
+    only = padded_row(rows)
+    return rows[position] if only is None else only
+
+
+def padded_row(rows):
+    """What was padded to be the only row, or None."""
     padded = rows.owner.inputs[0] if rows.owner is not None and type(rows.owner.op) is Rebroadcast else rows
     node = padded.owner
     if node is not None and type(node.op) is DimShuffle and node.op.new_order == ("x", *range(rows.type.ndim - 1)):
         return node.inputs[0]
-    return rows[position]
+    return None
 
 
 def _first_entry(node):

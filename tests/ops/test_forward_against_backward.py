@@ -172,8 +172,8 @@ WITHOUT = {"ConsiderConstant", "DisconnectedGrad", "GradClip", "GradScale", "Und
            "ScalarFromTensor", "TensorFromScalar", "Print", "Tile", "SearchsortedOp", "Shape", "Shape_i", "Elemwise",
            "WithInitial"}
 
-# Linear algebra and convolutions have tables of cases of their own, with R-operators; samples have no derivatives.
-OWN_TABLES = ("phintys.ops.convolution.", "phintys.ops.factorizations.", "phintys.ops.random.")
+# Linear algebra has a table of cases of its own, with R-operators; samples have no derivatives.
+OWN_TABLES = ("phintys.ops.factorizations.", "phintys.ops.random.")
 
 
 class Halfway(phintys.scalar.BinaryScalarOp):
