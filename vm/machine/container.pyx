@@ -22,7 +22,7 @@ from numpy cimport npy_intp
 
 from phintys.graph.public_names import at_home
 from phintys.vm.abi cimport (
-    CELL_NUMBER, CELL_OBJECT, INLINE_BYTES, Cell, Context, Span, allocate, cell_hold_array, cell_init,
+    CELL_NUMBER, CELL_OBJECT, Cell, Context, Span, allocate, cell_hold_array, cell_init,
     cell_is_contiguous, cell_is_whole, cell_to_array, cell_to_number, context_clear, context_init, drop, overlap,
     owner_is_alone, span_of, span_of_cell)
 from phintys.vm.limits cimport MAX_RANK
@@ -56,6 +56,14 @@ cdef bint is_held_by_another(Container asking, cnp.ndarray array) noexcept:
             return True
         holder = (<Container>holder).next
     return False
+
+
+cdef inline void copy_inline(Cell* target, const Cell* source) noexcept nogil:
+    """Copy a value inside its cell. A number alone is copied as it was written: reading 16 bytes of which 8 were just
+    stored makes the processor wait."""
+    target.value[0] = source.value[0]
+    if source.ndim or source.itemsize > 8:
+        target.value[1] = source.value[1]
 
 
 # ---- containers ------------------------------------------------------------------------------------------------------
@@ -237,7 +245,7 @@ cdef class Container:
             target.shape[axis] = cell.shape[axis]
         target.buffer = NULL
         if cell.buffer == NULL:
-            memcpy(target.value, cell.value, INLINE_BYTES)
+            copy_inline(target, cell)
             target.data = <char*>target.value
         elif cell.ndim == 0:                        # a number that was lent: cells of numbers are never dropped
             memcpy(target.value, cell.data, cell.itemsize)
@@ -264,7 +272,7 @@ cdef class Container:
             cell.shape[axis] = source.shape[axis]
         if source.buffer == NULL:
             if source.data == <char*>source.value:
-                memcpy(cell.value, source.value, INLINE_BYTES)
+                copy_inline(cell, source)
             else:
                 memcpy(cell.value, source.data, cell.itemsize)
             cell.data = <char*>cell.value

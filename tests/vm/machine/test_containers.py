@@ -6,6 +6,7 @@ import pickle
 import numpy
 import pytest
 
+import phintys
 from phintys.graph.type import generic
 from phintys.ops.types.tensor_type import TensorType
 from phintys.vm.machine.container import Container
@@ -300,3 +301,15 @@ def test_what_is_one_object_stays_one_object(duplicate):
     container.set(value, borrow=True)
     first, second, found = duplicate((container, container, value))
     assert first is second and first.data is found and found is not value
+
+
+@pytest.mark.parametrize("value", [numpy.complex128(1 + 2j), numpy.complex64(3 - 4j), numpy.float32(0.5),
+                                   numpy.int8(-7), numpy.array([1.5, -2.5]), numpy.arange(4, dtype="float32"),
+                                   numpy.array([3 + 4j])], ids=repr)
+def test_values_inside_a_cell_are_loaded_and_stored_whole(value):
+    value = numpy.asarray(value)
+    shared = phintys.shared(numpy.zeros_like(value))
+    f = phintys.function([], shared * 1, updates={shared: shared + value})
+    for count in range(3):
+        numpy.testing.assert_array_equal(f(), value * count)
+    numpy.testing.assert_array_equal(shared.get_value(), value * 3)
