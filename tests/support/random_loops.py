@@ -270,6 +270,10 @@ def check(seed, mode=None, allow_gc=True, in_threads=False, twice=True):
         return
     first = (costs[0] - 8 * costs[1] + 8 * costs[3] - costs[4]) / (12 * step)
     scale = max(1, *map(abs, costs))
+    closer = [cost_at(distance * step) for distance in (-0.5, 0.5)]
+    if None in closer or not numpy.isclose((costs[1] - 8 * closer[0] + 8 * closer[1] - costs[3]) / (6 * step), first,
+                                           rtol=3e-7, atol=3e-8 * scale):
+        return                                      # a long loop that grows: differences say nothing about it
     numpy.testing.assert_allclose(backward, first, rtol=1e-6, atol=1e-7 * scale)
     if not twice:
         return
