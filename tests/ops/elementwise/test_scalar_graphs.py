@@ -233,7 +233,8 @@ def test_integer_division_follows_the_configuration():
 def operands_of(row, dtype):
     """Numbers between 0.2 and 0.8, where all functions are defined, or small integers."""
     count = row.nin if row.nin > 0 else 3
-    return [numpy.dtype(dtype).type(value) for value in ([0.3, 0.7, 0.8, 0.4] if dtype != "int8" else [1, 2, 3, 1])[:count]]
+    values = [0.3, 0.7, 0.8, 0.4] if dtype != "int8" else [1, 2, 3, 1]
+    return [numpy.dtype(dtype).type(value) for value in values[:count]]
 
 
 def on_both_levels(row, dtype):
