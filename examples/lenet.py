@@ -32,7 +32,7 @@ SHAPES = {"filters 1": (12, 1, 5, 5), "bias 1": (12,), "filters 2": (24, 12, 3, 
           "weights 3": (24 * 2 * 2, 64), "bias 3": (64,), "weights 4": (64, CLASSES), "bias 4": (CLASSES,)}
 LEARNING_RATE, MOMENTUM = numpy.float32(0.05), numpy.float32(0.9)
 # Pixels are whole numbers, so several numbers of a window may be the largest. As in Theano, all of them get the
-# gradient; in PyTorch only the first does. The weights therefore drift apart slowly: only the first losses are compared.
+# gradient; in PyTorch only the first does. The weights therefore drift apart slowly: only first losses are compared.
 TOLERANCE = 1e-2
 
 
