@@ -382,6 +382,25 @@ PHINTYS_INLINE void TYPED(spread_squares)(T* restrict out, const T* restrict x, 
     if (2 * pairs < length) out[2 * pairs] = pairs < count ? TYPED(part)(x[2 * pairs], maxima[pairs], gradient[pairs]) : 0;
 }
 
+/* Writes for each element of a row of the image the maximum of its window, and what the window gives to it: 0 where
+ * there is no window. No element may have two windows. */
+PHINTYS_INLINE void TYPED(spread_windows)(const phintys_pooling* p, T* restrict maximum_of, T* restrict given_to,
+                                          const T* restrict maxima, const T* restrict gradient, npy_intp length) {
+    const int axis = p->pooled - 1;
+    memset(maximum_of, 0, length * sizeof(T));
+    memset(given_to, 0, length * sizeof(T));
+    for (npy_intp o = 0; o < p->count[axis]; o++) {
+        const phintys_pool_range covered = phintys_covered(p, axis, o);
+        const T maximum = maxima[o], given = gradient[o];
+        for (npy_intp j = covered.start; j < covered.stop; j++) maximum_of[j] = maximum, given_to[j] = given;
+    }
+}
+
+PHINTYS_INLINE void TYPED(give_to_maxima)(T* restrict out, const T* restrict x, const T* restrict maximum_of,
+                                          const T* restrict given_to, npy_intp length) {
+    for (npy_intp j = 0; j < length; j++) out[j] = TYPED(part)(x[j], maximum_of[j], given_to[j]);
+}
+
 PHINTYS_INLINE void TYPED(copy_squares)(T* restrict out, const T* restrict gradient, T divisor, npy_intp pairs,
                                         npy_intp count, npy_intp length) {
     for (npy_intp o = 0; o < pairs; o++) {
@@ -431,10 +450,12 @@ CLONES static void TYPED(pool_max_gradient)(const phintys_pooling* p, npy_intp f
     const npy_intp pairs = TYPED(in_pairs)(p) ? phintys_least(count, length / 2) : 0;
     const int direct = step == 1 && pad == 0;                   /* one phase, which is the row itself */
     const int threes = p->window[axis] == 3 && step == 2 && pad == 0 && count && 2 * count < length;
+    const int apart = step >= p->window[axis];                  /* an element of a row has one window at most */
     const phintys_pool_range inside = TYPED(inside)(p);
     const ROOM room = TYPED(divided_room)(p, memory);
     phintys_pool_walk walk;
     phintys_pool_range ranges[PHINTYS_MAX_RANK];
+    const char *spread = NULL, *spread_too = NULL;              /* the rows that room.second and room.line are made of */
     if (TYPED(in_squares)(p, 3)) {
         TYPED(square_gradients)(p, first, last, 1);
         return;
@@ -445,6 +466,7 @@ CLONES static void TYPED(pool_max_gradient)(const phintys_pooling* p, npy_intp f
         for (int a = 0; a < axis; a++) ranges[a] = phintys_covering(p, a, walk.row[a]);
         const npy_intp windows = phintys_rows_within(p, &walk, 1, ranges, room.rows);
         phintys_rows_within(p, &walk, 2, ranges, room.more);
+        const char *of_maxima = room.rows[0], *of_gradient = room.more[0];
         TYPED(gather)(p, 1, room.rows, windows, count, &room, 0);
         TYPED(gather)(p, 2, room.more, windows, count, &room, 1);
         for (int a = 0; a < axis; a++) ranges[a].start = walk.row[a], ranges[a].stop = walk.row[a] + 1;
@@ -459,7 +481,15 @@ CLONES static void TYPED(pool_max_gradient)(const phintys_pooling* p, npy_intp f
         } else if (threes && windows == 2) {
             TYPED(add_threes)(out, x, maxima, gradient, (const T*)room.rows[1], (const T*)room.more[1], count, length,
                               1);
+        } else if (!windows) {
+            memset(out, 0, length * sizeof(T));
+        } else if (apart && windows == 1) {
+            if (of_maxima != spread || of_gradient != spread_too)
+                TYPED(spread_windows)(p, room.second, room.line, maxima, gradient, length);
+            spread = of_maxima, spread_too = of_gradient;
+            TYPED(give_to_maxima)(out, x, room.second, room.line, length);
         } else {
+            spread = spread_too = NULL;                         /* room is used for something else */
             T* sums = direct ? out : room.line;
             memset(sums, 0, step * phase_length * sizeof(T));
             if (!direct) TYPED(into_phases)(room.second, x, length, step, pad, phase_length);

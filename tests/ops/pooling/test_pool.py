@@ -100,6 +100,9 @@ CASES = [
     ((5, 20), (5, 20), True, None, None), ((3, 3), (5, 2), True, None, None), ((3, 3), (5, 2), False, None, None),
     ((3, 3), (5, 5), False, (2, 2), None), ((2, 12), (2, 5), True, (2, 4), (1, 3)),
     ((3, 2), (2, 2), False, (1, 1), None),
+    ((2, 2, 21, 38), (5, 5), True, None, None), ((3, 9, 20), (4, 3), False, None, None),
+    ((2, 9, 20), (2, 3), False, (3, 5), None), ((2, 9, 20), (2, 3), True, (3, 5), (1, 2)),
+    ((2, 9, 20), (3, 3), True, (2, 3), (1, 0)),
     ((0, 4, 4), (2, 2), True, None, None), ((2, 0, 4), (2, 2), True, None, None),
     ((2, 0, 4), (2, 2), False, None, None),
     ((7,), (3,), True, (2,), (1,)), ((2, 7), (2,), False, None, None), ((2, 1, 7), (3,), False, (1,), None),
@@ -129,7 +132,8 @@ def test_values_gradients_and_shapes(case, mode):
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("dtype", ["bool", *INTEGERS, *FLOATS])
-@pytest.mark.parametrize("window", [((2, 2), True), ((3, 3), False, (2, 2)), ((3, 2), True, (1, 2), (1, 1))], ids=str)
+@pytest.mark.parametrize("window", [((2, 2), True), ((3, 3), False, (2, 2)), ((3, 2), True, (1, 2), (1, 1)),
+                                    ((2, 3), True)], ids=str)
 def test_dtypes(window, dtype, mode):
     x = values((2, 7, 18), dtype)
     if dtype == "bool":
@@ -307,7 +311,7 @@ def test_windows_may_change_from_call_to_call_when_kernels_are_bound():
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("window", [((2, 2), True), ((3, 3), False, (2, 2))], ids=str)
+@pytest.mark.parametrize("window", [((2, 2), True), ((3, 3), False, (2, 2)), ((5, 4), False)], ids=str)
 def test_workers_divide_rows(window, mode):
     x = values((3, 4, 150, 170), "float32")
     wanted = reference(x, *window, mode=mode)
