@@ -3,6 +3,7 @@
 A program that is tried runs twice, so some tests fail with the variable: those that count how often ``perform`` runs,
 change values from other threads or while arguments convert, or store shared variables in shared variables.
 """
+import gc
 import os
 
 import pytest
@@ -12,6 +13,13 @@ CASE_TABLES = {"test_allocation", "test_batch_normalization", "test_blas", "test
                "test_joins", "test_products", "test_rearranging", "test_reduction", "test_searching",
                "test_shape_ops", "test_softmax", "test_sorting", "test_subtensor"}
 EVERYWHERE = bool(os.environ.get("PHINTYS_SAVED_PROGRAMS"))
+
+
+def pytest_collection_finish():
+    """Let the garbage collector pass over tests and modules: some tests collect garbage hundreds of times, which would
+    take a third of a second each."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
