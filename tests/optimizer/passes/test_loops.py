@@ -120,7 +120,7 @@ def test_gradients_by_weights_are_products_of_all_rows():
     cost = (states[-1] ** 2).sum()
     f = same_values([cost, *T.grad(cost, [W, U, b, x, h0])])
     assert loop_listing(f)[-6:] == text("""
-        for{cpu,grad_of_rnn}: 1 sequences, state [-1] keeps 0, stacked keeps all, 1 wholes
+        for{cpu,grad_of_rnn}: 1 sequences, state [-1] keeps 1, stacked keeps all, 1 wholes
             KERNEL C3 := Elemwise{Composite{(i1 * (1.0 - sqr(i0)))}}(C0, C1)
             KERNEL C4 := dot(C3, C2)
             RESULT C4, C3
@@ -253,6 +253,20 @@ def test_checkpoints_take_less_memory():
     value = numpy.linspace(.5, 1.5, 2000)
     numpy.testing.assert_allclose(plain(value, 400), less(value, 400))
     assert peak_of_call(less, value, 400) < peak_of_call(plain, value, 400) / 3
+
+
+@pytest.mark.parametrize("other", [lambda state: state[0], lambda state: state[::-1], lambda state: state.T])
+def test_a_view_of_a_state_that_nothing_else_reads(other):
+    """The new state is not written over the old one before its view was copied."""
+    start = T.dmatrix("start")
+    (_, rows), _ = phintys.scan(lambda state: [2 * T.tanh(state), other(state)], outputs_info=[start, None], n_steps=7)
+    (last, kept), _ = phintys.scan(lambda state, seen: [2 * T.tanh(state), other(state)],
+                                   outputs_info=[start, other(start)], n_steps=7)
+    value = RNG.randn(3, 3)
+    for outputs in ([rows], [kept[-1]], [kept], [last[-1], kept[-1]]):
+        found, wanted = [phintys.function([start], outputs, mode=mode)(value) for mode in ("FAST_RUN", "FAST_COMPILE")]
+        for result, expected in zip(found, wanted):
+            numpy.testing.assert_array_equal(result, expected)
 
 
 def test_loops_of_few_small_steps_are_unrolled():
