@@ -1,6 +1,6 @@
 """``import theano`` finds phintys: ``phintys.install_as_theano()``, or ``python -m phintys.as_theano program.py``.
 
-A finder on ``sys.meta_path`` answers for ``theano`` and all its submodules. ``theano`` itself is a module of its own,
+A finder on ``sys.meta_path`` finds ``theano`` and all its submodules. ``theano`` itself is a module of its own,
 because its version is Theano's; each submodule is the module of phintys, under two names in ``sys.modules``.
 """
 import runpy

@@ -7,7 +7,7 @@ import warnings
 from configparser import ConfigParser, Error
 from pathlib import Path
 
-from phintys.graph.config import config
+from phintys.graph.config import config, split_flags
 
 # Options whose values name what only Theano had: another value is ignored with a warning, as Theano did without a GPU.
 OPTIONAL_VALUES = ("device",)
@@ -31,9 +31,9 @@ def read_theano_options(environment=os.environ):
     UserWarning
         Once, with all names that phintys does not know.
     """
-    ours = {name for name, _ in flags(environment.get("PHINTYS_FLAGS", ""))}
+    ours = {name for name, _ in split_flags(environment.get("PHINTYS_FLAGS", ""))}
     found = [(name, value, str(path)) for path in files(environment) for name, value in file_options(path)]
-    found += [(name, value, "THEANO_FLAGS") for name, value in flags(environment.get("THEANO_FLAGS", ""))]
+    found += [(name, value, "THEANO_FLAGS") for name, value in split_flags(environment.get("THEANO_FLAGS", ""))]
     ignored = [name if value is None else f"{name}={value}" for name, value, source in found
                if name not in ours and not is_set(name, value, source)]
     if ignored:
@@ -41,7 +41,7 @@ def read_theano_options(environment=os.environ):
 
 
 def is_set(name, value, source):
-    """Set an option; return whether phintys knows it."""
+    """Set an option; return whether phintys knows it. A name alone is ignored, as by Theano."""
     if value is None or name not in config:
         return False
     try:
@@ -51,13 +51,6 @@ def is_set(name, value, source):
             return False
         raise ValueError(f"{source}: {error}") from None
     return True
-
-
-def flags(text):
-    """Return pairs (name, value) of ``"name=value,name=value"``; a name alone, which Theano ignores, has None."""
-    for part in filter(None, map(str.strip, text.split(","))):
-        name, equals, value = part.partition("=")
-        yield name.strip(), value.strip() if equals else None
 
 
 def files(environment):

@@ -230,6 +230,13 @@ OPTIONS = [
     "sum_div_dimshuffle_bug", "sum_sum_bug", "vm_gc_bug")]
 
 
+def split_flags(text):
+    """Return pairs (name, value) of ``"name=value,name=value"``; a name alone has None."""
+    for part in filter(None, map(str.strip, text.split(","))):
+        name, equals, value = part.partition("=")
+        yield name.strip(), value.strip() if equals else None
+
+
 class Section:
     """Options that share the first part of their dotted names."""
 
@@ -367,12 +374,11 @@ class Config(Section):
         ValueError
             If a name is unknown, a value is invalid, or an option that is not a switch has no ``=``.
         """
-        for part in filter(None, [part.strip() for part in flags.split(",")]):
-            name, equals, value = [piece.strip() for piece in part.partition("=")]
+        for name, value in split_flags(flags):
             try:
-                if not equals:
+                if value is None:
                     if self._row(name)[1] not in (boolean, boolean_or_plan):
-                        raise ValueError(f"expected name=value, not {part!r}")
+                        raise ValueError(f"expected name=value, not {name!r}")
                     value = True
                 self.set(name, value)
             except (AttributeError, ValueError) as error:

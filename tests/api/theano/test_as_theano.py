@@ -6,8 +6,8 @@ import textwrap
 
 import pytest
 
-from phintys.graph.config import config
-from phintys.theano_flags import file_options, files, flags, read_theano_options
+from phintys.graph.config import config, split_flags
+from phintys.theano_flags import file_options, files, read_theano_options
 
 
 def run(program, *arguments, folder, options=(), **environment):
@@ -122,7 +122,7 @@ def test_files_of_options(tmp_path):
 
 
 def test_flags_are_split():
-    assert list(flags("a=1, b = 2=3 ,,c")) == [("a", "1"), ("b", "2=3"), ("c", None)]
+    assert list(split_flags("a=1, b = 2=3 ,,c")) == [("a", "1"), ("b", "2=3"), ("c", None)]
 
 
 @pytest.mark.parametrize("text", ["floatX = float32\n", "[global]\nfloatX\n"])
