@@ -17,7 +17,7 @@ from phintys.graph.membership import enrol
 from phintys.graph.public_names import at_home
 from phintys.graph.scratchpad import made
 from phintys.graph.toposort import io_toposort
-from phintys.graph.trace import is_in_parts, joined
+from phintys.graph.trace import joined, stays
 from phintys.graph.traversal import clone, clone_get_equiv
 from phintys.graph.valueless_types import NullType
 from phintys.graph.variable import Constant
@@ -155,7 +155,7 @@ class FunctionGraph:
                 if variable not in clients:
                     clients[variable] = Clients()
                 clients[variable][new, index] = None
-            if origin is not None and not is_in_parts(new._position):
+            if origin is not None and not stays(new._position):
                 new._position = origin
             self._tell("on_import", new, reason)
         self._forget_order()

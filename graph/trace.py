@@ -32,21 +32,41 @@ class Traces:
         Positions.
     in_parts : bool
         Whether ``parts[number]`` is where the user made part ``number`` of the node's op (`Op.part_at_fault`).
+    stays : bool
+        Whether a node has this position also when it is put into a graph in place of others; so it is if ``in_parts``.
     """
 
-    __slots__ = ("parts", "in_parts")
+    __slots__ = ("parts", "in_parts", "stays")
 
-    def __init__(self, parts, in_parts=False):
+    def __init__(self, parts, in_parts=False, stays=False):
         self.parts = tuple(parts)
         self.in_parts = in_parts
+        self.stays = in_parts or stays
 
     def __reduce__(self):
-        return Traces, (tuple([resolve(part) for part in self.parts]), self.in_parts)
+        return Traces, (tuple([resolve(part) for part in self.parts]), self.in_parts, self.stays)
 
 
 def is_in_parts(position):
     """Return whether a position says where each part of a fused node was made."""
     return type(position) is Traces and position.in_parts
+
+
+def stays(position):
+    """Return whether a node that is put into a graph in place of others keeps its position."""
+    return type(position) is Traces and position.stays
+
+
+def noted(position, note):
+    """Return a position that stays, with a note after the function of each user's line; None: none is known."""
+    parts = [_with_note(trace, note) for trace in traces_of(position)]
+    return Traces(parts, stays=True) if parts else None
+
+
+def _with_note(trace, note):
+    at = users_frame(trace)
+    file, line, function = trace[at]
+    return (*trace[:at], (file, line, f"{function}, {note}"), *trace[at + 1:])
 
 
 def joined(positions):

@@ -27,4 +27,7 @@ cdef inline int refuse_position(char* place, const Cell* positions, int dtype, n
     position = integer_at(&one, 0)
     if dtype == position_dtype("uint64"):
         position %= 2 ** 64
-    raise IndexError(f"index {position} is out of bounds for axis {axis} with size {length}")
+    error = IndexError(f"index {position} is out of bounds for axis {axis} with size {length}")
+    if positions.ndim == 1 and positions.strides[0]:
+        error.element = (place - positions.data) // positions.strides[0]        # see `advice` in vm/explaining
+    raise error

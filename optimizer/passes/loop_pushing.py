@@ -10,6 +10,7 @@ step.
 """
 from phintys.graph.errors import NotScalarConstantError
 from phintys.graph.toposort import io_toposort
+from phintys.graph.trace import noted
 from phintys.graph.traversal import ancestors
 from phintys.graph.variable import Constant
 from phintys.ops.creation.allocation import alloc
@@ -63,6 +64,8 @@ class _AllSteps:
 
     Parameters
     ----------
+    fgraph : FunctionGraph
+        The graph that the loop is in.
     loop : OpenLoop
     steps : Variable
         How many rows there are.
@@ -70,8 +73,11 @@ class _AllSteps:
         Inner variable → its rows, of what is known to begin with.
     """
 
-    def __init__(self, loop, steps, rows):
+    def __init__(self, fgraph, loop, steps, rows):
+        self.known = fgraph.apply_nodes
+        self.made = set()                           # nodes
         self.steps, self.rows = steps, dict(rows)
+        self.note = f"for all steps of {loop.op} at once"
         self.wholes = dict(loop.wholes)
         self.moving = set(loop.moving())
         self.most = max([_rank(entry.inner) for entry in loop.stacked], default=0)
@@ -85,14 +91,27 @@ class _AllSteps:
         if None in inputs:
             return False
         if True not in flags:
-            self.wholes.update(zip(node.outputs, node.clone_with_new_inputs(inputs).outputs))
+            copied = node.clone_with_new_inputs(inputs)
+            copied._position = noted(node._position, self.note)
+            self.wholes.update(zip(node.outputs, copied.outputs))
             return True
         results = batch_of_node(node, inputs, flags, self.steps) if self._keeps_size(node, flags) else None
         if results is None:
             return False
+        self._tell_lines(results, node._position)
         for output, rows in zip(node.outputs, results):
             self.rows[output] = patternbroadcast(rows, stacked_type(output.type).broadcastable)
         return True
+
+    def _tell_lines(self, results, position):
+        """Record that new nodes do what the user wrote in the body: ``position`` is where."""
+        note, pending = noted(position, self.note), [result.owner for result in results]
+        while pending:
+            node = pending.pop()
+            if node is not None and node not in self.made and node not in self.known:
+                self.made.add(node)
+                node._position = note
+                pending += [variable.owner for variable in node.inputs]
 
     def add_sum(self, node):
         """Compute a gathered sum for all steps, if it is one of products and vectors."""
@@ -138,7 +157,7 @@ def _pushed_before(fgraph, node):
         return None
     sums = set(gather_terms(loop))
     nodes = io_toposort(loop.moving(), loop.inner_outputs())
-    ahead = _AllSteps(loop, loop.steps, dict(loop.sequences))
+    ahead = _AllSteps(fgraph, loop, loop.steps, dict(loop.sequences))
     for part in nodes:
         if part.outputs[0] in sums:
             ahead.add_sum(part)
@@ -172,7 +191,7 @@ def _pushed_after(fgraph, node):
     needed = set(ancestors(loop.feeding()))
     if not loop.stacked and not loop.summed:
         return None
-    plan = _AfterPlan(loop, nodes, needed)
+    plan = _AfterPlan(fgraph, loop, nodes, needed)
     return plan.applied() if plan.is_worth_it() else None
 
 
@@ -182,14 +201,14 @@ class _AfterPlan:
     Rows that the loop has, or will have, are placeholders until the loop is closed.
     """
 
-    def __init__(self, loop, nodes, needed):
+    def __init__(self, fgraph, loop, nodes, needed):
         self.loop = loop
         self.steps = loop.steps if loop.condition is None else loop.steps.type.make_variable()
         self.placeholders = {}                      # inner variable → its rows
         self.sequences = dict(loop.sequences)
         self.added = []                             # inner variables whose rows the loop keeps only for this
         self.kept_now = self._kept_now()
-        self.after = _AllSteps(loop, self.steps, {})
+        self.after = _AllSteps(fgraph, loop, self.steps, {})
         for variable in self.kept_now:
             self._have(variable)
         self.moved = []                             # (list of the loop, entry, what is outside)

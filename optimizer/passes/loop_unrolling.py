@@ -4,10 +4,12 @@ Entering a loop takes about as long as ten small kernels, so this is cheaper whe
 are small; and the other rewrites see what one step leaves for the next.
 """
 from phintys.graph.errors import NotScalarConstantError
+from phintys.graph.loop_errors import where
 from phintys.graph.toposort import io_toposort
+from phintys.graph.trace import noted
 from phintys.ops.indexing.constant_value import get_scalar_constant_value
 from phintys.ops.indexing.subtensor import Subtensor
-from phintys.ops.loops.building import replaced
+from phintys.ops.loops.building import dependents, replaced
 from phintys.ops.loops.open_loop import OpenLoop
 from phintys.ops.shape.join import stack
 from phintys.ops.shape.shape import unbroadcast
@@ -40,7 +42,7 @@ def _unrolled(fgraph, node):
     rows.update({entry: [] for entry in loop.stacked})
     last = {entry: entry.initial for entry in loop.summed + loop.carried}
     for step in range(steps):
-        _do_step(loop, step, rows, last)
+        _do_step(loop, step, where(node.op, step, steps), rows, last)
     pairs = [(entry.old, value) for entry, value in last.items()]
     for entry, found in rows.items():
         depth = -min(entry.taps, default=0)
@@ -68,14 +70,19 @@ def _has_its_rows(entry):
     return entry.initial.type.shape[0] == depth or depth == 1 and padded_row(entry.initial) is not None
 
 
-def _do_step(loop, step, rows, last):
-    """Add the graph of a step: the next rows, sums and carried values."""
+def _do_step(loop, step, note, rows, last):
+    """Add the graph of a step: the next rows, sums and carried values; errors in it have the note."""
     given = {inner: outer[step] for inner, outer in loop.sequences}
     given.update(loop.wholes)
     for entry in loop.states:
         given.update({inner: rows[entry][tap] for inner, tap in zip(entry.reads, entry.taps)})
     given.update({entry.before: last[entry] for entry in loop.carried})
-    for entry, value in zip(loop.entries(), replaced(loop.inner_outputs(), given)):
+    values = replaced(loop.inner_outputs(), given)
+    depending = dependents(given.values(), values)      # other nodes are the body's own
+    for copied in io_toposort(list(given.values()), values):
+        if not depending.isdisjoint(copied.inputs):
+            copied._position = noted(copied._position, note)
+    for entry, value in zip(loop.entries(), values):
         if entry in rows:
             rows[entry].append(value)
         else:

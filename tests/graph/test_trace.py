@@ -7,7 +7,7 @@ import pytest
 
 import phintys
 from phintys import tensor as T
-from phintys.graph.trace import MOST_TRACES, Traces, joined, traces_of
+from phintys.graph.trace import MOST_TRACES, Traces, joined, noted, stays, traces_of
 from phintys.vm.call_stack import user_trace
 
 LIBRARY = """
@@ -125,3 +125,15 @@ def test_several_traces_are_kept_together():
     assert joined([None, None]) is None and traces_of(None) == [] and joined([None, traces[0]]) is traces[0]
     many = [((str(number), number, ""),) for number in range(2 * MOST_TRACES)]
     assert traces_of(joined(many)) == many[:MOST_TRACES]
+
+
+def test_a_note_follows_the_function_of_the_users_line_and_stays(library):
+    y, here = library.layer(T.dvector(), 0), line()
+    position = noted(y.owner._position, "in step 2")
+    trace, = traces_of(position)
+    function = sys._getframe().f_code.co_name
+    assert [frame[2] for frame in trace[:2]] == ["layer", f"{function}, in step 2"] and trace[1][:2] == here
+    assert stays(position) and not stays(y.owner._position) and noted(None, "in step 2") is None
+    restored = pickle.loads(pickle.dumps(position))
+    assert stays(restored) and traces_of(restored) == [trace]
+    assert traces_of(joined([position, y.owner._position])) == [trace, *traces_of(y.owner._position)]

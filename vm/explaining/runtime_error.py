@@ -56,6 +56,8 @@ def _without_node(program, position, operands):
 
 def advice(error, node):
     """Return lines of advice for errors whose message alone does not help."""
+    if isinstance(error, IndexError) and hasattr(error, "element"):
+        return [f"The index is element {error.element} of the indices (the first is element 0)."]
     if isinstance(error, ValueError) and "read-only" in str(error):
         return [f"The inputs of perform are read-only, except those that the op's destroy_map names "
                 f"({node.op.destroy_map}): copy what is to be changed, or declare it there."]

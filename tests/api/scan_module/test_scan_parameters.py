@@ -150,6 +150,56 @@ def test_a_sequence_shorter_than_the_number_of_steps():
     assert int(counter.get_value()) == 0
 
 
+def _row_of(position, total, matrix):
+    return total + matrix[position].sum()
+
+
+@pytest.mark.parametrize("options", [{}, {"allow_gc": True}])
+@pytest.mark.parametrize("n_steps", [1, 2, 3, 4, 60])
+def test_an_error_names_its_step_however_steps_are_done(n_steps, options):
+    """Steps are the graphs of short loops, or are interpreted, or replayed."""
+    matrix = T.dmatrix("matrix")
+    rows, _ = phintys.scan(_row_of, T.arange(n_steps) % 50, numpy.array(0.), matrix, **options)
+    f = phintys.function([matrix], rows)
+    bad = min(n_steps, 50) - 1
+    with pytest.raises(IndexError, match=r"(?s)test_scan_parameters.py.*in _row_of.*"
+                                         rf"in step {bad} of for.cpu,scan_fn., of {n_steps} steps"):
+        f(numpy.zeros((bad, 2)))
+    assert f(numpy.ones((50, 2)))[-1] == 2 * n_steps
+
+
+def test_an_error_of_a_nested_loop_names_the_steps_of_both():
+    def outer(start, total, matrix):
+        return phintys.scan(_row_of, T.arange(5) + start, total, matrix, return_updates=False)[-1]
+
+    matrix = T.dmatrix("matrix")
+    for n_steps in (3, 10):
+        rows = phintys.scan(outer, T.arange(n_steps), numpy.array(0.), matrix, return_updates=False)
+        f = phintys.function([matrix], rows)
+        with pytest.raises(IndexError) as error:
+            f(numpy.zeros((6, 2)))
+        told = str(error.value)
+        assert "in step 4 of for{cpu,scan_fn}, of 5 steps" in told and "in _row_of" in told
+        assert f"in step 2 of for{{cpu,scan_fn}}, of {n_steps} steps" in told and "in outer" in told
+
+
+def test_work_that_is_done_for_all_steps_at_once_has_the_line_of_the_body():
+    """An error in it says which element of the indices was wrong, which is the number of the step."""
+    positions, table, weights = T.lvector("positions"), T.matrix("table"), T.matrix("weights")
+
+    def step(position, state, table, weights):
+        row = table[position]
+        return T.tanh(T.dot(row, weights) + state)
+
+    rows, _ = phintys.scan(step, positions, T.zeros_like(weights[0]), [table, weights])
+    f = phintys.function([positions, table, weights], rows)
+    with pytest.raises(IndexError, match=r"(?s)index 9 is out.*in step, for all steps of for.cpu,scan_fn. at once.*"
+                                         r"row = table.position.*The index is element 3 of the indices"):
+        f([0, 1, 2, 9, 1, 2, 3], numpy.ones((5, 4)), numpy.ones((4, 4)))
+    with pytest.raises(ValueError, match=r"(?s)in step, for all steps of for.cpu,scan_fn. at once: return T.tanh"):
+        f([0, 1, 2], numpy.ones((5, 4)), numpy.ones((3, 4)))
+
+
 def test_no_information_about_the_number_of_steps():
     with pytest.raises(ValueError, match="No information about the number of steps provided"):
         phintys.scan(lambda x: x + 1, outputs_info=numpy.array(1.))
