@@ -119,12 +119,9 @@ def _unless_first(replace, inner, first):
 # ---- rows ----------------------------------------------------------------------------------------------------------
 def _with_fewer_rows(fgraph, node):
     loop, found = OpenLoop(node), {}
-    # With no row but those that taps read, a new row takes the place of one of them, before other results are copied
-    # that may be views of it.
-    least = int(len(loop.states + loop.stacked + loop.carried) > 1)
     for entry in loop.states + loop.stacked:
         readings = readings_of(fgraph, entry.old, -min(entry.taps, default=0))
-        count = None if readings is None else max(least, *[count for count, _ in readings], 0)
+        count = None if readings is None else max([count for count, _ in readings], default=0)
         if count is not None and (entry.kept is None or count < entry.kept):
             entry.kept, found[entry] = count, readings
     if not found:

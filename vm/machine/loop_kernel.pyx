@@ -11,7 +11,9 @@ which the body adds. So the program may add in place, or fuse the addition with 
 * A sequence's argument has the address of the step's row.
 * The rows of states and stacked values are in the memory of the outer outputs, one after the other. The arguments of
   taps have the addresses of earlier rows. Where only the last rows are kept, the rows are a ring, which is put in order
-  after the last step.
+  after the last step. A state of which no other rows are kept than those that taps read is *tight*: the next row takes
+  the place of one that the body has read, and of which other results may be views. So these rows are written last. A
+  state whose results are views of such rows themselves is not tight: its ring has a row more.
 * A carried value passes from the result's cell to the argument's: they exchange buffers.
 * When all kernels are bound, a step is recorded, and later ones are replayed: see ``replay.pyx``. Results are then
   computed in the rows themselves, where that is possible.
@@ -20,7 +22,7 @@ which the body adds. So the program may add in place, or fuse the addition with 
 """
 cimport cython
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memmove
 from numpy cimport npy_intp
 
 from phintys.vm.abi cimport (
@@ -64,7 +66,8 @@ cdef struct Rows:                   # of a state or a stacked value
     npy_intp room                   # how many rows there is memory for
     npy_intp place                  # of the next row
     npy_intp depth                  # rows before the first step
-    npy_intp kept                   # how many of the steps' rows are kept; -1: all
+    npy_intp kept                   # how many of the steps' rows there is a ring for; -1: there is none
+    npy_intp wanted                 # how many of the steps' rows the output has; -1: all
     bint direct                     # in replayed steps the body writes into the row
 
 cdef struct Tap:
@@ -157,6 +160,8 @@ cdef class LoopKernel(Kernel):
     cdef int n_sequences, n_states, n_stacked, n_carried, n_taps, n_wholes
     cdef bint is_while
     cdef bint* copied               # which carried results are the cells of arguments
+    cdef bint* looking              # which states' results are views of earlier rows
+    cdef int* order                 # in which rows are written: those of tight states last
     cdef tuple taps, kept, patterns
     cdef object title, name
 
@@ -172,10 +177,12 @@ cdef class LoopKernel(Kernel):
         self.may_fail = True                            # `examined` stays None: rows have the shapes that values lead to
         self.code = Code(program)
         self._keep_results()
-        self._find_carried_arguments()
+        self._find_views()
 
     def __dealloc__(self):
         free(self.copied)
+        free(self.looking)
+        free(self.order)
 
     cdef int _keep_results(self) except -1:
         """Let the results stay in their cells: RESULT and the DROPs after it do nothing."""
@@ -189,15 +196,24 @@ cdef class LoopKernel(Kernel):
             at += 1
         return 0
 
-    cdef int _find_carried_arguments(self) except -1:
-        cdef int index, first = self.code.first_result + self.n_states + self.n_stacked
+    cdef int _find_views(self) except -1:
+        """Which results are views of the body's arguments, and in which order rows are written."""
+        cdef int index, n_rows = self.n_states + self.n_stacked
         self.copied = <bint*>calloc(self.n_carried + 1, sizeof(bint))
-        if self.copied == NULL:
+        self.looking = <bint*>calloc(self.n_states + 1, sizeof(bint))
+        self.order = <int*>calloc(n_rows + 1, sizeof(int))
+        if self.copied == NULL or self.looking == NULL or self.order == NULL:
             raise MemoryError()
         roots = roots_of(self.program)
+        cells = [roots.get(cell, cell) for cell in self.program.pool[self.code.first_result:
+                                                                     self.code.first_result + n_rows + self.n_carried]]
         for index in range(self.n_carried):
-            cell = self.program.pool[first + index]
-            self.copied[index] = roots.get(cell, cell) < self.program.n_arguments
+            self.copied[index] = cells[n_rows + index] < self.program.n_arguments
+        for index in range(self.n_states):
+            self.looking[index] = self.n_sequences <= cells[index] < self.n_sequences + self.n_taps
+        tight = [index for index in range(self.n_states) if self.kept[index] == 0 and not self.looking[index]]
+        for index, number in enumerate([number for number in range(n_rows) if number not in tight] + tight):
+            self.order[index] = number
         return 0
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
@@ -362,10 +378,15 @@ cdef class LoopKernel(Kernel):
         cdef Rows* rows = &steps.rows[index]
         rows.out = self._output(steps, index)
         rows.depth = initial.shape[0]
-        rows.kept = -1 if self.kept[index] is None else self.kept[index]
+        self._set_kept(rows, index)
+        rows.kept += rows.kept >= 0 and self.looking[index]
         make_room(context, rows, initial.shape + 1, self._first_room(steps, rows))
         copy_elements(rows.out.data, initial)
         rows.place = rows.depth
+        return 0
+
+    cdef int _set_kept(self, Rows* rows, int index) except -1:
+        rows.kept = rows.wanted = -1 if self.kept[index] is None else self.kept[index]
         return 0
 
     cdef npy_intp _first_room(self, Steps steps, Rows* rows):
@@ -439,13 +460,17 @@ cdef class LoopKernel(Kernel):
 
     cdef int _take_results(self, Context* context, Steps steps) except -1:
         """Copy rows into the outputs, and hand carried values over to their arguments."""
-        cdef int index
+        cdef int index, number
         cdef Cell* result
         cdef Rows* rows
         if steps.step == 0:
             for index in range(self.n_states, self.n_states + self.n_stacked):
                 self._begin_stacked(context, steps, index, steps.results[index].shape)
-        for index in range(self.n_states + self.n_stacked):
+        for index in range(self.n_carried):             # what is a view of an argument, before that changes
+            if self.copied[index]:
+                self._spare(steps, index, steps.results[self.n_states + self.n_stacked + index])
+        for number in range(self.n_states + self.n_stacked):
+            index = self.order[number]
             rows, result = &steps.rows[index], steps.results[index]
             if not has_row_shape(rows, result):
                 self._refuse_shape(rows, result, index)
@@ -467,7 +492,7 @@ cdef class LoopKernel(Kernel):
     cdef int _begin_stacked(self, Context* context, Steps steps, int index, const npy_intp* shape) except -1:
         cdef Rows* rows = &steps.rows[index]
         rows.out, rows.depth, rows.place = self._output(steps, index), 0, 0
-        rows.kept = -1 if self.kept[index] is None else self.kept[index]
+        self._set_kept(rows, index)
         make_room(context, rows, shape, self._first_room(steps, rows))
         return 0
 
@@ -486,9 +511,6 @@ cdef class LoopKernel(Kernel):
         """Results become the arguments of the next step."""
         cdef int index, first = self.n_states + self.n_stacked
         cdef Cell* argument = &steps.arguments[self.n_sequences + self.n_taps]
-        for index in range(self.n_carried):             # arguments that are results of others, before they change
-            if self.copied[index]:
-                self._spare(steps, index, steps.results[first + index])
         for index in range(self.n_carried):
             if self.copied[index]:
                 hand_over(steps.frame, argument + index, &steps.spares[index])
@@ -584,7 +606,7 @@ cdef class LoopKernel(Kernel):
             if play(steps.replay) < 0:
                 self._fail(steps)
             for index in range(self.n_states + self.n_stacked):
-                keep_row(&steps.rows[index], steps.results[index])
+                keep_row(&steps.rows[self.order[index]], steps.results[self.order[index]])
             for index in range(self.n_carried):
                 if steps.carried[index].bytes:
                     memcpy(argument[index].data, results[index].data, steps.carried[index].bytes)
@@ -676,7 +698,7 @@ cdef class LoopKernel(Kernel):
         cdef int index
         cdef Cell* out
         for index in range(self.n_states + self.n_stacked):
-            put_in_order(&steps.frame.machine.context, &steps.rows[index])
+            put_in_order(&steps.rows[index], steps.step)
         for index in range(self.n_carried):
             out = self._output(steps, self.n_states + self.n_stacked + index)
             refill_in(context, out, &steps.arguments[self.n_sequences + self.n_taps + index])
@@ -821,24 +843,32 @@ cdef inline void move_on(Rows* rows, npy_intp steps) noexcept:
         rows.place = (rows.place - 1) % rows.room + 1
 
 
-cdef int put_in_order(Context* context, Rows* rows) except -1:
-    """Move the oldest row of a ring to the front; or give up the room that no row needed."""
-    cdef char* copy
-    cdef npy_intp turned = rows.place
-    if rows.out == NULL:
+cdef int put_in_order(Rows* rows, npy_intp steps) except -1:
+    """Move the oldest row that is wanted to the front, and give up the room that no row needs."""
+    cdef npy_intp wanted = rows.depth + (steps if rows.wanted < 0 else min(rows.wanted, steps))
+    cdef npy_intp written = rows.depth + steps, first = written - wanted
+    if rows.out == NULL or rows.room == 0:
         return 0
-    if rows.kept < 0:
-        rows.out.shape[0] = rows.place
-        rows.out.size = rows.place * rows.bytes
-        return 0
-    if rows.room == 0 or turned == rows.room:
-        return 0
-    copy = <char*>malloc(rows.room * rows.bytes + 1)
+    if written > rows.room:                             # the ring has begun anew
+        first = rows.place + rows.room - wanted
+        first -= rows.room if first >= rows.room else 0
+    if first + wanted <= rows.room:
+        memmove(rows.out.data, rows.out.data + first * rows.bytes, wanted * rows.bytes)
+    else:
+        turn(rows.out.data, rows.room * rows.bytes, first * rows.bytes)
+    rows.out.shape[0] = wanted
+    rows.out.size = wanted * rows.bytes
+    return 0
+
+
+cdef int turn(char* data, npy_intp size, npy_intp first) except -1:
+    """Let the byte at position ``first`` become the first one of a ring."""
+    cdef char* copy = <char*>malloc(size)
     if copy == NULL:
         raise MemoryError()
-    memcpy(copy, rows.out.data + turned * rows.bytes, (rows.room - turned) * rows.bytes)
-    memcpy(copy + (rows.room - turned) * rows.bytes, rows.out.data, turned * rows.bytes)
-    memcpy(rows.out.data, copy, rows.room * rows.bytes)
+    memcpy(copy, data + first, size - first)
+    memcpy(copy + size - first, data, first)
+    memcpy(data, copy, size)
     free(copy)
     return 0
 

@@ -120,7 +120,7 @@ def test_gradients_by_weights_are_products_of_all_rows():
     cost = (states[-1] ** 2).sum()
     f = same_values([cost, *T.grad(cost, [W, U, b, x, h0])])
     assert loop_listing(f)[-6:] == text("""
-        for{cpu,grad_of_rnn}: 1 sequences, state [-1] keeps 1, stacked keeps all, 1 wholes
+        for{cpu,grad_of_rnn}: 1 sequences, state [-1] keeps 0, stacked keeps all, 1 wholes
             KERNEL C3 := Elemwise{Composite{(i1 * (1.0 - sqr(i0)))}}(C0, C1)
             KERNEL C4 := dot(C3, C2)
             RESULT C4, C3
@@ -267,6 +267,38 @@ def test_a_view_of_a_state_that_nothing_else_reads(other):
         found, wanted = [phintys.function([start], outputs, mode=mode)(value) for mode in ("FAST_RUN", "FAST_COMPILE")]
         for result, expected in zip(found, wanted):
             numpy.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize("n_steps", [1, 2, 4, 7, 40])
+@pytest.mark.parametrize("step", [
+    lambda a, b: [b, a], lambda a, b: [b[::-1], a.T], lambda a, b: [a.T, b[::-1] + a], lambda a, b: [a + 1, a[::-1]],
+    lambda a, b: [b.T, 2 * b]], ids=["swap", "views", "own view", "view of another", "view and value"])
+def test_last_states_that_are_views_of_each_other(step, n_steps):
+    """No row is written over another before all that is seen of that was copied; also beside carried values."""
+    a, b = T.dmatrices("ab")
+    states, _ = phintys.scan(lambda a, b, c: [*step(a, b), T.inc_subtensor(c[0], a[1] + b[2])], None, [a, b, a],
+                             n_steps=n_steps)
+    values = RNG.randn(2, 3, 3)
+    for outputs in ([states[0][-1]], [rows[-1] for rows in states], [states[1][-2:], states[2][-1]][n_steps == 1:]):
+        found, wanted = [phintys.function([a, b], outputs, mode=mode, on_unused_input="ignore")(*values)
+                         for mode in ("FAST_RUN", "FAST_COMPILE")]
+        for result, expected in zip(found, wanted):
+            numpy.testing.assert_allclose(result, expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("keep", [1, 2, 3])
+@pytest.mark.parametrize("step", [lambda state: state + 1, lambda state: state[::-1] + 1, lambda state: state.T],
+                         ids=["value", "read twice", "view"])
+def test_a_while_loop_that_ends_before_its_last_rows_are_full(step, keep):
+    start, bound = T.dmatrix("start"), T.iscalar("bound")
+    (rows, _), _ = phintys.scan(lambda state, count, bound: ([step(state), count + 1], until(count >= bound)),
+                                outputs_info=[start, T.constant(0, dtype="int32")], non_sequences=bound, n_steps=1000)
+    functions = [phintys.function([start, bound], rows[-keep:], mode=mode) for mode in ("FAST_RUN", "FAST_COMPILE")]
+    assert loops_of(functions[0])[0].op.kept[0] == keep
+    value = RNG.randn(3, 3)
+    for steps in range(12):
+        found, wanted = [f(value, steps) for f in functions]
+        numpy.testing.assert_array_equal(found, wanted)
 
 
 def test_loops_of_few_small_steps_are_unrolled():
