@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "../native/clones.h"
 #include "numpy/random/bitgen.h"
 
 typedef unsigned __int128 phintys_uint128;
@@ -113,7 +114,7 @@ static inline uint32_t phintys_mt19937_mixed(uint32_t key, uint32_t next, uint32
     return far ^ mixed >> 1 ^ (-(mixed & 1) & 0x9908b0dfu);
 }
 
-static void phintys_mt19937_refill(uint32_t* key) {
+PHINTYS_CLONES static void phintys_mt19937_refill(uint32_t* key) {
     for (int place = 0; place < 227; place++)
         key[place] = phintys_mt19937_mixed(key[place], key[place + 1], key[place + 397]);
     for (int place = 227; place < 623; place++)
@@ -157,28 +158,6 @@ static double phintys_mt19937_double(void* state) {
     return phintys_mt19937_fraction(first, phintys_mt19937_half(state));
 }
 
-/* Uniform numbers low + width * fraction. All pairs of keys between two refills are tempered in one loop. */
-static void phintys_mt19937_uniform(uint64_t* state, ptrdiff_t count, double low, double width, double* out) {
-    uint64_t* own = state + PHINTYS_OWN;
-    const uint32_t* key = (uint32_t*)(own + 1);
-    while (count > 0) {
-        ptrdiff_t pairs = own[0] >= 624 ? 0 : (ptrdiff_t)(624 - own[0]) / 2;
-        pairs = pairs < count ? pairs : count;
-        const uint32_t* next = key + own[0];
-        for (ptrdiff_t pair = 0; pair < pairs; pair++) {
-            uint32_t first = phintys_mt19937_tempered(next[2 * pair]);
-            out[pair] = low + width * phintys_mt19937_fraction(first, phintys_mt19937_tempered(next[2 * pair + 1]));
-        }
-        own[0] += 2 * pairs;
-        out += pairs;
-        count -= pairs;
-        if (count > 0 && own[0] >= 623) {                           /* the next pair needs a refill */
-            *out++ = low + width * phintys_mt19937_double(state);
-            count--;
-        }
-    }
-}
-
 /* The normal numbers of numpy.random.RandomState, by the polar method of Marsaglia. They come in pairs; the second one
  * is kept in the words of the half, which MT19937 does not need. */
 static double phintys_paired_normal(uint64_t* state) {
@@ -198,10 +177,6 @@ static double phintys_paired_normal(uint64_t* state) {
     memcpy(&state[PHINTYS_HALF], &second, sizeof second);
     state[PHINTYS_HAS_HALF] = 1;
     return factor * y;
-}
-
-static void phintys_paired_normals(uint64_t* state, ptrdiff_t count, double mean, double deviation, double* out) {
-    for (ptrdiff_t place = 0; place < count; place++) out[place] = mean + deviation * phintys_paired_normal(state);
 }
 
 /* ---- what NumPy's distributions need of each ----------------------------------------------------------------------- */

@@ -7,7 +7,7 @@ drawn in C order on one thread, except uniform numbers of PCG64, which can be co
 cimport numpy as cnp
 from libc.math cimport isnan, signbit
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 from numpy cimport npy_intp
 from numpy.random cimport bitgen_t
 from numpy.random.c_distributions cimport (
@@ -34,7 +34,7 @@ cdef extern from "random/bit_generators.h" nogil:
     enum:
         PHINTYS_GENERATORS
         PHINTYS_PCG64
-        PHINTYS_OWN
+        PHINTYS_MT19937
     const int phintys_state_words[]
     void phintys_make_valid(uint64_t* state)
     bitgen_t phintys_bit_generator(uint64_t* state)
@@ -42,11 +42,34 @@ cdef extern from "random/bit_generators.h" nogil:
     void phintys_pcg64_short_uniform(uint64_t* state, npy_intp count, float* out)
     void phintys_pcg64_advance(uint64_t* state, uint64_t steps)
     double phintys_paired_normal(uint64_t* state)
+
+cdef extern from "random/draw_loops.h" nogil:
+    enum:
+        PHINTYS_KEYS
     void phintys_paired_normals(uint64_t* state, npy_intp count, double mean, double deviation, double* out)
+    void phintys_mt19937_doubles(uint64_t* state, npy_intp count, double* out)
     void phintys_mt19937_uniform(uint64_t* state, npy_intp count, double low, double width, double* out)
+    ctypedef struct phintys_tempered_words:
+        pass
+    bitgen_t phintys_tempered_generator(phintys_tempered_words* words, uint64_t* state)
+    ctypedef struct phintys_ziggurat:
+        int known
+    const phintys_ziggurat phintys_normal_tables
+    void phintys_read_ziggurat()
+    void phintys_pcg64_normals(uint64_t* state, npy_intp count, double* out)
+    void phintys_pcg64_short_normals(uint64_t* state, npy_intp count, float* out)
+    ctypedef struct phintys_binomial:
+        npy_intp most
+    bint phintys_read_binomial(phintys_binomial* table, int64_t trials, double p)
+    bint phintys_successes(const phintys_binomial* table, npy_intp numbers, double* number, double* count)
+    npy_intp phintys_successes_of(const phintys_binomial* table, double number)
+    int64_t phintys_counted(const phintys_binomial* table, int64_t successes)
 
 cdef enum:
     MOST = 3                        # parameters of a distribution
+    MANY = 300                      # samples from which on loops over blocks of words are worth their beginning
+    BLOCK = 512                     # numbers that wait in scratch memory
+    LANES = 64                      # binomial counts that are made side by side
 
 ctypedef void (*Fill)(bitgen_t* bits, npy_intp count, double* out) noexcept nogil
 ctypedef void (*FloatFill)(bitgen_t* bits, npy_intp count, float* out) noexcept nogil
@@ -155,14 +178,7 @@ cdef inline void next_element(Places* places, int count) noexcept nogil:
         places.index[axis] = 0
 
 
-cdef struct Uniform:
-    const uint64_t* state
-    double* out
-
-
-cdef void uniform_piece(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
-    cdef Uniform* work = <Uniform*>argument
-    phintys_pcg64_uniform(work.state, start, stop - start, work.out + start)
+include "draw_fills.pxi"
 
 
 cdef inline bint obeys(double value, int rule) noexcept nogil:
@@ -222,6 +238,8 @@ cdef class DrawKernel(Kernel):
         for number, (_, rule) in enumerate(parameters):
             self.rules[number] = RULES[rule]
         self.examined, self.binding = tuple(range(1, 2 + self.count)), BOUND
+        if name == "normal":
+            phintys_read_ziggurat()
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef Cell* state = operands[0]
@@ -241,7 +259,7 @@ cdef class DrawKernel(Kernel):
         allocate(context, sample, shape)
         if cell_size(sample) < LONG_DRAW:
             return 0
-        return 1 if self.kind_of_function == FILL else RUNS_ALONE
+        return 1 if self.kind == PHINTYS_PCG64 and self.kind_of_function in (FILL, BINOMIAL) else RUNS_ALONE
 
     cdef int check_shape(self, Cell* parameter, int number, int ndim, const npy_intp* shape) except -1 nogil:
         """Raise if a parameter cannot be broadcast to the sample."""
@@ -295,61 +313,79 @@ cdef class DrawKernel(Kernel):
         cdef Cell* advanced = operands[2 + self.count]
         cdef Cell* sample = operands[3 + self.count]
         cdef bitgen_t bits
-        cdef Uniform work
-        cdef npy_intp count = cell_size(sample)
         if advanced.data != state.data:
             copy_strided(1, state.shape, advanced.data, advanced.strides, state.data, state.strides, state.itemsize)
         (<uint64_t*>advanced.data)[0] = self.kind
         phintys_make_valid(<uint64_t*>advanced.data)
         bits = phintys_bit_generator(<uint64_t*>advanced.data)
-        if self.kind_of_function != FILL:
-            self.draw(&bits, operands, sample, count)
-        elif (sample.typenum == cnp.NPY_FLOAT32 and self.kind == PHINTYS_PCG64
-              and self.function == <size_t><Fill>random_standard_uniform_fill):
-            phintys_pcg64_short_uniform(<uint64_t*>advanced.data, count, <float*>sample.data)
-        elif sample.typenum == cnp.NPY_FLOAT32:
-            (<FloatFill>self.float_function)(&bits, count, <float*>sample.data)
-        elif self.kind == PHINTYS_PCG64 and self.function == <size_t><Fill>random_standard_uniform_fill:
-            work.state, work.out = <uint64_t*>advanced.data, <double*>sample.data
-            parallel(context, uniform_piece, &work, count, PIECE_DRAW)
-            phintys_pcg64_advance(<uint64_t*>advanced.data, count)
+        if self.kind_of_function == FILL:
+            self.draw_standard(context, &bits, sample)
         else:
-            (<Fill>self.function)(&bits, count, <double*>sample.data)
+            self.draw(context, &bits, operands, sample)
         return 0
 
-    cdef void draw(self, bitgen_t* bits, Cell** operands, Cell* sample, npy_intp count) noexcept nogil:
+    cdef void draw_standard(self, Context* context, bitgen_t* bits, Cell* sample) noexcept nogil:
+        """Draw numbers of a distribution without parameters."""
+        cdef uint64_t* state = <uint64_t*>bits.state
+        cdef bint narrow = sample.typenum == cnp.NPY_FLOAT32
+        cdef bint uniform = self.function == <size_t><Fill>random_standard_uniform_fill
+        cdef bint normal = (self.function == <size_t><Fill>random_standard_normal_fill
+                            and phintys_normal_tables.known == 1)
+        cdef npy_intp count = cell_size(sample)
+        cdef Uniform work
+        if self.kind == PHINTYS_PCG64 and uniform and narrow:
+            phintys_pcg64_short_uniform(state, count, <float*>sample.data)
+        elif self.kind == PHINTYS_PCG64 and uniform:
+            work.state, work.out = state, <double*>sample.data
+            parallel(context, uniform_piece, &work, count, PIECE_DRAW)
+            phintys_pcg64_advance(state, count)
+        elif self.kind == PHINTYS_PCG64 and normal and narrow:
+            phintys_pcg64_short_normals(state, count, <float*>sample.data)
+        elif self.kind == PHINTYS_PCG64 and normal:
+            phintys_pcg64_normals(state, count, <double*>sample.data)
+        elif narrow:
+            (<FloatFill>self.float_function)(bits, count, <float*>sample.data)
+        else:
+            (<Fill>self.function)(bits, count, <double*>sample.data)
+
+    cdef void draw(self, Context* context, bitgen_t* bits, Cell** operands, Cell* sample) noexcept nogil:
         """Draw element after element, each with its parameters."""
         cdef Places places
         cdef binomial_t binomial
-        cdef npy_intp place
+        cdef phintys_tempered_words words
+        cdef bitgen_t tempered
+        cdef npy_intp place, count = cell_size(sample)
         cdef bint moves = False
         cdef int number
-        memset(&binomial, 0, sizeof(binomial))
         self.walk(&places, sample, operands + 2, self.count)
         for number in range(self.count):
             moves |= cell_size(operands[2 + number]) != 1
-        if not moves and self.fill(bits, &places, sample, count):
+        if count and not moves and self.fill(context, bits, &places, sample, count):
             return
+        if self.kind == PHINTYS_MT19937 and count >= MANY and self.kind_of_function != MERSENNE_NORMAL:
+            tempered = phintys_tempered_generator(&words, <uint64_t*>bits.state)
+            bits = &tempered
+        memset(&binomial, 0, sizeof(binomial))
         for place in range(count):
             self.draw_one(bits, &places, &binomial, sample, place)
             if moves:
                 next_element(&places, self.count)
 
-    cdef inline bint fill(self, bitgen_t* bits, Places* places, Cell* sample, npy_intp count) noexcept nogil:
+    cdef inline bint fill(self, Context* context, bitgen_t* bits, Places* places, Cell* sample,
+                          npy_intp count) noexcept nogil:
         """Draw all elements with the same parameters, where there is a loop for that; returns whether there is."""
-        cdef double** real = <double**>places.data
         cdef int64_t** integer = <int64_t**>places.data
-        cdef uint64_t* state = <uint64_t*>bits.state
-        if self.kind_of_function == MASKED_INTEGERS and sample.typenum == cnp.NPY_INT64:
+        cdef bint masked = self.kind_of_function == MASKED_INTEGERS
+        if self.kind_of_function == MERSENNE_UNIFORM or self.kind_of_function == MERSENNE_NORMAL:
+            fill_reals(<uint64_t*>bits.state, self.kind_of_function == MERSENNE_NORMAL, (<double*>places.data[0])[0],
+                       (<double*>places.data[1])[0], sample, count)
+        elif (masked or self.kind_of_function == INTEGERS) and sample.typenum == cnp.NPY_INT64:
             random_bounded_uint64_fill(bits, <uint64_t>integer[0][0],
-                                       <uint64_t>integer[1][0] - <uint64_t>integer[0][0], count, True,
+                                       <uint64_t>integer[1][0] - <uint64_t>integer[0][0], count, masked,
                                        <uint64_t*>sample.data)
-        elif sample.typenum != cnp.NPY_FLOAT64:
-            return False
-        elif self.kind_of_function == MERSENNE_UNIFORM:
-            phintys_mt19937_uniform(state, count, real[0][0], real[1][0] - real[0][0], <double*>sample.data)
-        elif self.kind_of_function == MERSENNE_NORMAL:
-            phintys_paired_normals(state, count, real[0][0], real[1][0], <double*>sample.data)
+        elif self.kind_of_function == BINOMIAL and count >= MANY:
+            return fill_binomial(context, bits, self.kind, (<int64_t*>places.data[0])[0],
+                                 (<double*>places.data[1])[0], sample, count)
         else:
             return False
         return True

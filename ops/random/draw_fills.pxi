@@ -1,0 +1,114 @@
+"""Long draws with the same parameters for all elements, a block at a time: a part of ``draw_kernel.pyx``."""
+
+cdef struct Uniform:
+    const uint64_t* state
+    double* out
+
+
+cdef void uniform_piece(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+    cdef Uniform* work = <Uniform*>argument
+    phintys_pcg64_uniform(work.state, start, stop - start, work.out + start)
+
+
+cdef struct Binomial:
+    const phintys_binomial* table
+    bitgen_t* bits
+    int kind
+    Cell* sample
+    bint failed                     # a number was to be replaced: the pieces do not begin where they should
+
+
+cdef bint counts_of(Binomial* work, npy_intp place, npy_intp count, const double* numbers) noexcept nogil:
+    """Binomial counts for uniform numbers; returns whether one of these is to be replaced. Then nothing is stored."""
+    cdef double active[BLOCK]
+    cdef double counts[BLOCK]
+    cdef npy_intp start = 0, lane
+    memcpy(active, numbers, count * sizeof(double))
+    while start < count:
+        if phintys_successes(work.table, min(count - start, <npy_intp>LANES), active + start, counts + start):
+            return True
+        start += LANES
+    if work.sample.typenum == cnp.NPY_INT64:
+        for lane in range(count):
+            (<int64_t*>work.sample.data)[place + lane] = phintys_counted(work.table, <int64_t>counts[lane])
+    else:
+        for lane in range(count):
+            store_count(work.sample, place + lane, phintys_counted(work.table, <int64_t>counts[lane]))
+    return False
+
+
+cdef void binomial_piece(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+    """Counts of PCG64, each of one number, so that it is known where a piece begins."""
+    cdef Binomial* work = <Binomial*>argument
+    cdef double numbers[BLOCK]
+    cdef npy_intp count
+    while start < stop:
+        count = min(stop - start, <npy_intp>BLOCK)
+        phintys_pcg64_uniform(<const uint64_t*>work.bits.state, start, count, numbers)
+        if counts_of(work, start, count, numbers):
+            work.failed = True
+        start += count
+
+
+cdef void binomial_counts(Binomial* work, npy_intp count) noexcept nogil:
+    """Counts one block after the other; the state advances."""
+    cdef double numbers[BLOCK]
+    cdef npy_intp place = 0, part, used, lane, successes
+    while place < count:
+        part = min(count - place, <npy_intp>BLOCK)
+        if work.kind == PHINTYS_MT19937:
+            phintys_mt19937_doubles(<uint64_t*>work.bits.state, part, numbers)
+        else:
+            random_standard_uniform_fill(work.bits, part, numbers)
+        if counts_of(work, place, part, numbers):
+            used = 0
+            for lane in range(part):
+                while True:
+                    successes = phintys_successes_of(
+                        work.table, numbers[used] if used < part else work.bits.next_double(work.bits.state))
+                    used += 1
+                    if successes <= work.table.most:
+                        break
+                store_count(work.sample, place + lane, phintys_counted(work.table, successes))
+        place += part
+
+
+cdef bint fill_binomial(Context* context, bitgen_t* bits, int kind, int64_t trials, double p, Cell* sample,
+                        npy_intp count) noexcept nogil:
+    """Binomial counts; returns whether there is a table for these parameters."""
+    cdef phintys_binomial table
+    cdef Binomial work
+    if not phintys_read_binomial(&table, trials, p):
+        return False
+    work.table, work.bits, work.kind, work.sample, work.failed = &table, bits, kind, sample, False
+    if kind == PHINTYS_PCG64:
+        parallel(context, binomial_piece, &work, count, PIECE_DRAW)
+        if not work.failed:
+            phintys_pcg64_advance(<uint64_t*>bits.state, count)
+            return True
+    binomial_counts(&work, count)
+    return True
+
+
+cdef inline void mersenne_reals(uint64_t* state, bint normal, double first, double second, npy_intp count,
+                                double* out) noexcept nogil:
+    if normal:
+        phintys_paired_normals(state, count, first, second, out)
+    else:
+        phintys_mt19937_uniform(state, count, first, second - first, out)
+
+
+cdef void fill_reals(uint64_t* state, bint normal, double first, double second, Cell* sample,
+                     npy_intp count) noexcept nogil:
+    """Uniform or normal numbers of a RandomState; those of float32 are rounded from a block of float64."""
+    cdef double numbers[BLOCK]
+    cdef npy_intp place = 0, lane, part
+    if sample.typenum == cnp.NPY_FLOAT64:
+        mersenne_reals(state, normal, first, second, count, <double*>sample.data)
+        return
+    while place < count:
+        part = min(count - place, <npy_intp>BLOCK)
+        mersenne_reals(state, normal, first, second, part, numbers)
+        for lane in range(part):
+            (<float*>sample.data)[place + lane] = <float>numbers[lane]
+        place += part

@@ -1,0 +1,395 @@
+/* Long draws: loops over the bits of a generator that are faster than a call of NumPy's function for each number, and
+ * give the same bits. What they need to know of NumPy's tables, they read from NumPy's functions, see below; without
+ * it, or for other generators, NumPy's functions draw.
+ */
+#ifndef PHINTYS_DRAW_LOOPS_H
+#define PHINTYS_DRAW_LOOPS_H
+
+#include "../native/clones.h"
+#include "bit_generators.h"
+#include "numpy/random/distributions.h"
+
+/* ---- MT19937 ------------------------------------------------------------------------------------------------------ */
+enum {PHINTYS_KEYS = 624};
+
+/* All words of a block, tempered. */
+PHINTYS_CLONES static void phintys_mt19937_temper(const uint32_t* key, ptrdiff_t count, uint32_t* out) {
+    for (ptrdiff_t place = 0; place < count; place++) out[place] = phintys_mt19937_tempered(key[place]);
+}
+
+/* Numbers from 0 to 1 of pairs of words: what phintys_mt19937_fraction computes, by integers of 64 bits. All steps are
+ * exact but the last, so their order changes no bit. */
+PHINTYS_CLONES static void phintys_mt19937_fractions(const uint32_t* key, ptrdiff_t pairs, double* out) {
+    for (ptrdiff_t pair = 0; pair < pairs; pair++)
+        out[pair] = phintys_mt19937_fraction(phintys_mt19937_tempered(key[2 * pair]),
+                                             phintys_mt19937_tempered(key[2 * pair + 1]));
+}
+
+/* Numbers from 0 to 1; pairs of words between two refills are used in one loop. */
+static void phintys_mt19937_doubles(uint64_t* state, ptrdiff_t count, double* out) {
+    uint64_t* own = state + PHINTYS_OWN;
+    const uint32_t* key = (uint32_t*)(own + 1);
+    while (count > 0) {
+        ptrdiff_t pairs = own[0] >= PHINTYS_KEYS ? 0 : (ptrdiff_t)(PHINTYS_KEYS - own[0]) / 2;
+        pairs = pairs < count ? pairs : count;
+        phintys_mt19937_fractions(key + own[0], pairs, out);
+        own[0] += 2 * pairs;
+        out += pairs;
+        count -= pairs;
+        if (count > 0 && own[0] >= PHINTYS_KEYS - 1) {              /* the next pair needs a refill */
+            *out++ = phintys_mt19937_double(state);
+            count--;
+        }
+    }
+}
+
+/* low + width * number, as NumPy rounds it. */
+PHINTYS_CLONES static void phintys_scaled(ptrdiff_t count, double low, double width, double* out) {
+    for (ptrdiff_t place = 0; place < count; place++) out[place] = low + width * out[place];
+}
+
+static void phintys_mt19937_uniform(uint64_t* state, ptrdiff_t count, double low, double width, double* out) {
+    for (ptrdiff_t done = 0; done < count; done += 1024) {
+        ptrdiff_t part = count - done < 1024 ? count - done : 1024;
+        phintys_mt19937_doubles(state, part, out + done);
+        if (low != 0 || width != 1) phintys_scaled(part, low, width, out + done);
+    }
+}
+
+/* Points (x, y) of the square from -1 to 1, each of four words, and their squared distances from the centre. */
+enum {PHINTYS_POINTS = 64};
+typedef struct {double x[PHINTYS_POINTS], y[PHINTYS_POINTS], square[PHINTYS_POINTS];} phintys_points;
+
+PHINTYS_CLONES static void phintys_mt19937_points(const uint32_t* key, ptrdiff_t count, phintys_points* points) {
+    for (ptrdiff_t place = 0; place < count; place++) {
+        double x = 2 * phintys_mt19937_fraction(phintys_mt19937_tempered(key[4 * place]),
+                                                phintys_mt19937_tempered(key[4 * place + 1])) - 1;
+        double y = 2 * phintys_mt19937_fraction(phintys_mt19937_tempered(key[4 * place + 2]),
+                                                phintys_mt19937_tempered(key[4 * place + 3])) - 1;
+        points->x[place] = x;
+        points->y[place] = y;
+        points->square[place] = x * x + y * y;
+    }
+}
+
+/* Move the points in the circle to the front, at most `wanted` of them. Returns how many there are; `*used` becomes
+ * the number of points up to the last of them, or of all points when there are less. */
+static ptrdiff_t phintys_points_inside(phintys_points* points, ptrdiff_t count, ptrdiff_t wanted, ptrdiff_t* used) {
+    ptrdiff_t found = 0, place = 0;
+    for (; place < count && found < wanted; place++) {
+        const double square = points->square[place];
+        points->x[found] = points->x[place];
+        points->y[found] = points->y[place];
+        points->square[found] = square;
+        found += (square < 1) & (square != 0);
+    }
+    *used = place;
+    return found;
+}
+
+/* Two normal numbers of each point. The logarithms are calls of the C library, whose bits NumPy has. */
+PHINTYS_CLONES static void phintys_polar(phintys_points* points, const double* logs, ptrdiff_t count, double mean,
+                                         double deviation, double* out) {
+    for (ptrdiff_t place = 0; place < count; place++) {
+        double factor = sqrt(-2 * logs[place] / points->square[place]);
+        out[2 * place] = mean + deviation * (factor * points->y[place]);
+        out[2 * place + 1] = mean + deviation * (factor * points->x[place]);
+    }
+}
+
+/* Normal numbers of numpy.random.RandomState: as phintys_paired_normal, many points at a time. */
+static void phintys_paired_normals(uint64_t* state, ptrdiff_t count, double mean, double deviation, double* out) {
+    uint64_t* own = state + PHINTYS_OWN;
+    phintys_points points;
+    double logs[PHINTYS_POINTS];
+    if (count > 0 && state[PHINTYS_HAS_HALF]) {
+        *out++ = mean + deviation * phintys_paired_normal(state);
+        count--;
+    }
+    while (count > 1) {
+        ptrdiff_t left = own[0] >= PHINTYS_KEYS ? 0 : (ptrdiff_t)(PHINTYS_KEYS - own[0]) / 4;
+        if (left == 0) {                                            /* the next point needs a refill */
+            *out++ = mean + deviation * phintys_paired_normal(state);
+            *out++ = mean + deviation * phintys_paired_normal(state);
+            count -= 2;
+            continue;
+        }
+        ptrdiff_t wanted = count / 2, tried = wanted + wanted / 4 + 1, used;
+        tried = tried < left ? tried : left;
+        tried = tried < PHINTYS_POINTS ? tried : PHINTYS_POINTS;
+        phintys_mt19937_points((uint32_t*)(own + 1) + own[0], tried, &points);
+        ptrdiff_t found = phintys_points_inside(&points, tried, wanted, &used);
+        for (ptrdiff_t place = 0; place < found; place++) logs[place] = log(points.square[place]);
+        phintys_polar(&points, logs, found, mean, deviation, out);
+        own[0] += 4 * used;
+        out += 2 * found;
+        count -= 2 * found;
+    }
+    if (count > 0) *out = mean + deviation * phintys_paired_normal(state);
+}
+
+/* A generator of the words of MT19937 that tempers them a block at a time. Its state is at `state` in between. */
+typedef struct {
+    uint64_t* state;
+    uint32_t words[PHINTYS_KEYS];
+} phintys_tempered_words;
+
+static inline uint32_t phintys_tempered_half(void* generator) {
+    phintys_tempered_words* words = (phintys_tempered_words*)generator;
+    uint64_t* own = words->state + PHINTYS_OWN;
+    if (own[0] >= PHINTYS_KEYS) {
+        phintys_mt19937_refill((uint32_t*)(own + 1));
+        phintys_mt19937_temper((uint32_t*)(own + 1), PHINTYS_KEYS, words->words);
+        own[0] = 0;
+    }
+    return words->words[own[0]++];
+}
+
+static uint32_t phintys_tempered_short(void* generator) { return phintys_tempered_half(generator); }
+static uint64_t phintys_tempered_raw(void* generator) { return phintys_tempered_half(generator); }
+
+static uint64_t phintys_tempered_next(void* generator) {
+    uint64_t high = phintys_tempered_half(generator);
+    return high << 32 | phintys_tempered_half(generator);
+}
+
+static double phintys_tempered_double(void* generator) {
+    uint32_t first = phintys_tempered_half(generator);
+    return phintys_mt19937_fraction(first, phintys_tempered_half(generator));
+}
+
+static bitgen_t phintys_tempered_generator(phintys_tempered_words* words, uint64_t* state) {
+    bitgen_t bits = {words, phintys_tempered_next, phintys_tempered_short, phintys_tempered_double,
+                     phintys_tempered_raw};
+    words->state = state;
+    phintys_mt19937_temper((uint32_t*)(state + PHINTYS_OWN + 1), PHINTYS_KEYS, words->words);
+    return bits;
+}
+
+/* ---- the ziggurat: normal numbers of NumPy's Generator ------------------------------------------------------------ */
+
+/* NumPy draws a normal number from 64 bits: layer, sign and 52 bits of a product with the width of the layer; in 99 of
+ * 100 cases the product is below the layer's limit and is the number. float32 numbers have 32 and 23 bits. NumPy does
+ * not export its tables. They are read here from its functions, which are given bits that have been chosen: a product
+ * with a power of 2 tells the width, and whether more bits are asked for, the limit. */
+typedef struct {
+    double width[256];
+    uint64_t limit[256];
+    float short_width[256];
+    uint32_t short_limit[256];
+    int known;
+} phintys_ziggurat;
+
+static phintys_ziggurat phintys_normal_tables;
+
+typedef struct {                    /* a generator of one number that was chosen; it counts what else is asked for */
+    uint64_t bits;
+    int asked;
+} phintys_chosen;
+
+static uint64_t phintys_chosen_next(void* state) {
+    phintys_chosen* chosen = (phintys_chosen*)state;
+    return chosen->asked++ ? 0x80000000u : chosen->bits;    /* what ends NumPy's search for a number at once */
+}
+static uint32_t phintys_chosen_half(void* state) { return (uint32_t)phintys_chosen_next(state); }
+static double phintys_chosen_double(void* state) {
+    ((phintys_chosen*)state)->asked++;
+    return 0.5;
+}
+
+static double phintys_of_chosen(uint64_t bits, int is_short, int* asked) {
+    phintys_chosen chosen = {bits, 0};
+    bitgen_t generator = {&chosen, phintys_chosen_next, phintys_chosen_half, phintys_chosen_double,
+                          phintys_chosen_next};
+    double found = is_short ? random_standard_normal_f(&generator) : random_standard_normal(&generator);
+    *asked = chosen.asked;
+    return found;
+}
+
+/* Read a layer: the smallest product that NumPy examines further, and the width. */
+static void phintys_read_layer(int layer, int is_short, int shift, int bits, uint64_t* limit, double* width) {
+    uint64_t low = 0, high = (uint64_t)1 << bits;           /* products below low are taken, from high on examined */
+    int asked;
+    while (low < high) {
+        uint64_t middle = (low + high) / 2;
+        phintys_of_chosen(middle << shift | (uint64_t)layer, is_short, &asked);
+        if (asked == 1) low = middle + 1;
+        else high = middle;
+    }
+    *limit = low;
+    uint64_t power = 1;
+    while (2 * power < low) power *= 2;
+    *width = low ? phintys_of_chosen(power << shift | (uint64_t)layer, is_short, &asked) / (double)power : 0;
+}
+
+/* Whether numbers made of the tables are NumPy's: of 4096 states, in both precisions. */
+static int phintys_ziggurat_agrees(void);
+
+static void phintys_read_ziggurat(void) {
+    phintys_ziggurat* tables = &phintys_normal_tables;
+    for (int layer = 0; layer < 256 && !tables->known; layer++) {
+        uint64_t limit;
+        double width;
+        phintys_read_layer(layer, 0, 9, 52, &limit, &width);
+        tables->width[layer] = width, tables->limit[layer] = limit;
+        phintys_read_layer(layer, 1, 9, 23, &limit, &width);
+        tables->short_width[layer] = (float)width, tables->short_limit[layer] = (uint32_t)limit;
+    }
+    if (!tables->known) tables->known = phintys_ziggurat_agrees() ? 1 : -1;
+}
+
+/* Whether the bits are a number at once; it is left in `*number`. */
+static inline int phintys_in_layer(uint64_t bits, double* number) {
+    const uint64_t product = bits >> 9 & 0x000fffffffffffffULL;
+    const unsigned layer = bits & 0xff;
+    const double size = (double)(int64_t)product * phintys_normal_tables.width[layer];
+    uint64_t signed_size;                                   /* without a branch, which would be guessed in vain */
+    memcpy(&signed_size, &size, sizeof size);
+    signed_size |= (bits >> 8 & 1) << 63;
+    memcpy(number, &signed_size, sizeof size);
+    return product < phintys_normal_tables.limit[layer];
+}
+
+static inline int phintys_in_short_layer(uint32_t bits, float* number) {
+    const uint32_t product = bits >> 9;
+    const unsigned layer = bits & 0xff;
+    const float size = (float)(int32_t)product * phintys_normal_tables.short_width[layer];
+    uint32_t signed_size;
+    memcpy(&signed_size, &size, sizeof size);
+    signed_size |= (bits >> 8 & 1) << 31;
+    memcpy(number, &signed_size, sizeof size);
+    return product < phintys_normal_tables.short_limit[layer];
+}
+
+/* Normal numbers of PCG64, whose state stays in registers; where a number is not found at once, NumPy draws it from the
+ * state before. */
+static void phintys_pcg64_normals(uint64_t* state, ptrdiff_t count, double* out) {
+    bitgen_t bits = phintys_bit_generator(state);
+    phintys_uint128 here = phintys_wide(state + PHINTYS_OWN);
+    const phintys_uint128 increment = phintys_wide(state + PHINTYS_OWN + 2);
+    for (ptrdiff_t place = 0; place < count; place++) {
+        const phintys_uint128 next = here * PHINTYS_PCG_MULTIPLIER + increment;
+        if (__builtin_expect(phintys_in_layer(phintys_pcg64_output(next), out + place), 1)) {
+            here = next;
+            continue;
+        }
+        phintys_set_wide(state + PHINTYS_OWN, here);
+        out[place] = random_standard_normal(&bits);
+        here = phintys_wide(state + PHINTYS_OWN);
+    }
+    phintys_set_wide(state + PHINTYS_OWN, here);
+}
+
+static void phintys_pcg64_short_normals(uint64_t* state, ptrdiff_t count, float* out) {
+    bitgen_t bits = phintys_bit_generator(state);
+    const phintys_uint128 increment = phintys_wide(state + PHINTYS_OWN + 2);
+    ptrdiff_t place = 0;
+    while (place < count) {
+        if (state[PHINTYS_HAS_HALF] || place + 1 == count) {
+            out[place++] = random_standard_normal_f(&bits);
+            continue;
+        }
+        phintys_uint128 here = phintys_wide(state + PHINTYS_OWN);
+        while (place + 1 < count) {                         /* two numbers of each word */
+            const phintys_uint128 next = here * PHINTYS_PCG_MULTIPLIER + increment;
+            const uint64_t both = phintys_pcg64_output(next);
+            int found = phintys_in_short_layer((uint32_t)both, out + place);
+            found &= phintys_in_short_layer((uint32_t)(both >> 32), out + place + 1);
+            if (__builtin_expect(!found, 0)) break;
+            state[PHINTYS_HALF] = both >> 32;
+            here = next;
+            place += 2;
+        }
+        phintys_set_wide(state + PHINTYS_OWN, here);
+        if (place < count) out[place++] = random_standard_normal_f(&bits);
+    }
+}
+
+static int phintys_ziggurat_agrees(void) {
+    uint64_t ours[7] = {PHINTYS_PCG64, 0, 0, 1, 2, 3, 5}, theirs[7];
+    double numbers[512], expected[512];
+    float short_numbers[512], short_expected[512];
+    int same = 1;
+    memcpy(theirs, ours, sizeof ours);
+    bitgen_t bits = phintys_bit_generator(theirs);
+    for (int part = 0; part < 8 && same; part++) {
+        phintys_pcg64_normals(ours, 512, numbers);
+        random_standard_normal_fill(&bits, 512, expected);
+        phintys_pcg64_short_normals(ours, 512, short_numbers);
+        random_standard_normal_fill_f(&bits, 512, short_expected);
+        same = !memcmp(numbers, expected, sizeof numbers) && !memcmp(ours, theirs, sizeof ours)
+            && !memcmp(short_numbers, short_expected, sizeof short_numbers);
+    }
+    return same;
+}
+
+/* ---- binomial counts with at most 30 expected successes ------------------------------------------------------------ */
+
+/* NumPy subtracts the probabilities of 0, 1, 2, ... successes from a uniform number until it is smaller. Here these
+ * probabilities are computed once, and many numbers advance side by side. A number that exceeds all of them is replaced
+ * by the next one, which practically never happens. */
+enum {PHINTYS_SUCCESSES = 128};
+typedef struct {
+    double probability[PHINTYS_SUCCESSES];
+    ptrdiff_t most;                 /* successes that NumPy counts before it takes another number */
+    int64_t trials;                 /* the count is this minus the successes if `mirrored` */
+    int mirrored;
+} phintys_binomial;
+
+static double phintys_chosen_uniform(void* state) { return *(double*)state; }
+
+/* The successes that one number means; more than table->most: it is to be replaced. */
+static ptrdiff_t phintys_successes_of(const phintys_binomial* table, double number) {
+    ptrdiff_t count = 0;
+    while (count <= table->most && number > table->probability[count]) number -= table->probability[count++];
+    return count;
+}
+
+static inline int64_t phintys_counted(const phintys_binomial* table, int64_t successes) {
+    return table->mirrored ? table->trials - successes : successes;
+}
+
+/* Fill the table; returns whether it is usable: NumPy uses this method for these parameters, and counts the same for
+ * some numbers. */
+static int phintys_read_binomial(phintys_binomial* table, int64_t trials, double p) {
+    const double success = p <= 0.5 ? p : 1.0 - p;
+    double number = 0;
+    binomial_t numpy_table;
+    bitgen_t bits = {&number, NULL, NULL, phintys_chosen_uniform, NULL};
+    if (trials <= 0 || !(success > 0) || !(success * (double)trials <= 30)) return 0;
+    memset(&numpy_table, 0, sizeof numpy_table);
+    random_binomial(&bits, p, trials, &numpy_table);
+    table->most = (ptrdiff_t)numpy_table.m, table->trials = trials, table->mirrored = p > 0.5;
+    if (table->most < 0 || table->most + 1 >= PHINTYS_SUCCESSES) return 0;
+    table->probability[0] = numpy_table.r;
+    for (int64_t count = 1; count <= table->most; count++)
+        table->probability[count] = ((double)(trials - count + 1) * success * table->probability[count - 1])
+            / ((double)count * numpy_table.q);
+    for (int probe = 0; probe < 32; probe++) {
+        number = (double)probe / 32.0 + 0.003;
+        if (phintys_successes_of(table, number) > table->most) continue;
+        if (random_binomial(&bits, p, trials, &numpy_table) != phintys_counted(table, phintys_successes_of(table, number)))
+            return 0;
+    }
+    return 1;
+}
+
+/* Counts of successes for uniform numbers, which are destroyed; returns whether a number exceeded all probabilities. */
+PHINTYS_CLONES static int phintys_successes(const phintys_binomial* table, ptrdiff_t numbers, double* number,
+                                            double* count) {
+    double active = 1;
+    for (ptrdiff_t place = 0; place < numbers; place++) count[place] = 0;
+    for (ptrdiff_t successes = 0; successes <= table->most && active; successes++) {
+        const double probability = table->probability[successes];
+        active = 0;
+        for (ptrdiff_t place = 0; place < numbers; place++) {
+            const double more = number[place] > probability ? 1 : 0;
+            count[place] += more;
+            number[place] = more != 0 ? number[place] - probability : -1;
+            active += more;
+        }
+    }
+    return active != 0;
+}
+
+#endif
