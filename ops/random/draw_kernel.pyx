@@ -313,7 +313,9 @@ cdef class DrawKernel(Kernel):
         cdef Cell* advanced = operands[2 + self.count]
         cdef Cell* sample = operands[3 + self.count]
         cdef bitgen_t bits
-        if advanced.data != state.data:
+        if advanced.data != state.data and state.strides[0] == sizeof(uint64_t):
+            memcpy(advanced.data, state.data, state.shape[0] * sizeof(uint64_t))
+        elif advanced.data != state.data:
             copy_strided(1, state.shape, advanced.data, advanced.strides, state.data, state.strides, state.itemsize)
         (<uint64_t*>advanced.data)[0] = self.kind
         phintys_make_valid(<uint64_t*>advanced.data)

@@ -17,12 +17,21 @@ PHINTYS_CLONES static void phintys_mt19937_temper(const uint32_t* key, ptrdiff_t
     for (ptrdiff_t place = 0; place < count; place++) out[place] = phintys_mt19937_tempered(key[place]);
 }
 
-/* Numbers from 0 to 1 of pairs of words: what phintys_mt19937_fraction computes, by integers of 64 bits. All steps are
- * exact but the last, so their order changes no bit. */
+/* The words (first, second), one after the other in memory, as an integer below 2**53, and this as a number from 0 to 1:
+ * what phintys_mt19937_fraction computes. The halves of the integer are converted by adding them to powers of 2, because
+ * few processors convert vectors of long integers; all of it is exact. */
+static inline double phintys_fraction_of_pair(const uint32_t* key) {
+    const uint64_t integer = (uint64_t)(phintys_mt19937_tempered(key[0]) >> 5) << 26 | phintys_mt19937_tempered(key[1]) >> 6;
+    const uint64_t high_bits = 0x4530000000000000ULL | integer >> 32;       /* 2**84 + 2**32 (integer >> 32) */
+    const uint64_t low_bits = 0x4330000000000000ULL | (integer & 0xffffffffu);
+    double high, low;
+    memcpy(&high, &high_bits, sizeof high);
+    memcpy(&low, &low_bits, sizeof low);
+    return ((high - (0x1p84 + 0x1p52)) + low) * (1.0 / 9007199254740992.0);
+}
+
 PHINTYS_CLONES static void phintys_mt19937_fractions(const uint32_t* key, ptrdiff_t pairs, double* out) {
-    for (ptrdiff_t pair = 0; pair < pairs; pair++)
-        out[pair] = phintys_mt19937_fraction(phintys_mt19937_tempered(key[2 * pair]),
-                                             phintys_mt19937_tempered(key[2 * pair + 1]));
+    for (ptrdiff_t pair = 0; pair < pairs; pair++) out[pair] = phintys_fraction_of_pair(key + 2 * pair);
 }
 
 /* Numbers from 0 to 1; pairs of words between two refills are used in one loop. */
@@ -61,47 +70,64 @@ enum {PHINTYS_POINTS = 64};
 typedef struct {double x[PHINTYS_POINTS], y[PHINTYS_POINTS], square[PHINTYS_POINTS];} phintys_points;
 
 PHINTYS_CLONES static void phintys_mt19937_points(const uint32_t* key, ptrdiff_t count, phintys_points* points) {
+    double fraction[2 * PHINTYS_POINTS];
+    for (ptrdiff_t pair = 0; pair < 2 * count; pair++) fraction[pair] = phintys_fraction_of_pair(key + 2 * pair);
     for (ptrdiff_t place = 0; place < count; place++) {
-        double x = 2 * phintys_mt19937_fraction(phintys_mt19937_tempered(key[4 * place]),
-                                                phintys_mt19937_tempered(key[4 * place + 1])) - 1;
-        double y = 2 * phintys_mt19937_fraction(phintys_mt19937_tempered(key[4 * place + 2]),
-                                                phintys_mt19937_tempered(key[4 * place + 3])) - 1;
+        double x = 2 * fraction[2 * place] - 1, y = 2 * fraction[2 * place + 1] - 1;
         points->x[place] = x;
         points->y[place] = y;
         points->square[place] = x * x + y * y;
     }
 }
 
-/* Move the points in the circle to the front, at most `wanted` of them. Returns how many there are; `*used` becomes
- * the number of points up to the last of them, or of all points when there are less. */
+/* Move the points in the circle to the front. Returns how many there are, at most `wanted`; `*used` becomes the number
+ * of points up to the last of them, or of all points when there are less. Nothing is guessed: branches on random
+ * numbers would be mispredicted. */
 static ptrdiff_t phintys_points_inside(phintys_points* points, ptrdiff_t count, ptrdiff_t wanted, ptrdiff_t* used) {
-    ptrdiff_t found = 0, place = 0;
-    for (; place < count && found < wanted; place++) {
+    unsigned char place_of[PHINTYS_POINTS + 1];
+    ptrdiff_t found = 0;
+    for (ptrdiff_t place = 0; place < count; place++) {
         const double square = points->square[place];
         points->x[found] = points->x[place];
         points->y[found] = points->y[place];
         points->square[found] = square;
+        place_of[found] = (unsigned char)place;
         found += (square < 1) & (square != 0);
     }
-    *used = place;
-    return found;
+    *used = found < wanted ? count : place_of[wanted - 1] + 1;
+    return found < wanted ? found : wanted;
 }
 
 /* Two normal numbers of each point. The logarithms are calls of the C library, whose bits NumPy has. */
-PHINTYS_CLONES static void phintys_polar(phintys_points* points, const double* logs, ptrdiff_t count, double mean,
-                                         double deviation, double* out) {
-    for (ptrdiff_t place = 0; place < count; place++) {
-        double factor = sqrt(-2 * logs[place] / points->square[place]);
-        out[2 * place] = mean + deviation * (factor * points->y[place]);
-        out[2 * place + 1] = mean + deviation * (factor * points->x[place]);
+static inline void phintys_polar_pair(const phintys_points* points, ptrdiff_t place, double logarithm, double mean,
+                                      double deviation, double* out) {
+    const double factor = sqrt(-2 * logarithm / points->square[place]);
+    out[2 * place] = mean + deviation * (factor * points->y[place]);
+    out[2 * place + 1] = mean + deviation * (factor * points->x[place]);
+}
+
+PHINTYS_CLONES static void phintys_polar_pairs(const phintys_points* points, const double* logarithms, ptrdiff_t count,
+                                               double mean, double deviation, double* out) {
+    for (ptrdiff_t place = 0; place < count; place++)
+        phintys_polar_pair(points, place, logarithms[place], mean, deviation, out);
+}
+
+/* Vectors of what has just been stored number by number wait for it, so a few points are not worth vectors. */
+static void phintys_polar(const phintys_points* points, ptrdiff_t count, double mean, double deviation, double* out) {
+    double logarithms[PHINTYS_POINTS];
+    if (count < 12) {
+        for (ptrdiff_t place = 0; place < count; place++)
+            phintys_polar_pair(points, place, log(points->square[place]), mean, deviation, out);
+        return;
     }
+    for (ptrdiff_t place = 0; place < count; place++) logarithms[place] = log(points->square[place]);
+    phintys_polar_pairs(points, logarithms, count, mean, deviation, out);
 }
 
 /* Normal numbers of numpy.random.RandomState: as phintys_paired_normal, many points at a time. */
 static void phintys_paired_normals(uint64_t* state, ptrdiff_t count, double mean, double deviation, double* out) {
     uint64_t* own = state + PHINTYS_OWN;
     phintys_points points;
-    double logs[PHINTYS_POINTS];
     if (count > 0 && state[PHINTYS_HAS_HALF]) {
         *out++ = mean + deviation * phintys_paired_normal(state);
         count--;
@@ -114,13 +140,12 @@ static void phintys_paired_normals(uint64_t* state, ptrdiff_t count, double mean
             count -= 2;
             continue;
         }
-        ptrdiff_t wanted = count / 2, tried = wanted + wanted / 4 + 1, used;
+        ptrdiff_t wanted = count / 2, tried = (wanted + wanted / 4 + 7) & ~(ptrdiff_t)7, used;     /* whole vectors */
         tried = tried < left ? tried : left;
         tried = tried < PHINTYS_POINTS ? tried : PHINTYS_POINTS;
         phintys_mt19937_points((uint32_t*)(own + 1) + own[0], tried, &points);
         ptrdiff_t found = phintys_points_inside(&points, tried, wanted, &used);
-        for (ptrdiff_t place = 0; place < found; place++) logs[place] = log(points.square[place]);
-        phintys_polar(&points, logs, found, mean, deviation, out);
+        phintys_polar(&points, found, mean, deviation, out);
         own[0] += 4 * used;
         out += 2 * found;
         count -= 2 * found;
