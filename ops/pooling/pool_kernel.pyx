@@ -69,6 +69,10 @@ cdef inline npy_intp windows_over(npy_intp length, npy_intp window, npy_intp ste
     return 1 if padded <= window else (padded - window + step - 1) // step + 1
 
 
+cdef inline void set_images(phintys_pooling* p, int position, Cell* cell) noexcept nogil:
+    p.images[position].data, p.images[position].strides = cell.data, cell.strides
+
+
 cdef class PoolingKernel(Kernel):
     """Base of kernels whose operands are images or results of pooling; sizes, steps and paddings come last.
 
@@ -88,21 +92,36 @@ cdef class PoolingKernel(Kernel):
         Raised by ``prepare`` if sizes, steps or paddings have a wrong length or value, if a window would have no
         element of the image, and if the shapes of operands do not fit together.
     """
-    cdef const phintys_pool_tasks* tasks
-    cdef int pooled, mode, inputs
+    cdef phintys_pool_task task
+    cdef int pooled, mode
+    cdef int inputs             # how many operands come before the sizes
+    cdef int unread             # how many of them are read for their shape only
+    cdef bint gives_images      # whether the output has the shape of the images; else that of the results
     cdef bint ignore_border
 
     def __init__(self, str dtype, int pooled, str mode="max", bint ignore_border=True):
-        self.tasks = phintys_pool_tasks_of(numpy.dtype(dtype).num)
-        if self.tasks == NULL:
+        cdef const phintys_pool_tasks* tasks = phintys_pool_tasks_of(numpy.dtype(dtype).num)
+        if tasks == NULL:
             raise TypeError(f"pooling takes real numbers, not {dtype}")
+        self.describe(tasks)
+        self.binding, self.examined = BOUND, (self.inputs, self.inputs + 1, self.inputs + 2)
         self.pooled, self.ignore_border = pooled, ignore_border
         self.mode = {"max": PHINTYS_POOL_MAX, "sum": PHINTYS_POOL_SUM, "average_exc_pad": PHINTYS_POOL_AVERAGE_IMAGE,
                      "average_inc_pad": PHINTYS_POOL_AVERAGE_WINDOW if ignore_border else PHINTYS_POOL_AVERAGE_IMAGE
                      }[mode]
         if dtype == "bool" and self.mode != PHINTYS_POOL_MAX:
             self.mode = PHINTYS_POOL_MAX                        # a sum or an average is true if one element is
-        self.binding = BOUND
+
+    # ---- what the kernels differ in ----
+    cdef int describe(self, const phintys_pool_tasks* tasks) except -1:
+        """Set ``task``, ``inputs``, ``unread`` and ``gives_images``."""
+        raise NotImplementedError
+
+    cdef int check_shapes(self, const phintys_pooling* p, Cell** operands) except -1 nogil:
+        """Check that the shapes of the inputs fit together."""
+        return 0
+
+    # ---- sizes and shapes ----
 
     cdef inline void read(self, phintys_pooling* p, Cell** operands) noexcept nogil:
         """What shapes and the last three inputs say. The images are set by the kernels."""
@@ -212,21 +231,36 @@ cdef class PoolingKernel(Kernel):
     cdef tuple result_shape(self, const phintys_pooling* p, Cell* x):
         return shape_of(x)[:p.outer] + tuple([p.count[axis] for axis in range(self.pooled)])
 
-    cdef int allocate_results(self, Context* context, const phintys_pooling* p, Cell* x, Cell* out) except -1 nogil:
+    # ---- computation ----
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef phintys_pooling p
+        cdef Cell* x = operands[0]
+        cdef npy_intp elements = cell_size(x)
         cdef npy_intp shape[MAX_RANK]
         cdef int axis
+        self.check(operands)
+        self.read(&p, operands)
+        self.check_shapes(&p, operands)
         for axis in range(x.ndim):
-            shape[axis] = x.shape[axis] if axis < p.outer else p.count[axis - p.outer]
-        allocate(context, out, shape)
-        return 0
-
-    cdef int take_room(self, Context* context, phintys_pooling* p, npy_intp elements) except -1 nogil:
-        """Ask for scratch memory, and return what ``prepare`` returns for so many elements."""
+            shape[axis] = x.shape[axis] if axis < p.outer or self.gives_images else p.count[axis - p.outer]
+        allocate(context, operands[self.inputs + 3], shape)
         scratch(context, p.room * context.workers)
         return 0 if elements <= LONG_POOL else RUNS_ALONE if elements < 2 * PIECE_POOL else 1
 
-    cdef void perform_task(self, Context* context, phintys_pooling* p, phintys_pool_task task, const npy_intp* rows,
-                           npy_intp elements) noexcept nogil:
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef phintys_pooling p
+        cdef Cell* out = operands[self.inputs + 3]
+        cdef int position
+        self.read(&p, operands)
+        for position in range(self.unread, self.inputs):
+            set_images(&p, position - self.unread, operands[position])
+        set_images(&p, self.inputs - self.unread, out)
+        if cell_size(out):
+            self.perform(context, &p, p.shape + p.outer if self.gives_images else p.count, cell_size(operands[0]))
+        return 0
+
+    cdef void perform(self, Context* context, phintys_pooling* p, const npy_intp* rows,
+                      npy_intp elements) noexcept nogil:
         """Compute all rows of the output; ``rows`` are their numbers in the pooled dimensions but the last."""
         cdef Work work
         cdef npy_intp total = 1
@@ -235,140 +269,71 @@ cdef class PoolingKernel(Kernel):
             total *= p.shape[axis]
         for axis in range(p.pooled - 1):
             total *= rows[axis]
-        if total == 0 or elements == 0:
-            return
-        work.pooling, work.task, work.room = p, task, context.scratch
+        work.pooling, work.task, work.room = p, self.task, context.scratch
         if context.workers > 1:
             parallel(context, pool_piece, &work, total, PIECE_POOL // (elements // total + 1) + 1)
         else:
             pool_piece(&work, 0, 0, total)
 
 
-cdef inline void set_images(phintys_pooling* p, int position, Cell* cell) noexcept nogil:
-    p.images[position].data, p.images[position].strides = cell.data, cell.strides
-
-
 cdef class PoolKernel(PoolingKernel):
     """Results of all windows: ``(x, ws, stride, pad, out)``."""
 
-    def __cinit__(self):
-        self.examined, self.inputs = (1, 2, 3), 1
+    cdef int describe(self, const phintys_pool_tasks* tasks) except -1:
+        self.task, self.inputs, self.unread, self.gives_images = tasks.forward, 1, 0, False
+        return 0
 
-    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
-        cdef phintys_pooling p
-        self.check(operands)
-        self.read(&p, operands)
-        self.check_windows(&p, operands[0])
-        self.allocate_results(context, &p, operands[0], operands[4])
-        return self.take_room(context, &p, cell_size(operands[0]))
-
-    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
-        cdef phintys_pooling p
-        self.read(&p, operands)
-        set_images(&p, 0, operands[0])
-        set_images(&p, 1, operands[4])
-        if cell_size(operands[4]):
-            self.perform_task(context, &p, self.tasks.forward, p.count, max(cell_size(operands[0]), 1))
+    cdef int check_shapes(self, const phintys_pooling* p, Cell** operands) except -1 nogil:
+        self.check_windows(p, operands[0])
         return 0
 
 
 cdef class MaxPoolGradKernel(PoolingKernel):
     """The gradient by the images: ``(x, maxima, gradient, ws, stride, pad, out)``."""
 
-    def __cinit__(self):
-        self.examined, self.inputs = (3, 4, 5), 3
+    cdef int describe(self, const phintys_pool_tasks* tasks) except -1:
+        self.task, self.inputs, self.unread, self.gives_images = tasks.max_gradient, 3, 0, True
+        return 0
 
-    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
-        cdef phintys_pooling p
-        self.check(operands)
-        self.read(&p, operands)
-        self.check_results(&p, operands[0], operands[1], 1)
-        self.check_results(&p, operands[0], operands[2], 2)
-        allocate(context, operands[6], operands[0].shape)
-        return self.take_room(context, &p, cell_size(operands[0]))
-
-    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
-        cdef phintys_pooling p
-        cdef int position
-        self.read(&p, operands)
-        for position in range(3):
-            set_images(&p, position, operands[position])
-        set_images(&p, 3, operands[6])
-        self.perform_task(context, &p, self.tasks.max_gradient, p.shape + p.outer, cell_size(operands[0]))
+    cdef int check_shapes(self, const phintys_pooling* p, Cell** operands) except -1 nogil:
+        self.check_results(p, operands[0], operands[1], 1)
+        self.check_results(p, operands[0], operands[2], 2)
         return 0
 
 
 cdef class AveragePoolGradKernel(PoolingKernel):
     """The gradient of sums or averages: ``(x, gradient, ws, stride, pad, out)``. Of x only the shape is read."""
 
-    def __cinit__(self):
-        self.examined, self.inputs = (2, 3, 4), 2
+    cdef int describe(self, const phintys_pool_tasks* tasks) except -1:
+        self.task, self.inputs, self.unread, self.gives_images = tasks.sum_gradient, 2, 1, True
+        return 0
 
-    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
-        cdef phintys_pooling p
-        self.check(operands)
-        self.read(&p, operands)
-        self.check_results(&p, operands[0], operands[1], 1)
-        allocate(context, operands[5], operands[0].shape)
-        return self.take_room(context, &p, cell_size(operands[0]))
-
-    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
-        cdef phintys_pooling p
-        self.read(&p, operands)
-        set_images(&p, 0, operands[1])
-        set_images(&p, 1, operands[5])
-        self.perform_task(context, &p, self.tasks.sum_gradient, p.shape + p.outer, cell_size(operands[0]))
+    cdef int check_shapes(self, const phintys_pooling* p, Cell** operands) except -1 nogil:
+        self.check_results(p, operands[0], operands[1], 1)
         return 0
 
 
 cdef class MaxSelectedKernel(PoolingKernel):
     """For each window the sum of y where x is the maximum: ``(x, maxima, y, ws, stride, pad, out)``."""
 
-    def __cinit__(self):
-        self.examined, self.inputs = (3, 4, 5), 3
+    cdef int describe(self, const phintys_pool_tasks* tasks) except -1:
+        self.task, self.inputs, self.unread, self.gives_images = tasks.max_selected, 3, 0, False
+        return 0
 
-    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
-        cdef phintys_pooling p
-        self.check(operands)
-        self.read(&p, operands)
-        self.check_results(&p, operands[0], operands[1], 1)
+    cdef int check_shapes(self, const phintys_pooling* p, Cell** operands) except -1 nogil:
+        self.check_results(p, operands[0], operands[1], 1)
         self.check_images(operands[0], operands[2], 2)
-        self.allocate_results(context, &p, operands[0], operands[6])
-        return self.take_room(context, &p, cell_size(operands[0]))
-
-    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
-        cdef phintys_pooling p
-        cdef int position
-        self.read(&p, operands)
-        for position in range(3):
-            set_images(&p, position, operands[position])
-        set_images(&p, 3, operands[6])
-        if cell_size(operands[6]):
-            self.perform_task(context, &p, self.tasks.max_selected, p.count, max(cell_size(operands[0]), 1))
         return 0
 
 
 cdef class MaxFirstKernel(PoolingKernel):
     """For each window y where x is the maximum, the first of several: ``(x, y, ws, stride, pad, out)``."""
 
-    def __cinit__(self):
-        self.examined, self.inputs = (2, 3, 4), 2
+    cdef int describe(self, const phintys_pool_tasks* tasks) except -1:
+        self.task, self.inputs, self.unread, self.gives_images = tasks.max_first, 2, 0, False
+        return 0
 
-    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
-        cdef phintys_pooling p
-        self.check(operands)
-        self.read(&p, operands)
-        self.check_windows(&p, operands[0])
+    cdef int check_shapes(self, const phintys_pooling* p, Cell** operands) except -1 nogil:
+        self.check_windows(p, operands[0])
         self.check_images(operands[0], operands[1], 1)
-        self.allocate_results(context, &p, operands[0], operands[5])
-        return self.take_room(context, &p, cell_size(operands[0]))
-
-    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
-        cdef phintys_pooling p
-        self.read(&p, operands)
-        set_images(&p, 0, operands[0])
-        set_images(&p, 1, operands[1])
-        set_images(&p, 2, operands[5])
-        if cell_size(operands[5]):
-            self.perform_task(context, &p, self.tasks.max_first, p.count, max(cell_size(operands[0]), 1))
         return 0
