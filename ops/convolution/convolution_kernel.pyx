@@ -2,8 +2,8 @@
 
 ``ConvolutionKernel`` checks shapes, names what contradicts each other, and divides the work among workers: whole images
 if there are enough, else blocks of the filters of one image. ``convolution_loops.h`` says how the sums are computed.
-Arguments with gaps are copied first. Scratch memory is the planes of one image for each worker and the filters, whatever
-the number of images; the gradient by filters has as many images at once as stay in the cache.
+Arguments with gaps are copied first. Scratch memory is the planes of one image for each worker and the filters,
+whatever the number of images; the gradient by filters has as many images at once as stay in the cache.
 """
 cimport numpy as cnp
 from libc.string cimport memset
@@ -14,7 +14,7 @@ import numpy
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.strided_copy cimport contiguous_data
 from phintys.vm.abi cimport (
-    BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, parallel, scratch)
+    BOUND, RUNS_ALONE, Cell, Context, Kernel, Task, allocate, cell_is_contiguous, cell_size, parallel, scratch)
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_CONVOLUTION, PIECE_CONVOLUTION
 from phintys.ops.native.providers import usable_instructions
@@ -27,6 +27,7 @@ cdef extern from "convolution/convolution_loops.h" nogil:
         FORWARD
         BY_IMAGES
         BY_FILTERS
+        FILTERS_OF_DOTS
     ctypedef struct phintys_convolution_set:
         int lanes
     ctypedef struct phintys_convolution:
@@ -49,31 +50,12 @@ cdef extern from "convolution/convolution_loops.h" nogil:
         const char* filters
         const char* top
         char* out
-        npy_intp image, images, group
+        npy_intp image, images, group, at
+    ctypedef struct phintys_convolution_tasks:
+        Task packing, planes, images, blocks, tops, dots, tall, top_packing, products, writing, unshared
     const phintys_convolution_set* convolution_set(int itemsize, int instructions)
+    const phintys_convolution_tasks* convolution_tasks(int itemsize)
     size_t plan_convolution(phintys_work* work, char* memory, int workers)
-    void run_images_float(const phintys_work*, int, npy_intp, npy_intp)
-    void run_images_double(const phintys_work*, int, npy_intp, npy_intp)
-    void run_blocks_float(const phintys_work*, int, npy_intp, npy_intp)
-    void run_blocks_double(const phintys_work*, int, npy_intp, npy_intp)
-    void run_packing_float(const phintys_work*, npy_intp, npy_intp)
-    void run_packing_double(const phintys_work*, npy_intp, npy_intp)
-    void run_planes_float(const phintys_work*, npy_intp, npy_intp)
-    void run_planes_double(const phintys_work*, npy_intp, npy_intp)
-    void run_tops_float(const phintys_work*, npy_intp, npy_intp)
-    void run_tops_double(const phintys_work*, npy_intp, npy_intp)
-    void run_dots_float(const phintys_work*, npy_intp, npy_intp, npy_intp)
-    void run_dots_double(const phintys_work*, npy_intp, npy_intp, npy_intp)
-    void run_tall_float(const phintys_work*, int, npy_intp, npy_intp)
-    void run_tall_double(const phintys_work*, int, npy_intp, npy_intp)
-    void run_top_packing_float(const phintys_work*, npy_intp, npy_intp)
-    void run_top_packing_double(const phintys_work*, npy_intp, npy_intp)
-    void run_products_float(const phintys_work*, npy_intp, npy_intp, npy_intp)
-    void run_products_double(const phintys_work*, npy_intp, npy_intp, npy_intp)
-    void run_writing_float(const phintys_work*, npy_intp, npy_intp)
-    void run_writing_double(const phintys_work*, npy_intp, npy_intp)
-    void run_unshared_float(const phintys_work*, npy_intp, npy_intp)
-    void run_unshared_double(const phintys_work*, npy_intp, npy_intp)
 
 ROLES = {"forward": FORWARD, "by images": BY_IMAGES, "by filters": BY_FILTERS}
 # What the operands are called in messages, by role: inputs with a shape, then the result.
@@ -84,94 +66,6 @@ NAMES = {FORWARD: ("image", "filters", "result"), BY_IMAGES: ("filters", "output
 cdef enum:
     HALF = -1
     FULL = -2
-
-
-# ---- tasks ---------------------------------------------------------------------------------------------------------
-cdef void images_task(void* work, int worker, npy_intp start, npy_intp stop) noexcept nogil:
-    if (<phintys_work*>work).what.itemsize == sizeof(float):
-        run_images_float(<phintys_work*>work, worker, start, stop)
-    else:
-        run_images_double(<phintys_work*>work, worker, start, stop)
-
-
-cdef void blocks_task(void* work, int worker, npy_intp start, npy_intp stop) noexcept nogil:
-    if (<phintys_work*>work).what.itemsize == sizeof(float):
-        run_blocks_float(<phintys_work*>work, worker, start, stop)
-    else:
-        run_blocks_double(<phintys_work*>work, worker, start, stop)
-
-
-cdef void packing_task(void* work, int worker, npy_intp start, npy_intp stop) noexcept nogil:
-    if (<phintys_work*>work).what.itemsize == sizeof(float):
-        run_packing_float(<phintys_work*>work, start, stop)
-    else:
-        run_packing_double(<phintys_work*>work, start, stop)
-
-
-cdef void planes_task(void* work, int worker, npy_intp start, npy_intp stop) noexcept nogil:
-    if (<phintys_work*>work).what.itemsize == sizeof(float):
-        run_planes_float(<phintys_work*>work, start, stop)
-    else:
-        run_planes_double(<phintys_work*>work, start, stop)
-
-
-cdef void tops_task(void* work, int worker, npy_intp start, npy_intp stop) noexcept nogil:
-    if (<phintys_work*>work).what.itemsize == sizeof(float):
-        run_tops_float(<phintys_work*>work, start, stop)
-    else:
-        run_tops_double(<phintys_work*>work, start, stop)
-
-
-cdef void unshared_task(void* work, int worker, npy_intp start, npy_intp stop) noexcept nogil:
-    if (<phintys_work*>work).what.itemsize == sizeof(float):
-        run_unshared_float(<phintys_work*>work, start, stop)
-    else:
-        run_unshared_double(<phintys_work*>work, start, stop)
-
-
-cdef void tall_task(void* work, int worker, npy_intp start, npy_intp stop) noexcept nogil:
-    if (<phintys_work*>work).what.itemsize == sizeof(float):
-        run_tall_float(<phintys_work*>work, worker, start, stop)
-    else:
-        run_tall_double(<phintys_work*>work, worker, start, stop)
-
-
-cdef void top_packing_task(void* work, int worker, npy_intp start, npy_intp stop) noexcept nogil:
-    if (<phintys_work*>work).what.itemsize == sizeof(float):
-        run_top_packing_float(<phintys_work*>work, start, stop)
-    else:
-        run_top_packing_double(<phintys_work*>work, start, stop)
-
-
-cdef void writing_task(void* work, int worker, npy_intp start, npy_intp stop) noexcept nogil:
-    if (<phintys_work*>work).what.itemsize == sizeof(float):
-        run_writing_float(<phintys_work*>work, start, stop)
-    else:
-        run_writing_double(<phintys_work*>work, start, stop)
-
-
-cdef struct Lines:
-    phintys_work* work
-    npy_intp first                 # line, or place
-    npy_intp step                  # filters of an item
-
-
-cdef void products_task(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
-    cdef Lines* lines = <Lines*>argument
-    if lines.work.what.itemsize == sizeof(float):
-        run_products_float(lines.work, lines.first, start, stop)
-    else:
-        run_products_double(lines.work, lines.first, start, stop)
-
-
-cdef void dots_task(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
-    cdef Lines* lines = <Lines*>argument
-    cdef npy_intp first = start * lines.step
-    cdef npy_intp last = min(stop * lines.step, lines.work.what.filters)
-    if lines.work.what.itemsize == sizeof(float):
-        run_dots_float(lines.work, lines.first, first, last)
-    else:
-        run_dots_double(lines.work, lines.first, first, last)
 
 
 cdef inline npy_intp multiplications(const phintys_convolution* what) noexcept nogil:
@@ -225,6 +119,7 @@ cdef class ConvolutionKernel(Kernel):
     cdef npy_intp image_shape[5]
     cdef npy_intp filter_shape[6]
     cdef const phintys_convolution_set* set
+    cdef const phintys_convolution_tasks* tasks
 
     def __cinit__(self):
         self.binding, self.room = BOUND, sizeof(phintys_convolution)
@@ -250,6 +145,7 @@ cdef class ConvolutionKernel(Kernel):
         for axis in range(self.filter_rank()):
             self.filter_shape[axis] = -1 if filter_shape[axis] is None else filter_shape[axis]
         self.set = convolution_set(self.itemsize, len(usable_instructions()))
+        self.tasks = convolution_tasks(self.itemsize)
 
     cdef inline int filter_rank(self) noexcept nogil:
         return 2 + self.rank * (1 + self.unshared)
@@ -310,7 +206,7 @@ cdef class ConvolutionKernel(Kernel):
             For shapes that contradict each other.
         """
         cdef const Cell* image = NULL if self.role == BY_IMAGES else operands[0]
-        cdef const Cell* filters = operands[0] if self.role == BY_IMAGES else operands[1] if self.role == FORWARD else NULL
+        cdef const Cell* filters = NULL if self.role == BY_FILTERS else operands[1 if self.role == FORWARD else 0]
         cdef const Cell* top = NULL if self.role == FORWARD else operands[1]
         cdef npy_intp image_shape[5]
         cdef npy_intp filter_shape[6]
@@ -358,7 +254,8 @@ cdef class ConvolutionKernel(Kernel):
             with gil:
                 self.fail(operands, f"the output gradient has {top_shape[0]} images and {top_shape[1]} channels, "
                                     f"expected {image_shape[0]} and {filter_shape[0]}")
-        what.role, what.itemsize, what.flip, what.groups, what.set = self.role, self.itemsize, self.flip, self.groups, self.set
+        what.role, what.itemsize, what.set = self.role, self.itemsize, self.set
+        what.flip, what.groups = self.flip, self.groups
         what.images = image_shape[0]
         what.channels, what.filters = filter_shape[last - 1], filter_shape[0] // self.groups
         for axis in range(AXES):
@@ -378,8 +275,8 @@ cdef class ConvolutionKernel(Kernel):
                                         f"{what.image[axis]} in dimension {place + 2}")
             if top != NULL and top_shape[place + 2] != length:
                 with gil:
-                    self.fail(operands, f"the convolution would have {length} results in dimension {place + 2}, but the "
-                                        f"output gradient has {top_shape[place + 2]}")
+                    self.fail(operands, f"the convolution would have {length} results in dimension {place + 2}, but "
+                                        f"the output gradient has {top_shape[place + 2]}")
             if self.unshared and filter_shape[place + 1] != length:
                 with gil:
                     self.fail(operands, f"the convolution has {length} results in dimension {place + 2}, but there are "
@@ -464,60 +361,57 @@ cdef class ConvolutionKernel(Kernel):
         work.window = work.what.window[0] * work.what.window[1] * work.what.window[2]
         if self.role == BY_IMAGES:
             work.source = out.data
-        parallel(context, unshared_task, work, items, grain(count, items))
+        parallel(context, self.tasks.unshared, work, items, grain(count, items))
 
     cdef void run_sums(self, Context* context, phintys_work* work, npy_intp count) noexcept nogil:
         """The result, or the gradient by images."""
         cdef npy_intp images = work.what.images, image, group, share
         cdef npy_intp items = images - work.sets * (work.what.set.lanes - 1)
-        parallel(context, packing_task, work, work.what.groups * work.blocks, grain(count // (8 * images) + 1,
+        parallel(context, self.tasks.packing, work, work.what.groups * work.blocks, grain(count // (8 * images) + 1,
                                                                                     work.what.groups * work.blocks))
         if context.workers == 1 or items >= 2 * context.workers or work.blocks == 1:
-            parallel(context, images_task, work, items, grain(count, items))
+            parallel(context, self.tasks.images, work, items, grain(count, items))
             return
         share = count // (images * work.what.groups)
         for image in range(images):
             for group in range(work.what.groups):
                 work.image, work.group = image, group
                 if not work.direct:
-                    parallel(context, planes_task, work, work.planes, grain(share // 8 + 1, work.planes))
-                parallel(context, blocks_task, work, work.blocks, grain(share, work.blocks))
+                    parallel(context, self.tasks.planes, work, work.planes, grain(share // 8 + 1, work.planes))
+                parallel(context, self.tasks.blocks, work, work.blocks, grain(share, work.blocks))
 
     cdef void run_by_filters(self, Context* context, phintys_work* work, npy_intp count) noexcept nogil:
         """The gradient by filters: as many images, or lines of an image, at once as stay in the cache."""
         cdef npy_intp share = count // (work.what.images * work.what.groups), items
-        cdef Lines lines
-        lines.work, lines.step = work, 6
-        items = (work.what.filters + lines.step - 1) // lines.step
+        items = (work.what.filters + FILTERS_OF_DOTS - 1) // FILTERS_OF_DOTS
         for group in range(work.what.groups):
             work.group, work.image = group, 0
             while work.image < work.what.images:
                 work.images = min(work.images_at_once, work.what.images - work.image)
-                parallel(context, planes_task, work, work.images * work.planes, grain(share // 8 + 1, work.planes))
-                parallel(context, tops_task, work, work.images * work.what.filters,
+                parallel(context, self.tasks.planes, work, work.images * work.planes,
+                         grain(share // 8 + 1, work.planes))
+                parallel(context, self.tasks.tops, work, work.images * work.what.filters,
                          grain(share // 8 + 1, work.what.filters))
-                lines.first = 0
-                while lines.first < work.lines:
-                    parallel(context, dots_task, &lines, items, grain(share * work.images, items))
-                    lines.first += work.lines_at_once
+                work.at = 0
+                while work.at < work.lines:
+                    parallel(context, self.tasks.dots, work, items, grain(share * work.images, items))
+                    work.at += work.lines_at_once
                 work.image += work.images
 
     cdef void run_tall_sums(self, Context* context, phintys_work* work, npy_intp count) noexcept nogil:
         """The gradient by filters with many channels: as many images, or places, at once as stay in the cache."""
         cdef npy_intp share = count // (work.what.images * work.what.groups), items, group
-        cdef Lines places
-        places.work = work
         for group in range(work.what.groups):
             work.group, work.image = group, 0
             while work.image < work.what.images:
                 work.images = min(work.images_at_once, work.what.images - work.image)
                 items = work.images * ((work.planes + 7) // 8)
-                parallel(context, tall_task, work, items, grain(share * work.images // 8 + 1, items))
+                parallel(context, self.tasks.tall, work, items, grain(share * work.images // 8 + 1, items))
                 items = work.images * work.blocks
-                parallel(context, top_packing_task, work, items, grain(share * work.images // 8 + 1, items))
-                places.first = 0
-                while places.first < work.places:
-                    parallel(context, products_task, &places, work.blocks, grain(share * work.images, work.blocks))
-                    places.first += work.places_at_once
+                parallel(context, self.tasks.top_packing, work, items, grain(share * work.images // 8 + 1, items))
+                work.at = 0
+                while work.at < work.places:
+                    parallel(context, self.tasks.products, work, work.blocks, grain(share * work.images, work.blocks))
+                    work.at += work.places_at_once
                 work.image += work.images
-            parallel(context, writing_task, work, work.outs, grain(share // 8 + 1, work.outs))
+            parallel(context, self.tasks.writing, work, work.outs, grain(share // 8 + 1, work.outs))

@@ -6,14 +6,14 @@
  * neighbours too, at the offset of each tap; strides, dilation and borders are in the offsets. Nothing is as large as
  * all windows of an image: one image has its planes, and the filters are packed once.
  *
- * Where images are so small that vectors would mostly reach over the ends of rows, and there are enough of them, a vector
- * has the same element of several images instead, which are laid out side by side.
+ * Where images are so small that vectors would mostly reach over the ends of rows, and there are enough of them, a
+ * vector has the same element of several images instead, which are laid out side by side.
  *
  * The gradient by images is the same sum, over filters instead of channels, with the taps that meet at one element. If
  * filters move by steps, elements at different places between steps (classes) meet other taps: a pass for each class.
  * The gradient by filters sums over places instead. With many channels it is the same sum again, if planes are laid out
- * with neighbouring channels as neighbours: a vector has results for several channels, and places are the taps. With few
- * channels vectors run along the summed dimension.
+ * with neighbouring channels as neighbours: a vector has results for several channels, and places are the taps. With
+ * few channels vectors run along the summed dimension.
  *
  * Volumes have three dimensions (depth, rows, columns); images have a depth of 1. The inner loops are in
  * convolution_tiles.template.h, what surrounds them in convolution_passes.template.h.
@@ -30,6 +30,7 @@
 #include "native/templates.h"
 
 enum { MOST_FILTERS = 8, MOST_VECTORS = 8, TILE_SIZES = 5, TILE_WIDTHS = 3, DOT_SIZES = 4, MOST_LANES = 16 };
+enum { FILTERS_OF_DOTS = 6 };            /* an item of dots: as many as the largest of them has */
 enum { Z, Y, X, AXES };
 
 /* ---- what the inner loops are given ------------------------------------------------------------------------------ */
@@ -59,6 +60,17 @@ typedef struct {
     struct { int filters; struct { int vectors; phintys_tile tile; } widths[TILE_WIDTHS]; } sizes[TILE_SIZES];
     struct { int filters, taps; phintys_dots dots; } dots[DOT_SIZES];
 } phintys_convolution_set;
+
+/* Items [start, stop) of one kind of work (phintys_work), by worker number `worker`. */
+typedef void (*phintys_convolution_task)(void* work, int worker, npy_intp start, npy_intp stop);
+
+/* The kinds of work of one type, in files of passes: what their items are. */
+typedef struct {
+    phintys_convolution_task packing, planes, images, blocks;           /* sums over planes and taps */
+    phintys_convolution_task tops, dots;                                /* the gradient by filters: few channels */
+    phintys_convolution_task tall, top_packing, products, writing;      /* many channels */
+    phintys_convolution_task unshared;
+} phintys_convolution_tasks;
 
 /* ---- what is computed -------------------------------------------------------------------------------------------- */
 typedef enum { FORWARD, BY_IMAGES, BY_FILTERS } phintys_role;
@@ -112,6 +124,7 @@ typedef struct {
     char *out, *packed, *rooms;
     size_t room, prepared;              /* bytes for each worker, and how many of them are for planes */
     npy_intp image, images, group;      /* what is worked on, where workers share one image */
+    npy_intp at;                        /* the first line or place that is worked on */
 } phintys_work;
 
 static inline npy_intp floor_divided(npy_intp a, npy_intp b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
@@ -366,7 +379,8 @@ static size_t plan_convolution(phintys_work* work, char* memory, int workers) {
         return used;
     }
     work->pass = taken(&memory, &used, work->passes * sizeof(phintys_pass));
-    work->packed = taken(&memory, &used, what->groups * work->padded_outs * work->planes * work->window * what->itemsize);
+    const npy_intp packed = what->groups * work->padded_outs * work->planes * work->window;
+    work->packed = taken(&memory, &used, packed * what->itemsize);
     work->room = work->prepared;
     work->room += whole_lines(MOST_FILTERS * what->itemsize
                               * (larger(ROOM_ELEMENTS, work->axis[X].length) + work->axis[X].length + MOST_LANES));
@@ -385,140 +399,26 @@ static size_t plan_convolution(phintys_work* work, char* memory, int workers) {
 #if defined(__GNUC__) && defined(__x86_64__)
 #include <immintrin.h>
 
-PHINTYS_FOR_AVX2 static inline float phintys_total_float(__m256 a) {
+PHINTYS_FOR_AVX2 static inline float phintys_total_ps(__m256 a) {
     __m128 b = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
     b = _mm_add_ps(b, _mm_movehl_ps(b, b));
     return _mm_cvtss_f32(_mm_add_ss(b, _mm_shuffle_ps(b, b, 1)));
 }
-PHINTYS_FOR_AVX2 static inline double phintys_total_double(__m256d a) {
+PHINTYS_FOR_AVX2 static inline double phintys_total_pd(__m256d a) {
     __m128d b = _mm_add_pd(_mm256_castpd256_pd128(a), _mm256_extractf128_pd(a, 1));
     return _mm_cvtsd_f64(_mm_add_sd(b, _mm_unpackhi_pd(b, b)));
 }
-
-#define SET avx512
-#define FOR_SET PHINTYS_FOR_AVX512
-#define REGISTERS 32
-#define T float
-#define LANES 16
-#define VECTOR __m512
-#define LOAD _mm512_loadu_ps
-#define STORE _mm512_storeu_ps
-#define SPREAD _mm512_set1_ps
-#define FUSED _mm512_fmadd_ps
-#define TOTAL _mm512_reduce_add_ps
-#include "convolution_tiles.template.h"
-#undef T
-#undef LANES
-#undef VECTOR
-#undef LOAD
-#undef STORE
-#undef SPREAD
-#undef FUSED
-#undef TOTAL
-#define T double
-#define LANES 8
-#define VECTOR __m512d
-#define LOAD _mm512_loadu_pd
-#define STORE _mm512_storeu_pd
-#define SPREAD _mm512_set1_pd
-#define FUSED _mm512_fmadd_pd
-#define TOTAL _mm512_reduce_add_pd
-#include "convolution_tiles.template.h"
-#undef T
-#undef LANES
-#undef VECTOR
-#undef LOAD
-#undef STORE
-#undef SPREAD
-#undef FUSED
-#undef TOTAL
-#undef SET
-#undef FOR_SET
-#undef REGISTERS
-
-#define SET avx2
-#define FOR_SET PHINTYS_FOR_AVX2
-#define REGISTERS 16
-#define T float
-#define LANES 8
-#define VECTOR __m256
-#define LOAD _mm256_loadu_ps
-#define STORE _mm256_storeu_ps
-#define SPREAD _mm256_set1_ps
-#define FUSED _mm256_fmadd_ps
-#define TOTAL phintys_total_float
-#include "convolution_tiles.template.h"
-#undef T
-#undef LANES
-#undef VECTOR
-#undef LOAD
-#undef STORE
-#undef SPREAD
-#undef FUSED
-#undef TOTAL
-#define T double
-#define LANES 4
-#define VECTOR __m256d
-#define LOAD _mm256_loadu_pd
-#define STORE _mm256_storeu_pd
-#define SPREAD _mm256_set1_pd
-#define FUSED _mm256_fmadd_pd
-#define TOTAL phintys_total_double
-#include "convolution_tiles.template.h"
-#undef T
-#undef LANES
-#undef VECTOR
-#undef LOAD
-#undef STORE
-#undef SPREAD
-#undef FUSED
-#undef TOTAL
-#undef SET
-#undef FOR_SET
-#undef REGISTERS
 #endif
 
-/* Vectors of 16 bytes, which the compiler has on every processor. */
-typedef float phintys_four_floats __attribute__((vector_size(16)));
-typedef double phintys_two_doubles __attribute__((vector_size(16)));
-#define SET baseline
-#define FOR_SET
-#define REGISTERS 16
-#define LOAD TYPED(load_baseline)
-#define STORE TYPED(store_baseline)
-#define SPREAD TYPED(spread_baseline)
-#define TOTAL TYPED(total_baseline)
-#define FUSED(A, B, C) ((A) * (B) + (C))
 #define T float
-#define LANES 4
-#define VECTOR phintys_four_floats
-#include "convolution_baseline.template.h"
-#include "convolution_tiles.template.h"
-#undef T
-#undef LANES
-#undef VECTOR
-#define T double
-#define LANES 2
-#define VECTOR phintys_two_doubles
-#include "convolution_baseline.template.h"
-#include "convolution_tiles.template.h"
-#undef T
-#undef LANES
-#undef VECTOR
-#undef LOAD
-#undef STORE
-#undef SPREAD
-#undef TOTAL
-#undef FUSED
-#undef SET
-#undef FOR_SET
-#undef REGISTERS
-
-#define T float
-#include "convolution_passes.template.h"
+#define SUFFIX ps                       /* of intrinsics */
+#include "convolution_sets.template.h"
+#undef SUFFIX
 #undef T
 #define T double
-#include "convolution_passes.template.h"
+#define SUFFIX pd
+#include "convolution_sets.template.h"
+#undef SUFFIX
 #undef T
 
 /* The loops of an element size for the instruction sets 0 (what every processor has), 1 and 2. */
@@ -528,6 +428,10 @@ static const phintys_convolution_set* convolution_set(int itemsize, int instruct
     if (instructions == 1) return itemsize == sizeof(float) ? &convolution_float_avx2 : &convolution_double_avx2;
 #endif
     return itemsize == sizeof(float) ? &convolution_float_baseline : &convolution_double_baseline;
+}
+
+static const phintys_convolution_tasks* convolution_tasks(int itemsize) {
+    return itemsize == sizeof(float) ? &convolution_tasks_float : &convolution_tasks_double;
 }
 
 #endif

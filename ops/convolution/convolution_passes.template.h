@@ -41,10 +41,15 @@ static void TYPED(lay_out_plane)(const phintys_work* work, const T* source, T* p
             }
 }
 
+/* The planes of a group of an image, where the caller has them. */
+static inline const T* TYPED(source_of)(const phintys_work* work, npy_intp image, npy_intp group) {
+    return (const T*)work->source + (image * work->what.groups + group) * work->planes * work->source_plane;
+}
+
 /* Planes [first, last) of a group of an image. */
 static void TYPED(lay_out)(const phintys_work* work, npy_intp image, npy_intp group, npy_intp first, npy_intp last,
                            T* planes) {
-    const T* source = (const T*)work->source + ((image * work->what.groups + group) * work->planes) * work->source_plane;
+    const T* source = TYPED(source_of)(work, image, group);
     for (npy_intp p = first; p < last; p++)
         TYPED(lay_out_plane)(work, source + p * work->source_plane, planes + p * work->plane);
     if (last == work->planes) memset(planes + last * work->plane, 0, MOST_LANES * sizeof(T));
@@ -188,8 +193,7 @@ static void TYPED(run_block)(const phintys_work* work, const phintys_pass* pass,
 
 /* The planes of an image and group: where they are, or laid out in room. */
 static const T* TYPED(planes_of)(const phintys_work* work, npy_intp image, npy_intp group, char* room) {
-    if (work->direct)
-        return (const T*)work->source + (image * work->what.groups + group) * work->planes * work->source_plane;
+    if (work->direct) return TYPED(source_of)(work, image, group);
     TYPED(lay_out)(work, image, group, 0, work->planes, (T*)room);
     return (const T*)room;
 }
@@ -198,8 +202,7 @@ static const T* TYPED(planes_of)(const phintys_work* work, npy_intp image, npy_i
 static void TYPED(lay_out_side_by_side)(const phintys_work* work, npy_intp image, npy_intp group, npy_intp plane,
                                         T* rows, T* to) {
     const npy_intp lanes = work->what.set->lanes, between = work->what.groups * work->planes * work->source_plane;
-    const T* source = (const T*)work->source + ((image * work->what.groups + group) * work->planes + plane)
-        * work->source_plane;
+    const T* source = TYPED(source_of)(work, image, group) + plane * work->source_plane;
     if (work->direct) {
         work->what.set->transpose(source, between, lanes, work->plane, to, lanes);
         return;
@@ -229,7 +232,8 @@ static void TYPED(run_set)(const phintys_work* work, npy_intp image, npy_intp gr
         for (npy_intp z = 0; z < pass->count[Z]; z++)
             for (npy_intp y = 0; y < pass->count[Y]; y++) {
                 const T* in = room + (pass->base + z * pass->in[Z] + y * pass->in[Y]) * lanes;
-                for (npy_intp x = 0; x < pass->count[X]; x++, to += lanes) TYPED(add_vector)(&tiles, in + x * lanes, to);
+                for (npy_intp x = 0; x < pass->count[X]; x++, to += lanes)
+                    TYPED(add_vector)(&tiles, in + x * lanes, to);
             }
         TYPED(flush)(&tiles);
         for (npy_intp f = 0; f < left; f++)
@@ -240,7 +244,8 @@ static void TYPED(run_set)(const phintys_work* work, npy_intp image, npy_intp gr
 }
 
 /* Items [start, stop): sets of images, then whole images that are left. */
-static void TYPED(run_images)(const phintys_work* work, int worker, npy_intp start, npy_intp stop) {
+static void TYPED(run_images)(void* argument, int worker, npy_intp start, npy_intp stop) {
+    const phintys_work* work = argument;
     char* room = work->rooms + worker * work->room;
     for (; start < stop && start < work->sets; start++)
         for (npy_intp group = 0; group < work->what.groups; group++)
@@ -256,23 +261,24 @@ static void TYPED(run_images)(const phintys_work* work, int worker, npy_intp sta
 }
 
 /* Blocks [start, stop) of filters of the image and group that workers share; planes are in the first room. */
-static void TYPED(run_blocks)(const phintys_work* work, int worker, npy_intp start, npy_intp stop) {
-    const T* planes = (const T*)work->rooms;
-    if (work->direct)
-        planes = (const T*)work->source + (work->image * work->what.groups + work->group) * work->planes * work->source_plane;
+static void TYPED(run_blocks)(void* argument, int worker, npy_intp start, npy_intp stop) {
+    const phintys_work* work = argument;
+    const T* planes = work->direct ? TYPED(source_of)(work, work->image, work->group) : (const T*)work->rooms;
     for (npy_intp block = start; block < stop; block++)
         for (npy_intp pass = 0; pass < work->passes; pass++)
             TYPED(run_block)(work, &work->pass[pass], work->image, work->group, block, planes,
                              (T*)(work->rooms + worker * work->room + work->prepared));
 }
 
-static void TYPED(run_packing)(const phintys_work* work, npy_intp start, npy_intp stop) {
+static void TYPED(run_packing)(void* argument, int worker, npy_intp start, npy_intp stop) {
+    const phintys_work* work = argument;
     for (npy_intp number = start; number < stop; number++)
         TYPED(pack)(work, number / work->blocks, number % work->blocks);
 }
 
 /* Planes [start, stop) of the images and group that workers share. */
-static void TYPED(run_planes)(const phintys_work* work, npy_intp start, npy_intp stop) {
+static void TYPED(run_planes)(void* argument, int worker, npy_intp start, npy_intp stop) {
+    const phintys_work* work = argument;
     for (npy_intp number = start; number < stop; number++) {
         const npy_intp image = number / work->planes, plane = number % work->planes;
         TYPED(lay_out)(work, work->image + image, work->group, plane, plane + 1,
@@ -282,7 +288,8 @@ static void TYPED(run_planes)(const phintys_work* work, npy_intp start, npy_intp
 
 /* ---- the gradient by filters, with many channels ----------------------------------------------------------------- */
 /* Lay out planes with channels as neighbours; items [start, stop) are MOST_FILTERS channels of one of the images. */
-static void TYPED(run_tall)(const phintys_work* work, int worker, npy_intp start, npy_intp stop) {
+static void TYPED(run_tall)(void* argument, int worker, npy_intp start, npy_intp stop) {
+    const phintys_work* work = argument;
     const npy_intp items = (work->planes + MOST_FILTERS - 1) / MOST_FILTERS, groups = work->what.groups;
     for (npy_intp number = start; number < stop; number++) {
         const npy_intp image = number / items, first = number % items * MOST_FILTERS;
@@ -304,7 +311,8 @@ static void TYPED(run_tall)(const phintys_work* work, int worker, npy_intp start
 }
 
 /* Pack the gradients of blocks of filters; items [start, stop) are a block of one of the images. */
-static void TYPED(run_top_packing)(const phintys_work* work, npy_intp start, npy_intp stop) {
+static void TYPED(run_top_packing)(void* argument, int worker, npy_intp start, npy_intp stop) {
+    const phintys_work* work = argument;
     const phintys_convolution_set* set = work->what.set;
     for (npy_intp number = start; number < stop; number++) {
         const npy_intp image = number / work->blocks, first = number % work->blocks * set->sizes[0].filters;
@@ -317,9 +325,11 @@ static void TYPED(run_top_packing)(const phintys_work* work, npy_intp start, npy
     }
 }
 
-/* Add the products at places [place, place + places_at_once) of the images; items [start, stop) are blocks. */
-static void TYPED(run_products)(const phintys_work* work, npy_intp place, npy_intp start, npy_intp stop) {
+/* Add the products at places [at, at + places_at_once) of the images; items [start, stop) are blocks. */
+static void TYPED(run_products)(void* argument, int worker, npy_intp start, npy_intp stop) {
+    const phintys_work* work = argument;
     const phintys_convolution_set* set = work->what.set;
+    const npy_intp place = work->at;
     for (npy_intp block = start; block < stop; block++) {
         const npy_intp first = block * set->sizes[0].filters, left = smaller(work->outs - first, set->sizes[0].filters);
         TYPED(tiles) tiles = {.set = set, .size = size_for(set, left), .wanted = (int)left, .vectors = 0};
@@ -342,7 +352,8 @@ static void TYPED(run_products)(const phintys_work* work, npy_intp place, npy_in
 }
 
 /* Write filters [start, stop) of the gradient. */
-static void TYPED(run_writing)(const phintys_work* work, npy_intp start, npy_intp stop) {
+static void TYPED(run_writing)(void* argument, int worker, npy_intp start, npy_intp stop) {
+    const phintys_work* work = argument;
     const npy_intp size = work->planes * work->window;
     for (npy_intp filter = start; filter < stop; filter++)
         work->what.set->transpose((const T*)work->sums + filter * work->window * work->channels, work->channels,
@@ -356,7 +367,8 @@ static T* TYPED(top_room)(const phintys_work* work) {
 }
 
 /* Planes [start, stop) of the gradient of the images that workers share: lines of whole vectors. */
-static void TYPED(run_tops)(const phintys_work* work, npy_intp start, npy_intp stop) {
+static void TYPED(run_tops)(void* argument, int worker, npy_intp start, npy_intp stop) {
+    const phintys_work* work = argument;
     const npy_intp* count = work->what.result;
     const npy_intp filters = work->what.filters, per_line = work->lines == count[Z] && count[Y] > 1 ? count[Y] : 1;
     const npy_intp size = count[Z] * count[Y] * count[X];
@@ -410,16 +422,18 @@ static int TYPED(dots_for)(const phintys_convolution_set* set, npy_intp left) {
     return number;
 }
 
-/* Filters [start, stop) of the gradient, for the images and lines that workers share. */
-static void TYPED(run_dots)(const phintys_work* work, npy_intp line, npy_intp start, npy_intp stop) {
-    phintys_places places = {.images = work->images, .first = line, .lines = work->line};
-    places.last = smaller(work->lines, line + work->lines_at_once);
+/* Groups [start, stop) of FILTERS_OF_DOTS filters of the gradient, for the images and lines that workers share. */
+static void TYPED(run_dots)(void* argument, int worker, npy_intp start, npy_intp stop) {
+    const phintys_work* work = argument;
+    const npy_intp last = smaller(stop * FILTERS_OF_DOTS, work->what.filters);
+    phintys_places places = {.images = work->images, .first = work->at, .lines = work->line};
+    places.last = smaller(work->lines, work->at + work->lines_at_once);
     places.image = work->prepared / sizeof(T);
     places.top_line = work->top_line;
     places.top_plane = work->lines * work->top_line;
     places.top_image = work->what.filters * places.top_plane;
-    for (npy_intp filter = start; filter < stop;) {
-        const int size = TYPED(dots_for)(work->what.set, stop - filter);
+    for (npy_intp filter = start * FILTERS_OF_DOTS; filter < last;) {
+        const int size = TYPED(dots_for)(work->what.set, last - filter);
         TYPED(add_dots)(work, &places, size, filter);
         filter += work->what.set->dots[size].filters;
     }
@@ -457,7 +471,8 @@ static inline void TYPED(at_place)(const phintys_work* work, T* image, T* filter
 }
 
 /* Items [start, stop): images times groups, or for the gradient by filters the filters. */
-static void TYPED(run_unshared)(const phintys_work* work, npy_intp start, npy_intp stop) {
+static void TYPED(run_unshared)(void* argument, int worker, npy_intp start, npy_intp stop) {
+    const phintys_work* work = argument;
     const phintys_convolution* what = &work->what;
     const npy_intp rows = what->result[Y], columns = what->result[X], places = rows * columns;
     const npy_intp image_size = what->channels * what->image[Y] * what->image[X];
@@ -477,3 +492,10 @@ static void TYPED(run_unshared)(const phintys_work* work, npy_intp start, npy_in
                 }
     }
 }
+
+static const phintys_convolution_tasks TYPED(convolution_tasks) = {
+    .packing = TYPED(run_packing), .planes = TYPED(run_planes), .images = TYPED(run_images),
+    .blocks = TYPED(run_blocks), .tops = TYPED(run_tops), .dots = TYPED(run_dots), .tall = TYPED(run_tall),
+    .top_packing = TYPED(run_top_packing), .products = TYPED(run_products), .writing = TYPED(run_writing),
+    .unshared = TYPED(run_unshared),
+};

@@ -1,10 +1,18 @@
-/* The inner loops of convolutions for one type T and one instruction set; convolution_loops.h includes this once for
- * each. It defines VECTOR, of LANES elements, and the operations on it.
+/* The inner loops of convolutions for one type T and one instruction set; convolution_sets.template.h includes this
+ * once for each set, and says how wide vectors are and what adds products to them (FUSED) and their elements (TOTAL).
  *
  * A tile is the sums of some results: `vectors` stretches of LANES neighbouring results of `filters` filters each. They
  * stay in registers while all planes and all taps are added, so a tile is written once and never read.
  */
 #define IN_SET(NAME) PHINTYS_NAMED(TYPED(NAME), SET)
+#define LANES ((int)(VECTOR_BYTES / sizeof(T)))
+#define VECTOR IN_SET(vector)
+#define LOAD(FROM) (*(const VECTOR*)(FROM))
+#define STORE(TO, VALUE) (*(VECTOR*)(TO) = (VALUE))
+#define SPREAD IN_SET(spread)
+
+typedef T VECTOR __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(T)), may_alias));
+FOR_SET PHINTYS_INLINE VECTOR SPREAD(T value) { return value - (VECTOR){0}; }   /* x - 0 is x, also for -0 and NaN */
 
 FOR_SET PHINTYS_INLINE void IN_SET(any_tile)(const int filters, const int vectors, const phintys_sum* sum,
                                              const T* const* in, T* const* out, npy_intp out_filter, int wanted,
@@ -19,7 +27,8 @@ FOR_SET PHINTYS_INLINE void IN_SET(any_tile)(const int filters, const int vector
     for (int f = 0; f < filters; f++)
 #pragma GCC unroll 8
         for (int v = 0; v < vectors; v++)
-            sums[f][v] = sum->add && f < wanted ? LOAD(out[v] + f * out_filter) : SPREAD((T)0);
+            if (sum->add && f < wanted) sums[f][v] = LOAD(out[v] + f * out_filter);
+            else sums[f][v] = SPREAD((T)0);
     for (npy_intp p = 0; p < sum->planes; p++) {
         for (npy_intp t = 0; t < taps; t++) {
             const npy_intp offset = offsets[t];
@@ -95,7 +104,7 @@ TILE(2, 6) TILE(2, 3) TILE(2, 1) TILE(1, 6) TILE(1, 3) TILE(1, 1)
 DOTS(6, 4) DOTS(4, 4) DOTS(2, 8) DOTS(1, 8)
 static const phintys_convolution_set IN_SET(convolution) = {
     .lanes = LANES,
-    .transpose = IN_SET(transpose),
+    .transpose = TRANSPOSE,
     .sizes = {{8, {{3, IN_SET(tile_8_3)}, {2, IN_SET(tile_8_2)}, {1, IN_SET(tile_8_1)}}},
               {6, {{4, IN_SET(tile_6_4)}, {2, IN_SET(tile_6_2)}, {1, IN_SET(tile_6_1)}}},
               {4, {{6, IN_SET(tile_4_6)}, {3, IN_SET(tile_4_3)}, {1, IN_SET(tile_4_1)}}},
@@ -108,7 +117,7 @@ TILE(4, 3) TILE(4, 2) TILE(4, 1) TILE(2, 5) TILE(2, 3) TILE(2, 1) TILE(1, 6) TIL
 DOTS(4, 2) DOTS(2, 4) DOTS(1, 8)
 static const phintys_convolution_set IN_SET(convolution) = {
     .lanes = LANES,
-    .transpose = IN_SET(transpose),
+    .transpose = TRANSPOSE,
     .sizes = {{4, {{3, IN_SET(tile_4_3)}, {2, IN_SET(tile_4_2)}, {1, IN_SET(tile_4_1)}}},
               {2, {{5, IN_SET(tile_2_5)}, {3, IN_SET(tile_2_3)}, {1, IN_SET(tile_2_1)}}},
               {1, {{6, IN_SET(tile_1_6)}, {3, IN_SET(tile_1_3)}, {1, IN_SET(tile_1_1)}}}},
@@ -117,4 +126,9 @@ static const phintys_convolution_set IN_SET(convolution) = {
 #endif
 #undef TILE
 #undef DOTS
+#undef SPREAD
+#undef STORE
+#undef LOAD
+#undef VECTOR
+#undef LANES
 #undef IN_SET

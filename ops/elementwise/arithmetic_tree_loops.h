@@ -117,52 +117,10 @@ static inline int phintys_has_gaps(const phintys_tree* tree, intptr_t n, const i
 
 /* All loops and links, for each type and instruction set. */
 #define T double
-#define SET baseline
-#define FOR_SET
-#define VECTOR_BYTES PHINTYS_BASELINE_BYTES
-#include "arithmetic_chain.template.h"
-#undef VECTOR_BYTES
-#undef FOR_SET
-#undef SET
-#define SET avx2
-#define FOR_SET PHINTYS_FOR_AVX2
-#define VECTOR_BYTES PHINTYS_AVX2_BYTES
-#include "arithmetic_chain.template.h"
-#undef VECTOR_BYTES
-#undef FOR_SET
-#undef SET
-#define SET avx512
-#define FOR_SET PHINTYS_FOR_AVX512
-#define VECTOR_BYTES PHINTYS_AVX512_BYTES
-#include "arithmetic_chain.template.h"
-#undef VECTOR_BYTES
-#undef FOR_SET
-#undef SET
-#include "arithmetic_tree.template.h"
+#include "arithmetic_sets.template.h"
 #undef T
 #define T float
-#define SET baseline
-#define FOR_SET
-#define VECTOR_BYTES PHINTYS_BASELINE_BYTES
-#include "arithmetic_chain.template.h"
-#undef VECTOR_BYTES
-#undef FOR_SET
-#undef SET
-#define SET avx2
-#define FOR_SET PHINTYS_FOR_AVX2
-#define VECTOR_BYTES PHINTYS_AVX2_BYTES
-#include "arithmetic_chain.template.h"
-#undef VECTOR_BYTES
-#undef FOR_SET
-#undef SET
-#define SET avx512
-#define FOR_SET PHINTYS_FOR_AVX512
-#define VECTOR_BYTES PHINTYS_AVX512_BYTES
-#include "arithmetic_chain.template.h"
-#undef VECTOR_BYTES
-#undef FOR_SET
-#undef SET
-#include "arithmetic_tree.template.h"
+#include "arithmetic_sets.template.h"
 #undef T
 
 /* By name, type and instruction set. */
