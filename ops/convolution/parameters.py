@@ -6,6 +6,7 @@ lengths that are known as ints or None. Everything that is wrong with a single p
 import numbers
 
 from phintys.graph.errors import NotScalarConstantError
+from phintys.graph.variable import Variable
 from phintys.ops.indexing.constant_value import get_scalar_constant_value
 
 WORDS = ("valid", "half", "full")
@@ -67,6 +68,19 @@ def border_pairs(border_mode, rank):
     return tuple([side if isinstance(side, tuple) else (side, side) for side in border_mode])
 
 
+def _elements(values, name, expected):
+    """The elements of a sequence.
+
+    Raises
+    ------
+    ValueError
+        For what is none: a number, and a variable, whose elements are not known yet.
+    """
+    if isinstance(values, Variable) or not hasattr(values, "__iter__"):
+        raise ValueError(f"{name} should be None or a tuple of {expected}, got {values!r}")
+    return tuple(values)
+
+
 def checked_steps(steps, rank, name):
     """``subsample`` or ``filter_dilation`` as a tuple of ints.
 
@@ -75,7 +89,7 @@ def checked_steps(steps, rank, name):
     ValueError
         For another number of them, and for steps below 1.
     """
-    steps = (1,) * rank if steps is None else tuple(steps)
+    steps = (1,) * rank if steps is None else _elements(steps, name, f"{rank} integers")
     if len(steps) != rank:
         raise ValueError(f"{name} must have {rank} elements, got {steps}")
     if not all([is_integer(step) for step in steps]) or min(steps) < 1:
@@ -93,7 +107,7 @@ def checked_lengths(lengths, rank, name, parameter):
     """
     if lengths is None:
         return (None,) * rank
-    lengths = tuple(lengths)
+    lengths = _elements(lengths, name, "constant int values")
     if len(lengths) != rank:
         raise ValueError(f"{parameter} must have {rank} elements, got {lengths}")
     known = tuple([_known_length(length, name, lengths) for length in lengths])

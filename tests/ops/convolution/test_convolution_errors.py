@@ -17,6 +17,7 @@ AbstractConv2d, AbstractConv3d = abstract_conv.AbstractConv2d, abstract_conv.Abs
     (dict(border_mode=((1, -2), 0)), "cannot be negative"),
     (dict(border_mode=(1.5, 0)), "only contain integers or pairs"), (dict(border_mode=((1, 2, 3), 0)), "only contain"),
     (dict(subsample=(0, 1)), "subsample must consist of integers that are at least 1"),
+    (dict(subsample=2), "subsample should be None or a tuple of 2 integers, got 2"),
     (dict(subsample=(1,)), "subsample must have 2 elements"), (dict(subsample=(1, 1.5)), "subsample must consist"),
     (dict(filter_dilation=(1, 0)), "filter_dilation must consist"), (dict(num_groups=0), "num_groups must be"),
     (dict(imshp=(1, 2, 3)), "input_shape must have 4 elements"), (dict(kshp=(1, 2, -3, 1)), "which are not negative"),
@@ -32,6 +33,9 @@ def test_parameters(parameters, message):
 def test_lengths_that_are_no_constants():
     with pytest.raises(ValueError, match="imshp should be None or a tuple of constant int values"):
         AbstractConv2d(imshp=(None, None, T.lscalar(), None))
+    for whole in (T.lvector(), T.tensor4().shape, T.constant([3, 5, 7, 11]), 5):
+        with pytest.raises(ValueError, match="kshp should be None or a tuple of constant int values"):
+            AbstractConv2d(kshp=whole)
     assert AbstractConv2d(imshp=(T.constant(2), np.int32(3), None, 5)).imshp == (2, 3, None, 5)
 
 
