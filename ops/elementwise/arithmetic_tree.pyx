@@ -321,7 +321,7 @@ cdef class Merger:
         loop = Loop(name, (self.dtype,) * (len(leaves) + 1))
         loop.function = <LoopFunction>(phintys_tree_double if self.dtype == "float64" else phintys_tree_float)
         loop.data, loop.owner = <void*>&tree.tree, tree
-        loop.cost = 0.2 + 0.05 * len(code)
+        loop.cost, loop.vector = 0.2 + 0.05 * len(code), phintys_tiles[tree.chosen] // 8
         return loop, leaves
 
 

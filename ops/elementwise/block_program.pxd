@@ -17,6 +17,14 @@ cdef struct Step:
     void* data
     int first                  # the places of its operands and result, in this order: places[first : first + count]
     int count
+    int size                   # how many elements it computes: in vectors of 2**size
+
+# How many elements a step computes: those that are asked for (sizes[0]), or as many as are in whole vectors of 2, 4, 8 or
+# 16. A register has room for these. A step that works on vectors fills its register up to the end of the last one, if
+# it can, and a reader that works on vectors goes as far. So no vector between steps is stored or loaded in part, which
+# takes longer than the arithmetic of a short one.
+cdef enum:
+    SIZES = 5
 
 # The steps after register assignment. Places are numbered inputs, constants, register places, results.
 cdef struct Program:
@@ -40,11 +48,13 @@ cdef struct Program:
     int operand_size           # bytes per element in all inputs, results and registers together
     int memory_size            # bytes per element in all inputs and results
     double cost                # nanoseconds per element that is in a cache
+    bint in_vectors            # some steps have another size than 0
     npy_intp small             # the most elements for which SMALL_REGISTERS bytes suffice; -1: more than SMALL_PLACES
 
 cdef class BlockProgram:
     cdef Program program
     cdef readonly list steps             # (Loop, places of its operands and result), for inspection
+    cdef readonly list vectors           # for each step: the elements of the vectors that it computes whole, or 1
     cdef readonly list value_dtypes      # the dtype of every result
     cdef int rank
     cdef list memory
@@ -78,18 +88,29 @@ cdef unsigned long long axes_mask(axes, int rank) except? 0
 cdef int kept_dimensions(int rank, unsigned long long mask, bint keepdims, const npy_intp* shape, npy_intp* kept_shape,
                          npy_intp* kept, npy_intp* reduced) noexcept nogil
 
+cdef inline void set_sizes(const Program* program, npy_intp n, npy_intp* sizes) noexcept nogil:
+    """The numbers of elements that steps compute when ``n`` are asked for."""
+    cdef int size
+    sizes[0] = n
+    if program.in_vectors:
+        for size in range(1, SIZES):
+            sizes[size] = (n + (1 << size) - 1) & -(<npy_intp>1 << size)
+
+
 cdef inline void run_steps(Program* program, char** pointers, npy_intp* strides, npy_intp n) noexcept nogil:
     """Run all steps on ``n`` elements; pointers and strides are indexed by place."""
     cdef char* arguments[32]
     cdef npy_intp steps[32]
+    cdef npy_intp sizes[SIZES]
     cdef Step* step = program.steps
     cdef Step* end = step + program.step_count
     cdef int* places
     cdef int operand
+    set_sizes(program, n, sizes)
     while step != end:
         places = program.places + step.first
         for operand in range(step.count):
             arguments[operand] = pointers[places[operand]]
             steps[operand] = strides[places[operand]]
-        step.function(arguments, &n, steps, step.data)
+        step.function(arguments, &sizes[step.size], steps, step.data)
         step += 1

@@ -6,6 +6,7 @@ directly into the result's memory. A BlockProgram handles neither shapes nor loo
 it sets a pointer and a stride for each place and calls ``run_steps`` once per block. A program does not change after
 construction, so threads may share it.
 """
+cimport cython
 cimport numpy as cnp
 from libc.string cimport memcpy
 from numpy cimport npy_intp
@@ -44,6 +45,45 @@ cdef void* table(list memory, list numbers, object dtype):
     cdef cnp.ndarray array = numpy.array(numbers, dtype=dtype)
     memory.append(array)
     return cnp.PyArray_DATA(array)
+
+
+@cython.final
+cdef class Filled:
+    """How many elements a step computes, and up to the end of which vectors registers are filled after it."""
+    cdef int constants, registers      # the first place of each
+    cdef list numbers                  # of the registers, by place
+    cdef dict vectors                  # register: the logarithm of the number of elements of a vector
+
+    def __cinit__(self, int constants, int registers, list numbers):
+        self.constants, self.registers, self.numbers, self.vectors = constants, registers, numbers, {}
+
+    cdef int vector_at(self, int place) except -1:
+        """The logarithm for what is in a place."""
+        if self.constants <= place < self.registers:
+            return SIZES
+        return self.vectors.get(self.number(place), 0)
+
+    cdef object number(self, int place):
+        """The register that has a place; None for inputs and results."""
+        return self.numbers[place - self.registers] if 0 <= place - self.registers < len(self.numbers) else None
+
+    cdef int choose_size(self, Program* program, Step* step, Loop loop, list places) except -1:
+        """Choose the size of the next step."""
+        cdef object register = self.number(places[len(places) - 1])
+        cdef int size
+        step.size = 0
+        if register is None:
+            return 0
+        size = (loop.vector // numpy.dtype(loop.dtypes[0]).itemsize).bit_length() - 1 if loop.vector else 0
+        if min([self.vector_at(operand) for operand in places[:len(places) - 1]]) >= size:
+            step.size = size
+        elif loop.filling != NULL:
+            step.data = loop.filling
+        else:
+            size = 0
+        self.vectors[register] = size
+        program.in_vectors |= size > 0
+        return 0
 
 
 cdef class BlockProgram:
@@ -146,6 +186,7 @@ cdef class BlockProgram:
         cdef Program* program = &self.program
         cdef int index, first = 0
         cdef Loop loop
+        cdef Filled filled
         cdef cnp.ndarray constant
         sizes = [numpy.dtype(dtype).itemsize for dtype, broadcastable in inputs]
         result_sizes = [numpy.dtype(dtype).itemsize for dtype in self.value_dtypes]
@@ -166,16 +207,19 @@ cdef class BlockProgram:
         program.places = <int*>table(self.memory, flat_places, numpy.intc)
         program.step_count = len(self.steps)
         program.steps = <Step*>table(self.memory, [0] * <Py_ssize_t>(program.step_count * sizeof(Step)), numpy.uint8)
-        program.cost = 0
+        program.cost, program.in_vectors = 0, False
+        filled = Filled(program.inputs, program.inputs + program.constants,
+                        [program.register_numbers[index] for index in range(program.register_places)])
         for index in range(program.step_count):
             loop, places = self.steps[index]
             program.steps[index].function = loop.function
             program.steps[index].data = loop.data
             program.steps[index].first = first
             program.steps[index].count = len(places)
+            filled.choose_size(program, &program.steps[index], loop, places)
             program.cost += loop.cost
             first += len(places)
-
+        self.vectors = [1 << program.steps[index].size for index in range(program.step_count)]
 
     cdef list later_reads(self, int input_count):
         """For each input, a bit mask of the results that are written before the input's last reader runs."""

@@ -13,8 +13,8 @@ from libc.stdint cimport uintptr_t
 from numpy cimport npy_intp
 
 from phintys.ops.elementwise.block_program cimport (
-    SMALL_PLACES, SMALL_REGISTERS, BlockProgram, Program, Step as BlockStep, broadcast_shape, nanoseconds, run_steps,
-    set_places)
+    SIZES, SMALL_PLACES, SMALL_REGISTERS, BlockProgram, Program, Step as BlockStep, broadcast_shape, nanoseconds,
+    run_steps, set_places, set_sizes)
 from phintys.ops.native.loops cimport LoopFunction, copy_function
 from phintys.vm.abi cimport (
     BOUND, Binding, Cell, Context, Kernel, Step, allocate, allocate_in_order, cell_is_contiguous, cell_size, parallel)
@@ -245,7 +245,7 @@ cdef inline bint overwrites_too_early(Program* program, Cell** operands) noexcep
 # arguments and strides of all steps' loops, one after the other, then the addresses to fill in.
 cdef struct Bound:
     Program* program
-    npy_intp size
+    npy_intp sizes[SIZES]
     char** arguments
     npy_intp* strides
     Address* addresses
@@ -291,7 +291,8 @@ cdef bint bind_small(Program* program, Cell** operands, Context* context) noexce
         strides[first_result + index] = program.result_sizes[index]
     for index in range(program.step_count):
         count += program.steps[index].count
-    bound.program, bound.size, bound.operands, bound.all = program, size, 0, 0
+    bound.program, bound.operands, bound.all = program, 0, 0
+    set_sizes(program, size, bound.sizes)
     bound.arguments = <char**>(bound + 1)
     bound.strides = <npy_intp*>(bound.arguments + count)
     bound.addresses = <Address*>(bound.strides + count)
@@ -328,7 +329,7 @@ cdef int run_bound(Context* context, Cell** operands) noexcept nogil:
     for index in range(bound.operands, bound.all):
         arguments[bound.addresses[index].place] = first + bound.addresses[index].source
     while step != end:
-        step.function(arguments, &bound.size, strides, step.data)
+        step.function(arguments, &bound.sizes[step.size], strides, step.data)
         arguments += step.count
         strides += step.count
         step += 1

@@ -12,7 +12,10 @@ cdef class Loop:
     cdef readonly double cost            # nanoseconds an element on long contiguous operands, roughly
     cdef readonly str provider           # whose loop it is
     cdef readonly bint overwrites        # the result may take the memory of an operand of the same element size
-    cdef object owner                    # keeps `data` alive
+    cdef int vector                      # bytes of the vectors that the loop works on, whole ones; 0: on elements
+    cdef void* filling                   # data with which it writes whole vectors, though operands have fewer elements;
+    #                                      NULL: there is none
+    cdef object owner                    # keeps `data` and `filling` alive
 
 cpdef Loop find_loop(loop, tuple dtypes)
 cdef LoopFunction copy_function(int itemsize) noexcept nogil

@@ -20,7 +20,7 @@ import numpy
 
 from phintys.graph.config import config
 from phintys.ops.native.providers import TITLES, cost_of, providers, usable_instructions
-from phintys.ops.native.vector_math cimport vector_cast, vector_loop
+from phintys.ops.native.vector_math cimport phintys_vector_call, vector_bytes, vector_cast, vector_loop
 from phintys.ops.native.vector_math import FUNCTIONS
 
 cnp.import_array()
@@ -304,6 +304,12 @@ cdef int make_gapless(Loop loop) except -1:
     return 0
 
 
+@cython.final
+cdef class VectorCalls:
+    """The data of a loop that calls a vector function."""
+    cdef phintys_vector_call usual, filling
+
+
 cdef bint is_numpys(object ufunc):
     return getattr(numpy, ufunc.__name__, None) is ufunc
 
@@ -316,11 +322,16 @@ cdef bint is_known(object ufunc):
 def provided_loop(object ufunc, tuple dtypes, str provider):
     """The loop that calls a provider's vector function, or None if there is none."""
     cdef Loop loop = Loop(ufunc.__name__, dtypes)
+    cdef VectorCalls calls = VectorCalls()
     if len(dtypes) != ufunc.nin + 1 or len(set(dtypes)) != 1 or not is_known(ufunc):
         return None
-    loop.function = <LoopFunction>vector_loop(loop.name, dtypes[0], provider, &loop.data)
+    loop.function = <LoopFunction>vector_loop(loop.name, dtypes[0], provider, &calls.usual)
+    loop.data, loop.owner = <void*>&calls.usual, calls
     if loop.function == NULL or not agrees(loop, ufunc):
         return None
+    if dtypes[0] != "float16":
+        calls.filling.function, calls.filling.fills = calls.usual.function, True
+        loop.filling, loop.vector = <void*>&calls.filling, vector_bytes(provider)
     loop.provider, loop.overwrites = TITLES[provider], True
     loop.cost = cost_of(loop.name, dtypes[0], provider) or loop.cost
     return loop

@@ -15,9 +15,9 @@
 #define PHINTYS_TANH_DOUBLE(NAME, FOR_SET, V, I, MM, SI) \
 FOR_SET static V NAME(V x) { \
     const V sign = MM##and_pd(x, MM##set1_pd(-0.0)), round = MM##set1_pd(0x1.8p52); \
-    V y = MM##min_pd(MM##set1_pd(20.0), MM##andnot_pd(MM##set1_pd(-0.0), x));      /* of NaN, NaN: the second */ \
-    y = MM##add_pd(y, y); \
-    V k = MM##fmadd_pd(y, MM##set1_pd(0x1.71547652b82fep+0), round); \
+    const V half = MM##min_pd(MM##set1_pd(20.0), MM##andnot_pd(MM##set1_pd(-0.0), x));  /* of NaN, NaN: the second */ \
+    const V y = MM##add_pd(half, half); \
+    V k = MM##fmadd_pd(half, MM##set1_pd(0x1.71547652b82fep+1), round); \
     const I bits = MM##castpd_##SI(k); \
     k = MM##sub_pd(k, round); \
     V r = MM##fnmadd_pd(k, MM##set1_pd(0x1.62e42fefa39efp-1), y); \
@@ -33,15 +33,15 @@ FOR_SET static V NAME(V x) { \
     const V low = MM##fmadd_pd(r4, MM##fmadd_pd(r2, q6, q4), MM##fmadd_pd(r2, q2, q0)); \
     const V series = MM##fmadd_pd(r2, MM##fmadd_pd(r8, MM##fmadd_pd(r2, q10, q8), low), r); \
     const V expm1 = MM##fmadd_pd(power, series, MM##sub_pd(power, MM##set1_pd(1.0))); \
-    return MM##or_pd(MM##div_pd(expm1, MM##add_pd(expm1, MM##set1_pd(2.0))), sign); \
+    return MM##div_pd(MM##or_pd(expm1, sign), MM##add_pd(expm1, MM##set1_pd(2.0))); \
 }
 
 #define PHINTYS_TANH_FLOAT(NAME, FOR_SET, V, I, MM, SI) \
 FOR_SET static V NAME(V x) { \
     const V sign = MM##and_ps(x, MM##set1_ps(-0.0f)), round = MM##set1_ps(0x1.8p23f); \
-    V y = MM##min_ps(MM##set1_ps(10.0f), MM##andnot_ps(MM##set1_ps(-0.0f), x)); \
-    y = MM##add_ps(y, y); \
-    V k = MM##fmadd_ps(y, MM##set1_ps(0x1.715476p+0f), round); \
+    const V half = MM##min_ps(MM##set1_ps(10.0f), MM##andnot_ps(MM##set1_ps(-0.0f), x)); \
+    const V y = MM##add_ps(half, half); \
+    V k = MM##fmadd_ps(half, MM##set1_ps(0x1.715476p+1f), round); \
     const I bits = MM##castps_##SI(k); \
     k = MM##sub_ps(k, round); \
     V r = MM##fnmadd_ps(k, MM##set1_ps(0x1.62e43p-1f), y); \
@@ -53,7 +53,7 @@ FOR_SET static V NAME(V x) { \
     const V q4 = MM##fmadd_ps(r, MM##set1_ps(1.0f / 5040), MM##set1_ps(1.0f / 720)); \
     const V series = MM##fmadd_ps(r2, MM##fmadd_ps(r2, MM##fmadd_ps(r2, q4, q2), q0), r); \
     const V expm1 = MM##fmadd_ps(power, series, MM##sub_ps(power, MM##set1_ps(1.0f))); \
-    return MM##or_ps(MM##div_ps(expm1, MM##add_ps(expm1, MM##set1_ps(2.0f))), sign); \
+    return MM##div_ps(MM##or_ps(expm1, sign), MM##add_ps(expm1, MM##set1_ps(2.0f))); \
 }
 
 PHINTYS_TANH_DOUBLE(phintys_tanh_double_avx2, PHINTYS_FOR_AVX2, __m256d, __m256i, _mm256_, si256)

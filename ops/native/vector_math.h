@@ -1,11 +1,11 @@
 /* Inner loops that call vector functions, of the C library (glibc's libmvec) or built in, on whole vectors, in NumPy's
  * form.
  *
- * A vector function takes and returns one or two vectors in registers; its address is the loop's data. Each loop is
- * compiled for its own instruction set and runs only where the processor has it. What is left at the end goes through
- * the same function in a vector that is filled up with the first of the values that are left, so an element's result
- * depends on its value alone. Operands with gaps go through a block of memory on the stack. float16 is computed in
- * float32, as NumPy does. Included by vector_math.pyx only.
+ * A vector function takes and returns one or two vectors in registers; the loop's data says which one it is
+ * (phintys_vector_call). Each loop is compiled for its own instruction set and runs only where the processor has it.
+ * What is left at the end goes through the same function in a vector that is filled up with the first of the values
+ * that are left, so an element's result depends on its value alone. Operands with gaps go through a block of memory on
+ * the stack. float16 is computed in float32, as NumPy does. Included by vector_math.pyx only.
  */
 #ifndef PHINTYS_VECTOR_MATH_H
 #define PHINTYS_VECTOR_MATH_H
@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "instruction_sets.h"
+#include "vector_call.h"
 
 typedef void (*phintys_vector_loop)(char**, const intptr_t*, const intptr_t*, void*);
 
@@ -87,20 +88,25 @@ PHINTYS_FOR_AVX512 static inline void store_part_float_avx512(float* to, __m512 
 
 /* ---- operands without gaps --------------------------------------------------------------------------------------- */
 #define PHINTYS_LINES(SET, FOR_SET, TYPE, VECTOR, LOAD, STORE) \
-FOR_SET static void unary_line_##TYPE##_##SET(void* function, const TYPE* x, TYPE* out, intptr_t n) { \
+FOR_SET static inline void store_end_##TYPE##_##SET(TYPE* out, VECTOR value, intptr_t count, int fills) { \
+    if (fills) STORE(out, value); \
+    else store_part_##TYPE##_##SET(out, value, count); \
+} \
+FOR_SET static void unary_line_##TYPE##_##SET(const phintys_vector_call* call, const TYPE* x, TYPE* out, intptr_t n) { \
     enum { WIDTH = sizeof(VECTOR) / sizeof(TYPE) }; \
-    VECTOR (*of)(VECTOR) = (VECTOR (*)(VECTOR))function; \
+    VECTOR (*of)(VECTOR) = (VECTOR (*)(VECTOR))call->function; \
     intptr_t i = 0; \
     for (; i + WIDTH <= n; i += WIDTH) STORE(out + i, of(LOAD(x + i))); \
-    if (i < n) store_part_##TYPE##_##SET(out + i, of(load_part_##TYPE##_##SET(x + i, n - i)), n - i); \
+    if (i < n) store_end_##TYPE##_##SET(out + i, of(load_part_##TYPE##_##SET(x + i, n - i)), n - i, call->fills); \
 } \
-FOR_SET static void binary_line_##TYPE##_##SET(void* function, const TYPE* x, const TYPE* y, TYPE* out, intptr_t n) { \
+FOR_SET static void binary_line_##TYPE##_##SET(const phintys_vector_call* call, const TYPE* x, const TYPE* y, \
+                                               TYPE* out, intptr_t n) { \
     enum { WIDTH = sizeof(VECTOR) / sizeof(TYPE) }; \
-    VECTOR (*of)(VECTOR, VECTOR) = (VECTOR (*)(VECTOR, VECTOR))function; \
+    VECTOR (*of)(VECTOR, VECTOR) = (VECTOR (*)(VECTOR, VECTOR))call->function; \
     intptr_t i = 0; \
     for (; i + WIDTH <= n; i += WIDTH) STORE(out + i, of(LOAD(x + i), LOAD(y + i))); \
-    if (i < n) store_part_##TYPE##_##SET(out + i, of(load_part_##TYPE##_##SET(x + i, n - i), \
-                                                     load_part_##TYPE##_##SET(y + i, n - i)), n - i); \
+    if (i < n) store_end_##TYPE##_##SET(out + i, of(load_part_##TYPE##_##SET(x + i, n - i), \
+                                                    load_part_##TYPE##_##SET(y + i, n - i)), n - i, call->fills); \
 }
 PHINTYS_LINES(avx2, PHINTYS_FOR_AVX2, double, __m256d, _mm256_loadu_pd, _mm256_storeu_pd)
 PHINTYS_LINES(avx2, PHINTYS_FOR_AVX2, float, __m256, _mm256_loadu_ps, _mm256_storeu_ps)
@@ -144,24 +150,26 @@ PHINTYS_FOR_AVX2 static inline void scatter_half(char* to, const float* from, in
     (GAPLESS > 0 && steps[K] == GAPLESS ? (TYPE*)(args[K] + start * steps[K]) : COPY)
 
 #define PHINTYS_VECTOR_LOOPS(SET, FOR_SET, NAME, TYPE, GAPLESS) \
-FOR_SET static void unary_##NAME##_##SET(char** args, const intptr_t* dims, const intptr_t* steps, void* function) { \
+FOR_SET static void unary_##NAME##_##SET(char** args, const intptr_t* dims, const intptr_t* steps, void* data) { \
+    const phintys_vector_call* call = (const phintys_vector_call*)data; \
     intptr_t n = dims[0]; \
     if (GAPLESS > 0 && (n == 1 || (steps[0] == GAPLESS && steps[1] == GAPLESS))) { \
-        unary_line_##TYPE##_##SET(function, (const TYPE*)args[0], (TYPE*)args[1], n); \
+        unary_line_##TYPE##_##SET(call, (const TYPE*)args[0], (TYPE*)args[1], n); \
         return; \
     } \
     TYPE x[PHINTYS_VECTOR_BLOCK], out[PHINTYS_VECTOR_BLOCK]; \
     for (intptr_t start = 0; start < n; start += PHINTYS_VECTOR_BLOCK) { \
         intptr_t count = n - start < PHINTYS_VECTOR_BLOCK ? n - start : PHINTYS_VECTOR_BLOCK; \
         TYPE* result = PHINTYS_RESULT(TYPE, GAPLESS, 1, out); \
-        unary_line_##TYPE##_##SET(function, PHINTYS_OPERAND(NAME, TYPE, GAPLESS, 0, x), result, count); \
+        unary_line_##TYPE##_##SET(call, PHINTYS_OPERAND(NAME, TYPE, GAPLESS, 0, x), result, count); \
         if (result == out) scatter_##NAME(args[1] + start * steps[1], out, steps[1], count); \
     } \
 } \
-FOR_SET static void binary_##NAME##_##SET(char** args, const intptr_t* dims, const intptr_t* steps, void* function) { \
+FOR_SET static void binary_##NAME##_##SET(char** args, const intptr_t* dims, const intptr_t* steps, void* data) { \
+    const phintys_vector_call* call = (const phintys_vector_call*)data; \
     intptr_t n = dims[0]; \
     if (GAPLESS > 0 && (n == 1 || (steps[0] == GAPLESS && steps[1] == GAPLESS && steps[2] == GAPLESS))) { \
-        binary_line_##TYPE##_##SET(function, (const TYPE*)args[0], (const TYPE*)args[1], (TYPE*)args[2], n); \
+        binary_line_##TYPE##_##SET(call, (const TYPE*)args[0], (const TYPE*)args[1], (TYPE*)args[2], n); \
         return; \
     } \
     TYPE x[PHINTYS_VECTOR_BLOCK], y[PHINTYS_VECTOR_BLOCK], out[PHINTYS_VECTOR_BLOCK]; \
@@ -170,7 +178,7 @@ FOR_SET static void binary_##NAME##_##SET(char** args, const intptr_t* dims, con
         const TYPE* first = PHINTYS_OPERAND(NAME, TYPE, GAPLESS, 0, x); \
         const TYPE* second = PHINTYS_OPERAND(NAME, TYPE, GAPLESS, 1, y); \
         TYPE* result = PHINTYS_RESULT(TYPE, GAPLESS, 2, out); \
-        binary_line_##TYPE##_##SET(function, first, second, result, count); \
+        binary_line_##TYPE##_##SET(call, first, second, result, count); \
         if (result == out) scatter_##NAME(args[2] + start * steps[2], out, steps[2], count); \
     } \
 }

@@ -4,5 +4,11 @@ from numpy cimport npy_intp
 ctypedef void (*VectorLoop)(char** arguments, const npy_intp* dimensions, const npy_intp* steps,
                             void* data) noexcept nogil
 
-cdef VectorLoop vector_loop(str name, str dtype, str provider, void** data) except? NULL
+cdef extern from "native/vector_call.h" nogil:
+    ctypedef struct phintys_vector_call:
+        void* function
+        int fills
+
+cdef VectorLoop vector_loop(str name, str dtype, str provider, phintys_vector_call* call) except? NULL
+cdef int vector_bytes(str provider) except -1
 cdef VectorLoop vector_cast(str source, str target) noexcept

@@ -47,7 +47,12 @@ def symbol_of(str name, str dtype, str instructions):
     return f"_ZGV{letter}N{width // itemsize}{'vv' if name in BINARY else 'v'}_{FUNCTIONS[name]}{suffix}"
 
 
-cdef VectorLoop vector_loop(str name, str dtype, str provider, void** data) except? NULL:
+cdef int vector_bytes(str provider) except -1:
+    """The width of the vectors that a provider's functions take."""
+    return SETS[provider.partition(" ")[2]][2]
+
+
+cdef VectorLoop vector_loop(str name, str dtype, str provider, phintys_vector_call* call) except? NULL:
     """The loop of a ufunc's function, and its data; NULL where there is none or the processor cannot run it."""
     library, _, instructions = provider.partition(" ")
     if library not in LIBRARIES:
@@ -55,8 +60,8 @@ cdef VectorLoop vector_loop(str name, str dtype, str provider, void** data) exce
     symbol = symbol_of(name, dtype, instructions)
     if symbol is None or not phintys_has_instructions(SETS[instructions][0]):
         return NULL
-    data[0] = phintys_find_vector_function(library == "phintys", symbol.encode())
-    if data[0] == NULL:
+    call.function, call.fills = phintys_find_vector_function(library == "phintys", symbol.encode()), False
+    if call.function == NULL:
         return NULL
     return phintys_vector_loops[<int>SETS[instructions][0]][<int>DTYPES[dtype][0]][1 if name in BINARY else 0]
 
@@ -70,5 +75,5 @@ cdef VectorLoop vector_cast(str source, str target) noexcept:
 
 def has_vector_function(str name, str dtype, str provider):
     """Whether ``vector_loop`` finds one."""
-    cdef void* data
-    return vector_loop(name, dtype, provider, &data) != NULL
+    cdef phintys_vector_call call
+    return vector_loop(name, dtype, provider, &call) != NULL

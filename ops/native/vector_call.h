@@ -1,0 +1,11 @@
+/* The data of the loops of vector_math.h. */
+#ifndef PHINTYS_VECTOR_CALL_H
+#define PHINTYS_VECTOR_CALL_H
+
+typedef struct {
+    void* function;
+    int fills;          /* the result has room for whole vectors, and the last one is stored as a whole: where only a
+                         * part was stored, a load of the vector that follows soon takes 15 cycles longer */
+} phintys_vector_call;
+
+#endif
