@@ -91,6 +91,7 @@ KINDS = {
     "branches": lambda module, total, weight, counter, count: module.chosen(counter % 2 > 0, module.tanh(total),
                                                                             0.5 * total),
     "first state": None,                            # the first state, in which one element or row is overwritten
+    "view": None,                                   # what the step reads last, with its elements or rows reversed
 }
 
 
@@ -124,6 +125,8 @@ class RandomLoop:
             if kind == "first state":
                 first = moving[sum(map(len, self.sequence_taps))]
                 rows.append(module.written(0.9 * first, module.tanh(total[0])))
+            elif kind == "view":
+                rows.append(moving[-1][::-1])
             else:
                 rows.append(KINDS[kind](module, total, weight, counter, self.inner_steps))
         return rows, (rows[-1].sum() if self.row_shape else rows[-1]) > 1.1
@@ -212,7 +215,8 @@ def random_loop(seed):
     loop.coefficients = [rng.uniform(-1, 1, count) * (rng.uniform(size=count) < .8) for _ in range(n_rows)]
     loop.kinds = ["plain"] * n_rows
     if seed % 2:
-        names = [name for name in KINDS if name != "first state" or (state_taps and loop.row_shape)]
+        names = [name for name in KINDS if loop.row_shape and (state_taps or name != "first state")
+                 or KINDS[name] is not None]
         loop.kinds = [names[rng.randint(len(names))] for _ in range(n_rows)]
         loop.inner_steps = int(rng.randint(1, 4))
         loop.counts, loop.updates, loop.symbolic_steps = [bool(flag) for flag in rng.randint(2, size=3)]
@@ -257,6 +261,8 @@ def check(seed, mode=None, allow_gc=True, in_threads=False, twice=True):
     numpy.testing.assert_allclose(ahead, backward, rtol=1e-9, atol=1e-11)
     if more and not loop.is_while:
         _check_fewer_steps(loop, f, arguments, wanted, wanted_rows)
+    if seed % 4 > 1:
+        _check_last_rows(rng, [*inputs, *more], outputs, [*values, *[loop.steps] * len(more)], wanted, mode)
 
     def cost_at(distance):
         rows, _ = loop.run(*[value + distance * direction for value, direction in zip(values, directions)])
@@ -302,6 +308,16 @@ def _check_fewer_steps(loop, f, arguments, wanted, wanted_rows):
         found = f(*arguments[:-1], steps)
         for value, result in zip(wanted, found):
             numpy.testing.assert_allclose(result, value[:steps], rtol=1e-10, atol=1e-12)
+
+
+def _check_last_rows(rng, inputs, outputs, values, wanted, mode):
+    """A function that reads only some of the outputs, and of these the last rows."""
+    counts = rng.randint(0, 5, len(outputs))        # 0: not read
+    f = phintys.function(inputs, [rows[-count:] for rows, count in zip(outputs, counts) if count], mode=mode,
+                         on_unused_input="ignore")
+    expected = [rows[-count:] for rows, count in zip(wanted, counts) if count]
+    for value, result in zip(expected, f(*values), strict=True):
+        numpy.testing.assert_allclose(result, value, rtol=1e-10, atol=1e-12)
 
 
 def main(first, last):
