@@ -214,7 +214,7 @@ HOMES = {
         "ops.random.multinomial": "ChoiceFromUniform MultinomialFromUniform MultinomialWOReplacementFromUniform",
     },
     "phintys.sandbox.rng_mrg": {
-        "ops.random.mrg": "DotModulo mrg_uniform_base mrg_uniform",
+        "ops.random.mrg": "DotModulo MrgUniformOfMany mrg_uniform_base mrg_uniform",
     },
     "phintys.typed_list": {
         "ops.lists.typed_list_type": "TypedListType",

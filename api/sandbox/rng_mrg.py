@@ -25,6 +25,7 @@ from phintys.ops.random.mrg import (
     A2p72,
     A2p134,
     DotModulo,
+    MrgUniformOfMany,
     ff_2p72,
     ff_2p134,
     matVecModM,
@@ -49,6 +50,10 @@ MOST_STREAMS = 60 * 256
 TRUNCATED_DEVIATION = .87962566103423978
 
 
+def _is_known(size):
+    return isinstance(size, (tuple, list)) and all([isinstance(length, INTEGERS) for length in size])
+
+
 def guess_n_streams(size, warn=False):
     """A good number of streams for samples of a size.
 
@@ -63,7 +68,7 @@ def guess_n_streams(size, warn=False):
     int
         A sixth of the number of samples, at most 15,360; so many, too, if the size is not known.
     """
-    if isinstance(size, (tuple, list)) and all([isinstance(length, INTEGERS) for length in size]):
+    if _is_known(size):
         samples = math.prod([int(length) for length in size])
         return min(samples // 6 if samples > 6 else samples, MOST_STREAMS)
     if warn:
@@ -124,9 +129,8 @@ class MRG_RandomStreams:
             By default that of the constructor.
         """
         self.set_rstate(self.default_instance_seed if seed is None else seed)
-        for state, new_state, size, nstreams in self.state_updates:
-            states = self.get_substream_rstates(self.n_streams(size) if nstreams is None else nstreams,
-                                                new_state.owner.outputs[1].dtype)
+        for state, _, size, nstreams in self.state_updates:
+            states = self.get_substream_rstates(self.n_streams(size) if nstreams is None else nstreams, config.floatX)
             state.set_value(states, borrow=True)
 
     def inc_rstate(self):
@@ -210,7 +214,8 @@ class MRG_RandomStreams:
         streams = self.n_streams(size) if nstreams is None else nstreams
         node_rstate = shared(self.get_substream_rstates(streams, dtype), **target)
         node_rstate.tag.is_rng = True
-        new_rstate, sample = mrg_uniform.new(node_rstate, ndim, dtype, size)
+        sampled = MrgUniformOfMany if nstreams is None and not _is_known(size) else mrg_uniform
+        new_rstate, sample = sampled.new(node_rstate, ndim, dtype, size)
         sample = self.pretty_return(node_rstate, new_rstate, sample, size=size, nstreams=nstreams)
         result = sample * (high - low) + low
         if sample.type.broadcastable != result.type.broadcastable:

@@ -8,6 +8,8 @@ import numpy
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.graph.valueless_types import disconnected_type, grad_undefined
+from phintys.ops.elementwise.elementwise_functions import minimum
+from phintys.ops.indexing.inc_subtensor import set_subtensor
 from phintys.ops.random.mrg_kernel import MrgUniformKernel, substreams
 from phintys.ops.random.sample_size import rank_of, sample_shape, sample_type, size_vector
 from phintys.ops.types.constant import as_tensor_variable
@@ -131,7 +133,32 @@ class mrg_uniform(mrg_uniform_base):
         return cls(TensorType(dtype, (False,) * ndim))(rstate, size, return_list=True)
 
     def make_kernel(self, node):
-        return MrgUniformKernel()
+        return MrgUniformKernel(False)
 
     def infer_shape(self, node, input_shapes):
         return [input_shapes[0], sample_shape(node.inputs[1], node.outputs[1].type.ndim)]
+
+
+class MrgUniformOfMany(mrg_uniform):
+    """The same for states of many streams, of which a sample may use a few: the new state is assigned to the rows that
+    were used, which is done in place, instead of copied with all others.
+
+    The outputs of the op are these rows and the samples.
+    """
+
+    can_overwrite = {}
+
+    @classmethod
+    def new(cls, rstate, ndim, dtype, size):
+        rows, samples = super().new(rstate, ndim, dtype, size)
+        return [set_subtensor(rstate[:rows.shape[0]], rows), samples]
+
+    def make_kernel(self, node):
+        return MrgUniformKernel(True)
+
+    def infer_shape(self, node, input_shapes):
+        (streams, columns), shape = input_shapes[0], sample_shape(node.inputs[1], node.outputs[1].type.ndim)
+        used = as_tensor_variable(1)
+        for length in shape:
+            used = used * length
+        return [(minimum(streams, used), columns), shape]

@@ -52,6 +52,11 @@ cdef void piece(void* argument, int worker, npy_intp start, npy_intp stop) noexc
 cdef class MrgUniformKernel(Kernel):
     """Samples between 0 and 1 of float16, float32 or float64; sample i is of stream i % streams.
 
+    Parameters
+    ----------
+    only_used : bool
+        The new state has rows for the first streams only, those from which samples were drawn.
+
     Raises
     ------
     ValueError
@@ -59,7 +64,10 @@ cdef class MrgUniformKernel(Kernel):
         negative number, and for more samples than one step may have, 2**31 - 1.
     """
 
-    def __cinit__(self):
+    cdef bint only_used
+
+    def __init__(self, bint only_used=False):
+        self.only_used = only_used
         self.examined, self.binding = (1,), BOUND
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
@@ -79,8 +87,11 @@ cdef class MrgUniformKernel(Kernel):
             with gil:
                 wanted = tuple([shape[axis] for axis in range(samples.ndim)])
                 raise ValueError(f"rng_mrg does not support more than (2**31 -1) samples, got the size {wanted}")
-        allocate(context, operands[2], state.shape)
         allocate(context, samples, shape)
+        shape[0], shape[1] = state.shape[0], state.shape[1]
+        if self.only_used and size < shape[0]:
+            shape[0] = <npy_intp>size
+        allocate(context, operands[2], shape)
         return 1 if size >= LONG_MRG else 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
@@ -88,10 +99,10 @@ cdef class MrgUniformKernel(Kernel):
         cdef Cell* advanced = operands[2]
         cdef Work work
         cdef npy_intp rows, groups
-        work.state, work.streams, work.typenum = <int32_t*>advanced.data, advanced.shape[0], operands[3].typenum
+        work.state, work.streams, work.typenum = <int32_t*>advanced.data, state.shape[0], operands[3].typenum
         work.out, work.size = operands[3].data, cell_size(operands[3])
         if advanced.data != state.data:
-            copy_strided(2, state.shape, advanced.data, advanced.strides, state.data, state.strides, state.itemsize)
+            copy_strided(2, advanced.shape, advanced.data, advanced.strides, state.data, state.strides, state.itemsize)
         if work.size:
             groups = (work.streams + PHINTYS_MRG_LANES - 1) // PHINTYS_MRG_LANES
             rows = (work.size - 1) // work.streams + 1

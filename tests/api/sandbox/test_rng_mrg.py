@@ -290,3 +290,23 @@ def test_the_old_name_of_choice():
     with pytest.warns(UserWarning, match="deprecated"):
         old = draws(lambda s: s.multinomial_wo_replacement(pvals=PROBABILITIES, n=5))
     assert zlib.crc32(old.tobytes()) == EXACT["choice"][1]
+
+
+@pytest.mark.parametrize("size", [0, 1, 10, 70, 15_359, 15_360, 15_361, 50_000])
+def test_few_samples_of_many_streams_change_the_rows_that_they_use(size):
+    """The state has 15,360 rows where the size is not known; it is changed in place, not copied."""
+    length, streams, again = T.lscalar(), MRG_RandomStreams(7), MRG_RandomStreams(7)
+    sample, copied = streams.uniform((length,), ndim=1), again.uniform((length,), ndim=1, nstreams=15_360)
+    function, reference = phintys.function([length], sample), phintys.function([length], copied)
+    before = sample.rstate.get_value()
+    function(3)
+    reference(3)
+    address = sample.rstate.get_value(borrow=True).ctypes.data
+    for _ in range(2):
+        numpy.testing.assert_array_equal(function(size), reference(size))
+    state = sample.rstate.get_value(borrow=True)
+    assert state.ctypes.data == address
+    numpy.testing.assert_array_equal(state, copied.rstate.get_value())
+    unused = max(size, 3)
+    numpy.testing.assert_array_equal(state[unused:], before[unused:])
+    assert size == 0 or (state[:size] != before[:size]).any()
