@@ -1,108 +1,179 @@
-/* Selection by partitions, of elements of one type in one order. Defined before the include, undefined at its end: E,
- * the type; LESS(a, b), whether element a is before b; NAME, the ending of the functions' names.
+/* Selection by separations: elements of a line, and their places if wanted, as two arrays side by side. Defined before
+ * the include: what selection_loops.template.h names. Where the places go does not depend on them, so a partition of
+ * elements and the partition of their places are one and the same permutation.
  *
- * A partition has no branch that depends on the elements: each one is written to the place where the next smaller one
- * goes, and the place moves on or not. A range that shrinks too slowly is sorted by heaps, so no order of elements
- * takes quadratic time.
+ * A separation has no branch that depends on the elements: those that come first are packed at the front of the line,
+ * others in `room`, which has the length of the line and a vector more, and then follow. The first separation may read
+ * the elements elsewhere (`from`), and number their places, so that they need not be copied before. A range that shrinks
+ * too slowly is sorted by heaps, so no order of elements takes quadratic time.
  */
-#define NAMED(FUNCTION) PHINTYS_NAMED(FUNCTION, NAME)
 
-PHINTYS_INLINE void NAMED(exchange)(E *a, E *b) {
-    E kept = *a;
-    *a = *b, *b = kept;
+/* Whether a single element comes first. */
+FOR_SET PHINTYS_INLINE int OF(passes)(T element, T pivot, const int which) {
+    return which == PHINTYS_BELOW ? BEFORE(element, pivot) : which == PHINTYS_AT_MOST ? !BEFORE(pivot, element)
+                                                                                      : IS_NUMBER(element);
 }
 
-static void NAMED(sift)(E *heap, npy_intp root, npy_intp count) {
-    E moved = heap[root];
-    for (npy_intp child; (child = 2 * root + 1) < count; root = child) {
-        if (child + 1 < count && LESS(heap[child], heap[child + 1])) child++;
-        if (!LESS(moved, heap[child])) break;
-        heap[root] = heap[child];
+FOR_SET PHINTYS_INLINE npy_intp OF(separate)(const T *from, T *line, P *places, npy_intp count, T pivot,
+                                             const int which, const int numbered, T *room, P *place_room) {
+    npy_intp i = 0, first = 0, others = 0;
+#if WIDTH > 1
+    const V bound = SPREAD(pivot);
+    for (; i + WIDTH <= count; i += WIDTH) {
+        const V values = LOAD(from + i);
+        const int mask = which == PHINTYS_BELOW ? BELOW(values, bound)
+                         : which == PHINTYS_AT_MOST ? AT_MOST(values, bound) : AT_MOST(values, values);
+        const int passed = COUNT(mask);
+        STORE(line + first, PACK(values, mask));
+        STORE(room + others, PACK(values, mask ^ ALL));
+        if (places) {
+            const V moved = numbered ? LOAD(places + i) : PLACES(i);
+            STORE(places + first, PACK(moved, mask));
+            STORE(place_room + others, PACK(moved, mask ^ ALL));
+        }
+        first += passed, others += WIDTH - passed;
     }
-    heap[root] = moved;
-}
-
-/* All elements in their order. */
-static void NAMED(sort_by_heap)(E *elements, npy_intp count) {
-    for (npy_intp root = count / 2; root-- > 0;) NAMED(sift)(elements, root, count);
-    for (npy_intp last = count; last-- > 1;) {
-        NAMED(exchange)(elements, elements + last);
-        NAMED(sift)(elements, 0, last);
+#endif
+    for (; i < count; i++) {
+        const T element = from[i];
+        const int passed = OF(passes)(element, pivot, which);
+        line[first] = element, room[others] = element;
+        if (places) {
+            const P place = numbered ? places[i] : (P)i;
+            places[first] = place, place_room[others] = place;
+        }
+        first += passed, others += !passed;
     }
-}
-
-static void NAMED(sort_by_insertion)(E *elements, npy_intp count) {
-    for (npy_intp i = 1; i < count; i++) {
-        E moved = elements[i];
-        npy_intp place = i;
-        for (; place > 0 && LESS(moved, elements[place - 1]); place--) elements[place] = elements[place - 1];
-        elements[place] = moved;
-    }
-}
-
-/* All elements in their order, by what is quickest for so many. */
-static void NAMED(sort_all)(E *elements, npy_intp count) {
-    if (count <= 32) NAMED(sort_by_insertion)(elements, count);
-    else NAMED(sort_by_heap)(elements, count);
-}
-
-/* Moves elements that are before the pivot, or none that is after it, to the front; returns how many these are. */
-PHINTYS_INLINE npy_intp NAMED(divide)(E *elements, npy_intp count, E pivot, int with_equal) {
-    npy_intp first = 0;
-    for (npy_intp i = 0; i < count; i++) {
-        E element = elements[i];
-        elements[i] = elements[first], elements[first] = element;
-        first += with_equal ? !LESS(pivot, element) : LESS(element, pivot);
-    }
+    memcpy(line + first, room, others * sizeof(T));
+    if (places) memcpy(places + first, place_room, others * sizeof(P));
     return first;
 }
 
-/* The median of the first, the middle and the last element. */
-PHINTYS_INLINE E NAMED(median)(const E *elements, npy_intp count) {
-    E a = elements[0], b = elements[count / 2], c = elements[count - 1];
-    if (LESS(b, a)) { E kept = a; a = b, b = kept; }
-    if (LESS(c, b)) b = LESS(c, a) ? a : c;
-    return b;
+/* Moves the elements that pass to the front; returns how many these are. */
+#define SEPARATE(WHICH) \
+    places == NULL ? OF(separate)(from, line, NULL, count, pivot, WHICH, 1, room, NULL) \
+    : from == line ? OF(separate)(from, line, places, count, pivot, WHICH, 1, room, place_room) \
+                   : OF(separate)(from, line, places, count, pivot, WHICH, 0, room, place_room)
+FOR_SET static npy_intp OF(divide)(const T *from, T *line, P *places, npy_intp count, T pivot, int which, T *room,
+                                   P *place_room) {
+    switch (which) {
+        case PHINTYS_BELOW: return SEPARATE(PHINTYS_BELOW);
+        case PHINTYS_AT_MOST: return SEPARATE(PHINTYS_AT_MOST);
+        default: return SEPARATE(PHINTYS_NUMBERS);
+    }
+}
+#undef SEPARATE
+
+FOR_SET static void OF(copy)(const T *from, T *line, P *places, npy_intp count) {
+    if (from == line) return;
+    memcpy(line, from, count * sizeof(T));
+    for (npy_intp i = 0; places && i < count; i++) places[i] = (P)i;
 }
 
-/* An element that is likely to be a little beyond the one chosen, as seen from the nearer end: of 63 that are spread
- * over many, the one with the same rank, or 4 further. So the part in which the search goes on is small. */
-static E NAMED(likely_bound)(const E *elements, npy_intp count, npy_intp chosen) {
-    E sample[63];
-    npy_intp rank = chosen * 63 / count;
-    for (int i = 0; i < 63; i++) sample[i] = elements[count / 63 * i];
-    NAMED(sort_by_insertion)(sample, 63);
-    rank += rank < 32 ? 4 : -4;
+FOR_SET static void OF(sift)(T *heap, P *places, npy_intp root, npy_intp count) {
+    const T moved = heap[root];
+    const P place = places ? places[root] : 0;
+    for (npy_intp child; (child = 2 * root + 1) < count; root = child) {
+        if (child + 1 < count && BEFORE(heap[child], heap[child + 1])) child++;
+        if (!BEFORE(moved, heap[child])) break;
+        heap[root] = heap[child];
+        if (places) places[root] = places[child];
+    }
+    heap[root] = moved;
+    if (places) places[root] = place;
+}
+
+/* All elements in their order. */
+FOR_SET static void OF(sort_by_heap)(T *line, P *places, npy_intp count) {
+    for (npy_intp root = count / 2; root-- > 0;) OF(sift)(line, places, root, count);
+    for (npy_intp last = count; last-- > 1;) {
+        const T greatest = line[0];
+        line[0] = line[last], line[last] = greatest;
+        if (places) {
+            const P place = places[0];
+            places[0] = places[last], places[last] = place;
+        }
+        OF(sift)(line, places, 0, last);
+    }
+}
+
+FOR_SET static void OF(sort_by_insertion)(T *line, P *places, npy_intp count) {
+    for (npy_intp i = 1; i < count; i++) {
+        const T moved = line[i];
+        const P place = places ? places[i] : 0;
+        npy_intp at = i;
+        for (; at > 0 && BEFORE(moved, line[at - 1]); at--) {
+            line[at] = line[at - 1];
+            if (places) places[at] = places[at - 1];
+        }
+        line[at] = moved;
+        if (places) places[at] = place;
+    }
+}
+
+/* An element that is likely to be a little beyond the one chosen, as seen from the nearer end: of a sample that is
+ * spread over all, the one with the same rank, or some further. So the part in which the search goes on is small. */
+FOR_SET static T OF(likely_bound)(const T *line, npy_intp count, npy_intp chosen) {
+    T sample[63];
+    const int size = count > 32768 ? 63 : count > 2048 ? 31 : count > 256 ? 15 : 5;
+    int rank = (int)(chosen * size / count);
+    for (int i = 0; i < size; i++) sample[i] = line[count / size * i];
+    OF(sort_by_insertion)(sample, NULL, size);
+    const int further = size > 31 ? 4 : size > 15 ? 3 : size > 5 ? 2 : 0;
+    rank += rank < size / 2 ? further : -further;
     return sample[rank];
 }
 
 /* Element number `chosen` of the order goes to its place, what is before it to the front, what is after it to the
  * back. */
-static void NAMED(select)(E *elements, npy_intp count, npy_intp chosen) {
+FOR_SET static void OF(select)(const T *from, T *line, P *places, npy_intp count, npy_intp chosen, T *room,
+                               P *place_room) {
     int rounds = 8;
     for (npy_intp left = count; left; left >>= 1) rounds += 3;
     while (count > 16) {
-        E pivot = count > 4096 ? NAMED(likely_bound)(elements, count, chosen) : NAMED(median)(elements, count);
-        npy_intp before = NAMED(divide)(elements, count, pivot, 0);
         if (rounds-- == 0) {
-            NAMED(sort_all)(elements, count);
+            OF(sort_by_heap)(line, places, count);
             return;
         }
+        const T pivot = OF(likely_bound)(from, count, chosen);
+        npy_intp before = OF(divide)(from, line, places, count, pivot, PHINTYS_BELOW, room, place_room);
+        from = line;
         if (chosen < before) {
             count = before;
             continue;
         }
-        int shrinks = before > count / 8;
-        elements += before, count -= before, chosen -= before;
+        const int shrinks = before > count / 8;
+        line += before, count -= before, chosen -= before;
+        if (places) places += before;
+        from = line;
         if (shrinks) continue;                              /* else many elements may equal the pivot */
-        npy_intp equal = NAMED(divide)(elements, count, pivot, 1);
+        npy_intp equal = OF(divide)(from, line, places, count, pivot, PHINTYS_AT_MOST, room, place_room);
         if (chosen < equal) return;
-        elements += equal, count -= equal, chosen -= equal;
+        line += equal, count -= equal, chosen -= equal;
+        if (places) places += equal;
+        from = line;
     }
-    NAMED(sort_by_insertion)(elements, count);
+    OF(copy)(from, line, places, count);
+    OF(sort_by_insertion)(line, places, count);
 }
 
-#undef NAMED
-#undef E
-#undef LESS
-#undef NAME
+/* Several of them, ascending; NaNs, which vectors do not compare, go to the end first. */
+FOR_SET static void OF(select_all)(const T *from, T *line, P *places, npy_intp count, const npy_intp *chosen,
+                                   npy_intp n_chosen, T *room, P *place_room) {
+    npy_intp start = 0;
+    if (HAS_NAN && n_chosen) {
+        int found = 0;
+        for (npy_intp i = 0; i < count; i++) found |= !IS_NUMBER(from[i]);
+        if (found) {
+            count = OF(divide)(from, line, places, count, from[0], PHINTYS_NUMBERS, room, place_room);
+            from = line;
+        }
+    }
+    for (npy_intp i = 0; i < n_chosen && chosen[i] < count; i++) {
+        if (chosen[i] < start) continue;                    /* a repetition */
+        OF(select)(from + start, line + start, places ? places + start : NULL, count - start, chosen[i] - start, room,
+                   place_room);
+        start = chosen[i] + 1, from = line;
+    }
+    OF(copy)(from, line, places, count);                    /* if nothing was chosen */
+}

@@ -1,52 +1,52 @@
-/* Partitions and the largest or smallest elements, for one dtype; see selection_loops.h. Defined before the include,
- * undefined at its end: T, the type; DTYPE, its name. Left to the next dtype: BEFORE(a, b), the order of values, and
- * MAYBE_ABOVE and MAYBE_BELOW, tests that vectorise and are true at least where BEFORE(b, a) or BEFORE(a, b) is.
+/* Partitions and the largest or smallest elements, for one dtype and one instruction set; see selection_loops.h.
+ * Defined before the include:
+ * T, P: the types of an element and of a place while it is computed; DTYPE, SET: their names.
+ * BEFORE(a, b), a total order of values; HAS_NAN, whether vectors compare NaN unlike it; MAYBE_ABOVE and MAYBE_BELOW,
+ * tests that vectorise and are true at least where BEFORE(b, a) or BEFORE(a, b) is.
+ * WIDTH, the elements of a vector V: 1 if there are no vectors. Else LOAD, STORE and SPREAD; BELOW and AT_MOST, which
+ * return a bit mask; ALL, COUNT, PACK (elements of a mask to the front), PLACES (numbers from n on).
+ * FOR_SET, the instruction set of functions; ENTRY, of the functions that others call. T and DTYPE are undefined at the
+ * end.
  */
-#define OF(FUNCTION) PHINTYS_NAMED(FUNCTION, DTYPE)
+#define OF(FUNCTION) PHINTYS_NAMED(PHINTYS_NAMED(FUNCTION, DTYPE), SET)
 #define PAIR OF(pair)
+#if HAS_NAN
+#define IS_NUMBER(x) ((x) == (x))
+#else
+#define IS_NUMBER(x) 1
+#endif
 
+typedef T OF(value);
 typedef struct { T value; npy_intp place; } PAIR;
 
-#define NAME DTYPE
-#define E T
-#define LESS BEFORE
 #include "quickselect.template.h"
 
-/* Pairs in ascending and in descending order of values; equal values in the order of their places. */
-#define NAME PHINTYS_NAMED(ascending, DTYPE)
-#define E PAIR
-#define LESS(a, b) (BEFORE((a).value, (b).value) | (!BEFORE((b).value, (a).value) & ((a).place < (b).place)))
-#include "quickselect.template.h"
-
-#define NAME PHINTYS_NAMED(descending, DTYPE)
-#define E PAIR
-#define LESS(a, b) (BEFORE((b).value, (a).value) | (!BEFORE((a).value, (b).value) & ((a).place < (b).place)))
-#include "quickselect.template.h"
-
-static void OF(partition_line)(char *line, npy_intp count, const npy_intp *chosen, npy_intp n_chosen) {
-    npy_intp start = 0;
-    for (npy_intp i = 0; i < n_chosen; i++) {
-        if (chosen[i] < start) continue;                    /* a repetition */
-        OF(select)((T *)line + start, count - start, chosen[i] - start);
-        start = chosen[i] + 1;
-    }
+FOR_SET static void OF(partition_line)(const char *from, char *line, npy_intp count, const npy_intp *chosen,
+                                       npy_intp n_chosen, char *room) {
+    OF(select_all)((const T *)from, (T *)line, NULL, count, chosen, n_chosen, (T *)room, NULL);
 }
 
-static void OF(argpartition_line)(const char *line, npy_intp step, npy_intp count, const npy_intp *chosen,
-                                  npy_intp n_chosen, char *room, char *places, npy_intp places_step) {
-    PAIR *pairs = (PAIR *)room;
-    npy_intp start = 0;
-    for (npy_intp i = 0; i < count; i++) pairs[i].value = *(const T *)(line + i * step), pairs[i].place = i;
-    for (npy_intp i = 0; i < n_chosen; i++) {
-        if (chosen[i] < start) continue;
-        PHINTYS_NAMED(select_ascending, DTYPE)(pairs + start, count - start, chosen[i] - start);
-        start = chosen[i] + 1;
+FOR_SET static void OF(argpartition_line)(const char *line, npy_intp step, npy_intp count, const npy_intp *chosen,
+                                          npy_intp n_chosen, char *room, char *places, npy_intp places_step) {
+    const npy_intp values_size = phintys_segment(count, sizeof(T)), places_size = phintys_segment(count, sizeof(P));
+    T *values = (T *)room, *value_room = (T *)(room + values_size);
+    P *moved = (P *)(room + 2 * values_size), *place_room = (P *)(room + 2 * values_size + places_size);
+    const T *from = (const T *)line;
+    if (step != sizeof(T)) {
+        from = values;
+        for (npy_intp i = 0; i < count; i++) values[i] = *(const T *)(line + i * step), moved[i] = (P)i;
     }
-    for (npy_intp i = 0; i < count; i++) *(int64_t *)(places + i * places_step) = pairs[i].place;
+    if (sizeof(P) == sizeof(int64_t) && places_step == sizeof(int64_t)) {
+        for (npy_intp i = 0; i < count && from == values; i++) ((P *)places)[i] = (P)i;
+        moved = (P *)places;
+    }
+    OF(select_all)(from, values, moved, count, chosen, n_chosen, value_room, place_room);
+    for (npy_intp i = 0; i < count && (char *)moved != places; i++) *(int64_t *)(places + i * places_step) = moved[i];
 }
 
+/* ---- the best elements ------------------------------------------------------------------------------------------- */
 /* Whether one of 32 elements without gaps may be better than `bound`. */
-PHINTYS_INLINE int OF(any_better)(const T *values, T bound, int largest) {
+FOR_SET PHINTYS_INLINE int OF(any_better)(const T *values, T bound, int largest) {
     int found = 0;
     if (largest) for (int i = 0; i < 32; i++) found |= MAYBE_ABOVE(values[i], bound);
     else for (int i = 0; i < 32; i++) found |= MAYBE_BELOW(values[i], bound);
@@ -55,9 +55,9 @@ PHINTYS_INLINE int OF(any_better)(const T *values, T bound, int largest) {
 
 #define BETTER(a, b) (largest ? BEFORE(b, a) : BEFORE(a, b))
 
-/* The same for few: the best so far are in order, and a better element is inserted. */
-PHINTYS_INLINE void OF(insert_best)(const char *line, npy_intp step, npy_intp count, npy_intp wanted, int largest,
-                                    PAIR *pairs) {
+/* For few: the best so far are in order, and a better element is inserted. */
+FOR_SET PHINTYS_INLINE void OF(insert_best)(const char *line, npy_intp step, npy_intp count, npy_intp wanted,
+                                            int largest, PAIR *pairs) {
     npy_intp held = 0;
     for (npy_intp i = 0; i < count; i++) {
         while (held == wanted && step == sizeof(T) && i + 32 <= count
@@ -71,64 +71,175 @@ PHINTYS_INLINE void OF(insert_best)(const char *line, npy_intp step, npy_intp co
     }
 }
 
-/* The best `wanted` elements of a line, at the front of `pairs`, which has room for `capacity` > wanted. Elements that
- * are better than the worst of the best so far are collected; when the room is full, the best are selected again. */
-PHINTYS_INLINE void OF(collect_best)(const char *line, npy_intp step, npy_intp count, npy_intp wanted, int largest,
-                                     PAIR *pairs, npy_intp capacity) {
-    npy_intp held = 0, i = 0;
-    T bound = {0};
-    for (; i < count && held < capacity; i++, held++)
-        pairs[held].value = *(const T *)(line + i * step), pairs[held].place = i;
-    for (;;) {
-        if (held > wanted) {
-            if (largest) PHINTYS_NAMED(select_descending, DTYPE)(pairs, held, wanted - 1);
-            else PHINTYS_NAMED(select_ascending, DTYPE)(pairs, held, wanted - 1);
-            held = wanted, bound = pairs[wanted - 1].value;
+/* Elements that are candidates, in the order of the line, and room to select among them. */
+typedef struct {
+    T *values, *copy, *room;
+    P *places;
+    npy_intp held;
+} OF(Candidates);
+
+/* Appends the elements of a block that are better than `bound`, or of `with_equal`, not worse, until `capacity` are
+ * held or, by a vector, exceeded; returns how many elements were read. `first` is the place of the block. The block may
+ * be the array of candidates itself. */
+FOR_SET PHINTYS_INLINE npy_intp OF(append_better)(const T *block, const P *block_places, npy_intp count, npy_intp first,
+                                                  T bound, const int with_equal, const int largest,
+                                                  const int with_places, OF(Candidates) *found, npy_intp capacity) {
+    npy_intp i = 0, held = found->held;
+#if WIDTH > 1
+    const V limit = SPREAD(bound);
+    const int vectors = IS_NUMBER(bound);
+#endif
+    while (i < count && held < capacity) {
+        if (!with_equal && i + 32 <= count && !OF(any_better)(block + i, bound, largest)) {
+            i += 32;
+            continue;
         }
-        if (i == count) return;
-        while (i < count && held < capacity) {
-            if (step == sizeof(T) && i + 32 <= count && !OF(any_better)((const T *)line + i, bound, largest)) {
-                i += 32;
-                continue;
+#if WIDTH > 1
+        if (vectors && i + WIDTH <= count) {
+            const V values = LOAD(block + i);
+            const int mask = largest == with_equal ? BELOW(values, limit) ^ (largest ? ALL : 0)
+                                                   : AT_MOST(values, limit) ^ (largest ? ALL : 0);
+            STORE(found->values + held, PACK(values, mask));
+            if (with_places) {
+                const V numbers = block_places ? LOAD(block_places + i) : PLACES(first + i);
+                STORE(found->places + held, PACK(numbers, mask));
             }
-            for (npy_intp end = i + 32 < count ? i + 32 : count; i < end && held < capacity; i++) {
-                T value = *(const T *)(line + i * step);
-                pairs[held].value = value, pairs[held].place = i;
-                held += BETTER(value, bound);
-            }
+            held += COUNT(mask), i += WIDTH;
+            continue;
         }
+#endif
+        const T value = block[i];
+        const P place = block_places ? block_places[i] : (P)(first + i);
+        found->values[held] = value;
+        if (with_places) found->places[held] = place;
+        held += with_equal ? !(largest ? BEFORE(value, bound) : BEFORE(bound, value)) : BETTER(value, bound);
+        i++;
+    }
+    found->held = held;
+    return i;
+}
+
+/* Keeps the best `wanted` candidates, of equal ones the first, and their order if places are wanted, too; returns the
+ * worst of them. */
+FOR_SET PHINTYS_INLINE T OF(keep_best)(OF(Candidates) *found, npy_intp wanted, int largest, const int with_places) {
+    const npy_intp count = found->held, chosen = largest ? count - wanted : wanted - 1;
+    OF(select_all)(found->values, found->copy, NULL, count, &chosen, 1, found->room, NULL);
+    const T bound = found->copy[chosen];
+    if (!with_places) {
+        memcpy(found->values, found->copy + (largest ? chosen : 0), wanted * sizeof(T));
+        found->held = wanted;
+        return bound;
+    }
+    found->held = 0;
+    if (largest) OF(append_better)(found->values, found->places, count, 0, bound, 1, 1, with_places, found, count);
+    else OF(append_better)(found->values, found->places, count, 0, bound, 1, 0, with_places, found, count);
+    if (found->held > wanted) {                             /* too many are equal to the worst one */
+        npy_intp left = 0, better = 0;
+        for (npy_intp i = 0; i < found->held; i++) better += BETTER(found->values[i], bound);
+        npy_intp equal = wanted - better;
+        for (npy_intp i = 0; i < found->held; i++) {
+            const T value = found->values[i];
+            const int is_better = BETTER(value, bound), kept = is_better | (equal > 0);
+            found->values[left] = value;
+            if (with_places) found->places[left] = found->places[i];
+            equal -= !is_better, left += kept;
+        }
+        found->held = wanted;
+    }
+    return bound;
+}
+
+/* The best elements of a line, in its order. Elements that are better than the worst of the best so far are collected;
+ * when the room is full, the best are selected again. */
+FOR_SET PHINTYS_INLINE void OF(collect_best)(const char *line, npy_intp step, npy_intp count, npy_intp wanted,
+                                             int largest, const int with_places, OF(Candidates) *found,
+                                             npy_intp capacity) {
+    T gathered[256], bound;
+    npy_intp i = 0;
+    for (; i < count && i < capacity; i++) {
+        found->values[i] = *(const T *)(line + i * step);
+        if (with_places) found->places[i] = (P)i;
+    }
+    found->held = i;
+    if (i > wanted) bound = OF(keep_best)(found, wanted, largest, with_places);
+    else return;
+    while (i < count) {
+        const T *block = (const T *)line + i;
+        npy_intp length = count - i;
+        if (step != sizeof(T)) {
+            length = length < 256 ? length : 256;
+            for (npy_intp k = 0; k < length; k++) gathered[k] = *(const T *)(line + (i + k) * step);
+            block = gathered;
+        }
+        if (largest) i += OF(append_better)(block, NULL, length, i, bound, 0, 1, with_places, found, capacity);
+        else i += OF(append_better)(block, NULL, length, i, bound, 0, 0, with_places, found, capacity);
+        if (found->held >= capacity || (i == count && found->held > wanted))
+            bound = OF(keep_best)(found, wanted, largest, with_places);
     }
 }
 
-PHINTYS_CLONES
-static void OF(best_of_line)(const char *line, npy_intp step, npy_intp count, const Best *best, char *room,
-                             char *values, npy_intp values_step, char *places, npy_intp places_step) {
-    PAIR *pairs = (PAIR *)room;
-    if (best->wanted <= 12) {
+/* Where each element belongs in ascending order; equal ones stay in their order. */
+static void OF(order_of)(T *values, npy_intp count, const Best *best, npy_intp *order) {
+    for (npy_intp i = 0; i < count; i++) order[i] = i;
+    best->argsort(values, order, count, NULL);
+    for (npy_intp start = 0, end; start < count; start = end) {
+        end = start + 1;
+        while (end < count && !BEFORE(values[order[start]], values[order[end]])) end++;
+        if (end - start > 1) best->sort_places(order + start, end - start, NULL);
+    }
+}
+
+static void OF(write_best)(OF(Candidates) *found, const Best *best, npy_intp *order, char *values,
+                           npy_intp values_step, char *places, npy_intp places_step) {
+    const npy_intp count = best->wanted;
+    if (!best->sorted || !places) {
+        if (best->sorted) best->sort(found->values, count, NULL);
+        const int backwards = best->sorted && best->largest;
+        for (npy_intp i = 0; values && i < count; i++)
+            *(T *)(values + i * values_step) = found->values[backwards ? count - 1 - i : i];
+        for (npy_intp i = 0; places && i < count; i++)
+            phintys_write_place(places + i * places_step, best->place_size, found->places[i]);
+        return;
+    }
+    OF(order_of)(found->values, count, best, order);
+    for (npy_intp end = count, start, out = 0; end > 0 && best->largest; end = start) {     /* the last ones first */
+        start = end - 1;
+        while (start > 0 && !BEFORE(found->values[order[start - 1]], found->values[order[start]])) start--;
+        for (npy_intp i = start; i < end; i++) found->room[out] = found->values[order[i]],
+            phintys_write_place(places + out++ * places_step, best->place_size, found->places[order[i]]);
+    }
+    for (npy_intp i = 0; i < count && !best->largest; i++) {
+        found->room[i] = found->values[order[i]];
+        phintys_write_place(places + i * places_step, best->place_size, found->places[order[i]]);
+    }
+    for (npy_intp i = 0; values && i < count; i++) *(T *)(values + i * values_step) = found->room[i];
+}
+
+ENTRY static void OF(best_of_line)(const char *line, npy_intp step, npy_intp count, const Best *best, char *room,
+                                   char *values, npy_intp values_step, char *places, npy_intp places_step) {
+    if (best->wanted <= PHINTYS_FEW) {
+        PAIR *pairs = (PAIR *)room;
         if (best->largest) OF(insert_best)(line, step, count, best->wanted, 1, pairs);
         else OF(insert_best)(line, step, count, best->wanted, 0, pairs);
-    } else {
-        OF(collect_best)(line, step, count, best->wanted, best->largest, pairs, best->capacity);
-    }
-    if (best->sorted && best->wanted > 12) {
-        if (best->largest) PHINTYS_NAMED(sort_all_descending, DTYPE)(pairs, best->wanted);
-        else PHINTYS_NAMED(sort_all_ascending, DTYPE)(pairs, best->wanted);
-    }
-    if (values) for (npy_intp i = 0; i < best->wanted; i++) *(T *)(values + i * values_step) = pairs[i].value;
-    if (!places) return;
-    for (npy_intp i = 0; i < best->wanted; i++) {
-        char *place = places + i * places_step;
-        switch (best->place_size) {
-            case 1: *(int8_t *)place = (int8_t)pairs[i].place; break;
-            case 2: *(int16_t *)place = (int16_t)pairs[i].place; break;
-            case 4: *(int32_t *)place = (int32_t)pairs[i].place; break;
-            default: *(int64_t *)place = pairs[i].place;
+        for (npy_intp i = 0; i < best->wanted; i++) {
+            if (values) *(T *)(values + i * values_step) = pairs[i].value;
+            if (places) phintys_write_place(places + i * places_step, best->place_size, pairs[i].place);
         }
+        return;
     }
+    const npy_intp values_size = phintys_segment(best->capacity, sizeof(T));
+    const npy_intp places_size = phintys_segment(best->capacity, sizeof(P));
+    OF(Candidates) found = {(T *)room, (T *)(room + values_size), (T *)(room + 2 * values_size),
+                            (P *)(room + 3 * values_size), 0};
+    if (places) OF(collect_best)(line, step, count, best->wanted, best->largest, 1, &found, best->capacity);
+    else OF(collect_best)(line, step, count, best->wanted, best->largest, 0, &found, best->capacity);
+    OF(write_best)(&found, best, (npy_intp *)(room + 3 * values_size + places_size), values, values_step, places,
+                   places_step);
 }
 
 #undef OF
 #undef BETTER
+#undef IS_NUMBER
 #undef PAIR
 #undef T
 #undef DTYPE

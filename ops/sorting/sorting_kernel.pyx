@@ -8,12 +8,13 @@ so ``run`` may fail.
 cimport numpy as cnp
 import numpy
 from libc.math cimport log2
-from libc.stdint cimport int64_t
+from libc.stdint cimport INT32_MAX, int64_t
 from libc.string cimport memcpy
 from numpy cimport npy_intp
 
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.loops import TYPES
+from phintys.ops.native.providers import usable_instructions
 from phintys.ops.native.strided_copy cimport copy_strided
 from phintys.ops.sorting.line_walk cimport Line, LineTask, lines_of, walk_lines
 from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, allocate, cell_size, scratch
@@ -38,7 +39,11 @@ cdef extern from "sorting/selection_loops.h" nogil:
         int largest
         int sorted
         int place_size
-    ctypedef void (*phintys_partition)(char* line, npy_intp count, const npy_intp* chosen, npy_intp n_chosen) nogil
+        SortFunction sort
+        ArgSortFunction argsort
+        SortFunction sort_places
+    ctypedef void (*phintys_partition)(const char* source, char* line, npy_intp count, const npy_intp* chosen,
+                                       npy_intp n_chosen, char* room) nogil
     ctypedef void (*phintys_argpartition)(const char* line, npy_intp step, npy_intp count, const npy_intp* chosen,
                                           npy_intp n_chosen, char* room, char* places, npy_intp places_step) nogil
     ctypedef void (*phintys_best)(const char* line, npy_intp step, npy_intp count, const Best* best, char* room,
@@ -47,8 +52,19 @@ cdef extern from "sorting/selection_loops.h" nogil:
         phintys_partition partition
         phintys_argpartition argpartition
         phintys_best best
-        int pair_size
+        int place_size
     const Selection phintys_selections[14]
+    const Selection phintys_vector_selections[2][6]
+    npy_intp phintys_partition_room(const Selection* of, npy_intp count)
+    npy_intp phintys_argpartition_room(const Selection* of, npy_intp count)
+    npy_intp phintys_best_room(const Selection* of, const Best* best)
+    void phintys_fill_bits_of_mask()
+
+phintys_fill_bits_of_mask()
+
+# The dtypes that have selections by vectors, and the instruction sets, in the order of their table.
+VECTOR_TYPES = ("int32", "int64", "uint32", "uint64", "float32", "float64")
+VECTOR_SETS = ("avx2", "avx512")
 
 # NumPy's number of an algorithm; "mergesort" means a stable one.
 NUMBERS = {None: 0, "quicksort": 0, "heapsort": 1, "mergesort": 2, "stable": 2}
@@ -57,7 +73,8 @@ NUMBERS = {None: 0, "quicksort": 0, "heapsort": 1, "mergesort": 2, "stable": 2}
 cdef struct Settings:
     SortFunction sort
     ArgSortFunction argsort
-    const Selection* selection
+    const Selection* selection         # for this instruction set
+    const Selection* any_selection     # for lines of any length
     int itemsize
     const npy_intp* chosen             # the places whose elements a partition determines, ascending
     npy_intp n_chosen
@@ -76,24 +93,36 @@ cdef void move_line(char* target, npy_intp target_step, const char* source, npy_
 
 
 # ---- tasks -----------------------------------------------------------------------------------------------------------
-cdef void change_line(const Settings* settings, char* data, npy_intp count) noexcept nogil:
-    """Sort or partition a line without gaps."""
-    if settings.sort == NULL:
-        settings.selection.partition(data, count, settings.chosen, settings.n_chosen)
-    elif settings.sort(data, count, NULL) < 0:
-        settings.failed[0] = True
-
-
 cdef void sort_line(const void* argument, const Line* line, char* room) noexcept nogil:
-    """Change the elements of a line where they are."""
+    """Sort the elements of a line where they are."""
     cdef const Settings* settings = <const Settings*>argument
     cdef npy_intp count = line.lengths[0]
-    if line.steps[0] == settings.itemsize or count <= 1:
-        change_line(settings, line.data[0], count)
-        return
-    move_line(room, settings.itemsize, line.data[0], line.steps[0], count, settings.itemsize)
-    change_line(settings, room, count)
-    move_line(line.data[0], line.steps[0], room, settings.itemsize, count, settings.itemsize)
+    cdef bint has_gaps = line.steps[0] != settings.itemsize and count > 1
+    cdef char* data = room if has_gaps else line.data[0]
+    if has_gaps:
+        move_line(room, settings.itemsize, line.data[0], line.steps[0], count, settings.itemsize)
+    if settings.sort(data, count, NULL) < 0:
+        settings.failed[0] = True
+    if has_gaps:
+        move_line(line.data[0], line.steps[0], room, settings.itemsize, count, settings.itemsize)
+
+
+cdef void partition_line(const void* argument, const Line* line, char* room) noexcept nogil:
+    """Partition a line; the result may be where its elements are."""
+    cdef const Settings* settings = <const Settings*>argument
+    cdef npy_intp count = line.lengths[0]
+    cdef bint has_gaps = line.steps[1] != settings.itemsize and count > 1
+    cdef const char* source = line.data[0]
+    cdef char* data = line.data[1]
+    if has_gaps:
+        data = room
+        room += rounded(count * settings.itemsize)
+    if line.steps[0] != settings.itemsize and count > 1:
+        source = data
+        move_line(data, settings.itemsize, line.data[0], line.steps[0], count, settings.itemsize)
+    settings.selection.partition(source, data, count, settings.chosen, settings.n_chosen, room)
+    if has_gaps:
+        move_line(line.data[1], line.steps[1], data, settings.itemsize, count, settings.itemsize)
 
 
 cdef void argsort_line(const void* argument, const Line* line, char* room) noexcept nogil:
@@ -139,8 +168,18 @@ cdef class LineKernel(Kernel):
     cdef int describe(self, str name, str dtype) except -1:
         self.name = name
         self.settings.itemsize = numpy.dtype(dtype).itemsize
-        self.settings.selection = &phintys_selections[<int>TYPES.index(dtype)]
+        self.settings.any_selection = self.settings.selection = &phintys_selections[<int>TYPES.index(dtype)]
+        allowed = usable_instructions()
+        for number, instructions in enumerate(VECTOR_SETS):
+            if dtype in VECTOR_TYPES and instructions in allowed:
+                self.settings.selection = &phintys_vector_selections[<int>number][<int>VECTOR_TYPES.index(dtype)]
         return 0
+
+    cdef const Selection* selection_for(self, npy_intp length) noexcept nogil:
+        """The selection for lines of a length, whose places it can hold."""
+        if self.settings.selection.place_size == 4 and length > INT32_MAX:
+            return self.settings.any_selection
+        return self.settings.selection
 
     cdef int checked_axis(self, const Cell* axis, int rank) except -1 nogil:
         """The axis that an operand names; it may be any number."""
@@ -206,15 +245,14 @@ cdef class SortKernel(LineKernel):
         return self.is_long(lines_of(operands[0], axis), length)
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
-        return self.change(context, operands[0], operands[1], operands[2], self.settings)
-
-    cdef int change(self, Context* context, Cell* x, Cell* axis, Cell* out, Settings settings) noexcept nogil:
-        """Copy all elements and change the lines of the copy."""
-        cdef int along = <int>number_at(axis)
-        along += x.ndim if along < 0 else 0
+        cdef Cell* x = operands[0]
+        cdef Cell* out = operands[2]
+        cdef Settings settings = self.settings
+        cdef int axis = <int>number_at(operands[1])
+        axis += x.ndim if axis < 0 else 0
         if out.data != x.data:
             copy_strided(x.ndim, x.shape, out.data, out.strides, x.data, x.strides, x.itemsize)
-        return self.walk(context, &settings, sort_line, &out, 1, along, rounded(x.shape[along] * settings.itemsize))
+        return self.walk(context, &settings, sort_line, &out, 1, axis, rounded(x.shape[axis] * settings.itemsize))
 
 
 cdef class ArgSortKernel(LineKernel):
@@ -247,7 +285,7 @@ cdef class ArgSortKernel(LineKernel):
         return self.walk(context, &settings, argsort_line, cells, 2, axis, self.room_for(operands[0].shape[axis]))
 
 
-cdef class PartitionKernel(SortKernel):
+cdef class PartitionKernel(LineKernel):
     """The elements, partly sorted: ``(x, chosen, axis, out)``. The chosen places are in any order; negative ones count
     from the end.
 
@@ -261,7 +299,7 @@ cdef class PartitionKernel(SortKernel):
     cdef SortFunction sort_chosen
 
     def __cinit__(self):
-        self.examined = (1, 2)
+        self.examined, self.binding = (1, 2), BOUND
 
     def __init__(self, dtype, places):
         self.describe("argpartition" if places else "partition", dtype)
@@ -271,7 +309,10 @@ cdef class PartitionKernel(SortKernel):
 
     cdef npy_intp room_for(self, npy_intp length) noexcept nogil:
         """Bytes for each worker."""
-        return rounded(length * (self.settings.selection.pair_size if self.places else self.settings.itemsize))
+        cdef const Selection* selection = self.selection_for(length)
+        if self.places:
+            return phintys_argpartition_room(selection, length)
+        return phintys_partition_room(selection, length) + rounded(length * self.settings.itemsize)
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef int axis = self.checked_axis(operands[2], operands[0].ndim)
@@ -288,22 +329,21 @@ cdef class PartitionKernel(SortKernel):
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Settings settings = self.settings
         cdef Cell* cells[2]
-        cdef npy_intp number, room
+        cdef npy_intp number, length
         cdef npy_intp* chosen = <npy_intp*>context.scratch
         cdef int axis = <int>number_at(operands[2]), result
         axis += operands[0].ndim if axis < 0 else 0
+        length = operands[0].shape[axis]
+        settings.selection = self.selection_for(length)
         settings.chosen, settings.n_chosen = chosen, operands[1].shape[0]
         for number in range(settings.n_chosen):
             chosen[number] = integer_at(operands[1], number)
-            chosen[number] += operands[0].shape[axis] if chosen[number] < 0 else 0
+            chosen[number] += length if chosen[number] < 0 else 0
         self.sort_chosen(chosen, settings.n_chosen, NULL)
         context.scratch += rounded(settings.n_chosen * sizeof(npy_intp))
-        if self.places:
-            cells[0], cells[1] = operands[0], operands[3]
-            room = self.room_for(operands[0].shape[axis])
-            result = self.walk(context, &settings, argpartition_line, cells, 2, axis, room)
-        else:
-            result = self.change(context, operands[0], operands[2], operands[3], settings)
+        cells[0], cells[1] = operands[0], operands[3]
+        result = self.walk(context, &settings, argpartition_line if self.places else partition_line, cells, 2, axis,
+                           self.room_for(length))
         context.scratch = <char*>chosen
         return result
 
@@ -332,13 +372,18 @@ cdef class TopKKernel(LineKernel):
         self.axis = axis
         self.settings.best.sorted = sorted
         self.settings.best.place_size = numpy.dtype(place_dtype).itemsize
+        descriptor, place_descriptor = numpy.dtype(dtype), numpy.dtype("int64")
+        self.settings.best.sort = PyDataType_GetArrFuncs(<void*>descriptor).sort[0]
+        self.settings.best.argsort = PyDataType_GetArrFuncs(<void*>descriptor).argsort[0]
+        self.settings.best.sort_places = PyDataType_GetArrFuncs(<void*>place_descriptor).sort[0]
         self.settings.values, self.settings.places = values, places
 
     cdef npy_intp fit(self, Best* best, npy_intp k, npy_intp length) noexcept nogil:
         """Fill in what is wanted; returns the bytes of room for a worker."""
         best.largest, best.wanted = k > 0, k if k > 0 else -k
-        best.capacity = min(length, max(2 * best.wanted, best.wanted + 128))
-        return rounded(best.capacity * self.settings.selection.pair_size)
+        # Of few candidates the best are selected again and again; a line that is not much longer is selected from.
+        best.capacity = min(length, max(4 * best.wanted + 512, min(32 * best.wanted, 1 << 17)))
+        return phintys_best_room(self.selection_for(length), best)
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef npy_intp shape[MAX_RANK]
@@ -364,6 +409,7 @@ cdef class TopKKernel(LineKernel):
         cdef Cell* cells[3]
         cdef int number, count = 1 + settings.values + settings.places
         cdef npy_intp room = self.fit(&settings.best, integer_at(operands[1], 0), operands[0].shape[self.axis])
+        settings.selection = self.selection_for(operands[0].shape[self.axis])
         cells[0] = operands[0]
         for number in range(1, count):
             cells[number] = operands[1 + number]

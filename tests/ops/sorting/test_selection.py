@@ -60,6 +60,45 @@ def test_orders_that_are_hard_to_divide(name):
         check_equal(best, numpy.sort(array)[::-1][:place + 1])
 
 
+@pytest.mark.parametrize("cpu", ["native", "avx2", "baseline"])
+@pytest.mark.parametrize("dtype", ["int32", "uint64", "float32", "float64", "float16"])
+def test_instruction_sets_select_alike(cpu, dtype):
+    """Values and places are moved alike, so that gradients go where values came from; equal elements included."""
+    random = numpy.random.default_rng(3)
+    x, k = T.tensor(dtype, (False,)), T.iscalar()
+    with phintys.change_flags(cpu=cpu):
+        f = phintys.function([x, k], [T.partition(x, k), T.argpartition(x, k), *T.topk_and_argtopk(x, k),
+                                      T.topk(x, k, sorted=False), *T.topk_and_argtopk(x, -k)])
+    for length, most in ((20, 5), (300, 40), (5000, 30), (5000, 10 ** 4), (40000, 10 ** 4)):
+        array = random.integers(0, most, length).astype(dtype)
+        if array.dtype.kind == "f":
+            array[random.integers(0, length, 3)] = numpy.nan
+            array[random.integers(0, length, 3)] *= -1                   # -0.0 and a negative NaN, perhaps
+        for k_ in (1, length // 40 + 12, length // 2, length - 1):
+            parts, order, best, places, unsorted, least, least_places = f(array, k_)
+            check_equal(array[order], parts)
+            is_partitioned(parts, array, [k_], 0)
+            backward = length - 1 - numpy.argsort(array[::-1], kind="stable")[::-1]
+            check_equal(places, backward[:k_])
+            check_equal(best, array[backward[:k_]])
+            check_equal(numpy.sort(unsorted), numpy.sort(array)[-k_:])
+            check_equal(least_places, numpy.argsort(array, kind="stable")[:k_])
+            check_equal(least, numpy.sort(array)[:k_])
+
+
+def test_mostly_nan():
+    array = numpy.full(1000, numpy.nan)
+    array[::300] = 1
+    x = T.dvector()
+    for k in (20, 996, 1000):
+        best, places, least, least_places = phintys.function([x], [*T.topk_and_argtopk(x, k),
+                                                                   *T.topk_and_argtopk(x, -k)])(array)
+        check_equal(least_places, numpy.argsort(array, kind="stable")[:k])
+        check_equal(places, (999 - numpy.argsort(array[::-1], kind="stable")[::-1])[:k])
+        check_equal(best, array[places])
+        check_equal(least, array[least_places])
+
+
 def test_places_and_axes_may_be_symbolic():
     x, places, axis = T.dmatrix(), T.lvector(), T.iscalar()
     f = phintys.function([x, places, axis], T.partition(x, places, axis))
