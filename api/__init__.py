@@ -38,6 +38,7 @@ _hooks.function = function
 _hooks.input = In
 _hooks.loop_kernel = _LoopKernel
 _hooks.scan_profile = lambda name: _import_module("phintys.reports.scan_profile").ScanProfileStats(name=name)
+_hooks.formulas = lambda: _import_module("phintys.ops.formulas")
 _hooks.numpy_protocol = lambda: _import_module("phintys.numpy_protocol")
 
 _public_names.adopt(globals())

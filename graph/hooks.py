@@ -9,3 +9,4 @@ input: Any = None                    # phintys.In, which says how a function tre
 loop_kernel: Any = None              # the class of kernels that run the steps of loops
 scan_profile: Any = None             # makes what measures the steps of a loop
 numpy_protocol: Any = None           # loads and returns the module phintys.numpy_protocol
+formulas: Any = None                 # loads and returns the module phintys.ops.formulas

@@ -5,6 +5,7 @@ The ``_position`` of a variable or node is one of the following; `traces_of` rea
 * None: not known;
 * a raw trace ``(code, offset, code, offset, …)``, innermost frame first, which is cheap to record;
 * a resolved trace, a tuple of ``(file, line, function)``, innermost frame first, which can be pickled;
+* a ``GradientTrace``, one of these two that also says of which node it is (a part of) the gradient;
 * `Traces`: several of these, for a node that rewrites inserted in place of several nodes.
 """
 import linecache
@@ -12,7 +13,7 @@ from bisect import bisect_right
 
 from phintys.graph.config import config
 from phintys.graph.public_names import at_home
-from phintys.vm.call_stack import is_library, set_limit, user_trace
+from phintys.vm.call_stack import GradientTrace, is_library, set_limit, user_trace
 
 MOST_TRACES = 16                # traces of one node that are reported
 MOST_KNOWN = 1000               # code objects whose line tables are kept
@@ -92,9 +93,17 @@ def _flat(position):
 
 def resolve(position):
     """Return a position in a form that can be pickled, without code objects."""
-    if position is None or type(position) is Traces or isinstance(position[0], tuple):
+    if type(position) is GradientTrace:
+        return GradientTrace(_resolved_frames(position), resolve(position.source))
+    if position is None or type(position) is Traces:
         return position
-    return tuple([_frame(position[at], position[at + 1]) for at in range(0, len(position), 2)])
+    return _resolved_frames(position)
+
+
+def _resolved_frames(trace):
+    if isinstance(trace[0], tuple):
+        return tuple(trace)
+    return tuple([_frame(trace[at], trace[at + 1]) for at in range(0, len(trace), 2)])
 
 
 def traces_of(position):
@@ -108,8 +117,38 @@ def traces_of(position):
     found = {}
     for trace in {id(trace): trace for trace in _flat(position)}.values():
         if trace and len(found) < MOST_TRACES:
-            found[resolve(trace)] = None
+            found[_resolved_frames(trace)] = None
     return list(found)
+
+
+def lines_of(position):
+    """Return the user's lines behind a position.
+
+    Returns
+    -------
+    list of tuple (file, line, bool)
+        Whether what is there was made as (a part of) the gradient of that line. The line that asks for the gradient is
+        not among them.
+    """
+    found = {}
+    for trace in _flat(position):
+        if trace:
+            is_gradient = type(trace) is GradientTrace
+            for made in traces_of(trace.source if is_gradient else trace):
+                found[(*made[users_frame(made)][:2], is_gradient)] = None
+    return list(found)
+
+
+def gradient_sources(position):
+    """Return the resolved traces of the nodes whose gradients a node with this position is a part of.
+
+    Returns
+    -------
+    list of tuple of (str, int, str)
+        Different ones, innermost frames first.
+    """
+    sources = [trace.source for trace in _flat(position) if type(trace) is GradientTrace]
+    return list(dict.fromkeys([made for source in sources for made in traces_of(source)]))
 
 
 def where_of(position):

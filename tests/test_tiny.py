@@ -39,7 +39,7 @@ def test_shared_state():
 def test_the_compiled_program_can_be_read():
     x = T.dvector("x")
     f = function([x], T.exp(x).sum(), name="sum_of_exponentials")
-    assert "KERNEL" in f.explain() and "sum_of_exponentials" in f.explain()
+    assert "KERNEL" in f.explain("instructions") and "sum_of_exponentials" in f.explain("instructions")
     assert len(f.maker.fgraph.toposort()) >= 1
 
 

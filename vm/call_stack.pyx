@@ -6,8 +6,11 @@ demand. No frame is kept, because frames keep the user's values alive.
 
 Frames of phintys are left out. At most ``limit`` others are kept; if all of these run library code, the next frame
 outside libraries is added, because it is the user's line. The kind of code in a file is determined once for each file.
+
+While the gradient of a node is being made, traces are `GradientTrace`: they also say where that node was made.
 """
 import os
+from threading import local
 
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_XDECREF
@@ -40,6 +43,8 @@ cdef struct Entry:
 
 cdef dict kinds = {}            # file name -> Kind
 cdef int limit = 8
+cdef object sources = local()   # source: where the node was made whose gradient this thread is making
+cdef int differentiating = 0    # how many gradients all threads are making: no thread-local look-up if there are none
 
 STANDARD_LIBRARY = os.path.join(os.path.dirname(os.__file__), "")
 INSTALLED = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-packages"))
@@ -71,14 +76,64 @@ cdef int kind_of(PyFrameObject* frame, str file) except? -1:
     return kind
 
 
+class GradientTrace(tuple):
+    """The trace of a node that was made as a part of another node's gradient.
+
+    Attributes
+    ----------
+    source
+        Where the other node was made; of a gradient's gradient, the first node.
+    """
+
+    def __new__(cls, trace, source):
+        made = tuple.__new__(cls, trace)
+        made.source = source.source if type(source) is GradientTrace else source
+        return made
+
+    def __eq__(self, other):
+        return tuple.__eq__(self, other) and (type(other) is not GradientTrace or self.source == other.source)
+
+    __hash__ = tuple.__hash__
+
+    def __reduce__(self):
+        return GradientTrace, (tuple(self), self.source)
+
+
+class gradient_of:
+    """A context in which a thread makes the gradient of a node that was made at ``source``."""
+
+    def __init__(self, source):
+        self.source = source
+
+    def __enter__(self):
+        global differentiating
+        self.before = getattr(sources, "source", None)
+        sources.source = self.before if self.source is None else self.source
+        differentiating += 1
+
+    def __exit__(self, *error):
+        global differentiating
+        sources.source = self.before
+        differentiating -= 1
+
+
 def user_trace():
     """Return the trace of the caller: its frames outside phintys.
 
     Returns
     -------
-    tuple (code, int, code, int, …) or None
+    tuple (code, int, code, int, …), GradientTrace or None
         None if there is no such frame, or ``config.traceback.limit`` is 0.
     """
+    trace = recorded()
+    if differentiating and trace is not None:
+        source = getattr(sources, "source", None)
+        return trace if source is None else GradientTrace(trace, source)
+    return trace
+
+
+cdef object recorded():
+    """The trace of the caller, without what is said about gradients."""
     cdef Entry entries[FARTHEST + 1]
     cdef PyFrameObject* frame = PyEval_GetFrame()
     cdef PyFrameObject* held = NULL             # the caller's frame is borrowed, outer ones are references of this loop

@@ -2,6 +2,8 @@
 import os
 from collections import namedtuple
 
+from phintys.graph import hooks
+from phintys.graph.trace import lines_of
 from phintys.graph.variable import Constant
 
 CONSTANT_WIDTH = 40
@@ -10,10 +12,12 @@ CONSTANT_WIDTH = 40
 CellText = namedtuple("CellText", "title name type")
 
 # operation: the op and its inputs, as `add(C0, 2.0)`; title: the op alone; names: of its outputs, those that have one;
-# place: the user's line, as `program.py:12`, or "".
-InstructionText = namedtuple("InstructionText", "operation title names place")
+# place: the user's line, as `program.py:12`, or ""; lines: of the user, as ``lines_of`` returns them; formula: lines
+# ``(target, text)``, see ``ops/formulas.py``, in which ``{C0}`` is the name of a cell; words: for each output a short
+# name; body: names of the arguments and of the results of a loop's body, or ().
+InstructionText = namedtuple("InstructionText", "operation title names place lines formula words body")
 
-NO_TEXT = InstructionText("", "", (), "")
+NO_TEXT = InstructionText("", "", (), "", (), (), (), ())
 
 
 def cell_text(variable, is_object):
@@ -33,7 +37,39 @@ def instruction_text(instruction, layouts):
     operation = f"{node.op}({_inputs(instruction, layouts)})" if instruction.computes() else ""
     where = node.outputs[0].where if node.outputs else None
     return InstructionText(operation, str(node.op), tuple([output.name for output in node.outputs if output.name]),
-                           f"{os.path.basename(where[0])}:{where[1]}" if where else "")
+                           f"{os.path.basename(where[0])}:{where[1]}" if where else "",
+                           tuple(lines_of(node._position)), *_formula(instruction, layouts))
+
+
+def is_number(variable):
+    """Whether a variable is written as its value: a constant of one element, or of a type without a layout."""
+    return isinstance(variable, Constant) and getattr(variable.data, "size", 1) == 1
+
+
+def _number(value):
+    return shortened(value.reshape(()) if hasattr(value, "reshape") else value)
+
+
+def cell_name(cell):
+    """The place of a cell's name in a text; characters that no name or op contains."""
+    return f"\x01{cell}\x02"
+
+
+def _formula(instruction, layouts):
+    """What the outputs of an instruction are: lines of formulas, words for the outputs, names in the body of a loop."""
+    node, formulas = instruction.node, hooks.formulas and hooks.formulas()
+    if formulas is None or not instruction.computes():
+        return (), (), ()
+    number = cells_of_inputs(node, instruction.reads(), layouts)
+    texts = [_number(variable.data) if is_number(variable) else cell_name(number[variable])
+             for variable in node.inputs]
+    outputs = [cell_name(cell) for cell in instruction.writes()]
+    lines = formulas.formula(node.op, node, texts)
+    if isinstance(lines, str):
+        lines = [(tuple(range(len(outputs))) if len(outputs) > 1 else 0, lines)]
+    lines = [(target, formulas.with_outputs(str(text), outputs)) for target, text in lines]
+    words = tuple([formulas.result_name(node, index) for index in range(len(outputs))])
+    return tuple(lines), words, formulas.names_in_body(node.op, texts, outputs)
 
 
 def _inputs(instruction, layouts):

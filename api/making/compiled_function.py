@@ -6,19 +6,15 @@ Python code here (``call``). Invariant: a call that fails leaves states and defa
 """
 from __future__ import annotations
 
-from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 from phintys.debugging.failed_node import at_length
 from phintys.graph.public_names import at_home
 from phintys.making.argument_container import ArgumentContainer
 from phintys.making.function_copies import Recipe, remake
-from phintys.ops.loops.loop import Loop
 from phintys.optimizer.passes.not_in_place import reasons_against
-from phintys.vm.explaining.listing import listing
 from phintys.vm.explaining.runtime_error import bad_argument
 from phintys.vm.machine.callable import Callable, enable_vectorcall
-from phintys.vm.machine.loop_kernel import LoopKernel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -89,13 +85,30 @@ class Function(Callable):
         return (self.maker.positions != list(range(n_arguments))
                 or any([spec.required for spec, _ in self._explicit[n_arguments:]]))
 
-    def explain(self) -> str:
-        """Return the program as text: instructions, who owns which memory, and why values are not computed in place.
+    def explain(self, style: str = "formulas") -> str:
+        """Return the program as text: what is computed, in this order, and where, from which line of yours.
 
-        The programs of the bodies of loops follow, indented.
+        After a call, shapes and bytes are those of the last call; with ``profile=True`` there are times, too. Remarks
+        say what is a view, what is computed in the memory of another value, what is copied and why, and why values are
+        not computed in place.
+
+        Parameters
+        ----------
+        style : {"formulas", "instructions"}
+            "instructions": the bytecode, with cells in place of names; what users of the virtual machine need.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        ValueError
+            If there is no such style.
         """
-        text = listing(self.program, reasons=reasons_against(self.maker.compiled, self.maker.mode.query))
-        return text + _bodies(self.program)
+        from phintys.vm.machine.explanation import explained
+
+        return explained(self, style, reasons_in)
 
     def memory_report(self, shapes: Any = None) -> MemoryReport:
         """Report how much memory calls need, for each way of collecting garbage.
@@ -366,25 +379,14 @@ class Function(Callable):
         return sorted([name for name in super().__dir__() if not name.startswith("_") and name not in INTERNAL])
 
 
+def reasons_in(function):
+    """Return why values of a function are not computed in place; see ``Listing``."""
+    return reasons_against(function.maker.compiled, function.maker.mode.query)
+
+
 def _what_is_measured(profile):
     """Return what ``Callable`` measures: "instructions", only whole "calls", or None."""
     return None if profile is None else "instructions" if profile.flag_time_thunks else "calls"
 
 
 enable_vectorcall(Function)
-
-
-def _bodies(program: Any) -> str:
-    """List the bodies of a program's loops, those of the loops in them too."""
-    text = ""
-    for position, instruction in enumerate(program.symbolic()):
-        body, where = None, ""
-        if instruction.name == "KERNEL" and isinstance(program.kernels[instruction.a], LoopKernel):
-            kernel = program.kernels[instruction.a]
-            body = listing(kernel.program) + _bodies(kernel.program)
-            where = "" if kernel.scalar_body is None else ", in registers"
-        elif instruction.name == "CALL" and type(program.calls[instruction.a].op) is Loop:
-            body = program.calls[instruction.a].op.fn.explain()
-        if body is not None:
-            text += f"body of instruction {position}, once a step{where}\n{indent(body, '    ')}"
-    return text

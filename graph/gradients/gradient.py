@@ -25,6 +25,7 @@ from phintys.graph.gradients.gradient_terms import (
 )
 from phintys.graph.valueless_types import DisconnectedType, NullType, disconnected_type
 from phintys.graph.variable import Variable
+from phintys.vm.call_stack import gradient_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -233,8 +234,9 @@ class _Accumulation:
         self.paths, self.gradients, self.cost_name = paths, gradients, cost_name
         self.terms = {}
         for node in paths.nodes:
-            self.terms[node] = terms_of(node, [self.finished(output) for output in node.outputs],
-                                        paths.patterns.get(node))
+            with gradient_of(node._position):
+                self.terms[node] = terms_of(node, [self.finished(output) for output in node.outputs],
+                                            paths.patterns.get(node))
 
     def finished(self, variable):
         """Return the gradient of a variable; the terms of all nodes that read it are known."""

@@ -74,6 +74,8 @@ class Loop(TheanoNames, InnerGraphOp):
         If a state, a carried value or a sum changes its type from one step to the next.
     """
 
+    is_loop = True                      # listings show the inner graph as what a step does
+
     def __init__(self, inputs, outputs, parts, kept=None, name=None, options=LoopOptions()):
         super().__init__(inputs, outputs, name)
         self.parts = parts

@@ -47,7 +47,7 @@ def test_excluding_a_family_keeps_its_nodes_apart():
 def test_gc_is_emitted_or_not():
     x = T.dmatrix("x")
     z = T.dot(T.dot(x, x), x)
-    listings = {keep: function([x], z, mode=Mode(allow_gc=not keep)).explain() for keep in (True, False)}
+    listings = {keep: function([x], z, mode=Mode(allow_gc=not keep)).explain("instructions") for keep in (True, False)}
     stays = "memory above 4 KiB stays with the frame"
     assert "DROP" in listings[False] and stays not in listings[False] and stays in listings[True]
 

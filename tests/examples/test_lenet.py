@@ -34,7 +34,7 @@ def test_the_network_learns(example, dropout):
     counts = example.confusion(labels, model.predict(images))
     assert numpy.trace(counts) > 0.85 * len(labels)
     numpy.testing.assert_array_equal(counts.sum(axis=1), numpy.bincount(labels))
-    assert "CALL" not in model.train.explain()
+    assert "CALL" not in model.train.explain("instructions")
 
 
 @pytest.mark.parametrize("dropout", [0.0, 0.5])

@@ -29,7 +29,7 @@ def test_a_chain_is_that_of_a_loop_in_numpy():
     wanted, rate = example.numpy_chain(*data)(*arguments)
     numpy.testing.assert_allclose(samples, wanted, rtol=1e-6, atol=1e-8)
     assert accepted == rate > 0.5
-    assert "CALL" not in chain.explain() and "body of instruction" in chain.explain()
+    assert "CALL" not in chain.explain("instructions") and "body of instruction" in chain.explain("instructions")
 
 
 def test_samples_are_those_of_the_posterior():

@@ -7,7 +7,7 @@ import pytest
 
 import phintys
 from phintys import tensor as T
-from phintys.graph.trace import MOST_TRACES, Traces, joined, noted, stays, traces_of
+from phintys.graph.trace import MOST_TRACES, Traces, joined, lines_of, noted, stays, traces_of
 from phintys.vm.call_stack import user_trace
 
 LIBRARY = """
@@ -137,3 +137,57 @@ def test_a_note_follows_the_function_of_the_users_line_and_stays(library):
     restored = pickle.loads(pickle.dumps(position))
     assert stays(restored) and traces_of(restored) == [trace]
     assert traces_of(joined([position, y.owner._position])) == [trace, *traces_of(y.owner._position)]
+
+
+# ---- gradients -------------------------------------------------------------------------------------------------------
+def test_nodes_of_a_gradient_know_the_line_that_they_are_the_gradient_of():
+    x = T.dvector("x")
+    y, made = T.tanh(x), line()
+    by_x, asked = phintys.grad(y.sum(), x), line()
+    node = by_x.owner
+    assert node.where == asked
+    assert lines_of(node._position) == [(*made, True)] and lines_of(y.owner._position) == [(*made, False)]
+    again = pickle.loads(pickle.dumps(node))
+    assert lines_of(again._position) == [(*made, True)] and again.where == asked
+
+
+def test_the_gradient_of_a_gradient_names_the_first_line():
+    x = T.dvector("x")
+    y, made = x ** 3, line()
+    second = phintys.grad(phintys.grad(y.sum(), x).sum(), x)
+    assert (*made, True) in lines_of(second.owner._position)
+
+
+def test_lines_of_gradients_pass_through_rewrites_and_loops():
+    m, w = T.dmatrix("m"), T.dvector("w")
+    rows, _ = phintys.scan(lambda row, before: T.tanh(before * row), sequences=m, outputs_info=w)
+    made = line(-1)
+    f = phintys.function([m, w], phintys.grad(rows.sum(), w))
+    loops = [node for node in f.maker.fgraph.toposort() if getattr(node.op, "is_loop", False)]
+    inside = [lines_of(node._position) for loop in loops for node in loop.op.fn.maker.fgraph.toposort()]
+    assert any((*made, True) in found for found in inside) and any((*made, False) in found for found in inside)
+
+
+def test_an_error_in_a_gradient_names_the_line_that_it_is_the_gradient_of():
+    x, g = T.dvector("x"), T.dvector("g")
+    y, made = T.exp(x), line()
+    f = phintys.function([x, g], phintys.grad(None, x, known_grads={y: g}), mode="FAST_COMPILE")
+    with pytest.raises(ValueError, match=f"It belongs to the gradient of: .*line {made[1]},"):
+        f([1.0, 2.0], [1.0, 2.0, 3.0])
+
+
+def test_no_source_is_left_after_an_error_in_a_gradient():
+    class Wrong(phintys.Op):
+        __props__ = ()
+
+        def make_node(self, value):
+            return phintys.Apply(self, [value], [value.type()])
+
+        def grad(self, inputs, output_grads):
+            raise KeyError("no gradient")
+
+    x = T.dvector("x")
+    with pytest.raises(KeyError):
+        phintys.grad(Wrong()(x).sum(), x)
+    y, made = x + 1, line()
+    assert lines_of(y.owner._position) == [(*made, False)]

@@ -73,7 +73,7 @@ def test_a_program_with_the_kernel_is_saved_and_loaded(moving_average):
 
 def test_runs_as_a_kernel_not_as_python(moving_average):
     x = T.dvector("x")
-    listing = phintys.function([x], moving_average(3)(x)).explain()
+    listing = phintys.function([x], moving_average(3)(x)).explain("instructions")
     assert "KERNEL" in str(listing) and "CALL" not in str(listing)
 
 

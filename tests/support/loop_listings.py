@@ -18,7 +18,7 @@ def loop_listing(f):
                   *[f"stacked keeps {count}" for count in kept[parts.n_states:]], *["summed"] * parts.n_summed,
                   *["carried"] * parts.n_carried, f"{len(op.inner_inputs.wholes)} wholes"]
         lines.append(f"{op}: {', '.join(groups)}")
-        body = [re.match(r" +\d+  ([A-Z]+) *(.*)", line) for line in op.fn.explain().splitlines()]
+        body = [re.match(r" +\d+  ([A-Z]+) *(.*)", line) for line in op.fn.explain("instructions").splitlines()]
         lines += [f"    {line[1]} {line[2].split('  ')[0]}".rstrip() for line in body if line]
     return lines
 

@@ -10,7 +10,7 @@ import phintys.tensor as T
 def listing(inputs, outputs=None, allow_gc=True, mode=None, workers=1, **options):
     """The code of a function, one instruction a line, without numbers and remarks. Several workers have groups."""
     with phintys.change_flags(allow_gc=allow_gc, workers=workers):
-        text = phintys.function(inputs, outputs, mode=mode, name="golden", **options).explain()
+        text = phintys.function(inputs, outputs, mode=mode, name="golden", **options).explain("instructions")
     lines = [re.match(r" +\d+  ([A-Z]+) *(.*)", line) for line in text.splitlines()]
     return [(line[1], line[2].split("  ")[0]) for line in lines if line]
 

@@ -7,10 +7,20 @@ What the opcodes mean is printed from their table.
 """
 from collections import Counter
 
-from phintys.vm.explaining.memory_notes import memory_lines, remark_on, remark_on_results
+from phintys.vm.explaining.memory_notes import memory_lines, remark_on, remarks_on_results
 from phintys.vm.linking.plan import Planner
 from phintys.vm.opcodes import DROP_LARGE, NOTES, OPCODES, RESULT_EMPTIES
 from phintys.vm.texts import shortened
+
+
+class _Numbered:
+    """Cells by their numbers."""
+
+    def __getitem__(self, cell):
+        return f"C{cell}"
+
+
+_NUMBERED = _Numbered()
 
 
 def listing(program, manual=False, reasons=()):
@@ -152,7 +162,7 @@ def _describe_drop(program, instruction, text):
 
 def _describe_result(program, instruction, text):
     habit = "to the caller" if instruction.flags & RESULT_EMPTIES else "to the caller; small buffers are kept"
-    return _cells(instruction.cells), "; ".join([habit, *remark_on_results(program, instruction)])
+    return _cells(instruction.cells), "; ".join([habit, *remarks_on_results(program, instruction, _NUMBERED)])
 
 
 def _describe_halt(program, instruction, text):

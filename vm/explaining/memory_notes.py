@@ -46,7 +46,7 @@ def remark_on(program, instruction):
     return ", ".join(remarks)
 
 
-def remark_on_results(program, instruction):
+def remarks_on_results(program, instruction, names):
     """List the results that will be copied because their memory belongs to something else.
 
     Parameters
@@ -54,6 +54,8 @@ def remark_on_results(program, instruction):
     program : Program
     instruction : SymbolicInstruction
         The RESULT instruction.
+    names : mapping
+        Cell → what it is called.
 
     Returns
     -------
@@ -67,10 +69,10 @@ def remark_on_results(program, instruction):
             owner = program.cells[root]
             whose = OWNERS.get((owner.kind, "")) if owner.kind != "value" else None
             if whose is not None:
-                place = "" if root == cell else f"it is C{root}'s memory, "
-                remarks.append(f"C{cell} is copied: {place}{whose.partition(',')[0]}")
+                place = "" if root == cell else f"it is {names[root]}'s memory, "
+                remarks.append(f"{names[cell]} is copied: {place}{whose.partition(',')[0]}")
             elif root in last:
-                remarks.append(f"C{cell} is copied while C{last[root]} is in the same memory")
+                remarks.append(f"{names[cell]} is copied while {names[last[root]]} is in the same memory")
         last.setdefault(root, cell)
     return remarks[::-1]
 

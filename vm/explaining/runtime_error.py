@@ -6,7 +6,7 @@ unchanged, with a note where Python supports notes.
 """
 from phintys.graph.errors import with_details
 from phintys.graph.scratchpad import position_of
-from phintys.graph.trace import backtrace, described_frame, is_in_parts, traces_of
+from phintys.graph.trace import backtrace, described_frame, gradient_sources, is_in_parts, traces_of
 from phintys.vm.described_node import DescribedVariable
 from phintys.vm.opcodes import OPCODES
 
@@ -93,7 +93,10 @@ def where_lines(node, shapes=None):
     if is_in_parts(position) and shapes is not None and len(shapes) == len(node.inputs):
         part = node.op.part_at_fault(node, shapes)
         position = position if part is None else position.parts[part]
-    traces = traces_of(position)
+    return [*_made_lines(traces_of(position)), *_gradient_lines(gradient_sources(position))]
+
+
+def _made_lines(traces):
     if len(traces) < 2:
         return [*(backtrace(traces[0]) if traces else ()),
                 f"Made at: {described_frame(traces[0]) if traces else 'unknown'}"]
@@ -101,6 +104,13 @@ def where_lines(node, shapes=None):
     if len(lines) == 1:
         return [f"Made at: {lines.popitem()[0]}"]
     return ["Made at one of these lines, which are computed together:", *[f"  {line}" for line in lines]]
+
+
+def _gradient_lines(sources):
+    lines = list(dict.fromkeys([described_frame(trace) for trace in sources]))
+    if len(lines) < 2:
+        return [f"It belongs to the gradient of: {line}" for line in lines]
+    return ["It belongs to the gradient of these lines:", *[f"  {line}" for line in lines]]
 
 
 def _shown(operand):

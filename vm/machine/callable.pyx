@@ -36,7 +36,6 @@ from numpy import integer as numpy_integer
 
 from phintys.graph.config import config
 from phintys.vm.pool import set_pool_limit, set_stress
-from phintys.vm.explaining.listing import listing
 from phintys.vm.opcodes import OPCODES
 from phintys.vm.machine.loop_kernel import loops_in
 from phintys.vm.worker_count import usable_workers
@@ -250,9 +249,10 @@ cdef class Callable:
                              f"{safe.start} to {safe.stop - 1}")
         self.code.put_failure(-1 if position is None else position, 0)
 
-    def explain(self):
-        """The program's listing, as text; see ``docs/guide.md``."""
-        return listing(self.program)
+    def explain(self, style="formulas"):
+        """The program as text; see ``docs/guide.md``. The style is "formulas" or "instructions"."""
+        from phintys.vm.machine.explanation import explained as as_text
+        return as_text(self, style)
 
     # ---- slow paths ------------------------------------------------------------------------------------------------
     def call(self, positional, named):

@@ -94,7 +94,7 @@ def test_updates_are_counted_once(late):
     s = phintys.shared(numpy.zeros(8))
     new = T.inc_subtensor(s[2:4], 1.0) if late else s[::-1] + x
     f = phintys.function([x], [], updates=[(s, new)], profile=True, on_unused_input="ignore")
-    assert ("PREPARE" in f.explain()) == late
+    assert ("PREPARE" in f.explain("instructions")) == late
     f(VALUE), f(VALUE)
     assert set(f.profile.apply_callcount.values()) == {2}
 

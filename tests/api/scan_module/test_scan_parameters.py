@@ -631,7 +631,7 @@ def test_explain_shows_the_bodies():
     x = T.matrix()
     rows, _ = phintys.scan(lambda row: phintys.foldl(lambda value, total: T.tanh(value - total), row,
                                                      numpy.array(0.))[0], x, name="rows")
-    text = phintys.function([x], rows, name="f").explain()
+    text = phintys.function([x], rows, name="f").explain("instructions")
     (outer, inner) = [line for line in text.splitlines() if "once a step" in line]
     assert outer.startswith("body of instruction") and inner.startswith("    body of instruction")
     assert [line for line in text.splitlines() if "tanh" in line][0].startswith("        ")

@@ -141,7 +141,7 @@ def test_frequent_distributions_are_native(name):
     function = phintys.function([], DRAWS[name][0](RandomStreams(77)))
     node, = [node for node in function.maker.fgraph.toposort() if isinstance(node.op, RandomFunction)]
     assert node.op.native == (name in NATIVE)
-    assert ("CALL" in str(function.explain())) != node.op.native
+    assert ("CALL" in str(function.explain("instructions"))) != node.op.native
 
 
 @pytest.mark.parametrize("name", ["uniform", "normal", "integers"])

@@ -459,7 +459,7 @@ def test_text():
     assert phintys.pp(x * 2 + scalar.exp(-y)) == "((x * Constant{2}) + exp((-y)))"
     text = phintys.printing.debugprint(x * 2 + y, file="str")
     assert text.split() == "add [id A] '' |mul [id B] '' | |x [id C] | |Constant{2} [id D] |y [id E]".split()
-    assert "add" in function([x, y], x + y).explain()
+    assert "add" in function([x, y], x + y).explain("instructions")
 
 
 def test_copies():

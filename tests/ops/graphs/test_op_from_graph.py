@@ -329,7 +329,7 @@ def test_updates():
 def test_the_listing_shows_the_inner_instructions():
     op = OpFromGraph([x, y], [T.tanh(T.dot(x, y))])
     f = function([x, y], op(op(x, y), y))
-    names = [instruction for instruction in f.explain().split() if instruction in ("KERNEL", "CALL")]
+    names = [instruction for instruction in f.explain("instructions").split() if instruction in ("KERNEL", "CALL")]
     assert names == ["KERNEL"] * 4
 
 
@@ -341,7 +341,7 @@ def test_the_listing_shows_the_inner_instructions():
 def test_options_of_the_function(options, calls):
     op = OpFromGraph([x, y], [z := T.tanh(T.dot(x, y)), z.T], **options)
     f = function([x, y], [*op(x, y), grad(op(x, y)[0].sum(), x)])
-    assert ("CALL" in f.explain()) == calls
+    assert ("CALL" in f.explain("instructions")) == calls
     for _ in range(2):
         tangent, transposed, gradient = f(A, B)
         numpy.testing.assert_allclose(tangent, numpy.tanh(A @ B))

@@ -325,7 +325,7 @@ def test_simultaneous_kernels():
     with phintys.config.change_flags(workers=2):
         function = phintys.function([x, y, i], outputs)
     alone = phintys.function([x, y, i], outputs, mode="FAST_COMPILE")
-    assert "TOGETHER" in str(function.explain())
+    assert "TOGETHER" in str(function.explain("instructions"))
     for got, wanted in zip(function(*arrays), alone(*arrays)):
         check_equal(got, wanted)
 

@@ -72,7 +72,7 @@ def test_what_a_body_drops_is_said_by_scan(outer, inner, by_flag):
     with phintys.change_flags(**{"scan.allow_gc": inner if by_flag else not inner, "allow_gc": outer}):
         f = phintys.function(*matrix_loop(**({} if by_flag else {"allow_gc": inner})))
     body, = loops_in(f.program)
-    drops = [line for line in f.explain().splitlines() if " DROP " in line and "large" not in line]
+    drops = [line for line in f.explain("instructions").splitlines() if " DROP " in line and "large" not in line]
     assert body.program.allow_gc is inner
     assert drops or not inner
     assert f(*values()).shape == (SIZE, SIZE)

@@ -170,7 +170,7 @@ def test_the_state_is_computed_in_its_register():
     f = count(10)
     body, = [loop.scalar_body for loop in loops_in(f.program)]
     assert body.listing == ["r0 := tree_shift float64(r0, 1.0)", "lane 1 := store 8(r0)", "end()"]
-    assert "once a step, in registers" in f.explain()
+    assert "once a step, in registers" in f.explain("instructions")
 
 
 def test_values_that_change_places(monkeypatch):

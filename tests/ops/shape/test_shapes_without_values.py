@@ -132,7 +132,7 @@ def test_only_lengths_are_read(name):
     function = phintys.function(inputs, case.shape, on_unused_input="ignore")
     nodes = function.maker.fgraph.toposort()
     assert not [str(node) for node in nodes if looks_at_values(node)]
-    listing = function.explain()
+    listing = function.explain("instructions")
     assert listing.count("  KERNEL  ") <= len(nodes) and "  CALL  " not in listing
     value = phintys.function(inputs, case, on_unused_input="ignore")(*GIVEN.values())
     assert tuple(function(*GIVEN.values())) == value.shape

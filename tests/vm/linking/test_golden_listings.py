@@ -127,7 +127,7 @@ def test_an_op_with_only_perform_is_called():
 
 def test_the_listing_reads_without_a_manual():
     s = shared("weights")
-    text = phintys.function([x], T.exp(x) + s, name="reads").explain()
+    text = phintys.function([x], T.exp(x) + s, name="reads").explain("instructions")
     assert text.startswith("program reads: ")
     assert re.search(r"C0 +argument +float64 \(\?\) +x\n", text)
     assert re.search(r"C1 +shared +float64 \(\?\) +weights\n", text)
@@ -145,13 +145,13 @@ def test_the_manual_lists_every_opcode():
 def test_the_listing_says_whose_loops_compute():
     with phintys.change_flags(cpu="baseline", math="numpy"):
         outputs = [T.tanh(T.exp(x)) + 1, T.log(y).sum(), T.nnet.softmax(m), T.dot(m, x)]
-        text = phintys.function([x, y, m], outputs).explain()
+        text = phintys.function([x, y, m], outputs).explain("instructions")
     loops = text.partition("\nloops\n")[2].partition("\nmemory\n")[0].splitlines()
     assert sorted(line.split(maxsplit=1)[1] for line in loops) == [
         "exp, tanh: NumPy; arithmetic: phintys", "exp: NumPy", "log: NumPy; add: phintys"]
-    assert "loops" not in phintys.function([m, x], T.dot(m, x)).explain()
+    assert "loops" not in phintys.function([m, x], T.dot(m, x)).explain("instructions")
 
 
 def test_the_listing_says_that_arithmetic_is_one_pass():
-    text = phintys.function([x, y], (x - y) / (1 + x) + y / x).explain()
+    text = phintys.function([x, y], (x - y) / (1 + x) + y / x).explain("instructions")
     assert "arithmetic (5 instructions in one pass): phintys" in text

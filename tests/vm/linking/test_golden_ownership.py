@@ -261,7 +261,7 @@ def test_an_argument_that_the_users_own_op_overwrites():
 
 def memory(inputs, outputs=None, **options):
     """What a listing says about memory: cell → note."""
-    text = phintys.function(inputs, outputs, **options).explain()
+    text = phintys.function(inputs, outputs, **options).explain("instructions")
     lines = text.partition("\nmemory\n")[2].partition("\nnot in place\n")[0].splitlines()
     return dict(line.split(maxsplit=1) for line in lines)
 
@@ -283,7 +283,7 @@ def test_the_listing_says_who_owns_what():
 
 def reasons(inputs, outputs=None, **options):
     """What a listing says about copies, in the order of the instructions."""
-    text = phintys.function(inputs, outputs, **options).explain()
+    text = phintys.function(inputs, outputs, **options).explain("instructions")
     return [part for line in text.splitlines() for part in line.split("  ") if "copied" in part or "because" in part]
 
 
@@ -301,7 +301,7 @@ def test_the_listing_says_what_is_copied_and_why():
 
 def not_in_place(inputs, outputs=None, **options):
     """What a listing says about what is not in place, without numbers of cells."""
-    text = phintys.function(inputs, outputs, **options).explain()
+    text = phintys.function(inputs, outputs, **options).explain("instructions")
     return [line.partition(": ")[2] for line in text.partition("\nnot in place\n")[2].splitlines()]
 
 

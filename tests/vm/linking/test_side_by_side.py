@@ -62,7 +62,7 @@ def test_values(name, allow_gc, size):
         function = phintys.function([a, b, c], outputs, on_unused_input="ignore")
         with phintys.config.change_flags(workers=1):
             alone = phintys.function([a, b, c], outputs, on_unused_input="ignore")
-    assert ("TOGETHER" in function.explain()) == grouped
+    assert ("TOGETHER" in function.explain("instructions")) == grouped
     expected = alone(*values)
     for _ in range(3):
         for result, value in zip(function(*values), expected):
@@ -99,7 +99,7 @@ def test_a_member_that_fails(allow_gc):
 
 def test_large_groups_are_cut():
     function = phintys.function([a, b], [T.dot(a * number, b) for number in range(2, 42)])
-    assert function.explain().count("TOGETHER") >= 2
+    assert function.explain("instructions").count("TOGETHER") >= 2
     for number, result in enumerate(function(*VALUES[:2]), 2):
         np.testing.assert_allclose(result, number * VALUES[0].dot(VALUES[1]))
 

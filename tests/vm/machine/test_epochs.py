@@ -140,7 +140,7 @@ def test_branches_with_values_of_several_layouts(computed, opcode):
     x, y, c = T.dmatrix(), T.dmatrix(), T.lscalar()
     chosen = ifelse(c > 0, T.exp(x).T, ifelse(c < 0, y * 2, x[:, ::-1])) if computed else ifelse(c > 0, x, y)
     f = function([x, y, c], [T.exp(-chosen), chosen.sum(axis=0), x + 1, y + 1])
-    assert opcode in str(f.explain())
+    assert opcode in str(f.explain("instructions"))
     first, second = np.arange(12.0).reshape(4, 3), np.asfortranarray(np.arange(6.0).reshape(2, 3))
     for condition in sequence([1, -1, 0] if computed else [1, 0]):
         wanted = ([first[:, ::-1], np.exp(first).T, second * 2] if computed else [second, first])[condition]

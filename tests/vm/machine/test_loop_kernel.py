@@ -29,7 +29,7 @@ def powers():
 def test_a_scan_is_one_kernel():
     function = powers()
     assert len(kernels_of(function)) == 1
-    assert "Python calls" in function.explain() and " 0 Python calls" in function.explain()
+    assert "Python calls" in function.explain("instructions") and " 0 Python calls" in function.explain("instructions")
 
 
 @pytest.mark.parametrize("allow_gc", GC_MODES)
@@ -174,7 +174,7 @@ def test_a_graph_as_an_op_in_a_body_is_called_by_no_step(options):
     start = T.dvector()
     rows, _ = phintys.scan(lambda before, y: op(before, y) + 1, outputs_info=start, non_sequences=[y], n_steps=4)
     function = phintys.function([start, y], [rows, *phintys.grad(rows.sum(), [start, y])])
-    assert kernels_of(function) and "CALL" not in function.explain()
+    assert kernels_of(function) and "CALL" not in function.explain("instructions")
     at, factor = numpy.array([0.3, -0.2]), numpy.array([0.5, 2.0])
     rows, by_start, by_factor = function(at, factor)
     for row in rows:

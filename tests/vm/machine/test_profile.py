@@ -81,7 +81,7 @@ def test_groups_run_one_after_the_other_so_that_each_kernel_has_its_time():
     with phintys.change_flags(workers=2):
         plain = phintys.function([rows], [T.join(0, rows, rows[::number]) for number in range(1, 4)])
         f = measured(plain)
-        assert "TOGETHER" in plain.explain()
+        assert "TOGETHER" in plain.explain("instructions")
         f(numpy.ones((3, 3)))
     assert all([calls == 1 for calls, _ in records(f, "KERNEL")]) and records(f, "TOGETHER") == [(0, 0.0)]
 

@@ -50,7 +50,7 @@ def in_branches():
     value = x
     for _ in range(MANY):
         value = ifelse(c, T.cumsum(value), T.cumsum(value[::-1]))
-    assert phintys.function([x, c], value).explain().count(" JUMPZ ") == MANY
+    assert phintys.function([x, c], value).explain("instructions").count(" JUMPZ ") == MANY
     return value
 
 
@@ -123,7 +123,7 @@ def test_a_commit_of_short_kernels_is_never_stopped():
     """The signal is pending all the time; updates appear together or not at all."""
     variables = [phintys.shared(numpy.zeros(4)) for _ in range(200)]
     f = phintys.function([], updates=[(variable, T.inc_subtensor(variable[1:3], 1.0)) for variable in variables])
-    assert f.explain().count("RUN ") >= 100
+    assert f.explain("instructions").count("RUN ") >= 100
     with pytest.raises(Interrupted):
         interrupt_soon(lambda: [f() for _ in range(CALLS)])
     assert len({variable.get_value()[1] for variable in variables}) == 1
