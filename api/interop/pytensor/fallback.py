@@ -1,0 +1,83 @@
+"""What has no row: PyTensor's own ``perform``, as an op of phintys that is called from Python."""
+import warnings
+
+import numpy
+from pytensor.graph.op import Op as PyTensorOp
+from pytensor.scalar.basic import ScalarType
+from pytensor.tensor.type import TensorType
+
+from phintys.graph.apply import Apply
+from phintys.graph.op import Op
+from phintys.interop.pytensor.types import translated_type
+
+_named = set()
+
+
+class PyTensorFallbackWarning(UserWarning):
+    """An op of PyTensor is run by its own Python code, because phintys has none for it."""
+
+
+class Performed(Op):
+    """An op of PyTensor.
+
+    Parameters
+    ----------
+    op : pytensor.graph.Op
+    node : pytensor.graph.Apply
+        A node of it, for the types, and for ``perform``.
+    """
+
+    def __init__(self, op, node):
+        self.op, self.node = op, node
+        self.input_types = [variable.type for variable in node.inputs]
+        self.output_types = [variable.type for variable in node.outputs]
+
+    def __eq__(self, other):
+        return (type(self) is type(other) and self.op == other.op and self.input_types == other.input_types
+                and self.output_types == other.output_types)
+
+    def __hash__(self):
+        return hash((type(self), self.op, *self.output_types))
+
+    def __str__(self):
+        return f"PyTensor's {self.op}"
+
+    def make_node(self, *inputs):
+        return Apply(self, list(inputs), [translated_type(kind)() for kind in self.output_types])
+
+    def perform(self, node, inputs, output_storage):
+        values = [value[()] if isinstance(kind, ScalarType) else value
+                  for kind, value in zip(self.input_types, inputs)]
+        storage = [[None] for _ in output_storage]
+        self.op.perform(self.node, values, storage)
+        for cell, kind, (value,) in zip(output_storage, self.output_types, storage):
+            cell[0] = numpy.asarray(value, dtype=kind.dtype) if isinstance(kind, (ScalarType, TensorType)) else value
+
+    def do_constant_folding(self, node):
+        return False
+
+
+def performed(op, node, inputs):
+    """The outputs of a node, computed by PyTensor's op; the op is named once, by a warning.
+
+    Raises
+    ------
+    NotImplementedError
+        If the op has no Python code.
+    """
+    name = type(op).__name__
+    if type(op).perform is PyTensorOp.perform:
+        raise NotImplementedError(f"phintys has no translation of {node}, an op of {type(op)}, and the op has no Python "
+                                  "code (perform) that could be called")
+    if name not in _named:
+        _named.add(name)
+        warnings.warn(f"phintys has no code for PyTensor's {name}: PyTensor's own Python code is called for {node}",
+                      PyTensorFallbackWarning, stacklevel=2)
+    return Performed(not_in_place(op), node)(*inputs, return_list=True)
+
+
+def not_in_place(op):
+    """An equal op that does not write over its inputs."""
+    if getattr(op, "inplace", False) and "inplace" in (getattr(op, "__props__", None) or ()):
+        return type(op)(**{**op._props_dict(), "inplace": False})
+    return op

@@ -1,0 +1,53 @@
+"""Indexing: an index of PyTensor's as an index in Python, of numbers, variables and slices."""
+from pytensor.tensor.subtensor import (
+    AdvancedIncSubtensor,
+    AdvancedIncSubtensor1,
+    AdvancedSubtensor,
+    AdvancedSubtensor1,
+    IncSubtensor,
+    Subtensor,
+    indices_from_subtensor,
+)
+from pytensor.tensor.type_other import MakeSlice
+
+from phintys import tensor as T
+from phintys.graph.variable import Constant
+from phintys.interop.pytensor.translation import row
+from phintys.interop.pytensor.types import number
+
+EVERYTHING = slice(None)
+
+
+@row(MakeSlice)
+def _slice(op, node, start, stop, step):
+    return [slice(number(start), number(stop), number(step))]
+
+
+def _index(op, parts):
+    """The index, as it is written between brackets."""
+    if getattr(op, "idx_list", None) is not None:
+        parts = indices_from_subtensor([number(part) for part in parts], op.idx_list)
+    return tuple(_without_variables(part) for part in parts)
+
+
+def _without_variables(part):
+    """A part of an index with numbers in place of constants."""
+    if isinstance(part, slice):
+        return slice(*[number(each) for each in (part.start, part.stop, part.step)])
+    if isinstance(part, Constant) and part.data is None:
+        return None
+    return number(part)
+
+
+@row(Subtensor, AdvancedSubtensor, AdvancedSubtensor1)
+def _subtensor(op, node, x, *parts):
+    return x[_index(op, parts)]
+
+
+@row(IncSubtensor, AdvancedIncSubtensor, AdvancedIncSubtensor1)
+def _inc_subtensor(op, node, x, y, *parts):
+    index = _index(op, parts)
+    if all(isinstance(part, slice) and part == EVERYTHING for part in index):       # all of x
+        return T.second(x, y) if op.set_instead_of_inc else x + y
+    return T.inc_subtensor(x[index], y, set_instead_of_inc=op.set_instead_of_inc,
+                           ignore_duplicates=getattr(op, "ignore_duplicates", False))

@@ -1,0 +1,121 @@
+"""Products, factorizations and solutions of linear systems, and their application to stacks (Blockwise)."""
+from pytensor.tensor.blas import BatchedDot, Dot22, Dot22Scalar, Gemm, Gemv, Ger
+from pytensor.tensor.blockwise import Blockwise
+from pytensor.tensor.math import Dot
+from pytensor.tensor.nlinalg import Det, KroneckerProduct, MatrixInverse, MatrixPinv, SLogDet
+from pytensor.tensor.slinalg import BlockDiagonal, Cholesky, CholeskySolve, Expm, Solve, SolveTriangular
+
+from phintys import tensor as T
+from phintys.interop.pytensor.batches import batched, spread
+from phintys.interop.pytensor.translation import applied, row
+from phintys.tensor import nlinalg, slinalg
+
+
+# ---- products ------------------------------------------------------------------------------------------------------
+@row(Dot, Dot22)
+def _dot(op, node, a, b):
+    return T.dot(a, b) if a.type.ndim <= 2 and b.type.ndim <= 2 else T.matmul(a, b)
+
+
+@row(Dot22Scalar)
+def _scaled_dot(op, node, a, b, factor):
+    return factor * T.dot(a, b)
+
+
+@row(Gemv, Gemm)
+def _added_dot(op, node, y, factor, a, b, kept):
+    if isinstance(op, Gemm):
+        return kept * y + factor * T.dot(a, b)
+    return kept * y + factor * T.dot(a, b)
+
+
+@row(Ger)
+def _added_outer(op, node, a, factor, x, y):
+    return a + factor * T.outer(x, y)
+
+
+@row(BatchedDot)
+def _batched_dot(op, node, a, b):
+    return T.batched_dot(a, b)
+
+
+# ---- matrices, and stacks of them ----------------------------------------------------------------------------------
+@row(Cholesky)
+def _cholesky(op, node, a):
+    return slinalg.Cholesky(lower=op.lower, on_error="nan")(a)
+
+
+@row(SolveTriangular)
+def _solve_triangular(op, node, a, b):
+    return _solved(op, b, lambda b: slinalg.solve_triangular(a, b, lower=op.lower, unit_diagonal=op.unit_diagonal))
+
+
+@row(CholeskySolve)
+def _cho_solve(op, node, a, b):
+    return _solved(op, b, lambda b: slinalg.cho_solve((a, op.lower), b))
+
+
+@row(Solve)
+def _solve(op, node, a, b):
+    if op.assume_a not in ("gen", "sym", "her", "pos"):
+        return None
+    return _solved(op, b, lambda b: slinalg.solve(a, b, assume_a=op.assume_a, lower=op.lower))
+
+
+def _solved(op, b, solve):
+    """The solution; right-hand sides that are vectors are matrices of one column to a stack of systems."""
+    if op.b_ndim == 2 or b.type.ndim == 1:
+        return solve(b)
+    return solve(b.dimshuffle(*range(b.type.ndim), "x"))[..., 0]
+
+
+@row(MatrixInverse)
+def _inverse(op, node, a):
+    return nlinalg.matrix_inverse(a)
+
+
+@row(MatrixPinv)
+def _pinv(op, node, a):
+    return nlinalg.pinv(a)
+
+
+@row(Det)
+def _det(op, node, a):
+    return nlinalg.det(a)
+
+
+@row(SLogDet)
+def _slogdet(op, node, a):
+    return list(nlinalg.slogdet(a))
+
+
+@row(Expm)
+def _expm(op, node, a):
+    return slinalg.expm(a)
+
+
+@row(KroneckerProduct)
+def _kron(op, node, a, b):
+    return slinalg.kron(a, b)
+
+
+@row(BlockDiagonal)
+def _block_diagonal(op, node, *matrices):
+    return slinalg.block_diag(*matrices)
+
+
+# Ops whose rows take stacks of matrices.
+OF_STACKS = (Cholesky, SolveTriangular, CholeskySolve, Solve, MatrixInverse, MatrixPinv, Det, SLogDet)
+
+
+@row(Blockwise)
+def _blockwise(op, node, *inputs):
+    rank = op.batch_ndim(node)
+    if not rank:
+        return applied(op.core_op, node, list(inputs))
+    core_ranks = [len(signature) for signature in op.inputs_sig]
+    if isinstance(op.core_op, Dot) and core_ranks == [2, 2]:
+        return T.matmul(*inputs)
+    if isinstance(op.core_op, OF_STACKS):
+        return applied(op.core_op, node, spread(inputs, core_ranks))
+    return batched(op, node, inputs, core_ranks)

@@ -1,0 +1,84 @@
+"""PyTensor's linker and mode: a function graph of PyTensor as one function of phintys."""
+from pytensor.compile.mode import Mode, predefined_linkers, predefined_modes, register_linker, register_mode
+from pytensor.graph.rewriting.db import RewriteDatabaseQuery
+from pytensor.link.basic import Container, JITLinker
+from pytensor.link.utils import map_storage
+
+import phintys
+from phintys.graph.config import change_flags
+from phintys.interop.pytensor import (  # noqa: F401  (they fill the table of rows)
+    elementwise_rows,
+    graph_rows,
+    indexing_rows,
+    linear_algebra_rows,
+    loop_rows,
+    shape_rows,
+)
+from phintys.interop.pytensor.translation import translated
+from phintys.interop.pytensor.types import translated_type
+
+# What must be rewritten before: dummy ops. ``canonicalize_db`` lets in the rewrites that others ask for by name, such as
+# PyMC's for checks of parameters; phintys does all other rewriting.
+REWRITES = ("minimum_compile", "canonicalize_db")
+
+
+class PhintysLinker(JITLinker):
+    """A linker that hands the whole graph to phintys.
+
+    Parameters
+    ----------
+    allow_gc : bool, optional
+        Whether memory of intermediate results is given back after a call; ``phintys.config.allow_gc`` by default.
+    """
+
+    required_rewrites = REWRITES
+    incompatible_rewrites = ("cxx_only", "BlasOpt", "inplace", "fusion", "scan_save_mem_prealloc")
+
+    def fgraph_convert(self, fgraph, order=None, input_storage=None, output_storage=None, storage_map=None, **options):
+        """The function of phintys that computes the outputs of a graph from its inputs."""
+        known = {variable: translated_type(variable.type)() for variable in fgraph.inputs}
+        for variable, new in known.items():
+            new.name = variable.name
+        inputs = [known[variable] for variable in fgraph.inputs]
+        outputs = translated(fgraph.outputs, known)
+        flags = {} if self.allow_gc is None else {"allow_gc": self.allow_gc}
+        with change_flags(**flags):
+            return phintys.function(inputs, outputs, mode="FAST_RUN", on_unused_input="ignore")
+
+    def create_thunk_inputs(self, storage_map):
+        return [storage_map[variable] for variable in self.fgraph.inputs]
+
+    def jit_compile(self, function):
+        return function
+
+    def make_all(self, input_storage=None, output_storage=None, storage_map=None):
+        fgraph = self.fgraph
+        order = self.schedule(fgraph)
+        input_storage, output_storage, storage_map = map_storage(fgraph, order, input_storage, output_storage,
+                                                                 storage_map)
+        function = self.fgraph_convert(fgraph)
+        thunk = _thunk(function, input_storage, output_storage)
+        thunk.jit_fn, thunk.allow_gc, thunk.storage_map = function, self.allow_gc, storage_map
+        return (thunk, [Container(variable, storage) for variable, storage in zip(fgraph.inputs, input_storage)],
+                [Container(variable, storage, readonly=True)
+                 for variable, storage in zip(fgraph.outputs, output_storage)], [thunk], order)
+
+
+def _thunk(function, input_storage, output_storage):
+    """What runs a function on what the storage of its inputs has, and returns the outputs."""
+    def thunk():
+        found = function(*[cell[0] for cell in input_storage])
+        for cell, value in zip(output_storage, found):
+            cell[0] = value
+        return found
+
+    thunk.inputs, thunk.outputs, thunk.lazy = input_storage, output_storage, False
+    return thunk
+
+
+def register():
+    """Make the linker ``"phintys"`` and the mode ``"PHINTYS"`` known to PyTensor; importing this package does it."""
+    if "phintys" not in predefined_linkers:
+        register_linker("phintys", PhintysLinker())
+    if "PHINTYS" not in predefined_modes:
+        register_mode("PHINTYS", Mode("phintys", RewriteDatabaseQuery(include=list(REWRITES))))

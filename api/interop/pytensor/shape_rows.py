@@ -1,0 +1,148 @@
+"""Shapes, creation, joining, and what passes values through."""
+from pytensor.compile.ops import DeepCopyOp, TypeCastingOp, ViewOp
+from pytensor.raise_op import CheckAndRaise
+from pytensor.tensor.basic import (
+    Alloc,
+    AllocDiag,
+    AllocEmpty,
+    ARange,
+    ExtractDiag,
+    Eye,
+    Join,
+    MakeVector,
+    Nonzero,
+    ScalarFromTensor,
+    Split,
+    TensorFromScalar,
+)
+from pytensor.tensor.extra_ops import CpuContiguous, CumOp, FillDiagonal, Repeat, SearchsortedOp, Unique
+from pytensor.tensor.shape import Reshape, Shape, Shape_i, SpecifyShape
+from pytensor.tensor.sort import ArgSortOp, SortOp
+
+from phintys import tensor as T
+from phintys.graph.variable import Constant
+from phintys.interop.pytensor.checks import Check
+from phintys.interop.pytensor.translation import row
+from phintys.interop.pytensor.types import number, numbers
+
+
+@row(ScalarFromTensor, TensorFromScalar, DeepCopyOp, ViewOp, TypeCastingOp, CpuContiguous)
+def _same(op, node, x):
+    return x
+
+
+@row(CheckAndRaise)
+def _check(op, node, value, *conditions):
+    return Check(op.exc_type, op.msg)(value, *conditions) if conditions else value
+
+
+# ---- shapes --------------------------------------------------------------------------------------------------------
+@row(Shape)
+def _shape(op, node, x):
+    return T.shape(x)
+
+
+@row(Shape_i)
+def _shape_i(op, node, x):
+    return T.shape_i(x, op.i)
+
+
+@row(Reshape)
+def _reshape(op, node, x, shape):
+    return T.reshape(x, numbers(shape), ndim=op.ndim)
+
+
+@row(SpecifyShape)
+def _specify_shape(op, node, x, *lengths):
+    lengths = [number(length) for length in lengths]
+    return T.specify_shape(x, [T.shape_i(x, axis) if length is None else length
+                               for axis, length in enumerate(lengths)])
+
+
+# ---- creation ------------------------------------------------------------------------------------------------------
+@row(Alloc)
+def _alloc(op, node, value, *lengths):
+    return T.alloc(value, *map(number, lengths))
+
+
+@row(AllocEmpty)
+def _alloc_empty(op, node, *lengths):
+    return T.AllocEmpty(op.dtype)(*map(number, lengths))
+
+
+@row(ARange)
+def _arange(op, node, start, stop, step):
+    return T.arange(number(start), number(stop), number(step), dtype=op.dtype)
+
+
+@row(Eye)
+def _eye(op, node, rows, columns, offset):
+    return T.eye(rows, columns, offset, dtype=op.dtype)
+
+
+@row(MakeVector)
+def _make_vector(op, node, *items):
+    return T.MakeVector(op.dtype)(*[T.cast(item, op.dtype) for item in items])
+
+
+@row(ExtractDiag)
+def _extract_diag(op, node, x):
+    return T.ExtractDiag(op.offset, op.axis1, op.axis2)(x)
+
+
+@row(AllocDiag)
+def _alloc_diag(op, node, x):
+    return T.AllocDiag(op.offset, op.axis1, op.axis2)(x)
+
+
+# ---- joining -------------------------------------------------------------------------------------------------------
+@row(Join)
+def _join(op, node, axis, *tensors):
+    return T.join(number(axis), *tensors)
+
+
+@row(Split)
+def _split(op, node, x, axis, lengths):
+    found = T.split(x, lengths, op.len_splits, axis=number(axis))
+    return found if isinstance(found, (list, tuple)) else [found]
+
+
+@row(Repeat)
+def _repeat(op, node, x, repeats):
+    return T.repeat(x, number(repeats), axis=op.axis)
+
+
+# ---- along an axis -------------------------------------------------------------------------------------------------
+@row(CumOp)
+def _cumulative(op, node, x):
+    return {"add": T.cumsum, "mul": T.cumprod}[op.mode](x, axis=op.axis)
+
+
+@row(SortOp)
+def _sort(op, node, x, axis):
+    return T.sort(x, axis=number(axis), kind=op.kind) if isinstance(axis, Constant) else None
+
+
+@row(ArgSortOp)
+def _argsort(op, node, x, axis):
+    return T.argsort(x, axis=number(axis), kind=op.kind) if isinstance(axis, Constant) else None
+
+
+@row(SearchsortedOp)
+def _searchsorted(op, node, x, values, *sorter):
+    return T.searchsorted(x, values, side=op.side, sorter=sorter[0] if sorter else None)
+
+
+@row(Unique)
+def _unique(op, node, x):
+    return T.unique(x, op.return_index, op.return_inverse, op.return_counts, axis=op.axis)
+
+
+@row(FillDiagonal)
+def _fill_diagonal(op, node, x, value):
+    return T.fill_diagonal(x, value)
+
+
+@row(Nonzero)
+def _nonzero(op, node, x):
+    return list(T.nonzero(x, return_matrix=False))

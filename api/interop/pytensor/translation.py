@@ -1,0 +1,138 @@
+"""From PyTensor's variables to those of phintys: one row for each op, one pass over the graph.
+
+A row is a function ``(op, node, *inputs)`` of PyTensor's op and node and of the translated inputs; it returns a
+variable or a list of them, or None if it has no translation of this node. What a row returns is then given the dtype,
+and the dimensions of length 1, that PyTensor's node says. An op without a row is run by its own ``perform``.
+"""
+from pytensor.compile.sharedvalue import SharedVariable
+from pytensor.graph.basic import Constant
+from pytensor.graph.traversal import io_toposort
+from pytensor.scalar.basic import ScalarType
+from pytensor.tensor.type import TensorType
+
+from phintys import shared
+from phintys import tensor as T
+from phintys.interop.pytensor.fallback import performed
+from phintys.interop.pytensor.types import translated_constant, translated_type
+
+ROWS = {}                               # class of PyTensor's op → row
+
+
+class TranslationError(NotImplementedError):
+    """An op of PyTensor that phintys cannot run; the message names the op and its node."""
+
+
+def row(*classes):
+    """A decorator: the function is the row of ops of these classes, and of classes derived from them."""
+    def add(function):
+        for kind in classes:
+            ROWS[kind] = function
+        return function
+    return add
+
+
+def row_of(op):
+    """The row of an op, or None."""
+    for kind in type(op).__mro__:
+        if kind in ROWS:
+            return ROWS[kind]
+    return None
+
+
+def translate(variables):
+    """Variables of phintys that compute the same.
+
+    Parameters
+    ----------
+    variables : pytensor.graph.Variable or list of them
+        Inputs, shared variables and results, in any order. All are translated together: ``x, y = translate([x, y])``
+        gives a ``y`` that reads the new ``x``.
+
+    Returns
+    -------
+    phintys variable or list of them
+        In the same order. A shared variable becomes a shared variable of phintys that starts with the same value, and
+        does not follow PyTensor's later.
+
+    Raises
+    ------
+    TranslationError
+        If there is an op that phintys cannot run.
+
+    Examples
+    --------
+    >>> x = pt.vector("x")                                                  # doctest: +SKIP
+    >>> new_x, cost = phintys.interop.pytensor.translate([x, (x ** 2).sum()])
+    >>> f = phintys.function([new_x], phintys.grad(cost, new_x))
+    """
+    if not isinstance(variables, (list, tuple)):
+        return translate([variables])[0]
+    return translated(variables, {})
+
+
+def translated(outputs, known):
+    """The translations of ``outputs``.
+
+    Parameters
+    ----------
+    outputs : list of pytensor.graph.Variable
+    known : dict
+        PyTensor's variable → its translation; what is translated besides is added.
+    """
+    for node in io_toposort([variable for variable in known if not isinstance(variable, Constant)], outputs):
+        if all(output in known for output in node.outputs):
+            continue
+        inputs = [_root(variable, known) for variable in node.inputs]
+        for output, found in zip(node.outputs, applied(node.op, node, inputs)):
+            known.setdefault(output, found)
+    return [_root(variable, known) for variable in outputs]
+
+
+def _root(variable, known):
+    """The translation of an input of a node: made here if no node computes it."""
+    if variable not in known:
+        known[variable] = _leaf(variable)
+    return known[variable]
+
+
+def _leaf(variable):
+    if isinstance(variable, Constant):
+        return translated_constant(variable)
+    if isinstance(variable, SharedVariable):
+        return shared(variable.get_value(), name=variable.name)
+    found = translated_type(variable.type)()
+    found.name = variable.name
+    return found
+
+
+def applied(op, node, inputs):
+    """The outputs of one node, translated; ``op`` is the node's, or the one that it applies to each item of a batch."""
+    function = row_of(op)
+    outputs = None
+    try:
+        if function is not None:
+            outputs = function(op, node, *inputs)
+    except TranslationError:
+        raise
+    except Exception as error:
+        raise TranslationError(f"phintys has no translation of {node} (op {op} of {type(op)}) with inputs of types "
+                               f"{[str(getattr(each, 'type', each)) for each in inputs]}: {error}") from error
+    if outputs is None:
+        outputs = performed(op, node, inputs)
+    if not isinstance(outputs, (list, tuple)):
+        outputs = [outputs]
+    return [conformed(found, output) for found, output in zip(outputs, node.outputs)]
+
+
+def conformed(found, output):
+    """A translation with the dtype of PyTensor's output; what PyTensor knows to have length 1 is broadcastable."""
+    if not isinstance(output.type, (TensorType, ScalarType)):
+        return found
+    if found.type.ndim != output.type.ndim:
+        raise TranslationError(f"{output.owner} has {output.type.ndim} dimensions, its translation {found} has "
+                               f"{found.type.ndim}")
+    if found.type.dtype != output.type.dtype:
+        found = T.cast(found, output.type.dtype)
+    lengths = getattr(output.type, "shape", ())
+    axes = [axis for axis, length in enumerate(lengths) if length == 1 and not found.type.broadcastable[axis]]
+    return T.addbroadcast(found, *axes) if axes else found
