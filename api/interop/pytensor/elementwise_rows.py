@@ -7,7 +7,7 @@ from pytensor.tensor.math import All, Any, Argmax, Max, Min, Prod, Sum
 from pytensor.tensor.special import LogSoftmax, Softmax, SoftmaxGrad
 
 from phintys import tensor as T
-from phintys.interop.pytensor.translation import applied, row, translated
+from phintys.interop.pytensor.translation import applied, row, row_of, translated
 from phintys.tensor import nnet
 
 # PyTensor's classes whose functions have another name here than the class in small letters.
@@ -63,7 +63,13 @@ def _composite(op, node, *inputs):
 
 @row(Elemwise)
 def _elementwise(op, node, *inputs):
-    return applied(op.scalar_op, node, list(inputs))
+    return applied(op.scalar_op, node, list(inputs)) if _has_row(op.scalar_op) else None
+
+
+def _has_row(scalar_op):
+    """Whether a scalar op, or each inside a composite one, has a row."""
+    inner = [node.op for node in scalar_op.fgraph.apply_nodes] if isinstance(scalar_op, basic.Composite) else []
+    return row_of(scalar_op) is not None and all(map(_has_row, inner))
 
 
 @row(DimShuffle)

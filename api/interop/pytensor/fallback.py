@@ -29,6 +29,8 @@ class Performed(Op):
 
     def __init__(self, op, node):
         self.op, self.node = op, node
+        if hasattr(op, "prepare_node"):
+            op.prepare_node(node, None, None, "py")
         self.input_types = [variable.type for variable in node.inputs]
         self.output_types = [variable.type for variable in node.outputs]
 

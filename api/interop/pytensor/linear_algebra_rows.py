@@ -24,8 +24,6 @@ def _scaled_dot(op, node, a, b, factor):
 
 @row(Gemv, Gemm)
 def _added_dot(op, node, y, factor, a, b, kept):
-    if isinstance(op, Gemm):
-        return kept * y + factor * T.dot(a, b)
     return kept * y + factor * T.dot(a, b)
 
 
@@ -57,9 +55,22 @@ def _cho_solve(op, node, a, b):
 
 @row(Solve)
 def _solve(op, node, a, b):
-    if op.assume_a not in ("gen", "sym", "her", "pos"):
+    if op.assume_a == "pos":
+        factor = slinalg.Cholesky(lower=op.lower, on_error="nan")(a)
+        return _solved(op, b, lambda b: slinalg.cho_solve((factor, op.lower), b))
+    if op.assume_a in ("sym", "her"):
+        a = _from_triangle(a, op.lower, op.assume_a == "her")
+    elif op.assume_a != "gen":
         return None
-    return _solved(op, b, lambda b: slinalg.solve(a, b, assume_a=op.assume_a, lower=op.lower))
+    return _solved(op, b, lambda b: slinalg.Solve()(a, b))
+
+
+def _from_triangle(a, lower, hermitian):
+    """A symmetric matrix of which one triangle is given; the other is not read."""
+    axes = [*range(a.type.ndim - 2), a.type.ndim - 1, a.type.ndim - 2]
+    half, rest = (T.tril(a), T.tril(a, -1)) if lower else (T.triu(a), T.triu(a, 1))
+    other = rest.dimshuffle(*axes)
+    return half + (T.conj(other) if hermitian else other)
 
 
 def _solved(op, b, solve):

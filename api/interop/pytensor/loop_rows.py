@@ -42,9 +42,18 @@ class _Buffer:
     def initial(self):
         return self.value[:self.first_rows]
 
-    def cut(self, rows):
-        """The rows that Scan returns, of all rows: as many as the buffer has, the last ones."""
-        return rows if self.whole else rows[T.shape_i(rows, 0) - T.shape_i(self.value, 0):]
+    def cut(self, rows, is_while):
+        """The rows that Scan returns, of all rows."""
+        return rows if self.whole else _fitted(rows, T.shape_i(self.value, 0), is_while)
+
+
+def _fitted(rows, count, is_while):
+    """As many rows as a buffer has: the last ones, or all and then zeros. A while loop has no zeros."""
+    last = rows[T.maximum(T.shape_i(rows, 0) - count, 0):]
+    if is_while:
+        return last
+    missing = [T.maximum(count - T.shape_i(rows, 0), 0), *[T.shape_i(rows, axis) for axis in range(1, rows.type.ndim)]]
+    return T.join(0, last, T.alloc(T.constant(0, dtype=rows.type.dtype), *missing))
 
 
 @row(Scan)
@@ -150,9 +159,8 @@ class _Translation:
     def _results(self, results, gradients, written, states):
         found = self._gradient_buffers(results, gradients) if self.info.n_mit_mot else []
         own = results.states[len(gradients):]
-        found += [rows.cut(result) for (_, rows), result in zip(states, own)]
-        found += [result[-T.minimum(count, T.shape_i(result, 0)):] if not _is_same(wanted, self.node.inputs[0])
-                  else result
+        found += [rows.cut(result, self.info.as_while) for (_, rows), result in zip(states, own)]
+        found += [result if _is_same(wanted, self.node.inputs[0]) else _fitted(result, count, self.info.as_while)
                   for result, count, wanted in zip(results.stacked[len(written):], self._outer("nitsot"),
                                                    self.op.outer_nitsot(self.node.inputs))]
         return found + list(results.carried)

@@ -1,5 +1,5 @@
 """Shapes, creation, joining, and what passes values through."""
-from pytensor.compile.ops import DeepCopyOp, TypeCastingOp, ViewOp
+from pytensor.compile.ops import DeepCopyOp, ViewOp
 from pytensor.raise_op import CheckAndRaise
 from pytensor.tensor.basic import (
     Alloc,
@@ -26,7 +26,7 @@ from phintys.interop.pytensor.translation import row
 from phintys.interop.pytensor.types import number, numbers
 
 
-@row(ScalarFromTensor, TensorFromScalar, DeepCopyOp, ViewOp, TypeCastingOp, CpuContiguous)
+@row(ScalarFromTensor, TensorFromScalar, DeepCopyOp, ViewOp, CpuContiguous)
 def _same(op, node, x):
     return x
 

@@ -126,13 +126,14 @@ def applied(op, node, inputs):
 
 def conformed(found, output):
     """A translation with the dtype of PyTensor's output; what PyTensor knows to have length 1 is broadcastable."""
-    if not isinstance(output.type, (TensorType, ScalarType)):
+    if isinstance(output.type, ScalarType):             # inside a composite op it stands for a tensor
+        return found if found.type.dtype == output.type.dtype else T.cast(found, output.type.dtype)
+    if not isinstance(output.type, TensorType):
         return found
     if found.type.ndim != output.type.ndim:
         raise TranslationError(f"{output.owner} has {output.type.ndim} dimensions, its translation {found} has "
                                f"{found.type.ndim}")
     if found.type.dtype != output.type.dtype:
         found = T.cast(found, output.type.dtype)
-    lengths = getattr(output.type, "shape", ())
-    axes = [axis for axis, length in enumerate(lengths) if length == 1 and not found.type.broadcastable[axis]]
+    axes = [axis for axis, length in enumerate(output.type.shape) if length == 1 and not found.type.broadcastable[axis]]
     return T.addbroadcast(found, *axes) if axes else found

@@ -1,0 +1,282 @@
+"""Every row of the translation against PyTensor's Python mode: values, dtypes, and gradients of what has one."""
+import numpy as np
+import pytest
+
+pytest.importorskip("pytensor", reason="PyTensor is not installed: pip install phintys[pytensor]")
+
+import pytensor_reference as reference  # noqa: E402
+from pytensor.graph.replace import vectorize_graph  # noqa: E402
+from pytensor.ifelse import ifelse  # noqa: E402
+from pytensor.scalar import basic as scalar_basic  # noqa: E402
+from pytensor.tensor.elemwise import Elemwise  # noqa: E402
+from pytensor.tensor.shape import Shape_i  # noqa: E402
+from pytensor_reference import pytensor  # noqa: E402
+
+import phintys  # noqa: E402
+from phintys.interop.pytensor import translation  # noqa: E402
+
+pt = pytensor.tensor
+pytestmark = [pytest.mark.filterwarnings("ignore")]
+
+
+def rng():
+    return np.random.default_rng(7)
+
+
+VECTOR, OTHER = rng().uniform(0.2, 0.8, size=5), rng().normal(size=5)
+MATRIX, WIDE = rng().normal(size=(4, 3)), rng().normal(size=(3, 5))
+SQUARE = MATRIX[:3] @ MATRIX[:3].T + 3 * np.eye(3)
+STACK = np.stack([SQUARE, SQUARE + np.eye(3)])
+CUBE = rng().normal(size=(2, 3, 4))
+INTEGERS = np.array([2, 0, 1, 2], dtype="int64")
+TWO = pt.constant(np.float64(2))
+
+UNARY = """neg reciprocal log log2 log10 log1p exp exp2 expm1 sqr sqrt deg2rad rad2deg cos arccos sin arcsin tan arctan
+    cosh sinh arcsinh tanh arctanh erf erfc erfcx erfinv erfcinv gamma gammaln psi tri_gamma sigmoid softplus sign ceil
+    floor trunc round abs j0 j1 i0 i1 isnan isinf ceil invert_of_flags log1mexp_of_negative""".split()
+BINARY = ["add", "mul", "sub", "true_div", "int_div", "mod", "pow", "maximum", "minimum", "lt", "gt", "le", "ge", "eq",
+          "neq", "second", "arctan2", "gammainc", "gammaincc"]
+
+
+def unary(name):
+    if name == "invert_of_flags":
+        return lambda x: pt.invert(x > 0.5)
+    if name == "log1mexp_of_negative":
+        return lambda x: pt.log1mexp(-x)
+    return getattr(pt, name)
+
+
+# name → (function, inputs); all float inputs are differentiated.
+CASES = {
+    **{name: (unary(name), [VECTOR]) for name in UNARY},
+    **{f"{name} (2)": (getattr(pt, name), [VECTOR, OTHER[::-1] ** 2 + 0.1]) for name in BINARY},
+    "arccosh": (pt.arccosh, [VECTOR + 1]),
+    "add of three": (lambda x, y: pt.add(x, y, x), [VECTOR, OTHER]),
+    "add of one": (lambda x: pt.add(x), [VECTOR]),
+    "and": (lambda x, y: pt.and_(x > 0.4, y > 0), [VECTOR, OTHER]),
+    "or": (lambda x, y: pt.or_(x > 0.4, y > 0), [VECTOR, OTHER]),
+    "xor of integers": (lambda x: pt.xor(x, x + 1), [INTEGERS]),
+    "switch": (lambda x, y: pt.switch(x > 0.4, x * y, y), [VECTOR, OTHER]),
+    "clip": (lambda x: pt.clip(x, 0.3, 0.6), [VECTOR]),
+    "cast": (lambda x: pt.cast(x, "float32") + pt.cast(x * 10, "int8"), [VECTOR]),
+    "integers and floats": (lambda n, x: n[:, None] * x - n[:, None] // 2, [INTEGERS, VECTOR]),
+    "int32 and float32": (lambda n: pt.cast(n, "int32") / pt.cast(n + 1, "int16"), [INTEGERS]),
+    "broadcasting": (lambda x, y: x[:, None] * y[None, :] + 1, [VECTOR, OTHER]),
+    "complex": (lambda x, y: abs(pt.complex(x, y) ** 2).real, [VECTOR, OTHER]),
+    "conj": (lambda x, y: pt.conj(pt.complex(x, y)).imag, [VECTOR, OTHER]),
+    "angle": (lambda x, y: pt.angle(pt.complex(x, y)), [VECTOR, OTHER]),
+    "complex from polar": (lambda x, y: pt.complex_from_polar(x, y).real, [VECTOR, OTHER]),
+    "jv": (lambda x: pt.jv(2.0, x), [VECTOR]),
+    "iv": (lambda x: pt.iv(2.0, x), [VECTOR]),
+    "ive": (lambda x: pt.ive(2.0, x), [VECTOR]),
+    "kve": (lambda x: pt.kve(2.0, x), [VECTOR]),
+    "polygamma": (lambda x: pt.polygamma(2, x), [VECTOR]),
+    "gammau": (lambda x: pt.gammau(2.0, x), [VECTOR]),
+    "gammal": (lambda x: pt.gammal(2.0, x), [VECTOR]),
+    "betainc": (lambda x: pt.betainc(2.0, 3.0, x), [VECTOR]),
+    "hyp2f1": (lambda x: pt.hyp2f1(1.0, 2.0, 3.0, x), [VECTOR]),
+    "owens_t": (lambda x, y: pt.owens_t(x, y), [VECTOR, OTHER]),
+    "round half away": (lambda x: pt.round(x * 5, mode="half_away_from_zero"), [VECTOR]),
+    "sum": (lambda x: x.sum(axis=1) + x.sum(), [CUBE[0]]),
+    "sum of nothing": (lambda x: pt.sum(x, axis=()), [VECTOR]),
+    "sum of int8": (lambda n: pt.cast(n, "int8").sum(), [INTEGERS]),
+    "mean, var, std": (lambda x: x.mean(0) + x.var(0) + x.std(0), [MATRIX]),
+    "prod": (lambda x: x.prod(axis=(0, 2)), [CUBE]),
+    "max, min": (lambda x: x.max(axis=0) - x.min(axis=0), [MATRIX]),
+    "all, any": (lambda x: pt.all(x > -9, axis=0) & pt.any(x > 0, axis=0), [MATRIX]),
+    "argmax": (lambda x: pt.argmax(x, axis=1) + pt.argmax(x), [MATRIX]),
+    "softmax": (lambda x: pt.special.softmax(x, axis=-1), [MATRIX]),
+    "softmax of columns": (lambda x: pt.special.softmax(x, axis=0), [MATRIX]),
+    "softmax of a vector": (lambda x: pt.special.softmax(x), [VECTOR]),
+    "log softmax": (lambda x: pt.special.log_softmax(x, axis=-1), [MATRIX]),
+    "log softmax of a cube": (lambda x: pt.special.log_softmax(x, axis=1), [CUBE]),
+    "logsumexp": (lambda x: pt.logsumexp(x, axis=1), [MATRIX]),
+    "dimshuffle": (lambda x: x.dimshuffle(1, "x", 0), [MATRIX]),
+    "transpose of a cube": (lambda x: x.transpose(2, 0, 1), [CUBE]),
+    "squeeze": (lambda x: pt.squeeze(x[:, None]), [VECTOR]),
+    "squeeze of an unknown length": (lambda x: pt.specify_broadcastable(x[:1], 0).dimshuffle(), [VECTOR]),
+    "shape": (lambda x: x.shape, [MATRIX]),
+    "shape of a dimension": (lambda x: x.shape[1] * x, [MATRIX]),
+    "reshape": (lambda x: x.reshape((3, -1)), [MATRIX]),
+    "reshape by variables": (lambda x: x.reshape((x.shape[1], x.shape[0])), [MATRIX]),
+    "flatten": (lambda x: x.flatten(), [CUBE]),
+    "specify shape": (lambda x: pt.specify_shape(x, (4, None)), [MATRIX]),
+    "alloc": (lambda x: pt.alloc(x, 2, 5), [VECTOR]),
+    "zeros, ones, full": (lambda x: pt.zeros_like(x) + pt.ones(x.shape) + pt.full(x.shape, 2.0), [MATRIX]),
+    "empty": (lambda x: pt.set_subtensor(pt.empty((x.shape[0],))[:], x), [VECTOR]),
+    "arange": (lambda x: pt.arange(1, x.shape[0], 2), [VECTOR]),
+    "eye": (lambda x: pt.eye(x.shape[0], 4, 1) * x[:, None], [VECTOR]),
+    "make vector": (lambda x: pt.stack([x[0], x[1] * 2, x.sum()]), [VECTOR]),
+    "join": (lambda x, y: pt.concatenate([x, y[:3]]), [VECTOR, OTHER]),
+    "join of columns": (lambda x: pt.concatenate([x, x * 2], axis=1), [MATRIX]),
+    "split": (lambda x: pt.split(x, splits_size=[2, 3], n_splits=2)[1], [VECTOR]),
+    "tile": (lambda x: pt.tile(x, 2), [VECTOR]),
+    "repeat": (lambda x: pt.repeat(x, 2, axis=0), [MATRIX]),
+    "diagonal": (lambda x: pt.diagonal(x), [SQUARE]),
+    "diagonals of a stack": (lambda x: pt.diagonal(x, axis1=1, axis2=2), [STACK]),
+    "alloc diagonal": (lambda x: pt.diag(x), [VECTOR]),
+    "alloc diagonals": (lambda x: pytensor.tensor.basic.alloc_diag(x, axis1=-2, axis2=-1), [MATRIX]),
+    "fill diagonal": (lambda x: pt.fill_diagonal(x, 2.0), [SQUARE]),
+    "tril, triu": (lambda x: pt.tril(x) - pt.triu(x, 1), [SQUARE]),
+    "cumsum, cumprod": (lambda x: pt.cumsum(x, axis=0) + pt.cumprod(x, axis=0), [MATRIX]),
+    "cumsum of all": (lambda x: pt.cumsum(x), [MATRIX]),
+    "sort": (lambda x: pt.sort(x, axis=0), [MATRIX]),
+    "argsort": (lambda x: pt.argsort(x, axis=-1), [MATRIX]),
+    "searchsorted": (lambda x, y: pt.searchsorted(pt.sort(x), y), [VECTOR, OTHER]),
+    "unique": (lambda n: pt.unique(n), [INTEGERS]),
+    "unique with counts": (lambda n: pt.unique(n, return_counts=True)[1], [INTEGERS]),
+    "nonzero": (lambda x: pt.nonzero(x > 0.4)[0], [VECTOR]),
+    "copies": (lambda x: pytensor.compile.ops.deep_copy_op(pytensor.compile.ops.view_op(x)), [VECTOR]),
+    "contiguous": (lambda x: pt.extra_ops.cpu_contiguous(x.T), [MATRIX]),
+    "scalars": (lambda x: pt.tensor_from_scalar(pt.scalar_from_tensor(x[0]) + pt.scalar_from_tensor(x[1])), [VECTOR]),
+    "checks": (lambda x: pytensor.raise_op.CheckAndRaise(ValueError, "no")(x, x.sum() > 0), [VECTOR]),
+    "an item": (lambda x: x[1] + x[-1], [VECTOR]),
+    "slices": (lambda x: x[1:3, ::-1], [MATRIX]),
+    "slices by variables": (lambda x: x[:x.shape[0] - 2], [VECTOR]),
+    "an item by a variable": (lambda x, n: x[n[0]], [VECTOR, INTEGERS]),
+    "rows by integers": (lambda x, n: x[n], [MATRIX, INTEGERS]),
+    "rows and a slice": (lambda x, n: x[n, 1:], [MATRIX, INTEGERS]),
+    "elements": (lambda x, n: x[n, n], [SQUARE, INTEGERS]),
+    "a new dimension": (lambda x, n: x[n, None], [MATRIX, INTEGERS]),
+    "a mask": (lambda x: x[x > 0.4], [VECTOR]),
+    "take": (lambda x, n: pt.take(x, n, axis=1), [MATRIX, INTEGERS]),
+    "set a slice": (lambda x, y: pt.set_subtensor(x[1:3], y[:2]), [VECTOR, OTHER]),
+    "inc a slice": (lambda x, y: pt.inc_subtensor(x[::2], y[:3]), [VECTOR, OTHER]),
+    "inc an item": (lambda x, y: pt.inc_subtensor(x[1], y.sum()), [VECTOR, OTHER]),
+    "inc all": (lambda x, y: pt.inc_subtensor(x[:], y), [VECTOR, OTHER]),
+    "set rows": (lambda x, n: pt.set_subtensor(x[n[:2]], 1.0), [MATRIX, INTEGERS]),
+    "inc rows with repeats": (lambda x, n: pt.inc_subtensor(x[n], 1.5), [MATRIX, INTEGERS]),
+    "inc elements": (lambda x, n: pt.inc_subtensor(x[n, n], 1.5), [SQUARE, INTEGERS]),
+    "set a mask": (lambda x: pt.set_subtensor(x[x > 0.4], 9.0), [VECTOR]),
+    "dot": (lambda x, y: pt.dot(x, y), [MATRIX, WIDE]),
+    "dot of a vector": (lambda x, y: pt.dot(x[:, :3], y[:3]), [MATRIX, VECTOR]),
+    "matmul of stacks": (lambda x: pt.matmul(x, x.transpose(0, 2, 1)), [CUBE]),
+    "matmul that broadcasts": (lambda x, y: pt.matmul(x, y), [CUBE, rng().normal(size=(4, 2))]),
+    "batched dot": (lambda x: pytensor.tensor.blas._batched_dot(x, x.transpose(0, 2, 1)), [CUBE]),
+    "outer": (lambda x, y: pt.outer(x, y), [VECTOR, OTHER]),
+    "gemv": (lambda x, y: pytensor.tensor.blas.gemv_no_inplace(y[:4], TWO, x, y[:3], TWO), [MATRIX, OTHER]),
+    "gemm": (lambda x, y: pytensor.tensor.blas.gemm_no_inplace(pt.ones((4, 5)), TWO, x, y, TWO), [MATRIX, WIDE]),
+    "ger": (lambda x, y: pytensor.tensor.blas.ger(pt.ones((5, 5)), TWO, x, y), [VECTOR, OTHER]),
+    "dot22": (lambda x, y: pytensor.tensor.blas._dot22(x, y), [MATRIX, WIDE]),
+    "scaled dot22": (lambda x, y: pytensor.tensor.blas._dot22scalar(x, y, TWO), [MATRIX, WIDE]),
+    "cholesky": (lambda x: pt.linalg.cholesky(x), [SQUARE]),
+    "upper cholesky": (lambda x: pt.linalg.cholesky(x, lower=False), [SQUARE]),
+    "cholesky of a stack": (lambda x: pt.linalg.cholesky(x), [STACK]),
+    "solve triangular": (lambda x, y: pt.linalg.solve_triangular(pt.tril(x), y, lower=True), [SQUARE, WIDE]),
+    "solve triangular by a vector": (lambda x, y: pt.linalg.solve_triangular(pt.triu(x), y[:3], b_ndim=1),
+                                     [SQUARE, VECTOR]),
+    "solve triangular stacks": (lambda x, y: pt.linalg.solve_triangular(pt.tril(x), y, lower=True, b_ndim=2),
+                                [STACK, WIDE]),
+    "solve triangular stacks of vectors": (lambda x, y: pt.linalg.solve_triangular(pt.tril(x), y[:2, :3], lower=True,
+                                                                                   b_ndim=1),
+                                           [STACK, WIDE]),
+    "solve": (lambda x, y: pt.linalg.solve(x, y), [SQUARE, WIDE]),
+    "solve, positive definite": (lambda x, y: pt.linalg.solve(x, y, assume_a="pos"), [SQUARE, WIDE]),
+    "solve of one matrix for a stack": (lambda x, y: pt.linalg.solve(x, y, b_ndim=2), [SQUARE, STACK]),
+    "cho_solve": (lambda x, y: pt.linalg.cho_solve((pt.linalg.cholesky(x), True), y), [SQUARE, WIDE]),
+    "inverse": (lambda x: pt.linalg.inv(x), [SQUARE]),
+    "pinv": (lambda x: pt.linalg.pinv(x), [MATRIX]),
+    "det": (lambda x: pt.linalg.det(x), [SQUARE]),
+    "dets of a stack": (lambda x: pt.linalg.det(x), [STACK]),
+    "slogdet": (lambda x: pt.linalg.slogdet(x)[1], [SQUARE]),
+    "expm": (lambda x: pt.linalg.expm(x / 5), [SQUARE]),
+    "kron": (lambda x, y: pt.linalg.kron(x, y), [SQUARE, WIDE]),
+    "block diagonal": (lambda x, y: pt.linalg.block_diag(x, y), [SQUARE, WIDE]),
+    "a batch in a loop": (lambda x: vectorize_graph(
+        pt.cumsum(BATCH_ITEM), {BATCH_ITEM: x}), [MATRIX]),
+    "expm of a stack": (lambda x: pt.linalg.expm(x / 5), [STACK]),
+    "rows by one vector": (lambda x, n: pytensor.tensor.subtensor.advanced_subtensor1(x, n), [MATRIX, INTEGERS]),
+    "inc rows by one vector": (lambda x, n: pytensor.tensor.subtensor.advanced_inc_subtensor1(x, 2 * x, n),
+                               [MATRIX, INTEGERS]),
+    "identity": (lambda x: Elemwise(scalar_basic.identity)(x), [VECTOR]),
+    "min": (lambda x: pytensor.tensor.math.Min(axis=(0,))(x), [MATRIX]),
+    "repeats": (lambda x, n: pytensor.tensor.extra_ops.Repeat(axis=0)(x, n), [MATRIX, INTEGERS]),
+    "sign and log of a determinant": (lambda x: pytensor.tensor.nlinalg.SLogDet()(x)[1], [SQUARE]),
+    "length of a dimension": (lambda x: Shape_i(1)(x), [MATRIX]),
+    "composite": (lambda x, y: Elemwise(COMPOSITE)(x, y), [VECTOR, OTHER]),
+    "if else": (lambda x, y: ifelse(x.sum() > 0, x * 2, y), [VECTOR, OTHER]),
+    "if else of two": (lambda x, y: sum(ifelse(x.sum() < 0, [x * 2, x], [y, y * 3])), [VECTOR, OTHER]),
+    "op from graph": (lambda x, y: pytensor.compile.builders.OpFromGraph(INNER, [INNER[0] * pt.exp(INNER[1])])(x, y),
+                      [VECTOR, OTHER]),
+}
+ELSEWHERE = {"Scan"}            # test_pytensor_loops.py
+SCALARS = [scalar_basic.float64("a"), scalar_basic.float64("b")]
+COMPOSITE = scalar_basic.Composite(SCALARS, [scalar_basic.exp(SCALARS[0]) * SCALARS[1] + SCALARS[0]])
+BATCH_ITEM = pt.vector("item")
+INNER = [pt.vector("a"), pt.vector("b")]
+
+
+NO_GRADIENT = (NotImplementedError, TypeError, pytensor.graph.utils.MethodNotDefined,
+               pytensor.gradient.NullTypeGradError)      # PyTensor has none
+
+
+def arguments_of(values):
+    return [pt.tensor(dtype=value.dtype, shape=(None,) * value.ndim) for value in values]
+
+
+def results(expression, values):
+    """What phintys and PyTensor make of an expression and of its gradients."""
+    arguments = arguments_of(values)
+    outputs = [expression(*arguments)]
+    inputs = [each for each in arguments if each.dtype == "float64"]
+    if outputs[0].dtype == "float64" and inputs:
+        weights = pt.cos(pt.cast(pt.arange(outputs[0].size), "float64")).reshape(outputs[0].shape)
+        try:
+            outputs += pytensor.grad((outputs[0] * weights).sum(), inputs, disconnected_inputs="ignore")
+        except NO_GRADIENT:
+            pass
+    return [f(*values) for f in reference.functions(arguments, outputs)]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_values_and_gradients_are_those_of_pytensor(name):
+    found, wanted = results(*CASES[name])
+    for value, other in zip(found, wanted, strict=True):
+        assert value.dtype == other.dtype and value.shape == other.shape
+        np.testing.assert_allclose(value, other, rtol=1e-9, atol=1e-11)
+
+
+def test_each_row_is_in_a_case():
+    """The table of cases reads each row of the translation at least once, besides the loops and random numbers."""
+    used = set()
+    rows = dict(translation.ROWS)
+    try:
+        for kind, function in rows.items():
+            def watched(op, node, *inputs, kind=kind, function=function):
+                used.add(kind)
+                return function(op, node, *inputs)
+            translation.ROWS[kind] = watched
+        for expression, values in CASES.values():
+            arguments = arguments_of(values)
+            output = expression(*arguments)
+            inputs = [each for each in arguments if each.dtype == "float64"]
+            outputs = [output]
+            if output.dtype == "float64" and inputs:
+                try:
+                    outputs += pytensor.grad(output.sum(), inputs, disconnected_inputs="ignore")
+                except NO_GRADIENT:
+                    pass
+            translation.translate([*arguments, *outputs])
+    finally:
+        translation.ROWS.update(rows)
+    missing = {kind.__name__ for kind in rows} - {kind.__name__ for kind in used}
+    assert missing <= ELSEWHERE, missing - ELSEWHERE
+
+
+def test_static_lengths_of_one_broadcast():
+    """PyTensor's rule: what is known to have length 1 broadcasts, what is not known does not."""
+    x, y = pt.tensor(shape=(None, 1), dtype="float64"), pt.matrix(dtype="float64")
+    f = pytensor.function([x, y], x + y, mode="PHINTYS")
+    np.testing.assert_array_equal(f(np.ones((3, 1)), np.ones((3, 4))), np.full((3, 4), 2.0))
+    g = pytensor.function([y], y + pt.ones((3, 4)), mode="PHINTYS")
+    with pytest.raises(ValueError):
+        g(np.ones((3, 1)))
+
+
+def test_translate_gives_the_graph():
+    x = pt.vector("x")
+    weights = pytensor.shared(VECTOR, name="weights")
+    new, w, cost = phintys.interop.pytensor.translate([x, weights, (weights * x ** 2).sum()])
+    assert new.name == "x" and w.name == "weights"
+    f = phintys.function([new], phintys.grad(cost, new))
+    np.testing.assert_allclose(f(OTHER), 2 * VECTOR * OTHER)
