@@ -2,7 +2,7 @@
 import warnings
 
 import numpy
-from pytensor.graph.op import Op as PyTensorOp
+from pytensor.graph.op import _NoPythonOp
 from pytensor.scalar.basic import ScalarType
 from pytensor.tensor.type import TensorType
 
@@ -68,7 +68,7 @@ def performed(op, node, inputs):
         If the op has no Python code.
     """
     name = type(op).__name__
-    if type(op).perform is PyTensorOp.perform:
+    if isinstance(op, _NoPythonOp):
         raise NotImplementedError(f"phintys has no translation of {node}, an op of {type(op)}, and the op has no Python "
                                   "code (perform) that could be called")
     if name not in _named:

@@ -5,7 +5,6 @@ from pytensor.link.basic import Container, JITLinker
 from pytensor.link.utils import map_storage
 
 import phintys
-from phintys.graph.config import change_flags
 from phintys.interop.pytensor import (  # noqa: F401  (they fill the table of rows)
     elementwise_rows,
     graph_rows,
@@ -16,6 +15,7 @@ from phintys.interop.pytensor import (  # noqa: F401  (they fill the table of ro
 )
 from phintys.interop.pytensor.translation import translated
 from phintys.interop.pytensor.types import translated_type
+from phintys.modes import get_mode
 
 # What must be rewritten before: dummy ops. ``canonicalize_db`` lets in the rewrites that others ask for by name, such as
 # PyMC's for checks of parameters; phintys does all other rewriting.
@@ -41,9 +41,8 @@ class PhintysLinker(JITLinker):
             new.name = variable.name
         inputs = [known[variable] for variable in fgraph.inputs]
         outputs = translated(fgraph.outputs, known)
-        flags = {} if self.allow_gc is None else {"allow_gc": self.allow_gc}
-        with change_flags(**flags):
-            return phintys.function(inputs, outputs, mode="FAST_RUN", on_unused_input="ignore")
+        mode = get_mode("FAST_RUN").clone(link_kwargs={"allow_gc": self.allow_gc})
+        return phintys.function(inputs, outputs, mode=mode, on_unused_input="ignore")
 
     def create_thunk_inputs(self, storage_map):
         return [storage_map[variable] for variable in self.fgraph.inputs]
@@ -81,4 +80,4 @@ def register():
     if "phintys" not in predefined_linkers:
         register_linker("phintys", PhintysLinker())
     if "PHINTYS" not in predefined_modes:
-        register_mode("PHINTYS", Mode("phintys", RewriteDatabaseQuery(include=list(REWRITES))))
+        register_mode("PHINTYS", Mode(PhintysLinker(), RewriteDatabaseQuery(include=list(REWRITES))))

@@ -1,0 +1,91 @@
+"""Twenty PyMC models: log-density, gradient and product of the Hessian with a vector, against PyTensor's Python mode."""
+import warnings
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pymc", reason="PyMC is not installed: pip install phintys[pymc]")
+
+import pytensor_reference as reference  # noqa: E402
+from pytensor_reference import pytensor  # noqa: E402
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    import pymc as pm
+    import pymc_models
+    from pymc.blocking import DictToArrayBijection
+    from pymc.pytensorf import join_nonshared_inputs
+
+pt = pytensor.tensor
+pytestmark = [pytest.mark.filterwarnings("ignore")]
+
+
+def density(model):
+    """The log-density as a function of one vector, with its gradient and a product of the Hessian; and a point."""
+    point = model.initial_point()
+    [cost], vector = join_nonshared_inputs(point, [model.logp()], model.value_vars)
+    direction = pt.vector("direction", dtype=vector.dtype)
+    slope = pytensor.grad(cost, vector)
+    product = pytensor.grad((slope * direction).sum(), vector, disconnected_inputs="ignore")
+    start = DictToArrayBijection.map(point).data
+    draw = np.random.default_rng(1)
+    return [vector, direction], [cost, slope, product], [start + 0.3 * draw.normal(size=start.shape),
+                                                         draw.normal(size=start.shape)]
+
+
+@pytest.mark.parametrize("name", pymc_models.MODELS)
+def test_values_gradients_and_hessians_are_those_of_pytensor(name):
+    inputs, outputs, values = density(pymc_models.MODELS[name]())
+    found, wanted = [f(*values) for f in reference.functions(inputs, outputs)]
+    for value, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(value, other, rtol=1e-8, atol=1e-8 * np.abs(other).max())
+
+
+def test_pymcs_own_functions_run_in_the_mode():
+    """``logp_dlogp_function`` and ``compile_logp``, as samplers call them."""
+    model = pymc_models.eight_schools()
+    f = model.logp_dlogp_function(ravel_inputs=True, mode="PHINTYS")
+    f.set_extra_values({})
+    point = DictToArrayBijection.map(model.initial_point())
+    value, slope = f(point)
+    assert np.isfinite(value) and slope.shape == point.data.shape
+    np.testing.assert_allclose(model.compile_logp(mode="PHINTYS")(model.initial_point()), value)
+
+
+def test_parameters_out_of_range_have_no_density():
+    """PyMC's checks of parameters become minus infinity, where PyMC asks for it."""
+    with pm.Model() as model:
+        spread = pm.Normal("spread", 1, 1)
+        pm.Normal("y", 0, spread, observed=[1.0, 2.0])
+    logp = model.compile_logp(mode="PHINTYS")
+    assert logp({"spread": -1.0}) == -np.inf
+    assert np.isfinite(logp({"spread": 1.0}))
+
+
+def samples(mode, draws, tune):
+    with pymc_models.eight_schools():
+        return pm.sample(draws=draws, tune=tune, chains=1, cores=1, random_seed=3, progressbar=False,
+                         compute_convergence_checks=False, compile_kwargs={"mode": mode}).posterior
+
+
+def test_the_first_samples_of_nuts_are_the_same():
+    found, wanted = [samples(mode, 5, 5) for mode in ("PHINTYS", reference.PYTHON)]
+    for name in found:
+        np.testing.assert_allclose(found[name], wanted[name], rtol=1e-6)
+
+
+def test_samples_of_nuts_have_the_same_distribution():
+    """Later samples differ by rounding; means agree within five standard errors of chains that forget in ten steps."""
+    found, wanted = [samples(mode, 500, 500) for mode in ("PHINTYS", reference.PYTHON)]
+    for name in found:
+        value, other = found[name].values[0], wanted[name].values[0]
+        error = 5 * np.sqrt((value.var(0) + other.var(0)) / 50)
+        assert (np.abs(value.mean(0) - other.mean(0)) < error).all(), name
+
+
+def test_forward_sampling_draws_numpys_numbers():
+    with pymc_models.eight_schools():
+        found = pm.sample_prior_predictive(20, random_seed=3, compile_kwargs={"mode": "PHINTYS"})
+        wanted = pm.sample_prior_predictive(20, random_seed=3, compile_kwargs={"mode": reference.PYTHON})
+    for name in found.prior:
+        np.testing.assert_allclose(found.prior[name], wanted.prior[name], rtol=1e-12)

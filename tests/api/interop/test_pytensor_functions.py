@@ -1,0 +1,221 @@
+"""Functions of PyTensor in mode PHINTYS: state, memory, threads, processes, pickles, and what goes wrong."""
+import multiprocessing
+import pickle
+import subprocess
+import sys
+import threading
+import warnings
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pytensor", reason="PyTensor is not installed: pip install phintys[pytensor]")
+
+from pytensor.graph.basic import Apply  # noqa: E402
+from pytensor.graph.op import Op, _NoPythonOp  # noqa: E402
+from pytensor_reference import pytensor  # noqa: E402
+
+import phintys  # noqa: E402
+from phintys.interop.pytensor import PhintysLinker, PyTensorFallbackWarning, TranslationError, fallback  # noqa: E402
+from phintys.interop.pytensor import versions as checked_versions  # noqa: E402
+
+pt = pytensor.tensor
+pytestmark = [pytest.mark.filterwarnings("ignore")]
+DATA = np.arange(4.0)
+
+
+def compiled(inputs, outputs, **options):
+    return pytensor.function(inputs, outputs, mode="PHINTYS", **options)
+
+
+# ---- state ---------------------------------------------------------------------------------------------------------
+def test_updates_are_stored_in_pytensors_shared_variables():
+    n, w = pytensor.shared(0), pytensor.shared(DATA.copy())
+    x = pt.vector("x", dtype="float64")
+    f = compiled([x], w.sum(), updates={n: n + 1, w: w + x})
+    assert [float(f(DATA)), float(f(DATA))] == [6.0, 12.0]
+    assert n.get_value() == 2
+    np.testing.assert_array_equal(w.get_value(), 3 * DATA)
+    w.set_value(np.zeros(4))
+    assert f(DATA) == 0.0
+
+
+def test_shared_variables_can_change_places():
+    a, b = pytensor.shared(DATA.copy()), pytensor.shared(2 * DATA)
+    f = compiled([], [], updates={a: b, b: a})
+    f()
+    np.testing.assert_array_equal(a.get_value(), 2 * DATA)
+    np.testing.assert_array_equal(b.get_value(), DATA)
+    assert not np.shares_memory(a.get_value(borrow=True), b.get_value(borrow=True))
+
+
+def test_no_update_is_stored_if_the_call_fails():
+    n, x = pytensor.shared(0), pt.vector("x", dtype="float64")
+    f = compiled([x], x.reshape((2, 2)), updates={n: n + 1})
+    with pytest.raises(ValueError):
+        f(np.zeros(3))
+    assert n.get_value() == 0
+    assert f(DATA).shape == (2, 2) and n.get_value() == 1
+
+
+def test_results_do_not_share_memory_with_arguments_or_earlier_results():
+    x = pt.vector("x", dtype="float64")
+    f = compiled([x], [x, x[::2], x + 1])
+    first, second = f(DATA), f(DATA)
+    for value in first:
+        assert not np.shares_memory(value, DATA)
+        assert not any(np.shares_memory(value, other) for other in second)
+
+
+def test_mutable_and_trusted_inputs():
+    x = pt.vector("x", dtype="float64")
+    f = compiled([pytensor.In(x, mutable=True)], pytensor.Out(x * 2, borrow=True))
+    np.testing.assert_array_equal(f(DATA.copy()), 2 * DATA)
+    f.trust_input = True
+    np.testing.assert_array_equal(f(DATA), 2 * DATA)
+
+
+def test_random_numbers_are_those_of_numpys_generator():
+    rng = pytensor.shared(np.random.default_rng(5))
+    after, draw = pt.random.gamma(2.0, scale=3.0, size=(4,), rng=rng).owner.outputs
+    f = compiled([], draw, updates={rng: after})
+    same = np.random.default_rng(5)
+    for _ in range(2):
+        np.testing.assert_array_equal(f(), same.gamma(2.0, 3.0, size=4))
+
+
+@pytest.mark.parametrize("allow_gc", [True, False])
+def test_allow_gc_reaches_the_function(allow_gc):
+    x = pt.vector("x", dtype="float64")
+    mode = pytensor.compile.mode.get_mode("PHINTYS").clone(link_kwargs={"allow_gc": allow_gc})
+    f = pytensor.function([x], pt.exp(x).sum(), mode=mode)
+    assert f.vm.jit_fn.maker.mode.linker.allow_gc is allow_gc
+    np.testing.assert_allclose(f(DATA), np.exp(DATA).sum())
+
+
+# ---- copies, threads, processes --------------------------------------------------------------------------------------
+def test_pickles_and_copies():
+    n, x = pytensor.shared(1.0), pt.vector("x", dtype="float64")
+    f = compiled([x], n * x.sum(), updates={n: n + 1})
+    again = pickle.loads(pickle.dumps(f))
+    assert [float(again(DATA)), float(again(DATA)), float(f(DATA))] == [6.0, 12.0, 6.0]
+    copied = f.copy(share_memory=False)
+    np.testing.assert_allclose(copied(DATA), 12.0)
+
+
+def test_threads_have_their_functions():
+    x = pt.vector("x", dtype="float64")
+    f = compiled([x], pt.exp(x).sum())
+    functions = [f.copy() for _ in range(4)]
+    found = [None] * 4
+
+    def run(number):
+        for _ in range(50):
+            found[number] = float(functions[number](DATA * number))
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(4)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    np.testing.assert_allclose(found, [np.exp(DATA * number).sum() for number in range(4)])
+
+
+def _call(f, queue):
+    queue.put(float(f(DATA)))
+
+
+def test_forked_processes():
+    """As PyMC's chains: a function is used by the parent, then by a child."""
+    x = pt.vector("x", dtype="float64")
+    f = compiled([x], pt.exp(x).sum())
+    f(DATA)
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    child = context.Process(target=_call, args=(f, queue))
+    child.start()
+    assert queue.get(timeout=60) == pytest.approx(np.exp(DATA).sum())
+    child.join(60)
+
+
+def test_a_pickle_is_opened_by_a_new_process(tmp_path):
+    """It needs no import of phintys there."""
+    x = pt.vector("x", dtype="float64")
+    path = tmp_path / "function"
+    path.write_bytes(pickle.dumps(compiled([x], pt.exp(x).sum())))
+    code = ("import pickle, sys, warnings; warnings.simplefilter('ignore'); import numpy; "
+            "print(float(pickle.load(open(sys.argv[1], 'rb'))(numpy.arange(4.0))))")
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    assert float(done.stdout) == pytest.approx(np.exp(DATA).sum())
+
+
+# ---- what goes wrong -------------------------------------------------------------------------------------------------
+class Twice(Op):
+    """An op that phintys does not know."""
+
+    __props__ = ()
+
+    def make_node(self, x):
+        return Apply(self, [x], [x.type()])
+
+    def perform(self, node, inputs, output_storage):
+        output_storage[0][0] = inputs[0] * 2
+
+
+class WithoutCode(_NoPythonOp):
+    __props__ = ()
+
+    def make_node(self, x):
+        return Apply(self, [x], [x.type()])
+
+
+
+def test_an_op_without_a_row_is_run_by_pytensor_and_named_once():
+    x = pt.vector("x", dtype="float64")
+    fallback._named.discard("Twice")
+    with pytest.warns(PyTensorFallbackWarning, match="Twice"):
+        f = compiled([x], Twice()(x) + 1)
+    np.testing.assert_array_equal(f(DATA), 2 * DATA + 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PyTensorFallbackWarning)
+        compiled([x], Twice()(x) - 1)
+
+
+def test_an_op_that_cannot_be_run_is_named_with_its_node():
+    x = pt.vector("x", dtype="float64")
+    with pytest.raises((TranslationError, NotImplementedError), match="WithoutCode"):
+        phintys.interop.pytensor.translate(WithoutCode()(x))
+
+
+def test_errors_name_what_failed():
+    x, y = pt.vector("x", dtype="float64"), pt.vector("y", dtype="float64")
+    f = compiled([x, y], x + y)
+    with pytest.raises(ValueError, match="add"):
+        f(DATA, np.ones(3))
+    np.testing.assert_array_equal(f(DATA, DATA), 2 * DATA)
+
+
+def test_checks_raise_pytensors_exception():
+    x = pt.vector("x", dtype="float64")
+    f = compiled([x], pytensor.raise_op.Assert("positive")(x, pt.all(x > 0)))
+    with pytest.raises(AssertionError, match="positive"):
+        f(DATA)
+    np.testing.assert_array_equal(f(DATA + 1), DATA + 1)
+
+
+def test_versions_of_pytensor(monkeypatch):
+    monkeypatch.setattr(pytensor, "__version__", "2.18.0")
+    with pytest.raises(ImportError, match=r"2\.38.*2\.18\.0"):
+        checked_versions.check_versions()
+    monkeypatch.setattr(pytensor, "__version__", "9.0")
+    with pytest.warns(UserWarning, match=r"2\.38.*9\.0"):
+        checked_versions.check_versions()
+    monkeypatch.undo()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        checked_versions.check_versions()
+
+
+def test_the_linker_can_be_used_by_its_class():
+    x = pt.vector("x", dtype="float64")
+    mode = pytensor.compile.mode.Mode(PhintysLinker(), "fast_run")
+    np.testing.assert_allclose(pytensor.function([x], pt.log1p(pt.exp(x)).sum(), mode=mode)(DATA),
+                               np.log1p(np.exp(DATA)).sum())
