@@ -8,6 +8,11 @@ def negative_steps(title, n_steps):
     return IndexError(f"Scan was asked to run for negative number of step {n_steps}: {title}")
 
 
+def negative_rows(title, number, count):
+    """The error for a stacked output of which a negative number of rows is kept."""
+    return IndexError(f"{title} was asked to keep a negative number of rows of its stacked output {number}: {count}")
+
+
 def short_sequence(title, number, shape, n_steps):
     """The error for a sequence that has fewer rows than there are steps."""
     return ValueError(f"Sequence {number} of {title} is shorter than the required number of steps: it has {shape[0]} "

@@ -61,12 +61,12 @@ def bodies_of(program, shapes, prediction=None):
 
 
 def _body(position, kernel, cells, shapes, prediction):
-    inner, n_sequences, taps, _, n_carried, *_ = kernel.arguments
+    inner, n_sequences, taps, n_stacked, n_carried, *_ = kernel.arguments
     n_wholes = inner.n_arguments - n_sequences - sum(map(len, taps)) - n_carried
     ends = [1, 1 + n_sequences]
-    for count in (len(taps), n_carried, n_wholes):
+    for count in (len(taps), n_carried, n_stacked, n_wholes):
         ends.append(ends[-1] + count)
-    sequences, states, carried, wholes = [cells[start:end] for start, end in zip(ends, ends[1:])]
+    sequences, states, carried, _, wholes = [cells[start:end] for start, end in zip(ends, ends[1:])]
     if any([shapes[cell] is None for cell in cells[1:ends[-1]]]):
         return None
     tapped = [state for state, own in zip(states, taps) for _ in own]

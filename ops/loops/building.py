@@ -181,7 +181,7 @@ def _applied(steps, body, name, options):
                       len(body.summed), len(body.carried), body.condition is not None)
     op = Loop([*body.moving(), *wholes], outputs, parts, None, name, options)
     results = op(steps, *[outer for _, outer in body.sequences], *[state.initial for state in body.states],
-                 *[initial for _, initial in body.summed], *[initial for _, _, initial in body.carried], *wholes,
-                 return_list=True)
+                 *[initial for _, initial in body.summed], *[initial for _, _, initial in body.carried],
+                 *[steps for _ in body.stacked], *wholes, return_list=True)
     found = parts.outer_outputs(results)
     return Results(list(found.states), list(found.stacked), list(found.summed), list(found.carried), found.steps)

@@ -28,6 +28,8 @@ from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import integer_dtypes
 from phintys.ops.types.tensor_type import TensorType
 
+COUNT = TensorType("int64", ())
+
 
 @at_home
 class LoopOptions(NamedTuple):
@@ -64,7 +66,8 @@ class Loop(TheanoNames, InnerGraphOp):
         The inner graph, in the order of the groups.
     parts : LoopParts
     kept : sequence of (int or None), optional
-        For each state and stacked output how many of the rows that the loop adds are kept, the last ones; None: all.
+        For each state how many of the rows that the loop adds are kept, the last ones; None: all. (Of stacked outputs
+        this is an input of the node.)
     name : str, optional
     options : LoopOptions, optional
 
@@ -79,7 +82,7 @@ class Loop(TheanoNames, InnerGraphOp):
     def __init__(self, inputs, outputs, parts, kept=None, name=None, options=LoopOptions()):
         super().__init__(inputs, outputs, name)
         self.parts = parts
-        self.kept = (None,) * (parts.n_states + parts.n_stacked) if kept is None else tuple(kept)
+        self.kept = (None,) * parts.n_states if kept is None else tuple(kept)
         self.options = options
         self._connections = None
         self._kernels, self._step_profile = {}, None
@@ -120,24 +123,23 @@ class Loop(TheanoNames, InnerGraphOp):
 
     # ---- building and running --------------------------------------------------------------------------------
     def make_node(self, steps, *inputs):
-        steps = as_tensor_variable(steps)
-        if steps.type.dtype not in integer_dtypes or steps.type.ndim:
-            raise TypeError(f"the number of steps of a loop is an integer scalar, got {steps.type}")
-        if steps.type.dtype != "int64":
-            steps = cast_op("int64")(steps)
+        given_steps, steps = steps, _as_count(steps, "the number of steps of a loop")
+        inputs = [steps if variable is given_steps else variable for variable in inputs]
         given, local = self.parts.outer_inputs([steps, *inputs]), self.parts.inner_inputs(self.inputs)
         if len(given.wholes) != len(local.wholes):
             raise ValueError(f"{self} takes {len(local.wholes)} wholes, got {len(given.wholes)}")
         sums = [variable.type for variable in self.inner_outputs.summed]
         wanted = [*[stacked_type(variable.type) for variable in local.sequences],
                   *[stacked_type(own[0].type) for own in local.states], *sums,
-                  *[variable.type for variable in local.carried + local.wholes]]
-        inputs = [kind.filter_variable(value) for kind, value in zip(wanted, inputs)]
+                  *[variable.type for variable in local.carried], *[COUNT for _ in given.stacked],
+                  *[variable.type for variable in local.wholes]]
+        inputs = [_as_count(value, "how many rows a loop keeps") if kind is COUNT else kind.filter_variable(value)
+                  for kind, value in zip(wanted, inputs)]
         found = self.inner_outputs
         kinds = [*[stacked_type(variable.type) for variable in found.states + found.stacked], *sums,
                  *[variable.type for variable in found.carried]]
         if self.parts.is_while:
-            kinds.append(TensorType("int64", ()))
+            kinds.append(COUNT)
         return Apply(self, [steps, *inputs, *self.shared_inputs], [kind.make_variable() for kind in kinds])
 
     @property
@@ -216,17 +218,18 @@ class Loop(TheanoNames, InnerGraphOp):
         inside = self.shapes_outside([*moving, *node.inputs[len(node.inputs) - len(inner.wholes):]], local,
                                      set(moving))
         rows = [shape[1:] for shape in outer.states] + list(parts.inner_outputs(inside).stacked)
-        lengths = [self._length(steps, number) for number in range(len(rows))]
+        lengths = [*[self._length(steps, number) for number in range(parts.n_states)],
+                   *[steps if count is node.inputs[0] else scalar.minimum(steps, count)
+                     for count in parts.outer_inputs(node.inputs).stacked]]
         shapes = [(length, *(shape if shape is not None else _read(output, 1)))
                   for length, shape, output in zip(lengths, rows, node.outputs)]
         carried = parts.outer_outputs(node.outputs).carried
         return [*shapes, *outer.summed, *[_read(output, 0) for output in carried], *([()] if parts.is_while else [])]
 
     def _length(self, steps, number):
-        """How many rows an output has after a number of steps."""
+        """How many rows a state has after a number of steps."""
         kept = self.kept[number]
-        rows = steps if kept is None else scalar.minimum(steps, kept)
-        return rows + self.parts.depths[number] if number < self.parts.n_states else rows
+        return (steps if kept is None else scalar.minimum(steps, kept)) + self.parts.depths[number]
 
     # ---- dependence ------------------------------------------------------------------------------------------
     def inner_connections(self):
@@ -265,6 +268,7 @@ class Loop(TheanoNames, InnerGraphOp):
         result += [_either(*taps) for taps in rows.states]      # the rows before the first step do not count
         result += own.summed
         result += [_either(row, *other) for row, other in zip(own.carried, zip(rows.carried))]
+        result += [[False] * n_outputs for _ in range(parts.n_stacked)]
         return [list(row) + done for row in [*result, *rows.wholes]]
 
     # ---- derivatives -----------------------------------------------------------------------------------------
@@ -294,6 +298,14 @@ class Loop(TheanoNames, InnerGraphOp):
     def __str__(self):
         kind = "do_while" if self.parts.is_while else "for"
         return f"{kind}{{cpu,{self.name or 'scan_fn'}}}"
+
+
+def _as_count(value, what):
+    """An integer scalar as a variable of int64."""
+    value = as_tensor_variable(value)
+    if value.type.dtype not in integer_dtypes or value.type.ndim:
+        raise TypeError(f"{what} is an integer scalar, got {value.type}")
+    return value if value.type.dtype == "int64" else cast_op("int64")(value)
 
 
 def _either(*rows):

@@ -45,7 +45,8 @@ def is_continuous(variable):
 
 def gradients_of_loop(op, inputs, outputs, output_grads):
     """``L_op`` of a loop."""
-    if any([kept is not None for kept in op.kept]):
+    steps, counts = inputs[0], op.parts.outer_inputs(inputs).stacked
+    if any([kept is not None for kept in op.kept]) or any([count is not steps for count in counts]):
         return _gradients_by_all_rows(op, inputs, output_grads)
     with change_flags(compute_test_value="off"):
         backward = _Terms(op, output_grads)
@@ -58,14 +59,16 @@ def gradients_of_loop(op, inputs, outputs, output_grads):
 
 def _gradients_by_all_rows(op, inputs, output_grads):
     """``L_op`` of a loop that keeps some rows only: the backward loop needs all of them."""
-    whole = op.with_kept(None)
+    whole, first = op.with_kept(None), op.parts.position_of_counts
+    counts = inputs[first:first + op.parts.n_stacked]
+    inputs = [*inputs[:first], *[inputs[0] for _ in counts], *inputs[first + len(counts):]]
     outputs = whole(*inputs[:len(inputs) - len(whole.shared_inputs)], return_list=True)
     gradients = list(output_grads)
-    for number, kept in enumerate(op.kept):
-        if kept is not None and is_valued(gradients[number]):
-            rows = kept + (op.parts.depths[number] if number < op.parts.n_states else 0)
+    for number, kept in enumerate([*op.kept, *counts]):
+        if kept is not None and kept is not inputs[0] and is_valued(gradients[number]):
             zeros = float_zeros_like(outputs[number])
-            gradients[number] = inc_subtensor(zeros[-rows:], gradients[number]) if rows else zeros
+            left_out = shape_i(zeros, 0) - shape_i(gradients[number], 0)
+            gradients[number] = inc_subtensor(zeros[left_out:], gradients[number])
     return gradients_of_loop(whole, inputs, outputs, gradients)
 
 
@@ -289,6 +292,7 @@ class _Backward:
                 *[self._by_initial(number, left) for number in range(self.parts.n_states)],
                 *[gradient if is_valued(gradient) else disconnected_type() for gradient in self.given.summed],
                 *[self._by_carried(variable) for variable in self.inputs.carried],
+                *[disconnected_type() for _ in self.inputs.stacked],
                 *[by_whole.get(position, term) for position, term in enumerate(terms.wholes)]]
 
     def _as_long_as(self, sequence, rows):

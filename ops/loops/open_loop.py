@@ -5,6 +5,7 @@ tells what takes the place of what; entries that a rewrite removed, because noth
 computed outside, are not in the new node.
 """
 from phintys.graph.traversal import ancestors
+from phintys.graph.variable import Constant
 from phintys.ops.loops.building import replaced
 from phintys.ops.loops.loop import Loop
 from phintys.ops.loops.parts import LoopParts
@@ -21,8 +22,8 @@ class Entry:
         The output of the node that was taken apart; None for an output that a rewrite added.
     new : Variable or None
         The output of the new node, once there is one.
-    kept : int or None
-        How many of the rows that steps add are kept; of states and stacked outputs.
+    kept : int, Variable or None
+        How many of the rows that steps add are kept at most; of states and stacked outputs. None: all.
     taps, reads : tuple of int, list of Variable
         Of states, the taps and the inner variables that read them.
     before : Variable or None
@@ -63,13 +64,13 @@ class OpenLoop:
         op = self.op = node.op.with_kept(node.op.kept) if own else node.op
         inner, found = op.inner_inputs, op.inner_outputs
         given, outputs = op.parts.outer_inputs(node.inputs), op.parts.outer_outputs(node.outputs)
-        kept = iter(op.kept)
         self.steps, self.name = given.steps, op.name
         self.sequences = list(zip(inner.sequences, given.sequences))
         self.wholes = list(zip(inner.wholes, given.wholes))
-        self.states = [Entry(row, old, initial, next(kept), taps, own) for row, old, initial, taps, own
-                       in zip(found.states, outputs.states, given.states, op.parts.taps, inner.states)]
-        self.stacked = [Entry(row, old, None, next(kept)) for row, old in zip(found.stacked, outputs.stacked)]
+        self.states = [Entry(row, old, initial, kept, taps, own) for row, old, initial, kept, taps, own
+                       in zip(found.states, outputs.states, given.states, op.kept, op.parts.taps, inner.states)]
+        self.stacked = [Entry(row, old, None, _kept(count, self.steps))
+                        for row, old, count in zip(found.stacked, outputs.stacked, given.stacked)]
         self.summed = [Entry(term, old, initial)
                        for term, old, initial in zip(found.summed, outputs.summed, given.summed)]
         self.carried = [Entry(after, old, initial, before=before) for after, old, initial, before
@@ -133,9 +134,10 @@ class OpenLoop:
         parts = LoopParts(len(self.sequences), tuple([entry.taps for entry in self.states]), len(self.stacked),
                           len(self.summed), len(self.carried), self.condition is not None)
         op = Loop([*self.moving(), *[inner for inner, _ in self.wholes]], outputs, parts,
-                  [entry.kept for entry in self.states + self.stacked], self.name, self.op.options)
+                  [entry.kept for entry in self.states], self.name, self.op.options)
         made = op(self.steps, *[outer for _, outer in self.sequences], *[entry.initial for entry in self.states],
                   *[entry.initial for entry in self.summed], *[entry.initial for entry in self.carried],
+                  *[self.steps if entry.kept is None else entry.kept for entry in self.stacked],
                   *[outer for _, outer in self.wholes], return_list=True)
         for entry, new in zip(entries, made):
             entry.new = new
@@ -145,3 +147,12 @@ class OpenLoop:
             self.steps_done = made[-1]
             pairs.append((self.old_steps_done, self.steps_done))
         return pairs
+
+
+def _kept(count, steps):
+    """How many rows of a stacked output are kept, as entries say it."""
+    if count is steps:
+        return None
+    if not isinstance(count, Constant):
+        return count
+    return None if isinstance(steps, Constant) and steps.data <= count.data else int(count.data)

@@ -8,13 +8,14 @@ group       outside, an input                inside, inputs                     
 steps       how many steps at most (0-d)     —                                         — → steps done, of a while loop
 sequences   rows, one for each step          the row of this step                      —
 states      the rows before the first step   one for each tap: a row of earlier steps  next row → all rows
-stacked     —                                —                                         a row → all rows
+stacked     how many rows are kept at most   —                                         a row → the last rows
 summed      what is added to                 —                                         a term → the sum
 carried     the first value                  the value so far                          next value → the last value
 wholes      any value                        the same value in each step               —
 ==========  ===============================  ========================================  =================================
 
-A *tap* is a negative number: -1 is the previous step's row. The rows of a state include those before the first step,
+The inputs are in this order but for ``stacked``, which come after ``carried``, as in Theano. Their numbers are ``steps``
+itself where all rows are kept. A *tap* is a negative number: -1 is the previous step's row. The rows of a state include those before the first step,
 as many as its earliest tap looks back. A while loop's last inner output is the condition that ends it.
 """
 from itertools import accumulate
@@ -71,12 +72,17 @@ class LoopParts(NamedTuple):
         """How many inner inputs change from step to step; the others are wholes."""
         return self.n_sequences + sum(map(len, self.taps)) + self.n_carried
 
+    @property
+    def position_of_counts(self):
+        """Which input outside is the first that says how many rows of a stacked output are kept."""
+        return 1 + self.n_sequences + self.n_states + self.n_summed + self.n_carried
+
     def outer_inputs(self, variables):
         """A node's inputs by groups."""
         steps, *rest = variables
-        sequences, states, summed, carried, wholes = _cut(rest, self.n_sequences, self.n_states, self.n_summed,
-                                                          self.n_carried)
-        return Groups(steps, sequences, states, (), summed, carried, wholes)
+        sequences, states, summed, carried, stacked, wholes = _cut(rest, self.n_sequences, self.n_states, self.n_summed,
+                                                                   self.n_carried, self.n_stacked)
+        return Groups(steps, sequences, states, stacked, summed, carried, wholes)
 
     def inner_inputs(self, variables):
         """The inner graph's inputs by groups."""

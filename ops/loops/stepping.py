@@ -11,7 +11,15 @@ import numpy
 
 from phintys.graph.config import config
 from phintys.graph.errors import with_details
-from phintys.graph.loop_errors import NO_BOUND, changed_row, negative_steps, short_sequence, where, wrong_initial_rows
+from phintys.graph.loop_errors import (
+    NO_BOUND,
+    changed_row,
+    negative_rows,
+    negative_steps,
+    short_sequence,
+    where,
+    wrong_initial_rows,
+)
 from phintys.graph.progress import with_progress
 
 FIRST_ROOM = 256                # rows: of a while loop, whose number of steps is only known at its end
@@ -162,8 +170,8 @@ class _Run:
 
     def _begin_stacked(self, values):
         """Room for the rows of stacked outputs, of which the first are ``values``."""
-        for value, kept in zip(values, self.op.kept[self.op.parts.n_states:]):
-            self.rows.append(self._rows(numpy.empty((0, *value.shape), value.dtype), kept))
+        for value, kept in zip(values, self.given.stacked):
+            self.rows.append(self._rows(numpy.empty((0, *value.shape), value.dtype), int(kept)))
             self.shapes.append(value.shape)
 
     def results(self):
@@ -175,6 +183,9 @@ class _Run:
 def _check(op, given, n_steps):
     if n_steps < 0:
         raise negative_steps(op, n_steps)
+    for number, count in enumerate(given.stacked):
+        if count < 0:
+            raise negative_rows(op, number, int(count))
     for number, sequence in enumerate(given.sequences):
         if len(sequence) < n_steps:
             raise short_sequence(op, number, sequence.shape, n_steps)

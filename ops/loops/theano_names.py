@@ -55,12 +55,13 @@ class TheanoNames:
         outputs = {1 + parts.n_sequences + number: number for number in range(parts.n_states)}
         outputs.update({1 + parts.n_sequences + parts.n_states + number: first_sum + number
                         for number in range(parts.n_summed + parts.n_carried)})
+        outputs.update({parts.position_of_counts + number: parts.n_states + number
+                        for number in range(parts.n_stacked)})
         units = []
         for position in range(max([*outer_in, *outputs, 0]) + 1):
             inside = [number for number, outer in enumerate(outer_in) if outer == position]
             output = outputs.get(position, -1)
             units.append(dict(zip(PLACES, (position, inside, [output] if output >= 0 else [], output))))
-        units += [dict(zip(PLACES, (-1, [], [number], number))) for number in range(parts.n_states, first_sum)]
         return units
 
     def outer_of_inner_positions(self):
@@ -71,7 +72,7 @@ class TheanoNames:
         positions = [*range(1, states), *[states + number for number, taps in enumerate(parts.taps) for _ in taps],
                      *range(carried, carried + parts.n_carried)]
         wholes = len(self.local_inputs) - len(positions)
-        return positions + [carried + parts.n_carried + number for number in range(wholes)]
+        return positions + [carried + parts.n_carried + parts.n_stacked + number for number in range(wholes)]
 
     def inner_seqs(self, list_inputs):
         """Of the inner inputs, the rows of sequences."""

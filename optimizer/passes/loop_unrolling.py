@@ -37,6 +37,8 @@ def _unrolled(fgraph, node):
     loop = OpenLoop(node)
     if not all([_has_its_rows(entry) for entry in loop.states]):
         return None                     # the loop checks that there are as many rows as the taps read
+    if not all([entry.kept is None or isinstance(entry.kept, int) for entry in loop.stacked]):
+        return None
     rows = {entry: [initial_row(entry.initial, position) for position in range(-min(entry.taps))]
             for entry in loop.states}
     rows.update({entry: [] for entry in loop.stacked})

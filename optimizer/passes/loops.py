@@ -122,7 +122,7 @@ def _with_fewer_rows(fgraph, node):
     for entry in loop.states + loop.stacked:
         readings = readings_of(fgraph, entry.old, -min(entry.taps, default=0))
         count = None if readings is None else max([count for count, _ in readings], default=0)
-        if count is not None and (entry.kept is None or count < entry.kept):
+        if count is not None and (entry.kept is None or isinstance(entry.kept, int) and count < entry.kept):
             entry.kept, found[entry] = count, readings
     if not found:
         return None

@@ -1,6 +1,8 @@
 """A function's loops as text: what they read and keep, and the code of their bodies."""
 import re
 
+from phintys.graph.variable import Constant
+
 
 def loops_of(f):
     """The nodes of loops in a function, in the order in which they run."""
@@ -13,6 +15,8 @@ def loop_listing(f):
     for node in loops_of(f):
         op, parts = node.op, node.op.parts
         kept = ["all" if count is None else count for count in op.kept]
+        kept += ["all" if count is node.inputs[0] else count.data if isinstance(count, Constant) else count
+                 for count in parts.outer_inputs(node.inputs).stacked]
         groups = [f"{parts.n_sequences} sequences", *[f"state {list(taps)} keeps {count}"
                                                       for taps, count in zip(parts.taps, kept)],
                   *[f"stacked keeps {count}" for count in kept[parts.n_states:]], *["summed"] * parts.n_summed,

@@ -42,7 +42,7 @@ from phintys.vm.scalar_steps cimport Lane, ScalarSteps
 from phintys.graph.config import config
 from phintys.graph.errors import with_details
 from phintys.graph.loop_errors import (
-    NO_BOUND, changed_row, negative_steps, short_sequence, where, wrong_initial_rows)
+    NO_BOUND, changed_row, negative_rows, negative_steps, short_sequence, where, wrong_initial_rows)
 from phintys.graph.progress import Progress
 from phintys.vm.explaining.runtime_error import explained
 from phintys.vm.views import roots_of
@@ -120,7 +120,8 @@ cdef class Steps:
 
 
 cdef class LoopKernel(Kernel):
-    """Run a program for a number of steps: ``(steps, sequences, initial rows, first values, wholes, outputs...)``.
+    """Run a program for a number of steps: ``(steps, sequences, initial rows, first values, counts, wholes,
+    outputs...)``. Of each stacked value at most so many rows are kept as its count says, the last ones.
 
     Parameters
     ----------
@@ -133,7 +134,7 @@ cdef class LoopKernel(Kernel):
         For each state its taps, negative numbers.
     is_while : bool
     kept : tuple of (int or None)
-        For each state and stacked value, how many of the rows that the steps make are kept, the last ones; None: all.
+        For each state, how many of the rows that the steps make are kept, the last ones; None: all.
     patterns : tuple of tuple of bool
         For each stacked value, which of the row's dimensions have length 1.
     title : str
@@ -348,7 +349,7 @@ cdef class LoopKernel(Kernel):
             refill(steps.frame, argument, outer[1 + self.n_sequences + self.n_states + index])
         for index in range(self.n_wholes):
             show(steps.frame, &steps.arguments[self.n_sequences + self.n_taps + self.n_carried + index],
-                 outer[1 + self.n_sequences + self.n_states + self.n_carried + index])
+                 outer[self._first_count() + self.n_stacked + index])
         steps.interval = steps.next_turn = 1
         steps.turn = phintys_seconds()
         if shows_progress:
@@ -370,6 +371,9 @@ cdef class LoopKernel(Kernel):
             cell = steps.outer[1 + self.n_sequences + index]
             if cell.shape[0] != -min(self.taps[index]):
                 raise wrong_initial_rows(self.title, index, shape_of(cell), self.taps[index])
+        for index in range(self.n_stacked):
+            if self._count(steps, index) < 0:
+                raise negative_rows(self.title, index, self._count(steps, index))
         return 0
 
     cdef int _begin_state(self, Context* context, Steps steps, int index) except -1:
@@ -378,16 +382,20 @@ cdef class LoopKernel(Kernel):
         cdef Rows* rows = &steps.rows[index]
         rows.out = self._output(steps, index)
         rows.depth = initial.shape[0]
-        self._set_kept(rows, index)
+        rows.kept = rows.wanted = -1 if self.kept[index] is None else self.kept[index]
         rows.kept += rows.kept >= 0 and self.looking[index]
         make_room(context, rows, initial.shape + 1, self._first_room(steps, rows))
         copy_elements(rows.out.data, initial)
         rows.place = rows.depth
         return 0
 
-    cdef int _set_kept(self, Rows* rows, int index) except -1:
-        rows.kept = rows.wanted = -1 if self.kept[index] is None else self.kept[index]
-        return 0
+    cdef inline int _first_count(self) noexcept:
+        """Which operand is the first that says how many rows of a stacked value are kept."""
+        return 1 + self.n_sequences + self.n_states + self.n_carried
+
+    cdef npy_intp _count(self, Steps steps, int index) noexcept:
+        """How many rows of a stacked value are kept at most."""
+        return (<long long*>steps.outer[self._first_count() + index].data)[0]
 
     cdef npy_intp _first_room(self, Steps steps, Rows* rows):
         """For how many rows of steps there is room at first."""
@@ -398,7 +406,7 @@ cdef class LoopKernel(Kernel):
 
     cdef Cell* _output(self, Steps steps, int index):
         """The cell of an output of the outer instruction."""
-        return steps.outer[1 + self.n_sequences + self.n_states + self.n_carried + self.n_wholes + index]
+        return steps.outer[self._first_count() + self.n_stacked + self.n_wholes + index]
 
     cdef int _begin_taps(self, Steps steps) except -1:
         cdef int index, position = 0
@@ -492,7 +500,7 @@ cdef class LoopKernel(Kernel):
     cdef int _begin_stacked(self, Context* context, Steps steps, int index, const npy_intp* shape) except -1:
         cdef Rows* rows = &steps.rows[index]
         rows.out, rows.depth, rows.place = self._output(steps, index), 0, 0
-        self._set_kept(rows, index)
+        rows.kept = rows.wanted = self._count(steps, index - self.n_states)
         make_room(context, rows, shape, self._first_room(steps, rows))
         return 0
 

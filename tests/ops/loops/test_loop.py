@@ -15,9 +15,10 @@ PARTS = LoopParts(2, ((-1,), (-3, -1)), 1, 2, 1, True)
 
 
 def test_groups_of_all_four_lists():
-    outer = PARTS.outer_inputs("n s1 s2 a b p q o w1 w2".split())
+    outer = PARTS.outer_inputs("n s1 s2 a b p q o k w1 w2".split())
     assert outer.steps == "n" and outer.sequences == ("s1", "s2") and outer.states == ("a", "b")
     assert outer.summed == ("p", "q") and outer.carried == ("o",) and outer.wholes == ("w1", "w2")
+    assert outer.stacked == ("k",) and PARTS.position_of_counts == 8
     inner = PARTS.inner_inputs("s1 s2 a1 b3 b1 o w1 w2".split())
     assert inner.sequences == ("s1", "s2") and inner.states == (("a1",), ("b3", "b1"))
     assert inner.carried == ("o",) and inner.wholes == ("w1", "w2")
@@ -36,26 +37,53 @@ def looped(n=T.lscalar(), kept=None, scale=2.):
     return op, [n, T.dmatrix(), T.dmatrix(), T.dvector(), T.dvector()]
 
 
+def applied(op, inputs, count=None):
+    """The outputs of such a loop, whose stacked output has ``count`` rows, or all."""
+    return op(*inputs[:4], inputs[0] if count is None else count, *inputs[4:])
+
+
 VALUES = [3, numpy.arange(6.).reshape(3, 2), numpy.ones((2, 2)), numpy.zeros(2), numpy.array([1., 2.])]
 
 
 def test_states_keep_their_last_rows():
     op, inputs = looped()
-    states, rows, total = phintys.function(inputs, op(*inputs))(*VALUES)
+    states, rows, total = phintys.function(inputs, applied(op, inputs))(*VALUES)
     assert states.shape == (5, 2) and rows.tolist() == (VALUES[1] * VALUES[4]).tolist()
     numpy.testing.assert_array_equal(total, 2 * VALUES[1].sum(0))
     for kept in (0, 1, 2, 3, 7):
-        few = op.with_kept([kept, max(kept, 1)])
-        some, last, _ = phintys.function(inputs, few(*inputs))(*VALUES)
+        few = applied(op.with_kept([kept]), inputs, max(kept, 1))
+        some, last, _ = phintys.function(inputs, few)(*VALUES)
         numpy.testing.assert_array_equal(some, states[3 - min(kept, 3):])
         numpy.testing.assert_array_equal(last, rows[3 - min(max(kept, 1), 3):])
-        shapes = phintys.function(inputs, [output.shape for output in few(*inputs)], on_unused_input="ignore")(*VALUES)
+        shapes = phintys.function(inputs, [output.shape for output in few], on_unused_input="ignore")(*VALUES)
         assert [tuple(shape) for shape in shapes] == [some.shape, last.shape, (2,)]
+
+
+@pytest.mark.parametrize("mode", ["FAST_RUN", "FAST_COMPILE"])
+def test_how_many_rows_are_kept_may_be_known_when_the_loop_runs(mode):
+    op, inputs = looped()
+    count = T.iscalar("count")
+    rows = applied(op, inputs, count)[1]
+    f = phintys.function([*inputs, count], [rows, rows.shape], mode=mode)
+    every = VALUES[1] * VALUES[4]
+    for number in range(6):
+        found, shape = f(*VALUES, number)
+        numpy.testing.assert_array_equal(found, every[3 - min(number, 3):])
+        assert shape.tolist() == [min(number, 3), 2]
+    with pytest.raises(IndexError, match=r"for{cpu,walk} was asked to keep a negative number of rows.* 0: -1"):
+        f(*VALUES, -1)
+    gradient = T.grad((rows ** 2).sum(), inputs[4])
+    f = phintys.function([*inputs, count], gradient, mode=mode, on_unused_input="ignore")
+    for number in (1, 2, 5):
+        wanted = 2 * (VALUES[1] ** 2)[3 - min(number, 3):].sum(0) * VALUES[4]
+        numpy.testing.assert_allclose(f(*VALUES, number), wanted)
 
 
 def test_gradients_of_loops_that_keep_few_rows_are_those_of_all():
     op, inputs = looped()
-    costs = [(made(*inputs)[0][-1] ** 2).sum() for made in (op, op.with_kept([1, None]))]
+    costs = []
+    for made in (applied(op, inputs), applied(op.with_kept([1]), inputs, 2)):
+        costs.append((made[0][-1] ** 2).sum() + (made[1][-2:] ** 3).sum())
     first, second = [phintys.function(inputs, T.grad(cost, inputs[1:3]), on_unused_input="ignore")(*VALUES)
                      for cost in costs]
     for one, other in zip(first, second):
@@ -65,17 +93,17 @@ def test_gradients_of_loops_that_keep_few_rows_are_those_of_all():
 def test_equality_and_pickles():
     (op, inputs), (same, _), (other, _) = looped(), looped(), looped(scale=3.)
     assert op == same and hash(op) == hash(same) and op != other
-    assert op != op.with_kept([1, None]) and Scan is Loop
+    assert op != op.with_kept([1]) and Scan is Loop
     copied = pickle.loads(pickle.dumps(op))
     assert copied == op and hash(copied) == hash(op)
-    for found, wanted in zip(phintys.function(inputs, copied(*inputs))(*VALUES),
-                             phintys.function(inputs, op(*inputs))(*VALUES)):
+    for found, wanted in zip(phintys.function(inputs, applied(copied, inputs))(*VALUES),
+                             phintys.function(inputs, applied(op, inputs))(*VALUES)):
         numpy.testing.assert_array_equal(found, wanted)
 
 
 def test_names_of_theano():
     op, inputs = looped()
-    node = op(*inputs)[0].owner
+    node = applied(op, inputs)[0].owner
     assert (op.n_seqs, op.n_nit_sot, op.as_while, op.truncate_gradient) == (1, 1, False, -1)
     assert op.inner_seqs(op.inputs) == op.inputs[:1] and op.inner_non_seqs(op.inputs) == op.inputs[-1:]
     assert op.outer_seqs(node) == [inputs[1]] and op.outer_non_seqs(node.inputs) == [inputs[-1]]
@@ -84,20 +112,22 @@ def test_names_of_theano():
 def test_mappings_of_theano():
     mappings = looped()[0].var_mappings
     assert len(mappings) == 12
-    assert mappings["outer_inp_from_inner_inp"] == {0: 1, 1: 2, 2: 2, 3: 4}
-    assert mappings["inner_inp_from_outer_inp"] == {0: [], 1: [0], 2: [1, 2], 3: [], 4: [3]}
+    assert mappings["outer_inp_from_inner_inp"] == {0: 1, 1: 2, 2: 2, 3: 5}
+    assert mappings["inner_inp_from_outer_inp"] == {0: [], 1: [0], 2: [1, 2], 3: [], 4: [], 5: [3]}
     assert mappings["inner_inp_from_outer_out"] == {0: [1, 2], 1: [], 2: []}
-    assert mappings["outer_inp_from_outer_out"] == {0: 2, 1: -1, 2: 3}
-    assert mappings["outer_out_from_outer_inp"] == {0: -1, 1: -1, 2: 0, 3: 2, 4: -1}
+    assert mappings["outer_inp_from_outer_out"] == {0: 2, 1: 4, 2: 3}
+    assert mappings["outer_out_from_outer_inp"] == {0: -1, 1: -1, 2: 0, 3: 2, 4: 1, 5: -1}
     assert mappings["inner_out_from_inner_inp"] == {0: [], 1: [0], 2: [0], 3: []}
 
 
 def test_refused_nodes():
     op, inputs = looped()
     with pytest.raises(TypeError, match="integer scalar"):
-        op(T.dscalar(), *inputs[1:])
+        applied(op, [T.dscalar(), *inputs[1:]])
+    with pytest.raises(TypeError, match="how many rows a loop keeps is an integer scalar"):
+        applied(op, inputs, T.dscalar())
     with pytest.raises(ValueError, match="takes 1 wholes, got 2"):
-        op(*inputs, T.dvector())
+        applied(op, [*inputs, T.dvector()])
     before, after = T.dvector(), T.dmatrix()
     with pytest.raises(TypeError, match="the same type before and after a step"):
         Loop([before], [after], LoopParts(0, ((-1,),)))
@@ -105,7 +135,7 @@ def test_refused_nodes():
 
 def test_bad_shapes_when_it_runs():
     op, inputs = looped()
-    f = phintys.function(inputs, op(*inputs), mode="FAST_COMPILE")
+    f = phintys.function(inputs, applied(op, inputs), mode="FAST_COMPILE")
     cases = ((1, VALUES[1][:2], "shorter than the required"), (2, numpy.ones((1, 2)), "has 1 rows"),
              (3, numpy.zeros(3), "Input dimension mis-match"), (0, -1, "negative number"))
     for position, value, text in cases:
@@ -115,7 +145,7 @@ def test_bad_shapes_when_it_runs():
 
 def test_no_steps():
     op, inputs = looped()
-    f = phintys.function(inputs, [*op(*inputs), *T.grad(op(*inputs)[0].sum() + op(*inputs)[2].sum(), inputs[1:4])])
+    f = phintys.function(inputs, [*applied(op, inputs), *T.grad(applied(op, inputs)[0].sum() + applied(op, inputs)[2].sum(), inputs[1:4])])
     states, rows, total, *gradients = f(0, VALUES[1][:0], *VALUES[2:4], VALUES[4])
     numpy.testing.assert_array_equal(states, VALUES[2])
     assert rows.shape == (0, 2) and total.tolist() == [0, 0]
