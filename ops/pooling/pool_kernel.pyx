@@ -10,9 +10,11 @@ from numpy cimport npy_intp
 import numpy
 
 from phintys.ops.native.integers cimport integer_at, shape_of
-from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, parallel, scratch
+from phintys.vm.abi cimport (
+    BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, parallel, scratch)
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_POOL, PIECE_POOL
+from phintys.ops.native.providers import usable_instructions
 
 cdef extern from "pooling/pool_loops.h" nogil:
     enum:
@@ -45,15 +47,37 @@ cdef extern from "pooling/pool_loops.h" nogil:
     const phintys_pool_tasks* phintys_pool_tasks_of(int typenum)
     size_t pool_room_size_double(const phintys_pooling* p, int copied)
 
+cdef extern from "pooling/pool_tables.h" nogil:
+    ctypedef struct phintys_pool_table:
+        npy_intp images
+    ctypedef void (*phintys_pool_table_task)(const phintys_pooling* p, const phintys_pool_table* table, npy_intp first,
+                                             npy_intp last, char* room) noexcept
+    ctypedef struct phintys_pool_table_set:
+        phintys_pool_table_task task
+    const phintys_pool_table_set* phintys_pool_table_set_of(int typenum, int instructions)
+    size_t phintys_make_pool_table(phintys_pool_table* table, const phintys_pooling* p,
+                                   const phintys_pool_table_set* set, char* memory)
+    size_t phintys_pool_table_bytes(const phintys_pooling* p, const phintys_pool_table_set* set, int workers)
+    size_t phintys_pool_table_room(const phintys_pool_table* table, const phintys_pooling* p,
+                                   const phintys_pool_table_set* set)
+
 cdef struct Work:
     const phintys_pooling* pooling
     phintys_pool_task task
     char* room
+    phintys_pool_table table
+    phintys_pool_table_task table_task
+    size_t table_room
 
 
 cdef void pool_piece(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
     cdef const Work* work = <const Work*>argument
     work.task(work.pooling, start, stop, work.room + worker * work.pooling.room)
+
+
+cdef void table_piece(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+    cdef const Work* work = <const Work*>argument
+    work.table_task(work.pooling, &work.table, start, stop, work.room + worker * work.table_room)
 
 
 cdef inline npy_intp windows_over(npy_intp length, npy_intp window, npy_intp step, npy_intp pad,
@@ -244,8 +268,11 @@ cdef class PoolingKernel(Kernel):
         for axis in range(x.ndim):
             shape[axis] = x.shape[axis] if axis < p.outer or self.gives_images else p.count[axis - p.outer]
         allocate(context, operands[self.inputs + 3], shape)
-        scratch(context, p.room * context.workers)
+        scratch(context, self.scratch_bytes(context, &p, operands))
         return 0 if elements <= LONG_POOL else RUNS_ALONE if elements < 2 * PIECE_POOL else 1
+
+    cdef size_t scratch_bytes(self, Context* context, phintys_pooling* p, Cell** operands) noexcept nogil:
+        return p.room * context.workers
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef phintys_pooling p
@@ -256,12 +283,12 @@ cdef class PoolingKernel(Kernel):
             set_images(&p, position - self.unread, operands[position])
         set_images(&p, self.inputs - self.unread, out)
         if cell_size(out):
-            self.perform(context, &p, p.shape + p.outer if self.gives_images else p.count, cell_size(operands[0]))
+            self.perform(context, &p, operands, cell_size(operands[0]))
         return 0
 
-    cdef void perform(self, Context* context, phintys_pooling* p, const npy_intp* rows,
-                      npy_intp elements) noexcept nogil:
-        """Compute all rows of the output; ``rows`` are their numbers in the pooled dimensions but the last."""
+    cdef void perform(self, Context* context, phintys_pooling* p, Cell** operands, npy_intp elements) noexcept nogil:
+        """Compute all rows of the output."""
+        cdef const npy_intp* rows = p.shape + p.outer if self.gives_images else p.count
         cdef Work work
         cdef npy_intp total = 1
         cdef int axis
@@ -290,15 +317,42 @@ cdef class PoolKernel(PoolingKernel):
 
 cdef class MaxPoolGradKernel(PoolingKernel):
     """The gradient by the images: ``(x, maxima, gradient, ws, stride, pad, out)``."""
+    cdef const phintys_pool_table_set* table_set
 
     cdef int describe(self, const phintys_pool_tasks* tasks) except -1:
         self.task, self.inputs, self.unread, self.gives_images = tasks.max_gradient, 3, 0, True
         return 0
 
+    def __init__(self, str dtype, *arguments, **named):
+        PoolingKernel.__init__(self, dtype, *arguments, **named)
+        self.table_set = phintys_pool_table_set_of(numpy.dtype(dtype).num, len(usable_instructions()))
+
     cdef int check_shapes(self, const phintys_pooling* p, Cell** operands) except -1 nogil:
         self.check_results(p, operands[0], operands[1], 1)
         self.check_results(p, operands[0], operands[2], 2)
         return 0
+
+    cdef size_t scratch_bytes(self, Context* context, phintys_pooling* p, Cell** operands) noexcept nogil:
+        cdef size_t size = PoolingKernel.scratch_bytes(self, context, p, operands)
+        if not self.allows_table(operands):
+            return size
+        return max(size, phintys_pool_table_bytes(p, self.table_set, context.workers))
+
+    cdef inline bint allows_table(self, Cell** operands) noexcept nogil:
+        return self.table_set != NULL and cell_is_contiguous(operands[0]) and cell_is_contiguous(operands[1]) \
+            and cell_is_contiguous(operands[2])
+
+    cdef void perform(self, Context* context, phintys_pooling* p, Cell** operands, npy_intp elements) noexcept nogil:
+        cdef Work work
+        cdef size_t size = 0
+        if self.allows_table(operands):
+            size = phintys_make_pool_table(&work.table, p, self.table_set, context.scratch)
+        if size == 0:
+            PoolingKernel.perform(self, context, p, operands, elements)
+            return
+        work.pooling, work.table_task, work.room = p, self.table_set.task, context.scratch + size
+        work.table_room = phintys_pool_table_room(&work.table, p, self.table_set)
+        parallel(context, table_piece, &work, work.table.images, PIECE_POOL // (elements // work.table.images + 1) + 1)
 
 
 cdef class AveragePoolGradKernel(PoolingKernel):

@@ -109,6 +109,13 @@ CASES = [
     ((2, 4, 5, 6), (2, 2, 2), True, None, None), ((4, 5, 6), (3, 2, 3), False, (2, 1, 2), None),
     ((4, 5, 6), (3, 2, 3), True, (1, 2, 2), (1, 1, 2)),
     ((2, 3, 4, 3, 5), (2, 2, 1, 3), True, (1, 2, 1, 2), (0, 1, 0, 1)),
+    # As many images as the gradient has tables for: of images, of rows because these are long or because windows of a
+    # vector would be too far apart, and of more dimensions; the last has too many slots.
+    ((4, 5, 8, 8), (3, 3), True, (2, 2), None), ((17, 7, 9), (3, 3), True, (2, 2), (1, 1)),
+    ((16, 3, 67), (3, 3), True, (2, 2), (1, 1)), ((16, 9, 30), (3, 3), True, (2, 2), None),
+    ((16, 5, 6), (3, 2), False, (1, 2), None), ((16, 1, 3), (2, 2), True, (1, 1), (1, 1)),
+    ((16, 3, 4, 5), (2, 3, 2), True, (1, 2, 2), (0, 1, 1)), ((18, 21), (3,), True, (1,), (1,)),
+    ((16, 9, 8), (4, 4), True, (1, 1), None),
 ]
 
 
@@ -155,6 +162,28 @@ def test_layouts(layout, dtype):
                  modes=["FAST_RUN"])
     check_values(lambda x, g: AveragePoolGrad(True, "sum")(x, g, (3, 2), (2, 2), (1, 1)),
                  lambda x, g: reference_gradient(x, g, (3, 2), True, (2, 2), (1, 1), "sum"), [x, g], modes=["FAST_RUN"])
+
+
+@pytest.mark.parametrize("cpu", ["native", "avx2", "baseline"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_gradients_of_many_images(dtype, cpu):
+    """By tables: with NaN, equal maxima and workers, for each instruction set, and up to the end of memory."""
+    for shape, *window in [((5, 5, 8, 8), (3, 3), True, (2, 2), (1, 1)), ((16, 7, 21), (3, 3), True, (2, 2), None),
+                           ((40, 3, 66), (3, 3), True, (1, 1), (1, 1)), ((16, 1, 2), (2, 2), True, (1, 1), (1, 1))]:
+        x = numpy.round(values(shape, dtype))
+        x[3, 0, ..., 1] = numpy.nan
+        maxima = reference(x, *window)
+        gradient = values(maxima.shape, dtype, seed=1)
+        with phintys.graph.config.change_flags(cpu=cpu, workers=2):
+            inputs = [variable_for(array) for array in (x, maxima, gradient)]
+            ws, ignore_border, stride, pad = window
+            f = phintys.function(inputs, MaxPoolGrad(ignore_border)(*inputs, ws, stride, pad))
+            expected = reference_gradient(x, gradient, *window)
+            check_equal(f(x, maxima, gradient), expected)
+            # The same with gaps between images, and with images that have an element too many.
+            wide = numpy.full((*shape[:-1], shape[-1] + 1), numpy.nan, dtype)
+            wide[..., :-1] = x
+            check_equal(f(wide[..., :-1], maxima, gradient), expected)
 
 
 # Windows, steps and borders with different paths for rows.

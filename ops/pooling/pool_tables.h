@@ -1,0 +1,305 @@
+/* The gradient of max pooling by tables, for many images of one shape.
+ *
+ * Which windows an element of an image has is the same for all images. So it is worked out once, for each vector of
+ * neighbouring elements: an element has up to `slots` windows, ceil(window / step) in each dimension, and for each slot
+ * a table says at which distance from a common base the maxima (and gradients) of these windows are. They are loaded as
+ * one vector and put in place by a permutation:
+ *
+ *     out[e] = sum over slots of (x[e] == maxima[window(e, slot)] ? gradient[window(e, slot)] : 0)
+ *
+ * An element without a window in a slot is compared with NaN. There are two kinds of tables:
+ *
+ *     of images   elements are numbered through, over the ends of rows, so vectors are full however short rows are
+ *     of rows     the table is that of one row, for images of two dimensions; what is put in place for one row of
+ *                 windows is kept for all rows of the image that it covers
+ *
+ * The inner loops are in pool_tables.template.h. With instruction sets that have no permutation, and for few images,
+ * the loops of pool_loops.template.h are used.
+ */
+#ifndef PHINTYS_POOL_TABLES_H
+#define PHINTYS_POOL_TABLES_H
+
+#include "native/instruction_sets.h"
+#include "pooling/pool_loops.h"
+
+enum {
+    POOL_FEWEST_IMAGES = 16,            /* a table takes as long as the gradient of about eight images */
+    POOL_VECTORS_OF_ROW = 4,            /* so many in a row make a table of rows quicker: 32 float32 of a row with 16 in
+                                           a vector 227 us, 188 us by images; 112 of a row 291 us, 417 us by images */
+    POOL_MOST_SLOTS = 9,
+    POOL_TABLE_BYTES = 1 << 19          /* of the second cache */
+};
+
+typedef struct {
+    npy_intp images, elements, results; /* elements and windows of an image */
+    npy_intp line, vectors, slots;      /* elements of a row or an image, its vectors, and the slots of each at most */
+    int by_rows;
+    npy_intp kept;                      /* rows of windows that are kept; an element has so many above each other */
+    npy_int32* used;                    /* of each vector: how many slots have a window; of rows: all slots */
+    npy_int32* bases;                   /* of each slot: the first window that is loaded */
+    npy_int32* indices;                 /* of each slot: where in what is loaded each four bytes come from */
+    npy_int32* windows;                 /* while the table is made: the window of each element, or -1 */
+} phintys_pool_table;
+
+/* Compute images [first, last) of the output. */
+typedef void (*phintys_pool_table_task)(const phintys_pooling* p, const phintys_pool_table* table, npy_intp first,
+                                        npy_intp last, char* room);
+
+typedef struct {
+    int bytes;                          /* of a vector */
+    npy_int32 none;                     /* the index of the first four bytes of an element without a window */
+    phintys_pool_table_task task;
+} phintys_pool_table_set;
+
+PHINTYS_INLINE npy_intp phintys_pool_slots(const phintys_pooling* p, int axis) {
+    return (p->window[axis] + p->step[axis] - 1) / p->step[axis];
+}
+
+/* Plan a table of rows or of images in `memory`; returns how many bytes it needs, or 0 if there can be none. With NULL
+ * for memory it does nothing else. */
+static size_t phintys_plan_pool_table(phintys_pool_table* table, const phintys_pooling* p,
+                                      const phintys_pool_table_set* set, int by_rows, char* memory) {
+    const npy_intp lanes = set->bytes / p->itemsize;
+    const int last = p->pooled - 1;
+    npy_intp slots = 1;
+    table->images = table->elements = table->results = 1;
+    for (int axis = 0; axis < p->outer; axis++) table->images *= p->shape[axis];
+    for (int axis = 0; axis < p->pooled; axis++) {
+        table->elements *= p->shape[p->outer + axis];
+        table->results *= p->count[axis];
+        slots *= phintys_least(phintys_pool_slots(p, axis), POOL_MOST_SLOTS + 1);
+        if (slots > POOL_MOST_SLOTS) return 0;
+    }
+    if (table->images < POOL_FEWEST_IMAGES || table->elements == 0 || table->results == 0) return 0;
+    if (table->elements > POOL_TABLE_BYTES || table->results > POOL_TABLE_BYTES) return 0;
+    if (by_rows && p->pooled != 2) return 0;
+    table->by_rows = by_rows;
+    table->line = table->by_rows ? p->shape[p->outer + last] : table->elements;
+    table->slots = table->by_rows ? phintys_pool_slots(p, last) : slots;
+    table->kept = phintys_pool_slots(p, 0);
+    table->vectors = (table->line + lanes - 1) / lanes;
+    const size_t most = table->vectors * table->slots, of_indices = most * set->bytes;
+    if (of_indices > POOL_TABLE_BYTES) return 0;
+    if (memory != NULL) {
+        table->indices = (npy_int32*)memory;
+        table->used = (npy_int32*)(memory + of_indices);
+        table->bases = table->used + table->vectors;
+        table->windows = table->bases + most;
+    }
+    return (of_indices + (table->vectors * (1 + lanes) + most) * sizeof(npy_int32) + 63) / 64 * 64;
+}
+
+/* Bytes for the rows of windows that a worker keeps. */
+static size_t phintys_kept_bytes(const phintys_pool_table* table, const phintys_pool_table_set* set) {
+    return table->by_rows ? 2 * table->kept * table->vectors * table->slots * set->bytes : 0;
+}
+
+/* Bytes of a worker: these rows, and copies of one image, its maxima and its gradient with what is read after them. */
+static size_t phintys_pool_table_room(const phintys_pool_table* table, const phintys_pooling* p,
+                                      const phintys_pool_table_set* set) {
+    const size_t copies = (table->elements + 2 * table->results) * p->itemsize + 3 * set->bytes;
+    return phintys_kept_bytes(table, set) + (copies + 63) / 64 * 64;
+}
+
+/* Write for each element of an image, or of a row, its window in a slot, whose numbers in each dimension are given; -1:
+ * none. */
+static void phintys_windows_in_slot(const phintys_pooling* p, const phintys_pool_table* table, const npy_intp* slot) {
+    const int last = p->pooled - 1;
+    const npy_intp length = p->shape[p->outer + last], step = p->step[last], rows = table->line / length;
+    npy_int32* windows = table->windows;
+    for (npy_intp row = 0; row < rows; row++, windows += length) {
+        npy_intp left = row, base = 0, results = p->count[last];
+        int valid = 1;
+        for (int axis = last - 1; axis >= 0 && !table->by_rows; axis--) {
+            const npy_intp place = left % p->shape[p->outer + axis] + p->pad[axis];
+            const npy_intp number = place / p->step[axis] - slot[axis];
+            left /= p->shape[p->outer + axis];
+            valid &= number >= 0 && number < p->count[axis] && place - number * p->step[axis] < p->window[axis];
+            base += number * results;
+            results *= p->count[axis];
+        }
+        npy_intp number = p->pad[last] / step - slot[last], tap = p->pad[last] - number * step;
+        for (npy_intp x = 0; x < length; x++) {
+            const int inside = valid && number >= 0 && number < p->count[last] && tap < p->window[last];
+            windows[x] = inside ? (npy_int32)(base + number) : -1;
+            if (++tap == (slot[last] + 1) * step) tap -= step, number++;
+        }
+    }
+}
+
+/* Add a slot to all vectors that have a window in it; returns 0 if the windows of one are too far apart. */
+static int phintys_add_pool_slot(phintys_pool_table* table, const phintys_pool_table_set* set, int itemsize) {
+    const npy_intp lanes = set->bytes / itemsize, words = set->bytes / 4;
+    const npy_int32 parts = itemsize / 4;
+    for (npy_intp vector = 0; vector < table->vectors; vector++) {
+        const npy_int32* windows = table->windows + vector * lanes;
+        npy_int32 low = NPY_MAX_INT32, high = -1;
+        for (npy_intp lane = 0; lane < lanes; lane++) {
+            if (windows[lane] > high) high = windows[lane];
+            if (windows[lane] >= 0 && windows[lane] < low) low = windows[lane];
+        }
+        if (high < 0 && !table->by_rows) continue;
+        if (high < 0) low = 0;
+        if (high - low >= lanes) return 0;
+        const npy_intp slot = vector * table->slots + table->used[vector]++;
+        npy_int32* index = table->indices + slot * words;
+        table->bases[slot] = low;
+        for (npy_intp lane = 0; lane < lanes; lane++)
+            for (npy_int32 part = 0; part < parts; part++)
+                *index++ = (windows[lane] < 0 ? set->none : (windows[lane] - low) * parts) + part;
+    }
+    return 1;
+}
+
+/* Fill in a table that is planned; returns 0 if there can be none. */
+static int phintys_fill_pool_table(phintys_pool_table* table, const phintys_pooling* p,
+                                   const phintys_pool_table_set* set) {
+    npy_intp slot[PHINTYS_MAX_RANK] = {0};
+    memset(table->used, 0, table->vectors * sizeof(npy_int32));
+    memset(table->windows, -1, table->vectors * (set->bytes / p->itemsize) * sizeof(npy_int32));
+    for (;;) {
+        int axis = p->pooled - 1;
+        phintys_windows_in_slot(p, table, slot);
+        if (!phintys_add_pool_slot(table, set, p->itemsize)) return 0;
+        const int first = table->by_rows ? axis : 0;
+        for (; axis >= first; axis--) {
+            if (++slot[axis] < phintys_pool_slots(p, axis)) break;
+            slot[axis] = 0;
+        }
+        if (axis < first) return 1;
+    }
+}
+
+/* Make the table that suits, in `memory`; returns how many bytes of it are taken, or 0 if there is none. All operands
+ * must be without gaps. */
+static size_t phintys_make_pool_table(phintys_pool_table* table, const phintys_pooling* p,
+                                      const phintys_pool_table_set* set, char* memory) {
+    const npy_intp row = p->shape[p->outer + p->pooled - 1] * p->itemsize;
+    for (int by_rows = row >= POOL_VECTORS_OF_ROW * set->bytes; by_rows < 2; by_rows++) {
+        const size_t size = phintys_plan_pool_table(table, p, set, by_rows, memory);
+        if (size && phintys_fill_pool_table(table, p, set)) return size;
+    }
+    return 0;
+}
+
+/* Bytes for such a table and for the room of workers. */
+static size_t phintys_pool_table_bytes(const phintys_pooling* p, const phintys_pool_table_set* set, int workers) {
+    size_t most = 0;
+    for (int by_rows = 0; by_rows < 2; by_rows++) {
+        phintys_pool_table table;
+        size_t size = phintys_plan_pool_table(&table, p, set, by_rows, NULL);
+        if (size) size += workers * phintys_pool_table_room(&table, p, set);
+        if (size > most) most = size;
+    }
+    return most;
+}
+
+#if defined(__GNUC__) && defined(__x86_64__)
+#include <immintrin.h>
+
+#define SET avx512
+#define FOR_SET PHINTYS_FOR_AVX512
+#define VECTOR_BYTES PHINTYS_AVX512_BYTES
+#define INDICES __m512i
+#define LOAD_INDICES _mm512_loadu_si512
+#define T float
+#define VECTOR __m512
+#define LOAD _mm512_loadu_ps
+#define STORE _mm512_storeu_ps
+#define SPREAD _mm512_set1_ps
+#define PLACED(VALUES, INDEX) _mm512_permutexvar_ps(INDEX, VALUES)
+#define PLACED_OR_NAN(VALUES, INDEX, NANS) _mm512_permutex2var_ps(VALUES, INDEX, NANS)
+#define ADD_WHERE_EQUAL(SUM, A, B, VALUE) _mm512_mask_add_ps(SUM, _mm512_cmp_ps_mask(A, B, _CMP_EQ_OQ), SUM, VALUE)
+#include "pool_tables.template.h"
+#undef T
+#undef VECTOR
+#undef LOAD
+#undef STORE
+#undef SPREAD
+#undef PLACED
+#undef PLACED_OR_NAN
+#undef ADD_WHERE_EQUAL
+#define T double
+#define VECTOR __m512d
+#define LOAD _mm512_loadu_pd
+#define STORE _mm512_storeu_pd
+#define SPREAD _mm512_set1_pd
+#define PLACED(VALUES, INDEX) _mm512_castps_pd(_mm512_permutexvar_ps(INDEX, _mm512_castpd_ps(VALUES)))
+#define PLACED_OR_NAN(VALUES, INDEX, NANS) \
+    _mm512_castps_pd(_mm512_permutex2var_ps(_mm512_castpd_ps(VALUES), INDEX, _mm512_castpd_ps(NANS)))
+#define ADD_WHERE_EQUAL(SUM, A, B, VALUE) _mm512_mask_add_pd(SUM, _mm512_cmp_pd_mask(A, B, _CMP_EQ_OQ), SUM, VALUE)
+#include "pool_tables.template.h"
+#undef T
+#undef VECTOR
+#undef LOAD
+#undef STORE
+#undef SPREAD
+#undef PLACED
+#undef PLACED_OR_NAN
+#undef ADD_WHERE_EQUAL
+#undef SET
+#undef FOR_SET
+#undef VECTOR_BYTES
+#undef INDICES
+#undef LOAD_INDICES
+
+#define SET avx2
+#define FOR_SET PHINTYS_FOR_AVX2
+#define VECTOR_BYTES PHINTYS_AVX2_BYTES
+#define INDICES __m256i
+#define LOAD_INDICES(FROM) _mm256_loadu_si256((const __m256i*)(FROM))
+#define T float
+#define VECTOR __m256
+#define LOAD _mm256_loadu_ps
+#define STORE _mm256_storeu_ps
+#define SPREAD _mm256_set1_ps
+#define PLACED(VALUES, INDEX) _mm256_permutevar8x32_ps(VALUES, INDEX)
+#define PLACED_OR_NAN(VALUES, INDEX, NANS) _mm256_blendv_ps(PLACED(VALUES, INDEX), NANS, _mm256_castsi256_ps(INDEX))
+#define ADD_WHERE_EQUAL(SUM, A, B, VALUE) _mm256_add_ps(SUM, _mm256_and_ps(_mm256_cmp_ps(A, B, _CMP_EQ_OQ), VALUE))
+#include "pool_tables.template.h"
+#undef T
+#undef VECTOR
+#undef LOAD
+#undef STORE
+#undef SPREAD
+#undef PLACED
+#undef PLACED_OR_NAN
+#undef ADD_WHERE_EQUAL
+#define T double
+#define VECTOR __m256d
+#define LOAD _mm256_loadu_pd
+#define STORE _mm256_storeu_pd
+#define SPREAD _mm256_set1_pd
+#define PLACED(VALUES, INDEX) _mm256_castps_pd(_mm256_permutevar8x32_ps(_mm256_castpd_ps(VALUES), INDEX))
+#define PLACED_OR_NAN(VALUES, INDEX, NANS) _mm256_blendv_pd(PLACED(VALUES, INDEX), NANS, _mm256_castsi256_pd(INDEX))
+#define ADD_WHERE_EQUAL(SUM, A, B, VALUE) _mm256_add_pd(SUM, _mm256_and_pd(_mm256_cmp_pd(A, B, _CMP_EQ_OQ), VALUE))
+#include "pool_tables.template.h"
+#undef T
+#undef VECTOR
+#undef LOAD
+#undef STORE
+#undef SPREAD
+#undef PLACED
+#undef PLACED_OR_NAN
+#undef ADD_WHERE_EQUAL
+#undef SET
+#undef FOR_SET
+#undef VECTOR_BYTES
+#undef INDICES
+#undef LOAD_INDICES
+#endif
+
+/* The loops of a type number for the instruction sets 0 (what every processor has), 1 and 2; NULL: there are none. */
+static const phintys_pool_table_set* phintys_pool_table_set_of(int typenum, int instructions) {
+#if defined(__GNUC__) && defined(__x86_64__)
+    static const phintys_pool_table_set sets[2][2] = {
+        {{PHINTYS_AVX2_BYTES, -2, table_gradient_float_avx2}, {PHINTYS_AVX2_BYTES, -2, table_gradient_double_avx2}},
+        {{PHINTYS_AVX512_BYTES, 16, table_gradient_float_avx512},
+         {PHINTYS_AVX512_BYTES, 16, table_gradient_double_avx512}}};
+    if (instructions && (typenum == NPY_FLOAT || typenum == NPY_DOUBLE))
+        return &sets[instructions - 1][typenum == NPY_DOUBLE];
+#endif
+    return NULL;
+}
+
+#endif
