@@ -272,6 +272,7 @@ HOMES = {
         "ops.reduction.fused_reduction": "FusedReduction",
         "ops.sorting.bincount": "Counters",
         "ops.sorting.partitioning": "_Partition PartitionOp ArgPartitionOp",
+        "ops.sorting.row_order": "RowOrder",
         "ops.sorting.sorting": "_AlongAxis",
         "ops.types.number_views": "NumberView",
         "ops.types.slice_type": "SliceParts",

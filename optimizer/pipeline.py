@@ -26,6 +26,7 @@ from phintys.optimizer.rewrites import (
     batch_normalization,
     blas_rewrites,
     ctc,
+    distinct,
     fills,
     indexing,
     joins,
@@ -51,7 +52,8 @@ IFELSE = [Family("ifelse", lazy_branches.REWRITES)]
 SPECIALIZE = [Family("specialize", specialize.REWRITES), Family("linear_algebra", systems.HINTS, ("specialize",))]
 APPROXIMATIONS = [Family("uncanonicalize", approximations.REWRITES)]
 BATCH_NORMALIZATION = [Family("batchnorm_opts", batch_normalization.REWRITES, ("specialize",)),
-                       Family("ctc_opts", ctc.REWRITES, ("specialize",))]
+                       Family("ctc_opts", ctc.REWRITES, ("specialize",)),
+                       Family("unique_opts", distinct.REWRITES, ("specialize",))]
 BLAS = [Family("blas", blas_rewrites.REWRITES, ("BlasOpt",))]
 
 LARGEST_NUMBER_OF_TURNS = 5        # the graphs of tests/optimizer/test_linear_time.py need 1 or 2, whatever their size

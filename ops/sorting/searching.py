@@ -1,7 +1,8 @@
 """Searching: positions in sorted vectors (SearchsortedOp), distinct values (Unique), and ``to_one_hot``.
 
-Positions have no gradient, or a gradient of zero; that of distinct values goes to their first occurrences. Unique calls
-NumPy's function and holds the GIL.
+Positions have no gradient, or a gradient of zero; that of distinct values goes to their first occurrences. The
+optimizer turns Unique into a sort and what follows (``optimizer/rewrites/distinct.py``); without it, NumPy's function
+is called.
 """
 import numpy
 

@@ -14,6 +14,7 @@
 
 #include "native/clones.h"
 #include "native/templates.h"
+#include "orders.h"
 
 enum { PHINTYS_BELOW, PHINTYS_AT_MOST, PHINTYS_NUMBERS };   /* which elements a separation moves to the front */
 enum { PHINTYS_FEW = 12 };                                  /* so many best ones are kept in order while a line is read */
@@ -69,15 +70,6 @@ PHINTYS_INLINE void phintys_write_place(char *to, int size, npy_intp place) {
     }
 }
 
-/* Orders of values. The other two are true at least where BEFORE(b, a) or BEFORE(a, b) is, and compilers make vectors
- * of them. */
-#define BEFORE_OF_INTEGERS(a, b) ((a) < (b))
-#define ABOVE_OF_INTEGERS(a, b) ((a) > (b))
-#define BELOW_OF_INTEGERS(a, b) ((a) < (b))
-#define BEFORE_OF_FLOATS(a, b) (((a) < (b)) | (((b) != (b)) & ((a) == (a))))
-#define ABOVE_OF_FLOATS(a, b) (!((a) <= (b)))
-#define BELOW_OF_FLOATS(a, b) (!((a) >= (b)))
-
 /* ---- every dtype, without vectors of its own --------------------------------------------------------------------- */
 #define SET baseline
 #define FOR_SET
@@ -129,12 +121,7 @@ PHINTYS_INLINE void phintys_write_place(char *to, int size, npy_intp place) {
 #undef MAYBE_ABOVE
 #undef MAYBE_BELOW
 
-/* Maps float16 to an integer of the same order; NaN of either sign is last. */
-PHINTYS_INLINE int phintys_half_order(uint16_t half) {
-    int magnitude = half & 0x7fff;
-    return magnitude > 0x7c00 ? 0x8000 : half & 0x8000 ? -magnitude : magnitude;
-}
-#define BEFORE(a, b) (phintys_half_order(a) < phintys_half_order(b))
+#define BEFORE BEFORE_OF_HALVES
 #define MAYBE_ABOVE(a, b) BEFORE(b, a)
 #define MAYBE_BELOW(a, b) BEFORE(a, b)
 #define T uint16_t
@@ -143,16 +130,7 @@ PHINTYS_INLINE int phintys_half_order(uint16_t half) {
 #include "selection_loops.template.h"
 #undef BEFORE
 
-/* Complex numbers: by the real part, then by the imaginary part; then x + NaNj, NaN + xj and NaN + NaNj. */
-typedef struct { float real, imag; } phintys_pair_of_floats;
-typedef struct { double real, imag; } phintys_pair_of_doubles;
-#define ONE_NAN(x) ((x) != (x))
-#define NAN_RANK(x) (2 * ONE_NAN((x).real) + ONE_NAN((x).imag))
-#define NAN_LESS(x, y) (((x) < (y)) & !ONE_NAN(x) & !ONE_NAN(y))
-#define BEFORE(a, b)                                                                                                   \
-    (NAN_RANK(a) != NAN_RANK(b) ? NAN_RANK(a) < NAN_RANK(b)                                                            \
-                                : NAN_LESS((a).real, (b).real) ||                                                      \
-                                      (((a).real == (b).real || ONE_NAN((a).real)) && NAN_LESS((a).imag, (b).imag)))
+#define BEFORE BEFORE_OF_COMPLEX
 #define T phintys_pair_of_floats
 #define DTYPE complex64
 #define P npy_intp

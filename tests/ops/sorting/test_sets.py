@@ -29,6 +29,25 @@ def test_sets(name):
                 check_values(build, expected, [layout(first), second], modes=("FAST_RUN",))
 
 
+@pytest.mark.parametrize("dtype", ["int32", "float64", "bool", "complex64", "float16"])
+@pytest.mark.parametrize("shape", [(), (0,), (1,), (50,), (6, 5), (0, 3), (3, 0), (4, 3, 2)])
+def test_distinct_elements_and_slices(dtype, shape):
+    for axis in (None, *range(len(shape))):
+        array = numpy.asarray(values(shape, "int8") % 3).astype(dtype)
+        if axis is None and array.dtype.kind in "fc" and array.size > 5:
+            array.reshape(-1)[[0, 3, 4]] = numpy.nan
+        for flags in ((False, False, False), (True, False, False), (False, True, False), (True, True, True)):
+            x = T.tensor(dtype, (False,) * array.ndim)
+            results = T.unique(x, *flags, axis=axis)
+            f = phintys.function([x], results)
+            assert not any(isinstance(node.op, T.extra_ops.Unique) for node in f.maker.fgraph.toposort())
+            wanted = numpy.unique(array, *flags, axis=axis)
+            for layout in LAYOUTS.values():
+                got = f(layout(array))
+                for one, other in zip(got if any(flags) else [got], wanted if any(flags) else [wanted]):
+                    numpy.testing.assert_array_equal(one, other if other is wanted or one.ndim > 1 else other.ravel())
+
+
 def test_nan_is_in_no_set():
     array = numpy.array([numpy.nan, 1.0])
     check_values(T.isin, numpy.isin, [array, array])
