@@ -33,7 +33,7 @@ ifneq ($(origin CC),default)
 export CC
 endif
 
-.PHONY: help demo test check lint coverage develop editable annotate stress bench clean list-sources
+.PHONY: help demo test check lint types coverage develop editable annotate stress bench clean list-sources
 .DELETE_ON_ERROR:
 
 help:
@@ -41,6 +41,7 @@ help:
 	@echo 'make test      run the tests'
 	@echo 'make check     lint, and run the quick half of the tests: a verdict in two minutes'
 	@echo 'make lint      look for mistakes in the Python files (ruff)'
+	@echo 'make types     let pyright read the programs of tests/types, beside mypy'
 	@echo 'make coverage  say which lines of the Python files no test runs'
 	@echo 'make develop   build in the source tree, for an editable install'
 	@echo 'make annotate  write a page for each Cython file that shows the C code of each line'
@@ -59,6 +60,10 @@ check: lint $(VENV)/test.stamp
 
 lint: $(VENV)/lint.stamp
 	$(RUN) -m ruff check $(ARGS) .
+
+# mypy is a part of the tests. pyright is not: its package fetches the checker from the registry of npm.
+types: $(VENV)/test.stamp $(VENV)/types.stamp
+	$(TEST) tests/types $(ARGS)
 
 coverage: $(VENV)/test.stamp $(VENV)/coverage.stamp
 	$(TEST) --cov --cov-report=term --cov-report=html:build/coverage $(ARGS)

@@ -52,6 +52,12 @@ from phintys.modes import Mode as Mode
 from phintys.ops.graphs.op_from_graph import OpFromGraph as OpFromGraph
 from phintys.printing import debugprint as debugprint
 from phintys.reports.profile_stats import ProfileStats as ProfileStats
+from phintys.scan_module.scan import scan as scan
+from phintys.scan_module.scan_checkpoints import scan_checkpoints as scan_checkpoints
+from phintys.scan_module.scan_views import foldl as foldl
+from phintys.scan_module.scan_views import foldr as foldr
+from phintys.scan_module.scan_views import map as map
+from phintys.scan_module.scan_views import reduce as reduce
 from phintys.shared import SharedVariable as SharedVariable
 from phintys.shared import shared as shared
 from phintys.updates import OrderedUpdates as OrderedUpdates
@@ -135,29 +141,13 @@ __all__ = [
 
 FAST_COMPILE: _Any
 FAST_RUN: _Any
-def as_op(itypes: _Any, otypes: _Any, infer_shape: _Any = None) -> TensorVariable: ...
+def as_op(itypes: _Any, otypes: _Any, infer_shape: _Any = None) -> _Any: ...
 config: _Any
 def dot(l: _Any, r: _Any) -> TensorVariable: ...
-def foldl(fn: _Any, sequences: _Any, outputs_info: _Any, non_sequences: _Any = None, mode: _Any = None,
-          name: str | None = None, return_updates: bool = True) -> TensorVariable: ...
-def foldr(fn: _Any, sequences: _Any, outputs_info: _Any, non_sequences: _Any = None, mode: _Any = None,
-          name: str | None = None, return_updates: bool = True) -> TensorVariable: ...
 generic: Generic
 def get_scalar_constant_value(v: _Any) -> _Any: ...
 def install_as_theano() -> TensorVariable: ...
-def map(fn: _Any, sequences: _Any, non_sequences: _Any = None, truncate_gradient: int | Variable = -1,
-        go_backwards: bool = False, mode: _Any = None, name: str | None = None, return_updates: bool = True
-        ) -> TensorVariable: ...
 pp: _Any
 pprint: _Any
 predefined_modes: _Any
-def reduce(fn: _Any, sequences: _Any, outputs_info: _Any, non_sequences: _Any = None, go_backwards: bool = False,
-           mode: _Any = None, name: str | None = None, return_updates: bool = True) -> TensorVariable: ...
-def scan(fn: _Any, sequences: _Any = None, outputs_info: _Any = None, non_sequences: _Any = None,
-         n_steps: _Any = None, truncate_gradient: int | Variable = -1, go_backwards: bool = False,
-         mode: _Any = None, name: str | None = None, profile: bool = False, allow_gc: _Any = None,
-         strict: bool = False, return_list: bool = False, return_updates: bool = True) -> TensorVariable: ...
-def scan_checkpoints(fn: _Any, sequences: _Any = [], outputs_info: _Any = None, non_sequences: _Any = [],
-                     name: str | None = 'checkpointscan_fn', n_steps: _Any = None,
-                     save_every_N: int | Variable = 10, padding: bool = True) -> TensorVariable: ...
 def sparse_grad(var: _Any) -> _Any: ...

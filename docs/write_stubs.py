@@ -22,13 +22,18 @@ ROOT = Path(__file__).resolve().parent.parent
 # Module → its stub
 STUBS = {"phintys": "api/__init__.pyi", "phintys.tensor": "api/tensor/__init__.pyi",
          "phintys.tensor.nnet": "api/tensor/nnet/__init__.pyi", "phintys.tensor.blas": "api/tensor/blas.pyi",
+         "phintys.tensor.extra_ops": "api/tensor/extra_ops.pyi", "phintys.tensor.fft": "api/tensor/fft.pyi",
+         "phintys.tensor.nlinalg": "api/tensor/nlinalg.pyi", "phintys.tensor.slinalg": "api/tensor/slinalg.pyi",
+         "phintys.tensor.signal.conv": "api/tensor/signal/conv.pyi",
+         "phintys.tensor.signal.pool": "api/tensor/signal/pool.pyi",
          "phintys.ops.operators": "ops/operators.pyi"}
 
 # Functions whose own file is annotated: the stub names the file.
 ANNOTATED = {"phintys.function", "phintys.shared", "phintys.modes", "phintys.graph.gradients.gradient",
              "phintys.graph.gradients.forward_gradient", "phintys.ops.graphs.jacobian", "phintys.printing",
              "phintys.include_path", "phintys.making.function_dump", "phintys.graph.config",
-             "phintys.graph.traversal"}
+             "phintys.graph.traversal", "phintys.scan_module.scan", "phintys.scan_module.scan_views",
+             "phintys.scan_module.scan_checkpoints"}
 
 # Type → names of the parameters that have it.
 PARAMETERS = {
@@ -61,12 +66,13 @@ OF_DEFAULTS = {bool: "bool", str: "str", float: "float", int: "int | Variable"}
 
 # Function or method → what it returns, unless that is a tensor variable.
 RESULTS = {
-    "tuple[TensorVariable, TensorVariable]": "divmod __divmod__ __rdivmod__ max_and_argmax",
-    "list[TensorVariable]": "split broadcast_arrays",
+    "tuple[TensorVariable, TensorVariable]": "divmod __divmod__ __rdivmod__ max_and_argmax slogdet",
+    "list[TensorVariable]": """split broadcast_arrays confusion_matrix crossentropy_softmax_1hot
+        crossentropy_softmax_1hot_with_bias eigh histogram topk_and_argtopk""",
     "_Any": """atleast_1d atleast_2d atleast_3d average batch_normalization_train
         crossentropy_softmax_max_and_argmax_1hot crossentropy_softmax_max_and_argmax_1hot_with_bias extract_constant
-        get_canonical_form_slice get_scalar_constant_value linspace nonzero register_transfer sparse_grad transfer
-        unravel_index""",
+        get_canonical_form_slice get_scalar_constant_value gradient linspace lu lu_factor nonzero qr
+        as_op register_transfer sparse_grad svd transfer unique unravel_index""",
     "int": "get_vector_length ndim",
     "str": "upcast __format__",
     "bool": "is_flat __bool__ values_eq_approx_always_true",

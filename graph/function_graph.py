@@ -97,7 +97,7 @@ class FunctionGraph:
         for feature in features or ():
             self.attach_feature(feature)
 
-    def _begin(self, inputs, outputs):
+    def _begin(self, inputs: list[Variable], outputs: list[Variable]) -> None:
         self.inputs, self.outputs = inputs, outputs
         self.apply_nodes = set()
         self.clients = ClientsOf()

@@ -6,7 +6,8 @@ import numpy
 import phintys
 import phintys.tensor as T
 from phintys import In, Mode, Out, compile, function, gof, printing, shared
-from phintys.tensor import dot, nnet
+from phintys.tensor import dot, extra_ops, fft, nlinalg, nnet, slinalg
+from phintys.tensor.signal import pool
 
 rng = numpy.random.default_rng(0)
 x, t = T.dmatrix("x"), T.ivector("t")
@@ -95,5 +96,15 @@ graph = gof.FunctionGraph([x], [Double()(x)])
 graph.attach_feature(Counter())
 gof.TopoOptimizer(undo).optimize(graph)
 run = gof.PerformLinker(allow_gc=False).accept(graph).make_function()
+
+images, filters = T.tensor4("images", dtype="float64"), T.tensor4("filters", dtype="float64")
+pooled = pool.pool_2d(nnet.conv2d(images, filters, border_mode="half"), (2, 2), ignore_border=True)
+rows_of_steps, step_updates = phintys.scan(lambda row, sums: sums + row, sequences=[x], outputs_info=[x[0]])
+gram = T.dot(x.T, x)
+solved = slinalg.solve(gram + T.eye(4), rows_of_steps[-1]) + slinalg.cholesky(gram + T.eye(4))[0] + nlinalg.trace(gram)
+sign, magnitude = nlinalg.slogdet(gram)
+largest = T.topk(extra_ops.cumsum(fft.rfft(x).sum(axis=2), axis=1), 2) + sign * magnitude
+late = phintys.function([x, images, filters], [pooled.sum(), solved, largest], updates=step_updates)
+late(values, numpy.ones((1, 1, 4, 4)), numpy.ones((1, 1, 3, 3)))
 
 print(Halves()(T.flatten(x)).eval({x: values}).shape, Double()(x).eval({x: values}).shape)

@@ -2,6 +2,8 @@
 import phintys
 import phintys.tensor as T
 from phintys import In, compile, function, gof, printing, shared
+from phintys.tensor import fft, nlinalg, slinalg
+from phintys.tensor.signal import pool
 
 x, y = T.dmatrix("x"), T.dvector("y")
 w = shared(1.0, name="w")
@@ -41,3 +43,8 @@ gof.graph.io_toposort(x, 1)                     # variables
 T.blas.gem(x, x)                                # no such name
 T.blas.dot(x)                                   # an operand is missing
 T.blas.dot22(x, x).summ()                       # no such method
+slinalg.choleski(x)                             # no such name
+nlinalg.trace()                                 # the operand is missing
+fft.rfft(x, norms="ortho")                      # no such option
+pool.pool_2d(x, (2, 2), mode=3)                 # a mode is text
+phintys.scan(3, sequences=[x])                  # a function
