@@ -98,7 +98,7 @@ clean:
 	rm -rf .venv .venv-editable build dist phintys.egg-info .pytest_cache .ruff_cache .hypothesis .coverage*
 	rm -rf examples/output asv_bench/.asv/env
 	rm -rf examples/out_of_tree_op/build examples/out_of_tree_op/*.c examples/out_of_tree_op/*.so
-	find vm ops '(' -name '*.c' -o -name '*.so' ')' -delete
+	find vm ops gpu '(' -name '*.c' -o -name '*.so' ')' -delete
 	find $(FOLDERS) tests examples asv_bench -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/created.stamp:

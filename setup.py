@@ -26,7 +26,7 @@ from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
 FOLDERS = ("api", "graph", "vm", "ops", "optimizer", "gpu")
-NATIVE_FOLDERS = ("vm", "ops")
+NATIVE_FOLDERS = ("vm", "ops", "gpu")
 # Folders whose import name does not follow from their path. All others are ``phintys.`` and their path.
 RENAMED_FOLDERS = {"api": "phintys", "api/theano/compile": "phintys.compile", "api/theano/gof": "phintys.gof",
                    "api/theano/misc": "phintys.misc"}
@@ -64,7 +64,7 @@ NAMED = re.compile(r'(?:\binclude\s*|\bextern\s+from\s+)"([^"]+)"|'
 
 
 def link_cimport_root():
-    """Make ``build/cimport/phintys/{vm,ops}`` links to the source folders; return the root for ``include_path``."""
+    """Make ``build/cimport/phintys/{vm,ops,gpu}`` links to the source folders; return the root for ``include_path``."""
     root = ROOT / "build" / "cimport"
     package = root / "phintys"
     package.mkdir(parents=True, exist_ok=True)

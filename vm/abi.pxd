@@ -50,7 +50,7 @@ cdef enum:
 cdef enum CellFlag:
     CELL_READONLY = 1          # a constant or a protected argument: no kernel may write to its memory
     CELL_OBJECT = 2            # the value is `object`, not an array
-    CELL_DEVICE = 4            # room for the GPU: `data` is a device address
+    CELL_DEVICE = 4            # `data` is an address in a GPU's memory; never inline
     CELL_LENT = 8              # a borrowed result: its buffer stays, and is reused although the user sees it
     CELL_SHOWN = 16            # a result that may be a view of what others hold
     CELL_LATE = 32             # a result that is read again after COMMIT
@@ -138,6 +138,21 @@ cdef void share(Context* context, Cell* view, Cell* source, char* data) noexcept
 cdef void drop(Context* context, Cell* cell) noexcept nogil
 # At least `size` bytes, 64-byte aligned, private to the running frame until its next kernel is prepared.
 cdef char* scratch(Context* context, size_t size) except NULL nogil
+
+# ---- memory of a device ----------------------------------------------------------------------------------------------
+# What the VM asks of the runtime of devices (``phintys.gpu``), which sets it; without one, all of it raises. ``acquire``
+# returns a buffer ON_DEVICE with one reference, or NULL if there is no memory. ``copy`` copies elements to a cell that
+# has memory for them in C order; either may be at the host. The other three need the GIL: the value of a cell for
+# Python, over the same memory; a cell that holds a value's memory, or that of a copy if the value is at the host; and a
+# cell whose elements become those of a value of the same shape.
+cdef struct DeviceMemory:
+    Buffer* (*acquire)(size_t size) noexcept nogil
+    int (*copy)(Cell* target, Cell* source) except -1 nogil
+    object (*value_of)(Cell* cell)
+    int (*hold)(Context* context, Cell* cell, object value) except -1
+    int (*overwrite)(Cell* cell, object value) except -1
+
+cdef DeviceMemory device_memory
 
 # ---- loops over workers ------------------------------------------------------------------------------------------
 # Run task over [0, total) in pieces of at least `grain` items, on context.workers threads; returns when all is done.

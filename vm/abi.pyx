@@ -16,12 +16,13 @@ from numpy cimport npy_intp
 from phintys.vm cimport pool
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.pool cimport (
-    FOREIGN, FRESH, GIVEN, HOST, PAGE, PLANNED, SMALL_LIMIT, allocation_fails, buffer_acquire, buffer_forsake,
+    DEVICE, FOREIGN, FRESH, GIVEN, HOST, PAGE, PLANNED, SMALL_LIMIT, allocation_fails, buffer_acquire, buffer_forsake,
     buffer_give_back, buffer_of_owner, buffer_references, buffer_release, buffer_retain, is_close, size_class_of,
     take_close)
 from phintys.vm.workers cimport workers_run
 
 from phintys.vm.kernel_spec import kernel_of, spec_of
+from phintys.vm.places import WORK_AT_DEVICE, place_name
 
 cnp.import_array()
 
@@ -193,7 +194,8 @@ cdef int fail_allocation(Cell* cell, const npy_intp* shape, bint negative) excep
     dimensions = tuple([shape[axis] for axis in range(cell.ndim)])
     if negative:
         raise ValueError(f"negative dimensions are not allowed: shape {dimensions}")
-    raise MemoryError(f"no memory for an array of shape {dimensions} with {cell.itemsize} bytes an element")
+    where = " at the device" if cell.flags & CELL_DEVICE else ""
+    raise MemoryError(f"no memory{where} for an array of shape {dimensions} with {cell.itemsize} bytes an element")
 
 
 cdef bint owner_is_alone(const Buffer* buffer) noexcept nogil:
@@ -354,12 +356,34 @@ cdef int renew(Context* context, Cell* cell) except -1 nogil:
     return take_memory(context, cell)
 
 
+cdef int take_device_memory(Context* context, Cell* cell) except -1 nogil:
+    """Memory for a cell at the device. What it had in an earlier call is as good as new: work is done in order."""
+    cdef Buffer* buffer = cell.buffer
+    if buffer != NULL:
+        if is_reusable(cell, cell.size):
+            cell.data = buffer.data
+            return 0
+        cell.buffer = NULL
+        release_here(context, buffer)
+    if cell.heir != NULL and take_from_heir(cell, cell.size):
+        return 0
+    buffer = NULL if allocation_fails() else device_memory.acquire(cell.size if cell.size else 1)
+    if buffer == NULL:
+        cell.data = NULL
+        return fail_allocation(cell, cell.shape, False)
+    cell.buffer = buffer
+    cell.data = buffer.data
+    return 0
+
+
 cdef inline int take_memory(Context* context, Cell* cell) except -1 nogil:
     """Memory for a cell whose shape, strides and size are set."""
     cdef size_t size = cell.size
     cdef Buffer* buffer
     if cell.donor != NULL and cell.donor.buffer != NULL and adopt(context, cell):
         return 0
+    if cell.flags & CELL_DEVICE:
+        return take_device_memory(context, cell)
     buffer = cell.buffer
     if size <= INLINE_BYTES:
         if buffer != NULL:
@@ -535,6 +559,8 @@ cdef object copy_of_cell(Cell* cell):
 
 
 cdef object cell_to_result(Cell* cell):
+    if cell.flags & CELL_DEVICE:
+        return device_memory.value_of(cell)
     if (cell.buffer == NULL or cell.buffer.owner != NULL or cell.buffer.size_class == PLANNED
             or cell_size(cell) * cell.itemsize <= RESULT_COPY_BYTES):
         return copy_of_cell(cell)
@@ -542,11 +568,42 @@ cdef object cell_to_result(Cell* cell):
 
 
 cdef object cell_to_array(Cell* cell):
+    if cell.flags & CELL_DEVICE:
+        return device_memory.value_of(cell)
     return copy_of_cell(cell) if cell.buffer == NULL or cell.buffer.size_class == PLANNED else cell_to_view(cell)
 
 
 cdef object cell_to_number(Cell* cell):
     return PyArray_Scalar(cell.data, cnp.PyArray_DescrFromType(cell.typenum), None)
+
+
+# ---- memory of a device: until a runtime sets it -----------------------------------------------------------------------
+cdef Buffer* acquire_nothing(size_t size) noexcept nogil:
+    return NULL
+
+
+cdef int no_device() except -1 with gil:
+    raise RuntimeError("the value is at a device, and no device is in use: see phintys.gpu.use")
+
+
+cdef int copy_nothing(Cell* target, Cell* source) except -1 nogil:
+    return no_device()
+
+
+cdef object no_value(Cell* cell):
+    no_device()
+
+
+cdef int hold_nothing(Context* context, Cell* cell, object value) except -1:
+    return no_device()
+
+
+cdef int overwrite_nothing(Cell* cell, object value) except -1:
+    return no_device()
+
+
+device_memory.acquire, device_memory.copy, device_memory.value_of = acquire_nothing, copy_nothing, no_value
+device_memory.hold, device_memory.overwrite = hold_nothing, overwrite_nothing
 
 
 # ---- kernels ---------------------------------------------------------------------------------------------------------
@@ -591,8 +648,9 @@ cdef class _Operands:
         context_init(&self.context)
         self.context.room = calloc(1, kernel.room + 1)
         for typenum, ndim, *place in layouts:
-            if place not in ([], [HOST]):
-                raise ValueError(f"a kernel runs on operands of the host, not of place {place[0]}")
+            if place not in ([], [HOST]) and type(kernel) not in WORK_AT_DEVICE:
+                raise ValueError(f"a {type(kernel).__name__} runs on operands of the host, not of the "
+                                 f"{place_name(place[0])}")
             total += 2 * ndim
         self.cells = <Cell*>malloc(max(1, self.count) * sizeof(Cell))
         self.pointers = <Cell**>malloc(max(1, self.count) * sizeof(Cell*))
@@ -602,8 +660,10 @@ cdef class _Operands:
             raise MemoryError()
         dimensions = self.dimensions
         for index in range(self.count):
-            typenum, ndim = layouts[index][:2]
+            typenum, ndim, *place = layouts[index]
             cell_init(&self.cells[index], typenum, ndim, dimensions)
+            if place not in ([], [HOST]):
+                self.cells[index].flags = CELL_DEVICE
             self.pointers[index] = &self.cells[index]
             dimensions += 2 * <int>ndim
 
@@ -623,8 +683,11 @@ cdef class _Operands:
         cdef int index
         for index in range(self.inputs):
             drop(&self.context, &self.cells[index])
-            cell_borrow_array(&self.cells[index], arrays[index])
-            self.cells[index].flags = CELL_READONLY
+            if self.cells[index].flags & CELL_DEVICE:
+                device_memory.hold(&self.context, &self.cells[index], arrays[index])
+            else:
+                cell_borrow_array(&self.cells[index], arrays[index])
+            self.cells[index].flags |= CELL_READONLY
         for output, donor in (donors or {}).items():
             cell_give_array(&self.context, &self.cells[donor], arrays[donor].copy())
             self.cells[donor].flags = 0
@@ -649,10 +712,23 @@ cdef class _Operands:
         return 0
 
 
+cdef bint is_at_device(value):
+    """Whether a value describes its memory as arrays of a GPU do."""
+    return not isinstance(value, cnp.ndarray) and hasattr(value, "__cuda_array_interface__")
+
+
+cdef tuple layout_for(value):
+    """(type number, rank, place) of an operand."""
+    return value.dtype.num, value.ndim, DEVICE if is_at_device(value) else HOST
+
+
 cdef list behaved(inputs):
     """The inputs of a kernel as aligned arrays in native byte order."""
     cdef list arrays = []
     for array in inputs:
+        if is_at_device(array):
+            arrays.append(array)
+            continue
         array = cnp.PyArray_FROM_O(array)
         if not (array.flags.aligned and array.dtype.isnative):
             array = array.astype(array.dtype.newbyteorder("="))
@@ -661,8 +737,8 @@ cdef list behaved(inputs):
 
 
 cdef _Operands operands_for(Kernel kernel, list arrays, output_layouts, int workers, poison):
-    cdef _Operands operands = _Operands([(array.dtype.num, array.ndim) for array in arrays] + list(output_layouts),
-                                        kernel, len(arrays))
+    cdef _Operands operands = _Operands([layout_for(array) for array in arrays] + list(output_layouts), kernel,
+                                        len(arrays))
     operands.context.workers = workers
     if poison is not None:
         operands.context.poison = 256 | <int>poison
@@ -677,7 +753,7 @@ def run_kernel(Kernel kernel, inputs, output_layouts, int workers=1, poison=None
     ----------
     kernel : Kernel
     inputs : sequence of numpy.ndarray
-        Aligned arrays in native byte order, of the types the kernel was built for.
+        Aligned arrays in native byte order, of the types the kernel was built for; or arrays at the device.
     output_layouts : sequence of (type number, rank) or (type number, rank, place)
         As `Type.layout`.
     workers : int
@@ -716,7 +792,7 @@ def run_kernel(Kernel kernel, inputs, output_layouts, int workers=1, poison=None
     else:
         operands.run_bound(kernel, binding, step)
     return [view_into(&operands.cells[index], arrays) if views and looks_outside(&operands.cells[index])
-            else cell_to_result(&operands.cells[index]) for index in range(count, operands.count)]
+            and not operands.cells[index].flags & CELL_DEVICE else cell_to_result(&operands.cells[index]) for index in range(count, operands.count)]
 
 
 def prepare_kernel(Kernel kernel, inputs, output_layouts, int workers=1):

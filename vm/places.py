@@ -1,10 +1,15 @@
 """Places: where the memory of a value is. Part of each type's ``layout``, of each cell, and of each buffer.
 
 Values of different places never share memory: no value is computed into a donor of another place, and plans and claims
-look at each place by itself. There is one place so far.
+look at each place by itself. ``pool.pxd`` has the same numbers.
 """
-HOST = 0                    # memory that the processor reads; ``pool.pxd`` has the same number
-NAMES = {HOST: "host"}
+HOST = 0                    # memory that the processor reads
+DEVICE = 1                  # memory that the GPU in use reads
+NAMES = {HOST: "host", DEVICE: "device"}
+
+# Classes of kernels whose operands may be at the device: its own kernels, and those that read layouts only. The runtime
+# of devices adds them; the verifier refuses a program in which another kernel has such an operand.
+WORK_AT_DEVICE = set()
 
 
 def place_name(place):

@@ -10,7 +10,9 @@ cdef enum:
     FOREIGN = -1               # memory that the pool does not own
     GIVEN = -2                 # as FOREIGN, but it may be overwritten
     PLANNED = -3               # a piece of a frame's arena: not owned, and never given to others
+    ON_DEVICE = -4             # the buffer of a device's memory: it goes back to ``device_gives_back``
     HOST = 0                   # the place of memory that the processor reads; see ``places.py``
+    DEVICE = 1                 # the place of memory that a GPU reads
 
 cdef struct Buffer:
     char* data
@@ -18,8 +20,8 @@ cdef struct Buffer:
     long references            # changed atomically
     PyObject* owner            # the object that keeps foreign memory alive; NULL for pool memory
     Buffer* next               # link of a free list
-    int size_class             # FOREIGN, GIVEN, PLANNED; 0: large; 1..64: small; 65..112: medium
-    int place                  # where the memory is: HOST; all that the pool has. Memory elsewhere has an owner
+    int size_class             # FOREIGN, GIVEN, PLANNED, ON_DEVICE; 0: large; 1..64: small; 65..112: medium
+    int place                  # where the memory is: HOST, which is all that the pool has, or DEVICE
 
 cdef extern from * nogil:
     """
@@ -48,6 +50,9 @@ cdef Buffer* buffer_acquire_arena(size_t size) noexcept nogil    # the same; kep
 cdef Buffer* buffer_of_owner(PyObject* owner) except NULL        # foreign memory; the caller sets data and capacity
 cdef void buffer_give_back(Buffer* buffer) noexcept nogil        # no reference is left
 cdef void buffer_release(Buffer* buffer) noexcept nogil          # remove a reference; free if it was the last
+
+# Who takes buffers ON_DEVICE that have no reference left; set by the runtime of devices. NULL: there is none.
+cdef void (*device_gives_back)(Buffer* buffer) noexcept nogil
 
 cdef inline int size_class_of(size_t size) noexcept nogil:
     """Return the size class. Small: 1..64. Medium: 65..112. Large: 0."""

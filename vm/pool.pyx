@@ -80,6 +80,7 @@ cdef long requests = 0                                          # calls of buffe
 cdef long misses = 0                                            # requests that the operating system served
 cdef size_t live_bytes = 0                                      # capacity of the live buffers
 cdef size_t peak_bytes = 0                                      # the largest ``live_bytes`` since ``reset_peak``
+device_gives_back = NULL
 cdef long fails_after = 0                                       # for tests: number of the allocation that fails, or 0
 
 
@@ -272,6 +273,8 @@ cdef Buffer* buffer_of_owner(PyObject* owner) except NULL:
 cdef void buffer_give_back(Buffer* buffer) noexcept nogil:
     if buffer.owner != NULL:
         release_owner(buffer)
+    elif buffer.size_class == ON_DEVICE:
+        device_gives_back(buffer)
     elif buffer.size_class != PLANNED:
         keep_or_return(buffer)
     elif stress:

@@ -1,4 +1,8 @@
-"""Places: values of different places share no memory. There is one real place; these tests make up another."""
+"""Places: values of different places share no memory. These tests need no device."""
+import subprocess
+import sys
+import textwrap
+
 import numpy
 import pytest
 
@@ -12,11 +16,10 @@ from phintys.vm.linking.lifetimes import Lifetimes
 from phintys.vm.linking.linker import link
 from phintys.vm.linking.plan import Planner
 from phintys.vm.linking.verifier import ProgramError, verify
-from phintys.vm.machine.container import Container
-from phintys.vm.places import HOST, place_name
+from phintys.vm.places import DEVICE, HOST, place_name
 from phintys.vm.program import Program
 
-ELSEWHERE = 1
+ELSEWHERE = DEVICE
 
 
 class FarType(TensorType):
@@ -44,7 +47,7 @@ def chain(**options):
 def test_the_layout_of_a_type_has_the_place():
     assert T.dmatrix().type.layout == (numpy.dtype("float64").num, 2, HOST)
     assert phintys.scalar.float32().type.layout == (numpy.dtype("float32").num, 0, HOST)
-    assert place_name(HOST) == "host" and place_name(ELSEWHERE) == "place 1"
+    assert (place_name(HOST), place_name(DEVICE), place_name(7)) == ("host", "device", "place 7")
 
 
 def test_cells_have_the_places_of_their_types():
@@ -60,16 +63,19 @@ def test_a_donor_of_another_place_is_refused():
         verify(moved(program, heir.donor))
 
 
-def test_nothing_computes_at_another_place():
+def test_kernels_of_the_host_have_no_operands_elsewhere():
     program = chain()
-    with pytest.raises(ProgramError, match="is at place 1, where nothing computes"):
+    with pytest.raises(ProgramError, match="is at the device, where ProductKernel does not work"):
         verify(moved(program, 0))
 
 
-def test_a_graph_with_values_elsewhere_is_not_linked():
+def test_a_graph_with_values_elsewhere_is_linked_only_if_the_kernels_work_there():
     x = FarType("float64", (False,))("x")
-    with pytest.raises(ProgramError, match="x.* is at place 1"):
-        link(FunctionGraph([x], [x], clone=False), 1, [], [], 1)
+    assert link(FunctionGraph([x], [x], clone=False), 1, [], [], 1).cells[0].place == DEVICE
+    y = T.exp(T.dvector())
+    y.owner.inputs[0] = x
+    with pytest.raises(ProgramError, match="where ElementwiseKernel does not work"):
+        link(FunctionGraph([x], [y], clone=False), 1, [], [], 1)
 
 
 def test_a_plan_has_no_room_for_values_elsewhere():
@@ -120,10 +126,21 @@ class TakenNote(numpy.ndarray):
 
 def test_a_kernel_runs_on_operands_of_the_host():
     layout = (numpy.dtype("float64").num, 1, ELSEWHERE)
-    with pytest.raises(ValueError, match="operands of the host, not of place 1"):
+    with pytest.raises(ValueError, match="operands of the host, not of the device"):
         run_kernel(negated(), [numpy.zeros(3)], [layout])
 
 
-def test_there_is_no_container_elsewhere():
-    with pytest.raises(NotImplementedError, match="no memory at place 1"):
-        Container(FarType("float64", (False,)), numpy.zeros(3))
+def test_there_is_no_container_elsewhere_without_a_device():
+    script = textwrap.dedent("""
+        import numpy
+        from phintys.ops.types.tensor_type import TensorType
+        from phintys.vm.machine.container import Container
+        type_ = TensorType("float64", (False,))
+        type_.layout = (*type_.layout[:2], 1)
+        try:
+            Container(type_, numpy.zeros(3))
+        except RuntimeError as error:
+            print(error)
+    """)
+    done = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "the value is at a device, and no device is in use: see phintys.gpu.use\n"

@@ -13,7 +13,7 @@ the opcode requires; it runs after the cells have been read and before any is wr
 """
 from phintys.vm.linking.branch_checks import Branch, State, Summary
 from phintys.vm.opcodes import OPCODES
-from phintys.vm.places import HOST, place_name
+from phintys.vm.places import HOST, WORK_AT_DEVICE, place_name
 from phintys.vm.program import ACCESS, MANY_INPUTS
 from phintys.vm.symbolic import ROWS
 from phintys.vm.texts import cells_of_inputs
@@ -161,9 +161,6 @@ class _Check:
                 if not same or layout.kind != "value":
                     self.fail(f"C{number} ({self.title(number)}) cannot take the memory of C{layout.donor} "
                               f"({self.title(layout.donor)})")
-        for number, layout in enumerate(self.cells):
-            if layout.place != HOST:
-                self.fail(f"C{number} ({self.title(number)}) is at {place_name(layout.place)}, where nothing computes")
 
     # ---- reads and writes ----------------------------------------------------------------------------------------
     def read(self, cell):
@@ -276,6 +273,12 @@ class _Check:
     def check_KERNEL(self, instruction):
         if not 0 <= instruction.a < len(self.program.kernels):
             self.fail(f"there is no kernel K{instruction.a}")
+        if type(self.program.kernels[instruction.a]) in WORK_AT_DEVICE:
+            return
+        for cell in (*instruction.reads(), *instruction.writes()):
+            if self.cells[cell].place != HOST:
+                self.fail(f"C{cell} ({self.title(cell)}) is at the {place_name(self.cells[cell].place)}, where "
+                          f"{type(self.program.kernels[instruction.a]).__name__} does not work")
 
     def check_TOGETHER(self, instruction):
         group = self.instructions[self.position + 1:self.position + 1 + instruction.a]
@@ -384,6 +387,8 @@ class _Check:
         a, b = instruction.a, instruction.b
         if self.cells[b].ndim or self.cells[b].typenum < 0:
             self.fail(f"its condition C{b} is not a number")
+        if self.cells[b].place != HOST:
+            self.fail(f"its condition C{b} is at the {place_name(self.cells[b].place)}")
         if not self.position < a <= self.range[1]:
             self.fail(f"jumps to {a}, which is not a later instruction of this part")
         self.branches.append(Branch(self.position, a, self.state.mark()))

@@ -16,8 +16,9 @@ from libc.stdlib cimport free, llabs, malloc
 from numpy cimport npy_intp
 
 from phintys.vm.abi cimport (
-    CELL_OBJECT, Cell, buffer_behind, cell_give_array, cell_hold_array, cell_size, cell_to_array, drop, overlap,
-    span_of_cell)
+    CELL_DEVICE, CELL_OBJECT, Cell, buffer_behind, cell_give_array, cell_hold_array, cell_size, cell_to_array,
+    device_memory, drop, overlap, span_of_cell)
+from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.machine.claims cimport changes_in_progress, claim, give_up, wait_until_whole
 from phintys.vm.machine.container cimport is_held_by_another
 from phintys.vm.conversion cimport (
@@ -28,7 +29,7 @@ from phintys.vm.machine.interpreter cimport execute
 from phintys.vm.machine.profile cimport Profile, end, phintys_seconds
 from phintys.vm.machine.results cimport check_lent
 from phintys.vm.machine.slots cimport shapes_of
-from phintys.vm.pool cimport buffer_references
+from phintys.vm.pool cimport HOST, buffer_references
 
 from weakref import WeakSet
 
@@ -77,6 +78,9 @@ cdef enum Unpack:
 
 cdef enum Access:
     READ, HELD, MUTABLE             # see ``program.ACCESS``
+
+cdef enum:
+    AT_DEVICE = -1                  # the rank of arguments at a device, which no array of the host has
 
 cdef struct Argument:
     Target target                   # the dtype and rank, and how values convert
@@ -178,7 +182,9 @@ cdef class Callable:
             self.arguments[index].target.plain = self.arguments[index].plain_float = False
             if type_.layout is None:
                 continue
-            self.arguments[index].target.typenum, self.arguments[index].target.ndim, _ = type_.layout
+            self.arguments[index].target.typenum, self.arguments[index].target.ndim, place = type_.layout
+            if place != HOST:
+                self.arguments[index].target.ndim = AT_DEVICE
             self.arguments[index].dtype = PyArray_DescrFromType(self.arguments[index].target.typenum)    # lives for ever
             self.arguments[index].target.downcast = downcast_of(self.downcast_flags[index])
             self.arguments[index].broadcastable = 0
@@ -408,6 +414,8 @@ cdef class Callable:
             cell.data = <char*>cell.value
             cell.object = NULL
             return 0
+        if argument.target.ndim == AT_DEVICE:
+            return self._take_to_device(frame, index, value)
         converted = self._trusted(index, value) if self.trust_input else self._convert(index, value)
         Py_INCREF(converted)
         frame.given[index] = <PyObject*>converted
@@ -416,6 +424,24 @@ cdef class Callable:
             drop(&frame.machine.context, cell)
             cell.object = <PyObject*>converted
             cell.data = <char*>cell.value
+        return 0
+
+    cdef int _take_to_device(self, Frame frame, int index, value) except -1:
+        """Let an argument's cell hold a value at the device; an array of the host is copied there."""
+        cdef Cell* cell = &frame.cells[index]
+        cdef npy_intp before[2 * MAX_RANK]
+        cdef int number
+        for number in range(2 * cell.ndim):
+            before[number] = cell.shape[number]
+        try:
+            device_memory.hold(&frame.machine.context, cell, self.argument_types[index].filter(
+                value, strict=self.strict_flags[index], allow_downcast=self.downcast_flags[index]))
+        except (TypeError, ValueError) as error:
+            raise argument_error(error, self, index, value) from None
+        for number in range(2 * cell.ndim):
+            if before[number] != cell.shape[number]:
+                frame.machine.epoch += 1
+                break
         return 0
 
     cdef int _check_unchanged(self, Frame frame) except -1:
@@ -814,7 +840,7 @@ cdef list operands_of(Callable self, Frame frame, int position):
     cdef int count = self.program.operands_of_node(position)
     for index in range(min(count, frame.code.instructions[position].c)):
         cell = frame.machine.operands[frame.code.instructions[position].b + index]
-        if cell.data == NULL or cell.flags & CELL_OBJECT:
+        if cell.data == NULL or cell.flags & (CELL_OBJECT | CELL_DEVICE):
             described.append(None)
         else:
             described.append((tuple([cell.shape[axis] for axis in range(cell.ndim)]),

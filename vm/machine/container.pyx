@@ -22,9 +22,9 @@ from numpy cimport npy_intp
 
 from phintys.graph.public_names import at_home
 from phintys.vm.abi cimport (
-    CELL_NUMBER, CELL_OBJECT, Cell, Context, Span, allocate, cell_hold_array, cell_init,
-    cell_is_contiguous, cell_is_whole, cell_to_array, cell_to_number, context_clear, context_init, drop, overlap,
-    owner_is_alone, span_of, span_of_cell)
+    CELL_DEVICE, CELL_NUMBER, CELL_OBJECT, Cell, Context, Span, allocate, cell_hold_array, cell_init,
+    cell_is_contiguous, cell_is_whole, cell_to_array, cell_to_number, context_clear, context_init, device_memory, drop,
+    overlap, owner_is_alone, span_of, span_of_cell)
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.machine.claims cimport (
     Claim, begin_change, changes_in_progress, claim, end_change, give_up, wait_until_whole)
@@ -53,6 +53,19 @@ cdef bint is_held_by_another(Container asking, cnp.ndarray array) noexcept:
         cell = &(<Container>holder).cell
         if (cell.buffer != NULL and holder != <void*>asking and cell.buffer.place == HOST
                 and overlap(wanted, span_of_cell(cell))):
+            return True
+        holder = (<Container>holder).next
+    return False
+
+
+cdef bint is_held_at_device(Container asking, Cell* wanted) noexcept:
+    """Whether another container has the memory of a cell at the device."""
+    cdef void* holder = first_holder
+    cdef Cell* cell
+    while holder != NULL:
+        cell = &(<Container>holder).cell
+        if (cell.buffer != NULL and holder != <void*>asking and cell.buffer.place != HOST
+                and overlap(span_of_cell(wanted), span_of_cell(cell))):
             return True
         holder = (<Container>holder).next
     return False
@@ -92,8 +105,6 @@ cdef class Container:
         self.allow_downcast = allow_downcast
         context_init(&self.context)
         typenum, ndim, place = type.layout or (0, 0, HOST)
-        if place != HOST:
-            raise NotImplementedError(f"a container of type {type}: there is no memory at place {place}")
         self.dimensions = <npy_intp*>calloc(2 * ndim + 1, sizeof(npy_intp))
         if self.dimensions == NULL:
             raise MemoryError()
@@ -105,6 +116,8 @@ cdef class Container:
             enlist(self)
         if type.is_number:
             self.cell.flags = CELL_NUMBER
+        if place != HOST:
+            self.cell.flags = CELL_DEVICE
 
     def __init__(self, type, value=None, name=None, readonly=False, strict=False, allow_downcast=None):
         self.set(type.filter(value, strict=strict, allow_downcast=allow_downcast))
@@ -127,12 +140,64 @@ cdef class Container:
             return <object>self.cell.object if borrow else self._copied(<object>self.cell.object)
         if self.cell.flags & CELL_NUMBER:
             return cell_to_number(&self.cell)
+        if self.cell.flags & CELL_DEVICE:
+            return self._device_value(borrow)
         owner = self._lent_array()
         if owner is None:
             owner = cell_to_array(&self.cell)
             if borrow or self.cell.buffer == NULL:
                 return owner
         return owner if borrow else owner.copy()
+
+    cdef object _device_value(self, bint borrow):
+        """The value of a container at the device: over its memory, or over that of a copy."""
+        cdef Cell fresh
+        cdef npy_intp dimensions[2 * MAX_RANK]
+        if self.cell.data == NULL:
+            return None
+        if borrow:
+            return cell_to_array(&self.cell)
+        self._new_cell(&fresh, dimensions)
+        try:
+            allocate(&self.context, &fresh, self.cell.shape)
+            device_memory.copy(&fresh, &self.cell)
+            return cell_to_array(&fresh)
+        finally:
+            let_go(&fresh)
+
+    cdef int _new_cell(self, Cell* fresh, npy_intp* dimensions) except -1:
+        """An empty cell for a value of this container."""
+        cell_init(fresh, self.cell.typenum, self.cell.ndim, dimensions)
+        fresh.flags = self.cell.flags & CELL_DEVICE
+        return 0
+
+    cdef int _replace_at_device(self, value, bint borrow, Cell* fresh) except -1:
+        """The same for memory at the device. A value of the same shape is copied into memory that only the container
+        refers to. What was lent is held as it is; an array of the host is copied in any case."""
+        cdef npy_intp dimensions[2 * MAX_RANK]
+        cdef Cell lent
+        if not borrow and self._is_alone() and value.shape == self._shape():
+            self.changes += 1
+            device_memory.overwrite(&self.cell, value)
+            return 0
+        self._new_cell(fresh, fresh.shape)
+        device_memory.hold(&self.context, fresh, value)
+        if not isinstance(value, cnp.ndarray) and (not borrow or is_held_at_device(self, fresh)):
+            lent = fresh[0]
+            self._new_cell(fresh, dimensions)
+            try:
+                allocate(&self.context, fresh, lent.shape)
+                device_memory.copy(fresh, &lent)
+            finally:
+                let_go(&lent)
+            self.store(&self.context, fresh)
+            return 0
+        self.store(&self.context, fresh)
+        return 0
+
+    cdef tuple _shape(self):
+        cdef int axis
+        return tuple([self.cell.shape[axis] for axis in range(self.cell.ndim)])
 
     cdef int _wait_until_whole(self) except -1:
         cdef Claim* mine = &self.claim
@@ -168,6 +233,8 @@ cdef class Container:
             value = value if borrow else self._copied(value)
         elif self.cell.flags & CELL_NUMBER:
             value = cnp.PyArray_FROM_O(self.type.filter(value))
+        elif self.cell.flags & CELL_DEVICE:
+            value = self.type.filter(value)
         elif not fits(&self.cell, value):
             raise TypeError(f"a container of type {self.type} cannot hold {type(value)} as it is: {value!r}")
         fresh.buffer, fresh.object, fresh.shape = NULL, NULL, dimensions
@@ -184,6 +251,8 @@ cdef class Container:
         if self.cell.flags & CELL_OBJECT:
             Py_INCREF(value)
             fresh.object = <PyObject*>value
+        elif self.cell.flags & CELL_DEVICE:
+            return self._replace_at_device(value, borrow, fresh)
         else:
             lent = borrow and cnp.PyArray_ISBEHAVED(value) and not is_held_by_another(self, value)
             if not lent and self._overwrite(value):
@@ -247,7 +316,7 @@ cdef class Container:
         if cell.buffer == NULL:
             copy_inline(target, cell)
             target.data = <char*>target.value
-        elif cell.ndim == 0:                        # a number that was lent: cells of numbers are never dropped
+        elif cell.ndim == 0 and not cell.flags & CELL_DEVICE:   # a number that was lent: cells of numbers are never dropped
             memcpy(target.value, cell.data, cell.itemsize)
             target.data = <char*>target.value
         else:
@@ -286,6 +355,8 @@ cdef class Container:
         """The value itself, as in Theano: the same array each time, and writing to its elements writes to the container.
         Setting it converts as ``type.filter`` does. An array keeps the value it had when the container gets another."""
         self._wait_until_whole()
+        if self.cell.flags & CELL_DEVICE:
+            return self.get(borrow=True)
         if self.cell.buffer == NULL and not self.cell.flags & CELL_OBJECT:
             move_out(self)
         return the_same_array(self, self.get(borrow=True))

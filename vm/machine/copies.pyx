@@ -3,7 +3,8 @@ from libc.string cimport memcpy
 from numpy cimport npy_intp
 
 from phintys.vm.abi cimport (
-    CELL_OBJECT, Cell, Context, allocate, cell_is_contiguous, cell_is_packed, cell_size, drop, owner_is_alone, share)
+    CELL_DEVICE, CELL_OBJECT, Cell, Context, allocate, cell_is_contiguous, cell_is_packed, cell_size, device_memory,
+    drop, owner_is_alone, share)
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.machine.code cimport Instruction
 from phintys.vm.machine.container cimport Container, copy_object
@@ -17,7 +18,7 @@ cdef bint alias(Context* context, Cell* target, Cell* source) noexcept nogil:
     if source.flags & CELL_OBJECT:
         copy_object(target, source)
         return False
-    if source.ndim == 0:
+    if source.ndim == 0 and not source.flags & CELL_DEVICE:
         memcpy(target.value, source.data, source.itemsize)
         target.data = <char*>target.value
         return False
@@ -83,6 +84,8 @@ cdef void copy_elements(char* write, Cell* source) noexcept nogil:
 cdef int copy_memory(Context* context, Cell* target, Cell* source) except -1 nogil:
     """C order copy of any strided cell; ``target`` gets fresh memory."""
     allocate(context, target, source.shape)
+    if source.flags & CELL_DEVICE:
+        return device_memory.copy(target, source)
     copy_elements(target.data, source)
     return 0
 

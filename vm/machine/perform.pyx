@@ -4,7 +4,8 @@ from cpython.exc cimport PyErr_SetObject
 from cpython.ref cimport Py_INCREF, PyObject
 
 from phintys.vm.abi cimport (
-    CELL_NUMBER, CELL_OBJECT, Cell, cell_give_array, cell_hold_array, cell_to_array, cell_to_number, drop)
+    CELL_DEVICE, CELL_NUMBER, CELL_OBJECT, Cell, cell_give_array, cell_hold_array, cell_to_array, cell_to_number,
+    device_memory, drop)
 from phintys.vm.machine.code cimport Code, Instruction
 from phintys.vm.machine.container cimport Container
 from phintys.vm.machine.frame cimport Frame, Machine, compare_layouts, remember_layouts
@@ -25,6 +26,8 @@ cdef object argument_of(Cell* cell, bint writeable):
         return <object>cell.object if cell.object != NULL else None
     if cell.flags & CELL_NUMBER:
         return cell_to_number(cell)
+    if cell.flags & CELL_DEVICE:
+        return cell_to_array(cell)
     if cell.object == NULL:
         array = cell_to_array(cell)
     elif writeable or not cnp.PyArray_ISWRITEABLE(<cnp.ndarray>cell.object):
@@ -92,6 +95,8 @@ cdef int take_output(Machine* machine, Cell* cell, list storage, variable, bint 
         drop(&machine.context, cell)
         cell.object, cell.data = <PyObject*>value, <char*>cell.value
         return 0
+    if cell.flags & CELL_DEVICE:
+        return device_memory.hold(&machine.context, cell, variable.type.filter(value))
     if is_given and is_of_cell(value, cell):
         check_broadcastable(value, variable)
         cell_give_array(&machine.context, cell, value)

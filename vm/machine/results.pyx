@@ -8,8 +8,10 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
 from numpy cimport npy_intp
 
 from phintys.vm.abi cimport (
-    CELL_LENT, CELL_NUMBER, CELL_OBJECT, CELL_SHOWN, RESULT_COPY_BYTES, Cell, Span, cell_is_whole, cell_size, cell_to_array,
-    cell_to_number, cell_to_result, cell_to_view, drop, overlap, owner_is_alone, span_of_cell)
+    CELL_DEVICE, CELL_LATE, CELL_LENT, CELL_NUMBER, CELL_OBJECT, CELL_READONLY, CELL_SHOWN, RESULT_COPY_BYTES, Cell, Span,
+    allocate, cell_is_whole, cell_size, cell_to_array, cell_to_number, cell_to_result, cell_to_view, device_memory, drop,
+    overlap, owner_is_alone, span_of_cell)
+from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.machine.code cimport Instruction
 from phintys.vm.machine.container cimport is_held_by_another
 from phintys.vm.machine.copies cimport copy_elements, is_wasteful
@@ -45,6 +47,30 @@ cdef object result_of(Cell* cell):
     if cell.buffer.owner != NULL and owner_is_alone(cell.buffer) and cell_is_whole(cell, <object>cell.buffer.owner):
         return <object>cell.buffer.owner
     return cell_to_result(cell)
+
+
+cdef object device_result(Machine* machine, Cell* cell):
+    """A result at the device: over memory that only the cell refers to, or that both sides borrow; else over a copy. The
+    caller has the memory then: the next call takes other."""
+    cdef Cell fresh
+    cdef npy_intp dimensions[2 * MAX_RANK]
+    cdef bint own = cell.buffer != NULL and cell.buffer.owner == NULL and buffer_references(cell.buffer) == 1
+    cdef object result
+    if own or cell.flags & CELL_SHOWN:
+        result = cell_to_result(cell)
+    else:
+        fresh = cell[0]
+        fresh.buffer, fresh.data, fresh.donor, fresh.heir, fresh.slot = NULL, NULL, NULL, NULL, NULL
+        fresh.shape, fresh.strides = dimensions, dimensions + cell.ndim
+        allocate(&machine.context, &fresh, cell.shape)
+        try:
+            device_memory.copy(&fresh, cell)
+            result = cell_to_result(&fresh)
+        finally:
+            drop(&machine.context, &fresh)
+    if not cell.flags & (CELL_READONLY | CELL_LATE):
+        drop(&machine.context, cell)
+    return result
 
 
 cdef object lent_result(Frame frame, int index, Cell* cell):
@@ -137,6 +163,11 @@ cdef int take_results(Machine* machine, const Instruction* at) except -1:
     cdef int index
     for index in range(at.c):
         cell = operands[index]
+        if cell.flags & CELL_DEVICE:
+            result = device_result(machine, cell)
+            Py_INCREF(result)
+            results[index] = <PyObject*>result
+            continue
         if not stress and store_number(recycled[index], cell):
             Py_INCREF(<object>recycled[index])
             results[index] = recycled[index]
