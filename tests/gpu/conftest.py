@@ -1,0 +1,80 @@
+"""The GPU of these tests: the machine's own where it has one, else the stand-in, on which pycuda runs as it is.
+
+Building the stand-in takes a minute; it is kept in the user's cache. Where it cannot be built (no compiler, no
+package index) and there is no GPU, the tests are skipped, with the reason. ``PHINTYS_TEST_GPU=1`` says that a GPU must be there.
+"""
+import ctypes
+import os
+import sys
+
+import pytest
+
+ORDERS = {"ascending": 0, "descending": 1, "shuffled": 2}
+
+
+class Device:
+    """What tests may ask of the device; on a real one, wishes to the stand-in are ignored."""
+
+    def __init__(self, library=None, reason=None):
+        self.library = library
+        self.reason = reason
+
+    @property
+    def is_stand_in(self):
+        return self.library is not None
+
+    def set_order(self, name):
+        if self.library is not None:
+            self.library.stand_in_set_order(ORDERS[name])
+
+    def counts(self):
+        """Allocations, launches, live blocks, live bytes, copies to the device and to the host so far."""
+        numbers = (ctypes.c_size_t * 6)()
+        self.library.stand_in_counts(numbers)
+        return dict(zip(("allocations", "launches", "blocks", "bytes", "to_device", "to_host"), numbers))
+
+
+def find_device():
+    """The GPU, or the stand-in."""
+    try:
+        import pycuda.driver as driver
+        driver.init()
+        if driver.Device.count():
+            return Device()
+    except Exception as error:      # each kind of failure means that there is no GPU to use
+        if os.environ.get("PHINTYS_TEST_GPU"):
+            raise RuntimeError("PHINTYS_TEST_GPU asks for a GPU, and there is none") from error
+    from stand_in.build import CannotBuild, ready
+    try:
+        folder, site = ready()
+    except CannotBuild as error:
+        return Device(reason=f"there is no GPU, and no stand-in: {error}")
+    library = ctypes.CDLL(str(folder / "libcuda.so.1"), mode=ctypes.RTLD_GLOBAL)
+    library.stand_in_set_memory.argtypes = [ctypes.c_size_t]
+    library.stand_in_complaint.restype = ctypes.c_char_p
+    library.stand_in_fail_launch.argtypes = [ctypes.c_long]
+    sys.path.append(str(site))
+    # What g++ has compiled is of no use to a real driver.
+    (folder / "pycuda_cache").mkdir(exist_ok=True)
+    os.environ["PYCUDA_CACHE_DIR"] = str(folder / "pycuda_cache")
+    os.environ["PATH"] = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    return Device(library)
+
+
+@pytest.fixture(scope="session")
+def device():
+    """The device in use."""
+    found = find_device()
+    if found.reason:
+        pytest.skip(found.reason)
+    return found
+
+
+@pytest.fixture(params=list(ORDERS))
+def order(request, device):
+    """The three orders in which the stand-in runs the threads of a block; a GPU has its own, and one is enough."""
+    if not device.is_stand_in and request.param != "ascending":
+        pytest.skip("a GPU chooses the order of threads itself")
+    device.set_order(request.param)
+    yield request.param
+    device.set_order("ascending")

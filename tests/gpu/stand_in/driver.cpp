@@ -1,0 +1,599 @@
+// A libcuda.so.1 for machines without a GPU, so that pycuda and the kernels can be tested: device memory is memory of
+// the host, a module is a shared library made by the stand-in of nvcc, and a launch runs at once.
+//
+// It is stricter than a device. Each block of memory has guards around it, which are compared after every launch that
+// got a pointer to it. A pointer argument must point into device memory, copies must stay within it, the arguments must
+// have the size that the kernel takes, and memory that was freed is unknown. Fresh and shared memory are poisoned. The
+// threads of a block run in one of three orders, and a barrier that only some of them reach is an error. Functions
+// whose names begin with `stand_in` are for tests. Entry points that are not here are weak and return "not supported".
+#include <cuda.h>
+#include <dlfcn.h>
+#include <link.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <random>
+#include <string>
+#include <vector>
+
+#define API extern "C" __attribute__((visibility("default"))) CUresult
+#define FOR_TESTS extern "C" __attribute__((visibility("default")))
+typedef std::function<CUresult()> Work;
+
+enum { GUARD = 64, FRESH = 0xCB, SHARED_POISON = 0xE7, STACK = 65536, MOST_PARAMETERS = 4096 };
+
+// ---- what emulator.h has, too ----
+struct uint3 { unsigned x, y, z; };
+struct Extent { unsigned x = 1, y = 1, z = 1; };
+struct Emulation {
+    uint3 thread, block;
+    Extent threads, blocks;
+    int lane;
+    void (*wait_for_block)();
+    void (*wait_for_warp)();
+    double* (*slots)();
+    void (*fail)(const char*);
+};
+struct Parameter { int kind, size; };
+
+struct Module { void* library; char *shared, *shared_end; bool barriers; };
+struct Function {
+    Module* module;
+    void (*run)(const char*);
+    std::vector<Parameter> parameters;
+    int size;
+    std::string name;
+};
+struct Graph { std::vector<Work> works; };
+struct Stream { Graph* captured = nullptr; };
+struct Event { double milliseconds = 0; };
+struct Block { size_t size; };
+
+static std::recursive_mutex lock;
+static thread_local std::vector<CUcontext> contexts;
+static std::map<CUdeviceptr, Block> live, pinned, globals;
+static Stream default_stream;
+static size_t allocations, launches, live_bytes, memory_limit = (size_t)8 << 30;
+static long copies_to_device, copies_to_host, fails_after;
+static int order, devices = getenv("PHINTYS_STAND_IN_DEVICES") ? atoi(getenv("PHINTYS_STAND_IN_DEVICES")) : 1;
+static CUresult broken = CUDA_SUCCESS;           // a kernel failed: the context is of no use any more
+static std::string complaint;
+static Emulation emulation;
+
+static CUresult complain(CUresult error, const std::string& what) {
+    complaint = what;
+    fprintf(stderr, "stand-in: %s\n", what.c_str());
+    return error;
+}
+
+static CUresult submit(CUstream stream, Work work) {
+    Stream* at = stream > (CUstream)2 ? (Stream*)stream : &default_stream;
+    if (at->captured) {
+        at->captured->works.push_back(work);
+        return CUDA_SUCCESS;
+    }
+    return work();
+}
+
+// ---- memory ----
+static unsigned char* guard_of(CUdeviceptr data) { return (unsigned char*)data - GUARD; }
+
+static bool guards_hold(CUdeviceptr data, size_t size) {
+    const unsigned char* before = guard_of(data);
+    const unsigned char* after = (unsigned char*)data + size;
+    for (int i = 0; i < GUARD; i++)
+        if (before[i] != FRESH || after[i] != FRESH) return false;
+    return true;
+}
+
+static std::map<CUdeviceptr, Block>::iterator block_of(std::map<CUdeviceptr, Block>& blocks, CUdeviceptr address) {
+    auto found = blocks.upper_bound(address);
+    if (found == blocks.begin()) return blocks.end();
+    --found;
+    return address <= found->first + found->second.size ? found : blocks.end();
+}
+
+static bool is_inside(CUdeviceptr address, size_t size) {
+    for (auto* blocks : {&live, &globals, &pinned}) {
+        auto found = block_of(*blocks, address);
+        if (found != blocks->end() && address + size <= found->first + found->second.size) return true;
+    }
+    return false;
+}
+
+static CUresult outside(const char* what, CUdeviceptr address, size_t size) {
+    char text[160];
+    snprintf(text, sizeof text, "%s of %zu bytes at %llx, which is no device memory", what, size, address);
+    return complain(CUDA_ERROR_INVALID_VALUE, text);
+}
+
+API cuMemAlloc(CUdeviceptr* result, size_t size) {
+    std::lock_guard<std::recursive_mutex> hold(lock);
+    if (contexts.empty()) return CUDA_ERROR_INVALID_CONTEXT;
+    if (!size) return CUDA_ERROR_INVALID_VALUE;
+    if (live_bytes + size > memory_limit) return CUDA_ERROR_OUT_OF_MEMORY;
+    size_t rounded = (size + 255) / 256 * 256;
+    char* block = (char*)aligned_alloc(256, rounded + 512);
+    if (!block) return CUDA_ERROR_OUT_OF_MEMORY;
+    memset(block, FRESH, rounded + 512);
+    *result = (CUdeviceptr)(block + 256);
+    live[*result] = {size};
+    live_bytes += size;
+    allocations++;
+    return CUDA_SUCCESS;
+}
+API cuMemFree(CUdeviceptr data) {
+    std::lock_guard<std::recursive_mutex> hold(lock);
+    auto found = live.find(data);
+    if (found == live.end()) return complain(CUDA_ERROR_INVALID_VALUE, "memory is freed that is not allocated");
+    if (!guards_hold(data, found->second.size)) complain(CUDA_SUCCESS, "memory was written out of its bounds");
+    live_bytes -= found->second.size;
+    live.erase(found);
+    free((char*)data - 256);
+    return CUDA_SUCCESS;
+}
+API cuMemGetInfo(size_t* available, size_t* total) {
+    *total = memory_limit;
+    *available = memory_limit - std::min(live_bytes, memory_limit);
+    return CUDA_SUCCESS;
+}
+API cuMemHostAlloc(void** result, size_t size, unsigned) {
+    std::lock_guard<std::recursive_mutex> hold(lock);
+    *result = malloc(size + 1);
+    pinned[(CUdeviceptr)*result] = {size};
+    return CUDA_SUCCESS;
+}
+API cuMemAllocHost(void** result, size_t size) { return cuMemHostAlloc(result, size, 0); }
+API cuMemFreeHost(void* data) {
+    std::lock_guard<std::recursive_mutex> hold(lock);
+    pinned.erase((CUdeviceptr)data);
+    free(data);
+    return CUDA_SUCCESS;
+}
+API cuMemHostGetDevicePointer(CUdeviceptr* result, void* data, unsigned) {
+    *result = (CUdeviceptr)data;
+    return CUDA_SUCCESS;
+}
+static CUresult to_device(CUdeviceptr target, const void* source, size_t size) {
+    std::lock_guard<std::recursive_mutex> hold(lock);
+    if (broken) return broken;
+    if (!is_inside(target, size)) return outside("copying to the device", target, size);
+    copies_to_device++;
+    memcpy((void*)target, source, size);
+    return CUDA_SUCCESS;
+}
+static CUresult to_host(void* target, CUdeviceptr source, size_t size) {
+    std::lock_guard<std::recursive_mutex> hold(lock);
+    if (broken) return broken;
+    if (!is_inside(source, size)) return outside("copying to the host", source, size);
+    copies_to_host++;
+    memcpy(target, (void*)source, size);
+    return CUDA_SUCCESS;
+}
+static CUresult within(CUdeviceptr target, CUdeviceptr source, size_t size) {
+    std::lock_guard<std::recursive_mutex> hold(lock);
+    if (broken) return broken;
+    if (!is_inside(target, size)) return outside("copying to the device", target, size);
+    if (!is_inside(source, size)) return outside("copying from the device", source, size);
+    memmove((void*)target, (void*)source, size);
+    return CUDA_SUCCESS;
+}
+template <class T> static CUresult fill(CUdeviceptr target, T value, size_t count) {
+    if (!is_inside(target, count * sizeof(T))) return outside("filling", target, count * sizeof(T));
+    std::fill_n((T*)target, count, value);
+    return CUDA_SUCCESS;
+}
+API cuMemcpyHtoD(CUdeviceptr d, const void* s, size_t n) { return to_device(d, s, n); }
+API cuMemcpyDtoH(void* d, CUdeviceptr s, size_t n) { return to_host(d, s, n); }
+API cuMemcpyDtoD(CUdeviceptr d, CUdeviceptr s, size_t n) { return within(d, s, n); }
+API cuMemcpyHtoDAsync(CUdeviceptr d, const void* s, size_t n, CUstream t) {
+    return submit(t, [=] { return to_device(d, s, n); });
+}
+API cuMemcpyDtoHAsync(void* d, CUdeviceptr s, size_t n, CUstream t) {
+    return submit(t, [=] { return to_host(d, s, n); });
+}
+API cuMemcpyDtoDAsync(CUdeviceptr d, CUdeviceptr s, size_t n, CUstream t) {
+    return submit(t, [=] { return within(d, s, n); });
+}
+API cuMemcpy2DUnaligned(const CUDA_MEMCPY2D* c) {
+    if (c->dstMemoryType == CU_MEMORYTYPE_ARRAY || c->srcMemoryType == CU_MEMORYTYPE_ARRAY)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    const char* from = c->srcMemoryType == CU_MEMORYTYPE_HOST ? (const char*)c->srcHost : (const char*)c->srcDevice;
+    char* to = c->dstMemoryType == CU_MEMORYTYPE_HOST ? (char*)c->dstHost : (char*)c->dstDevice;
+    for (size_t row = 0; row < c->Height; row++)
+        memcpy(to + (c->dstY + row) * c->dstPitch + c->dstXInBytes,
+               from + (c->srcY + row) * c->srcPitch + c->srcXInBytes, c->WidthInBytes);
+    return CUDA_SUCCESS;
+}
+API cuMemcpy2D(const CUDA_MEMCPY2D* c) { return cuMemcpy2DUnaligned(c); }
+API cuMemsetD8(CUdeviceptr d, unsigned char v, size_t n) { return fill(d, v, n); }
+API cuMemsetD16(CUdeviceptr d, unsigned short v, size_t n) { return fill(d, v, n); }
+API cuMemsetD32(CUdeviceptr d, unsigned v, size_t n) { return fill(d, v, n); }
+API cuMemsetD8Async(CUdeviceptr d, unsigned char v, size_t n, CUstream t) {
+    return submit(t, [=] { return fill(d, v, n); });
+}
+API cuMemsetD32Async(CUdeviceptr d, unsigned v, size_t n, CUstream t) {
+    return submit(t, [=] { return fill(d, v, n); });
+}
+API cuPointerGetAttribute(void* result, CUpointer_attribute attribute, CUdeviceptr address) {
+    if (!is_inside(address, 0)) return CUDA_ERROR_INVALID_VALUE;
+    if (attribute == CU_POINTER_ATTRIBUTE_CONTEXT) *(CUcontext*)result = (CUcontext)0x10;
+    else if (attribute == CU_POINTER_ATTRIBUTE_MEMORY_TYPE) *(unsigned*)result = CU_MEMORYTYPE_DEVICE;
+    else if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) *(int*)result = 0;
+    else return CUDA_ERROR_NOT_SUPPORTED;
+    return CUDA_SUCCESS;
+}
+
+// ---- devices and contexts ----
+API cuInit(unsigned) { return devices ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE; }
+API cuDriverGetVersion(int* version) { *version = 13000; return CUDA_SUCCESS; }
+API cuDeviceGetCount(int* count) { *count = devices; return CUDA_SUCCESS; }
+API cuDeviceGet(CUdevice* device, int number) {
+    *device = number;
+    return 0 <= number && number < devices ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+API cuDeviceGetName(char* name, int length, CUdevice) { snprintf(name, length, "CPU stand-in"); return CUDA_SUCCESS; }
+API cuDeviceTotalMem(size_t* size, CUdevice) { *size = memory_limit; return CUDA_SUCCESS; }
+static const std::map<int, int> attributes = {
+    {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024}, {CU_DEVICE_ATTRIBUTE_WARP_SIZE, 32},
+    {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 2}, {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 2048},
+    {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, 49152}, {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 9},
+    {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0}, {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, 0x7fffffff},
+    {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, 65535}, {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z, 65535},
+    {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, 1024}, {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, 1024},
+    {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z, 64}, {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, 65536}};
+API cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice) {
+    auto found = attributes.find(attribute);
+    *value = found == attributes.end() ? 0 : found->second;
+    return CUDA_SUCCESS;
+}
+API cuDeviceComputeCapability(int* major, int* minor, CUdevice) { *major = 9, *minor = 0; return CUDA_SUCCESS; }
+API cuGetErrorString(CUresult error, const char** text) {
+    static char buffer[64];
+    snprintf(buffer, sizeof buffer, "error %d of the stand-in", error);
+    *text = buffer;
+    return CUDA_SUCCESS;
+}
+API cuGetErrorName(CUresult error, const char** text) { return cuGetErrorString(error, text); }
+static CUcontext context_of(CUdevice device) { return (CUcontext)(size_t)(0x10 + device); }
+API cuCtxCreate(CUcontext* context, CUctxCreateParams*, unsigned, CUdevice device) {
+    contexts.push_back(*context = context_of(device));
+    return CUDA_SUCCESS;
+}
+API cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
+    *context = context_of(device);
+    return CUDA_SUCCESS;
+}
+API cuDevicePrimaryCtxRelease(CUdevice) { return CUDA_SUCCESS; }
+API cuCtxPushCurrent(CUcontext context) { contexts.push_back(context); return CUDA_SUCCESS; }
+API cuCtxPopCurrent(CUcontext* context) {
+    if (contexts.empty()) return CUDA_ERROR_INVALID_CONTEXT;
+    if (context) *context = contexts.back();
+    contexts.pop_back();
+    return CUDA_SUCCESS;
+}
+API cuCtxGetCurrent(CUcontext* context) {
+    *context = contexts.empty() ? nullptr : contexts.back();
+    return CUDA_SUCCESS;
+}
+API cuCtxSetCurrent(CUcontext context) {
+    if (!contexts.empty()) contexts.pop_back();
+    if (context) contexts.push_back(context);
+    return CUDA_SUCCESS;
+}
+API cuCtxGetDevice(CUdevice* device) {
+    if (contexts.empty()) return CUDA_ERROR_INVALID_CONTEXT;
+    *device = (int)(size_t)contexts.back() - 0x10;
+    return CUDA_SUCCESS;
+}
+API cuCtxSynchronize() { return broken; }
+API cuCtxDetach(CUcontext) { return cuCtxPopCurrent(nullptr); }
+API cuCtxDestroy(CUcontext) { return CUDA_SUCCESS; }
+
+// ---- streams, events, graphs ----
+API cuStreamCreate(CUstream* stream, unsigned) { *stream = (CUstream) new Stream; return CUDA_SUCCESS; }
+API cuStreamDestroy(CUstream stream) { delete (Stream*)stream; return CUDA_SUCCESS; }
+API cuStreamSynchronize(CUstream stream) {
+    return stream > (CUstream)2 && ((Stream*)stream)->captured ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : broken;
+}
+API cuStreamQuery(CUstream) { return broken; }
+API cuStreamWaitEvent(CUstream, CUevent, unsigned) { return CUDA_SUCCESS; }
+API cuEventCreate(CUevent* event, unsigned) { *event = (CUevent) new Event; return CUDA_SUCCESS; }
+API cuEventDestroy(CUevent event) { delete (Event*)event; return CUDA_SUCCESS; }
+API cuEventRecord(CUevent event, CUstream) {
+    auto now = std::chrono::steady_clock::now().time_since_epoch();
+    ((Event*)event)->milliseconds = std::chrono::duration<double, std::milli>(now).count();
+    return CUDA_SUCCESS;
+}
+API cuEventSynchronize(CUevent) { return broken; }
+API cuEventQuery(CUevent) { return broken; }
+API cuEventElapsedTime(float* elapsed, CUevent from, CUevent to) {
+    *elapsed = (float)(((Event*)to)->milliseconds - ((Event*)from)->milliseconds);
+    return CUDA_SUCCESS;
+}
+API cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
+    ((Stream*)stream)->captured = new Graph;
+    return CUDA_SUCCESS;
+}
+API cuStreamEndCapture(CUstream stream, CUgraph* graph) {
+    *graph = (CUgraph)((Stream*)stream)->captured;
+    ((Stream*)stream)->captured = nullptr;
+    return CUDA_SUCCESS;
+}
+API cuGraphInstantiateWithFlags(CUgraphExec* made, CUgraph graph, unsigned long long) {
+    *made = (CUgraphExec) new Graph(*(Graph*)graph);
+    return CUDA_SUCCESS;
+}
+API cuGraphLaunch(CUgraphExec graph, CUstream) {
+    for (auto& work : ((Graph*)graph)->works)
+        if (CUresult error = work()) return error;
+    return CUDA_SUCCESS;
+}
+API cuGraphExecDestroy(CUgraphExec graph) { delete (Graph*)graph; return CUDA_SUCCESS; }
+API cuGraphDestroy(CUgraph graph) { delete (Graph*)graph; return CUDA_SUCCESS; }
+
+// ---- modules ----
+static size_t size_of_image(const unsigned char* image) {   // to the end of the table of sections of the ELF file
+    return *(uint64_t*)(image + 0x28) + (size_t) * (uint16_t*)(image + 0x3A) * *(uint16_t*)(image + 0x3C);
+}
+API cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned, CUjit_option*, void**) {
+    if (memcmp(image, "\177ELF", 4)) return CUDA_ERROR_INVALID_IMAGE;
+    const size_t size = size_of_image((const unsigned char*)image);
+    char path[] = "/tmp/stand_in_module_XXXXXX";     // the linker knows libraries by their names
+    const int file = mkstemp(path);
+    if (file < 0 || write(file, image, size) != (ssize_t)size) return CUDA_ERROR_INVALID_IMAGE;
+    close(file);
+    void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    unlink(path);
+    if (!library) return complain(CUDA_ERROR_INVALID_IMAGE, dlerror());
+    Module* made = new Module{library, nullptr, nullptr, true};
+    auto bind = (void (*)(Emulation*, char**, char**))dlsym(library, "emulated_bind");
+    if (!bind) return complain(CUDA_ERROR_INVALID_IMAGE, "a module that the stand-in of nvcc did not make");
+    bind(&emulation, &made->shared, &made->shared_end);
+    made->barriers = *(int*)dlsym(library, "emulated_has_barriers");
+    *module = (CUmodule)made;
+    return CUDA_SUCCESS;
+}
+API cuModuleLoadData(CUmodule* module, const void* image) { return cuModuleLoadDataEx(module, image, 0, 0, 0); }
+API cuModuleUnload(CUmodule) { return CUDA_SUCCESS; }
+API cuModuleGetFunction(CUfunction* result, CUmodule module, const char* name) {
+    Module* at = (Module*)module;
+    auto run = (void (*)(const char*))dlsym(at->library, (std::string("emulated_run_") + name).c_str());
+    auto describe = (int (*)(Parameter*, int*))dlsym(at->library, (std::string("emulated_describe_") + name).c_str());
+    if (!run || !describe) return CUDA_ERROR_NOT_FOUND;
+    std::vector<Parameter> parameters(MOST_PARAMETERS);
+    int size;
+    parameters.resize(describe(parameters.data(), &size));
+    *result = (CUfunction) new Function{at, run, parameters, size, name};
+    return CUDA_SUCCESS;
+}
+API cuModuleGetGlobal(CUdeviceptr* result, size_t* size, CUmodule module, const char* name) {
+    std::lock_guard<std::recursive_mutex> hold(lock);
+    void* address = dlsym(((Module*)module)->library, name);
+    Dl_info info;
+    ElfW(Sym)* symbol = nullptr;
+    if (!address || !dladdr1(address, &info, (void**)&symbol, RTLD_DL_SYMENT) || !symbol) return CUDA_ERROR_NOT_FOUND;
+    *result = (CUdeviceptr)address;
+    globals[*result] = {symbol->st_size};
+    if (size) *size = symbol->st_size;
+    return CUDA_SUCCESS;
+}
+API cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction) {
+    *value = attribute == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK ? 1024 : 0;
+    return CUDA_SUCCESS;
+}
+API cuFuncSetAttribute(CUfunction, CUfunction_attribute, int) { return CUDA_SUCCESS; }
+API cuFuncSetBlockShape(CUfunction, int, int, int) { return CUDA_SUCCESS; }
+API cuFuncSetCacheConfig(CUfunction, CUfunc_cache) { return CUDA_SUCCESS; }
+API cuFuncSetSharedSize(CUfunction, unsigned) { return CUDA_SUCCESS; }
+
+// ---- running a block: one coroutine for each thread ----
+enum State { READY, AT_BLOCK_BARRIER, AT_WARP_BARRIER, LEFT };
+struct Fibre {
+    uint3 thread;
+    int lane, warp;
+    State state;
+    ucontext_t context;
+    char* stack = nullptr;
+};
+static std::vector<Fibre> fibres(1024);
+static Fibre* current;
+static ucontext_t scheduler;
+static double slots[32][32];
+static Function* running;
+static const char* running_arguments;
+static bool failed;
+
+static void leave(State state) {
+    Fibre* mine = current;
+    mine->state = state;
+    swapcontext(&mine->context, &scheduler);
+}
+static void wait_for_block() { leave(AT_BLOCK_BARRIER); }
+static void wait_for_warp() { leave(AT_WARP_BARRIER); }
+static double* slots_of_warp() { return slots[current->warp]; }
+static void fail(const char* what) {
+    complain(CUDA_ERROR_LAUNCH_FAILED, running->name + ": " + what);
+    failed = true;
+}
+static void enter(Fibre& fibre) {
+    current = &fibre;
+    emulation.thread = fibre.thread;
+    emulation.lane = fibre.lane;
+}
+static void body() {
+    running->run(running_arguments);
+    leave(LEFT);
+}
+static void start(Fibre& fibre) {
+    if (!fibre.stack) fibre.stack = (char*)malloc(STACK);
+    getcontext(&fibre.context);
+    fibre.context.uc_stack.ss_sp = fibre.stack;
+    fibre.context.uc_stack.ss_size = STACK;
+    fibre.context.uc_link = nullptr;
+    makecontext(&fibre.context, body, 0);
+}
+static size_t count(size_t first, size_t last, State state) {
+    size_t found = 0;
+    for (size_t i = first; i < last; i++) found += fibres[i].state == state;
+    return found;
+}
+static void release(size_t first, size_t last, State state) {
+    for (size_t i = first; i < last; i++)
+        if (fibres[i].state == state) fibres[i].state = READY;
+}
+// Let threads pass the barriers that all others of their warp or block have reached; false: none can go on.
+static bool pass_barriers(size_t threads) {
+    bool moved = false;
+    for (size_t first = 0; first < threads; first += 32) {
+        const size_t last = std::min(threads, first + 32), waiting = count(first, last, AT_WARP_BARRIER);
+        if (waiting && waiting + count(first, last, LEFT) == last - first) {
+            release(first, last, AT_WARP_BARRIER);
+            moved = true;
+        }
+    }
+    if (!moved && count(0, threads, AT_BLOCK_BARRIER) == threads) {
+        release(0, threads, AT_BLOCK_BARRIER);
+        moved = true;
+    }
+    return moved;
+}
+static void report_divergence(size_t threads) {
+    char text[200];
+    snprintf(text, sizeof text, "divergent barrier in block (%u, %u, %u): of %zu threads %zu wait for the block, %zu for "
+             "their warp, and %zu have left", emulation.block.x, emulation.block.y, emulation.block.z, threads,
+             count(0, threads, AT_BLOCK_BARRIER), count(0, threads, AT_WARP_BARRIER), count(0, threads, LEFT));
+    fail(text);
+}
+static void run_with_barriers(const std::vector<size_t>& turns) {
+    const size_t threads = turns.size();
+    for (size_t i : turns) start(fibres[i]);
+    while (!failed) {
+        for (size_t i : turns)
+            if (fibres[i].state == READY) {
+                enter(fibres[i]);
+                swapcontext(&scheduler, &fibres[i].context);
+            }
+        if (count(0, threads, LEFT) == threads) return;
+        if (!pass_barriers(threads)) return report_divergence(threads);
+    }
+}
+static void run_block(std::vector<size_t>& turns, std::mt19937& random) {
+    Module* module = running->module;
+    memset(module->shared, SHARED_POISON, module->shared_end - module->shared);
+    if (order == 2) std::shuffle(turns.begin(), turns.end(), random);
+    for (size_t i = 0; i < turns.size(); i++) {
+        const unsigned x = emulation.threads.x, y = emulation.threads.y;
+        fibres[i].thread = {unsigned(i % x), unsigned(i / x % y), unsigned(i / x / y)};
+        fibres[i].lane = i % 32, fibres[i].warp = i / 32, fibres[i].state = READY;
+    }
+    if (module->barriers) return run_with_barriers(turns);
+    for (size_t i : turns) {
+        enter(fibres[i]);
+        running->run(running_arguments);
+    }
+}
+static CUresult check_arguments(const Function* function, const char* arguments) {
+    size_t at = 0;
+    for (const Parameter& parameter : function->parameters) {
+        const size_t alignment = std::min(parameter.size, 8);
+        if (parameter.kind == 'p') {
+            at = (at + alignment - 1) / alignment * alignment;
+            CUdeviceptr pointer;
+            memcpy(&pointer, arguments + at, 8);
+            if (pointer && !is_inside(pointer, 0)) return outside(function->name.c_str(), pointer, 0);
+        } else if (parameter.size == 1 || parameter.size == 2 || parameter.size == 4 || parameter.size == 8) {
+            at = (at + alignment - 1) / alignment * alignment;
+        } else {
+            at = (at + 7) / 8 * 8;               // a struct: all that kernels take have words of 8 bytes
+        }
+        at += parameter.size;
+    }
+    return CUDA_SUCCESS;
+}
+static CUresult check_guards(const Function* function) {
+    for (auto& [data, block] : live)
+        if (!guards_hold(data, block.size))
+            return complain(CUDA_ERROR_ILLEGAL_ADDRESS, function->name + " wrote out of the bounds of an array of " +
+                            std::to_string(block.size) + " bytes");
+    return CUDA_SUCCESS;
+}
+static CUresult run_grid(Function* function, const std::string& arguments, Extent blocks, Extent threads) {
+    std::lock_guard<std::recursive_mutex> hold(lock);
+    if (broken) return broken;
+    if (fails_after && --fails_after == 0) return complain(CUDA_ERROR_LAUNCH_FAILED, function->name + " fails as asked");
+    if (CUresult error = check_arguments(function, arguments.data())) return error;
+    running = function, running_arguments = arguments.data(), failed = false;
+    emulation.threads = threads, emulation.blocks = blocks;
+    emulation.wait_for_block = wait_for_block, emulation.wait_for_warp = wait_for_warp;
+    emulation.slots = slots_of_warp, emulation.fail = fail;
+    std::vector<size_t> turns((size_t)threads.x * threads.y * threads.z);
+    for (size_t i = 0; i < turns.size(); i++) turns[i] = i;
+    if (order == 1) std::reverse(turns.begin(), turns.end());
+    std::mt19937 random(7);
+    for (unsigned z = 0; z < blocks.z && !failed; z++)
+        for (unsigned y = 0; y < blocks.y && !failed; y++)
+            for (unsigned x = 0; x < blocks.x && !failed; x++) {
+                emulation.block = {x, y, z};
+                run_block(turns, random);
+            }
+    launches++;
+    return failed ? CUDA_ERROR_LAUNCH_FAILED : check_guards(function);
+}
+static CUresult packed(const Function* function, void** parameters, std::string& arguments) {
+    size_t at = 0;
+    for (size_t i = 0; i < function->parameters.size(); i++) {
+        const size_t size = function->parameters[i].size;
+        const size_t alignment = size <= 8 && !(size & (size - 1)) ? size : 8;
+        at = (at + alignment - 1) / alignment * alignment;
+        memcpy(&arguments[at], parameters[i], size);
+        at += size;
+    }
+    return CUDA_SUCCESS;
+}
+API cuLaunchKernel(CUfunction handle, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                   unsigned, CUstream stream, void** parameters, void** extra) {
+    Function* function = (Function*)handle;
+    if (!gx || !gy || !gz || !bx || !by || !bz || (size_t)bx * by * bz > 1024 || gy > 65535 || gz > 65535)
+        return complain(CUDA_ERROR_INVALID_VALUE, function->name + ": a grid that no device runs");
+    std::string arguments(function->size, 0);
+    const char* buffer = nullptr;
+    size_t size = 0;
+    for (int i = 0; extra && extra[i] != CU_LAUNCH_PARAM_END; i += 2) {
+        if (extra[i] == CU_LAUNCH_PARAM_BUFFER_POINTER) buffer = (const char*)extra[i + 1];
+        else if (extra[i] == CU_LAUNCH_PARAM_BUFFER_SIZE) size = *(size_t*)extra[i + 1];
+    }
+    if (!extra) {
+        packed(function, parameters, arguments);
+    } else {
+        if (size != (size_t)function->size)
+            return complain(CUDA_ERROR_INVALID_VALUE, function->name + " takes " + std::to_string(function->size) +
+                            " bytes of arguments, and got " + std::to_string(size));
+        arguments.assign(buffer, size);
+    }
+    const Extent blocks = {gx, gy, gz}, threads = {bx, by, bz};
+    return submit(stream, [=] { return run_grid(function, arguments, blocks, threads); });
+}
+API cuProfilerInitialize(const char*, const char*, int) { return CUDA_ERROR_NOT_SUPPORTED; }
+API cuProfilerStart() { return CUDA_SUCCESS; }
+API cuProfilerStop() { return CUDA_SUCCESS; }
+
+// ---- for tests ----
+FOR_TESTS void stand_in_set_order(int value) { order = value; }    // 0 ascending, 1 descending, 2 shuffled
+FOR_TESTS void stand_in_set_memory(size_t bytes) { memory_limit = bytes; }
+FOR_TESTS void stand_in_set_devices(int count) { devices = count; }
+FOR_TESTS void stand_in_fail_launch(long number) { fails_after = number; }
+FOR_TESTS const char* stand_in_complaint() { return complaint.c_str(); }
+FOR_TESTS void stand_in_forget() { complaint.clear(); }
+FOR_TESTS void stand_in_counts(size_t* counts) {
+    counts[0] = allocations, counts[1] = launches, counts[2] = live.size(), counts[3] = live_bytes;
+    counts[4] = copies_to_device, counts[5] = copies_to_host;
+}
