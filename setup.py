@@ -212,7 +212,7 @@ CYTHON = {"include_path": [str(CIMPORT_ROOT)], "compiler_directives": DIRECTIVES
           "nthreads": CORES if multiprocessing.get_start_method() == "fork" else 0}
 PACKAGES = package_folders()
 setup(packages=list(PACKAGES), package_dir=PACKAGES, include_package_data=False,
-      package_data={"": ["*.pxd", "*.pyi", "*.h", "py.typed"]},
+      package_data={"": ["*.pxd", "*.pyi", "*.h", "*.css", "*.js", "py.typed"]},
       ext_modules=cythonize(list(extensions(CIMPORT_ROOT)), **CYTHON),
       cmdclass={"build_py": BuildWithoutLeftovers, "annotate": Annotate},
       options={"build_ext": {"parallel": CORES}})

@@ -47,6 +47,15 @@ class Term(str):
         return self if self.binding >= binding else f"({self})"
 
 
+def atom(text):
+    """Return a text that an index or an attribute can follow."""
+    return text.at_least(ATOM) if isinstance(text, Term) else text
+
+
+def _as_term(text):
+    return text if isinstance(text, Term) else Term(text)
+
+
 def _term(text, binding):
     made = Term(text)
     made.binding = binding
@@ -90,7 +99,7 @@ def scalar_term(scalar_op, operands):
 
 def scalar_lines(scalar_op, texts):
     """Return the lines of a scalar op: of a Composite, values that are read twice or would be long come first."""
-    operands = [Term(text) for text in texts]
+    operands = list(map(_as_term, texts))
     if not isinstance(scalar_op, Composite):
         if scalar_op.nout > 1:
             return [(tuple(range(scalar_op.nout)), call(str(scalar_op), operands))]
@@ -189,11 +198,13 @@ def _fused_reduction(op, node, texts):
 def _dimshuffle(op, node, texts):
     order, rank = list(op.new_order), node.inputs[0].type.ndim
     if rank > 1 and order == list(range(rank))[::-1]:
-        return f"{texts[0]}.T"
+        return f"{atom(texts[0])}.T"
     kept = [axis for axis in order if axis != "x"]
+    if order == list(range(rank)):
+        return texts[0]
     if kept == list(range(rank)):
-        return f"{texts[0]}[{', '.join(['None' if axis == 'x' else ':' for axis in order])}]"
-    return call(f"{texts[0]}.dimshuffle", [repr(axis) for axis in order])
+        return f"{atom(texts[0])}[{', '.join(['None' if axis == 'x' else ':' for axis in order])}]"
+    return call(f"{atom(texts[0])}.dimshuffle", [repr(axis) for axis in order])
 
 
 def _index(idx_list, texts):
@@ -210,23 +221,24 @@ def _index(idx_list, texts):
 
 @formula.register(Subtensor)
 def _subtensor(op, node, texts):
-    return f"{texts[0]}[{_index(op.idx_list, texts[1:])}]"
+    return f"{atom(texts[0])}[{_index(op.idx_list, texts[1:])}]"
 
 
 @formula.register(IncSubtensor)
 def _inc_subtensor(op, node, texts):
     name = "set_subtensor" if op.set_instead_of_inc else "inc_subtensor"
-    return call(name, [f"{texts[0]}[{_index(op.idx_list, texts[2:])}]", texts[1]])
+    return call(name, [f"{atom(texts[0])}[{_index(op.idx_list, texts[2:])}]", texts[1]])
 
 
 @formula.register(AdvancedSubtensor1)
 def _rows(op, node, texts):
-    return f"{texts[0]}[{texts[1]}]"
+    return f"{atom(texts[0])}[{texts[1]}]"
 
 
 @formula.register(AdvancedIncSubtensor1)
 def _inc_rows(op, node, texts):
-    return call("set_subtensor" if op.set_instead_of_inc else "inc_subtensor", [f"{texts[0]}[{texts[2]}]", texts[1]])
+    name = "set_subtensor" if op.set_instead_of_inc else "inc_subtensor"
+    return call(name, [f"{atom(texts[0])}[{texts[2]}]", texts[1]])
 
 
 @formula.register(Dot)
@@ -237,14 +249,14 @@ def _dot(op, node, texts):
 
 @formula.register(Dot22Scalar)
 def _scaled_dot(op, node, texts):
-    return infix("*", [Term(texts[2]), call("dot", texts[:2])])
+    return infix("*", [_as_term(texts[2]), call("dot", texts[:2])])
 
 
 def _accumulated(target, alpha, product, beta):
     """``beta * target + alpha * product``, without factors of 1."""
     size = alpha.lstrip("-")
     scaled = product if size == "1.0" else infix("*", [Term(size), product])
-    kept = Term(target) if beta == "1.0" else infix("*", [Term(beta), Term(target)])
+    kept = _as_term(target) if beta == "1.0" else infix("*", [Term(beta), _as_term(target)])
     return scaled if beta in ("0", "0.0") else infix("-" if alpha.startswith("-") else "+", [kept, scaled])
 
 
@@ -262,12 +274,12 @@ def _outer(op, node, texts):
 
 @formula.register(Shape)
 def _shape(op, node, texts):
-    return f"{texts[0]}.shape"
+    return f"{atom(texts[0])}.shape"
 
 
 @formula.register(Shape_i)
 def _length(op, node, texts):
-    return f"{texts[0]}.shape[{op.i}]"
+    return f"{atom(texts[0])}.shape[{op.i}]"
 
 
 @formula.register(MakeVector)
@@ -277,7 +289,7 @@ def _vector(op, node, texts):
 
 @formula.register(Reshape)
 def _reshape(op, node, texts):
-    return call(f"{texts[0]}.reshape", texts[1:])
+    return call(f"{atom(texts[0])}.reshape", texts[1:])
 
 
 @formula.register(IfElse)
@@ -295,6 +307,38 @@ def _loop(op, node, texts):
                         ("sums", groups.summed), ("constants", groups.wholes)):
         given += [f"{word}=[{', '.join(group)}]"] if group else []
     return call(op.name or "scan", given)
+
+
+def one_line(node, index, texts):
+    """Return what an output of a node is as one text: intermediate values are written where they are read.
+
+    Parameters
+    ----------
+    node : Apply
+    index : int
+        Of the output.
+    texts : list of str
+        One for each input.
+
+    Returns
+    -------
+    str
+    """
+    lines = formula(node.op, node, texts)
+    if isinstance(lines, str):
+        return lines
+    known = {}
+    for target, text in lines:
+        text = _term(re.sub(rf"\bt\d+\b|{OUTPUT}\d+{END}", lambda found: _within(known, found[0]), text),
+                     getattr(text, "binding", ATOM))
+        known[f"{OUTPUT}{target}{END}" if isinstance(target, int) else target] = text
+        if target == index:
+            return text
+    return lines[-1][1]
+
+
+def _within(known, name):
+    return atom(known[name]) if name in known else name
 
 
 # ---- names -----------------------------------------------------------------------------------------------------------

@@ -46,7 +46,9 @@ def is_number(variable):
     return isinstance(variable, Constant) and getattr(variable.data, "size", 1) == 1
 
 
-def _number(value):
+def number_text(variable):
+    """The value of a constant of which `is_number` is true."""
+    value = variable.data
     return shortened(value.reshape(()) if hasattr(value, "reshape") else value)
 
 
@@ -61,7 +63,7 @@ def _formula(instruction, layouts):
     if formulas is None or not instruction.computes():
         return (), (), ()
     number = cells_of_inputs(node, instruction.reads(), layouts)
-    texts = [_number(variable.data) if is_number(variable) else cell_name(number[variable])
+    texts = [number_text(variable) if is_number(variable) else cell_name(number[variable])
              for variable in node.inputs]
     outputs = [cell_name(cell) for cell in instruction.writes()]
     lines = formulas.formula(node.op, node, texts)

@@ -85,7 +85,7 @@ class Function(Callable):
         return (self.maker.positions != list(range(n_arguments))
                 or any([spec.required for spec, _ in self._explicit[n_arguments:]]))
 
-    def explain(self, style: str = "formulas") -> str:
+    def explain(self, style: str = "formulas", html: bool = False) -> str:
         """Return the program as text: what is computed, in this order, and where, from which line of yours.
 
         After a call, shapes and bytes are those of the last call; with ``profile=True`` there are times, too. Remarks
@@ -96,6 +96,10 @@ class Function(Callable):
         ----------
         style : {"formulas", "instructions"}
             "instructions": the bytecode, with cells in place of names; what users of the virtual machine need.
+        html : bool
+            Return a page instead, a ``str`` with a method ``save``, for any browser; notebooks show it. It has the
+            program beside its source, bars of times and bytes, the memory, the graph before and after the optimizer,
+            and what each rewrite did. It needs no network, and holds the source of the lines that made the program.
 
         Returns
         -------
@@ -105,10 +109,29 @@ class Function(Callable):
         ------
         ValueError
             If there is no such style.
+
+        Examples
+        --------
+        >>> import phintys
+        >>> x = phintys.tensor.dvector("x")
+        >>> f = phintys.function([x], x * 2, name="f")
+        >>> print(f.explain())                      # doctest: +ELLIPSIS
+        f(x): 1 result; 1 kernel, 0 Python calls, 3 instructions, allow_gc=True
+        ...
         """
+        if html:
+            from phintys.pages.program_page import program_page
+
+            return program_page(self, reasons_in)
         from phintys.vm.machine.explanation import explained
 
         return explained(self, style, reasons_in)
+
+    def _repr_html_(self) -> str:
+        """The page of ``explain``, as notebooks show it."""
+        from phintys.pages.program_page import program_page
+
+        return program_page(self, reasons_in)._repr_html_()
 
     def memory_report(self, shapes: Any = None) -> MemoryReport:
         """Report how much memory calls need, for each way of collecting garbage.

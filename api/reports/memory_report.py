@@ -7,9 +7,13 @@ pool. Nothing is run. The body of a loop has a report of its own, whose peak cou
 """
 from bisect import bisect_left, insort
 from collections import namedtuple
+from functools import cached_property
 
 from phintys.reports.loop_bodies import bodies_of
 from phintys.reports.predicted_shapes import Prediction
+from phintys.vm.explaining.names import Names
+from phintys.vm.explaining.program_text import main_file_of
+from phintys.vm.explaining.rows import line_texts
 from phintys.vm.linking.lifetimes import Lifetimes
 from phintys.vm.linking.plan import INLINE_BYTES, planned, sizes_of, values_of
 from phintys.vm.opcodes import OPCODES
@@ -186,6 +190,25 @@ class MemoryReport:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    @cached_property
+    def _names(self):
+        return Names(self._program)
+
+    @cached_property
+    def _main_file(self):
+        return main_file_of(self._program.instruction_texts())
+
+    def title(self, piece):
+        """Return the names of the values in a piece of memory."""
+        if piece.use == "loop":
+            return f"steps of {piece.first}"
+        return ", ".join([self._names[cell] for cell in piece.cells])
+
+    def lines(self, piece):
+        """Return in a few words which lines of the user a piece of memory is of."""
+        lines = [line for text in self._program.instruction_texts()[piece.first:piece.first + 1] for line in text.lines]
+        return line_texts(lines, self._main_file)
 
     def _values(self, piece):
         if piece.use == "loop":

@@ -26,7 +26,7 @@ def program_text(listing):
     -------
     str
     """
-    main_file = main_file_of(listing)
+    main_file = main_file_of(listing.texts)
     columns = [(title, shown) for title, shown, is_known in _COLUMNS if is_known(listing.measured)]
     lines = [*_header(listing), *([f"lines of {main_file}"] if main_file else [])]
     if columns:
@@ -56,14 +56,14 @@ def summary_of(listing):
             f"allow_gc={program.allow_gc}")
 
 
-def main_file_of(listing):
+def main_file_of(texts):
     """Return the file with most of the user's lines, or None.
 
     Parameters
     ----------
-    listing : Listing
+    texts : list of InstructionText
     """
-    counts = Counter([file for text in listing.texts for file, _, _ in text.lines])
+    counts = Counter([file for text in texts for file, _, _ in text.lines])
     return counts.most_common(1)[0][0] if counts else None
 
 

@@ -1,0 +1,1 @@
+"""Pages: programs and graphs as HTML that needs no server, no network and no other file."""

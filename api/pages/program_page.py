@@ -1,0 +1,112 @@
+"""``f.explain(html=True)``: a page with a program beside its source, its memory, its graph, and the rewrites' story."""
+import linecache
+
+from phintys.pages.document import page
+from phintys.pages.rewrite_story import story_of
+from phintys.vm.explaining.program_text import main_file_of, size_text, summary_of, time_text
+from phintys.vm.explaining.rows import line_texts
+from phintys.vm.machine.explanation import rows_of
+
+MOST_LINES = 2000               # of a source file; of a longer one only what is near the lines that are used
+MARGIN = 30                     # lines around those
+MOST_PIECES = 2000              # of memory that are drawn, the largest
+
+
+def program_page(function, reasons_of):
+    """Return the page of a function.
+
+    Parameters
+    ----------
+    function : Function
+    reasons_of : callable
+        Maps a function to why its values are not computed in place; see ``Listing``.
+
+    Returns
+    -------
+    Page
+    """
+    listing = rows_of(function, reasons_of)
+    rows = list(_rows(listing, 0, main_file_of(listing.texts), ()))
+    story = story_of(function)
+    data = {"summary": summary_of(listing), "rows": rows, "files": _files(rows), "memory": _memory(function),
+            "graphs": {"as you wrote it": story.before, "compiled": story.after}, "story": story.chapters}
+    return page(f"{function.name or 'function'} - phintys", data)
+
+
+def _rows(listing, depth, main_file, around):
+    """Yield the rows of a program, with those of the bodies of its loops, as data."""
+    waiting = [(iter([*listing.leaves, *listing.rows]), depth, around)]
+    while waiting:
+        rows, depth, around = waiting[-1]
+        row = next(rows, None)
+        if row is None:
+            waiting.pop()
+            continue
+        key = "-".join(map(str, [*around, row.position])) if row.position is not None else None
+        remarks = [text for text in (line_texts(row.lines, main_file), *row.remarks) if text]
+        yield {"key": key, "position": row.position, "depth": depth + row.depth, "formulas": list(row.formulas),
+               "remarks": remarks, "notes": list(row.notes), "lines": [list(line) for line in row.lines],
+               "bytes": row.bytes, "seconds": row.seconds,
+               "size": "" if row.bytes is None else size_text(row.bytes),
+               "time": "" if row.seconds is None else time_text(row.seconds)}
+        if row.body is not None:
+            title, body = row.body
+            yield {"key": None, "position": None, "depth": depth + row.depth + 1, "formulas": [f"{title}:"],
+                   "remarks": [], "notes": [], "lines": [], "bytes": None, "seconds": None, "size": "", "time": ""}
+            waiting.append((iter([*body.leaves, *body.rows]), depth + row.depth + 2, (*around, row.position)))
+
+
+def _files(rows):
+    """Return the source of the files that the rows' lines are in: {name, first line, texts}, the main file first."""
+    used = {}
+    for row in rows:
+        for file, line, _ in row["lines"]:
+            used.setdefault(file, []).append(line)
+    found = []
+    for file, numbers in sorted(used.items(), key=lambda item: -len(item[1])):
+        texts = [text.rstrip("\n") for text in linecache.getlines(file)]
+        first = 1
+        if len(texts) > MOST_LINES:
+            first = max(min(numbers) - MARGIN, 1)
+            texts = texts[first - 1:min(max(numbers) + MARGIN, first + MOST_LINES)]
+        found.append({"name": file, "first": first, "texts": texts})
+    return found
+
+
+def _memory(function):
+    """Return rectangles: when each piece of memory is in use, and where it could be; None before the first call."""
+    try:
+        report = function.memory_report()
+    except ValueError:
+        return None
+    pieces = report.pieces[:MOST_PIECES]
+    offsets = placed([(piece.first, piece.last, piece.bytes) for piece in pieces])
+    return {"alive": report.alive(), "text": str(report),
+            "pieces": [{"title": report.title(piece), "use": piece.use, "first": piece.first, "last": piece.last,
+                        "bytes": piece.bytes, "size": size_text(piece.bytes), "offset": offset,
+                        "lines": report.lines(piece)} for piece, offset in zip(pieces, offsets)]}
+
+
+def placed(pieces):
+    """Return places in which pieces of memory that are in use at the same time do not overlap.
+
+    Parameters
+    ----------
+    pieces : list of (int, int, int)
+        First and last instruction, and bytes.
+
+    Returns
+    -------
+    list of int
+        An offset for each: the lowest that is free, in the order of the pieces.
+    """
+    offsets, done = [], []
+    for first, last, size in pieces:
+        offset = 0
+        for start, end in sorted([(start, end) for start, end, begin, stop in done if begin <= last and first <= stop]):
+            if offset + size <= start:
+                break
+            offset = max(offset, end)
+        offsets.append(offset)
+        done.append((offset, offset + size, first, last))
+    return offsets

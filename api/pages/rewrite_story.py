@@ -1,0 +1,105 @@
+"""What the optimizer did to a function: which rewrites replaced what by what, in this order.
+
+Functions do not record it. The story is told by making the function's graph once more, with the same mode, while a
+feature of the graph listens; the optimizer makes the same decisions again.
+"""
+from phintys.graph.scratchpad import position_of
+from phintys.graph.trace import lines_of
+from phintys.graph.variable import Constant
+from phintys.ops.formulas import one_line
+from phintys.pages.graph_picture import picture_of
+from phintys.vm.texts import is_number, number_text, shortened
+
+LEVELS = 3                      # of a graph that are written
+LONGEST = 160                   # characters
+MOST_EXAMPLES = 4               # of a rewrite that is applied several times in a row
+
+
+class Story:
+    """What a maker of functions has in addition, so that it records what its optimizer does.
+
+    Attributes
+    ----------
+    before, after : dict
+        Pictures of the graph as the user made it, and of the optimized one.
+    chapters : list of dict
+        Rewrites in the order in which they were applied: ``name``, ``count``, and ``examples``, a list of (old text,
+        new text, lines of the user).
+    """
+
+    def _optimize(self):
+        self.before = self._picture()
+        recorder = _Recorder()
+        self._compiled.attach_feature(recorder)
+        super()._optimize()
+        self._compiled.remove_feature(recorder)
+        self.chapters = recorder.chapters
+        self.after = self._picture()
+
+    def _picture(self):
+        graph = self._compiled
+        names = {position: f"new value of {graph.inputs[number]}" for position, number in self.update_positions}
+        return picture_of(graph.inputs, graph.outputs, names)
+
+
+def story_of(function):
+    """Return how a function's graph was rewritten.
+
+    Parameters
+    ----------
+    function : Function
+
+    Returns
+    -------
+    Story
+    """
+    maker = type("RecordingMaker", (Story, type(function.maker)), {})
+    return maker(**function.maker.given_arguments(), profile=False)
+
+
+class _Recorder:
+    """A feature that notes each replacement once."""
+
+    def __init__(self):
+        self.chapters = []
+        self._last = None
+
+    def on_change_input(self, fgraph, node, position, old, new, reason):
+        """Note what replaced what, unless another reader of the same variable has just been changed."""
+        if isinstance(reason, tuple) or reason is None or (old, new, reason) == self._last:
+            return
+        self._last = old, new, reason
+        chapter = self.chapters[-1] if self.chapters else None
+        if chapter is None or chapter["name"] != str(reason):
+            chapter = {"name": str(reason), "count": 0, "examples": []}
+            self.chapters.append(chapter)
+        chapter["count"] += 1
+        if len(chapter["examples"]) < MOST_EXAMPLES:
+            source = position_of(old)
+            chapter["examples"].append((formula(old), formula(new), lines_of(source)))
+
+
+def formula(variable, levels=LEVELS):
+    """Return the uppermost levels of a graph as a formula; what is below is ``…``.
+
+    Parameters
+    ----------
+    variable : Variable
+    levels : int
+
+    Returns
+    -------
+    str
+    """
+    text = _formula(variable, levels)
+    return text if len(text) <= LONGEST else text[:LONGEST - 1] + "…"
+
+
+def _formula(variable, levels):
+    if variable.owner is None:
+        if is_number(variable):
+            return number_text(variable)
+        return shortened(variable.data) if isinstance(variable, Constant) else str(variable)
+    if levels == 0:
+        return variable.name or "…"
+    return one_line(variable.owner, variable.index, [_formula(source, levels - 1) for source in variable.owner.inputs])
