@@ -9,7 +9,7 @@ with warnings.catch_warnings():
     import pytensor
     from pytensor.compile.mode import Mode
 
-import phintys.interop.pytensor  # noqa: E402, F401  (registers the mode)
+import phintys.interop.pytensor  # noqa: F401  (registers the mode)
 
 PYTHON = Mode("py", "minimum_compile")
 

@@ -69,8 +69,8 @@ def performed(op, node, inputs):
     """
     name = type(op).__name__
     if isinstance(op, _NoPythonOp):
-        raise NotImplementedError(f"phintys has no translation of {node}, an op of {type(op)}, and the op has no Python "
-                                  "code (perform) that could be called")
+        raise NotImplementedError(f"phintys has no translation of {node}, an op of {type(op)}, and the op has no "
+                                  "Python code (perform) that could be called")
     if name not in _named:
         _named.add(name)
         warnings.warn(f"phintys has no code for PyTensor's {name}: PyTensor's own Python code is called for {node}",

@@ -17,8 +17,8 @@ from phintys.interop.pytensor.translation import translated
 from phintys.interop.pytensor.types import translated_type
 from phintys.modes import get_mode
 
-# What must be rewritten before: dummy ops. ``canonicalize_db`` lets in the rewrites that others ask for by name, such as
-# PyMC's for checks of parameters; phintys does all other rewriting.
+# What must be rewritten before: dummy ops. ``canonicalize_db`` lets in the rewrites that others ask for by name, such
+# as PyMC's for checks of parameters; phintys does all other rewriting.
 REWRITES = ("minimum_compile", "canonicalize_db")
 
 

@@ -1,4 +1,4 @@
-"""Twenty PyMC models: log-density, gradient and product of the Hessian with a vector, against PyTensor's Python mode."""
+"""Twenty PyMC models: log-density, gradient, product of the Hessian with a vector, against PyTensor's Python mode."""
 import warnings
 
 import numpy as np
@@ -6,8 +6,8 @@ import pytest
 
 pytest.importorskip("pymc", reason="PyMC is not installed: pip install phintys[pymc]")
 
-import pytensor_reference as reference  # noqa: E402
-from pytensor_reference import pytensor  # noqa: E402
+import pytensor_reference as reference
+from pytensor_reference import pytensor
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

@@ -11,13 +11,13 @@ import pytest
 
 pytest.importorskip("pytensor", reason="PyTensor is not installed: pip install phintys[pytensor]")
 
-from pytensor.graph.basic import Apply  # noqa: E402
-from pytensor.graph.op import Op, _NoPythonOp  # noqa: E402
-from pytensor_reference import pytensor  # noqa: E402
+from pytensor.graph.basic import Apply
+from pytensor.graph.op import Op, _NoPythonOp
+from pytensor_reference import pytensor
 
-import phintys  # noqa: E402
-from phintys.interop.pytensor import PhintysLinker, PyTensorFallbackWarning, TranslationError, fallback  # noqa: E402
-from phintys.interop.pytensor import versions as checked_versions  # noqa: E402
+import phintys
+from phintys.interop.pytensor import PhintysLinker, PyTensorFallbackWarning, TranslationError, fallback
+from phintys.interop.pytensor import versions as checked_versions
 
 pt = pytensor.tensor
 pytestmark = [pytest.mark.filterwarnings("ignore")]

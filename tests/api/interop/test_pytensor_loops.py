@@ -4,10 +4,10 @@ import pytest
 
 pytest.importorskip("pytensor", reason="PyTensor is not installed: pip install phintys[pytensor]")
 
-import pytensor_reference as reference  # noqa: E402
-from pytensor.compile.mode import Mode  # noqa: E402
-from pytensor.scan.utils import until  # noqa: E402
-from pytensor_reference import pytensor  # noqa: E402
+import pytensor_reference as reference
+from pytensor.compile.mode import Mode
+from pytensor.scan.utils import until
+from pytensor_reference import pytensor
 
 pt = pytensor.tensor
 pytestmark = [pytest.mark.filterwarnings("ignore")]

@@ -4,16 +4,16 @@ import pytest
 
 pytest.importorskip("pytensor", reason="PyTensor is not installed: pip install phintys[pytensor]")
 
-import pytensor_reference as reference  # noqa: E402
-from pytensor.graph.replace import vectorize_graph  # noqa: E402
-from pytensor.ifelse import ifelse  # noqa: E402
-from pytensor.scalar import basic as scalar_basic  # noqa: E402
-from pytensor.tensor.elemwise import Elemwise  # noqa: E402
-from pytensor.tensor.shape import Shape_i  # noqa: E402
-from pytensor_reference import pytensor  # noqa: E402
+import pytensor_reference as reference
+from pytensor.graph.replace import vectorize_graph
+from pytensor.ifelse import ifelse
+from pytensor.scalar import basic as scalar_basic
+from pytensor.tensor.elemwise import Elemwise
+from pytensor.tensor.shape import Shape_i
+from pytensor_reference import pytensor
 
-import phintys  # noqa: E402
-from phintys.interop.pytensor import translation  # noqa: E402
+import phintys
+from phintys.interop.pytensor import translation
 
 pt = pytensor.tensor
 pytestmark = [pytest.mark.filterwarnings("ignore")]
