@@ -76,7 +76,7 @@ def main():
     parser.add_argument("--modes", default="PHINTYS,NUMBA,C,JAX")
     parser.add_argument("--models")
     parser.add_argument("--warm", action="store_true", help="run twice, and show the second")
-    parser.add_argument("--folder", help="where PyTensor keeps its cache; a temporary folder by default")
+    parser.add_argument("--folder", help="where PyTensor keeps its caches, one for each pair; else a temporary one")
     parser.add_argument("--json", help="a file to which one line for each pair is added")
     options = parser.parse_args()
     sys.path.insert(0, str(MODELS_FOLDER))
@@ -85,7 +85,7 @@ def main():
     for name in options.models.split(",") if options.models else pymc_models.MODELS:
         for mode in options.modes.split(","):
             with tempfile.TemporaryDirectory() as empty:
-                folder = options.folder or empty
+                folder = Path(options.folder or empty) / f"{name}-{mode}"
                 if options.warm and not options.folder:
                     measured(name, mode, folder, 0)
                 found = measured(name, mode, folder)

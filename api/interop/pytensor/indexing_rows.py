@@ -39,9 +39,29 @@ def _without_variables(part):
     return number(part)
 
 
-@row(Subtensor, AdvancedSubtensor, AdvancedSubtensor1)
-def _subtensor(op, node, x, *parts):
+@row(AdvancedSubtensor, AdvancedSubtensor1)
+def _advanced_subtensor(op, node, x, *parts):
     return x[_index(op, parts)]
+
+
+@row(Subtensor)
+def _subtensor(op, node, x, *parts):
+    index = list(_index(op, parts))
+    single = {axis for axis, (part, length) in enumerate(zip(index, node.inputs[0].type.shape))
+              if _is_one_of_known(part, length)}
+    if not single:
+        return x[tuple(index)]
+    found = x[tuple([index[axis].start if axis in single else index[axis] for axis in range(len(index))])]
+    kept = iter(range(found.type.ndim))
+    axes = [axis for axis in range(x.type.ndim) if axis >= len(index) or isinstance(index[axis], slice)]
+    return found.dimshuffle(["x" if axis in single else next(kept) for axis in axes])
+
+
+def _is_one_of_known(part, length):
+    """Whether a slice is ``[i:i + 1]`` of a dimension that is known to have that element."""
+    return (isinstance(part, slice) and isinstance(part.start, int) and isinstance(part.stop, int)
+            and part.step in (None, 1) and length is not None and 0 <= part.start < length
+            and part.stop == part.start + 1)
 
 
 @row(IncSubtensor, AdvancedIncSubtensor, AdvancedIncSubtensor1)

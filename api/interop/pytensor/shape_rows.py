@@ -49,7 +49,17 @@ def _shape_i(op, node, x):
 
 @row(Reshape)
 def _reshape(op, node, x, shape):
+    before, after = node.inputs[0].type.shape, node.outputs[0].type.shape
+    axes = [axis for axis, length in enumerate(before) if length != 1]
+    if [before[axis] for axis in axes] == [length for length in after if length != 1] and None not in before:
+        return _with_ones(x, axes, after)
     return T.reshape(x, numbers(shape), ndim=op.ndim)
+
+
+def _with_ones(x, axes, lengths):
+    """A view in which only dimensions of length 1 come and go."""
+    axes = iter(axes)
+    return x.dimshuffle(["x" if length == 1 else next(axes) for length in lengths])
 
 
 @row(SpecifyShape)
