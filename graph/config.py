@@ -182,7 +182,7 @@ OPTIONS = [
      "raise AssertionError; else their kernels check them, and raise ValueError."),
     ("ctc.root", "", text, "Folder of the library warp-ctc, with libwarpctc.so in build, lib or lib64."),
     ("scan.allow_gc", False, boolean, "Drop intermediate results between the steps of a scan."),
-    ("scan.allow_output_prealloc", True, boolean,
+    ("scan.allow_output_prealloc", False, boolean,
      "Accepted for compatibility: how steps write into outputs is decided when a function is made."),
     ("scan.debug", False, boolean, "Accepted for compatibility."),
     ("vm.lazy", None, flag_or_none, "Accepted for compatibility: what is lazy is decided when a function is made."),

@@ -142,7 +142,7 @@ HOMES = {
         "scan_module.body_results": "until",
     },
     "phintys.scan_module.scan_op": {
-        "ops.loops.loop": "Loop",
+        "ops.loops.loop": "Scan",
     },
     "phintys.printing": {
         "ops.identity.print_op": "Print",

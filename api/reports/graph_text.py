@@ -5,7 +5,7 @@ states its depth instead of being indented further, so that the text stays linea
 """
 from types import MappingProxyType
 
-from phintys.ops.loops.loop import Loop
+from phintys.ops.loops.loop import Scan
 
 INDENT_LIMIT = 100
 
@@ -69,7 +69,7 @@ class GraphPrinter:
             line = self._node_line(node, variable, order, clients)
             print(f"{indent}{line}{_stored(variable, storage)}", file=self.file)
             self.done[node] = self.labels[node]
-            if not printed and type(node.op) is Loop:
+            if not printed and type(node.op) is Scan:
                 self.loops.append(variable)
             if not printed and not (self.stop_on_name and variable.name is not None):
                 waiting.extend(reversed(self._inputs(node, inner, level)))

@@ -4,7 +4,7 @@ from collections import namedtuple
 from phintys.graph.config import config
 from phintys.graph.scratchpad import position_of
 from phintys.graph.trace import described_frame, traces_of
-from phintys.ops.loops.loop import Loop
+from phintys.ops.loops.loop import Scan
 
 # What a row shows. kind: "C ", "Py" or both; count: how many nodes there are, or the number of the one; details: lines.
 Row = namedtuple("Row", "name seconds calls bytes kind count details")
@@ -131,7 +131,7 @@ def _print_table(title, plural, counted, rows, most, width, file):
 
 def print_loops(stats, file):
     """A row for each loop: how much of its time its steps take, if they are measured."""
-    loops = {node: seconds for node, seconds in stats.apply_time.items() if type(node.op) is Loop}
+    loops = {node: seconds for node, seconds in stats.apply_time.items() if type(node.op) is Scan}
     if not loops or stats.is_inside:
         return
     print("Scan overhead:", file=file)

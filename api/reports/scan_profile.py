@@ -1,7 +1,7 @@
 """``ScanProfileStats``: what the steps of a loop took.
 
 The kernel of a loop counts runs and steps and times the instructions of the body (``vm/machine/loop_kernel.pyx``).
-Where steps are run in Python, the compiled body is measured as any function is, and ``Loop.perform`` adds the runs.
+Where steps are run in Python, the compiled body is measured as any function is, and ``Scan.perform`` adds the runs.
 """
 from __future__ import annotations
 

@@ -3,7 +3,7 @@ from phintys.graph.toposort import io_toposort
 from phintys.graph.traversal import clone_replace, graph_inputs
 from phintys.graph.variable import Constant
 from phintys.ops.graphs.op_from_graph import OpFromGraph
-from phintys.ops.loops.loop import Loop
+from phintys.ops.loops.loop import Scan
 
 
 def map_variables(replacer, graphs, additional_inputs=()):
@@ -41,7 +41,7 @@ def _mapped(replacer, graphs, fixed):
     found.update(zip(fixed, fixed))
     for node in io_toposort(list(fixed), graphs):
         inputs = [found[variable] for variable in node.inputs]
-        if isinstance(node.op, (Loop, OpFromGraph)):
+        if isinstance(node.op, (Scan, OpFromGraph)):
             outputs = _with_mapped_graph(replacer, node, inputs)
         elif inputs == node.inputs:
             outputs = node.outputs
@@ -70,8 +70,8 @@ def _with_mapped_graph(replacer, node, inputs):
     more = {leaf: leaf.type.make_variable(leaf.name and f"{leaf.name}_copy") for leaf in foreign}
     outputs = clone_replace(outputs, more)
     arguments = [*inputs, *more]
-    if isinstance(op, Loop):
-        made = Loop([*given, *more.values()], outputs, op.parts, op.kept, op.name, op.options)
+    if isinstance(op, Scan):
+        made = Scan([*given, *more.values()], outputs, op.parts, op.kept, op.name, op.options)
     else:
         made = OpFromGraph([*given, *more.values()], outputs, inline=op.is_inline, name=op.name, **op.kwargs)
     return made(*arguments, return_list=True)

@@ -1,7 +1,7 @@
 """``scan``: loops over graphs.
 
 The function that describes a step is called once, with variables that represent rows of sequences and states. What it
-returns is the body of a ``Loop``; what it reads from outside, shared variables included, is found in the graph.
+returns is the body of a ``Scan``; what it reads from outside, shared variables included, is found in the graph.
 """
 from __future__ import annotations
 

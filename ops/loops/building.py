@@ -11,7 +11,7 @@ from phintys.graph.toposort import io_toposort
 from phintys.graph.variable import Constant
 from phintys.ops.elementwise.scalar import cast_op
 from phintys.ops.graphs.row_batching import repeated
-from phintys.ops.loops.loop import Loop, LoopOptions
+from phintys.ops.loops.loop import LoopOptions, Scan
 from phintys.ops.loops.parts import LoopParts
 
 
@@ -179,7 +179,7 @@ def _applied(steps, body, name, options):
               if variable not in depending and not isinstance(variable, Constant)]
     parts = LoopParts(len(body.sequences), tuple([tuple(state.taps) for state in body.states]), len(body.stacked),
                       len(body.summed), len(body.carried), body.condition is not None)
-    op = Loop([*body.moving(), *wholes], outputs, parts, None, name, options)
+    op = Scan([*body.moving(), *wholes], outputs, parts, None, name, options)
     results = op(steps, *[outer for _, outer in body.sequences], *[state.initial for state in body.states],
                  *[initial for _, initial in body.summed], *[initial for _, _, initial in body.carried],
                  *[steps for _ in body.stacked], *wholes, return_list=True)

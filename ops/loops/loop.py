@@ -1,4 +1,4 @@
-"""Loop: an inner graph run step by step, the op of ``scan``.
+"""Scan: an inner graph run step by step, the op of ``scan``.
 
 What the groups of its inputs and outputs are is said in ``parts.py``; they are closed under differentiation (the
 gradient by a sequence is stacked, by a whole it is summed, and what flows back through a state is a state of a loop
@@ -57,7 +57,7 @@ class LoopOptions(NamedTuple):
     strict: bool = False
 
 
-class Loop(TheanoNames, InnerGraphOp):
+class Scan(TheanoNames, InnerGraphOp):
     """Run a graph for a number of steps.
 
     Parameters

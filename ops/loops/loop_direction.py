@@ -10,7 +10,7 @@ from phintys.graph.gradients.gradient import float_zeros_like
 from phintys.graph.valueless_types import DisconnectedType
 from phintys.ops.graphs.inner_graph import as_gradient, gradient_type
 from phintys.ops.loops.building import Body, State, make_loop
-from phintys.ops.loops.loop import Loop
+from phintys.ops.loops.loop import Scan
 from phintys.ops.loops.loop_gradient import is_continuous
 
 
@@ -105,4 +105,4 @@ def _in_order(op, moving, terms, points, results):
     return found + [None] * (parts.n_carried + parts.is_while)
 
 
-Loop.R_op = direction_of_loop
+Scan.R_op = direction_of_loop

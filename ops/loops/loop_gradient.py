@@ -24,7 +24,7 @@ from phintys.ops.indexing.constant_value import get_scalar_constant_value
 from phintys.ops.indexing.inc_subtensor import inc_subtensor
 from phintys.ops.indexing.subtensor import IncSubtensor
 from phintys.ops.loops.building import Body, State, make_loop, replaced
-from phintys.ops.loops.loop import Loop
+from phintys.ops.loops.loop import Scan
 from phintys.ops.loops.with_initial import with_initial
 from phintys.ops.shape.join import join
 from phintys.ops.shape.shape import shape_i, shape_padleft, unbroadcast
@@ -375,4 +375,4 @@ def _zeros_for(whole, term):
     return zeros if zeros.type.dtype == term.type.dtype else zeros.astype(term.type.dtype)
 
 
-Loop.L_op = gradients_of_loop
+Scan.L_op = gradients_of_loop

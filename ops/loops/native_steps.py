@@ -15,7 +15,7 @@ def native_kernel(op, kernels):
 
     Parameters
     ----------
-    op : Loop
+    op : Scan
     kernels : dict
         The loop's kernels so far, by options; gets the one that is made.
 

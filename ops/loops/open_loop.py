@@ -7,7 +7,7 @@ computed outside, are not in the new node.
 from phintys.graph.traversal import ancestors
 from phintys.graph.variable import Constant
 from phintys.ops.loops.building import replaced
-from phintys.ops.loops.loop import Loop
+from phintys.ops.loops.loop import Scan
 from phintys.ops.loops.parts import LoopParts
 
 
@@ -43,7 +43,7 @@ class OpenLoop:
     Parameters
     ----------
     node : Apply
-        Of a Loop.
+        Of a Scan.
     own : bool, optional
         Whether the inner variables must be others than those of the node's op, which other nodes may have, too.
 
@@ -133,7 +133,7 @@ class OpenLoop:
             return []
         parts = LoopParts(len(self.sequences), tuple([entry.taps for entry in self.states]), len(self.stacked),
                           len(self.summed), len(self.carried), self.condition is not None)
-        op = Loop([*self.moving(), *[inner for inner, _ in self.wholes]], outputs, parts,
+        op = Scan([*self.moving(), *[inner for inner, _ in self.wholes]], outputs, parts,
                   [entry.kept for entry in self.states], self.name, self.op.options)
         made = op(self.steps, *[outer for _, outer in self.sequences], *[entry.initial for entry in self.states],
                   *[entry.initial for entry in self.summed], *[entry.initial for entry in self.carried],

@@ -14,9 +14,10 @@ carried     the first value                  the value so far                   
 wholes      any value                        the same value in each step               —
 ==========  ===============================  ========================================  =================================
 
-The inputs are in this order but for ``stacked``, which come after ``carried``, as in Theano. Their numbers are ``steps``
-itself where all rows are kept. A *tap* is a negative number: -1 is the previous step's row. The rows of a state include those before the first step,
-as many as its earliest tap looks back. A while loop's last inner output is the condition that ends it.
+The inputs are in this order but for those of ``stacked``, which come after ``carried``, as in Theano; where all rows
+are kept they are ``steps`` itself. A *tap* is a negative number: -1 is the previous step's row. The rows of a state
+include those before the first step, as many as its earliest tap looks back. A while loop's last inner output is the
+condition that ends it.
 """
 from itertools import accumulate
 from typing import NamedTuple

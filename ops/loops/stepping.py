@@ -84,7 +84,7 @@ def run_loop(op, function, inputs):
 
     Parameters
     ----------
-    op : Loop
+    op : Scan
     function : callable
         The compiled inner graph: from values of the inner inputs to a list of those of the inner outputs.
     inputs : list

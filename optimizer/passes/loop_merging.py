@@ -3,7 +3,7 @@
 Every loop has a level: one more than the highest level among the loops that it depends on. Loops of one level do not
 depend on each other, and merging them makes no circle, because what a loop depends on has a lower level.
 """
-from phintys.ops.loops.loop import Loop
+from phintys.ops.loops.loop import Scan
 from phintys.ops.loops.open_loop import OpenLoop
 
 
@@ -34,12 +34,12 @@ def merge_loops(fgraph):
     int
         How many loops there are fewer.
     """
-    if sum([type(node.op) is Loop for node in fgraph.apply_nodes]) < 2:
+    if sum([type(node.op) is Scan for node in fgraph.apply_nodes]) < 2:
         return 0
     groups, levels = {}, {}
     for node in fgraph.toposort():
         level = max([levels.get(variable, 0) for variable in node.inputs], default=0)
-        if type(node.op) is Loop:
+        if type(node.op) is Scan:
             level += 1
             groups.setdefault((level, _kind(node)), []).append(node)
         levels.update(dict.fromkeys(node.outputs, level))

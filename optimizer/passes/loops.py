@@ -6,7 +6,7 @@ and zeros have become constants; ``keep_last_rows`` comes after them.
 from phintys.graph.traversal import ancestors
 from phintys.graph.variable import Constant
 from phintys.ops.indexing.subtensor import Subtensor
-from phintys.ops.loops.loop import Loop
+from phintys.ops.loops.loop import Scan
 from phintys.ops.loops.open_loop import OpenLoop
 from phintys.ops.shape.dimshuffle import DimShuffle
 from phintys.ops.shape.shape import Rebroadcast, Shape_i
@@ -39,11 +39,11 @@ def each_loop(fgraph, change, reason):
 
     Loops that read others come first: what they do not need, the others need not compute.
     """
-    if not any([type(node.op) is Loop for node in fgraph.apply_nodes]):
+    if not any([type(node.op) is Scan for node in fgraph.apply_nodes]):
         return 0
     total = 0
     for node in reversed(fgraph.toposort()):
-        if type(node.op) is not Loop or node not in fgraph.apply_nodes:
+        if type(node.op) is not Scan or node not in fgraph.apply_nodes:
             continue
         pairs = change(fgraph, node)
         if pairs is not None:

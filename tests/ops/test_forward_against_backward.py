@@ -143,7 +143,7 @@ FAMILIES = {
     "LinearRecurrence": (LinearRecurrence(0), [M, M]),
     "LinearRecurrence, others": (LinearRecurrence(1, True, False), [M, M]),
     "RepeatOp": (lambda x: RepeatOp(0)(x, numpy.array([1, 0, 2])), [M]), "FirstRows": (lambda x: first_rows(x, 2), [M]),
-    "EnoughRows": (EnoughRows(2), [M]), "Loop": (loop, [M, (4, 4), (2, 4)]),
+    "EnoughRows": (EnoughRows(2), [M]), "Scan": (loop, [M, (4, 4), (2, 4)]),
     "SumRepeats": (lambda x: SumRepeats(0)(x, numpy.array([1, 0, 2]), 3), [M]),
     "Reshape": (lambda x: x.reshape((4, 3)), [M]), "Rebroadcast": (lambda x: T.addbroadcast(x, 0), [(1, 4)]),
     "SpecifyShape": (lambda x: T.specify_shape(x, (3, 4)), [M]), "Softmax": (Softmax(), [M]),

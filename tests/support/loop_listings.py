@@ -6,7 +6,7 @@ from phintys.graph.variable import Constant
 
 def loops_of(f):
     """The nodes of loops in a function, in the order in which they run."""
-    return [node for node in f.maker.fgraph.toposort() if type(node.op).__name__ == "Loop"]
+    return [node for node in f.maker.fgraph.toposort() if type(node.op).__name__ == "Scan"]
 
 
 def loop_listing(f):

@@ -17,7 +17,7 @@ def run(outputs, arguments=(), updates=None, mode=None):
 
 
 def loops_in(f):
-    return [node for node in f.maker.fgraph.toposort() if type(node.op).__name__ == "Loop"]
+    return [node for node in f.maker.fgraph.toposort() if type(node.op).__name__ == "Scan"]
 
 
 # ---- what the function returns -------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import phintys
 import phintys.tensor as T
 from phintys.gradient import jacobian
 from phintys.ops.convolution.convolution import FAMILIES, AbstractConv2d, AbstractConv3d, CorrMM
-from phintys.ops.loops.loop import Loop
+from phintys.ops.loops.loop import Scan
 
 DERIVED = [case((2, 2, 5, 4), (3, 2, 3, 2)), case((2, 2, 5, 6), (3, 2, 3, 2), border_mode="half", subsample=(2, 1)),
            case((2, 2, 5, 6), (2, 2, 2, 3), border_mode=((1, 0), 2), filter_dilation=(1, 2), filter_flip=False),
@@ -71,7 +71,7 @@ def test_r_operator(case, which, moving):
 
 
 def loops_of(f):
-    return [node for node in f.maker.fgraph.toposort() if isinstance(node.op, Loop)]
+    return [node for node in f.maker.fgraph.toposort() if isinstance(node.op, Scan)]
 
 
 @pytest.mark.parametrize("which", range(3), ids=["forward", "by filters", "by images"])

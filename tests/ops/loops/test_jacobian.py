@@ -12,7 +12,7 @@ from phintys.graph.config import change_flags
 from phintys.graph.errors import DisconnectedInputError
 from phintys.graph.op import Op
 from phintys.ops.loops import row_map
-from phintys.ops.loops.loop import Loop
+from phintys.ops.loops.loop import Scan
 from phintys.ops.loops.row_map import map_rows
 
 W = numpy.random.RandomState(0).uniform(0.2, 1, (3, 4))
@@ -42,7 +42,7 @@ def numeric(f, value, step=1e-6):
 
 
 def has_map(f):
-    return any([isinstance(node.op, Loop) for node in f.maker.fgraph.toposort()])
+    return any([isinstance(node.op, Scan) for node in f.maker.fgraph.toposort()])
 
 
 # (name, expression of x, shape of x)
@@ -221,7 +221,7 @@ def test_maps_of_rows_check_what_they_get():
     x, y, row, other = T.dmatrix("x"), T.dmatrix("y"), T.dvector("row"), T.dvector("other")
     position, positions = T.lscalar(), T.lvector()
     ragged, = map_rows([T.arange(position)], [(position, positions)])
-    assert type(ragged.owner.op) is Loop
+    assert type(ragged.owner.op) is Scan
     with pytest.raises(ValueError, match="all rows of a loop's output have one shape"):
         function([positions], ragged)([2, 3])
     product, = map_rows([T.arange(row.sum().astype("int64"))[:2] * other[0]], [(row, x), (other, y)])

@@ -7,9 +7,8 @@ import pytest
 import phintys
 import phintys.tensor as T
 from phintys.ops.loops.building import Body, State, make_loop
-from phintys.ops.loops.loop import Loop, LoopOptions
+from phintys.ops.loops.loop import LoopOptions, Scan
 from phintys.ops.loops.parts import LoopParts
-from phintys.scan_module.scan_op import Scan
 
 PARTS = LoopParts(2, ((-1,), (-3, -1)), 1, 2, 1, True)
 
@@ -33,7 +32,7 @@ def looped(n=T.lscalar(), kept=None, scale=2.):
     """A loop with a sequence, a state of two taps, a stacked output, a sum and a whole."""
     row, old, last, whole = T.dvectors(4)
     parts = LoopParts(1, ((-2, -1),), 1, 1, 0, False)
-    op = Loop([row, old, last, whole], [old + last * row, row * whole, scale * row], parts, kept, "walk")
+    op = Scan([row, old, last, whole], [old + last * row, row * whole, scale * row], parts, kept, "walk")
     return op, [n, T.dmatrix(), T.dmatrix(), T.dvector(), T.dvector()]
 
 
@@ -93,7 +92,7 @@ def test_gradients_of_loops_that_keep_few_rows_are_those_of_all():
 def test_equality_and_pickles():
     (op, inputs), (same, _), (other, _) = looped(), looped(), looped(scale=3.)
     assert op == same and hash(op) == hash(same) and op != other
-    assert op != op.with_kept([1]) and Scan is Loop
+    assert op != op.with_kept([1]) and phintys.scan_module.scan_op.Scan is Scan
     copied = pickle.loads(pickle.dumps(op))
     assert copied == op and hash(copied) == hash(op)
     for found, wanted in zip(phintys.function(inputs, applied(copied, inputs))(*VALUES),
@@ -130,7 +129,7 @@ def test_refused_nodes():
         applied(op, [*inputs, T.dvector()])
     before, after = T.dvector(), T.dmatrix()
     with pytest.raises(TypeError, match="the same type before and after a step"):
-        Loop([before], [after], LoopParts(0, ((-1,),)))
+        Scan([before], [after], LoopParts(0, ((-1,),)))
 
 
 def test_bad_shapes_when_it_runs():
@@ -145,7 +144,8 @@ def test_bad_shapes_when_it_runs():
 
 def test_no_steps():
     op, inputs = looped()
-    f = phintys.function(inputs, [*applied(op, inputs), *T.grad(applied(op, inputs)[0].sum() + applied(op, inputs)[2].sum(), inputs[1:4])])
+    cost = applied(op, inputs)[0].sum() + applied(op, inputs)[2].sum()
+    f = phintys.function(inputs, [*applied(op, inputs), *T.grad(cost, inputs[1:4])])
     states, rows, total, *gradients = f(0, VALUES[1][:0], *VALUES[2:4], VALUES[4])
     numpy.testing.assert_array_equal(states, VALUES[2])
     assert rows.shape == (0, 2) and total.tolist() == [0, 0]

@@ -71,7 +71,7 @@ def test_products_of_states_come_after_the_loop():
 def kinds_before_loop(f):
     """The names of the ops that run before the first loop."""
     order = [type(node.op).__name__ for node in f.maker.fgraph.toposort()]
-    return order[:order.index("Loop")]
+    return order[:order.index("Scan")]
 
 
 BATCH, START = T.tensor3(), T.matrix()
