@@ -451,11 +451,77 @@ def psi_gradient(a, b, scale):
     return scale * (psi(a) - common), scale * (psi(b) - common)
 
 
+def beta_slopes(a, b, x, g):
+    """The derivatives of the logarithm of `beta_density`: by a, by b, twice by a, twice by b, and by both."""
+    a, b, x = continuous(a, g), continuous(b, g), continuous(x, g)
+    both, common = tri_gamma(a + b), psi(a + b)
+    return log(x) - psi(a) + common, log1p(-x) - psi(b) + common, both - tri_gamma(a), both - tri_gamma(b), both
+
+
+def betainc_by_a_gradient(a, b, x, out, g):
+    by_a, *_ = beta_slopes(a, b, x, g)
+    return g * betainc_by_aa(a, b, x), g * betainc_by_ab(a, b, x), g * beta_density(a, b, x, g) * by_a
+
+
+def betainc_by_b_gradient(a, b, x, out, g):
+    _, by_b, *_ = beta_slopes(a, b, x, g)
+    return g * betainc_by_ab(a, b, x), g * betainc_by_bb(a, b, x), g * beta_density(a, b, x, g) * by_b
+
+
+def second_betainc_gradient(first, second):
+    """That of a second derivative of betainc, by the numbers of its variables: only x has a formula."""
+    def gradient(a, b, x, out, g):
+        slopes = beta_slopes(a, b, x, g)
+        mixed = slopes[4] if first != second else slopes[2 + first]
+        return None, None, g * beta_density(a, b, x, g) * (slopes[first] * slopes[second] + mixed)
+    return gradient
+
+
 def hyp2f1_gradient(a, b, c, x, out, g):
-    """Only x has a formula."""
     a, b, c, x = [continuous(part, g) for part in (a, b, c, x)]
     one = number(1, g)
-    return None, None, None, g * a * b / c * hyp2f1(a + one, b + one, c + one, x)
+    return (g * hyp2f1_by_a(a, b, c, x), g * hyp2f1_by_a(b, a, c, x), g * hyp2f1_by_c(a, b, c, x),
+            g * a * b / c * hyp2f1(a + one, b + one, c + one, x))
+
+
+def hyp2f1_by_a_gradient(a, b, c, x, out, g):
+    a, b, c, x = [continuous(part, g) for part in (a, b, c, x)]
+    one = number(1, g)
+    next_one = a + one, b + one, c + one, x
+    return (g * hyp2f1_by_aa(a, b, c, x), g * hyp2f1_by_ab(a, b, c, x), g * hyp2f1_by_ac(a, b, c, x),
+            g * b / c * (hyp2f1(*next_one) + a * hyp2f1_by_a(*next_one)))
+
+
+def hyp2f1_by_c_gradient(a, b, c, x, out, g):
+    a, b, c, x = [continuous(part, g) for part in (a, b, c, x)]
+    one = number(1, g)
+    next_one = a + one, b + one, c + one, x
+    return (g * hyp2f1_by_ac(a, b, c, x), g * hyp2f1_by_ac(b, a, c, x), g * hyp2f1_by_cc(a, b, c, x),
+            g * a * b / c * (hyp2f1_by_c(*next_one) - hyp2f1(*next_one) / c))
+
+
+def zeta_gradient(x, q, out, g):
+    x, q = continuous(x, g), continuous(q, g)
+    return g * zeta_by_x(x, q), -g * x * zeta(x + number(1, g), q)
+
+
+def zeta_by_x_gradient(x, q, out, g):
+    x, q = continuous(x, g), continuous(q, g)
+    after = x + number(1, g)
+    return g * zeta_by_x_twice(x, q), -g * (zeta(after, q) + x * zeta_by_x(after, q))
+
+
+def zeta_by_x_twice_gradient(x, q, out, g):
+    """Only q has a formula."""
+    x, q = continuous(x, g), continuous(q, g)
+    after = x + number(1, g)
+    return None, -g * (number(2, g) * zeta_by_x(after, q) + x * zeta_by_x_twice(after, q))
+
+
+def gammainc_by_k_twice_gradient(k, x, out, g):
+    """Only x has a formula."""
+    k, x = continuous(k, g), continuous(x, g)
+    return None, g * gamma_density(k, x, g) * (sqr(log(x) - psi(k)) - tri_gamma(k))
 
 
 def owens_t_gradient(h, a, out, g):
@@ -535,10 +601,15 @@ polygamma = define("Polygamma", "polygamma", 2, rules.upgrade_to_float_no_comple
                    domain=((2, 2), POSITIVE),
                    doc="Elementwise derivative of psi of order n, a whole number: polygamma(n, x).")
 zeta = define("Zeta", "zeta", 2, rules.upgrade_to_float_no_complex, "scipy.special._ufuncs:_zeta",
-              lambda x, q, out, g: (None, -g * continuous(x, g) * zeta(continuous(x, g) + number(1, g),
-                                                                       continuous(q, g))),
-              domain=((1.6, 3.1), POSITIVE),
+              zeta_gradient, domain=((1.6, 3.1), POSITIVE),
               doc="Elementwise Hurwitz zeta function: zeta(x, q), the sum of (k + q)^-x.")
+zeta_by_x = define("ZetaByX", "zeta_by_x", 2, rules.upgrade_to_float_no_complex, emit_own_special("zeta_by_x"),
+                   zeta_by_x_gradient, domain=((1.6, 3.1), POSITIVE), public=None,
+                   doc="Elementwise derivative of zeta(x, q) by x.")
+zeta_by_x_twice = define("ZetaByXTwice", "zeta_by_x_twice", 2, rules.upgrade_to_float_no_complex,
+                         emit_own_special("zeta_by_x_twice"), zeta_by_x_twice_gradient,
+                         domain=((1.6, 3.1), POSITIVE), public=None,
+                         doc="Elementwise second derivative of zeta(x, q) by x.")
 beta = define("Beta", "beta", 2, rules.upgrade_to_float_no_complex, "scipy.special:beta",
               lambda a, b, out, g: psi_gradient(a, b, g * out), domain=POSITIVE, commutative=True,
               doc="Elementwise beta function.")
@@ -551,17 +622,25 @@ betainc = define("BetaInc", "betainc", 3, rules.upgrade_to_float_no_complex, "sc
                  domain=(POSITIVE, POSITIVE, (0.1, 0.9)),
                  doc="Elementwise regularized incomplete beta function: betainc(a, b, x).")
 betainc_by_a = define("BetaIncByA", "betainc_by_a", 3, rules.upgrade_to_float_no_complex,
-                      emit_own_special("betainc_by_a"),
-                      lambda a, b, x, out, g: (None, None, g * beta_density(a, b, x, g) * (
-                          log(continuous(x, g)) - psi(continuous(a, g)) + psi(continuous(a, g) + b))),
+                      emit_own_special("betainc_by_a"), betainc_by_a_gradient,
                       domain=(POSITIVE, POSITIVE, (0.1, 0.9)), public=None,
                       doc="Elementwise derivative of betainc(a, b, x) by a.")
 betainc_by_b = define("BetaIncByB", "betainc_by_b", 3, rules.upgrade_to_float_no_complex,
-                      emit_own_special("betainc_by_b"),
-                      lambda a, b, x, out, g: (None, None, g * beta_density(a, b, x, g) * (
-                          log1p(-continuous(x, g)) - psi(continuous(b, g)) + psi(continuous(b, g) + a))),
+                      emit_own_special("betainc_by_b"), betainc_by_b_gradient,
                       domain=(POSITIVE, POSITIVE, (0.1, 0.9)), public=None,
                       doc="Elementwise derivative of betainc(a, b, x) by b.")
+betainc_by_aa = define("BetaIncByAA", "betainc_by_aa", 3, rules.upgrade_to_float_no_complex,
+                       emit_own_special("betainc_by_aa"), second_betainc_gradient(0, 0),
+                       domain=(POSITIVE, POSITIVE, (0.1, 0.9)), public=None,
+                       doc="Elementwise second derivative of betainc(a, b, x) by a.")
+betainc_by_ab = define("BetaIncByAB", "betainc_by_ab", 3, rules.upgrade_to_float_no_complex,
+                       emit_own_special("betainc_by_ab"), second_betainc_gradient(0, 1),
+                       domain=(POSITIVE, POSITIVE, (0.1, 0.9)), public=None,
+                       doc="Elementwise second derivative of betainc(a, b, x) by a and b.")
+betainc_by_bb = define("BetaIncByBB", "betainc_by_bb", 3, rules.upgrade_to_float_no_complex,
+                       emit_own_special("betainc_by_bb"), second_betainc_gradient(1, 1),
+                       domain=(POSITIVE, POSITIVE, (0.1, 0.9)), public=None,
+                       doc="Elementwise second derivative of betainc(a, b, x) by b.")
 chi2sf = define("Chi2SF", "chi2sf", 2, rules.float64_out, emit_chi2sf, chi2sf_gradient,
                 domain=POSITIVE,
                 doc="Elementwise survival function of the chi-squared distribution: chi2sf(x, degrees of freedom).")
@@ -581,7 +660,8 @@ gammainc_by_k = define("GammaIncByK", "gammainc_by_k", 2, rules.upgrade_to_float
                            log(continuous(x, g)) - psi(continuous(k, g)))),
                        domain=POSITIVE, public=None, doc="Elementwise derivative of gammainc(k, x) by k.")
 gammainc_by_k_twice = define("GammaIncByKTwice", "gammainc_by_k_twice", 2, rules.upgrade_to_float_no_complex,
-                             emit_own_special("gammainc_by_k_twice"), domain=POSITIVE, public=None,
+                             emit_own_special("gammainc_by_k_twice"), gammainc_by_k_twice_gradient,
+                             domain=POSITIVE, public=None,
                              doc="Elementwise second derivative of gammainc(k, x) by k.")
 jv = define("Jv", "jv", 2, rules.upgrade_to_float_no_complex, "scipy.special:jv",
             lambda v, x, out, g: (None, g * (jv(v - 1, x) - jv(v + 1, x)) * number(0.5, g)),
@@ -646,9 +726,28 @@ sinc = define("Sinc", "sinc", 1, rules.upgrade_to_float_no_complex, emit_sinc, s
               doc="Elementwise sin(pi x) / (pi x), and 1 at 0.")
 owens_t = define("OwensT", "owens_t", 2, rules.upgrade_to_float_no_complex, "scipy.special:owens_t",
                  owens_t_gradient, domain=POSITIVE, doc="Elementwise Owen's T function: owens_t(h, a).")
+HYP2F1_DOMAIN = (POSITIVE, POSITIVE, ABOVE_ONE, (0.1, 0.9))
 hyp2f1 = define("Hyp2F1", "hyp2f1", 4, rules.upgrade_to_float_no_complex, "scipy.special:hyp2f1", hyp2f1_gradient,
-                domain=(POSITIVE, POSITIVE, ABOVE_ONE, (0.1, 0.9)),
+                domain=HYP2F1_DOMAIN,
                 doc="Elementwise Gauss hypergeometric function: hyp2f1(a, b, c, x).")
+hyp2f1_by_a = define("Hyp2F1ByA", "hyp2f1_by_a", 4, rules.upgrade_to_float_no_complex,
+                     emit_own_special("hyp2f1_by_a"), hyp2f1_by_a_gradient, domain=HYP2F1_DOMAIN, public=None,
+                     doc="Elementwise derivative of hyp2f1(a, b, c, x) by a.")
+hyp2f1_by_c = define("Hyp2F1ByC", "hyp2f1_by_c", 4, rules.upgrade_to_float_no_complex,
+                     emit_own_special("hyp2f1_by_c"), hyp2f1_by_c_gradient, domain=HYP2F1_DOMAIN, public=None,
+                     doc="Elementwise derivative of hyp2f1(a, b, c, x) by c.")
+hyp2f1_by_aa = define("Hyp2F1ByAA", "hyp2f1_by_aa", 4, rules.upgrade_to_float_no_complex,
+                      emit_own_special("hyp2f1_by_aa"), domain=HYP2F1_DOMAIN, public=None,
+                      doc="Elementwise second derivative of hyp2f1(a, b, c, x) by a.")
+hyp2f1_by_ab = define("Hyp2F1ByAB", "hyp2f1_by_ab", 4, rules.upgrade_to_float_no_complex,
+                      emit_own_special("hyp2f1_by_ab"), domain=HYP2F1_DOMAIN, public=None,
+                      doc="Elementwise second derivative of hyp2f1(a, b, c, x) by a and b.")
+hyp2f1_by_ac = define("Hyp2F1ByAC", "hyp2f1_by_ac", 4, rules.upgrade_to_float_no_complex,
+                      emit_own_special("hyp2f1_by_ac"), domain=HYP2F1_DOMAIN, public=None,
+                      doc="Elementwise second derivative of hyp2f1(a, b, c, x) by a and c.")
+hyp2f1_by_cc = define("Hyp2F1ByCC", "hyp2f1_by_cc", 4, rules.upgrade_to_float_no_complex,
+                      emit_own_special("hyp2f1_by_cc"), domain=HYP2F1_DOMAIN, public=None,
+                      doc="Elementwise second derivative of hyp2f1(a, b, c, x) by c.")
 
 
 # ---- comparison, logic, bits ---------------------------------------------------------------------------------------

@@ -70,7 +70,7 @@ cdef extern from "native/special_loops.h" nogil:
         const char* name
         int operands
         LoopFunction loops[2]
-    const phintys_special phintys_specials[5]
+    const phintys_special phintys_specials[16]
 
 cdef enum:
     MAXIMUM_CALLED = 8         # operands of a loop that is called from Python, the result included
@@ -97,8 +97,12 @@ OWN_LOOPS = {
     "complex": "(float, the same, the complex of such parts)",
     "gammainc_by_k": "(float from 32 bits, the same, the same): the derivative of gammainc(k, x) by k",
     "gammainc_by_k_twice": "(float from 32 bits, the same, the same): the second derivative of gammainc(k, x) by k",
-    "betainc_by_a": "(float from 32 bits, three times the same): the derivative of betainc(a, b, x) by a",
-    "betainc_by_b": "(float from 32 bits, three times the same): the derivative of betainc(a, b, x) by b",
+    "zeta_by_x": "(float from 32 bits, the same, the same): the derivative of zeta(x, q) by x",
+    "zeta_by_x_twice": "(float from 32 bits, the same, the same): the second derivative of zeta(x, q) by x",
+    **{f"betainc_by_{by}": f"(float from 32 bits, three times the same): the derivative of betainc(a, b, x) by {by}"
+       for by in ("a", "b", "aa", "ab", "bb")},
+    **{f"hyp2f1_by_{by}": f"(float from 32 bits, four times the same): the derivative of hyp2f1(a, b, c, x) by {by}"
+       for by in ("a", "c", "aa", "ab", "ac", "cc")},
 }
 
 # Nanoseconds per element → names of loops; used to decide on workers. Other loops have the cost DEFAULT_COST.

@@ -1,4 +1,5 @@
-/* Derivatives of incomplete gamma and beta functions by their parameters, for which SciPy has no functions.
+/* Derivatives of functions by their parameters, for which SciPy has no functions: of the incomplete gamma function
+ * here, of others in parameter_slopes.h.
  *
  * Series of positive terms, and where they converge slowly a continued fraction, are computed together with their
  * derivatives, term by term. float32 is computed in double. Included by loops.pyx only.
@@ -108,48 +109,7 @@ static Jet phintys_gammainc_jet(double k, double x) {
 static double phintys_gammainc_by_k(double k, double x) { return phintys_gammainc_jet(k, x).first; }
 static double phintys_gammainc_by_k_twice(double k, double x) { return phintys_gammainc_jet(k, x).second; }
 
-/* ---- the incomplete beta function -------------------------------------------------------------------------------- */
-/* I = x^a y^b / (a B(a, b)) (1 + (a + b) / (a + 1) x + (a + b) (a + b + 1) / ((a + 1) (a + 2)) x^2 + ...), y = 1 - x,
- * by a and by b. */
-static void phintys_betainc_series(double a, double b, double x, double log_x, double log_y, double* by_a,
-                                   double* by_b) {
-    double term = 1, of_a = 0, of_b = 0, sum = 1, sum_a = 0, sum_b = 0;
-    for (int n = 0; n < PHINTYS_MOST_TERMS; n++) {
-        term *= (a + b + n) / (a + 1 + n) * x;
-        of_a += 1 / (a + b + n) - 1 / (a + 1 + n), of_b += 1 / (a + b + n);
-        sum += term, sum_a += term * of_a, sum_b += term * of_b;
-        if (term <= 1e-17 * sum && term * fabs(of_a) <= 1e-17 * fabs(sum_a) && term * of_b <= 1e-17 * sum_b) break;
-    }
-    const double log_beta = phintys_log_gamma(a) + phintys_log_gamma(b) - phintys_log_gamma(a + b);
-    const double scale = exp(a * log_x + b * log_y - log_beta) / a, common = phintys_digamma(a + b);
-    *by_a = scale * (sum * (log_x - 1 / a - phintys_digamma(a) + common) + sum_a);
-    *by_b = scale * (sum * (log_y - phintys_digamma(b) + common) + sum_b);
-}
-
-static void phintys_betainc_slopes(double a, double b, double x, double* by_a, double* by_b) {
-    *by_a = *by_b = NAN;
-    if (!(a > 0) || !(b > 0) || !(x >= 0 && x <= 1)) return;
-    *by_a = *by_b = 0;
-    if (x == 0 || x == 1) return;
-    if (x <= (a + 1) / (a + b + 2)) {
-        phintys_betainc_series(a, b, x, log(x), log1p(-x), by_a, by_b);
-        return;
-    }
-    phintys_betainc_series(b, a, 1 - x, log1p(-x), log(x), by_b, by_a);
-    *by_a = -*by_a, *by_b = -*by_b;
-}
-
-static double phintys_betainc_by_a(double a, double b, double x) {
-    double by_a, by_b;
-    phintys_betainc_slopes(a, b, x, &by_a, &by_b);
-    return by_a;
-}
-
-static double phintys_betainc_by_b(double a, double b, double x) {
-    double by_a, by_b;
-    phintys_betainc_slopes(a, b, x, &by_a, &by_b);
-    return by_b;
-}
+#include "parameter_slopes.h"
 
 /* ---- loops ------------------------------------------------------------------------------------------------------- */
 #define PHINTYS_SPECIAL_LOOP(NAME, TYPE, SUFFIX, COUNT, CALL) \
@@ -161,24 +121,25 @@ static void NAME##_##SUFFIX(char** args, const intptr_t* dims, const intptr_t* s
 #define PHINTYS_OPERAND_AT(TYPE, K) (double)*(const TYPE*)(args[K] + i * steps[K])
 #define OF_TWO(TYPE) (PHINTYS_OPERAND_AT(TYPE, 0), PHINTYS_OPERAND_AT(TYPE, 1))
 #define OF_THREE(TYPE) (PHINTYS_OPERAND_AT(TYPE, 0), PHINTYS_OPERAND_AT(TYPE, 1), PHINTYS_OPERAND_AT(TYPE, 2))
+#define OF_FOUR(TYPE) \
+    (PHINTYS_OPERAND_AT(TYPE, 0), PHINTYS_OPERAND_AT(TYPE, 1), PHINTYS_OPERAND_AT(TYPE, 2), PHINTYS_OPERAND_AT(TYPE, 3))
 #define PHINTYS_SPECIAL_LOOPS(NAME, COUNT, CALL) \
     PHINTYS_SPECIAL_LOOP(NAME, float, float32, COUNT, CALL) PHINTYS_SPECIAL_LOOP(NAME, double, float64, COUNT, CALL)
-PHINTYS_SPECIAL_LOOPS(gammainc_by_k, 2, OF_TWO)
-PHINTYS_SPECIAL_LOOPS(gammainc_by_k_twice, 2, OF_TWO)
-PHINTYS_SPECIAL_LOOPS(betainc_by_a, 3, OF_THREE)
-PHINTYS_SPECIAL_LOOPS(betainc_by_b, 3, OF_THREE)
+/* Each function with the number of its operands. */
+#define PHINTYS_EACH_SPECIAL(DO) \
+    DO(gammainc_by_k, 2, OF_TWO) DO(gammainc_by_k_twice, 2, OF_TWO) DO(zeta_by_x, 2, OF_TWO) \
+    DO(zeta_by_x_twice, 2, OF_TWO) DO(betainc_by_a, 3, OF_THREE) DO(betainc_by_b, 3, OF_THREE) \
+    DO(betainc_by_aa, 3, OF_THREE) DO(betainc_by_ab, 3, OF_THREE) DO(betainc_by_bb, 3, OF_THREE) \
+    DO(hyp2f1_by_a, 4, OF_FOUR) DO(hyp2f1_by_c, 4, OF_FOUR) DO(hyp2f1_by_aa, 4, OF_FOUR) \
+    DO(hyp2f1_by_ab, 4, OF_FOUR) DO(hyp2f1_by_ac, 4, OF_FOUR) DO(hyp2f1_by_cc, 4, OF_FOUR)
+PHINTYS_EACH_SPECIAL(PHINTYS_SPECIAL_LOOPS)
 
 typedef struct {
     const char* name;
     int operands;
     void (*loops[2])(char**, const intptr_t*, const intptr_t*, void*);      /* for float32, float64 */
 } phintys_special;
-static const phintys_special phintys_specials[] = {
-    {"gammainc_by_k", 2, {gammainc_by_k_float32, gammainc_by_k_float64}},
-    {"gammainc_by_k_twice", 2, {gammainc_by_k_twice_float32, gammainc_by_k_twice_float64}},
-    {"betainc_by_a", 3, {betainc_by_a_float32, betainc_by_a_float64}},
-    {"betainc_by_b", 3, {betainc_by_b_float32, betainc_by_b_float64}},
-    {0, 0, {0, 0}},
-};
+#define PHINTYS_SPECIAL_ROW(NAME, COUNT, CALL) {#NAME, COUNT, {NAME##_float32, NAME##_float64}},
+static const phintys_special phintys_specials[] = {PHINTYS_EACH_SPECIAL(PHINTYS_SPECIAL_ROW) {0, 0, {0, 0}}};
 
 #endif

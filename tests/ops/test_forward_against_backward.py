@@ -251,8 +251,10 @@ def test_families(name):
 
 # Steps, whose slope is zero in between and undefined at them; differences of casts see the rounding.
 STEPS = {"ceil", "floor", "trunc", "sgn", "int_div", "round_half_to_even", "round_half_away_from_zero"}
-UNDEFINED = {"jv": [0], "iv": [0], "ive": [0], "kv": [0], "kve": [0], "polygamma": [0], "zeta": [0],
-             "betainc_by_a": [0, 1], "betainc_by_b": [0, 1], "hyp2f1": [0, 1, 2], "gammainc_by_k_twice": [0, 1]}
+UNDEFINED = {"jv": [0], "iv": [0], "ive": [0], "kv": [0], "kve": [0], "polygamma": [0],
+             "zeta_by_x_twice": [0], "gammainc_by_k_twice": [0],
+             **{f"betainc_by_{by}": [0, 1] for by in ("aa", "ab", "bb")},
+             **{f"hyp2f1_by_{by}": [0, 1, 2, 3] for by in ("aa", "ab", "ac", "cc")}}
 
 
 @pytest.mark.parametrize("others", ["float64", "bool", "int8"])

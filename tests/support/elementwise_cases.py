@@ -54,20 +54,93 @@ def gammainc_by_k_twice(k, x):
         slope ** 2 - special.polygamma(1, k)) * special.gammainc(k, x)
 
 
-def betainc_by_a(a, b, x):
-    a, b, x = numpy.broadcast_arrays(*[numpy.asarray(part).astype("float64") for part in (a, b, x)])
+def around(function, x, order, radius, points=32):
+    """A derivative of an analytic function: Cauchy's integral along a circle."""
+    angles = 2 * numpy.pi * numpy.arange(points) / points
+    total = sum([function(x + radius * numpy.exp(1j * angle)) * numpy.exp(-1j * order * angle) for angle in angles])
+    return (total * special.factorial(order) / (points * radius ** order)).real
+
+
+def as_doubles(*operands):
+    return numpy.broadcast_arrays(*[numpy.asarray(x).astype("float64") for x in operands])
+
+
+def lower_beta(a, b, x, order):
+    """The derivatives by a of the incomplete beta function, by its power series; b may be complex."""
     n = terms(x)
     ratios = numpy.concatenate([numpy.ones((1, *x.shape)), numpy.cumprod((n - b + 1) / (n + 1), axis=0)[:-1]])
     with numpy.errstate(divide="ignore"):
         log_x = numpy.log(x)
-    series = (ratios * x ** (a + n) * (log_x / (a + n) - (a + n) ** -2)).sum(axis=0)
-    common = special.psi(a) - special.psi(a + b)
-    return series / special.beta(a, b) - common * special.betainc(a, b, x)
+    derivative = [1 / (a + n), log_x / (a + n) - (a + n) ** -2,
+                  log_x ** 2 / (a + n) - 2 * log_x * (a + n) ** -2 + 2 * (a + n) ** -3][order]
+    return (ratios * x ** (a + n) * derivative).sum(axis=0) * numpy.exp(
+        special.loggamma(a + b) - special.loggamma(a) - special.loggamma(b))
 
 
-def betainc_by_b(a, b, x):
+def betainc_by_a(a, b, x):
+    a, b, x = as_doubles(a, b, x)
+    return _betainc_by_a(a, b, x)
+
+
+def _betainc_by_a(a, b, x):
+    return lower_beta(a, b, x, 1) - (special.psi(a) - special.psi(a + b)) * lower_beta(a, b, x, 0)
+
+
+def betainc_by_aa(a, b, x):
+    a, b, x = as_doubles(a, b, x)
+    common, change = special.psi(a) - special.psi(a + b), special.polygamma(1, a) - special.polygamma(1, a + b)
+    return (lower_beta(a, b, x, 2) - 2 * common * lower_beta(a, b, x, 1)
+            + (common ** 2 - change) * lower_beta(a, b, x, 0)) * (x < 1)
+
+
+def betainc_by_ab(a, b, x):
+    a, b, x = as_doubles(a, b, x)
+    swapped = x > 0.5
+    first, second, inner = numpy.where(swapped, b, a), numpy.where(swapped, a, b), numpy.where(swapped, 1 - x, x)
     with numpy.errstate(invalid="ignore"):
-        return numpy.where(numpy.asarray(x) == 1, 0, -betainc_by_a(b, a, 1 - numpy.asarray(x).astype("float64")))
+        found = around(lambda by: _betainc_by_a(first, by, inner), second, 1, 0.04)
+        return numpy.where(x == 1, 0, numpy.where(swapped, -found, found))
+
+
+def opposite(function):
+    """The same derivative of betainc(b, a, 1 - x) = 1 - betainc(a, b, x)."""
+    def of(a, b, x):
+        with numpy.errstate(invalid="ignore"):
+            return numpy.where(numpy.asarray(x) == 1, 0, -function(b, a, 1 - numpy.asarray(x).astype("float64")))
+    return of
+
+
+def hyp2f1_slope(*numbers):
+    """A derivative of hyp2f1 by its operands of these numbers, term by term; not defined at 1."""
+    def of(*operands):
+        *parameters, x = as_doubles(*operands)
+        n = terms(x)
+        a, b, c = parameters
+        ratios = numpy.cumprod((a + n) * (b + n) / ((c + n) * (n + 1)) * x, axis=0)[:-1]
+        logarithms = [sign * (special.psi(part + n) - special.psi(part)) for part, sign in zip(parameters, (1, 1, -1))]
+        factor = logarithms[numbers[0]]
+        if len(numbers) == 2:
+            factor = factor * logarithms[numbers[1]]
+            if numbers[0] == numbers[1]:
+                part, sign = parameters[numbers[0]], (1, 1, -1)[numbers[0]]
+                factor = factor + sign * (special.polygamma(1, part + n) - special.polygamma(1, part))
+        return numpy.where(x < 1, (ratios * factor[1:]).sum(axis=0), numpy.nan)
+    return of
+
+
+def zeta_slope(order):
+    """A derivative of zeta by its first operand, by Euler and Maclaurin."""
+    def zeta(s, q):
+        w = q + 40
+        rest = w ** (1 - s) / (s - 1) + w ** -s / 2 + s * w ** (-s - 1) / 12
+        return (terms(q, 40) + q).__pow__(-s).sum(axis=0) + rest - s * (s + 1) * (s + 2) * w ** (-s - 3) / 720 + (
+            s * (s + 1) * (s + 2) * (s + 3) * (s + 4) * w ** (-s - 5) / 30240)
+
+    def of(s, q):
+        s, q = as_doubles(s, q)
+        with numpy.errstate(all="ignore"):
+            return numpy.where(s > 1, around(lambda moved: zeta(moved, q), s, order, 0.2), numpy.nan)
+    return of
 
 
 def polygamma(n, x):
@@ -90,7 +163,11 @@ FORMULAS = {
     "leaky_relu": lambda x, alpha: numpy.where(x > 0, x, alpha * x),
     "sigmoid_binary_crossentropy": lambda x, t: numpy.logaddexp(0, x) - x * t,
     "gammainc_by_k": gammainc_by_k, "gammainc_by_k_twice": gammainc_by_k_twice, "betainc_by_a": betainc_by_a,
-    "betainc_by_b": betainc_by_b, "polygamma": polygamma, "sinc": numpy.sinc,
+    "betainc_by_b": opposite(betainc_by_a), "betainc_by_aa": betainc_by_aa, "betainc_by_ab": betainc_by_ab,
+    "betainc_by_bb": opposite(betainc_by_aa), "zeta_by_x": zeta_slope(1), "zeta_by_x_twice": zeta_slope(2),
+    **{f"hyp2f1_by_{by}": hyp2f1_slope(*["abc".index(letter) for letter in by])
+       for by in ("a", "c", "aa", "ab", "ac", "cc")},
+    "polygamma": polygamma, "sinc": numpy.sinc,
     "tri_gamma": lambda x: special.polygamma(1, x), "chi2sf": lambda x, k: special.chdtrc(k, x),
     "gammau": lambda k, x: special.gammaincc(k, x) * special.gamma(k),
     "gammal": lambda k, x: special.gammainc(k, x) * special.gamma(k),

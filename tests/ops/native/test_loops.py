@@ -206,7 +206,9 @@ def test_every_own_loop_is_found():
                   "real": ("complex64", "float32"), "imag": ("complex64", "float32"),
                   "complex": ("float32", "float32", "complex64"),
                   "gammainc_by_k": ("float64",) * 3, "gammainc_by_k_twice": ("float32",) * 3,
-                  "betainc_by_a": ("float32",) * 4, "betainc_by_b": ("float64",) * 4}
+                  "zeta_by_x": ("float32",) * 3, "zeta_by_x_twice": ("float64",) * 3,
+                  **{f"betainc_by_{by}": ("float32",) * 4 for by in ("a", "b", "aa", "ab", "bb")},
+                  **{f"hyp2f1_by_{by}": ("float64",) * 5 for by in ("a", "c", "aa", "ab", "ac", "cc")}}
     assert signatures.keys() == OWN_LOOPS.keys()
     for name, dtypes in signatures.items():
         assert find_loop(name, dtypes).dtypes == dtypes
