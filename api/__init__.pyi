@@ -9,6 +9,7 @@ from phintys import compat as compat
 from phintys import compile as compile
 from phintys import configdefaults as configdefaults
 from phintys import configparser as configparser
+from phintys import d3viz as d3viz
 from phintys import gof as gof
 from phintys import gradient as gradient
 from phintys import ifelse as ifelse
@@ -101,6 +102,7 @@ __all__ = [
     "config",
     "configdefaults",
     "configparser",
+    "d3viz",
     "debugprint",
     "dot",
     "foldl",

@@ -7,7 +7,7 @@
 NOT_YET = {
     "phintys": {
         "sparse matrices": "sparse",
-        "GPU arrays": "gpuarray", "pictures of graphs": "d3viz"},
+        "GPU arrays": "gpuarray"},
 }
 
 _FEATURES = {(module, name): feature for module, features in NOT_YET.items()

@@ -6,19 +6,27 @@ formulae.
 from __future__ import annotations
 
 import hashlib
+import shutil
+import subprocess
 import sys
+import tempfile
 from io import StringIO
-from typing import IO, TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, overload
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import numpy
 
 from phintys.graph.apply import Apply
 from phintys.graph.function_graph import FunctionGraph
+from phintys.graph.toposort import io_toposort
+from phintys.graph.traversal import graph_inputs
 from phintys.graph.variable import Variable
 from phintys.io import SymbolicInput, SymbolicOutput
 from phintys.making.function_maker import Function
 from phintys.ops.identity.print_op import Print
+from phintys.ops.loops.loop import Loop
 from phintys.reports.graph_text import INDENT_LIMIT, GraphPrinter, letters
+from phintys.reports.graphviz_text import COLOURS, DrawnGraph, Style, dot_text
 from phintys.reports.pretty_print import (
     DefaultPrinter,
     FunctionPrinter,
@@ -32,6 +40,7 @@ from phintys.reports.pretty_print import (
     pp,
     pprint,
 )
+from phintys.shared import SharedVariable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,9 +52,6 @@ if TYPE_CHECKING:
 __all__ = ["DefaultPrinter", "FunctionPrinter", "IgnorePrinter", "LeafPrinter", "OperatorPrinter", "PPrinter",
            "PatternPrinter", "Print", "debugprint", "default_printer", "hex_digest", "leaf_printer",
            "min_informative_str", "pp", "pprint", "pydotprint", "var_descriptor"]
-
-pydot_imported = False          # programs for Theano check this before they call ``pydotprint``
-
 
 def _variables_of(thing: Any) -> tuple[Sequence[Variable], dict[Apply, int], dict[Variable, Any]]:
     """(variables to print, node → position in the order of computation, variable → readers) of something printable."""
@@ -210,13 +216,111 @@ def hex_digest(x: numpy.ndarray) -> str:
     return f"{hashlib.sha256(x.tobytes()).hexdigest()}|strides=[{strides}]|shape=[{lengths}]"
 
 
-def pydotprint(fct: Any, outfile: str | None = None, **options: Any) -> NoReturn:
-    """Theano's picture of a graph, which needs graphviz; ``debugprint`` shows the same as text.
+def pydotprint(fct: Any, outfile: Any = None, compact: bool = True, format: str = "png", with_ids: bool = False,
+               high_contrast: bool = True, cond_highlight: Any = None, colorCodes: dict[str, str] | None = None,
+               max_label_size: int = 70, scan_graphs: bool = False, var_with_name_simple: bool = False,
+               print_output_file: bool = True, return_image: bool = False) -> bytes | None:
+    """Draw a graph with graphviz.
+
+    Ellipses are nodes and boxes are variables: green inputs, cyan shared variables, blue results, grey values that
+    nothing reads. Other variables are arrows with their type. An arrow to a node that overwrites its input is red, one
+    to a node that returns a view of it is blue. The picture is made by the program ``dot``; ``phintys.d3viz`` and
+    ``debugprint`` show graphs without it.
+
+    Parameters
+    ----------
+    fct : Function, FunctionGraph, Variable, Apply, or list of Variable
+    outfile : str or path, optional
+        The file to write; default: ``theano.pydotprint.cpu.<format>`` in the folder for temporary files.
+    compact : bool
+        Draw no boxes for variables inside the graph that have no name.
+    format : str
+        Of the picture, as ``dot -T`` takes it: "png", "svg", "pdf"; "dot" or "raw" for the text that describes it, which
+        needs no program.
+    with_ids : bool
+        Add the position of each node in the order of computation.
+    high_contrast : bool
+        Fill shapes with their colours instead of drawing their borders in them.
+    cond_highlight : str or Apply, optional
+        An ``ifelse``, or its name: frames are drawn around what each branch needs, and what both do.
+    colorCodes : dict, optional
+        A part of the name of an op's class → colour.
+    max_label_size : int
+        Characters.
+    scan_graphs : bool
+        Draw the inner graph of each loop to a file of its own, with the loop's name and position in its name.
+    var_with_name_simple : bool
+        Do not add types to names.
+    print_output_file : bool
+        Print where the picture is.
+    return_image : bool
+        Return the picture instead of writing it.
+
+    Returns
+    -------
+    bytes or None
+        The picture if ``return_image``.
 
     Raises
     ------
     RuntimeError
-        Always: pictures are not available.
+        If the program ``dot`` is not installed, or fails.
+    TypeError
+        If ``fct`` is nothing of the above.
     """
-    raise RuntimeError("pydotprint draws graphs with graphviz and pydot, which phintys does not use; "
-                       "debugprint shows the same as text")
+    style = Style(compact, with_ids, high_contrast, cond_highlight, COLOURS if colorCodes is None
+                  else {"Output": "blue", **colorCodes}, max_label_size, var_with_name_simple)
+    graph = _drawn_graph(fct)
+    picture = _rendered(dot_text(graph, style), format)
+    if return_image:
+        return picture
+    path = Path(tempfile.gettempdir(), f"theano.pydotprint.cpu.{format}") if outfile is None else Path(outfile)
+    path.write_bytes(picture)
+    if print_output_file:
+        print("The output file is available at", path)
+    if scan_graphs:
+        for number, node in enumerate(graph.nodes):
+            if isinstance(node.op, Loop):
+                name = f"{path.stem}_{node.op.name or 'scan'}_{number}{path.suffix}"
+                pydotprint(node.op.fn, path.with_name(name), compact, format, with_ids, high_contrast, cond_highlight,
+                           colorCodes, max_label_size, scan_graphs, var_with_name_simple, print_output_file)
+    return None
+
+
+def _drawn_graph(thing: Any) -> DrawnGraph:
+    """What ``pydotprint`` draws."""
+    if isinstance(thing, Function):
+        maker, fgraph = thing.maker, thing.maker.fgraph
+        new_values = {fgraph.outputs[position]: fgraph.inputs[number] for position, number in maker.update_positions}
+        outputs = fgraph.outputs[:len(maker.outputs)]
+        return DrawnGraph(fgraph.toposort(), outputs, new_values, set(thing.stored_values()), thing.profile)
+    if isinstance(thing, FunctionGraph):
+        return DrawnGraph(thing.toposort(), list(thing.outputs))
+    variables = [thing] if isinstance(thing, Variable) else thing.outputs if isinstance(thing, Apply) else thing
+    if not isinstance(variables, (list, tuple)) or not all([isinstance(one, Variable) for one in variables]):
+        raise TypeError(f"pydotprint draws a function, a FunctionGraph, an Apply, a variable or a list of variables, "
+                        f"got {thing!r}, a {type(thing).__name__}")
+    leaves = graph_inputs(variables)
+    return DrawnGraph(io_toposort(leaves, variables), list(variables),
+                      shared={leaf for leaf in leaves if isinstance(leaf, SharedVariable)})
+
+
+def _rendered(text: str, format: str) -> bytes:
+    """A picture as bytes."""
+    if format in ("dot", "raw"):
+        return text.encode()
+    program = shutil.which("dot")
+    if program is None:
+        raise RuntimeError("pydotprint needs the program dot of graphviz (on Debian and Ubuntu: apt install graphviz), "
+                           "which was not found. Without it, phintys.d3viz.d3viz(f, 'f.html') draws the graph as a page, "
+                           "debugprint prints it as text, and format='dot' writes what dot would read.")
+    done = subprocess.run([program, f"-T{format}"], input=text.encode(), capture_output=True)
+    if done.returncode:
+        raise RuntimeError(f"dot cannot draw the graph in the format {format!r}: {done.stderr.decode().strip()}")
+    return done.stdout
+
+
+def __getattr__(name: str) -> Any:
+    if name == "pydot_imported":                # programs for Theano ask this before they call ``pydotprint``
+        return shutil.which("dot") is not None
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

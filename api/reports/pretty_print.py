@@ -8,7 +8,7 @@ also work; they may recurse.
 """
 from copy import copy
 
-from phintys.graph.variable import Variable
+from phintys.graph.variable import Constant, Variable
 from phintys.ops.creation.allocation import Alloc
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.elementwise.scalar_protocol import ScalarOp
@@ -16,6 +16,7 @@ from phintys.ops.indexing.subtensor import Subtensor, filled
 from phintys.ops.products.dot import Dot
 from phintys.ops.reduction.careduce import CAReduce
 from phintys.ops.shape.dimshuffle import DimShuffle
+from phintys.ops.shape.join import Join, MakeVector
 
 LENGTH_LIMIT = 10_000_000
 
@@ -26,6 +27,8 @@ class LeafPrinter:
     """Prints a variable as its name or type."""
 
     def pieces(self, variable):
+        if isinstance(variable, Constant) and variable.name is None and getattr(variable.data, "size", 0) == 1:
+            return [f"{type(variable).__name__}{{{variable.data.reshape(())}}}"]        # as Theano: before broadcasting
         return [GREEK.get(variable.name) or str(variable)]
 
 
@@ -101,6 +104,8 @@ class ElementwisePrinter:
         scalar_op = op if isinstance(op, ScalarOp) else op.scalar_op
         if scalar_op.name in SPECIAL:
             return SPECIAL[scalar_op.name].pieces(variable)
+        if str(scalar_op).startswith("Cast{"):
+            return _call(str(scalar_op)[5:-1], variable.owner.inputs)
         if scalar_op.symbol is not None:
             return OperatorPrinter(scalar_op.symbol, 0).pieces(variable)
         return _call(str(scalar_op), variable.owner.inputs)
@@ -129,6 +134,13 @@ class ReductionPrinter:
         op = variable.owner.op
         axes = "" if op.axis is None else f", axis={op.axis}"
         return [type(op).__name__.lower(), "(", variable.owner.inputs[0], axes, ")"]
+
+
+class VectorPrinter:
+    """Prints ``[a, b]``."""
+
+    def pieces(self, variable):
+        return ["[", *_joined(variable.owner.inputs, ", "), "]"]
 
 
 class SubtensorPrinter:
@@ -261,4 +273,6 @@ pprint.assign(Dot, OperatorPrinter("\\dot", -1))
 pprint.assign(Alloc, FunctionPrinter("alloc"))
 pprint.assign(CAReduce, ReductionPrinter())
 pprint.assign(Subtensor, SubtensorPrinter())
+pprint.assign(MakeVector, VectorPrinter())
+pprint.assign(Join, FunctionPrinter("join"))
 pp = pprint

@@ -143,12 +143,6 @@ def test_clients_are_named_by_label_and_position():
     assert again == " |" + first
 
 
-def test_pictures_are_not_available():
-    assert not phintys.printing.pydot_imported
-    with pytest.raises(RuntimeError, match="debugprint"):
-        phintys.printing.pydotprint(x + y)
-
-
 def test_several_calls_share_labels():
     done = {}
     debugprint(x, file="str", done=done)
