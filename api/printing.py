@@ -235,8 +235,8 @@ def pydotprint(fct: Any, outfile: Any = None, compact: bool = True, format: str 
     compact : bool
         Draw no boxes for variables inside the graph that have no name.
     format : str
-        Of the picture, as ``dot -T`` takes it: "png", "svg", "pdf"; "dot" or "raw" for the text that describes it, which
-        needs no program.
+        Of the picture, as ``dot -T`` takes it: "png", "svg", "pdf"; "dot" or "raw" for the text that describes it,
+        which needs no program.
     with_ids : bool
         Add the position of each node in the order of computation.
     high_contrast : bool
@@ -312,8 +312,8 @@ def _rendered(text: str, format: str) -> bytes:
     program = shutil.which("dot")
     if program is None:
         raise RuntimeError("pydotprint needs the program dot of graphviz (on Debian and Ubuntu: apt install graphviz), "
-                           "which was not found. Without it, phintys.d3viz.d3viz(f, 'f.html') draws the graph as a page, "
-                           "debugprint prints it as text, and format='dot' writes what dot would read.")
+                           "which was not found. Without it, phintys.d3viz.d3viz(f, 'f.html') draws the graph as a "
+                           "page, debugprint prints it as text, and format='dot' writes what dot would read.")
     done = subprocess.run([program, f"-T{format}"], input=text.encode(), capture_output=True)
     if done.returncode:
         raise RuntimeError(f"dot cannot draw the graph in the format {format!r}: {done.stderr.decode().strip()}")

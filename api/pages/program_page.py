@@ -3,6 +3,7 @@ import linecache
 
 from phintys.pages.document import page
 from phintys.pages.rewrite_story import story_of
+from phintys.reports.memory_plot import placed
 from phintys.vm.explaining.program_text import main_file_of, size_text, summary_of, time_text
 from phintys.vm.explaining.rows import line_texts
 from phintys.vm.machine.explanation import rows_of
@@ -85,28 +86,3 @@ def _memory(function):
             "pieces": [{"title": report.title(piece), "use": piece.use, "first": piece.first, "last": piece.last,
                         "bytes": piece.bytes, "size": size_text(piece.bytes), "offset": offset,
                         "lines": report.lines(piece)} for piece, offset in zip(pieces, offsets)]}
-
-
-def placed(pieces):
-    """Return places in which pieces of memory that are in use at the same time do not overlap.
-
-    Parameters
-    ----------
-    pieces : list of (int, int, int)
-        First and last instruction, and bytes.
-
-    Returns
-    -------
-    list of int
-        An offset for each: the lowest that is free, in the order of the pieces.
-    """
-    offsets, done = [], []
-    for first, last, size in pieces:
-        offset = 0
-        for start, end in sorted([(start, end) for start, end, begin, stop in done if begin <= last and first <= stop]):
-            if offset + size <= start:
-                break
-            offset = max(offset, end)
-        offsets.append(offset)
-        done.append((offset, offset + size, first, last))
-    return offsets

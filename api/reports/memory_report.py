@@ -27,11 +27,8 @@ Piece = namedtuple("Piece", "cell bytes first last cells use")
 Figures = namedtuple("Figures", "peak kept")
 
 MODES = (True, False, "plan")
-COLOURS = {"temporary": "tab:blue", "result": "tab:orange", "update": "tab:green", "other": "tab:gray",
-           "loop": "tab:purple"}
 REPEATED = 3                    # calls until a frame keeps the same blocks after each call
 LISTED = 20                     # pieces in the table
-LABELLED = 60                   # a plot of more pieces shows no names
 
 
 def report_of(function, shapes=None):
@@ -219,44 +216,24 @@ class MemoryReport:
         name = self._program.cell_texts()[cell].name
         return f"C{cell} {name}" if name else f"C{cell}"
 
-    def plot(self, target):
-        """Draw when each piece of memory is in use, and how much is alive, with matplotlib.
+    def plot(self, target=None):
+        """Draw each piece of memory as a rectangle, and how much is alive as steps, with matplotlib.
+
+        The width of a rectangle is the time in which its memory is in use, in instructions, and its height the size.
+        Names of values and the lines of your program are in it.
 
         Parameters
         ----------
-        target : path or matplotlib.axes.Axes
-            A file to write, or the axes to draw in.
+        target : path or matplotlib.axes.Axes, optional
+            A file to write, or the axes to draw in. None: a new figure of ``matplotlib.pyplot``.
 
         Returns
         -------
         matplotlib.axes.Axes
         """
-        if not hasattr(target, "barh"):
-            from matplotlib.figure import Figure
+        from phintys.reports.memory_plot import plotted
 
-            figure = Figure(figsize=(9, 6), layout="constrained")
-            axes = self.plot(figure.subplots())
-            figure.savefig(target)
-            return axes
-        shown = sorted(self.pieces, key=lambda piece: piece.first)
-        for use, colour in COLOURS.items():
-            places = [(place, piece) for place, piece in enumerate(shown) if piece.use == use]
-            if places:
-                target.barh([place for place, _ in places], [piece.last - piece.first + 1 for _, piece in places],
-                            left=[piece.first - 0.5 for _, piece in places], color=colour, label=use)
-        target.set_xlabel("instruction")
-        target.set_ylabel("piece of memory")
-        if len(shown) <= LABELLED:
-            target.set_yticks(range(len(shown)), [_title(piece) for piece in shown])
-        target.invert_yaxis()
-        curve = target.twinx()
-        curve.plot([bytes_ / 2 ** 20 for bytes_ in self.alive()], color="black", label="alive")
-        curve.set_ylabel("MiB alive")
-        curve.set_ylim(bottom=0)
-        if shown:
-            target.legend(loc="lower left")
-        target.set_title(f"{self.name or 'a function'}: {_text(self.lower_bound)} at once")
-        return target
+        return plotted(self, target)
 
 
 def _pieces(lifetimes, holder, shapes):

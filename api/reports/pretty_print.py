@@ -27,8 +27,9 @@ class LeafPrinter:
     """Prints a variable as its name or type."""
 
     def pieces(self, variable):
-        if isinstance(variable, Constant) and variable.name is None and getattr(variable.data, "size", 0) == 1:
-            return [f"{type(variable).__name__}{{{variable.data.reshape(())}}}"]        # as Theano: before broadcasting
+        if isinstance(variable, Constant) and variable.name is None and getattr(variable.type, "ndim", 0) \
+                and variable.data.size == 1:
+            return [f"TensorConstant{{{variable.data.reshape(())}}}"]        # as Theano: before broadcasting
         return [GREEK.get(variable.name) or str(variable)]
 
 

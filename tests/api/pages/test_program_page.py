@@ -10,8 +10,8 @@ import phintys
 import phintys.tensor as T
 from phintys.pages.document import Page, page
 from phintys.pages.graph_picture import picture_of
-from phintys.pages.program_page import placed
 from phintys.pages.rewrite_story import formula, story_of
+from phintys.reports.memory_plot import placed
 
 x, m = T.vector("x"), T.matrix("m")
 w = phintys.shared(np.ones((4, 3)), "w")

@@ -130,7 +130,7 @@ def test_the_report_can_be_drawn(tmp_path):
     pytest.importorskip("matplotlib")
     f = phintys.function([a, k], checkpoints())
     axes = f.memory_report([(WIDTH,), numpy.asarray(200)]).plot(tmp_path / "memory.png")
-    assert "loop" in [label.get_text() for label in axes.get_yticklabels()]
+    assert "loop" in [text.get_text() for text in axes.get_legend().get_texts()]
 
 
 def test_lengths_that_are_not_known_are_named():

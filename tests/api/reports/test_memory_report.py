@@ -157,3 +157,30 @@ def test_the_picture(tmp_path):
     axes = Figure().subplots()
     assert report.plot(axes) is axes and len(axes.patches) == len(report.pieces)
     assert axes.get_xlabel() == "instruction"
+
+
+def test_rectangles_have_names_and_lines_and_the_steps_are_what_is_alive():
+    from matplotlib.figure import Figure
+
+    x = T.dmatrix("x")
+    hidden = T.dot(x, x)
+    function = phintys.function([x], T.dot(T.tanh(hidden), x), name="f")
+    report = function.memory_report([(300, 300)])
+    axes = report.plot(Figure().subplots())
+    line = test_rectangles_have_names_and_lines_and_the_steps_are_what_is_alive.__code__.co_firstlineno + 4
+    assert f"dot1, tanh1 (line {line})" in [text.get_text() for text in axes.texts]
+    heights = sorted(patch.get_height() for patch in axes.patches)
+    assert axes.get_ylabel() == "MiB" and heights == [300 * 300 * 8 / 2 ** 20] * 2
+    drawn, = axes.lines
+    assert list(drawn.get_ydata()) == [size / 2 ** 20 for size in report.alive()]
+
+
+def test_a_plot_without_a_target_is_a_new_figure():
+    import matplotlib
+    matplotlib.use("agg")
+    from matplotlib import pyplot
+
+    function, arguments = compiled(descent)
+    axes = function.memory_report([argument.shape for argument in arguments]).plot()
+    assert axes.figure.number in pyplot.get_fignums()
+    pyplot.close(axes.figure)
