@@ -89,12 +89,16 @@ cdef class LUSolveKernel(StackKernel):
         The rank of the right-hand sides: 1 or 2.
     transposed : bool
         Whether to solve ``x.T y = b`` instead of ``x y = b``.
+    nan : bool
+        Whether the solution of a singular system is NaN, and infinities and NaN are computed with; otherwise all of
+        these raise.
     """
     cdef Getrs getrs
     cdef bint transposed
 
-    def __init__(self, str dtype, int lead, int rank, bint transposed):
+    def __init__(self, str dtype, int lead, int rank, bint transposed, bint nan=False):
         self.describe(dtype, lead, (2, 1, rank, rank), 3)
+        self.fails_with_nan = nan
         self.getrs = <Getrs>library_function("getrs", self.typenum)
         self.transposed = transposed
 
@@ -116,7 +120,7 @@ cdef class LUSolveKernel(StackKernel):
         if items[0].column_step != self.itemsize or items[0].row_step != order * self.itemsize:
             factor = room
             copy_item(&items[0], room, order * self.itemsize, self.itemsize, self.itemsize)
-        if not all_finite(factor, items[0].rows * order, self.precision, self.is_complex):
+        if not self.fails_with_nan and not all_finite(factor, items[0].rows * order, self.precision, self.is_complex):
             return NOT_FINITE
         room += rounded(items[0].rows * order * self.itemsize)
         if items[1].row_step != sizeof(int):
@@ -153,7 +157,8 @@ cdef int solve_factored(StackKernel kernel, Getrs getrs, int order, char* factor
     if is_singular(factor, order, kernel.precision, kernel.is_complex):
         return 1
     copy_item(b, target, itemsize, order * itemsize, itemsize)
-    if not all_finite(target, <npy_intp>order * columns, kernel.precision, kernel.is_complex):
+    if not kernel.fails_with_nan and not all_finite(target, <npy_intp>order * columns, kernel.precision,
+                                                    kernel.is_complex):
         return NOT_FINITE
     if order == 0 or columns == 0:
         return 0
@@ -175,12 +180,16 @@ cdef class SolveKernel(StackKernel):
         The number of leading dimensions.
     rank : int
         The rank of the right-hand sides: 1 or 2.
+    nan : bool
+        Whether the solution of a singular system is NaN, and infinities and NaN are computed with; otherwise all of
+        these raise.
     """
     cdef Getrf getrf
     cdef Getrs getrs
 
-    def __init__(self, str dtype, int lead, int rank):
+    def __init__(self, str dtype, int lead, int rank, bint nan=False):
         self.describe(dtype, lead, (2, rank, rank), 2)
+        self.fails_with_nan = nan
         self.getrf = <Getrf>library_function("getrf", self.typenum)
         self.getrs = <Getrs>library_function("getrs", self.typenum)
 
@@ -203,7 +212,7 @@ cdef class SolveKernel(StackKernel):
             copy_item(&items[0], factor, self.itemsize, order * self.itemsize, self.itemsize)
         else:
             copy_item(&items[0], factor, order * self.itemsize, self.itemsize, self.itemsize)
-        if not all_finite(factor, size, self.precision, self.is_complex):
+        if not self.fails_with_nan and not all_finite(factor, size, self.precision, self.is_complex):
             return NOT_FINITE
         if order:
             self.getrf(&order, &order, factor, &leading, pivots, &info)

@@ -30,6 +30,12 @@ MATRIX_STRUCTURES = ("general", "symmetric", "lower_triangular", "upper_triangul
                      "toeplitz")
 
 
+def checked_on_error(choice):
+    if choice not in ("raise", "nan"):
+        raise ValueError(f'on_error must be one of "raise" or "nan", got {choice!r}')
+    return choice
+
+
 def system(name, A, b):
     """The operands of a solution with equally many leading dimensions, and the type of the solution. A vector b, of
     rank 1, needs a single matrix."""
@@ -135,22 +141,25 @@ class Solve(System):
         Not used; Theano has it.
     overwrite_b : bool
         Whether the solution may overwrite b.
+    on_error : {"raise", "nan"}
+        What is done about infinities, NaN and singular matrices: "nan" computes with them, or sets the solution to NaN.
 
     Raises
     ------
     ValueError
-        For an unknown structure; at run time for infinities and NaN, and for lengths that do not fit.
+        For an unknown structure; at run time for lengths that do not fit, and for infinities and NaN.
     numpy.linalg.LinAlgError
         At run time, for matrices that are not square, or singular.
     """
 
-    __props__ = ("A_structure", "lower", "overwrite_A", "overwrite_b")
+    __props__ = ("A_structure", "lower", "overwrite_A", "overwrite_b", "on_error")
     can_overwrite = {0: (1,)}
     inplace_property = "overwrite_b"
 
-    def __init__(self, A_structure="general", lower=False, overwrite_A=False, overwrite_b=False):
+    def __init__(self, A_structure="general", lower=False, overwrite_A=False, overwrite_b=False, on_error="raise"):
         if A_structure not in MATRIX_STRUCTURES:
             raise ValueError(f"Invalid matrix structure argument, got {A_structure!r}")
+        self.on_error = checked_on_error(on_error)
         self.A_structure = A_structure
         self.lower, self.overwrite_A, self.overwrite_b = bool(lower), bool(overwrite_A), bool(overwrite_b)
         if self.overwrite_b:
@@ -164,8 +173,8 @@ class Solve(System):
         rank = min(b.type.ndim, 2)
         if self.A_structure in TRANSPOSED_STRUCTURE:
             return TriangularSolveKernel(A.type.dtype, self.lead(node), rank, self.A_structure == "lower_triangular", 0,
-                                         False)
-        return SolveKernel(A.type.dtype, self.lead(node), rank)
+                                         False, self.on_error == "nan")
+        return SolveKernel(A.type.dtype, self.lead(node), rank, self.on_error == "nan")
 
     def part(self, x):
         return {"lower_triangular": tril, "upper_triangular": triu}.get(self.A_structure, lambda x: x)(x)
@@ -175,7 +184,7 @@ class Solve(System):
         differentiation"."""
         A, b = inputs
         structure = TRANSPOSED_STRUCTURE.get(self.A_structure, self.A_structure)
-        by_b = Solve(structure, not self.lower)(adjoint(A), output_gradients[0])
+        by_b = Solve(structure, not self.lower, on_error=self.on_error)(adjoint(A), output_gradients[0])
         by_A = self.part(gradient_by_matrix(A, b, outputs[0], by_b))
         return [by_A, by_b if b.type.ndim == 1 else as_operand(by_b, b)]
 
@@ -196,12 +205,15 @@ class SolveTriangular(System):
         Whether the diagonal is taken to be all ones, and not read.
     inplace : bool
         Whether the solution may overwrite b.
+    on_error : {"raise", "nan"}
+        As of `Solve`.
     """
 
-    __props__ = ("lower", "trans", "unit_diagonal", "inplace")
+    __props__ = ("lower", "trans", "unit_diagonal", "inplace", "on_error")
     can_overwrite = {0: (1,)}
 
-    def __init__(self, lower=False, trans=0, unit_diagonal=False, inplace=False):
+    def __init__(self, lower=False, trans=0, unit_diagonal=False, inplace=False, on_error="raise"):
+        self.on_error = checked_on_error(on_error)
         self.lower, self.trans = bool(lower), int(trans)
         self.unit_diagonal, self.inplace = bool(unit_diagonal), bool(inplace)
         if self.inplace:
@@ -213,7 +225,7 @@ class SolveTriangular(System):
     def make_kernel(self, node):
         A, b = node.inputs
         return TriangularSolveKernel(A.type.dtype, self.lead(node), min(b.type.ndim, 2), self.lower, self.trans,
-                                     self.unit_diagonal)
+                                     self.unit_diagonal, self.on_error == "nan")
 
     def part(self, x):
         if self.lower:
@@ -234,7 +246,7 @@ class SolveTriangular(System):
         return [self.part(self.turned(by_A)), by_b if b.type.ndim == 1 else as_operand(by_b, b)]
 
     def _with(self, trans):
-        return SolveTriangular(self.lower, trans, self.unit_diagonal)
+        return SolveTriangular(self.lower, trans, self.unit_diagonal, on_error=self.on_error)
 
 
 class LUFactor(TwiceReversed):
@@ -285,12 +297,15 @@ class LUSolve(MatrixOp):
         Whether to solve with the transpose.
     inplace : bool
         Whether the solution may overwrite b.
+    on_error : {"raise", "nan"}
+        As of `Solve`.
     """
 
-    __props__ = ("trans", "inplace")
+    __props__ = ("trans", "inplace", "on_error")
     can_overwrite = {0: (2,)}
 
-    def __init__(self, trans=False, inplace=False):
+    def __init__(self, trans=False, inplace=False, on_error="raise"):
+        self.on_error = checked_on_error(on_error)
         self.trans, self.inplace = bool(trans), bool(inplace)
         if self.inplace:
             self.destroy_map = {0: [2]}
@@ -304,7 +319,8 @@ class LUSolve(MatrixOp):
 
     def make_kernel(self, node):
         factor, _, b = node.inputs
-        return LUSolveKernel(factor.type.dtype, self.lead(node), min(b.type.ndim, 2), self.trans)
+        return LUSolveKernel(factor.type.dtype, self.lead(node), min(b.type.ndim, 2), self.trans,
+                             self.on_error == "nan")
 
     def infer_shape(self, node, input_shapes):
         if node.inputs[2].type.ndim == 1:
@@ -323,7 +339,7 @@ solve_symmetric = Solve(A_structure="symmetric")
 TRANSPOSITIONS = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
 
 
-def solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False):
+def solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False, on_error="raise"):
     """Solve ``a x = b`` for a triangular matrix, like ``scipy.linalg.solve_triangular``.
 
     Parameters
@@ -335,6 +351,8 @@ def solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False):
         Whether to solve with ``a``, its transpose or its conjugate transpose.
     lower, unit_diagonal : bool
         ``unit_diagonal``: the diagonal is taken to be all ones, and not read.
+    on_error : {"raise", "nan"}
+        "nan": infinities and NaN are computed with, and the solution of a singular system is NaN.
 
     Returns
     -------
@@ -350,10 +368,10 @@ def solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False):
     """
     if trans not in TRANSPOSITIONS:
         raise ValueError(f"solve_triangular: trans must be one of {[*TRANSPOSITIONS]}, got {trans!r}")
-    return SolveTriangular(lower, TRANSPOSITIONS[trans], unit_diagonal)(a, b)
+    return SolveTriangular(lower, TRANSPOSITIONS[trans], unit_diagonal, on_error=on_error)(a, b)
 
 
-def cho_solve(c_and_lower, b):
+def cho_solve(c_and_lower, b, on_error="raise"):
     """Solve ``A x = b`` with the Cholesky factor of A, like ``scipy.linalg.cho_solve``.
 
     Parameters
@@ -361,6 +379,8 @@ def cho_solve(c_and_lower, b):
     c_and_lower : (matrix, bool)
         The factor, and whether it is the lower one.
     b : vector, matrix, or stack of matrices
+    on_error : {"raise", "nan"}
+        As of `solve_triangular`.
 
     Raises
     ------
@@ -368,5 +388,5 @@ def cho_solve(c_and_lower, b):
         See `solve_triangular`.
     """
     factor, lower = c_and_lower
-    first = solve_triangular(factor, b, trans=0 if lower else 2, lower=lower)
-    return solve_triangular(factor, first, trans=2 if lower else 0, lower=lower)
+    first = solve_triangular(factor, b, trans=0 if lower else 2, lower=lower, on_error=on_error)
+    return solve_triangular(factor, first, trans=2 if lower else 0, lower=lower, on_error=on_error)

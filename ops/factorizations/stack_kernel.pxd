@@ -23,6 +23,7 @@ cdef class StackKernel(Kernel):
     cdef int lead                   # how many leading dimensions all operands have
     cdef int inputs, operands       # their numbers
     cdef int ranks[MOST_OPERANDS]   # of the items of each operand: 0, 1 or 2
+    cdef bint fails_with_nan        # whether an item that cannot be computed is NaN, and nothing is raised
 
     # Set the fields above; called by the constructors of subclasses.
     cdef int describe(self, str dtype, int lead, ranks, int inputs) except -1

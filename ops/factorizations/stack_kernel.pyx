@@ -78,6 +78,14 @@ cdef void fill_with_nan(char* data, npy_intp count, int precision, bint is_compl
             (<float*>data)[place] = NAN
 
 
+cdef void fill_item_with_nan(const Item* item, int precision, bint is_complex) noexcept nogil:
+    """The same for an item of any strides."""
+    cdef npy_intp row, column
+    for row in range(item.rows):
+        for column in range(item.columns):
+            fill_with_nan(item.data + row * item.row_step + column * item.column_step, 1, precision, is_complex)
+
+
 cdef void clear_triangle(char* data, npy_intp order, bint lower, int itemsize) noexcept nogil:
     cdef npy_intp row
     for row in range(order):
@@ -170,7 +178,10 @@ cdef class StackKernel(Kernel):
                 steps[position][axis] = cell.strides[axis] if cell.shape[axis] != 1 else 0
         while True:
             reason = self.compute(context, items, context.scratch)
-            if reason:
+            if reason and self.fails_with_nan:
+                for position in range(self.inputs, self.operands):
+                    fill_item_with_nan(&items[position], self.precision, self.is_complex)
+            elif reason:
                 refuse_item(<void*>self, reason)
                 return -1
             axis = self.lead - 1

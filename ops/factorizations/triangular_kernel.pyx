@@ -37,6 +37,9 @@ cdef class TriangularSolveKernel(StackKernel):
         Whether to solve with x, its transpose or its conjugate transpose.
     unit : bool
         Whether the diagonal of x is taken to be all ones, and not read.
+    nan : bool
+        Whether the solution of a singular system is NaN, and infinities and NaN are computed with; otherwise all of
+        these raise.
     """
     cdef Trsm trsm
     cdef Trsv trsv
@@ -44,8 +47,10 @@ cdef class TriangularSolveKernel(StackKernel):
     cdef int transposition
     cdef double one[2]              # the number 1, of the matrices' type
 
-    def __init__(self, str dtype, int lead, int rank, bint lower, int transposition, bint unit):
+    def __init__(self, str dtype, int lead, int rank, bint lower, int transposition, bint unit,
+                 bint nan=False):
         self.describe(dtype, lead, (2, rank, rank), 2)
+        self.fails_with_nan = nan
         self.trsm = <Trsm>library_function("trsm", self.typenum)
         self.trsv = <Trsv>library_function("trsv", self.typenum)
         self.lower, self.unit = lower, unit
@@ -90,8 +95,8 @@ cdef class TriangularSolveKernel(StackKernel):
                 copy_item(&x, room, size, order * size, self.itemsize)
                 x.row_step, x.column_step = size, order * size
             x.data = room
-        if not self.triangle_is_finite(&x) or not all_finite(out, <npy_intp>order * columns, self.precision,
-                                                             self.is_complex):
+        if not self.fails_with_nan and not (self.triangle_is_finite(&x) and all_finite(
+                out, <npy_intp>order * columns, self.precision, self.is_complex)):
             return NOT_FINITE
         if not self.unit:
             for place in range(order):

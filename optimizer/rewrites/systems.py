@@ -102,7 +102,8 @@ def by_substitution(fgraph, node):
     if node.op.A_structure in TRANSPOSED_STRUCTURE:
         return None
     structure = triangle_of(node.inputs[0])
-    return None if structure is None else Solve(structure, structure == "lower_triangular")(*node.inputs)
+    return None if structure is None else Solve(
+        structure, structure == "lower_triangular", on_error=node.op.on_error)(*node.inputs)
 
 
 def hinted(variable):
@@ -117,7 +118,8 @@ def by_cholesky(fgraph, node):
     matrix = hinted(node.inputs[0])
     if node.op.A_structure in TRANSPOSED_STRUCTURE or matrix is None:
         return None
-    return cho_solve((cholesky(matrix), True), node.inputs[1])
+    factor = Cholesky(on_error=node.op.on_error)(matrix)
+    return cho_solve((factor, True), node.inputs[1], on_error=node.op.on_error)
 
 
 def inverse_by_cholesky(fgraph, node):
@@ -201,17 +203,16 @@ def base_of(variable):
     return variable, turned, opposite
 
 
-def solution(factors, opposite, turned, right):
+def solution(factors, opposite, turned, right, on_error="raise"):
     """The solution of a system with the matrix, its transpose, or the conjugate of either."""
-    if not opposite:
-        return LUSolve(turned)(*factors, right)
-    return conjugated(LUSolve(turned)(*factors, conjugated(right)))
+    solve = LUSolve(turned, on_error=on_error)
+    return conjugated(solve(*factors, conjugated(right))) if opposite else solve(*factors, right)
 
 
 def from_factors(node, factors, turned, opposite):
     """The outputs of a node, computed from the LU factors of the matrix behind its first input."""
     if type(node.op) is Solve:
-        return [solution(factors, opposite, turned, node.inputs[1])]
+        return [solution(factors, opposite, turned, node.inputs[1], node.op.on_error)]
     if type(node.op) is MatrixInverse:
         return [solution(factors, opposite, turned, identity_for(node.inputs[0]))]
     results = FactoredDeterminant(type(node.op) is SLogDet)(*factors, return_list=True)

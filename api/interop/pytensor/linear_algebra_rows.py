@@ -45,24 +45,25 @@ def _cholesky(op, node, a):
 
 @row(SolveTriangular)
 def _solve_triangular(op, node, a, b):
-    return _solved(op, b, lambda b: slinalg.solve_triangular(a, b, lower=op.lower, unit_diagonal=op.unit_diagonal))
+    return _solved(op, b, lambda b: slinalg.solve_triangular(a, b, lower=op.lower, unit_diagonal=op.unit_diagonal,
+                                                             on_error="nan"))
 
 
 @row(CholeskySolve)
 def _cho_solve(op, node, a, b):
-    return _solved(op, b, lambda b: slinalg.cho_solve((a, op.lower), b))
+    return _solved(op, b, lambda b: slinalg.cho_solve((a, op.lower), b, on_error="nan"))
 
 
 @row(Solve)
 def _solve(op, node, a, b):
     if op.assume_a == "pos":
         factor = slinalg.Cholesky(lower=op.lower, on_error="nan")(a)
-        return _solved(op, b, lambda b: slinalg.cho_solve((factor, op.lower), b))
+        return _solved(op, b, lambda b: slinalg.cho_solve((factor, op.lower), b, on_error="nan"))
     if op.assume_a in ("sym", "her"):
         a = _from_triangle(a, op.lower, op.assume_a == "her")
     elif op.assume_a != "gen":
         return None
-    return _solved(op, b, lambda b: slinalg.Solve()(a, b))
+    return _solved(op, b, lambda b: slinalg.Solve(on_error="nan")(a, b))
 
 
 def _from_triangle(a, lower, hermitian):
