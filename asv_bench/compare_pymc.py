@@ -1,4 +1,4 @@
-"""Twenty PyMC models by phintys and by PyTensor's other back ends: time to the first value and gradient, time of a call.
+"""Twenty PyMC models by phintys and PyTensor's other back ends: time to the first value and gradient, and of a call.
 
     python asv_bench/compare_pymc.py [--modes PHINTYS,NUMBA,C,JAX] [--models NAME,...] [--warm] [--json FILE]
 

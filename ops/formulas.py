@@ -14,7 +14,7 @@ from phintys.ops.elementwise.scalar_protocol import ScalarOp
 from phintys.ops.graphs.ifelse import IfElse
 from phintys.ops.indexing.advanced_subtensor import AdvancedIncSubtensor1, AdvancedSubtensor1
 from phintys.ops.indexing.subtensor import IncSubtensor, Subtensor, filled
-from phintys.ops.loops.loop import Loop
+from phintys.ops.loops.loop import Scan
 from phintys.ops.products.blas import Accumulation, Dot22, Dot22Scalar, Ger
 from phintys.ops.products.dot import Dot
 from phintys.ops.reduction.careduce import CAReduce
@@ -299,7 +299,7 @@ def _choice(op, node, texts):
     return [(position, f"{values[position]} if {condition} else {values[half + position]}") for position in range(half)]
 
 
-@formula.register(Loop)
+@formula.register(Scan)
 def _loop(op, node, texts):
     groups = op.parts.outer_inputs(texts)
     given = [f"n_steps={groups.steps}"]
@@ -357,7 +357,7 @@ def result_name(node, index):
     op = node.op.reduction if isinstance(node.op, FusedReduction) else node.op
     if isinstance(op, (Dot, Dot22, Dot22Scalar, Accumulation)):
         return "dot"
-    if isinstance(op, Loop):
+    if isinstance(op, Scan):
         word = op.name or "scan"
     else:
         word = str(_last_scalar_op(op, index)).partition("{")[0]
@@ -381,7 +381,7 @@ def names_in_body(op, inputs, outputs):
 
     Parameters
     ----------
-    op : Loop
+    op : Scan
     inputs, outputs : list of str
         Names of a node's inputs and outputs.
 
@@ -390,7 +390,7 @@ def names_in_body(op, inputs, outputs):
     tuple (list of str, list of str)
         In the order in which the body's program takes and returns them.
     """
-    if not isinstance(op, Loop):
+    if not isinstance(op, Scan):
         return ()
     given, made = op.parts.outer_inputs(inputs), op.parts.outer_outputs(outputs)
     rows = [f"{name}[t]" for name in given.sequences]

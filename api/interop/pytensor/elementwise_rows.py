@@ -17,8 +17,8 @@ OTHER_NAMES = {"IsNan": "isnan", "IsInf": "isinf", "OR": "or_", "AND": "and_", "
                "ScalarMaximum": "maximum", "ScalarMinimum": "minimum"}
 SAME_NAMES = """LT GT LE GE EQ NEQ Switch XOR Invert Maximum Minimum Add Mul Sub Mod Pow Clip Second Sign Ceil Floor
     Trunc Neg Reciprocal Log Log2 Log10 Log1p Exp Exp2 Expm1 Sqr Sqrt Deg2Rad Rad2Deg Cos ArcCos Sin ArcSin Tan ArcTan
-    ArcTan2 Cosh ArcCosh Sinh ArcSinh Tanh ArcTanh Real Imag Angle Complex Conj Erf Erfc Erfcx Erfinv Erfcinv Owens_t Gamma
-    GammaLn Psi PolyGamma GammaInc GammaIncC GammaU GammaL Jv J1 J0 Iv I1 I0 Ive Kve Sigmoid Softplus BetaInc
+    ArcTan2 Cosh ArcCosh Sinh ArcSinh Tanh ArcTanh Real Imag Angle Complex Conj Erf Erfc Erfcx Erfinv Erfcinv Owens_t
+    Gamma GammaLn Psi PolyGamma GammaInc GammaIncC GammaU GammaL Jv J1 J0 Iv I1 I0 Ive Kve Sigmoid Softplus BetaInc
     Hyp2F1""".split()
 OF_MANY = {"Add", "Mul", "OR", "XOR", "AND", "Maximum", "Minimum", "ScalarMaximum", "ScalarMinimum"}
 

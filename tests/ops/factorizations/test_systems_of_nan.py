@@ -1,4 +1,4 @@
-"""``on_error="nan"``: infinities and NaN are computed with, a singular system has the solution NaN, nothing is raised."""
+"""``on_error="nan"``: infinities and NaN are computed with, a singular system has the solution NaN, nothing raises."""
 import numpy as np
 import pytest
 
