@@ -24,7 +24,7 @@ from phintys.graph.variable import Variable
 from phintys.io import SymbolicInput, SymbolicOutput
 from phintys.making.function_maker import Function
 from phintys.ops.identity.print_op import Print
-from phintys.ops.loops.loop import Loop
+from phintys.ops.loops.loop import Scan
 from phintys.reports.graph_text import INDENT_LIMIT, GraphPrinter, letters
 from phintys.reports.graphviz_text import COLOURS, DrawnGraph, Style, dot_text
 from phintys.reports.pretty_print import (
@@ -280,7 +280,7 @@ def pydotprint(fct: Any, outfile: Any = None, compact: bool = True, format: str 
         print("The output file is available at", path)
     if scan_graphs:
         for number, node in enumerate(graph.nodes):
-            if isinstance(node.op, Loop):
+            if isinstance(node.op, Scan):
                 name = f"{path.stem}_{node.op.name or 'scan'}_{number}{path.suffix}"
                 pydotprint(node.op.fn, path.with_name(name), compact, format, with_ids, high_contrast, cond_highlight,
                            colorCodes, max_label_size, scan_graphs, var_with_name_simple, print_output_file)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from phintys.graph.traversal import ancestors
 from phintys.graph.variable import Constant
 
-COLOURS = {"GpuFromHost": "red", "HostFromGpu": "red", "Scan": "yellow", "Loop": "yellow", "Shape": "brown",
+COLOURS = {"GpuFromHost": "red", "HostFromGpu": "red", "Scan": "yellow", "Shape": "brown",
            "IfElse": "magenta", "Elemwise": "#FFAABB", "Subtensor": "#FFAAFF", "Alloc": "#FFAA22", "Output": "blue"}
 
 
