@@ -117,7 +117,7 @@ cdef class ElementwiseKernel(Kernel):
 
     cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:
         if bind_small(&self.program.program, operands, context):
-            step[0] = run_bound
+            step[0] = run_bound_step if self.program.program.step_count == 1 else run_bound
         return BOUND
 
 
@@ -333,6 +333,19 @@ cdef int run_bound(Context* context, Cell** operands) noexcept nogil:
         arguments += step.count
         strides += step.count
         step += 1
+    return 0
+
+
+cdef int run_bound_step(Context* context, Cell** operands) noexcept nogil:
+    """The step of a kernel that is bound, whose program has one step: it needs no registers."""
+    cdef Bound* bound = <Bound*>context.room
+    cdef BlockStep* step = bound.program.steps
+    cdef Address* address = bound.addresses
+    cdef Address* end = address + bound.operands
+    while address != end:
+        bound.arguments[address.place] = operands[address.source].data
+        address += 1
+    step.function(bound.arguments, bound.sizes, bound.strides, step.data)
     return 0
 
 

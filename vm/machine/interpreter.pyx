@@ -11,7 +11,7 @@ cimport numpy as cnp
 from cpython.exc cimport PyErr_Occurred, PyErr_SetString
 from cpython.ref cimport PyObject
 
-from phintys.vm.abi cimport BOUND, INLINE_BYTES, UNBOUND, Cell, Context, Kernel, drop, renew
+from phintys.vm.abi cimport BOUND, UNBOUND, Cell, Context, Kernel, drop, renew
 from phintys.vm.machine.claims cimport begin_change, end_change, let_others_in
 from phintys.vm.machine.code cimport LOOKS, Code, Instruction
 from phintys.vm.machine.container cimport Container
@@ -20,6 +20,7 @@ from phintys.vm.machine.frame cimport Block, Frame, Machine, Site, compare_layou
 from phintys.vm.machine.group cimport Group, leave_group, prepare, prepare_member, run_group
 from phintys.vm.machine.perform cimport call_perform, has_changed, refuse_late_change
 from phintys.vm.machine.profile cimport begin, end, phintys_seconds
+from phintys.vm.machine.quick_memory cimport drop_quickly, is_inside, note_fit, renew_quickly
 from phintys.vm.machine.results cimport take_results
 from phintys.vm.machine.slots cimport choose_plan, is_planned
 from phintys.vm.pool cimport SMALL_CLASSES, Buffer
@@ -181,7 +182,8 @@ cdef int execute(Machine* machine) noexcept nogil:
         elif op == OP_DROP:
             operands = machine.operands + at.b
             for index in range(at.c):
-                if not (at.flags & DROP_LARGE and is_small(operands[index].buffer)):
+                if not (at.flags & DROP_LARGE and is_small(operands[index].buffer)) and (
+                        not drop_quickly(context, operands[index])):
                     drop(context, operands[index])
         elif op == OP_LOAD:
             machine.epoch += (<Container>machine.containers[at.b]).load(context, &machine.cells[at.a])
@@ -280,12 +282,16 @@ cdef inline int renew_all(Context* context, Cell** first, Cell** end) noexcept n
     cdef Cell* cell
     while first != end:
         cell = first[0]
-        if cell.size <= INLINE_BYTES and cell.donor == NULL and cell.buffer == NULL and not context.poison:
+        if is_inside(context, cell):
             cell.data = <char*>cell.value
-        elif renew_step(context, cell) < 0:
+        elif renew_outside(context, cell) < 0:
             return -1
         first += 1
     return 0
+
+
+cdef int renew_outside(Context* context, Cell* cell) noexcept nogil:
+    return 0 if renew_quickly(context, cell) else renew_step(context, cell)
 
 
 cdef unsigned char noted(Machine* machine, const Instruction* at) noexcept nogil:
@@ -327,6 +333,7 @@ cdef int prepare_anew(Machine* machine, const Instruction* at, Site* site) noexc
 
 cdef void bind_if_repeated(Machine* machine, const Instruction* at, Site* site) noexcept nogil:
     """After ``run``: when an epoch's layouts came twice, bind the kernel to them."""
+    cdef int index
     if site.varies or site.prepared == -machine.epoch:
         return
     if site.prepared != machine.epoch:
@@ -338,6 +345,8 @@ cdef void bind_if_repeated(Machine* machine, const Instruction* at, Site* site) 
         site.prepared = -machine.epoch
     else:
         site.bound = machine.epoch
+        for index in range(site.inputs, at.c):
+            note_fit(machine.operands[at.b + index])
 
 
 cdef int run_anew(Machine* machine, const Instruction* at, Site* site) noexcept nogil:
