@@ -19,10 +19,10 @@ cdef struct Step:
     int count
     int size                   # how many elements it computes: in vectors of 2**size
 
-# How many elements a step computes: those that are asked for (sizes[0]), or as many as are in whole vectors of 2, 4, 8 or
-# 16. A register has room for these. A step that works on vectors fills its register up to the end of the last one, if
-# it can, and a reader that works on vectors goes as far. So no vector between steps is stored or loaded in part, which
-# takes longer than the arithmetic of a short one.
+# How many elements a step computes: those that are asked for (sizes[0]), or as many as are in whole vectors of 2, 4, 8
+# or 16. A register has room for these. A step that works on vectors fills its register up to the end of the last one,
+# if it can, and a reader that works on vectors goes as far. So no vector between steps is stored or loaded in part,
+# which takes longer than the arithmetic of a short one.
 cdef enum:
     SIZES = 5
 

@@ -208,6 +208,18 @@ FOR_SET PHINTYS_INLINE void LOCAL(store_sums)(const Product *p, npy_intp row, in
     }
 }
 
+/* Neither has gaps, and nothing is scaled or added: most of the small products. */
+FOR_SET static void LOCAL(plain_rows_by_vector)(const Product *p) {
+    const T *y = (const T *)p->y;
+    const char *x = p->x;
+    T *out = (T *)p->out, *end = out + p->m, sums[4];
+    for (; end - out >= 4; out += 4, x += 4 * p->xs0) LOCAL(dots)(x, p->xs0, y, p->k, 4, out);
+    for (; out < end; out++, x += p->xs0) {
+        LOCAL(dots)(x, 0, y, p->k, 1, sums);
+        *out = sums[0];
+    }
+}
+
 FOR_SET static void LOCAL(rows_by_vector)(const Product *p, const LOCAL(Scale) *scale) {
     T own[VECTOR_ON_STACK / sizeof(T)], sums[4];
     const T *y = (const T *)p->y;
@@ -218,10 +230,6 @@ FOR_SET static void LOCAL(rows_by_vector)(const Product *p, const LOCAL(Scale) *
         y = own;
     }
     for (; row + 4 <= p->m; row += 4, x += 4 * p->xs0) {
-        if (!scale->scaled && !scale->accumulated) {
-            LOCAL(dots)(x, p->xs0, y, p->k, 4, (T *)p->out + row);
-            continue;
-        }
         LOCAL(dots)(x, p->xs0, y, p->k, 4, sums);
         LOCAL(store_sums)(p, row, 4, sums, scale);
     }
@@ -232,7 +240,7 @@ FOR_SET static void LOCAL(rows_by_vector)(const Product *p, const LOCAL(Scale) *
 }
 
 /* ---- products ---------------------------------------------------------------------------------------------------- */
-FOR_SET static void LOCAL(product)(const Product *p) {
+FOR_SET static __attribute__((noinline)) void LOCAL(any_product)(const Product *p) {
     const LOCAL(Scale) scale = {p->alpha ? *(const T *)p->alpha : 1, p->beta ? *(const T *)p->beta : 0,
                                 p->alpha != NULL, p->beta != NULL};
     if (p->n == 1 && p->xs1 == sizeof(T) && (p->ys0 == sizeof(T) || p->k <= VECTOR_ON_STACK / (npy_intp)sizeof(T)))
@@ -241,6 +249,13 @@ FOR_SET static void LOCAL(product)(const Product *p) {
         LOCAL(row_by_matrix)(p, &scale);
     else
         LOCAL(by_blocks)(p, &scale);
+}
+
+FOR_SET static void LOCAL(product)(const Product *p) {
+    if (p->n == 1 && p->xs1 == sizeof(T) && p->ys0 == sizeof(T) && p->alpha == NULL && p->beta == NULL)
+        LOCAL(plain_rows_by_vector)(p);
+    else
+        LOCAL(any_product)(p);
 }
 
 #undef VECTOR

@@ -1,7 +1,7 @@
 """Memory for values, and back, in the cases that small programs are made of; ``abi.pyx`` has all cases.
 
-Each function returns whether it has done what the general one (``renew``, ``drop``) would have done. If not, it has done
-nothing, and the general one is to be called.
+Each function returns whether it has done what the general one (``renew``, ``drop``) would have done. If not, it has
+done nothing, and the general one is to be called.
 """
 from phintys.vm cimport pool
 from phintys.vm.abi cimport (
@@ -65,7 +65,7 @@ cdef inline bint renew_quickly(Context* context, Cell* cell) noexcept nogil:
 
 
 cdef inline bint drop_quickly(Context* context, Cell* cell) noexcept nogil:
-    """As ``drop``: of an empty cell, an inline value, or a block to which no other refers; that stays with the frame."""
+    """As ``drop``: of an empty cell, an inline value, or a block of which nothing else knows; the frame keeps it."""
     cdef Buffer* buffer = cell.buffer
     if cell.flags & CELL_OBJECT:
         return False
