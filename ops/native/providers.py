@@ -29,6 +29,18 @@ def usable_instructions():
     return tuple([name for name in supported_instructions() if name in ALLOWED[config.cpu]])
 
 
+def built_in_title(sets=None):
+    """How built-in loops are named that exist for each instruction set.
+
+    Parameters
+    ----------
+    sets : int, optional
+        They were chosen when so many instruction sets were usable; by default now.
+    """
+    instructions = supported_instructions()[:sets] if sets is not None else usable_instructions()
+    return TITLES[f"phintys {instructions[-1]}"] if instructions else "phintys"
+
+
 def numpy_column():
     """The column of the table that holds for NumPy's loops in this process, if they kept to ``config.cpu``."""
     if "avx512" not in usable_instructions():

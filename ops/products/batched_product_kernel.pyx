@@ -132,6 +132,11 @@ cdef class BatchedProductKernel(Kernel):
         self.product = ProductKernel(dtype, left_rank, right_rank)
         self.spread_x, self.spread_y = spread
 
+    @property
+    def providers(self):
+        """As of ``ProductKernel``, for each item."""
+        return self.product.providers
+
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef Cell* x = operands[0]
         cdef Cell* y = operands[1]

@@ -21,7 +21,8 @@ from phintys.ops.native.strided_copy cimport copy_strided
 from phintys.vm.abi cimport BOUND, RUNS_ALONE, Binding, Cell, Context, Kernel, Step, allocate, parallel, scratch
 from phintys.vm.thresholds cimport ALONE_MATRIX, ALONE_VECTOR, LONG_MATRIX, LONG_VECTOR, PIECE_MATRIX, PIECE_VECTOR
 
-from phintys.ops.native.providers import usable_instructions
+from phintys.ops.native.providers import built_in_title, usable_instructions
+from phintys.ops.products.blas_library import blas_title
 
 cnp.import_array()
 
@@ -145,6 +146,11 @@ cdef ProductLoop loops_of(int typenum, int itemsize) except? NULL:
     return product_loop(typenum, itemsize)
 
 
+def title_of_loops(int instructions):
+    """Whose loops they are; ``instructions`` as in ``ProductKernel``."""
+    return "phintys" if instructions < 0 else built_in_title(instructions)
+
+
 cdef class ProductKernel(Kernel):
     """``x.y``, ``alpha * x.y``, or ``beta * z + alpha * x.y``.
 
@@ -200,6 +206,12 @@ cdef class ProductKernel(Kernel):
         memset(self.zero, 0, sizeof(self.zero))
         memset(self.one, 0, sizeof(self.one))
         memcpy(self.one, <char*>one, len(one))
+
+    @property
+    def providers(self):
+        """Names of loops, and whose they are; shapes and strides decide in each call."""
+        whose = title_of_loops(self.instructions)
+        return [("product", f"{whose}, or {blas_title()} where that is faster" if self.has_blas else whose)]
 
     # ---- the product ----
     cdef inline void sort(self, Cell** operands, Operands* sorted) noexcept nogil:
@@ -551,7 +563,7 @@ cdef int fail_long(const Cell* x, const Cell* y) except -1 with gil:
 cdef class GerKernel(Kernel):
     """``A + alpha * outer(x, y)``: (A, alpha, x, y, out). It uses built-in loops, because its speed is limited by
     memory bandwidth, not arithmetic."""
-    cdef int itemsize
+    cdef int itemsize, instructions
     cdef ProductLoop loops
     cdef double one[2]
 
@@ -564,7 +576,13 @@ cdef class GerKernel(Kernel):
         self.loops = loops_of(numpy.dtype(dtype).num, self.itemsize)
         if self.loops == NULL:
             raise TypeError(f"there is no native product of {dtype}")
+        self.instructions = len(usable_instructions()) if numpy.dtype(dtype).kind == "f" else -1
         memcpy(self.one, <char*>one, len(one))
+
+    @property
+    def providers(self):
+        """The name of the loop, and whose it is."""
+        return [("outer product", title_of_loops(self.instructions))]
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef Cell* start = operands[0]

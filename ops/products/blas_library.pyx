@@ -37,6 +37,12 @@ cdef extern from * nogil:
         phintys_set_threads = NULL;
         return 0;
     }
+    /* The name that OpenBLAS has for the processor whose functions it uses, or NULL. */
+    static const char* phintys_blas_core(const char* path, const char* getter) {
+        char* (*get)(void);
+        *(void**)&get = phintys_symbol(path, getter);
+        return get ? get() : NULL;
+    }
     static void phintys_enter_single(void) {
         if (!phintys_set_threads) return;
         pthread_mutex_lock(&phintys_blas_lock);
@@ -74,6 +80,7 @@ cdef extern from * nogil:
     }
     """
     int phintys_find_threads(const char*, const char*, const char*)
+    const char* phintys_blas_core(const char*, const char*)
     void phintys_enter_single()
     void phintys_leave_single()
     int phintys_wanted_threads()
@@ -84,9 +91,11 @@ PACKAGE = "scipy.linalg."
 # The names of OpenBLAS's functions in SciPy's wheels and in the packages of distributions.
 THREAD_SYMBOLS = (("scipy_openblas_set_num_threads", "scipy_openblas_get_num_threads"),
                   ("openblas_set_num_threads", "openblas_get_num_threads"))
+CORE_SYMBOLS = "scipy_openblas_get_corename", "openblas_get_corename"
 LETTERS = {cnp.NPY_FLOAT32: "s", cnp.NPY_FLOAT64: "d", cnp.NPY_COMPLEX64: "c", cnp.NPY_COMPLEX128: "z"}
 
 cdef dict capsules = None, lapack_capsules = None
+cdef str title = None
 
 
 def load_module(name="cython_blas"):
@@ -116,12 +125,19 @@ def load_module(name="cython_blas"):
 
 cdef int load() except -1:
     """Load the library once and find the functions that set its number of threads."""
-    global capsules
+    global capsules, title
+    cdef const char* core
     module = load_module()
     path = os.fsencode(module.__file__)
     for setter, getter in THREAD_SYMBOLS:
         if phintys_find_threads(path, setter.encode(), getter.encode()):
             phintys_guard_blas_in_fork()
+            break
+    title = "SciPy's BLAS"
+    for getter in CORE_SYMBOLS:
+        core = phintys_blas_core(path, getter.encode())
+        if core != NULL:
+            title = f"OpenBLAS {core.decode()}"
             break
     capsules = module.__pyx_capi__
     return 0
@@ -168,6 +184,13 @@ cdef void leave_single_thread() noexcept nogil:
 
 cdef int wanted_threads() noexcept nogil:
     return phintys_wanted_threads()
+
+
+def blas_title():
+    """The name of the loaded BLAS, with that of the processor whose functions it uses."""
+    if capsules is None:
+        load()
+    return title
 
 
 def blas_threads():

@@ -1,10 +1,13 @@
 """Golden listings: the very instructions that programs compile to."""
 import re
 
+import pytest
 from program_listings import code, listing, m, shared, x, y
 
 import phintys
 import phintys.tensor as T
+from phintys.ops.native.providers import usable_instructions
+from phintys.ops.products.blas_library import blas_title
 
 
 def test_one_kernel():
@@ -144,12 +147,33 @@ def test_the_manual_lists_every_opcode():
 
 def test_the_listing_says_whose_loops_compute():
     with phintys.change_flags(cpu="baseline", math="numpy"):
-        outputs = [T.tanh(T.exp(x)) + 1, T.log(y).sum(), T.nnet.softmax(m), T.dot(m, x)]
-        text = phintys.function([x, y, m], outputs).explain("instructions")
+        outputs = [T.tanh(T.exp(x)) + 1, T.log(y).sum(), T.nnet.softmax(m)]
+        assert loops_of([x, y, m], outputs) == [
+            "exp, tanh: NumPy; arithmetic: phintys", "exp: NumPy", "log: NumPy; add: phintys"]
+    assert "loops" not in phintys.function([m], m[1:]).explain("instructions")
+
+
+def loops_of(inputs, outputs):
+    """What the listing says about loops, without the cells."""
+    text = phintys.function(inputs, outputs).explain("instructions")
     loops = text.partition("\nloops\n")[2].partition("\nmemory\n")[0].splitlines()
-    assert sorted(line.split(maxsplit=1)[1] for line in loops) == [
-        "exp, tanh: NumPy; arithmetic: phintys", "exp: NumPy", "log: NumPy; add: phintys"]
-    assert "loops" not in phintys.function([m, x], T.dot(m, x)).explain("instructions")
+    return sorted(line.split(maxsplit=1)[1] for line in loops)
+
+
+@pytest.mark.parametrize("cpu", ["native", "avx2", "baseline"])
+def test_the_listing_says_whose_products_they_are(cpu):
+    a, b, n = T.dtensor3s(2) + [T.lmatrix()]
+    with phintys.change_flags(cpu=cpu):
+        own = {"avx512": "phintys AVX-512", "avx2": "phintys AVX2", "": "phintys"}[(usable_instructions() or [""])[-1]]
+        either = f"product: {own}, or {blas_title()} where that is faster"
+        assert loops_of([m, x], T.dot(m, x)) == [either]
+        assert loops_of([m], 2 * T.dot(m, m) + m) == [either]
+        assert loops_of([a, b], T.batched_dot(a, b)) == [either]
+        assert loops_of([m, x, y], m + T.outer(x, y)) == [f"outer product: {own}"]
+        assert loops_of([n], T.dot(n, n)) == ["product: phintys"]
+        images, filters = T.dtensor4s(2)
+        assert loops_of([images, filters], T.nnet.conv2d(images, filters)) == [f"convolution: {own}"]
+    assert re.fullmatch(r"OpenBLAS \w+|SciPy's BLAS", blas_title())
 
 
 def test_the_listing_says_that_arithmetic_is_one_pass():
