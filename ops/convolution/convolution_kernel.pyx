@@ -17,7 +17,7 @@ from phintys.vm.abi cimport (
     BOUND, RUNS_ALONE, Cell, Context, Kernel, Task, allocate, cell_is_contiguous, cell_size, parallel, scratch)
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_CONVOLUTION, PIECE_CONVOLUTION
-from phintys.ops.native.providers import usable_instructions
+from phintys.ops.native.providers import built_in_title, usable_instructions
 
 cnp.import_array()
 
@@ -120,6 +120,7 @@ cdef class ConvolutionKernel(Kernel):
     cdef npy_intp filter_shape[6]
     cdef const phintys_convolution_set* set
     cdef const phintys_convolution_tasks* tasks
+    cdef readonly list providers                    # the name of the loop, and whose it is
 
     def __cinit__(self):
         self.binding, self.room = BOUND, sizeof(phintys_convolution)
@@ -146,6 +147,7 @@ cdef class ConvolutionKernel(Kernel):
             self.filter_shape[axis] = -1 if filter_shape[axis] is None else filter_shape[axis]
         self.set = convolution_set(self.itemsize, len(usable_instructions()))
         self.tasks = convolution_tasks(self.itemsize)
+        self.providers = [("convolution", built_in_title())]
 
     cdef inline int filter_rank(self) noexcept nogil:
         return 2 + self.rank * (1 + self.unshared)
