@@ -266,6 +266,7 @@ HOMES = {
         "ops.products.blas": "BlasOp Accumulation",
         "ops.rearranging.repeat": "SumRepeats",
         "ops.random.draw": "Draw",
+        "ops.random.drawn_elemwise": "DrawnElemwise",
         "ops.random.generator_call": "GeneratorCall",
         "ops.random.random_function": "VectorRandomFunction",
         "ops.reduction.careduce": "Extremum MaxOrLowest",

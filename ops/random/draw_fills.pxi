@@ -2,12 +2,18 @@
 
 cdef struct Uniform:
     const uint64_t* state
-    double* out
+    char* out
+    bint narrow                     # float32
 
 
 cdef void uniform_piece(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
     cdef Uniform* work = <Uniform*>argument
-    phintys_pcg64_uniform(work.state, start, stop - start, work.out + start)
+    cdef uint64_t state[7]
+    phintys_pcg64_after(work.state, start, work.narrow, state)
+    if work.narrow:
+        phintys_pcg64_floats(state, stop - start, <float*>work.out + start)
+    else:
+        phintys_pcg64_doubles(state, stop - start, <double*>work.out + start)
 
 
 cdef struct Binomial:
@@ -41,10 +47,12 @@ cdef void binomial_piece(void* argument, int worker, npy_intp start, npy_intp st
     """Counts of PCG64, each of one number, so that it is known where a piece begins."""
     cdef Binomial* work = <Binomial*>argument
     cdef double numbers[BLOCK]
+    cdef uint64_t state[7]
     cdef npy_intp count
+    phintys_pcg64_after(<const uint64_t*>work.bits.state, start, False, state)
     while start < stop:
         count = min(stop - start, <npy_intp>BLOCK)
-        phintys_pcg64_uniform(<const uint64_t*>work.bits.state, start, count, numbers)
+        phintys_pcg64_doubles(state, count, numbers)
         if counts_of(work, start, count, numbers):
             work.failed = True
         start += count
@@ -58,6 +66,8 @@ cdef void binomial_counts(Binomial* work, npy_intp count) noexcept nogil:
         part = min(count - place, <npy_intp>BLOCK)
         if work.kind == PHINTYS_MT19937:
             phintys_mt19937_doubles(<uint64_t*>work.bits.state, part, numbers)
+        elif work.kind == PHINTYS_PCG64:
+            phintys_pcg64_doubles(<uint64_t*>work.bits.state, part, numbers)
         else:
             random_standard_uniform_fill(work.bits, part, numbers)
         if counts_of(work, place, part, numbers):
@@ -84,7 +94,7 @@ cdef bint fill_binomial(Context* context, bitgen_t* bits, int kind, int64_t tria
     if kind == PHINTYS_PCG64:
         parallel(context, binomial_piece, &work, count, PIECE_DRAW)
         if not work.failed:
-            phintys_pcg64_advance(<uint64_t*>bits.state, count)
+            phintys_pcg64_after(<uint64_t*>bits.state, count, False, <uint64_t*>bits.state)
             return True
     binomial_counts(&work, count)
     return True

@@ -7,6 +7,7 @@
 
 #include "../native/clones.h"
 #include "bit_generators.h"
+#include "pcg64_vectors.h"
 #include "numpy/random/distributions.h"
 
 /* ---- MT19937 ------------------------------------------------------------------------------------------------------ */
@@ -189,6 +190,142 @@ static bitgen_t phintys_tempered_generator(phintys_tempered_words* words, uint64
     words->state = state;
     phintys_mt19937_temper((uint32_t*)(state + PHINTYS_OWN + 1), PHINTYS_KEYS, words->words);
     return bits;
+}
+
+/* ---- uniform numbers of PCG64 -------------------------------------------------------------------------------------- */
+
+/* A number of PCG64 needs the one before, so numbers are made in two lanes, of which the second begins in the middle: a
+ * processor works on both at once. A jump goes many steps ahead. */
+enum {PHINTYS_LANE = 256};
+typedef struct {phintys_uint128 factor, sum;} phintys_jump;
+
+static phintys_jump phintys_jump_of(uint64_t steps) {
+    phintys_uint128 factor = PHINTYS_PCG_MULTIPLIER, sum = 1;
+    phintys_jump jump = {1, 0};
+    for (; steps; steps >>= 1) {
+        if (steps & 1) {
+            jump.factor *= factor;
+            jump.sum = jump.sum * factor + sum;
+        }
+        sum *= factor + 1;
+        factor *= factor;
+    }
+    return jump;
+}
+
+/* The jumps that are needed often, and whether vectors are used: set when the module is loaded. */
+static phintys_jump phintys_lane_jump, phintys_vector_jump;
+static int phintys_vectors_allowed;
+
+static void phintys_prepare_pcg64(int vectors) {
+    phintys_lane_jump = phintys_jump_of(PHINTYS_LANE);
+    phintys_vector_jump = phintys_jump_of(PHINTYS_AHEAD);
+    phintys_vectors_allowed = vectors && phintys_has_ifma();
+}
+
+/* EACH(offset, bits) uses number `place` of a lane; `here` becomes the state after both lanes. */
+#define PHINTYS_PCG_LANES(LENGTH, JUMP, EACH)                                                                           \
+    do {                                                                                                                \
+        phintys_uint128 second = here * (JUMP).factor + increment * (JUMP).sum;                                         \
+        for (ptrdiff_t place = 0; place < (LENGTH); place++) {                                                          \
+            here = here * PHINTYS_PCG_MULTIPLIER + increment;                                                           \
+            second = second * PHINTYS_PCG_MULTIPLIER + increment;                                                       \
+            EACH(0, phintys_pcg64_output(here));                                                                        \
+            EACH(LENGTH, phintys_pcg64_output(second));                                                                 \
+        }                                                                                                               \
+        here = second;                                                                                                  \
+    } while (0)
+
+/* Numbers from 0 to 1; the state advances. */
+static void phintys_pcg64_doubles(uint64_t* state, ptrdiff_t count, double* out) {
+    phintys_uint128 here = phintys_wide(state + PHINTYS_OWN);
+    const phintys_uint128 increment = phintys_wide(state + PHINTYS_OWN + 2);
+#define PHINTYS_EACH_FRACTION(OFFSET, BITS) out[(OFFSET) + place] = phintys_unit(BITS)
+    phintys_jump jump = {1, 0};
+    if (phintys_vectors_allowed && count >= 4 * PHINTYS_AHEAD) {
+        const ptrdiff_t rounds = count / PHINTYS_AHEAD;
+        here = phintys_vectors_of_doubles(here, increment, phintys_vector_jump.factor, phintys_vector_jump.sum, rounds,
+                                          out);
+        count -= rounds * PHINTYS_AHEAD;
+        out += rounds * PHINTYS_AHEAD;
+    }
+    for (ptrdiff_t lane = 0; count >= 128; count -= 2 * lane, out += 2 * lane) {
+        const ptrdiff_t length = count / 2 < PHINTYS_LANE ? count / 2 : PHINTYS_LANE;
+        if (length != lane) jump = length == PHINTYS_LANE ? phintys_lane_jump : phintys_jump_of((uint64_t)length);
+        lane = length;
+        PHINTYS_PCG_LANES(lane, jump, PHINTYS_EACH_FRACTION);
+    }
+#undef PHINTYS_EACH_FRACTION
+    for (ptrdiff_t place = 0; place < count; place++) {
+        here = here * PHINTYS_PCG_MULTIPLIER + increment;
+        out[place] = phintys_unit(phintys_pcg64_output(here));
+    }
+    phintys_set_wide(state + PHINTYS_OWN, here);
+}
+
+static inline float phintys_short_unit(uint32_t bits) { return (float)(bits >> 8) * (1.0f / 16777216.0f); }
+
+/* The same in float32, two of each number of 64 bits. */
+static void phintys_pcg64_floats(uint64_t* state, ptrdiff_t count, float* out) {
+    if (count && state[PHINTYS_HAS_HALF]) {
+        *out++ = phintys_short_unit(phintys_pcg64_half(state));
+        count--;
+    }
+    phintys_uint128 here = phintys_wide(state + PHINTYS_OWN);
+    const phintys_uint128 increment = phintys_wide(state + PHINTYS_OWN + 2);
+#define PHINTYS_EACH_PAIR(OFFSET, BITS)                                                                                 \
+    do {                                                                                                                \
+        const uint64_t bits = (BITS);                                                                                   \
+        const float pair[2] = {phintys_short_unit((uint32_t)bits), phintys_short_unit((uint32_t)(bits >> 32))};         \
+        memcpy(out + 2 * ((OFFSET) + place), pair, sizeof pair);                                                        \
+    } while (0)
+    phintys_jump jump = {1, 0};
+    if (phintys_vectors_allowed && count >= 8 * PHINTYS_AHEAD) {
+        const ptrdiff_t rounds = count / (2 * PHINTYS_AHEAD);
+        here = phintys_vectors_of_floats(here, increment, phintys_vector_jump.factor, phintys_vector_jump.sum, rounds,
+                                         out);
+        state[PHINTYS_HALF] = phintys_pcg64_output(here) >> 32;
+        count -= 2 * rounds * PHINTYS_AHEAD;
+        out += 2 * rounds * PHINTYS_AHEAD;
+    }
+    for (ptrdiff_t lane = 0; count >= 256; count -= 4 * lane, out += 4 * lane) {
+        const ptrdiff_t length = count / 4 < PHINTYS_LANE ? count / 4 : PHINTYS_LANE;
+        if (length != lane) jump = length == PHINTYS_LANE ? phintys_lane_jump : phintys_jump_of((uint64_t)length);
+        lane = length;
+        PHINTYS_PCG_LANES(lane, jump, PHINTYS_EACH_PAIR);
+        state[PHINTYS_HALF] = phintys_pcg64_output(here) >> 32;
+    }
+#undef PHINTYS_EACH_PAIR
+    phintys_set_wide(state + PHINTYS_OWN, here);
+    for (ptrdiff_t place = 0; place < count; place++) out[place] = phintys_short_unit(phintys_pcg64_half(state));
+}
+
+#undef PHINTYS_PCG_LANES
+
+/* Ask for memory that will be read, or written, while numbers are drawn. */
+static inline void phintys_fetch(const char* start, ptrdiff_t bytes, int for_writing) {
+    for (ptrdiff_t place = 0; place < bytes; place += 64) {
+        if (for_writing) __builtin_prefetch(start + place, 1);
+        else __builtin_prefetch(start + place, 0);
+    }
+}
+
+/* The state after `count` uniform numbers, of float32 if `narrow`; it may be written over the old one. */
+static void phintys_pcg64_after(const uint64_t* state, ptrdiff_t count, int narrow, uint64_t* after) {
+    memmove(after, state, 7 * sizeof *after);
+    if (!narrow) {
+        phintys_pcg64_advance(after, (uint64_t)count);
+        return;
+    }
+    if (count && after[PHINTYS_HAS_HALF]) {
+        after[PHINTYS_HAS_HALF] = 0;
+        count--;
+    }
+    if (count) {
+        phintys_pcg64_advance(after, (uint64_t)(count + 1) / 2 - 1);
+        after[PHINTYS_HALF] = phintys_pcg64_next(after) >> 32;
+        after[PHINTYS_HAS_HALF] = count & 1;
+    }
 }
 
 /* ---- the ziggurat: normal numbers of NumPy's Generator ------------------------------------------------------------ */

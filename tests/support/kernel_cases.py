@@ -5,6 +5,7 @@ from importlib import import_module
 import numpy as np
 
 import phintys.ops
+from phintys.ops.elementwise.elementwise_kernel import ElementwiseKernel
 from phintys.vm.abi import Kernel
 
 LINE = [("float64", (False,))]
@@ -45,6 +46,8 @@ MADE = {
     "DimShuffleKernel": (2, [1, "x", 0]),
     "DrawKernel": ("beta", 3, [("a", "above 0"), ("b", "at least 0")]),
     "EighKernel": ("complex128", 0, True, True),
+    "DrawnElementwiseKernel": ("normal", 0, [("loc", "any"), ("scale", "at least 0")], 1, 12, ElementwiseKernel(
+        [("float64", (False,))] * 2, [], [(np.add, [0, 1], ["float64"] * 3)], [2])),
     "ElementwiseKernel": (LINE, [np.asarray(2.0)], [(np.multiply, [0, 1], ["float64"] * 3)], [2]),
     "ExtractDiagKernel": (1, 0, 1),
     "ExtremumKernel": ("float64", 2, [1], "argmax"),
@@ -226,6 +229,8 @@ CASES = [
          outputs=((2, "int32"), (2, "float64"))),
     case("DrawKernel", np.array([3, 0, 0, *range(11)], "uint64"), number([4]), number(1.5), number(2.0),
          outputs=((1, "uint64"), (1, "float64"))),
+    case("DrawnElementwiseKernel", np.array([0, 0, 0, 1, 2, 3, 5], "uint64"), number([4]), number(1.5), number(2.0),
+         W, outputs=((1, "uint64"), (1, "float64"))),
     case("DrawKernel", np.array([4, 0, 0, 600, *range(312)], "uint64"), number([40]), number(1.5), number(2.0),
          outputs=((1, "uint64"), (1, "float64")),
          arguments=("randomstate_normal", 4, [("avg", "any"), ("std", "at least 0")])),

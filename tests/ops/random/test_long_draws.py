@@ -4,16 +4,18 @@ import pytest
 
 import phintys
 import phintys.tensor as T
+from phintys.ops.random.draw_kernel import use_vectors
 from phintys.ops.random.generator_states import words_of, words_of_random_state
 from phintys.random import default_rng
 from phintys.tensor.shared_randomstreams import RandomStreams
 
-SIZES = (1, 7, 299, 300, 0, 311, 513, 1, 624, 625, 2000, 3, 5001, 40_000)
+SIZES = (1, 7, 127, 128, 129, 255, 256, 257, 299, 300, 0, 311, 513, 1, 624, 625, 2000, 3, 5001, 40_000)
 MULTIPLIER, WIDE = 0x2360ED051FC65DA44385DF649FCCF645, 2 ** 128
 
 # The same call on a stream of phintys, with a symbolic length, and on NumPy's generator.
 GENERATOR_DRAWS = {
     "normal": lambda g, n: g.normal(size=(n,)),
+    "uniform": lambda g, n: g.random(size=(n,)),
     "short normal": lambda g, n: g.standard_normal(size=(n,), dtype="float32"),
     "short uniform": lambda g, n: g.random(size=(n,), dtype="float32"),
     "integers": lambda g, n: g.integers(3, 2 ** 40, size=(n,)),
@@ -56,6 +58,20 @@ def test_generators(name, kind, workers):
         assert got.dtype == wanted.dtype
         numpy.testing.assert_array_equal(got, wanted)
     numpy.testing.assert_array_equal(function.get_shared()[0].get_value()[3:], words_of(bits)[3:])
+
+
+@pytest.mark.parametrize("name", ["uniform", "short uniform", "binomial"])
+def test_processors_without_vectors_of_long_products(name):
+    """The numbers of PCG64 are the same with and without them, also when one follows the other."""
+    length, bits = T.lscalar(), numpy.random.PCG64(5)
+    function = phintys.function([length], GENERATOR_DRAWS[name](default_rng(bits), length))
+    generator = numpy.random.Generator(bits)
+    try:
+        for turn, size in enumerate((*SIZES, *SIZES)):
+            use_vectors(turn % 2)
+            numpy.testing.assert_array_equal(function(size), GENERATOR_DRAWS[name](generator, size))
+    finally:
+        use_vectors(True)
 
 
 @pytest.mark.parametrize("name", STATE_DRAWS)

@@ -1,0 +1,126 @@
+/* Uniform numbers of PCG64 by the vector instructions for products of 52 bits (AVX-512 IFMA), with the bits of
+ * phintys_pcg64_doubles and phintys_pcg64_floats, twice as fast.
+ *
+ * Eight numbers that follow each other are in a vector, and four vectors advance side by side, each by 32 steps at a
+ * time: state * factor + offset modulo 2**128. A state is three limbs, of 52, 52 and 24 bits. The instructions ignore
+ * what is above 52 bits of a factor, so carries are added to the next limb and not taken away from their own.
+ */
+#ifndef PHINTYS_PCG64_VECTORS_H
+#define PHINTYS_PCG64_VECTORS_H
+
+#include "bit_generators.h"
+
+enum {PHINTYS_AHEAD = 32};          /* numbers that are in flight */
+
+#if defined(__GNUC__) && defined(__x86_64__)
+#include <immintrin.h>
+#define PHINTYS_IFMA __attribute__((target("avx512f,avx512dq,avx512ifma")))
+
+static int phintys_has_ifma(void) {
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")
+        && __builtin_cpu_supports("avx512ifma");
+}
+
+typedef struct {__m512i low, middle, high;} phintys_limbs;
+#define PHINTYS_LIMB 0xfffffffffffffULL
+
+PHINTYS_IFMA static inline phintys_limbs phintys_limbs_of(phintys_uint128 value) {
+    phintys_limbs limbs = {_mm512_set1_epi64((long long)(value & PHINTYS_LIMB)),
+                           _mm512_set1_epi64((long long)(value >> 52 & PHINTYS_LIMB)),
+                           _mm512_set1_epi64((long long)(value >> 104))};
+    return limbs;
+}
+
+PHINTYS_IFMA static inline phintys_limbs phintys_advanced_limbs(phintys_limbs a, phintys_limbs b, phintys_limbs c) {
+    phintys_limbs r;
+    r.low = _mm512_madd52lo_epu64(c.low, a.low, b.low);
+    r.middle = _mm512_madd52hi_epu64(c.middle, a.low, b.low);
+    r.middle = _mm512_madd52lo_epu64(r.middle, a.low, b.middle);
+    r.middle = _mm512_madd52lo_epu64(r.middle, a.middle, b.low);
+    __m512i high = _mm512_madd52hi_epu64(c.high, a.low, b.middle);
+    r.high = _mm512_madd52hi_epu64(_mm512_setzero_si512(), a.middle, b.low);
+    high = _mm512_madd52lo_epu64(high, a.low, b.high);
+    r.high = _mm512_madd52lo_epu64(r.high, a.middle, b.middle);
+    high = _mm512_madd52lo_epu64(high, a.high, b.low);
+    r.middle = _mm512_add_epi64(r.middle, _mm512_srli_epi64(r.low, 52));
+    high = _mm512_add_epi64(high, _mm512_srli_epi64(r.middle, 52));
+    r.high = _mm512_add_epi64(r.high, high);
+    return r;
+}
+
+/* What phintys_pcg64_output makes of eight states. */
+PHINTYS_IFMA static inline __m512i phintys_output_of_limbs(phintys_limbs s) {
+    const __m512i limb = _mm512_set1_epi64((long long)PHINTYS_LIMB), below = _mm512_set1_epi64((1LL << 40) - 1);
+    const __m512i low = _mm512_or_si512(_mm512_and_si512(s.low, limb), _mm512_slli_epi64(s.middle, 52));
+    const __m512i high = _mm512_or_si512(_mm512_and_si512(_mm512_srli_epi64(s.middle, 12), below),
+                                         _mm512_slli_epi64(s.high, 40));
+    return _mm512_rorv_epi64(_mm512_xor_si512(low, high), _mm512_srli_epi64(high, 58));
+}
+
+PHINTYS_IFMA static inline void phintys_store_doubles(__m512i bits, double* out) {
+    _mm512_storeu_pd(out, _mm512_mul_pd(_mm512_cvtepu64_pd(_mm512_srli_epi64(bits, 11)),
+                                        _mm512_set1_pd(1.0 / 9007199254740992.0)));
+}
+
+/* Two of each number, the lower half first, as it is in memory. */
+PHINTYS_IFMA static inline void phintys_store_floats(__m512i bits, float* out) {
+    _mm512_storeu_ps(out, _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_srli_epi32(bits, 8)),
+                                        _mm512_set1_ps(1.0f / 16777216.0f)));
+}
+
+/* The states after 1, 2, ..., 32 steps, as limbs of four vectors. Returns the last one. */
+PHINTYS_IFMA static phintys_uint128 phintys_first_limbs(phintys_uint128 here, phintys_uint128 increment,
+                                                        phintys_limbs* vectors) {
+    uint64_t limbs[3][PHINTYS_AHEAD];
+    for (int place = 0; place < PHINTYS_AHEAD; place++) {
+        here = here * PHINTYS_PCG_MULTIPLIER + increment;
+        limbs[0][place] = (uint64_t)here & PHINTYS_LIMB;
+        limbs[1][place] = (uint64_t)(here >> 52) & PHINTYS_LIMB;
+        limbs[2][place] = (uint64_t)(here >> 104);
+    }
+    for (int vector = 0; vector < PHINTYS_AHEAD / 8; vector++) {
+        vectors[vector].low = _mm512_loadu_si512(limbs[0] + 8 * vector);
+        vectors[vector].middle = _mm512_loadu_si512(limbs[1] + 8 * vector);
+        vectors[vector].high = _mm512_loadu_si512(limbs[2] + 8 * vector);
+    }
+    return here;
+}
+
+/* The state in the last lane of a vector. */
+PHINTYS_IFMA static phintys_uint128 phintys_last_state(phintys_limbs s) {
+    uint64_t low[8], middle[8], high[8];
+    _mm512_storeu_si512(low, s.low);
+    _mm512_storeu_si512(middle, s.middle);
+    _mm512_storeu_si512(high, s.high);
+    return (phintys_uint128)(low[7] & PHINTYS_LIMB) + ((phintys_uint128)(middle[7] & PHINTYS_LIMB) << 52)
+        + ((phintys_uint128)high[7] << 104);
+}
+
+#define PHINTYS_VECTORS(NAME, TYPE, EACH, STORE)                                                                        \
+    PHINTYS_IFMA static phintys_uint128 NAME(phintys_uint128 here, phintys_uint128 increment, phintys_uint128 factor,   \
+                                             phintys_uint128 sum, ptrdiff_t rounds, TYPE* out) {                        \
+        phintys_limbs a[4], by = phintys_limbs_of(factor), plus = phintys_limbs_of(increment * sum);                    \
+        here = phintys_first_limbs(here, increment, a);                                                                 \
+        for (;;) {                                                                                                      \
+            for (int vector = 0; vector < 4; vector++)                                                                  \
+                STORE(phintys_output_of_limbs(a[vector]), out + EACH * vector);                                         \
+            if (--rounds == 0) return phintys_last_state(a[3]);                                                         \
+            out += 4 * EACH;                                                                                            \
+            for (int vector = 0; vector < 4; vector++) a[vector] = phintys_advanced_limbs(a[vector], by, plus);         \
+        }                                                                                                               \
+    }
+
+PHINTYS_VECTORS(phintys_vectors_of_doubles, double, 8, phintys_store_doubles)
+PHINTYS_VECTORS(phintys_vectors_of_floats, float, 16, phintys_store_floats)
+
+#else
+static int phintys_has_ifma(void) { return 0; }
+static phintys_uint128 phintys_vectors_of_doubles(phintys_uint128 here, phintys_uint128 increment,
+                                                  phintys_uint128 factor, phintys_uint128 sum, ptrdiff_t rounds,
+                                                  double* out) { return here; }
+static phintys_uint128 phintys_vectors_of_floats(phintys_uint128 here, phintys_uint128 increment,
+                                                 phintys_uint128 factor, phintys_uint128 sum, ptrdiff_t rounds,
+                                                 float* out) { return here; }
+#endif
+
+#endif
