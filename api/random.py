@@ -12,10 +12,13 @@ from phintys.graph import public_names as _public_names
 from phintys.graph.config import config
 from phintys.not_yet import lookup
 from phintys.ops.elementwise.elementwise_functions import cast, le
+from phintys.ops.indexing.permutation import permute_row_elements
 from phintys.ops.random.draw import DISTRIBUTIONS, Draw
 from phintys.ops.random.generator_call import METHODS, GeneratorCall
+from phintys.ops.random.generator_order import GeneratorOrder
 from phintys.ops.random.generator_states import KINDS, bit_generator_of, kind_of, words_of
 from phintys.ops.random.sample_size import rank_of, size_vector
+from phintys.ops.rearranging.rearranging import moveaxis
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.tensor_type import TensorType
 from phintys.shared import TensorSharedVariable
@@ -233,36 +236,70 @@ class Generator:
         return self._plain("integers", (low, last, le(low, last)), size, ndim, dtype)
 
 
-    # ---- orders, choices and vectors: drawn by NumPy itself ----
-    def _called(self, name, parameters, size, ndim, options=(), dtype=None, shaped=None):
-        """A sample of a method in ``METHODS``.
-
-        ``shaped`` is a tensor of the shape that samples have if no size is given; by default the dimensions of a size
-        and those that the method adds count.
-        """
-        method = METHODS[name]
-        parameters = [as_tensor_variable(parameter) for parameter in parameters]
-        if shaped is None:
-            size_given = size is not None
-            size, known = size_vector(() if size is None else size)
-            if size_given:
-                ndim = rank_of(size, known) if ndim is None else ndim
-                options = (*options, ("sized", True))
-            else:
-                lead = [parameter.type.ndim - (method.added if place == len(parameters) - 1 else 0)
-                        for place, (parameter, (_, rank)) in enumerate(zip(parameters, method.parameters))
-                        if rank is None]
-                ndim = max(lead, default=0)
-            ndim += method.added
-        else:
-            size, ndim = size_vector(())[0], shaped.type.ndim
-        dtype = dtype or method.dtype or parameters[0].type.dtype
-        op = GeneratorCall(name, self._kind, TensorType(dtype, (False,) * ndim), options)
-        return self._finished(self._from_next_state(op, size, parameters))
+    # ---- orders and choices ----
+    def _order(self, name, size, ndim, parameters, **options):
+        """What is drawn of a new state in a size of ``ndim`` dimensions."""
+        return self._from_next_state(GeneratorOrder(name, self._kind, ndim, **options), size, parameters)
 
     def multinomial(self, n, pvals, size=None, ndim=None):
         """How often each outcome occurs in ``n`` trials with the probabilities ``pvals``, along the last dimension."""
-        return self._called("multinomial", [n, cast(as_tensor_variable(pvals), "float64")], size, ndim)
+        n, pvals = as_tensor_variable(n), cast(as_tensor_variable(pvals), "float64")
+        if pvals.type.ndim == 0:
+            raise TypeError(f"multinomial: pvals must have at least 1 dimension, got {pvals} of type {pvals.type}")
+        if size is None:
+            size = (n + cast(pvals[..., 0], "int64")).shape
+        size, known = size_vector(size)
+        ndim = rank_of(size, known) if ndim is None else ndim
+        return self._finished(self._order("multinomial", size, ndim, [n, pvals]))
+
+    def choice(self, a, size=None, replace=True, p=None, axis=0, shuffle=True, ndim=None):
+        """Elements of ``a`` along an axis, or of ``range(a)`` for a number, with probabilities ``p`` if given."""
+        a = as_tensor_variable(a)
+        size, known = size_vector(() if size is None else size)
+        ndim = rank_of(size, known) if ndim is None else ndim
+        p = as_tensor_variable(numpy.zeros(0) if p is None else p)
+        count = a.shape[axis] if a.type.ndim else a
+        chosen = self._order("choice", size, ndim, [count, int(bool(replace)), p], shuffled=shuffle, given=p.type.dtype)
+        return self._finished(a.take(chosen, axis=axis) if a.type.ndim else chosen)
+
+    def permutation(self, x, axis=0):
+        """``x`` with its slices along an axis in another order, or ``range(x)`` for a number."""
+        x = as_tensor_variable(x)
+        order = self._order("permutation", (), 0, [x.shape[axis] if x.type.ndim else x])
+        return self._finished(x.take(order, axis=axis) if x.type.ndim else order)
+
+    def shuffle(self, x, axis=0):
+        """The same as `permutation`: what NumPy does in place is a new tensor here."""
+        x = as_tensor_variable(x)
+        if x.type.ndim == 0:
+            raise TypeError(f"shuffle takes a tensor with at least one dimension, got {x} of type {x.type}")
+        return self.permutation(x, axis)
+
+    def permuted(self, x, axis=None):
+        """``x`` with the elements of each line along an axis in an order of their own; of all of it without one."""
+        x = as_tensor_variable(x)
+        if axis is None:
+            order = self._order("permutation", (), 0, [x.size])
+            return self._finished(x.flatten()[order].reshape(x.shape, ndim=x.type.ndim))
+        lines = moveaxis(x, axis, -1)
+        orders = self._order("permutation", lines.shape[:-1], x.type.ndim - 1, [lines.shape[-1]])
+        return self._finished(moveaxis(permute_row_elements(lines, orders), -1, axis))
+
+    # ---- drawn by NumPy itself ----
+    def _called(self, name, parameters, size, ndim, options=()):
+        """A sample of a method in ``METHODS``."""
+        method = METHODS[name]
+        parameters = [as_tensor_variable(parameter) for parameter in parameters]
+        if size is None:
+            size = size_vector(())[0]
+            ndim = max([parameter.type.ndim for parameter, (_, rank) in zip(parameters, method.parameters)
+                        if rank is None], default=0)
+        else:
+            size, known = size_vector(size)
+            ndim = rank_of(size, known) if ndim is None else ndim
+            options = (*options, ("sized", True))
+        op = GeneratorCall(name, self._kind, TensorType(method.dtype, (False,) * (ndim + method.added)), options)
+        return self._finished(self._from_next_state(op, size, parameters))
 
     def multivariate_hypergeometric(self, colors, nsample, size=None, method="marginals", ndim=None):
         """How many of each colour there are in ``nsample`` items that are drawn without replacement."""
@@ -279,39 +316,6 @@ class Generator:
     def multivariate_normal(self, mean, cov, size=None, method="svd", ndim=None):
         """Normal vectors along the last dimension, with a covariance matrix; they have no gradient."""
         return self._called("multivariate_normal", [mean, cov], size, ndim, (("method", method),))
-
-    def choice(self, a, size=None, replace=True, p=None, axis=0, shuffle=True, ndim=None):
-        """Elements of ``a`` along an axis, or of ``range(a)`` for a number, with probabilities ``p`` if given."""
-        a = as_tensor_variable(a)
-        options = (("replace", bool(replace)), ("axis", int(axis)), ("shuffle", bool(shuffle)))
-        given_size, (size, known) = size is not None, size_vector(() if size is None else size)
-        if given_size:
-            ndim = rank_of(size, known) if ndim is None else ndim
-            options = (*options, ("sized", True))
-        ndim = (ndim or 0) + max(a.type.ndim - 1, 0)
-        name, parameters = ("choice", [a]) if p is None else ("choice by probability", [a, cast(p, "float64")])
-        dtype = "int64" if a.type.ndim == 0 else a.type.dtype
-        op = GeneratorCall(name, self._kind, TensorType(dtype, (False,) * ndim), options)
-        return self._finished(self._from_next_state(op, size, parameters))
-
-    def permutation(self, x, axis=0):
-        """``x`` with its slices along an axis in another order, or ``range(x)`` for a number."""
-        x = as_tensor_variable(x)
-        if x.type.ndim:
-            return self._called("permutation", [x], None, None, (("axis", int(axis)),), shaped=x)
-        op = GeneratorCall("permutation", self._kind, TensorType("int64", (False,)))
-        return self._finished(self._from_next_state(op, size_vector(())[0], [x]))
-
-    def shuffle(self, x, axis=0):
-        """The same as `permutation`: what NumPy does in place is a new tensor here."""
-        x = as_tensor_variable(x)
-        if x.type.ndim == 0:
-            raise TypeError(f"shuffle takes a tensor with at least one dimension, got {x} of type {x.type}")
-        return self.permutation(x, axis)
-
-    def permuted(self, x, axis=None):
-        """``x`` with the elements of each line along an axis in an order of their own; of all of it without one."""
-        return self._called("permuted", [x], None, None, (("axis", axis),), shaped=as_tensor_variable(x))
 
 
 # The other distributions: their names, parameters and checks are in the table.

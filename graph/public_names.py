@@ -268,6 +268,7 @@ HOMES = {
         "ops.random.draw": "Draw",
         "ops.random.drawn_elemwise": "DrawnElemwise",
         "ops.random.generator_call": "GeneratorCall",
+        "ops.random.generator_order": "GeneratorOrder",
         "ops.random.random_function": "VectorRandomFunction",
         "ops.reduction.careduce": "Extremum MaxOrLowest",
         "ops.reduction.fused_reduction": "FusedReduction",

@@ -7,7 +7,7 @@ drawn in C order on one thread, except uniform numbers of PCG64, which can be co
 cimport numpy as cnp
 from cpython.ref cimport PyObject
 from libc.math cimport isnan, signbit
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint64_t
+from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 from numpy cimport npy_intp
 from numpy.random cimport bitgen_t
@@ -23,8 +23,9 @@ from numpy.random.c_distributions cimport (
 from phintys.ops.elementwise.block_program cimport Program, nanoseconds, run_steps, set_places
 from phintys.ops.elementwise.elementwise_kernel cimport ElementwiseKernel
 from phintys.ops.native.integers cimport shape_of
-from phintys.ops.native.strided_copy cimport copy_strided
-from phintys.ops.random.sizes cimport read_size
+from phintys.ops.random.places cimport MOST, Places, begin_walk, fits, next_element
+from phintys.ops.random.sizes cimport read_size, store_count, store_real
+from phintys.ops.random.state_cells cimport check_state, generator_of_copy
 from phintys.vm.abi cimport (
     BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, parallel, scratch,
     set_contiguous_strides)
@@ -40,8 +41,6 @@ cdef extern from "random/bit_generators.h" nogil:
         PHINTYS_GENERATORS
         PHINTYS_PCG64
         PHINTYS_MT19937
-    const int phintys_state_words[]
-    void phintys_make_valid(uint64_t* state)
     bitgen_t phintys_bit_generator(uint64_t* state)
     double phintys_paired_normal(uint64_t* state)
 
@@ -73,7 +72,6 @@ cdef extern from "random/draw_loops.h" nogil:
     int64_t phintys_counted(const phintys_binomial* table, int64_t successes)
 
 cdef enum:
-    MOST = 3                        # parameters of a distribution
     MANY = 300                      # samples from which on loops over blocks of words are worth their beginning
     BLOCK = 512                     # numbers that wait in scratch memory
     PIECE_UNIFORM = 3 * PIECE_DRAW  # 45,000 uniform numbers take 20 us by vectors of long products
@@ -173,27 +171,6 @@ cdef double standard_rayleigh(bitgen_t* bits) noexcept nogil:
     return random_rayleigh(bits, 1)
 
 
-cdef struct Places:                 # a walk over the sample, with the elements of the parameters that belong to it
-    int ndim
-    npy_intp shape[MAX_RANK]
-    npy_intp index[MAX_RANK]
-    npy_intp strides[MOST][MAX_RANK]
-    char* data[MOST]
-
-
-cdef inline void next_element(Places* places, int count) noexcept nogil:
-    cdef int axis, parameter
-    for axis in range(places.ndim - 1, -1, -1):
-        places.index[axis] += 1
-        for parameter in range(count):
-            places.data[parameter] += places.strides[parameter][axis]
-        if places.index[axis] < places.shape[axis]:
-            return
-        for parameter in range(count):
-            places.data[parameter] -= places.strides[parameter][axis] * places.shape[axis]
-        places.index[axis] = 0
-
-
 include "draw_fills.pxi"
 
 
@@ -260,10 +237,7 @@ cdef class DrawKernel(Kernel):
     cdef int check(self, Cell** operands, int ndim, npy_intp* shape) except -1 nogil:
         """Check the state and the parameters, and read the shape of the sample."""
         cdef int number
-        if operands[0].shape[0] != phintys_state_words[self.kind]:
-            with gil:
-                raise ValueError(f"{self.name}: the state has {operands[0].shape[0]} words, but that of this generator "
-                                 f"has {phintys_state_words[self.kind]}: it is the state of another generator")
+        check_state(operands[0], self.kind, self.name)
         read_size(operands[1], ndim, shape, self.text)
         for number in range(self.count):
             self.check_shape(operands[2 + number], number, ndim, shape)
@@ -283,12 +257,8 @@ cdef class DrawKernel(Kernel):
 
     cdef int check_shape(self, Cell* parameter, int number, int ndim, const npy_intp* shape) except -1 nogil:
         """Raise if a parameter cannot be broadcast to the sample."""
-        cdef int axis, lead = ndim - parameter.ndim
-        cdef bint fits = lead >= 0
-        if fits:
-            for axis in range(parameter.ndim):
-                fits &= parameter.shape[axis] == 1 or parameter.shape[axis] == shape[axis + lead]
-        if not fits:
+        cdef int axis
+        if not fits(parameter, parameter.ndim, ndim, shape):
             with gil:
                 wanted = tuple([shape[axis] for axis in range(ndim)])
                 raise ValueError(f"{self.name}: {self.names[number]} of shape {shape_of(parameter)} cannot be "
@@ -303,7 +273,7 @@ cdef class DrawKernel(Kernel):
         for number in range(self.count):
             if self.rules[number] == ANY:
                 continue
-            self.walk(&places, operands[2 + number], operands + 2 + number, 1)
+            begin_walk(&places, operands[2 + number].ndim, operands[2 + number].shape, operands + 2 + number, 1, 0)
             for place in range(cell_size(operands[2 + number])):
                 value = value_at(places.data[0], operands[2 + number].typenum)
                 if not obeys(value, self.rules[number]):
@@ -313,39 +283,14 @@ cdef class DrawKernel(Kernel):
                 next_element(&places, 1)
         return 0
 
-    cdef void walk(self, Places* places, const Cell* sample, Cell** parameters, int count) noexcept nogil:
-        """Begin a walk over the elements of the sample."""
-        cdef int axis, number, lead
-        cdef Cell* parameter
-        places.ndim = sample.ndim
-        for axis in range(sample.ndim):
-            places.shape[axis], places.index[axis] = sample.shape[axis], 0
-        for number in range(count):
-            parameter = parameters[number]
-            lead = sample.ndim - parameter.ndim
-            places.data[number] = parameter.data
-            for axis in range(sample.ndim):
-                places.strides[number][axis] = (0 if axis < lead or parameter.shape[axis - lead] == 1
-                                                else parameter.strides[axis - lead])
-
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Cell* sample = operands[3 + self.count]
-        cdef bitgen_t bits = self.begin(operands[0], operands[2 + self.count])
+        cdef bitgen_t bits = generator_of_copy(operands[0], operands[2 + self.count], self.kind)
         if self.kind_of_function == FILL:
             self.draw_standard(context, &bits, sample)
         else:
             self.draw(context, &bits, operands, sample)
         return 0
-
-    cdef inline bitgen_t begin(self, Cell* state, Cell* advanced) noexcept nogil:
-        """Copy the state; returns the generator that advances the copy."""
-        if advanced.data != state.data and state.strides[0] == sizeof(uint64_t):
-            memcpy(advanced.data, state.data, state.shape[0] * sizeof(uint64_t))
-        elif advanced.data != state.data:
-            copy_strided(1, state.shape, advanced.data, advanced.strides, state.data, state.strides, state.itemsize)
-        (<uint64_t*>advanced.data)[0] = self.kind
-        phintys_make_valid(<uint64_t*>advanced.data)
-        return phintys_bit_generator(<uint64_t*>advanced.data)
 
     cdef void draw_standard(self, Context* context, bitgen_t* bits, Cell* sample) noexcept nogil:
         """Draw numbers of a distribution without parameters."""
@@ -390,7 +335,7 @@ cdef class DrawKernel(Kernel):
         cdef npy_intp place, count = cell_size(sample)
         cdef bint moves = False
         cdef int number
-        self.walk(&places, sample, operands + 2, self.count)
+        begin_walk(&places, sample.ndim, sample.shape, operands + 2, self.count, 0)
         for number in range(self.count):
             moves |= cell_size(operands[2 + number]) != 1
         if count and not moves and self.fill(context, bits, &places, sample, count):
@@ -460,27 +405,6 @@ cdef inline uint64_t mask_of(uint64_t width) noexcept nogil:
         width |= width >> shift
         shift *= 2
     return width
-
-
-cdef inline void store_real(Cell* sample, npy_intp place, double value) noexcept nogil:
-    if sample.typenum == cnp.NPY_FLOAT64:
-        (<double*>sample.data)[place] = value
-    else:
-        (<float*>sample.data)[place] = <float>value
-
-
-cdef inline void store_count(Cell* sample, npy_intp place, int64_t value) noexcept nogil:
-    """Store an integer; signed and unsigned ones of one size have the same bits."""
-    if sample.typenum == cnp.NPY_FLOAT64 or sample.typenum == cnp.NPY_FLOAT32:
-        store_real(sample, place, <double>value)
-    elif sample.itemsize == 8:
-        (<int64_t*>sample.data)[place] = value
-    elif sample.itemsize == 4:
-        (<int32_t*>sample.data)[place] = <int32_t>value
-    elif sample.itemsize == 2:
-        (<int16_t*>sample.data)[place] = <int16_t>value
-    else:
-        (<int8_t*>sample.data)[place] = <int8_t>value
 
 
 cdef inline double value_at(const char* data, int typenum) noexcept nogil:

@@ -171,7 +171,7 @@ cdef class DrawnElementwiseKernel(DrawKernel):
         cdef bint moves[MOST_PLACES]
         cdef Program* program = &self.elementwise.program.program
         cdef Cell* advanced = operands[2 + self.count + self.others()]
-        cdef bitgen_t bits = self.begin(operands[0], advanced)
+        cdef bitgen_t bits = generator_of_copy(operands[0], advanced, self.kind)
         cdef DrawnWork work
         cdef npy_intp count
         cdef int index

@@ -1,4 +1,4 @@
-"""GeneratorCall: draws of ``numpy.random.Generator`` that are no loop over numbers: orders, choices, vectors.
+"""GeneratorCall: draws of ``numpy.random.Generator`` by its own methods: vectors, and counts without replacement.
 
 The op makes a ``Generator`` of the state, calls its method, and returns the new state beside the sample; so the numbers
 are NumPy's, and a call that fails changes no state. ``METHODS`` is the table of what can be drawn.
@@ -16,19 +16,14 @@ from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import discrete_dtypes
 from phintys.ops.types.tensor_type import TensorType
 
-# parameters: names and ranks of the tensors, None for any rank; dtype: of the sample, None for that of the first
-# parameter; added: dimensions of a sample beside those of its size.
+# parameters: names and ranks of the tensors, None for any rank; dtype: of the sample; added: dimensions of a sample
+# beside those of its size.
 Method = namedtuple("Method", "parameters dtype added")
 METHODS = {
-    "multinomial": Method((("n", None), ("pvals", None)), "int64", 1),
     "multivariate_hypergeometric": Method((("colors", 1), ("nsample", 0)), "int64", 1),
     "hypergeometric": Method((("ngood", None), ("nbad", None), ("nsample", None)), "int64", 0),
     "dirichlet": Method((("alpha", 1),), "float64", 1),
     "multivariate_normal": Method((("mean", 1), ("cov", 2)), "float64", 1),
-    "choice": Method((("a", None),), None, 0),
-    "choice by probability": Method((("a", None), ("p", 1)), None, 0),
-    "permutation": Method((("x", None),), None, 0),
-    "permuted": Method((("x", None),), None, 0),
 }
 
 
@@ -83,9 +78,7 @@ class GeneratorCall(Op):
         options = dict(self.options)
         if options.pop("sized", False):
             options["size"] = size
-        method = getattr(generator, self.name.partition(" ")[0])
-        if self.name == "choice by probability":
-            options["p"] = parameters.pop()
+        method = getattr(generator, self.name)
         parameters = [value.item() if value.ndim == 0 and value.dtype.name in discrete_dtypes else value
                       for value in parameters]
         return numpy.asarray(method(*parameters, **options))

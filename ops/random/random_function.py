@@ -14,7 +14,6 @@ from phintys.ops.random.generator_states import random_state_of, words_of_random
 from phintys.ops.random.random_state_type import RandomStateType, twin_of
 from phintys.ops.random.sample_size import sample_shape, size_vector
 from phintys.ops.random.vector_states import (
-    NATIVE_DRAWS,
     STATE_TYPE,
     STATE_WORDS,
     kernel_parameters,
@@ -125,14 +124,16 @@ class VectorRandomFunction(RandomFunction):
         As for `RandomFunction`.
     native : bool
         Whether a kernel draws; the node then has the inputs of the kernel.
+    given : str, optional
+        The dtype that the last parameter had before it became an input of the kernel.
     """
 
-    __props__ = ("fn", "outtype", "inplace", "ndim_added", "native_name", "native")
+    __props__ = ("fn", "outtype", "inplace", "ndim_added", "native_name", "native", "given")
     cannot_fail = True                      # the kernel; no other work is done in place
 
-    def __init__(self, fn, outtype, inplace=False, ndim_added=0, native_name=None, native=False):
+    def __init__(self, fn, outtype, inplace=False, ndim_added=0, native_name=None, native=False, given=None):
         super().__init__(fn, outtype, inplace, ndim_added, native_name)
-        self.native = native
+        self.native, self.given = native, given
         self.can_overwrite = {0: (0,)} if native else {}
 
     def __str__(self):
@@ -141,21 +142,27 @@ class VectorRandomFunction(RandomFunction):
     def make_node(self, r, shape, *args):
         r, (size, known) = as_tensor_variable(r), size_vector(shape)
         parameters = list(map(as_tensor_variable, args))
-        draw = None if self.ndim_added else native_draw_of(self.native_name, self.outtype, known, parameters)
+        draw = native_draw_of(self.native_name, self.outtype, self.ndim_added, known, parameters)
+        given = None
         if draw is not None:
+            given = parameters[draw.count - 1].type.dtype if draw.count else None
             parameters = kernel_parameters(draw, parameters)
         op = VectorRandomFunction(self.fn, self.outtype, self.inplace and draw is not None, self.ndim_added,
-                                  self.native_name, draw is not None)
+                                  self.native_name, draw is not None, given)
         return Apply(op, [r, size, *parameters], [r.type(), self.outtype()])
 
     def overwriting(self, pairs):
-        return VectorRandomFunction(self.fn, self.outtype, bool(pairs), self.ndim_added, self.native_name, self.native)
+        return VectorRandomFunction(self.fn, self.outtype, bool(pairs), self.ndim_added, self.native_name, self.native,
+                                    self.given)
 
     def infer_shape(self, node, input_shapes):
-        return [(STATE_WORDS,), *super().infer_shape(node, input_shapes)[1:]]
+        if not (self.native and self.ndim_added):
+            return [(STATE_WORDS,), *super().infer_shape(node, input_shapes)[1:]]
+        last = node.inputs[2] if self.native_name == "permutation" else input_shapes[-1][-1]
+        return [(STATE_WORDS,), (*sample_shape(node.inputs[1], self.outtype.ndim - self.ndim_added), last)]
 
     def make_kernel(self, node):
-        return native_kernel(NATIVE_DRAWS[self.native_name]) if self.native else None
+        return native_kernel(self.native_name, self.given) if self.native else None
 
     def perform(self, node, inputs, output_storage, params=None):
         if self.native:

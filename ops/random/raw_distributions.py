@@ -13,6 +13,7 @@ from phintys.graph.variable import Variable
 from phintys.ops.elementwise.elementwise_functions import cast
 from phintys.ops.indexing.constant_value import get_vector_length
 from phintys.ops.random.random_function import RandomFunction
+from phintys.ops.random.vector_states import STATE_TYPE
 from phintys.ops.shape.join import stack
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import integer_dtypes, upcast
@@ -180,7 +181,12 @@ def choice(random_state, size=None, a=2, replace=True, p=None, ndim=None, dtype=
     if not isinstance(p, Variable) and (p is None or not numpy.any(p)):
         p = constant([], dtype=config.floatX)
     _, size, bcast = _infer_ndim_bcast(ndim, size)
-    return RandomFunction(choice_helper, TensorType(dtype, bcast))(random_state, size, a, replace, p)
+    op = RandomFunction(choice_helper, TensorType(dtype, bcast), native_name="choice")
+    if random_state.type != STATE_TYPE or a.ndim != 1:
+        return op(random_state, size, a, replace, p)
+    places = RandomFunction(choice_helper, TensorType("int64", bcast), native_name="choice")
+    new_state, chosen = places(random_state, size, a.shape[0], replace, p)
+    return [new_state, cast(a[chosen], dtype)]
 
 
 def poisson(random_state, size=None, lam=1.0, ndim=None, dtype="int64"):
@@ -211,7 +217,8 @@ def permutation(random_state, size=None, n=1, ndim=None, dtype="int64"):
         size, bcast = (), ()
     else:
         ndim, size, bcast = _infer_ndim_bcast(ndim, size)
-    op = RandomFunction(permutation_helper, TensorType(dtype, (*bcast, False)), ndim_added=1)
+    op = RandomFunction(permutation_helper, TensorType(dtype, (*bcast, False)), ndim_added=1,
+                        native_name="permutation")
     return op(random_state, size, as_tensor_variable(n))
 
 
@@ -263,5 +270,6 @@ def multinomial(random_state, size=None, n=1, pvals=(0.5, 0.5), ndim=None, dtype
     """
     n, pvals = as_tensor_variable(n), as_tensor_variable(pvals)
     _, size, bcast = _infer_ndim_bcast(ndim, size, n, pvals[..., 0])
-    op = RandomFunction(multinomial_helper, TensorType(dtype, (*bcast, pvals.type.broadcastable[-1])), ndim_added=1)
+    op = RandomFunction(multinomial_helper, TensorType(dtype, (*bcast, pvals.type.broadcastable[-1])), ndim_added=1,
+                        native_name="multinomial")
     return op(random_state, size, n, pvals)

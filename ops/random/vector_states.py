@@ -6,11 +6,14 @@ draw is what ``RandomState`` draws, bit by bit. Other distributions, and functio
 """
 from collections import namedtuple
 
+import numpy
+
 from phintys.ops.elementwise.elementwise_functions import cast, isinf, isnan, le, or_
 from phintys.ops.elementwise.elementwise_functions import invert as not_
 from phintys.ops.random.draw_kernel import DrawKernel
 from phintys.ops.random.generator_states import KINDS, WORDS
-from phintys.ops.types.dtypes import complex_dtypes, integer_dtypes
+from phintys.ops.random.orders_kernel import ChoiceKernel, MultinomialDrawKernel, PermutationKernel
+from phintys.ops.types.dtypes import complex_dtypes, float_dtypes, integer_dtypes
 from phintys.ops.types.tensor_type import TensorType
 
 STATE_TYPE = TensorType("uint64", (False,))
@@ -39,35 +42,83 @@ NATIVE_DRAWS = {
 }
 
 
-def native_draw_of(name, outtype, known_size, parameters):
-    """The row of ``NATIVE_DRAWS`` that draws these samples, or None.
+MERSENNE = KINDS.index("MT19937")
+
+
+def tolerance_of(dtype):
+    """How far from 1 NumPy lets the sum of probabilities of a dtype be."""
+    least = numpy.finfo("float64").eps
+    return float(numpy.sqrt(max(least, numpy.finfo(dtype).eps) if dtype in float_dtypes else least))
+
+
+# Draws of orders. count: of the parameters; ranks: the rank of each, None for any up to that of the size; added:
+# dimensions of the sample that the last parameter adds; dtypes: the kernel's, and those that the parameters may have;
+# kernel: makes the kernel for the dtype that the last parameter had before its cast.
+NativeOrder = namedtuple("NativeOrder", "count ranks added dtypes kernel")
+INTEGERS = integer_dtypes - {"uint64"}
+NATIVE_ORDERS = {
+    "permutation": NativeOrder(1, (0,), 1, (("int64", INTEGERS),), lambda dtype: PermutationKernel(MERSENNE, True)),
+    "choice": NativeOrder(3, (0, 0, 1), 0, (("int64", INTEGERS), ("int64", INTEGERS), ("float64", float_dtypes)),
+                          lambda dtype: ChoiceKernel(MERSENNE, True, True, tolerance_of(dtype))),
+    "multinomial": NativeOrder(2, (None, None), 1, (("int64", INTEGERS), ("float64", frozenset(REALS))),
+                               lambda dtype: MultinomialDrawKernel(MERSENNE, True, dtype == "float32")),
+}
+
+
+def native_draw_of(name, outtype, added, known_size, parameters):
+    """The row of ``NATIVE_DRAWS`` or ``NATIVE_ORDERS`` that draws these samples, or None.
 
     Parameters
     ----------
     name : str or None
     outtype : TensorType
+    added : int
+        How many dimensions samples have beside those of the size.
     known_size : list of (int or None) or None
         As ``size_vector`` returns it.
     parameters : list of Variable
     """
-    draw = NATIVE_DRAWS.get(name)
-    if draw is None or outtype.dtype not in draw.dtypes or known_size is None or len(known_size) != outtype.ndim:
+    draw = NATIVE_DRAWS.get(name) or NATIVE_ORDERS.get(name)
+    if draw is None or len(parameters) < draw.count:
+        return None
+    if known_size is None:                      # the kernel checks its length
+        known_size = [None] * (outtype.ndim - added)
+    if len(known_size) + added != outtype.ndim:
         return None
     if any(flag and length != 1 for flag, length in zip(outtype.broadcastable, known_size)):
         return None
-    if len(parameters) < draw.count or any(variable.type.dtype in complex_dtypes for variable in parameters):
-        return None
-    if any(parameters[place].type.dtype not in integer_dtypes - {"uint64"} for place in draw.integers):
-        return None
-    return draw
+    fits = _order_fits if isinstance(draw, NativeOrder) else _draw_fits
+    return draw if fits(draw, outtype, added, parameters) else None
+
+
+def _draw_fits(draw, outtype, added, parameters):
+    if added or outtype.dtype not in draw.dtypes or any(x.type.dtype in complex_dtypes for x in parameters):
+        return False
+    return all(parameters[place].type.dtype in INTEGERS for place in draw.integers)
+
+
+def _order_fits(draw, outtype, added, parameters):
+    if added != draw.added or outtype.dtype not in COUNTS or len(parameters) != draw.count:
+        return False
+    rank = outtype.ndim - added
+    for place, (variable, wanted, (_, dtypes)) in enumerate(zip(parameters, draw.ranks, draw.dtypes)):
+        own = variable.type.ndim - (added if place and place == draw.count - 1 else 0)
+        if variable.type.dtype not in dtypes or not (0 <= own <= rank if wanted is None else own == wanted):
+            return False
+    return True
 
 
 def kernel_parameters(draw, parameters):
     """The inputs of the kernel for the parameters of the user."""
+    if isinstance(draw, NativeOrder):
+        return [cast(variable, dtype) for variable, (dtype, _) in zip(parameters, draw.dtypes)]
     given = [cast(variable, "int64" if place in draw.integers else "float64")
              for place, variable in enumerate(parameters[:draw.count])]
     return given if draw.checked is None else [*given, cast(draw.checked(*given), "int64")]
 
 
-def native_kernel(draw):
-    return DrawKernel(draw.name, KINDS.index("MT19937"), draw.parameters)
+def native_kernel(name, given):
+    """The kernel; ``given`` is the dtype that the last parameter had before its cast."""
+    if name in NATIVE_ORDERS:
+        return NATIVE_ORDERS[name].kernel(given)
+    return DrawKernel(NATIVE_DRAWS[name].name, MERSENNE, NATIVE_DRAWS[name].parameters)

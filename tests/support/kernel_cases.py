@@ -46,6 +46,7 @@ MADE = {
     "DimShuffleKernel": (2, [1, "x", 0]),
     "DrawKernel": ("beta", 3, [("a", "above 0"), ("b", "at least 0")]),
     "EighKernel": ("complex128", 0, True, True),
+    "ChoiceKernel": (0, False, True, 1e-8),
     "DrawnElementwiseKernel": ("normal", 0, [("loc", "any"), ("scale", "at least 0")], 1, 12, ElementwiseKernel(
         [("float64", (False,))] * 2, [], [(np.add, [0, 1], ["float64"] * 3)], [2])),
     "ElementwiseKernel": (LINE, [np.asarray(2.0)], [(np.multiply, [0, 1], ["float64"] * 3)], [2]),
@@ -71,10 +72,12 @@ MADE = {
     "MaxSelectedKernel": ("float64", 2),
     "MeanKernel": (LINE, [], [], 0, np.add, (0,), "float64", "float64"),
     "MrgUniformKernel": (),
+    "MultinomialDrawKernel": (4, True, True),
     "MultinomialKernel": (True, False),
     "NonzeroKernel": (),
     "PartitionKernel": ("float64", False),
     "PermuteRowsKernel": ("int64", [(True, False), (False, False)]),
+    "PermutationKernel": (4, True),
     "PoolKernel": ("float64", 2, "average_exc_pad", False),
     "PrependKernel": (np.asarray(2.0),),
     "ProductKernel": ("float64", 2, 2, "accumulated", [False, True]),
@@ -112,7 +115,7 @@ MADE = {
 }
 # These are only bases of others; and the body of a loop, which has no operands and its own tests.
 BASES = {"AdvancedIndexKernel", "BatchNormKernel", "BlockSparseKernel", "DiagonalsKernel", "IndexKernel", "LineKernel",
-         "NeighboursKernel", "PoolingKernel", "SpectralKernel", "StackKernel", "ScalarBody"}
+         "NeighboursKernel", "OrderKernel", "PoolingKernel", "SpectralKernel", "StackKernel", "ScalarBody"}
 
 
 def kernel_classes():
@@ -130,6 +133,7 @@ def kernel_classes():
 
 # ---- cases that run ----
 A = np.arange(12.0).reshape(4, 3) + 1
+MERSENNE, PCG64 = np.array([4, 0, 0, 600, *range(312)], "uint64"), np.array([0, 0, 0, 1, 2, 3, 5], "uint64")
 V, W, ROW = np.array([3.0, 1.0, 2.0]), np.arange(4.0) - 1, np.array([[0.5, 1.0, 2.0]])
 A32, ROW32 = A.astype("float32"), ROW.astype("float32")
 LABELS, PLACES, ORDER = np.array([0, 2, 1, 1]), np.array([2, 0, 1]), np.array([1, 2, 0])
@@ -229,9 +233,15 @@ CASES = [
          outputs=((2, "int32"), (2, "float64"))),
     case("DrawKernel", np.array([3, 0, 0, *range(11)], "uint64"), number([4]), number(1.5), number(2.0),
          outputs=((1, "uint64"), (1, "float64"))),
-    case("DrawnElementwiseKernel", np.array([0, 0, 0, 1, 2, 3, 5], "uint64"), number([4]), number(1.5), number(2.0),
+    case("DrawnElementwiseKernel", PCG64, number([4]), number(1.5), number(2.0),
          W, outputs=((1, "uint64"), (1, "float64"))),
-    case("DrawKernel", np.array([4, 0, 0, 600, *range(312)], "uint64"), number([40]), number(1.5), number(2.0),
+    case("PermutationKernel", MERSENNE, number([4]), number(5), outputs=((1, "uint64"), (2, "int64"))),
+    case("ChoiceKernel", PCG64, number([4]), number(5), number(0), np.full(5, 0.2),
+         outputs=((1, "uint64"), (1, "int64"))),
+    case("ChoiceKernel", PCG64, number([4]), number(20_000), number(0), np.zeros(0),
+         outputs=((1, "uint64"), (1, "int64"))),
+    case("MultinomialDrawKernel", MERSENNE, number([3]), number(40), V / 6.5, outputs=((1, "uint64"), (2, "int64"))),
+    case("DrawKernel", MERSENNE, number([40]), number(1.5), number(2.0),
          outputs=((1, "uint64"), (1, "float64")),
          arguments=("randomstate_normal", 4, [("avg", "any"), ("std", "at least 0")])),
     case("MultinomialKernel", SHARES, np.linspace(0.1, 0.9, 8), number(2), outputs=((2, "int64"),)),

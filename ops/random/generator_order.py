@@ -1,0 +1,101 @@
+"""GeneratorOrder: permutations, choices and multinomial counts of ``numpy.random.Generator``, drawn by kernels.
+
+What is chosen or permuted are numbers from 0 on; who makes the node takes elements by them. ``ORDERS`` is the table.
+"""
+from collections import namedtuple
+
+from phintys.graph.apply import Apply
+from phintys.graph.op import Op
+from phintys.graph.valueless_types import disconnected_type, grad_undefined
+from phintys.ops.elementwise.elementwise_functions import cast
+from phintys.ops.random.generator_states import KINDS, WORDS
+from phintys.ops.random.orders_kernel import ChoiceKernel, MultinomialDrawKernel, PermutationKernel
+from phintys.ops.random.sample_size import sample_shape, size_vector
+from phintys.ops.random.vector_states import tolerance_of
+from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.types.dtypes import discrete_dtypes
+from phintys.ops.types.tensor_type import TensorType
+
+# parameters: name, rank (None: at most that of the size, and one more for the last parameter of multinomial) and dtype;
+# added: dimensions of the sample beside those of the size; kernel: of the number of the generator's kind, whether
+# choices are shuffled, and the dtype that the last parameter had.
+Order = namedtuple("Order", "parameters added kernel")
+ORDERS = {
+    "permutation": Order((("x", 0, "int64"),), 1, lambda kind, shuffled, given: PermutationKernel(kind, False)),
+    "choice": Order((("a", 0, "int64"), ("replace", 0, "int64"), ("p", 1, "float64")), 0,
+                    lambda kind, shuffled, given: ChoiceKernel(kind, False, shuffled, tolerance_of(given))),
+    "multinomial": Order((("n", None, "int64"), ("pvals", None, "float64")), 1,
+                         lambda kind, shuffled, given: MultinomialDrawKernel(kind, False, False)),
+}
+
+
+class GeneratorOrder(Op):
+    """Integers: of a state, the size and the parameters, the new state and the sample, of dtype int64.
+
+    Parameters
+    ----------
+    name : str
+        A key of ``ORDERS``.
+    kind : str
+        The kind of the bit generator.
+    ndim : int
+        Of the size.
+    shuffled : bool
+        The order of what is chosen without replacement is random, too.
+    given : str, optional
+        The dtype of the probabilities, which says how exactly they have to sum to 1.
+    inplace : bool
+        The new state overwrites the old one.
+    """
+
+    __props__ = ("name", "kind", "ndim", "shuffled", "given", "inplace")
+    can_overwrite = {0: (0,)}
+    runs_alone = True
+
+    def __init__(self, name, kind, ndim, shuffled=True, given="float64", inplace=False):
+        self.name, self.kind, self.ndim, self.shuffled, self.given = name, kind, int(ndim), bool(shuffled), given
+        self.inplace = bool(inplace)
+        if inplace:
+            self.destroy_map = {0: [0]}
+
+    def __str__(self):
+        return f"GeneratorOrder{{{self.name}, {self.kind}}}"
+
+    def make_node(self, state, size, *parameters):
+        state, (size, _) = as_tensor_variable(state), size_vector(size)
+        if state.type != TensorType("uint64", (False,)):
+            raise TypeError(f"{self} draws from a state that is a vector of uint64, got {state} of type {state.type}")
+        order = ORDERS[self.name]
+        parameters = list(map(as_tensor_variable, parameters))
+        for (name, rank, dtype), parameter in zip(order.parameters, parameters):
+            if rank is not None and parameter.type.ndim != rank:
+                raise TypeError(f"{self.name}: {name} must have {rank} dimensions, got {parameter} of type "
+                                f"{parameter.type}")
+            if dtype == "int64" and parameter.type.dtype not in discrete_dtypes:
+                raise TypeError(f"{self.name}: {name} must be an integer, got {parameter} of type {parameter.type}")
+        parameters = [cast(parameter, dtype) for parameter, (_, _, dtype) in zip(parameters, order.parameters)]
+        return Apply(self, [state, size, *parameters],
+                     [state.type(), TensorType("int64", (False,) * (self.ndim + order.added))()])
+
+    def make_kernel(self, node):
+        return ORDERS[self.name].kernel(KINDS.index(self.kind), self.shuffled, self.given)
+
+    def infer_shape(self, node, input_shapes):
+        shape = sample_shape(node.inputs[1], self.ndim)
+        last = {"permutation": (node.inputs[2],), "choice": ()}.get(self.name)
+        return [(WORDS[self.kind],), (*shape, *((input_shapes[-1][-1],) if last is None else last))]
+
+    def do_constant_folding(self, node):
+        return False
+
+    def grad(self, inputs, output_grads):
+        state, _, *parameters = inputs
+        return [grad_undefined(self, 0, state), disconnected_type(),
+                *[grad_undefined(self, place, value) for place, value in enumerate(parameters, start=2)]]
+
+    def connection_pattern(self, node):
+        return [[True, True], [False, False], *[[False, True] for _ in node.inputs[2:]]]
+
+    def R_op(self, inputs, eval_points):
+        return [None, None if all([point is None for point in eval_points[2:]]) else
+                grad_undefined(self, 2, inputs[2])]

@@ -1,0 +1,336 @@
+"""Permutations, choices and multinomial counts with NumPy's numbers: ``(state, size, parameter, ..., new state, out)``.
+
+Each kernel draws as ``numpy.random.RandomState`` does (``legacy``) or as ``numpy.random.Generator``. The state is a
+vector of uint64. ``prepare`` checks the parameters and raises; ``run`` cannot fail. The loops are in
+``orders_loops.h``.
+"""
+from libc.math cimport fabs, isnan
+from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memcpy, memset
+from numpy cimport npy_intp
+from numpy.random cimport bitgen_t
+from numpy.random.c_distributions cimport binomial_t, random_multinomial
+
+from phintys.ops.native.integers cimport integer_at, shape_of
+from phintys.ops.random.places cimport Places, begin_walk, fits, next_element
+from phintys.ops.random.sizes cimport read_size, store_count
+from phintys.ops.random.state_cells cimport check_state, generator_of_copy
+from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, scratch
+from phintys.vm.limits cimport MAX_RANK
+from phintys.vm.thresholds cimport LONG_DRAW
+
+cdef extern from "numpy/random/distributions.h" nogil:
+    void random_bounded_uint64_fill(bitgen_t* bits, uint64_t first, uint64_t width, npy_intp count, bint masked,
+                                    uint64_t* out)
+
+cdef extern from "random/orders_loops.h" nogil:
+    void phintys_shuffle(bitgen_t* bits, int64_t* out, npy_intp count, npy_intp first, bint by_interval)
+    void phintys_count_up(int64_t* out, npy_intp count)
+    void phintys_shares_up_to(const double* shares, npy_intp count, double* sums)
+    npy_intp phintys_first_above(const double* sums, npy_intp count, double number)
+    void phintys_choose_different(bitgen_t* bits, double* shares, npy_intp outcomes, npy_intp wanted, double* sums,
+                                  double* numbers, int64_t* out)
+    uint64_t phintys_table_size(npy_intp wanted)
+    void phintys_floyd(bitgen_t* bits, npy_intp outcomes, npy_intp wanted, bint shuffled, uint64_t* table, int64_t* out)
+    double phintys_exact_sum(const double* values, npy_intp count)
+    double phintys_corrected(double* row, float* room, npy_intp count, bint narrow)
+
+
+cdef inline void read_line(const Cell* cell, const char* data, double* out) noexcept nogil:
+    """The last dimension of an array of float64, from an address on."""
+    cdef npy_intp place, stride = cell.strides[cell.ndim - 1]
+    for place in range(cell.shape[cell.ndim - 1]):
+        out[place] = (<const double*>(data + place * stride))[0]
+
+
+cdef inline npy_intp lengths_product(const npy_intp* shape, int ndim) noexcept nogil:
+    cdef npy_intp product = 1
+    cdef int axis
+    for axis in range(ndim):
+        product *= shape[axis]
+    return product
+
+
+cdef class OrderKernel(Kernel):
+    """What the kernels have in common.
+
+    Parameters
+    ----------
+    kind : int
+        The number of the bit generator in ``bit_generators.h``.
+    legacy : bool
+        Draw as RandomState.
+    """
+    cdef int kind
+    cdef bint legacy
+
+    def __init__(self, int kind, bint legacy):
+        self.kind, self.legacy = kind, legacy
+        self.examined, self.binding = None, BOUND
+
+
+cdef class PermutationKernel(OrderKernel):
+    """``(state, size, n, new state, out)``: permutations of ``range(n)`` along the last dimension.
+
+    Raises
+    ------
+    ValueError
+        Raised by ``prepare`` if n is negative, or the state that of another generator.
+    """
+
+    def __init__(self, int kind, bint legacy):
+        super().__init__(kind, legacy)
+        self.examined = (1, 2)
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef npy_intp shape[MAX_RANK]
+        cdef npy_intp n = integer_at(operands[2], 0)
+        cdef int rank = operands[4].ndim - 1
+        check_state(operands[0], self.kind, "permutation")
+        read_size(operands[1], rank, shape, b"permutation")
+        if n < 0:
+            with gil:
+                raise ValueError(f"permutation: n must be at least 0, got {n}: negative dimensions are not allowed")
+        shape[rank] = n
+        allocate(context, operands[3], operands[0].shape)
+        allocate(context, operands[4], shape)
+        scratch(context, n * sizeof(int64_t))
+        return RUNS_ALONE if cell_size(operands[4]) >= LONG_DRAW else 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef bitgen_t bits = generator_of_copy(operands[0], operands[3], self.kind)
+        cdef Cell* out = operands[4]
+        cdef npy_intp n = out.shape[out.ndim - 1], row, place
+        cdef int64_t* order = <int64_t*>context.scratch
+        for row in range(lengths_product(out.shape, out.ndim - 1)):
+            phintys_count_up(order, n)
+            phintys_shuffle(&bits, order, n, 1, True)
+            for place in range(n):
+                store_count(out, row * n + place, order[place])
+        return 0
+
+
+cdef class ChoiceKernel(OrderKernel):
+    """``(state, size, outcomes, replace, p, new state, out)``: numbers below ``outcomes``, with the probabilities p,
+    or with equal ones if p has no elements.
+
+    Parameters
+    ----------
+    kind, legacy
+        As of `OrderKernel`.
+    shuffled : bool
+        Without replacement and probabilities, the order of what a Generator chooses is random too.
+    tolerance : float
+        How far the sum of the probabilities may be from 1.
+
+    Raises
+    ------
+    ValueError
+        Raised by ``prepare`` for probabilities that are not as many as the outcomes, negative or NaN, or do not sum to
+        1, and if there are fewer outcomes than are to be chosen.
+    """
+    cdef bint shuffled
+    cdef double tolerance
+
+    def __init__(self, int kind, bint legacy, bint shuffled, double tolerance):
+        super().__init__(kind, legacy)
+        self.examined, self.shuffled, self.tolerance = (1, 2, 3, 4), shuffled, tolerance
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Cell* out = operands[6]
+        cdef npy_intp shape[MAX_RANK]
+        cdef npy_intp outcomes = integer_at(operands[2], 0), weights = operands[4].shape[0], wanted, room
+        cdef bint replace = integer_at(operands[3], 0) != 0
+        check_state(operands[0], self.kind, "choice")
+        read_size(operands[1], out.ndim, shape, b"choice")
+        wanted = lengths_product(shape, out.ndim)
+        self.check_counts(outcomes, wanted, replace)
+        room = wanted * sizeof(int64_t)
+        if weights:
+            room += (2 * weights + wanted) * sizeof(double)
+        elif not replace and self.by_shuffling(outcomes, wanted):
+            room += outcomes * sizeof(int64_t)
+        elif not replace:
+            room += phintys_table_size(wanted) * sizeof(uint64_t)
+        scratch(context, room)
+        if weights:
+            read_line(operands[4], operands[4].data, <double*>context.scratch)
+            self.check_probabilities(<double*>context.scratch, weights, outcomes, wanted, replace)
+        allocate(context, operands[5], operands[0].shape)
+        allocate(context, out, shape)
+        return RUNS_ALONE if wanted + outcomes >= LONG_DRAW else 0
+
+    cdef bint by_shuffling(self, npy_intp outcomes, npy_intp wanted) noexcept nogil:
+        """Whether all outcomes, or the last ones, are shuffled; else Floyd's method is used."""
+        return self.legacy or outcomes > 10000 and wanted > outcomes // (50 if self.shuffled else 20)
+
+    cdef int check_counts(self, npy_intp outcomes, npy_intp wanted, bint replace) except -1 nogil:
+        if outcomes <= 0 and wanted:
+            with gil:
+                raise ValueError(f"choice: a must be greater than 0 unless no samples are taken, got {outcomes}")
+        if outcomes < wanted and not replace:
+            with gil:
+                raise ValueError(f"choice: cannot take a larger sample than population without replacement: {wanted} "
+                                 f"of {outcomes}")
+
+    cdef int check_probabilities(self, const double* p, npy_intp count, npy_intp outcomes, npy_intp wanted,
+                                 bint replace) except -1 nogil:
+        cdef npy_intp place, positive = 0
+        cdef double total
+        if count != outcomes:
+            with gil:
+                raise ValueError(f"choice: a and p must have the same size, got {outcomes} outcomes and {count} "
+                                 "probabilities")
+        for place in range(count):
+            if isnan(p[place]) or p[place] < 0:
+                with gil:
+                    raise ValueError(f"choice: probabilities must not be negative or NaN, got {p[place]} for outcome "
+                                     f"{place}")
+            positive += p[place] > 0
+        total = phintys_exact_sum(p, count)
+        if not fabs(total - 1) <= self.tolerance:
+            with gil:
+                raise ValueError(f"choice: probabilities do not sum to 1: their sum is {total:.9g}")
+        if positive < wanted and not replace:
+            with gil:
+                raise ValueError(f"choice: fewer non-zero entries in p than size: {positive} and {wanted}")
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef bitgen_t bits = generator_of_copy(operands[0], operands[5], self.kind)
+        cdef Cell* out = operands[6]
+        cdef npy_intp outcomes = integer_at(operands[2], 0), wanted = cell_size(out), place
+        cdef bint replace = integer_at(operands[3], 0) != 0
+        cdef int64_t* chosen = <int64_t*>context.scratch
+        cdef char* room = <char*>(chosen + wanted)
+        if wanted == 0:
+            return 0
+        if operands[4].shape[0]:
+            self.weighted(&bits, operands[4], wanted, replace, chosen, <double*>room)
+        elif replace:
+            random_bounded_uint64_fill(&bits, 0, <uint64_t>(outcomes - 1), wanted, self.legacy, <uint64_t*>chosen)
+        elif self.by_shuffling(outcomes, wanted):
+            phintys_count_up(<int64_t*>room, outcomes)
+            phintys_shuffle(&bits, <int64_t*>room, outcomes, 1 if self.legacy else max(outcomes - wanted, 1),
+                            self.legacy)
+            memcpy(chosen, <int64_t*>room + (0 if self.legacy else outcomes - wanted), wanted * sizeof(int64_t))
+        else:
+            phintys_floyd(&bits, outcomes, wanted, self.shuffled, <uint64_t*>room, chosen)
+        for place in range(wanted):
+            store_count(out, place, chosen[place])
+        return 0
+
+    cdef void weighted(self, bitgen_t* bits, const Cell* p, npy_intp wanted, bint replace, int64_t* chosen,
+                       double* room) noexcept nogil:
+        cdef npy_intp count = p.shape[0], place
+        cdef double* sums = room + count
+        read_line(p, p.data, room)
+        if not replace:
+            phintys_choose_different(bits, room, count, wanted, sums, sums + count, chosen)
+            return
+        phintys_shares_up_to(room, count, sums)
+        for place in range(wanted):
+            chosen[place] = phintys_first_above(sums, count, bits.next_double(bits.state))
+
+
+cdef class MultinomialDrawKernel(OrderKernel):
+    """``(state, size, n, p, new state, counts)``: how often each outcome occurs in n samples; n and p without its last
+    dimension are broadcast to the size.
+
+    Parameters
+    ----------
+    kind, legacy
+        As of `OrderKernel`. RandomState gets the probabilities as Theano corrects them.
+    narrow : bool
+        The probabilities were float32.
+
+    Raises
+    ------
+    ValueError
+        Raised by ``prepare`` if n is negative, a probability is out of range, or the sum of a row's is above 1.
+    """
+    cdef bint narrow
+
+    def __init__(self, int kind, bint legacy, bint narrow):
+        super().__init__(kind, legacy)
+        self.examined, self.narrow = (1, 2, 3), narrow
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Cell* p = operands[3]
+        cdef Cell* out = operands[5]
+        cdef npy_intp shape[MAX_RANK]
+        cdef npy_intp outcomes = p.shape[p.ndim - 1]
+        cdef int rank = out.ndim - 1
+        check_state(operands[0], self.kind, "multinomial")
+        read_size(operands[1], rank, shape, b"multinomial")
+        if not fits(operands[2], operands[2].ndim, rank, shape) or not fits(p, p.ndim - 1, rank, shape):
+            with gil:
+                wanted = tuple([shape[axis] for axis in range(rank)])
+                raise ValueError(f"multinomial: n of shape {shape_of(operands[2])} and probabilities of shape "
+                                 f"{shape_of(p)}, without the last dimension, cannot be broadcast to the size {wanted}")
+        shape[rank] = outcomes
+        scratch(context, outcomes * (sizeof(double) + sizeof(float) + sizeof(int64_t)))
+        self.check_counts(operands[2])
+        self.check_rows(context, p)
+        allocate(context, operands[4], operands[0].shape)
+        allocate(context, out, shape)
+        return RUNS_ALONE if cell_size(out) >= LONG_DRAW // 4 else 0
+
+    cdef int check_counts(self, Cell* n) except -1 nogil:
+        cdef Places places
+        cdef npy_intp place
+        begin_walk(&places, n.ndim, n.shape, &n, 1, 0)
+        for place in range(cell_size(n)):
+            if (<int64_t*>places.data[0])[0] < 0:
+                with gil:
+                    raise ValueError(f"multinomial: n must be at least 0, got {(<int64_t*>places.data[0])[0]} (n < 0)")
+            next_element(&places, 1)
+
+    cdef int check_rows(self, Context* context, Cell* p) except -1 nogil:
+        """Raise if a row of probabilities is none."""
+        cdef Places places
+        cdef npy_intp row, place, outcomes = p.shape[p.ndim - 1]
+        cdef double* values = <double*>context.scratch
+        cdef double total
+        if outcomes == 0:
+            with gil:
+                raise ValueError("multinomial: the probabilities have no elements along their last dimension")
+        begin_walk(&places, p.ndim - 1, p.shape, &p, 1, 1)
+        for row in range(lengths_product(p.shape, p.ndim - 1)):
+            read_line(p, places.data[0], values)
+            for place in range(outcomes):
+                if not values[place] >= 0 or values[place] > 1 and not self.legacy:
+                    with gil:
+                        raise ValueError(f"multinomial: probabilities must not be negative, above 1 or NaN, got "
+                                         f"{values[place]} (pvals < 0, pvals > 1 or pvals contains NaNs)")
+            if self.legacy:
+                total = phintys_corrected(values, <float*>(values + outcomes), outcomes, self.narrow)
+            else:
+                total = phintys_exact_sum(values, outcomes - 1)
+            if not total <= (1.0 if self.legacy else 1.0 + 1e-12):
+                with gil:
+                    raise ValueError(f"multinomial: the sum of the probabilities is {total:.9g}, not 1: "
+                                     f"{[values[place] for place in range(min(outcomes, 8))]}"
+                                     f"{' ...' if outcomes > 8 else ''}")
+            next_element(&places, 1)
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef bitgen_t bits = generator_of_copy(operands[0], operands[4], self.kind)
+        cdef Cell* p = operands[3]
+        cdef Cell* out = operands[5]
+        cdef npy_intp outcomes = p.shape[p.ndim - 1], row, place
+        cdef int64_t* counts = <int64_t*>context.scratch
+        cdef double* values = <double*>(counts + outcomes)
+        cdef Places places
+        cdef binomial_t binomial
+        memset(&binomial, 0, sizeof(binomial))
+        begin_walk(&places, out.ndim - 1, out.shape, operands + 2, 2, 1)
+        for row in range(lengths_product(out.shape, out.ndim - 1)):
+            read_line(p, places.data[1], values)
+            if self.legacy:
+                phintys_corrected(values, <float*>(values + outcomes), outcomes, self.narrow)
+            memset(counts, 0, outcomes * sizeof(int64_t))
+            random_multinomial(&bits, (<int64_t*>places.data[0])[0], counts, values, outcomes, &binomial)
+            for place in range(outcomes):
+                store_count(out, row * outcomes + place, counts[place])
+            next_element(&places, 2)
+        return 0

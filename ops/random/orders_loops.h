@@ -1,0 +1,147 @@
+/* Permutations, choices and multinomial counts as NumPy draws them from bits: by RandomState and by Generator. */
+#ifndef PHINTYS_ORDERS_LOOPS_H
+#define PHINTYS_ORDERS_LOOPS_H
+
+#include "bit_generators.h"
+#include "numpy/random/distributions.h"
+
+static inline uint64_t phintys_up_to(bitgen_t* bits, uint64_t last, int by_interval) {
+    return by_interval ? random_interval(bits, last) : random_bounded_uint64(bits, 0, last, 0, 0);
+}
+
+/* Exchange the elements from the last one to `first` with random ones before them. */
+static void phintys_shuffle(bitgen_t* bits, int64_t* out, ptrdiff_t count, ptrdiff_t first, int by_interval) {
+    for (ptrdiff_t place = count - 1; place >= first; place--) {
+        const uint64_t other = phintys_up_to(bits, (uint64_t)place, by_interval);
+        const int64_t moved = out[other];
+        out[other] = out[place];
+        out[place] = moved;
+    }
+}
+
+static inline void phintys_count_up(int64_t* out, ptrdiff_t count) {
+    for (ptrdiff_t place = 0; place < count; place++) out[place] = place;
+}
+
+/* The sums of shares up to each, divided by the last one. */
+static void phintys_shares_up_to(const double* shares, ptrdiff_t count, double* sums) {
+    double total = 0;
+    for (ptrdiff_t place = 0; place < count; place++) sums[place] = total += shares[place];
+    for (ptrdiff_t place = 0; place < count; place++) sums[place] /= total;
+}
+
+/* The place of the first sum above a number. */
+static inline ptrdiff_t phintys_first_above(const double* sums, ptrdiff_t count, double number) {
+    ptrdiff_t low = 0;
+    while (low < count) {
+        const ptrdiff_t middle = low + (count - low) / 2;
+        if (sums[middle] > number) count = middle;
+        else low = middle + 1;
+    }
+    return low;
+}
+
+/* Different outcomes by their shares, which become 0. New outcomes of a round of numbers are taken in their order; the
+ * next round has as many numbers as outcomes are missing. `sums` and `numbers` have room for all of them. */
+static void phintys_choose_different(bitgen_t* bits, double* shares, ptrdiff_t outcomes, ptrdiff_t wanted, double* sums,
+                                     double* numbers, int64_t* out) {
+    ptrdiff_t found = 0;
+    while (found < wanted) {
+        const ptrdiff_t missing = wanted - found, before = found;
+        for (ptrdiff_t place = 0; place < missing; place++) numbers[place] = bits->next_double(bits->state);
+        phintys_shares_up_to(shares, outcomes, sums);
+        for (ptrdiff_t place = 0; place < missing; place++) {
+            const ptrdiff_t outcome = phintys_first_above(sums, outcomes, numbers[place]);
+            if (outcome >= outcomes || shares[outcome] < 0) continue;       /* found in this round */
+            shares[outcome] = -1;
+            out[found++] = outcome;
+        }
+        for (ptrdiff_t place = before; place < found; place++) shares[out[place]] = 0;
+    }
+}
+
+/* The room of a hash table for `wanted` numbers, a power of 2. */
+static inline uint64_t phintys_table_size(ptrdiff_t wanted) {
+    uint64_t mask = (uint64_t)(1.2 * (double)wanted);
+    for (int shift = 1; shift < 64; shift *= 2) mask |= mask >> shift;
+    return mask + 1;
+}
+
+static int phintys_insert(uint64_t* table, uint64_t mask, uint64_t value) {
+    uint64_t place = value & mask;
+    while (table[place] != (uint64_t)-1 && table[place] != value) place = (place + 1) & mask;
+    if (table[place] == value) return 0;
+    table[place] = value;
+    return 1;
+}
+
+/* Different numbers below `outcomes` by Floyd's method: of j and a random number up to j, the one that is new. */
+static void phintys_floyd(bitgen_t* bits, ptrdiff_t outcomes, ptrdiff_t wanted, int shuffled, uint64_t* table,
+                          int64_t* out) {
+    const uint64_t size = phintys_table_size(wanted);
+    memset(table, 0xff, size * sizeof *table);
+    for (ptrdiff_t place = 0; place < wanted; place++) {
+        const uint64_t last = (uint64_t)(outcomes - wanted + place);
+        uint64_t value = phintys_up_to(bits, last, 0);
+        if (!phintys_insert(table, size - 1, value)) {
+            value = last;
+            phintys_insert(table, size - 1, value);
+        }
+        out[place] = (int64_t)value;
+    }
+    if (shuffled) phintys_shuffle(bits, out, wanted, 1, 0);
+}
+
+/* The sum with a correction of its rounding (Kahan), which NumPy compares with 1. */
+static double phintys_exact_sum(const double* values, ptrdiff_t count) {
+    if (count <= 0) return 0;
+    double sum = values[0], lost = 0;
+    for (ptrdiff_t place = 1; place < count; place++) {
+        const double next = values[place] - lost, total = sum + next;
+        lost = total - sum - next;
+        sum = total;
+    }
+    return sum;
+}
+
+/* The sum as NumPy adds a line: eight sums side by side, and halves of long lines. The depth is the logarithm of the
+ * length. */
+#define PHINTYS_PAIRWISE(NAME, T)                                                                                       \
+    static T NAME(const T* values, ptrdiff_t count) {                                                                   \
+        T sums[8], total;                                                                                               \
+        ptrdiff_t place;                                                                                                \
+        if (count < 8) {                                                                                                \
+            total = 0;                                                                                                  \
+            for (place = 0; place < count; place++) total += values[place];                                             \
+            return total;                                                                                               \
+        }                                                                                                               \
+        if (count > 128) {                                                                                              \
+            const ptrdiff_t half = count / 2 - count / 2 % 8;                                                           \
+            return NAME(values, half) + NAME(values + half, count - half);                                              \
+        }                                                                                                               \
+        for (place = 0; place < 8; place++) sums[place] = values[place];                                                \
+        for (place = 8; place < count - count % 8; place += 8)                                                          \
+            for (int lane = 0; lane < 8; lane++) sums[lane] += values[place + lane];                                    \
+        total = ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));              \
+        for (; place < count; place++) total += values[place];                                                          \
+        return total;                                                                                                   \
+    }
+
+PHINTYS_PAIRWISE(phintys_pairwise_double, double)
+PHINTYS_PAIRWISE(phintys_pairwise_float, float)
+
+/* Theano's correction of probabilities whose sum is above 1 by rounding, or whose last one is tiny: all become smaller.
+ * They are float64, and computed as in float32 if `narrow`. Returns the sum, which should not be above 1. */
+static double phintys_corrected(double* row, float* room, ptrdiff_t count, int narrow) {
+    double total;
+    if (narrow) for (ptrdiff_t place = 0; place < count; place++) room[place] = (float)row[place];
+    total = narrow ? (double)phintys_pairwise_float(room, count) : phintys_pairwise_double(row, count);
+    if (!((1.0 < total && total < 1.0 + 1e-5) || (count && row[count - 1] < 5e-5))) return total;
+    for (ptrdiff_t place = 0; place < count; place++) {
+        if (narrow) row[place] = room[place] = (float)row[place] * (float)(1.0 - 5e-5);
+        else row[place] *= 1.0 - 5e-5;
+    }
+    return narrow ? (double)phintys_pairwise_float(room, count) : phintys_pairwise_double(row, count);
+}
+
+#endif
