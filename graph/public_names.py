@@ -231,6 +231,7 @@ HOMES = {
         "making.function_copies": "remake",
         "making.optional_argument": "OptionalType",
         "ops.convolution.convolution": "GradientOp",
+        "ops.convolution.fused_convolution": "FusedConvolution",
         "ops.cumulative.recurrence": "LinearRecurrence",
         "ops.elementwise.elementwise": "_rebuilt",
         "ops.elementwise.first_dtype": "FirstDtype in_first_dtype",

@@ -11,6 +11,7 @@ from phintys.optimizer.engine import registered
 from phintys.optimizer.engine.database import FAST_COMPILE, FAST_RUN, Family
 from phintys.optimizer.engine.driver import Driver, report
 from phintys.optimizer.passes import constant_folding, fusion, lazy_branches, shapes
+from phintys.optimizer.passes.convolution_fusion import fuse_convolutions
 from phintys.optimizer.passes.draw_fusion import fuse_draws
 from phintys.optimizer.passes.inner_graphs import drop_unused_outputs, expand_inner_graphs
 from phintys.optimizer.passes.inplace import handled, mark_inplace, protect
@@ -130,6 +131,7 @@ STAGES = [
     ("elemwise_fusion", _whole(fusion.fuse, FAST_RUN, "fusion", "fuse", "elemwise_fusion", "local_elemwise_fusion")),
     ("reduction_fusion", _whole(fuse_reductions, FAST_RUN, "fusion", "fuse", "reduction_fusion")),
     ("draw_fusion", _whole(fuse_draws, FAST_RUN, "fusion", "fuse", "draw_fusion")),
+    ("convolution_fusion", _whole(fuse_convolutions, FAST_RUN, "fusion", "fuse", "convolution_fusion")),
     ("cond_make_inplace", _whole(lazy_branches.make_views, FAST_RUN, "inplace", "cond_make_inplace")),
     ("protect", lambda fgraph, query: protect(fgraph)),
     ("inplace", mark_inplace),

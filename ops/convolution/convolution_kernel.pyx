@@ -4,13 +4,18 @@
 if there are enough, else blocks of the filters of one image. ``convolution_loops.h`` says how the sums are computed.
 Arguments with gaps are copied first. Scratch memory is the planes of one image for each worker and the filters,
 whatever the number of images; the gradient by filters has as many images at once as stay in the cache.
+
+Elementwise steps may follow a convolution (``Following``): a bias and limits are applied to sums in registers, other
+steps to each plane of results in place, once it is computed.
 """
 cimport numpy as cnp
-from libc.string cimport memset
+from libc.stdint cimport uintptr_t
+from libc.string cimport memcpy, memset
 from numpy cimport npy_intp
 
 import numpy
 
+from phintys.ops.elementwise.block_program cimport BlockProgram, Program, broadcast_shape, run_steps, set_places
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.strided_copy cimport contiguous_data
 from phintys.vm.abi cimport (
@@ -20,6 +25,9 @@ from phintys.vm.thresholds cimport LONG_CONVOLUTION, PIECE_CONVOLUTION
 from phintys.ops.native.providers import built_in_title, usable_instructions
 
 cnp.import_array()
+
+cdef extern from "alloca.h" nogil:
+    void* alloca(size_t)
 
 cdef extern from "convolution/convolution_loops.h" nogil:
     enum:
@@ -41,6 +49,7 @@ cdef extern from "convolution/convolution_loops.h" nogil:
         npy_intp dilation[3]
         npy_intp pad[3]
         const phintys_convolution_set* set
+    ctypedef void (*phintys_finish)(void* finisher, char* results, npy_intp filter, npy_intp length) noexcept
     ctypedef struct phintys_work:
         phintys_convolution what
         int direct
@@ -50,6 +59,11 @@ cdef extern from "convolution/convolution_loops.h" nogil:
         const char* filters
         const char* top
         char* out
+        const char* bias
+        bint limited
+        double low, high
+        phintys_finish finish
+        void* finisher
         npy_intp image, images, group, at
     ctypedef struct phintys_convolution_tasks:
         Task packing, planes, images, blocks, tops, dots, tall, top_packing, products, writing, unshared
@@ -82,6 +96,75 @@ cdef inline npy_intp grain(npy_intp work, npy_intp items) noexcept nogil:
     return PIECE_CONVOLUTION // (work // max(items, 1) + 1) + 1
 
 
+# ---- what follows a convolution ------------------------------------------------------------------------------------
+cdef enum:
+    BLOCK_BYTES = 24576            # of a block's operands, and of its registers: as in the elementwise kernel
+    LONGEST_BLOCK = 2048
+
+cdef struct Finisher:
+    Program* program
+    int place                      # of the convolution's result among the inputs
+    char** data                    # of the inputs; of that one nothing
+    npy_intp* strides              # from filter to filter
+
+
+cdef void finish(void* argument, char* results, npy_intp filter, npy_intp length) noexcept nogil:
+    cdef Finisher* finisher = <Finisher*>argument
+    cdef Program* program = finisher.program
+    cdef npy_intp register_size = program.registers * program.register_size
+    cdef npy_intp block = min(BLOCK_BYTES // max(program.operand_size, register_size, 1), LONGEST_BLOCK) & ~<npy_intp>15
+    cdef char** pointers = <char**>alloca((program.place_count + 1) * sizeof(char*))
+    cdef npy_intp* strides = <npy_intp*>alloca((program.place_count + 1) * sizeof(npy_intp))
+    cdef int index, result = program.place_count - 1
+    cdef npy_intp n
+    block = max(block, 16)
+    cdef char* registers = <char*>alloca(block * register_size + 64)
+    set_places(program, pointers, strides, <char*>((<uintptr_t>registers + 63) & ~<uintptr_t>63), block)
+    for index in range(program.inputs):
+        pointers[index], strides[index] = finisher.data[index] + filter * finisher.strides[index], 0
+    pointers[finisher.place] = pointers[result] = results
+    strides[finisher.place] = strides[result] = program.result_sizes[0]
+    while length > 0:
+        n = min(block, length)
+        run_steps(program, pointers, strides, n)
+        pointers[finisher.place] += n * program.result_sizes[0]
+        pointers[result] += n * program.result_sizes[0]
+        length -= n
+
+
+cdef class Following:
+    """Elementwise steps that follow a convolution.
+
+    Parameters
+    ----------
+    inputs : list of (str, tuple of bool)
+        dtype and broadcastable pattern. All but the result of the convolution are constant in all dimensions but the
+        second.
+    place : int
+        Which of them is the result of the convolution.
+    constants, steps, outputs : list
+        The steps, as for an ``ElementwiseKernel``.
+    bias : int or None
+        The input that is added to sums in registers.
+    limits : pair of float or None
+        What these are then limited to.
+    rest : pair of list or None
+        Steps and outputs that are left.
+    """
+    cdef BlockProgram whole        # of which only the inputs are used
+    cdef BlockProgram rest         # or None
+    cdef int place, bias           # bias: -1: none
+    cdef bint limited
+    cdef double low, high
+
+    def __init__(self, inputs, int place, constants, steps, outputs, bias, limits, rest):
+        self.whole = BlockProgram(list(inputs), list(constants), list(steps), list(outputs))
+        self.place, self.bias, self.limited = place, -1 if bias is None else bias, limits is not None
+        self.low, self.high = limits or (0, 0)
+        if rest is not None:
+            self.rest = BlockProgram(list(inputs), list(constants), list(rest[0]), list(rest[1]))
+
+
 cdef class ConvolutionKernel(Kernel):
     """A convolution or one of its gradients.
 
@@ -104,6 +187,9 @@ cdef class ConvolutionKernel(Kernel):
         Whether each place of the result has filters of its own.
     image_shape, filter_shape : tuple of (int or None)
         Lengths that the operands must have; None: any.
+    following : tuple, optional
+        Of a convolution: elementwise steps that follow it, as the arguments of ``Following``. Their inputs other than
+        the result of the convolution are operands between the filters and the result.
 
     Raises
     ------
@@ -121,12 +207,14 @@ cdef class ConvolutionKernel(Kernel):
     cdef const phintys_convolution_set* set
     cdef const phintys_convolution_tasks* tasks
     cdef readonly list providers                    # the name of the loop, and whose it is
+    cdef Following following       # or None
+    cdef int others                # how many of its inputs are operands
 
     def __cinit__(self):
         self.binding, self.room = BOUND, sizeof(phintys_convolution)
 
     def __init__(self, dtype, role, int rank, border, stride, dilation, bint flip, npy_intp groups, bint unshared,
-                 image_shape, filter_shape):
+                 image_shape, filter_shape, following=None):
         cdef int axis, skipped = AXES - rank
         self.role, self.rank = ROLES[role], rank
         self.examined = () if self.role == FORWARD else (2,)
@@ -148,6 +236,11 @@ cdef class ConvolutionKernel(Kernel):
         self.set = convolution_set(self.itemsize, len(usable_instructions()))
         self.tasks = convolution_tasks(self.itemsize)
         self.providers = [("convolution", built_in_title())]
+        self.following = None if following is None else Following(*following)
+        self.others = 0 if following is None else self.following.whole.program.inputs - 1
+
+    cdef inline int result_position(self) noexcept nogil:
+        return 2 + self.others if self.role == FORWARD else 3
 
     cdef inline int filter_rank(self) noexcept nogil:
         return 2 + self.rank * (1 + self.unshared)
@@ -292,6 +385,21 @@ cdef class ConvolutionKernel(Kernel):
                 result[axis] = image_shape[axis] if self.role == BY_IMAGES else filter_shape[axis]
         return 0
 
+    cdef int check_others(self, Cell** operands) except -1 nogil:
+        """Check that the operands of what follows have as many elements as there are filters."""
+        cdef Cell** inputs = <Cell**>alloca((self.others + 1) * sizeof(Cell*))
+        cdef npy_intp shape[MAX_RANK]
+        self.arrange(operands, inputs)
+        broadcast_shape(&self.following.whole.program, inputs, self.rank + 2, shape)
+        return 0
+
+    cdef inline void arrange(self, Cell** operands, Cell** inputs) noexcept nogil:
+        """Write the inputs of what follows."""
+        cdef int index
+        for index in range(self.others + 1):
+            inputs[index] = operands[2 + index - (index > self.following.place)]
+        inputs[self.following.place] = operands[self.result_position()]
+
     # ---- memory ----
     cdef size_t copies(self, Cell** operands) noexcept nogil:
         """Bytes for arguments with gaps."""
@@ -309,10 +417,14 @@ cdef class ConvolutionKernel(Kernel):
         cdef size_t size
         self.measure(operands, &work.what, shape)
         (<phintys_convolution*>context.room)[0] = work.what
-        allocate(context, operands[2 if self.role == FORWARD else 3], shape)
+        allocate(context, operands[self.result_position()], shape)
+        if self.following is not None:
+            self.check_others(operands)
         count = multiplications(&work.what)
         size = self.copies(operands)
-        if count and not self.unshared:
+        if self.following is not None:
+            size += self.bias_size(&work.what)
+        if (count or self.following is not None) and not self.unshared:
             size += plan_convolution(&work, NULL, context.workers)
         if size:
             scratch(context, size)
@@ -321,16 +433,23 @@ cdef class ConvolutionKernel(Kernel):
     # ---- computation ----
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef phintys_work work
-        cdef Cell* out = operands[2 if self.role == FORWARD else 3]
+        cdef Finisher finisher
+        cdef Cell* out = operands[self.result_position()]
         cdef char* memory = context.scratch
         cdef const char* first
         cdef const char* second
         cdef npy_intp count
         work.what = (<phintys_convolution*>context.room)[0]
+        work.finish, work.bias, work.limited = NULL, NULL, False
         count = multiplications(&work.what)
         if count == 0 or self.unshared or self.role == BY_FILTERS:
             memset(out.data, 0, cell_size(out) * self.itemsize)
-        if count == 0:
+        if self.following is not None:
+            finisher.data = <char**>alloca((self.others + 1) * sizeof(char*))
+            finisher.strides = <npy_intp*>alloca((self.others + 1) * sizeof(npy_intp))
+            self.set_following(operands, &work, &finisher, memory)
+            memory += self.bias_size(&work.what)
+        if cell_size(out) == 0 or (count == 0 and self.following is None):
             return 0
         first = contiguous_data(operands[0], memory)
         if first == memory:
@@ -357,6 +476,29 @@ cdef class ConvolutionKernel(Kernel):
         else:
             self.run_sums(context, &work, count)
         return 0
+
+    cdef inline size_t bias_size(self, const phintys_convolution* what) noexcept nogil:
+        return 0 if self.following.bias < 0 else (what.filters * what.groups * self.itemsize + 127) & ~<size_t>63
+
+    cdef void set_following(self, Cell** operands, phintys_work* work, Finisher* finisher, char* bias) noexcept nogil:
+        """Say what follows; ``bias`` has room for the bias, which is copied, as it may have gaps."""
+        cdef Cell** inputs = <Cell**>alloca((self.others + 1) * sizeof(Cell*))
+        cdef npy_intp filter
+        cdef int index
+        self.arrange(operands, inputs)
+        for index in range(self.others + 1):
+            finisher.data[index] = inputs[index].data
+            finisher.strides[index] = 0 if inputs[index].shape[1] == 1 else inputs[index].strides[1]
+        work.limited, work.low, work.high = self.following.limited, self.following.low, self.following.high
+        index = self.following.bias
+        if index >= 0:
+            work.bias = bias
+            for filter in range(work.what.filters * work.what.groups):
+                memcpy(bias + filter * self.itemsize, finisher.data[index] + filter * finisher.strides[index],
+                       self.itemsize)
+        if self.following.rest is not None:
+            work.finish, work.finisher = finish, finisher
+            finisher.program, finisher.place = &self.following.rest.program, self.following.place
 
     cdef void run_unshared(self, Context* context, phintys_work* work, npy_intp count, Cell* out) noexcept nogil:
         cdef npy_intp items = work.what.groups * (work.what.filters if self.role == BY_FILTERS else work.what.images)

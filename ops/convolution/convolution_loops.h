@@ -39,6 +39,9 @@ typedef struct {
     npy_intp taps;                      /* in each plane */
     const npy_intp* offsets;            /* of the taps */
     int add;                            /* to what is there already */
+    const void* bias;                   /* of each filter, which is added last; or NULL */
+    int limited;                        /* whether results are then limited to [low, high]; NaN stays */
+    double low, high;
 } phintys_sum;
 
 typedef struct {
@@ -60,6 +63,9 @@ typedef struct {
     struct { int filters; struct { int vectors; phintys_tile tile; } widths[TILE_WIDTHS]; } sizes[TILE_SIZES];
     struct { int filters, taps; phintys_dots dots; } dots[DOT_SIZES];
 } phintys_convolution_set;
+
+/* Changes `length` results of one filter in place: what follows a convolution. Filters of all groups are counted. */
+typedef void (*phintys_finish)(void* finisher, char* results, npy_intp filter, npy_intp length);
 
 /* Items [start, stop) of one kind of work (phintys_work), by worker number `worker`. */
 typedef void (*phintys_convolution_task)(void* work, int worker, npy_intp start, npy_intp stop);
@@ -123,6 +129,11 @@ typedef struct {
     const char *source, *filters, *top;
     char *out, *packed, *rooms;
     size_t room, prepared;              /* bytes for each worker, and how many of them are for planes */
+    const char* bias;                   /* of all filters, or NULL; as what follows, of a convolution */
+    int limited;
+    double low, high;
+    phintys_finish finish;              /* or NULL */
+    void* finisher;
     npy_intp image, images, group;      /* what is worked on, where workers share one image */
     npy_intp at;                        /* the first line or place that is worked on */
 } phintys_work;

@@ -141,8 +141,16 @@ static void TYPED(copy_results)(const phintys_pass* pass, npy_intp rows, const T
     }
 }
 
-/* The results of one block of filters in one pass, for one image and group. */
-static void TYPED(run_block)(const phintys_work* work, const phintys_pass* pass, npy_intp image, npy_intp group,
+/* What is done to the sums of the filters from `filter` on before they are written. */
+static inline void TYPED(follow_sums)(const phintys_work* work, npy_intp filter, phintys_sum* sum) {
+    sum->bias = work->bias == NULL ? NULL : (const T*)work->bias + filter;
+    sum->limited = work->limited;
+    sum->low = work->low;
+    sum->high = work->high;
+}
+
+/* The sums of one block of filters in one pass, for one image and group. */
+static void TYPED(sum_block)(const phintys_work* work, const phintys_pass* pass, npy_intp image, npy_intp group,
                              npy_intp block, const T* planes, T* room) {
     const phintys_convolution_set* set = work->what.set;
     const npy_intp first = block * set->sizes[0].filters, left = smaller(work->outs - first, set->sizes[0].filters);
@@ -154,6 +162,7 @@ static void TYPED(run_block)(const phintys_work* work, const phintys_pass* pass,
     tiles.sum.plane = work->plane;
     tiles.sum.taps = pass->taps;
     tiles.sum.offsets = pass->offsets;
+    TYPED(follow_sums)(work, group * work->outs + first, &tiles.sum);
     tiles.weights = (const T*)work->packed + group * work->padded_outs * work->planes * work->window + pass->packed
         + first * work->planes * pass->taps;
     planes += pass->base;
@@ -191,6 +200,19 @@ static void TYPED(run_block)(const phintys_work* work, const phintys_pass* pass,
         }
 }
 
+/* The results of one block of filters, for one image and group. They are finished while they are in the cache. */
+static void TYPED(run_block)(const phintys_work* work, npy_intp image, npy_intp group, npy_intp block, const T* planes,
+                             T* room) {
+    const int most = work->what.set->sizes[0].filters;
+    const npy_intp first = group * work->outs + block * most, left = smaller(work->outs - block * most, most);
+    for (npy_intp pass = 0; pass < work->passes; pass++)
+        TYPED(sum_block)(work, &work->pass[pass], image, group, block, planes, room);
+    if (work->finish == NULL) return;
+    T* out = (T*)work->out + (image * work->what.groups * work->outs + first) * work->out_plane;
+    for (npy_intp f = 0; f < left; f++)
+        work->finish(work->finisher, (char*)(out + f * work->out_plane), first + f, work->out_plane);
+}
+
 /* The planes of an image and group: where they are, or laid out in room. */
 static const T* TYPED(planes_of)(const phintys_work* work, npy_intp image, npy_intp group, char* room) {
     if (work->direct) return TYPED(source_of)(work, image, group);
@@ -225,6 +247,7 @@ static void TYPED(run_set)(const phintys_work* work, npy_intp image, npy_intp gr
         TYPED(tiles) tiles = {.set = set, .size = size_for(set, left), .wanted = (int)left, .vectors = 0};
         tiles.sum = (phintys_sum){.planes = work->planes, .plane = size, .taps = pass->taps,
                                   .offsets = work->side_offsets, .add = 0};
+        TYPED(follow_sums)(work, group * work->outs + first, &tiles.sum);
         tiles.weights = (const T*)work->packed + group * work->padded_outs * work->planes * work->window
             + first * work->planes * pass->taps;
         tiles.out_filter = places * lanes;
@@ -236,6 +259,9 @@ static void TYPED(run_set)(const phintys_work* work, npy_intp image, npy_intp gr
                     TYPED(add_vector)(&tiles, in + x * lanes, to);
             }
         TYPED(flush)(&tiles);
+        for (npy_intp f = 0; f < left && work->finish != NULL; f++)
+            work->finish(work->finisher, (char*)(results + f * places * lanes), group * work->outs + first + f,
+                         places * lanes);
         for (npy_intp f = 0; f < left; f++)
             set->transpose(results + f * places * lanes, lanes, places, lanes,
                            (T*)work->out + ((image * work->what.groups + group) * work->outs + first + f) * places,
@@ -254,9 +280,8 @@ static void TYPED(run_images)(void* argument, int worker, npy_intp start, npy_in
     for (npy_intp image = start + skipped; image < stop + skipped; image++)
         for (npy_intp group = 0; group < work->what.groups; group++) {
             const T* planes = TYPED(planes_of)(work, image, group, room);
-            for (npy_intp pass = 0; pass < work->passes; pass++)
-                for (npy_intp block = 0; block < work->blocks; block++)
-                    TYPED(run_block)(work, &work->pass[pass], image, group, block, planes, (T*)(room + work->prepared));
+            for (npy_intp block = 0; block < work->blocks; block++)
+                TYPED(run_block)(work, image, group, block, planes, (T*)(room + work->prepared));
         }
 }
 
@@ -265,9 +290,8 @@ static void TYPED(run_blocks)(void* argument, int worker, npy_intp start, npy_in
     const phintys_work* work = argument;
     const T* planes = work->direct ? TYPED(source_of)(work, work->image, work->group) : (const T*)work->rooms;
     for (npy_intp block = start; block < stop; block++)
-        for (npy_intp pass = 0; pass < work->passes; pass++)
-            TYPED(run_block)(work, &work->pass[pass], work->image, work->group, block, planes,
-                             (T*)(work->rooms + worker * work->room + work->prepared));
+        TYPED(run_block)(work, work->image, work->group, block, planes,
+                         (T*)(work->rooms + worker * work->room + work->prepared));
 }
 
 static void TYPED(run_packing)(void* argument, int worker, npy_intp start, npy_intp stop) {

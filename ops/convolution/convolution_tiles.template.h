@@ -1,5 +1,6 @@
 /* The inner loops of convolutions for one type T and one instruction set; convolution_sets.template.h includes this
- * once for each set, and says how wide vectors are and what adds products to them (FUSED) and their elements (TOTAL).
+ * once for each set, and says how wide vectors are, what adds products to them (FUSED) and their elements (TOTAL), and
+ * what finds the LARGER and the SMALLER of two: the second if they are equal or one is NaN.
  *
  * A tile is the sums of some results: `vectors` stretches of LANES neighbouring results of `filters` filters each. They
  * stay in registers while all planes and all taps are added, so a tile is written once and never read.
@@ -45,6 +46,19 @@ FOR_SET PHINTYS_INLINE void IN_SET(any_tile)(const int filters, const int vector
         }
 #pragma GCC unroll 8
         for (int v = 0; v < vectors; v++) at[v] += plane;
+    }
+    if (sum->bias != NULL)
+#pragma GCC unroll 8
+        for (int f = 0; f < filters; f++)
+            if (f < wanted)
+#pragma GCC unroll 8
+                for (int v = 0; v < vectors; v++) sums[f][v] += SPREAD(((const T*)sum->bias)[f]);
+    if (sum->limited) {
+        const VECTOR low = SPREAD((T)sum->low), high = SPREAD((T)sum->high);
+#pragma GCC unroll 8
+        for (int f = 0; f < filters; f++)
+#pragma GCC unroll 8
+            for (int v = 0; v < vectors; v++) sums[f][v] = SMALLER(high, LARGER(low, sums[f][v]));
     }
 #pragma GCC unroll 8
     for (int f = 0; f < filters; f++)

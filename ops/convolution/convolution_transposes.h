@@ -1,6 +1,6 @@
 /* Transposes of matrices: to[c * to_row + r] = from[r * from_row + c]. Squares of a register's width (SQUARE) are
- * exchanged in registers; a square at the last rows stores only what there is. convolution_transposes.template.h has the
- * loops.
+ * exchanged in registers; a square at the last rows stores only what there is. The loops are in
+ * convolution_transposes.template.h.
  */
 #ifndef PHINTYS_CONVOLUTION_TRANSPOSES_H
 #define PHINTYS_CONVOLUTION_TRANSPOSES_H
