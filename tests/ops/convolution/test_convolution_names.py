@@ -106,7 +106,7 @@ def test_ops_are_values():
 def test_equal_convolutions_are_merged():
     x, w = T.tensor4("x"), T.tensor4("w")
     f = phintys.function([x, w], T.nnet.conv2d(x, w) + T.nnet.conv2d(x, w, border_mode=0),
-                         mode=phintys.get_mode("FAST_RUN").excluding("convolution_fusion"))
+                         mode=phintys.compile.get_mode("FAST_RUN").excluding("convolution_fusion"))
     assert len([node for node in f.maker.fgraph.toposort() if isinstance(node.op, T.nnet.corr.CorrMM)]) == 1
 
 
