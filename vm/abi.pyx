@@ -824,6 +824,15 @@ def prepare_kernel(Kernel kernel, inputs, output_layouts, int workers=1):
     return worth, layouts
 
 
+def scratch_of_kernel(Kernel kernel, inputs, output_layouts, int workers=1):
+    """Return how many bytes of scratch memory a kernel asks for; parameters are those of `prepare_kernel`."""
+    cdef list arrays = behaved(inputs)
+    cdef _Operands operands = operands_for(kernel, arrays, output_layouts, workers, None)
+    operands.look_at(arrays, None, HOST)
+    kernel.prepare(&operands.context, operands.pointers)
+    return operands.context.scratch_size
+
+
 cdef tuple layout_of(array):
     return array.dtype.num, array.shape, array.strides
 

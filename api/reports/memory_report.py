@@ -2,8 +2,9 @@
 
 The report is computed from the lifetimes of the program's values and from the shapes of all cells, either as the last
 call left them or as they follow from given shapes. It counts the arrays that the program computes, but not arguments,
-shared values that are only read, constants, numbers that are stored in cells, scratch memory, and the rounding of the
-pool. Nothing is run. The body of a loop has a report of its own, whose peak counts while the loop runs.
+shared values that are only read, constants, numbers that are stored in cells, and the rounding of the pool. Scratch
+memory of kernels is listed by itself. Nothing is run. The body of a loop has a report of its own, whose peak counts
+while the loop runs.
 """
 from bisect import bisect_left, insort
 from collections import namedtuple
@@ -11,6 +12,7 @@ from functools import cached_property
 
 from phintys.reports.loop_bodies import bodies_of
 from phintys.reports.predicted_shapes import Prediction
+from phintys.reports.scratch_memory import scratch_bytes
 from phintys.vm.explaining.names import Names
 from phintys.vm.explaining.program_text import main_file_of
 from phintys.vm.explaining.rows import line_texts
@@ -103,6 +105,10 @@ class MemoryReport:
         Each piece of memory, the largest first.
     loops : dict
         Instruction of a loop → the report of its body; of loops whose steps are run by a kernel.
+    scratch : dict
+        Instruction → bytes of scratch memory that its kernel asks for, such as planes of images of a convolution. The
+        kernels of a call use the same memory, one after the other, and the function keeps it. It is no part of
+        ``modes``.
     unknown : list of int
         Cells whose sizes depend on values that were not given; they count as 0 bytes.
     measured : bool
@@ -130,6 +136,7 @@ class MemoryReport:
         self.pieces = _pieces(lifetimes, holder, shapes) + self._pieces_of_loops(bodies)
         self.pieces.sort(key=lambda piece: (-piece.bytes, piece.first))
         self._find_figures(lifetimes, holder, shapes)
+        self.scratch = scratch_bytes(program, shapes, prediction)
 
     def _pieces_of_loops(self, bodies):
         """Return the memory that the bodies of loops need."""
@@ -177,6 +184,9 @@ class MemoryReport:
                  f"  {_text(self.lower_bound)} alive at once; {_text(self.arena)} planned for temporaries, of which "
                  f"{_text(self.arena_bound)} are alive at once",
                  *[f"  {mode:<16} {peak:>11} {kept:>11}" for mode, peak, kept in rows]]
+        if self.scratch:
+            position = max(self.scratch, key=self.scratch.get)
+            lines.append(f"  scratch memory of kernels: {_text(self.scratch[position])}, which instruction {position} needs")
         if self.unknown:
             lines.append("  sizes that depend on values: " + ", ".join([f"C{cell}" for cell in self.unknown]))
         lines.append("  piece          bytes  instructions  use        values")
