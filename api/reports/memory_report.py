@@ -186,7 +186,8 @@ class MemoryReport:
                  *[f"  {mode:<16} {peak:>11} {kept:>11}" for mode, peak, kept in rows]]
         if self.scratch:
             position = max(self.scratch, key=self.scratch.get)
-            lines.append(f"  scratch memory of kernels: {_text(self.scratch[position])}, which instruction {position} needs")
+            lines.append(f"  scratch memory of kernels: {_text(self.scratch[position])}, which instruction {position} "
+                         "needs")
         if self.unknown:
             lines.append("  sizes that depend on values: " + ", ".join([f"C{cell}" for cell in self.unknown]))
         lines.append("  piece          bytes  instructions  use        values")
