@@ -30,10 +30,13 @@ def error(function, coefficients, low, high, points=300):
     return worst
 
 
-def log_gamma_over_u(x):
-    """log(gamma(2 + u)) / u for x = 2 + u."""
-    u = x - 2
-    return 1 - EULER if abs(u) < mpmath.mpf(10) ** -25 else mpmath.loggamma(x) / u
+def log_gamma_over_zeros(u):
+    """log(gamma(1 + u)) / (u (u - 1))."""
+    if abs(u) < mpmath.mpf(10) ** -25:
+        return EULER
+    if abs(u - 1) < mpmath.mpf(10) ** -25:
+        return 1 - EULER
+    return mpmath.loggamma(1 + u) / (u * (u - 1))
 
 
 def psi_over_distance(x):
@@ -59,7 +62,7 @@ def of_w(w):
 
 
 TABLES = [
-    ("log_gamma_at_2", log_gamma_over_u, 1.25, 2.5, 21), ("psi_between_1_and_2", psi_over_distance, 1, 2, 21),
+    ("log_gamma_between_1_and_2", log_gamma_over_zeros, 0, 1, 19), ("psi_between_1_and_2", psi_over_distance, 1, 2, 21),
     ("erfinv_center", of_w, 0, 5, 21), ("erfinv_middle", lambda s: of_w(s * s), 2.21875, 4, 23),
     ("erfinv_end", lambda s: of_w(s * s), 4, 6.25, 18),
 ]

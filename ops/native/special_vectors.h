@@ -16,14 +16,13 @@
 #include "special_loops.h"
 #include "templates.h"
 
-/* log(gamma(2 + u)) / u for -3/4 <= u <= 1/2, by u + 1/8 */
-static const double phintys_log_gamma_at_2[] = {
-    0x1.44a2494351c70p-24, -0x1.3e27bf8a4691fp-23, 0x1.14310a88e2402p-23, -0x1.11621b81a9579p-22,
-    0x1.60526b3543fd6p-21, -0x1.5db77199a6b0ep-20, 0x1.51c62c3380ab8p-19, -0x1.5212d01c2ed39p-18,
-    0x1.54de3bb2bfc8fp-17, -0x1.58bbdcbbb31edp-16, 0x1.5ef61c30cdb79p-15, -0x1.684e16ddd5921p-14,
-    0x1.75b8912878336p-13, -0x1.88c6e5f3bd69bp-12, 0x1.a410c7bd8c9c0p-11, -0x1.cc23a5d880448p-10,
-    0x1.04d810e257cbep-8, -0x1.37a5efd4c485bp-7, 0x1.95f08c2098d42p-6, -0x1.3692e2d40cc13p-4, 0x1.5c7fce9890fd2p-2,
-    0x1.8688de1676deap-2};
+/* log(gamma(1 + u)) / (u (u - 1)) for 0 <= u <= 1, by u - 1/2 */
+static const double phintys_log_gamma_between_1_and_2[] = {
+    -0x1.2eb5136d557dbp-16, 0x1.db79b9599b3a6p-16, -0x1.72274bc432ce1p-16, 0x1.25823abba02b4p-15,
+    -0x1.1bbedb9aeb43dp-14, 0x1.c3ca9686347cfp-14, -0x1.61af5dcde0802p-13, 0x1.1c0dd4afb9573p-12,
+    -0x1.cb4cc1c288e9ep-12, 0x1.7510a4178474dp-11, -0x1.313e688773355p-10, 0x1.f81485f78bbd0p-10,
+    -0x1.a50352d82388ep-9, 0x1.64f066cdbffa0p-8, -0x1.34dbda13c8fa0p-7, 0x1.13342351dde0fp-6, -0x1.007aa83cee7e5p-5,
+    0x1.01af62a292e9ep-4, -0x1.2aed059bd608ap-3, 0x1.eeb95b094c191p-2};
 /* psi(y) divided by the distance of y to the root of psi, for 1 <= y <= 2, by y - 1.5 */
 static const double phintys_psi_between_1_and_2[] = {
     -0x1.6b107f71aa124p-13, 0x1.104c9d0897b58p-12, -0x1.3db05b36d9a48p-13, 0x1.dc8ae08af0fc4p-13,
@@ -78,6 +77,7 @@ static double phintys_erfinv_rest(double x) { return fabs(x) == 1 ? copysign(INF
 #define LESS(a, b) _mm256_cmp_pd(a, b, _CMP_LT_OQ)
 #define BOTH(a, b) _mm256_and_pd(a, b)
 #define CHOOSE(mask, yes, no) _mm256_blendv_pd(no, yes, mask)
+#define ONLY(mask, yes) _mm256_and_pd(mask, yes)
 #define BITS_OF(mask) _mm256_movemask_pd(mask)
 #define ROUND(x) _mm256_round_pd(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
 #define FLOOR(x) _mm256_floor_pd(x)
@@ -100,6 +100,7 @@ PHINTYS_FOR_AVX2 static inline __m256 phintys_in_double_avx2(__m256d (*of)(__m25
 #define LESS(a, b) _mm512_cmp_pd_mask(a, b, _CMP_LT_OQ)
 #define BOTH(a, b) ((__mmask8)((a) & (b)))
 #define CHOOSE(mask, yes, no) _mm512_mask_blend_pd(mask, no, yes)
+#define ONLY(mask, yes) _mm512_maskz_mov_pd(mask, yes)
 #define BITS_OF(mask) ((int)(mask))
 #define ROUND(x) _mm512_roundscale_pd(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
 #define FLOOR(x) _mm512_roundscale_pd(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC)

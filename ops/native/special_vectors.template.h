@@ -1,6 +1,6 @@
 /* gammaln, psi and erfinv of one instruction set; see special_vectors.h. Defined before the include, undefined at its
- * end: SET and FOR_SET; V, the vector of double; BITS, the same as integers; WIDTH; MASK, with LESS, BOTH, CHOOSE
- * and BITS_OF; OP, ROUND and FLOOR.
+ * end: SET and FOR_SET; V, the vector of double; BITS, the same as integers; WIDTH; MASK, with LESS, BOTH, CHOOSE,
+ * ONLY (a vector, and 0 elsewhere) and BITS_OF; OP, ROUND and FLOOR.
  */
 #define NAMED(FUNCTION) PHINTYS_NAMED(FUNCTION, SET)
 #define SET1(number) OP(set1_pd)(number)
@@ -51,20 +51,21 @@ FOR_SET static V NAMED(one_by_one)(V found, V x, int inside, double (*of)(double
     return OP(loadu_pd)(out);
 }
 
-/* Below 8: log(gamma(2 + u)), plus or minus the logarithm of the product that leads there. Between 1.25 and 2.5 there
- * is none, so that the zero at 2 is exact and little cancels elsewhere. From 8 on: Stirling's series. */
+/* Below 8: log(gamma(1 + u)), u = x - floor(x), plus the logarithm of the product that leads to x; below 1, minus that
+ * of x. Its zeros at u = 0 and 1 are factors, so that it is exact there, and little cancels elsewhere. A factor of the
+ * product that x does not have is max(x - i, 1) = 1. From 8 on: Stirling's series. */
 FOR_SET static V NAMED(phintys_gammaln_double)(V whole) {
     const MASK inside = BOTH(LESS(SET1(0x1p-1022), whole), LESS(whole, SET1(INFINITY)));
-    const V x = CHOOSE(inside, whole, SET1(1.0)), nearest = ROUND(x);
-    const MASK small = LESS(x, SET1(8.0)), below = LESS(x, SET1(1.25));
-    const V near = CHOOSE(below, nearest, OP(max_pd)(nearest, SET1(2.0))), u = OP(sub_pd)(x, near);
+    const V x = CHOOSE(inside, whole, SET1(1.0)), one = SET1(1.0);
+    const MASK small = LESS(x, SET1(8.0)), below = LESS(x, one);
     V argument = x, found = x;
     if (BITS_OF(small)) {
-        V product = CHOOSE(below, x, SET1(1.0));
-        product = CHOOSE(LESS(near, SET1(0.5)), OP(mul_pd)(x, OP(add_pd)(x, SET1(1.0))), product);
-        for (int i = 1; i <= 6; i++)
-            product = CHOOSE(LESS(SET1(i + 1.5), near), OP(mul_pd)(product, OP(sub_pd)(x, SET1(i))), product);
-        argument = CHOOSE(small, product, x);
+        V first = OP(max_pd)(OP(sub_pd)(x, one), one), second = OP(max_pd)(OP(sub_pd)(x, SET1(2.0)), one);
+        for (int i = 3; i <= 6; i += 2) {
+            first = OP(mul_pd)(first, OP(max_pd)(OP(sub_pd)(x, SET1(i)), one));
+            second = OP(mul_pd)(second, OP(max_pd)(OP(sub_pd)(x, SET1(i + 1)), one));
+        }
+        argument = CHOOSE(small, CHOOSE(below, x, OP(mul_pd)(first, second)), x);
     }
     const NAMED(Log) log = NAMED(log_of)(argument);
     if (BITS_OF(small) != ALL) {
@@ -80,9 +81,9 @@ FOR_SET static V NAMED(phintys_gammaln_double)(V whole) {
         found = FMA(length, OP(sub_pd)(log.high, SET1(1.0)), rest);
     }
     if (BITS_OF(small)) {
-        const V sign = CHOOSE(below, SET1(-1.0), SET1(1.0));
-        const V slope = POLYNOMIAL(phintys_log_gamma_at_2, OP(add_pd)(u, SET1(0.125)));
-        const V value = FMA(u, slope, OP(mul_pd)(sign, log.low));
+        const V u = OP(sub_pd)(x, FLOOR(x)), sign = CHOOSE(below, SET1(-1.0), one);
+        const V slope = POLYNOMIAL(phintys_log_gamma_between_1_and_2, OP(sub_pd)(u, SET1(0.5)));
+        const V value = FMA(OP(mul_pd)(u, OP(sub_pd)(u, one)), slope, OP(mul_pd)(sign, log.low));
         found = CHOOSE(small, FMA(sign, log.high, value), found);
     }
     const int all = BITS_OF(inside);
@@ -111,16 +112,15 @@ FOR_SET static V NAMED(phintys_psi_double)(V whole) {
         found = OP(add_pd)(log.high, OP(sub_pd)(log.low, rest));
     }
     if (BITS_OF(small)) {
-        const V floor = FLOOR(x);
-        const MASK below = LESS(x, SET1(1.0));
-        V top = CHOOSE(below, SET1(-1.0), SET1(0.0)), bottom = CHOOSE(below, x, SET1(1.0));
+        const V floor = FLOOR(x), one = SET1(1.0);
+        const MASK below = LESS(x, one);
+        V top = ONLY(below, SET1(-1.0)), bottom = CHOOSE(below, x, one);
         for (int i = 1; i <= 6; i++) {
-            const MASK more = LESS(SET1(i + 0.5), floor);
-            const V factor = OP(sub_pd)(x, SET1(i));
-            top = CHOOSE(more, FMA(top, factor, bottom), top);
-            bottom = CHOOSE(more, OP(mul_pd)(bottom, factor), bottom);
+            const V factor = OP(max_pd)(OP(sub_pd)(x, SET1(i)), one);
+            top = FMA(top, factor, ONLY(LESS(SET1(i + 0.5), floor), bottom));
+            bottom = OP(mul_pd)(bottom, factor);
         }
-        const V y = CHOOSE(below, OP(add_pd)(x, SET1(1.0)), OP(sub_pd)(x, OP(sub_pd)(floor, SET1(1.0))));
+        const V y = CHOOSE(below, OP(add_pd)(x, one), OP(sub_pd)(x, OP(sub_pd)(floor, one)));
         const V distance = OP(sub_pd)(OP(sub_pd)(y, SET1(1.4616321449683622)), SET1(9.549995429965697e-17));
         const V slope = POLYNOMIAL(phintys_psi_between_1_and_2, OP(sub_pd)(y, SET1(1.5)));
         found = CHOOSE(small, FMA(distance, slope, OP(div_pd)(top, bottom)), found);
@@ -164,6 +164,7 @@ FOR_SET static V NAMED(phintys_erfinv_double)(V whole) {
 #undef LESS
 #undef BOTH
 #undef CHOOSE
+#undef ONLY
 #undef BITS_OF
 #undef ROUND
 #undef FLOOR
