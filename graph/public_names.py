@@ -162,8 +162,17 @@ HOMES = {
     "phintys.sandbox.linalg.ops": {
         "ops.factorizations.hints": "Hint",
     },
+    "phintys.tensor.fft": {
+        "ops.fourier.fourier": "RFFTOp IRFFTOp",
+    },
+    "phintys.tensor.fourier": {
+        "ops.fourier.fourier": "Fourier",
+    },
+    "phintys.tensor.io": {
+        "ops.creation.messages": "MPIRecv MPIRecvWait MPISend MPISendWait",
+    },
     "phintys.tensor.nlinalg": {
-        "ops.factorizations.eigen": "Eig Eigh",
+        "ops.factorizations.eigen": "Eig Eigh EighGrad",
         "ops.factorizations.functions": "TensorInv TensorSolve LeastSquares",
         "ops.factorizations.inverse": "MatrixInverse MatrixPinv Det SLogDet",
         "ops.factorizations.orthogonal": "SVD QRFull QRIncomplete",

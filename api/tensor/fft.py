@@ -4,6 +4,7 @@
 first. ``complex_rfft`` and ``complex_irfft`` are NumPy's, and so are all others.
 """
 from phintys.graph import public_names as _public_names
+from phintys.ops.fourier.fourier import IRFFTOp, RFFTOp, irfft_op, rfft_op
 from phintys.ops.fourier.functions import (
     fft,
     fft2,
@@ -27,6 +28,7 @@ from phintys.ops.fourier.functions import rfft as complex_rfft
 from phintys.ops.fourier.parts import irfft_pairs as irfft
 from phintys.ops.fourier.parts import rfft_pairs as rfft
 
-__all__ = ["complex_irfft", "complex_rfft", "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2",
-           "ifftn", "ifftshift", "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn"]
+__all__ = ["IRFFTOp", "RFFTOp", "complex_irfft", "complex_rfft", "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft",
+           "ifft", "ifft2", "ifftn", "ifftshift", "ihfft", "irfft", "irfft2", "irfft_op", "irfftn", "rfft", "rfft2",
+           "rfft_op", "rfftfreq", "rfftn"]
 _public_names.adopt(globals())

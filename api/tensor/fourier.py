@@ -1,4 +1,7 @@
 """Theano's name ``tensor.fourier`` for the complex Fourier transform ``fft(a, n, axis)``: names only."""
-from phintys.ops.fourier.functions import fft
+from phintys.graph import public_names as _public_names
+from phintys.ops.fourier.fourier import Fourier
+from phintys.ops.fourier.fourier import fourier as fft
 
-__all__ = ["fft"]
+__all__ = ["Fourier", "fft"]
+_public_names.adopt(globals())

@@ -1,6 +1,6 @@
 """Theano's name ``tensor.nlinalg`` for linear algebra on matrices: names only."""
 from phintys.graph import public_names as _public_names
-from phintys.ops.factorizations.eigen import Eig, Eigh, eig, eigh
+from phintys.ops.factorizations.eigen import Eig, Eigh, EighGrad, eig, eigh
 from phintys.ops.factorizations.functions import (
     LeastSquares,
     TensorInv,
@@ -27,8 +27,8 @@ from phintys.ops.numpy_functions import matrix_or_vector_norm as norm
 extract_diag = ExtractDiag()
 lstsq = LeastSquares
 
-__all__ = ["SVD", "AllocDiag", "Det", "Eig", "Eigh", "ExtractDiag", "MatrixInverse", "MatrixPinv", "QRFull",
-           "QRIncomplete", "SLogDet", "TensorInv", "TensorSolve", "alloc_diag", "det", "diag", "eig", "eigh",
+__all__ = ["SVD", "AllocDiag", "Det", "Eig", "Eigh", "EighGrad", "ExtractDiag", "MatrixInverse", "MatrixPinv",
+           "QRFull", "QRIncomplete", "SLogDet", "TensorInv", "TensorSolve", "alloc_diag", "det", "diag", "eig", "eigh",
            "extract_diag", "lstsq", "matrix_dot", "matrix_inverse", "matrix_power", "norm", "pinv", "qr", "slogdet",
            "svd", "tensorinv", "tensorsolve", "trace"]
 _public_names.adopt(globals())

@@ -308,7 +308,7 @@ class Bartlett(Op):
 
 _alloc = Alloc()
 _ranges = {}                # dtype → ARange
-_bartlett = Bartlett()
+bartlett_ = Bartlett()
 
 
 def alloc(value, *shape):
@@ -424,7 +424,7 @@ def bartlett(M):
     TypeError
         If ``M`` is not an integer scalar.
     """
-    return _bartlett(M)
+    return bartlett_(M)
 
 
 def identity_like(x):

@@ -94,6 +94,17 @@ class Eig(TwiceReversed):
 eig = Eig()
 
 
+def by_eigensystem(values, vectors, by_values, by_vectors, lower):
+    """The gradient with respect to a Hermitian matrix, from those with respect to its eigenvalues and -vectors."""
+    inner = None
+    if not missing(by_vectors):
+        inner = as_dtype(gaps(values), vectors.type.dtype) * product(adjoint(vectors), by_vectors)
+    if not missing(by_values):
+        weights = identity_for(vectors) * as_dtype(columns(by_values), vectors.type.dtype)
+        inner = weights if inner is None else inner + weights
+    return by_triangle(product(vectors, inner, adjoint(vectors)), lower)
+
+
 class Eigh(Eig):
     """Eigenvalues, in ascending order, and eigenvectors of each Hermitian matrix.
 
@@ -129,15 +140,7 @@ class Eigh(Eig):
         return [input_shapes[0][:-1], input_shapes[0]]
 
     def L_op(self, inputs, outputs, output_gradients):
-        values, vectors = outputs
-        by_values, by_vectors = output_gradients
-        inner = None
-        if not missing(by_vectors):
-            inner = as_dtype(gaps(values), vectors.type.dtype) * product(adjoint(vectors), by_vectors)
-        if not missing(by_values):
-            weights = identity_for(vectors) * as_dtype(columns(by_values), vectors.type.dtype)
-            inner = weights if inner is None else inner + weights
-        return [by_triangle(product(vectors, inner, adjoint(vectors)), self.UPLO == "L")]
+        return [by_eigensystem(*outputs, *output_gradients, self.UPLO == "L")]
 
     def R_op(self, inputs, eval_points):
         if eval_points[0] is None:
@@ -149,6 +152,26 @@ class Eigh(Eig):
         rank = inner.type.ndim
         return [real(diagonal(inner, axis1=rank - 2, axis2=rank - 1)),
                 product(vectors, as_dtype(gaps(values), vectors.type.dtype) * inner)]
+
+
+class EighGrad(MatrixOp):
+    """The gradient of `Eigh`, from its input, its outputs and the gradients with respect to these. A graph of other
+    ops: calling it makes no node of its own.
+
+    Parameters
+    ----------
+    UPLO : {"L", "U"}
+        Which triangle is read.
+    """
+
+    __props__ = ("UPLO",)
+
+    def __init__(self, UPLO="L"):
+        self.UPLO = Eigh(UPLO).UPLO
+
+    def __call__(self, x, w, v, gw, gv):
+        x, v, gv = matrices("eigh", x, v, gv)
+        return by_eigensystem(as_tensor_variable(w), v, as_tensor_variable(gw), gv, self.UPLO == "L")
 
 
 def eigh(a, UPLO="L"):

@@ -6,6 +6,7 @@ logarithms of its determinant.
 """
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
+from phintys.graph.variable import Constant
 from phintys.ops.linalg.diagonal import trace
 from phintys.ops.products.products import dot
 from phintys.ops.types.constant import as_tensor_variable
@@ -70,6 +71,18 @@ def is_psd(v):
 def is_symmetric(v):
     """Whether the variable has the hint of being symmetric."""
     return hints(v).get("symmetric", False)
+
+
+def is_positive(v):
+    """Whether the variable has the hint of being positive, or is an even power of another."""
+    if hints(v).get("positive", False):
+        return True
+    if v.owner is None or getattr(getattr(v.owner.op, "scalar_op", None), "name", None) != "pow":
+        return False
+    exponent = v.owner.inputs[1]
+    while exponent.owner is not None and len(exponent.owner.inputs) == 1:       # made as long as the base
+        exponent = exponent.owner.inputs[0]
+    return isinstance(exponent, Constant) and exponent.data.size == 1 and exponent.data.item() % 2 == 0
 
 
 def spectral_radius_bound(X, log2_exponent):

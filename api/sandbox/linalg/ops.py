@@ -2,7 +2,15 @@
 from phintys.gof.local_optimizers import local_optimizer
 from phintys.graph import public_names as _public_names
 from phintys.ops.factorizations.cholesky import Cholesky, cholesky
-from phintys.ops.factorizations.hints import Hint, hints, is_psd, is_symmetric, psd, spectral_radius_bound
+from phintys.ops.factorizations.hints import (
+    Hint,
+    hints,
+    is_positive,
+    is_psd,
+    is_symmetric,
+    psd,
+    spectral_radius_bound,
+)
 from phintys.ops.factorizations.inverse import MatrixInverse, det, matrix_inverse
 from phintys.ops.factorizations.solve import Solve, solve
 from phintys.ops.linalg.diagonal import trace
@@ -37,6 +45,6 @@ psd_solve_with_chol = _local_optimizer("psd_solve_with_chol", [Solve])
 tag_solve_triangular = _local_optimizer("tag_solve_triangular", [Solve])
 
 __all__ = ["Cholesky", "Hint", "MatrixInverse", "Solve", "cholesky", "det", "extract_diag", "hints", "imported_scipy",
-           "inv_as_solve", "is_psd", "is_symmetric", "matrix_inverse", "psd", "psd_solve_with_chol", "solve",
-           "spectral_radius_bound", "tag_solve_triangular", "trace"]
+           "inv_as_solve", "is_positive", "is_psd", "is_symmetric", "matrix_inverse", "psd", "psd_solve_with_chol",
+           "solve", "spectral_radius_bound", "tag_solve_triangular", "trace"]
 _public_names.adopt(globals())

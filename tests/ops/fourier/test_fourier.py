@@ -171,3 +171,53 @@ def test_without_numpys_ufuncs(monkeypatch):
 def test_refused(call, error, message):
     with pytest.raises(error, match=message):
         call(T.dmatrix())
+
+
+def test_theanos_op():
+    from phintys.tensor.fourier import Fourier
+    from phintys.tensor.fourier import fft as transform_along
+    array, x, axis, n = values((8, 6)), T.dmatrix(), T.iscalar(), T.iscalar()
+    assert isinstance(transform_along, Fourier) and transform_along(T.fmatrix()).dtype == "complex128"
+    f = phintys.function([x], [transform_along(x, 10, 0), transform_along(x), transform_along(x, None, 0)])
+    numpys_own = numpy.fft.fft(array, 10, 0), numpy.fft.fft(array), numpy.fft.fft(array, axis=0)
+    for found, wanted in zip(f(array), numpys_own):
+        check_equal(found, wanted)
+    outputs = [transform_along(x, n, axis), transform_along(x, None, axis)]
+    g = phintys.function([x, n, axis], [*outputs, *[output.shape for output in outputs]])
+    for number in (0, 1):
+        padded, whole, *shapes = g(array, 5, number)
+        check_equal(padded, numpy.fft.fft(array, 5, number))
+        check_equal(whole, numpy.fft.fft(array, axis=number))
+        assert [tuple(shape) for shape in shapes] == [padded.shape, whole.shape]
+    with pytest.raises(ValueError, match="axis 2 is out of bounds"):
+        g(array, 5, 2)
+    with pytest.raises(NotImplementedError, match="a constant number"):
+        phintys.grad(abs(outputs[0]).sum(), x)
+    check_gradient(lambda x: abs(transform_along(x, 10, 0)), [array])
+    node = transform_along.make_node(x, n, 0)
+    back, _, _ = transform_along.grad(node.inputs, [node.outputs[0].zeros_like() + 1])
+    check_equal(phintys.function([x, n], back)(array, 6), numpy.eye(8)[:, :1] * numpy.full(6, 6.0))
+
+
+@pytest.mark.parametrize("arguments, message", [
+    ((1.0,), "not a scalar"), (([1.0], 2.5), "length of the transformed axis"), (([1.0], 0), "strictly positive"),
+    (([1.0], 3, 1.5), "index of the transformed axis"), (([1.0], 3, 1), "smaller than dimension of array, 1")])
+def test_theanos_op_refuses(arguments, message):
+    with pytest.raises(TypeError, match=message):
+        T.fourier.fft(*arguments)
+
+
+def test_theanos_ops_with_parts():
+    array, x, s = values((2, 5, 6)), T.dtensor3(), T.lvector()
+    half, padded = fft.rfft_op(x), fft.rfft_op(x, s)
+    f = phintys.function([x, s], [half, padded, fft.irfft_op(half), fft.irfft_op(padded, s)])
+    spectrum, longer, back, rest = f(array, [4, 7])
+    check_equal(spectrum[..., 0] + 1j * spectrum[..., 1], numpy.fft.rfftn(array, axes=(1, 2)))
+    check_equal(longer[..., 0] + 1j * longer[..., 1], numpy.fft.rfftn(array, (4, 7), axes=(1, 2)))
+    check_equal(back, array * 30)
+    check_equal(rest, numpy.pad(array[:, :4], ((0, 0), (0, 0), (0, 1))) * 28)
+    assert isinstance(fft.rfft_op, fft.RFFTOp) and isinstance(fft.irfft_op, fft.IRFFTOp)
+    for build, error in ((lambda: fft.rfft_op(x[0, 0]), "dimension >= 2"), (lambda: fft.irfft_op(x[0]), ">= 3"),
+                         (lambda: fft.rfft_op(x, [1.5, 2.0]), "must be of type integer")):
+        with pytest.raises(TypeError, match=error):
+            build()
