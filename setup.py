@@ -27,6 +27,7 @@ from setuptools.command.build_py import build_py
 ROOT = Path(__file__).resolve().parent
 FOLDERS = ("api", "graph", "vm", "ops", "optimizer", "gpu")
 NATIVE_FOLDERS = ("vm", "ops", "gpu")
+INCLUDED = {"gpu": ("ops",)}            # folders below, whose headers are used through declarations of Cython
 # Folders whose import name does not follow from their path. All others are ``phintys.`` and their path.
 RENAMED_FOLDERS = {"api": "phintys", "api/theano/compile": "phintys.compile", "api/theano/gof": "phintys.gof",
                    "api/theano/misc": "phintys.misc"}
@@ -165,7 +166,7 @@ def extensions(cimport_root):
         path = source.relative_to(ROOT)
         yield Extension(import_name(source), [str(path)],
                         depends=sorted(os.path.relpath(file, ROOT) for file in sources),
-                        include_dirs=[numpy.get_include(), path.parts[0]],
+                        include_dirs=[numpy.get_include(), path.parts[0], *INCLUDED.get(path.parts[0], ())],
                         define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"),
                                        ("NPY_TARGET_VERSION", "NPY_2_0_API_VERSION")],
                         extra_compile_args=optimization(source, sources) + COMPILE_ARGS, extra_link_args=LINK_ARGS,

@@ -41,6 +41,20 @@ _hooks.scan_profile = lambda name: _import_module("phintys.reports.scan_profile"
 _hooks.formulas = lambda: _import_module("phintys.ops.formulas")
 _hooks.numpy_protocol = lambda: _import_module("phintys.numpy_protocol")
 
+_hooks.device_opened = lambda: _import_module("phintys.gpu_shared")
+
+
+def _use_device(name):
+    """Open the device that ``config.device`` names; if that fails, the option is ``cpu`` again."""
+    if name != "cpu":
+        try:
+            _import_module("phintys.gpu").use(name)
+        except Exception:
+            config.__dict__["device"] = "cpu"
+            raise
+
+
+config.on_change("device", _use_device)
 _public_names.adopt(globals())
 
 __version__ = "0.1.0"
@@ -55,7 +69,8 @@ _ON_DEMAND = {"tensor": "tensor", "scalar": "scalar", "printing": "printing", "g
               "configparser": "configparser", "scan_module": "scan_module", "scan": "scan_module",
               "map": "scan_module", "reduce": "scan_module", "foldl": "scan_module", "foldr": "scan_module",
               "scan_checkpoints": "scan_module", "ProfileStats": "compile", "sandbox": "sandbox",
-              "random": "random", "install_as_theano": "as_theano", "typed_list": "typed_list", "d3viz": "d3viz"}
+              "random": "random", "gpu": "gpu", "install_as_theano": "as_theano", "typed_list": "typed_list",
+              "d3viz": "d3viz"}
 
 __all__ = sorted([
     "Apply", "Constant", "Container", "FAST_COMPILE", "FAST_RUN", "Function", "FunctionGraph", "FunctionMaker",

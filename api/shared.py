@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy
 
+from phintys.graph import hooks
 from phintys.graph.errors import made_at
 from phintys.graph.scratchpad import copy_tag
 from phintys.graph.type import generic
@@ -301,6 +302,8 @@ def shared(value, name=None, strict=False, allow_downcast=None, **kwargs):
         overwrite it only after you have dropped the array.
     broadcastable : tuple of bool
         (arrays) Axes that always have length 1. Default: none, as the shape may change with the value.
+    target : str
+        (arrays) Where the value is: "cpu", or a GPU: "cuda". By default `config.device`, for arrays of float32.
 
     Returns
     -------
@@ -317,6 +320,8 @@ def shared(value, name=None, strict=False, allow_downcast=None, **kwargs):
     if _is_masked(value):
         raise TypeError("masked arrays have no counterpart in phintys: fill the masked elements first, "
                         "for instance with value.filled(0)")
+    if kwargs.get("target", "cpu") != "cpu":
+        hooks.device_opened()           # which adds the constructor of variables there
     for constructor in reversed(CONSTRUCTORS):
         try:
             return constructor(value, name=name, strict=strict, allow_downcast=allow_downcast, **kwargs)

@@ -1,6 +1,74 @@
-"""Reserved for the GPU runtime: nothing here runs on a GPU yet.
+"""Functions on a GPU of NVIDIA, by pycuda.
 
-``phintys.gpu`` will hold the runtime on pycuda, the device kernels and the rewrites that move work to a device. It may
-import everything below it (``vm``, ``ops``, ``graph``, ``optimizer``) and is imported only when a program asks for a
-device. The README of this folder lists what the rest of phintys has prepared for it.
+    phintys.config.device = "cuda"      # or PHINTYS_FLAGS=device=cuda, or phintys.gpu.use()
+
+Shared variables of float32 that are made from here on are at the device, functions that use them compute there, and
+what users see are arrays of NumPy as before. Importing this package needs neither pycuda nor a GPU; opening a device
+does. See README.md for the parts.
 """
+from phintys.gpu import families
+from phintys.gpu.gpu_array_type import GpuArrayType
+from phintys.gpu.placement import place as _place
+from phintys.gpu.runtime.device import DeviceError, device_count, open_device, the_device
+from phintys.gpu.runtime.driver import statistics as _statistics
+from phintys.gpu.runtime.driver import trim, wait
+from phintys.gpu.transfers import GpuFromHost, HostFromGpu, gpu_from_host, host_from_gpu
+from phintys.gpu.transfers import number_of as _number_of
+from phintys.graph import hooks as _hooks
+from phintys.graph.config import config as _config
+
+__all__ = ["DeviceError", "GpuArrayType", "GpuFromHost", "HostFromGpu", "device_count", "gpu_from_host",
+           "host_from_gpu", "memory_report", "the_device", "trim", "use", "wait"]
+
+_hooks.place_at_device = _place
+
+
+def use(device="cuda", move_shared_to_gpu=True):
+    """Use a GPU from here on.
+
+    Parameters
+    ----------
+    device : str
+        "cuda", or "cuda1" for the second device.
+    move_shared_to_gpu : bool
+        Whether shared variables of float32 are made there by default: `config.device` names the device then. Else only
+        those are that ask for it (``target="cuda"``).
+
+    Returns
+    -------
+    Device
+
+    Raises
+    ------
+    ValueError
+        If the name is none of a device.
+    DeviceError
+        If there is no such device, or no driver, or no pycuda; everything else works as before.
+
+    Examples
+    --------
+    >>> phintys.gpu.use()                           # doctest: +SKIP
+    <device cuda0: NVIDIA H200, sm_90>
+    """
+    number = _number_of(device)
+    if number is None:
+        raise ValueError(f"{device!r} names no device: expected 'cuda', or 'cuda0', 'cuda1', ...")
+    opened = open_device(number)
+    if _hooks.device_opened is not None:
+        _hooks.device_opened()
+    if move_shared_to_gpu and _config.device != device:
+        _config.device = device
+    return opened
+
+
+def memory_report():
+    """What phintys has of the device's memory.
+
+    Returns
+    -------
+    dict
+        ``live_bytes`` in use by ``live_buffers``; ``peak_bytes``, the most so far; ``kept_bytes`` that wait for later
+        requests and that `trim` returns; ``requests`` for memory so far, of which the device itself served ``misses``;
+        ``free_bytes`` and ``total_bytes`` of the device.
+    """
+    return _statistics()

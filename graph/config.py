@@ -6,6 +6,7 @@ attribute; setting one checks it and then calls the functions registered with ``
 AttributeError.
 """
 import os
+import re
 import sys
 import warnings
 from functools import wraps
@@ -100,10 +101,11 @@ def floating_dtype(value):
 
 
 def device_name(value):
-    """``cpu``; there is no other device."""
-    if value != "cpu":
-        raise ValueError("expected 'cpu': this version has no other device")
-    return value
+    """``cpu``, ``cuda``, or ``cuda`` with the number of a device."""
+    name = "cuda" if value == "gpu" else value
+    if name != "cpu" and not (isinstance(name, str) and re.fullmatch(r"cuda\d*", name)):
+        raise ValueError("expected 'cpu', 'cuda', or 'cuda0', 'cuda1', ...")
+    return name
 
 
 def flag_or_none(value):
@@ -142,7 +144,12 @@ OPTIONS = [
     ("workers", 0, count, "Threads that one call may use; 0: as many as there are usable cores."),
     ("pool_limit", 256, count, "MiB of freed memory that is kept for the next call."),
     ("stress", False, boolean, "Poison freed memory and never reuse it, to find errors."),
-    ("device", "cpu", device_name, "Where functions run."),
+    ("device", "cpu", device_name, "Where shared variables of float32 are made, and so where functions run: cpu, or "
+     "a GPU, by pycuda: cuda, or cuda1 for the second. See phintys.gpu."),
+    ("gpu.nvcc", "nvcc", text, "The compiler of CUDA that kernels are compiled with."),
+    ("gpu.cache", "", text, "The folder of compiled kernels; by default one in the user's cache."),
+    ("gpu.warn_host_ops", "ignore", one_of("ignore", "warn", "raise"), "What to do about ops without a kernel for the "
+     "device, which run at the host and need transfers."),
     ("on_unused_input", "raise", one_of("raise", "warn", "ignore"), "What to do about inputs that are not needed."),
     ("on_opt_error", "warn", ERROR_ACTIONS, "What to do when a rewrite fails."),
     ("optdb.max_use_ratio", 8.0, ratio, "How often an EquilibriumOptimizer applies each of its parts at most, as a "

@@ -8,5 +8,7 @@ function: Any = None                 # phintys.function, which evaluates variabl
 input: Any = None                    # phintys.In, which says how a function treats an argument
 loop_kernel: Any = None              # the class of kernels that run the steps of loops
 scan_profile: Any = None             # makes what measures the steps of a loop
+device_opened: Any = None            # called when a GPU is in use, or named: adds shared variables there
+place_at_device: Any = None          # moves work of a graph to the GPU in use; `phintys.gpu` sets it
 numpy_protocol: Any = None           # loads and returns the module phintys.numpy_protocol
 formulas: Any = None                 # loads and returns the module phintys.ops.formulas

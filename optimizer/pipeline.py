@@ -7,6 +7,7 @@ whenever the tables have made new nodes.
 from collections import deque
 from time import perf_counter
 
+from phintys.graph import hooks
 from phintys.optimizer.engine import registered
 from phintys.optimizer.engine.database import FAST_COMPILE, FAST_RUN, Family
 from phintys.optimizer.engine.driver import Driver, report
@@ -130,6 +131,8 @@ STAGES = [
     ("blas", _in_turns(_driven("blas", BLAS), _merge)),
     ("elemwise_fusion", _whole(fusion.fuse, FAST_RUN, "fusion", "fuse", "elemwise_fusion", "local_elemwise_fusion")),
     ("reduction_fusion", _whole(fuse_reductions, FAST_RUN, "fusion", "fuse", "reduction_fusion")),
+    ("gpu", _whole(lambda fgraph: hooks.place_at_device(fgraph) if hooks.place_at_device else 0, FAST_RUN, "gpu",
+                   "gpuarray")),
     ("draw_fusion", _whole(fuse_draws, FAST_RUN, "fusion", "fuse", "draw_fusion")),
     ("convolution_fusion", _whole(fuse_convolutions, FAST_RUN, "fusion", "fuse", "convolution_fusion")),
     ("cond_make_inplace", _whole(lazy_branches.make_views, FAST_RUN, "inplace", "cond_make_inplace")),

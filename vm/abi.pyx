@@ -359,6 +359,8 @@ cdef int renew(Context* context, Cell* cell) except -1 nogil:
 cdef int take_device_memory(Context* context, Cell* cell) except -1 nogil:
     """Memory for a cell at the device. What it had in an earlier call is as good as new: work is done in order."""
     cdef Buffer* buffer = cell.buffer
+    if cell.size <= INLINE_BYTES:                   # who looks at the size must not take the cell's own memory
+        cell.size = INLINE_BYTES + 1
     if buffer != NULL:
         if is_reusable(cell, cell.size):
             cell.data = buffer.data
@@ -367,7 +369,7 @@ cdef int take_device_memory(Context* context, Cell* cell) except -1 nogil:
         release_here(context, buffer)
     if cell.heir != NULL and take_from_heir(cell, cell.size):
         return 0
-    buffer = NULL if allocation_fails() else device_memory.acquire(cell.size if cell.size else 1)
+    buffer = NULL if allocation_fails() else device_memory.acquire(cell.size)
     if buffer == NULL:
         cell.data = NULL
         return fail_allocation(cell, cell.shape, False)

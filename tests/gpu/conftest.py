@@ -59,6 +59,8 @@ def find_device():
     (folder / "pycuda_cache").mkdir(exist_ok=True)
     os.environ["PYCUDA_CACHE_DIR"] = str(folder / "pycuda_cache")
     os.environ["PATH"] = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    from phintys.graph.config import config
+    config.gpu.cache = str(folder / "cache")
     return Device(library)
 
 

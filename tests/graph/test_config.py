@@ -40,7 +40,7 @@ def test_values_are_converted(name, value, stored):
 @pytest.mark.parametrize("name, value", [
     ("floatX", "float128"), ("allow_gc", "perhaps"), ("allow_gc", 2), ("allow_gc", "Plan"),
     ("kept_frames", -1), ("workers", -1), ("workers", "many"),
-    ("workers", 1.5), ("device", "cuda"), ("mode", None), ("cxx", 3), ("int_division", "float"),
+    ("workers", 1.5), ("device", "tpu"), ("mode", None), ("cxx", 3), ("int_division", "float"),
     ("compute_test_value", "on"), ("unittests.rseed", "any")])
 def test_impossible_values(name, value):
     options = fresh()

@@ -1,0 +1,101 @@
+"""Shared variables at the device.
+
+``shared`` makes one when ``config.device`` names a GPU and the value is an array of float32, or when its parameter
+``target`` says so. Users see arrays of NumPy: ``get_value`` copies to the host, unless it is asked for the internal
+type, a ``pycuda.gpuarray.GPUArray``. A variable that was made from such an array gives such arrays in any case.
+"""
+import warnings
+
+import numpy
+
+from phintys.gpu.gpu_array_type import DTYPES, GpuArrayType, as_host_array
+from phintys.gpu.runtime import device
+from phintys.gpu.transfers import number_of
+from phintys.graph.config import config
+from phintys.graph.public_names import at_home
+from phintys.ops.operators import TensorOperators
+from phintys.shared import SharedVariable, shared_constructor, tensor_constructor
+
+
+class GpuArraySharedVariable(TensorOperators, SharedVariable):
+    """A shared array at the device."""
+
+    made_at_device = False      # from an array at the device: values are seen as such
+
+    def _as_TensorVariable(self):
+        return GpuArrayType.to_host(self)
+
+    def get_value(self, borrow=False, return_internal_type=False):
+        """The value, as an array of NumPy unless the variable was made from an array at the device.
+
+        Parameters
+        ----------
+        borrow : bool
+            With the internal type: return the variable's own memory. An array of NumPy is a copy in any case.
+        return_internal_type : bool
+            Return a ``pycuda.gpuarray.GPUArray``.
+        """
+        if return_internal_type or self.made_at_device:
+            return self.container.get(borrow=borrow)
+        return as_host_array(self.container.get(borrow=True))
+
+    def set_value(self, new_value, borrow=False):
+        """Replace the value: by an array of the host, which is copied to the device (to the memory of the old value, if
+        the shape is the same and nothing else refers to it), or by an array at the device."""
+        if hasattr(new_value, "__cuda_array_interface__"):
+            self.container.set(self.type.filter(new_value), borrow=borrow)
+        else:
+            super().set_value(new_value)
+
+    def zero(self, borrow=False):
+        """Set all elements to zero."""
+        shape = self.container.get(borrow=True).shape
+        self.container.set(numpy.zeros(shape, self.type.dtype))
+
+    def __reduce__(self):
+        value = as_host_array(self.container.get(borrow=True))
+        return unpickled, (self.name, self.type.dtype, self.type.broadcastable, value, self.container.strict,
+                           self.container.allow_downcast)
+
+
+@at_home
+def unpickled(name, dtype, broadcastable, value, strict, allow_downcast):
+    """A shared variable at the device from its pickle; without a device, one of the host, and a warning."""
+    if not device.is_open():
+        try:
+            device.open_device(number_of(config.device) or 0)
+        except device.DeviceError as error:
+            warnings.warn(f"the shared variable {name or value.dtype} was at a GPU when it was pickled, and is at the "
+                          f"host now: {error}", stacklevel=2)
+            return tensor_constructor(value, name=name, strict=bool(strict), allow_downcast=allow_downcast,
+                                      broadcastable=broadcastable)
+    return GpuArraySharedVariable(name, GpuArrayType(dtype, broadcastable), value, bool(strict), allow_downcast)
+
+
+def is_at_device(value):
+    return hasattr(value, "__cuda_array_interface__") and not isinstance(value, numpy.ndarray)
+
+
+@shared_constructor
+def gpuarray_shared_constructor(value, name=None, strict=False, allow_downcast=None, borrow=False, broadcastable=None,
+                                target=None):
+    """A shared variable at the device, if the value is there, ``target`` names it, or ``config.device`` does and the
+    value is an array of float32."""
+    there = is_at_device(value)
+    if target is None:
+        if not there and not (config.device != "cpu" and isinstance(value, numpy.ndarray) and value.dtype == "float32"):
+            raise TypeError("the value stays at the host")
+    elif number_of(target) is None:
+        raise TypeError(f"{target!r} names no device")
+    else:
+        device.open_device(number_of(target))
+    if not there and not isinstance(value, (numpy.ndarray, numpy.number)):
+        raise TypeError("only arrays are stored at the device")
+    dtype = numpy.dtype(value.__cuda_array_interface__["typestr"]) if there else value.dtype
+    if dtype.name not in DTYPES:
+        raise TypeError(f"the device has no arrays of dtype {dtype}")
+    pattern = (False,) * value.ndim if broadcastable is None else broadcastable
+    made = GpuArraySharedVariable(name, GpuArrayType(dtype.name, pattern), value if there else numpy.array(value),
+                                  strict, allow_downcast, borrow=borrow)
+    made.made_at_device = there
+    return made

@@ -1,0 +1,168 @@
+"""``DeviceOp``: any op, computed at the device.
+
+It wraps the op of the host and asks it for everything that does not depend on the place: types, shapes, which input
+an output is a view of or overwrites, variants in place. Its kernel is the twin of the op's kernel (``twins.py``). So a
+new kernel at the device makes all ops with this kernel run there.
+"""
+from phintys.gpu.gpu_array_type import DTYPES, GpuArrayType
+from phintys.gpu.twins import Operand, twin_of
+from phintys.graph.apply import Apply
+from phintys.graph.op import Op, lower_node
+from phintys.graph.variable import Constant
+from phintys.ops.types.tensor_type import TensorType
+
+
+class Recorder:
+    """In place of the linker's emitter: takes the only kernel that an op emits, and the positions of its inputs."""
+
+    def __init__(self):
+        self.kernels = []
+
+    def kernel(self, kernel, node, inputs=None):
+        position = {variable: number for number, variable in reversed(list(enumerate(node.inputs)))}
+        chosen = node.inputs if inputs is None else inputs
+        self.kernels.append((kernel, [position[variable] for variable in chosen]))
+
+    def __getattr__(self, name):
+        raise NotOneKernel(name)
+
+
+class NotOneKernel(Exception):
+    """An op does not emit one kernel."""
+
+
+def kernel_of(node):
+    """The kernel of a node of the host, and the positions of the inputs that it reads; None if it has none."""
+    recorder = Recorder()
+    try:
+        lower_node(recorder, node)
+    except NotOneKernel:
+        return None
+    return recorder.kernels[0] if len(recorder.kernels) == 1 else None
+
+
+def may_stay(variable):
+    """Whether an input of the host can be passed by value: it has one element, for certain."""
+    return all(variable.type.broadcastable)
+
+
+class Placement:
+    """How a node of the host runs at the device.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        The host's.
+    read : list of int
+        The positions of the inputs that the kernel reads; others are constants inside it.
+    host : set of int
+        The positions of inputs that stay at the host.
+    """
+
+    def __init__(self, kernel, read, host, twin, results_at_host):
+        self.kernel, self.read, self.host, self.twin, self.results_at_host = kernel, read, host, twin, results_at_host
+
+
+def placement_of(node, at_device):
+    """How a node can run at the device, or None.
+
+    Parameters
+    ----------
+    node : Apply
+        Of the host.
+    at_device : callable
+        Whether an input, a variable of the host, is at the device already.
+    """
+    types = [variable.type for variable in (*node.inputs, *node.outputs)]
+    if not all([isinstance(type_, TensorType) for type_ in types]) or node.op.lazy_branches(node) is not None:
+        return None
+    if not all([variable.type.dtype in DTYPES for variable in node.outputs]):
+        return None
+    recorded = kernel_of(node)
+    row = recorded and twin_of(recorded[0])
+    if row is None:
+        return None
+    kernel, read = recorded
+    if kernel.examined is None:
+        return None
+    examined = {read[number] for number in kernel.examined if number < len(read)}
+    host = {position for position, variable in enumerate(node.inputs) if position in examined or position not in read
+            or (row.by_value and may_stay(variable) and not at_device(variable))}
+    if any([node.inputs[position].type.dtype not in DTYPES for position in read if position not in host]):
+        return None
+    operands = [Operand(node.inputs[position].type.dtype, node.inputs[position].type.broadcastable, position in host)
+                for position in read]
+    twin = row.make(kernel, operands)
+    return None if twin is None else Placement(kernel, read, host, twin, row.results_at_host)
+
+
+class DeviceOp(Op):
+    """An op of the host at the device.
+
+    Parameters
+    ----------
+    op : Op
+        The host's.
+    host : frozenset of int
+        The positions of the inputs that are at the host.
+    results_at_host : bool
+    """
+
+    __props__ = ("op", "host", "results_at_host")
+
+    def __init__(self, op, host, results_at_host=False):
+        self.op, self.host, self.results_at_host = op, frozenset(host), results_at_host
+        self.view_map, self.destroy_map = op.view_map, op.destroy_map
+        self.can_overwrite, self.changes_part = op.can_overwrite, op.changes_part
+        self.reads_before_writing, self.first_examined = op.reads_before_writing, op.first_examined
+        self.destroyhandler_tolerate_same = op.destroyhandler_tolerate_same
+        self.destroyhandler_tolerate_aliased = op.destroyhandler_tolerate_aliased
+
+    def make_node(self, *inputs):
+        outputs = self.op.make_node(*[as_tensor(variable) for variable in inputs]).outputs
+        return Apply(self, list(inputs), [variable.type() if self.results_at_host else GpuArrayType.of(variable.type)()
+                                          for variable in outputs])
+
+    def host_node(self, node):
+        """The node that computes the same at the host."""
+        return self.op.make_node(*[as_tensor(variable) for variable in node.inputs])
+
+    def lower(self, emitter, node):
+        shadow = self.host_node(node)
+        placement = self._placement(shadow)
+        emitter.kernel(placement.twin, node, [node.inputs[position] for position in placement.read])
+
+    def _placement(self, shadow):
+        number = {variable: position for position, variable in reversed(list(enumerate(shadow.inputs)))}
+        return placement_of(shadow, lambda variable: number[variable] not in self.host)
+
+    def make_kernel(self, node):
+        return self._placement(self.host_node(node)).twin
+
+    def infer_shape(self, node, input_shapes):
+        return self.op.infer_shape(self.host_node(node), input_shapes)
+
+    def do_constant_folding(self, node):
+        return False
+
+    def inplace_candidates(self, node):
+        for output, position in self.op.inplace_candidates(self.host_node(node)):
+            if position not in self.host and node.inputs[position].type == node.outputs[output].type:
+                yield output, position
+
+    def overwriting(self, pairs):
+        variant = self.op.overwriting(pairs)
+        return None if variant is None else DeviceOp(variant, self.host, self.results_at_host)
+
+    def part_at_fault(self, node, shapes):
+        return self.op.part_at_fault(self.host_node(node), shapes)
+
+    def __str__(self):
+        return f"Gpu{self.op}"
+
+
+def as_tensor(variable):
+    """A variable of the host with the type that a variable has there; constants and tensors as they are."""
+    if isinstance(variable, Constant) or not isinstance(variable.type, GpuArrayType):
+        return variable
+    return variable.type.tensor.make_variable()

@@ -1,0 +1,221 @@
+"""Products of matrices and vectors at the device.
+
+They take the arguments of the processor's kernels of the same names without "Gpu". Scaling factors may be at either
+place.
+"""
+from libc.string cimport memset
+from numpy cimport npy_intp
+
+import numpy
+
+from phintys.gpu.kernels.product_source import NAMES, product_source
+from phintys.gpu.runtime.driver cimport Arguments, put, put_address, put_integer
+from phintys.gpu.runtime.kernel cimport THREADS, DeviceKernel, blocks_for
+from phintys.ops.native.integers cimport shape_of
+from phintys.vm.abi cimport CELL_DEVICE, Cell, Context, allocate
+
+cdef enum:
+    TILES, ROWS, COLUMNS
+    TILE = 64
+    SHORT = 64                      # rows of a matrix up to this length get a thread each
+
+cdef struct Product:                # m x k times k x n; strides in elements
+    const Cell* x
+    const Cell* y
+    const Cell* start               # what is added, or NULL
+    const Cell* alpha
+    const Cell* beta
+    Cell* out
+    npy_intp m, n, k
+    npy_intp xs0, xs1, ys0, ys1, ss0, ss1
+
+
+cdef class GpuProductKernel(DeviceKernel):
+    """``x.y``, ``alpha * x.y``, or ``beta * z + alpha * x.y``; see ``ProductKernel``."""
+    cdef str form
+    cdef int left_rank, right_rank, itemsize
+    cdef bint spread[2]
+    cdef double one                 # in the bits of the dtype
+
+    def __init__(self, dtype, int left_rank, int right_rank, form="plain", spread=(False, False)):
+        self.source, self.names = product_source(dtype), NAMES
+        self.form, self.left_rank, self.right_rank = form, left_rank, right_rank
+        self.itemsize = numpy.dtype(dtype).itemsize
+        self.kind = ("plain", "scaled", "accumulated").index(form)
+        for axis, flag in enumerate(spread):
+            self.spread[axis] = flag
+        set_one(&self.one, numpy.ones((), dtype).tobytes())
+
+    cdef int kind
+
+    cdef void sort(self, Cell** operands, Product* product) noexcept nogil:
+        """The operands by name, with lengths and strides."""
+        cdef const Cell* x
+        cdef const Cell* y
+        memset(product, 0, sizeof(Product))
+        if self.kind == 2:
+            product.start, product.alpha, product.beta = operands[0], operands[1], operands[4]
+            product.x, product.y, product.out = operands[2], operands[3], operands[5]
+        else:
+            product.x, product.y = operands[0], operands[1]
+            product.alpha = operands[2] if self.kind == 1 else NULL
+            product.out = operands[3] if self.kind == 1 else operands[2]
+        x, y = product.x, product.y
+        product.k = x.shape[self.left_rank - 1]
+        product.xs1 = x.strides[self.left_rank - 1] // self.itemsize
+        product.m = x.shape[0] if self.left_rank == 2 else 1
+        product.xs0 = x.strides[0] // self.itemsize if self.left_rank == 2 else 0
+        product.ys0 = y.strides[0] // self.itemsize
+        product.n = y.shape[1] if self.right_rank == 2 else 1
+        product.ys1 = y.strides[1] // self.itemsize if self.right_rank == 2 else 0
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Product product
+        cdef npy_intp shape[2]
+        cdef int axis
+        self.ready()
+        self.sort(operands, &product)
+        if product.y.shape[0] != product.k:
+            with gil:
+                raise ValueError(f"Shape mismatch: shapes {shape_of(product.x)} and {shape_of(product.y)} are not "
+                                 f"aligned: {product.k} (dim {self.left_rank - 1}) != {product.y.shape[0]} (dim 0)")
+        shape[0] = product.m if self.left_rank == 2 else product.n
+        shape[1] = product.n
+        for axis in range(product.out.ndim):
+            if product.start != NULL and product.start.shape[axis] != shape[axis] and not (
+                    self.spread[axis] and product.start.shape[axis] == 1):
+                with gil:
+                    raise ValueError(f"Shape mismatch: z of shape {shape_of(product.start)} cannot be added to the "
+                                     f"product of shapes {shape_of(product.x)} and {shape_of(product.y)}")
+        allocate(context, product.out, shape)
+        return 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Product product
+        cdef int axis
+        cdef npy_intp strides[2]
+        self.sort(operands, &product)
+        if product.m == 0 or product.n == 0:
+            return 0
+        strides[0] = strides[1] = 0
+        if product.start != NULL:
+            for axis in range(product.out.ndim):
+                if product.start.shape[axis] != 1 or product.out.shape[axis] == 1:
+                    strides[axis] = product.start.strides[axis] // self.itemsize
+        product.ss0, product.ss1 = strides[0], strides[1]
+        if self.left_rank == 1:                     # a row of results: its columns are the result's only dimension
+            product.ss1, product.ss0 = strides[0], 0
+        return multiply(self, &product)
+
+
+cdef class GpuGerKernel(DeviceKernel):
+    """``A + alpha * outer(x, y)``: ``(A, alpha, x, y, out)``."""
+    cdef int itemsize
+    cdef double one
+
+    def __init__(self, dtype):
+        self.source, self.names = product_source(dtype), NAMES
+        self.itemsize = numpy.dtype(dtype).itemsize
+        set_one(&self.one, numpy.ones((), dtype).tobytes())
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Cell* start = operands[0]
+        self.ready()
+        if start.shape[0] != operands[2].shape[0] or start.shape[1] != operands[3].shape[0]:
+            with gil:
+                raise ValueError(f"Shape mismatch: A of shape {shape_of(start)} cannot be added to the outer product "
+                                 f"of shapes {shape_of(operands[2])} and {shape_of(operands[3])}")
+        allocate(context, operands[4], start.shape)
+        return 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Product product
+        memset(&product, 0, sizeof(Product))
+        product.start, product.alpha, product.x, product.y = operands[0], operands[1], operands[2], operands[3]
+        product.out = operands[4]
+        product.m, product.n, product.k = operands[4].shape[0], operands[4].shape[1], 1
+        product.xs0, product.ys1 = operands[2].strides[0] // self.itemsize, operands[3].strides[0] // self.itemsize
+        product.ss0, product.ss1 = operands[0].strides[0] // self.itemsize, operands[0].strides[1] // self.itemsize
+        if product.m == 0 or product.n == 0:
+            return 0
+        return tiles(self, &product, <const char*>&self.one, self.itemsize)
+
+
+cdef int set_one(double* one, bytes bits) except -1:
+    cdef int index
+    one[0] = 0
+    for index in range(len(bits)):
+        (<char*>one)[index] = (<const char*>bits)[index]
+    return 0
+
+
+cdef int multiply(GpuProductKernel kernel, Product* product) noexcept nogil:
+    """The product of a matrix and a vector by its rows; all others by tiles."""
+    if product.n == 1:
+        return times_vector(kernel, product)
+    if product.m == 1:                              # the transposed matrix by the vector
+        product.x, product.y = product.y, product.x
+        product.xs0, product.xs1, product.ys0 = product.ys1, product.ys0, product.xs1
+        product.m, product.n = product.n, 1
+        product.ss0 = product.ss1
+        return times_vector(kernel, product)
+    return tiles(kernel, product, <const char*>&kernel.one, kernel.itemsize)
+
+
+cdef inline void put_scaling(Arguments* arguments, const Product* product) noexcept nogil:
+    """The struct `Scaling` of the source."""
+    put_optional(arguments, product.alpha)
+    put_optional(arguments, product.beta)
+    put_integer(arguments, <npy_intp>product.start.data if product.start != NULL else 0)
+    put_integer(arguments, product.ss0)
+    put_integer(arguments, product.ss1)
+
+
+cdef inline void put_optional(Arguments* arguments, const Cell* cell) noexcept nogil:
+    """The address of a factor that is at the device, else NULL."""
+    put_integer(arguments, <npy_intp>cell.data if cell != NULL and cell.flags & CELL_DEVICE else 0)
+
+
+cdef inline void put_factor(Arguments* arguments, const Cell* cell, const char* one, int itemsize) noexcept nogil:
+    """The value of a factor that is at the host, else 1."""
+    put(arguments, cell.data if cell != NULL and not cell.flags & CELL_DEVICE else one, itemsize)
+
+
+cdef int tiles(DeviceKernel kernel, Product* product, const char* one, int itemsize) noexcept nogil:
+    cdef Arguments arguments
+    arguments.size, arguments.full = 0, False
+    put_integer(&arguments, product.m)
+    put_integer(&arguments, product.n)
+    put_integer(&arguments, product.k)
+    put_address(&arguments, product.x)
+    put_integer(&arguments, product.xs0)
+    put_integer(&arguments, product.xs1)
+    put_address(&arguments, product.y)
+    put_integer(&arguments, product.ys0)
+    put_integer(&arguments, product.ys1)
+    put_scaling(&arguments, product)
+    put_address(&arguments, product.out)
+    put_factor(&arguments, product.alpha, one, itemsize)
+    put_factor(&arguments, product.beta, one, itemsize)
+    return kernel.start(TILES, ((product.m + TILE - 1) // TILE) * ((product.n + TILE - 1) // TILE), THREADS, &arguments)
+
+
+cdef int times_vector(GpuProductKernel kernel, Product* product) noexcept nogil:
+    """A block for each row, or a thread if rows are short or neighbours are in neighbouring rows."""
+    cdef Arguments arguments
+    cdef bint by_thread = product.m > 1 and (product.k < SHORT or 0 < product.xs0 < product.xs1)
+    arguments.size, arguments.full = 0, False
+    put_integer(&arguments, product.m)
+    put_integer(&arguments, product.k)
+    put_address(&arguments, product.x)
+    put_integer(&arguments, product.xs0)
+    put_integer(&arguments, product.xs1)
+    put_address(&arguments, product.y)
+    put_integer(&arguments, product.ys0)
+    put_scaling(&arguments, product)
+    put_address(&arguments, product.out)
+    put_factor(&arguments, product.alpha, <const char*>&kernel.one, kernel.itemsize)
+    put_factor(&arguments, product.beta, <const char*>&kernel.one, kernel.itemsize)
+    if by_thread:
+        return kernel.start(COLUMNS, blocks_for(product.m), THREADS, &arguments)
+    return kernel.start(ROWS, product.m, THREADS, &arguments)

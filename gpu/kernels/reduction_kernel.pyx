@@ -1,0 +1,242 @@
+"""Reductions at the device: the launches of what ``reduction_source.py`` writes.
+
+It takes the arguments of the processor's ``ReductionKernel``. Sums of float32 are accumulated in float32, in pairs;
+other dtypes as the processor does.
+"""
+from numpy cimport npy_intp
+
+import numpy
+
+from phintys.gpu.kernels.reduction_source import NAMES, THREADS, reduction_source
+from phintys.gpu.runtime.driver cimport Arguments, put, put_address, put_integer, put_value, set_failure
+from phintys.gpu.runtime.kernel cimport DeviceKernel, blocks_for
+from phintys.vm.abi cimport Cell, Context, allocate, cell_size, device_memory
+from phintys.vm.limits cimport MAX_RANK
+from phintys.vm.pool cimport Buffer, buffer_release
+
+cdef enum:
+    ROWS, COLUMNS, FINISH
+    MOST_OPERANDS = 32
+    MOST_WORDS = 440
+    ENOUGH_THREADS = 1 << 16        # of a device of this decade
+    LEAST_PART = 1024               # elements that are worth a partial result
+    MOST_SPLITS = 1024
+
+
+cdef class GpuReductionKernel(DeviceKernel):
+    """Reduce a value that is computed from operands at the device.
+
+    Parameters
+    ----------
+    inputs, constants, steps, value, loop, axes, accumulator_dtype, output_dtype, keepdims, identity
+        See ``ReductionKernel``.
+    values : sequence of bool
+        The inputs at the host: they have one element, and are passed by value.
+    is_mean : bool
+        Divide by the number of elements.
+    """
+    cdef int rank, inputs, pointers, itemsize
+    cdef bint by_value[MOST_OPERANDS]
+    cdef unsigned long long broadcastable[MOST_OPERANDS]
+    cdef unsigned long long reduced
+    cdef bint keepdims, has_identity
+    cdef str loop_name
+
+    def __init__(self, inputs, constants, steps, value, loop, axes, accumulator_dtype, output_dtype, keepdims=False,
+                 identity=None, values=(), is_mean=False):
+        cdef int index, axis
+        accumulator = numpy.dtype(accumulator_dtype)
+        if accumulator == "float64" and output_dtype == "float32":
+            accumulator = numpy.dtype("float32")
+        known = loop.identity if identity is None else identity
+        self.inputs, self.rank, self.keepdims = len(inputs), len(inputs[0][1]), keepdims
+        self.pointers, self.itemsize = list(values).count(False), accumulator.itemsize
+        self.has_identity, self.loop_name = known is not None, loop.__name__
+        self.source = reduction_source(list(inputs), list(constants), list(steps), value, loop, accumulator,
+                                       numpy.dtype(output_dtype), values,
+                                       None if known is None else numpy.array(known).astype(accumulator), is_mean)
+        self.names, self.reduced = NAMES, 0
+        for axis in axes:
+            self.reduced |= <unsigned long long>1 << axis
+        for index, (_, pattern) in enumerate(inputs):
+            self.by_value[index], self.broadcastable[index] = values[index], 0
+            for axis in range(self.rank):
+                self.broadcastable[index] |= <unsigned long long>bool(pattern[axis]) << axis
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef npy_intp shape[MAX_RANK]
+        cdef npy_intp kept[MAX_RANK]
+        cdef int axis, count = 0
+        cdef bint empty = False, none = False
+        self.ready()
+        for axis in range(self.rank):
+            shape[axis] = self.length(operands, axis)
+            if self.reduced >> axis & 1:
+                empty |= shape[axis] == 0
+                if self.keepdims:
+                    kept[count] = 1
+                    count += 1
+            else:
+                none |= shape[axis] == 0
+                kept[count] = shape[axis]
+                count += 1
+        if empty and not none and not self.has_identity:
+            with gil:
+                raise ValueError(f"zero-size array to reduction operation {self.loop_name} which has no identity")
+        allocate(context, operands[self.inputs], kept)
+        return 0
+
+    cdef npy_intp length(self, Cell** operands, int axis) except -1 nogil:
+        """The common length of the inputs along an axis. Raises ValueError."""
+        cdef int index, first = -1
+        for index in range(self.inputs):
+            if self.broadcastable[index] >> axis & 1:
+                if operands[index].shape[axis] != 1:
+                    with gil:
+                        raise ValueError(f"Input dimension mis-match. (input[{index}].shape[{axis}] = "
+                                         f"{operands[index].shape[axis]}, but it is declared broadcastable, of length 1)")
+            elif first < 0:
+                first = index
+            elif operands[index].shape[axis] != operands[first].shape[axis]:
+                with gil:
+                    raise ValueError(f"Input dimension mis-match. (input[{first}].shape[{axis}] = "
+                                     f"{operands[first].shape[axis]}, input[{index}].shape[{axis}] = "
+                                     f"{operands[index].shape[axis]})")
+        return 1 if first < 0 else operands[first].shape[axis]
+
+    cdef inline int lay_out(self, Cell** operands, bint reduced, npy_intp* lengths, npy_intp* strides) noexcept nogil:
+        """The kept or the reduced dimensions, joined where all operands allow, the innermost first; strides are
+        ``rank`` apart. Returns how many there are."""
+        cdef npy_intp length
+        cdef int axis, index, pointer, joined = 0
+        cdef bint alike
+        for axis in range(self.rank - 1, -1, -1):
+            if (self.reduced >> axis & 1) != reduced:
+                continue
+            length = 1
+            for index in range(self.inputs):
+                if operands[index].shape[axis] != 1:
+                    length = operands[index].shape[axis]
+            if length == 1:
+                continue
+            alike, pointer = joined > 0, 0
+            for index in range(self.inputs):
+                if not self.by_value[index]:
+                    strides[pointer * self.rank + joined] = (0 if operands[index].shape[axis] == 1
+                                                             else operands[index].strides[axis])
+                    alike = alike and strides[pointer * self.rank + joined] == (
+                        strides[pointer * self.rank + joined - 1] * lengths[joined - 1])
+                    pointer += 1
+            if alike:
+                lengths[joined - 1] *= length
+            else:
+                lengths[joined] = length
+                joined += 1
+        return joined
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef npy_intp lengths[2 * MAX_RANK]
+        cdef npy_intp strides[2 * MOST_WORDS]
+        cdef Arguments arguments
+        cdef Cell partial
+        cdef Buffer* buffer = NULL
+        cdef npy_intp results = cell_size(operands[self.inputs]), count = 1, splits = 1, blocks
+        cdef int axis, part, pointer, which, failed
+        cdef int joined[2]
+        if results == 0:
+            return 0
+        for axis in range(self.rank):
+            if self.reduced >> axis & 1:
+                count *= self.any_length(operands, axis)
+        for part in range(2):
+            joined[part] = self.lay_out(operands, part, lengths + part * MAX_RANK, strides + part * MOST_WORDS)
+        which = self.choose(strides, joined, results, count)
+        splits = splits_of(which, results, count)
+        if splits > 1:
+            buffer = device_memory.acquire(splits * results * self.itemsize)
+            if buffer == NULL:
+                return set_failure(2, b"partial results of a reduction")
+        partial.data = buffer.data if buffer != NULL else NULL
+        arguments.size, arguments.full = 0, False
+        put_integer(&arguments, results)
+        put_integer(&arguments, count)
+        put_integer(&arguments, splits)
+        put_integer(&arguments, joined[0])
+        put_integer(&arguments, joined[1])
+        put_divisor(&arguments, count)
+        for part in range(2):
+            for axis in range(self.rank if self.rank else 1):
+                put_integer(&arguments, lengths[part * MAX_RANK + axis] if axis < joined[part] else 1)
+        for part in range(2):
+            for pointer in range(self.pointers if self.pointers else 1):
+                for axis in range(self.rank if self.rank else 1):
+                    put_integer(&arguments, strides[part * MOST_WORDS + pointer * self.rank + axis]
+                                if axis < joined[part] and self.pointers else 0)
+        for pointer in range(self.inputs):
+            if self.by_value[pointer]:
+                put_value(&arguments, operands[pointer])
+            else:
+                put_address(&arguments, operands[pointer])
+        put_address(&arguments, &partial)
+        put_address(&arguments, operands[self.inputs])
+        blocks = results if which == ROWS else blocks_for(results)
+        failed = self.start_grid(which, blocks, splits, THREADS_OF_BLOCK, 0, &arguments)
+        if not failed and splits > 1:
+            failed = self.finish(results, splits, count, &partial, operands[self.inputs])
+        if buffer != NULL:
+            buffer_release(buffer)
+        return failed
+
+    cdef inline npy_intp any_length(self, Cell** operands, int axis) noexcept nogil:
+        cdef int index
+        for index in range(self.inputs):
+            if not self.broadcastable[index] >> axis & 1:
+                return operands[index].shape[axis]
+        return 1
+
+    cdef inline int choose(self, const npy_intp* strides, const int* joined, npy_intp results,
+                           npy_intp count) noexcept nogil:
+        """Blocks for rows, unless the kept dimension is the inner one, or the rows are short."""
+        cdef npy_intp kept = strides[0], reduced = strides[MOST_WORDS]
+        if joined[0] == 0 or self.pointers == 0:
+            return ROWS
+        if count < 32 or joined[1] == 0:
+            return COLUMNS
+        return COLUMNS if magnitude(kept) < magnitude(reduced) else ROWS
+
+    cdef int finish(self, npy_intp results, npy_intp splits, npy_intp count, Cell* partial, Cell* out) noexcept nogil:
+        cdef Arguments arguments
+        arguments.size, arguments.full = 0, False
+        put_integer(&arguments, results)
+        put_integer(&arguments, splits)
+        put_divisor(&arguments, count)
+        put_address(&arguments, partial)
+        put_address(&arguments, out)
+        return self.start(FINISH, blocks_for(results), THREADS_OF_BLOCK, &arguments)
+
+
+cdef int THREADS_OF_BLOCK = THREADS
+
+
+cdef inline void put_divisor(Arguments* arguments, npy_intp count) noexcept nogil:
+    cdef double divisor = <double>count
+    put(arguments, <const char*>&divisor, 8)
+
+
+cdef inline npy_intp magnitude(npy_intp stride) noexcept nogil:
+    return stride if stride >= 0 else -stride
+
+
+cdef inline npy_intp splits_of(int which, npy_intp results, npy_intp count) noexcept nogil:
+    """Into how many parts the elements of a result are split: enough that all of the device works."""
+    cdef npy_intp threads = results * THREADS_OF_BLOCK if which == ROWS else results
+    cdef npy_intp splits = ENOUGH_THREADS // threads if threads else 1
+    cdef npy_intp worth = count // LEAST_PART if which == ROWS else count // 64
+    splits = min(splits, worth, MOST_SPLITS)
+    return splits if splits > 1 else 1
+
+
+def fits_launch(int inputs, int rank, values):
+    """Whether a kernel with these operands can be launched: the device takes 4096 bytes of arguments."""
+    cdef int pointers = max(1, list(values).count(False))
+    return inputs <= MOST_OPERANDS and 2 * max(1, rank) * (pointers + 1) + 10 + inputs <= MOST_WORDS

@@ -1,0 +1,204 @@
+"""CUDA text for the steps of elementwise kernels: what each loop computes, as an expression.
+
+Elementwise kernels and fused reductions of the processor are described by steps (loop, operand slots, dtypes). The same
+steps become lines of C here, one variable for each slot, so a device computes just what the processor does, in the same
+dtypes. A loop that has no row in ``EXPRESSIONS`` has no text: the op then runs at the host.
+"""
+import numpy
+
+# dtype → the type that arrays store, and the type of variables. Half floats are computed in floats, and rounded after
+# each step.
+TYPES = {"bool": ("unsigned char", "bool"), "int8": ("signed char", "signed char"), "int16": ("short", "short"),
+         "int32": ("int", "int"), "int64": ("long long", "long long"), "uint8": ("unsigned char", "unsigned char"),
+         "uint16": ("unsigned short", "unsigned short"), "uint32": ("unsigned", "unsigned"),
+         "uint64": ("unsigned long long", "unsigned long long"), "float16": ("unsigned short", "float"),
+         "float32": ("float", "float"), "float64": ("double", "double")}
+
+PREAMBLE = """\
+#include <cuda_fp16.h>
+__device__ inline float of_half(unsigned short bits) { return __half2float(__ushort_as_half(bits)); }
+__device__ inline unsigned short to_half(float x) { return __half_as_ushort(__float2half_rn(x)); }
+template <class T> __device__ inline T floor_quotient(T a, T b) {
+    if (b == 0) return 0;
+    const T quotient = b == (T)-1 ? (T)(0 - a) : (T)(a / b);
+    return quotient * b != a && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+}
+template <class T> __device__ inline T floor_remainder(T a, T b) {
+    if (b == 0 || b == (T)-1) return 0;
+    const T rest = a % b;
+    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+template <class T> __device__ inline T plain_remainder(T a, T b) { return b == 0 || b == (T)-1 ? (T)0 : (T)(a % b); }
+template <class T> __device__ inline T real_remainder(T a, T b) {
+    T rest = fmod(a, b);
+    if (b == 0) return rest;
+    if (rest != 0) return (b < 0) != (rest < 0) ? rest + b : rest;
+    return copysign((T)0, b);
+}
+template <class T> __device__ inline T real_floor_quotient(T a, T b) {
+    if (b == 0) return a / b;
+    const T rest = fmod(a, b);
+    T quotient = (a - rest) / b;
+    if (rest != 0 && (b < 0) != (rest < 0)) quotient -= 1;
+    if (quotient == 0) return copysign((T)0, a / b);
+    const T whole = floor(quotient);
+    return quotient - whole > (T)0.5 ? whole + 1 : whole;
+}
+template <class T> __device__ inline T whole_power(T base, T exponent) {
+    if (exponent < 0) return base == 1 ? 1 : base == (T)-1 ? (exponent % 2 ? -1 : 1) : 0;
+    T result = 1;
+    for (; exponent; exponent /= 2, base *= base)
+        if (exponent % 2) result *= base;
+    return result;
+}
+template <class T> __device__ inline T shifted_left(T a, T by) {
+    return by < 0 || by >= (T)(8 * sizeof(T)) ? (T)0 : (T)(a << by);
+}
+template <class T> __device__ inline T shifted_right(T a, T by) {
+    return by < 0 || by >= (T)(8 * sizeof(T)) ? (a < 0 ? (T)-1 : (T)0) : (T)(a >> by);
+}
+template <class T> __device__ inline T sigmoid_of(T x) {
+    if (x >= 0) return 1 / (1 + exp(-x));
+    const T e = exp(x);
+    return e / (1 + e);
+}
+template <class T> __device__ inline T log_sigmoid_of(T x) { return x < 0 ? x - log1p(exp(x)) : -log1p(exp(-x)); }
+"""
+
+SAME = "{0}"
+# Loop → expression, or (expression for floats, expression for other dtypes); {T}: the type of the first operand. None:
+# there is no such loop.
+EXPRESSIONS = {
+    "add": "{0} + {1}", "subtract": "{0} - {1}", "multiply": "{0} * {1}", "divide": ("{0} / {1}", None),
+    "negative": "-{0}", "positive": SAME, "conjugate": SAME, "copy": SAME, "cast": SAME,
+    "floor_divide": ("real_floor_quotient({0}, {1})", "floor_quotient({0}, {1})"),
+    "remainder": ("real_remainder({0}, {1})", "floor_remainder({0}, {1})"),
+    "fmod": ("fmod({0}, {1})", "plain_remainder({0}, {1})"),
+    "power": ("pow({0}, {1})", "whole_power({0}, {1})"),
+    "square": "{0} * {0}", "reciprocal": ("({T})1 / {0}", None),
+    "absolute": ("fabs({0})", "({0} < 0 ? -{0} : {0})"), "fabs": ("fabs({0})", None),
+    "sign": "({0} > 0 ? ({T})1 : {0} < 0 ? ({T})-1 : {0})",
+    **{name: (f"{name}({{0}})", None) for name in
+       "sqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh floor ceil trunc rint erf "
+       "erfc".split()},
+    **{f"arc{name}": (f"a{name}({{0}})", None) for name in "sin cos tan sinh cosh tanh".split()},
+    "arctan2": ("atan2({0}, {1})", None), "hypot": ("hypot({0}, {1})", None),
+    "copysign": ("copysign({0}, {1})", None),
+    "deg2rad": ("{0} * ({T})0.017453292519943295", None), "rad2deg": ("{0} * ({T})57.29577951308232", None),
+    "isnan": ("{0} != {0}", "false"), "isinf": ("fabs({0}) == ({T})INFINITY", "false"),
+    "isfinite": ("fabs({0}) < ({T})INFINITY", "true"), "signbit": ("signbit({0})", "{0} < 0"),
+    "maximum": "({0} >= {1} || {0} != {0} ? {0} : {1})", "minimum": "({0} <= {1} || {0} != {0} ? {0} : {1})",
+    "fmax": "({0} >= {1} || {1} != {1} ? {0} : {1})", "fmin": "({0} <= {1} || {1} != {1} ? {0} : {1})",
+    "equal": "{0} == {1}", "not_equal": "{0} != {1}", "less": "{0} < {1}", "less_equal": "{0} <= {1}",
+    "greater": "{0} > {1}", "greater_equal": "{0} >= {1}",
+    "logical_and": "({0} != 0) & ({1} != 0)", "logical_or": "({0} != 0) | ({1} != 0)",
+    "logical_xor": "({0} != 0) != ({1} != 0)", "logical_not": "{0} == 0",
+    "bitwise_and": (None, "{0} & {1}"), "bitwise_or": (None, "{0} | {1}"), "bitwise_xor": (None, "{0} ^ {1}"),
+    "invert": (None, "~{0}"), "left_shift": (None, "shifted_left({0}, {1})"),
+    "right_shift": (None, "shifted_right({0}, {1})"),
+    "switch": "({0} ? {1} : {2})", "clip": "({0} < {1} ? {1} : {0} > {2} ? {2} : {0})",
+    "round_half_away_from_zero": ("round({0})", None),
+    "unless_overflow": ("({0} == ({T})INFINITY ? {1} : {0})", None),
+    "expit": ("sigmoid_of({0})", None), "log_expit": ("log_sigmoid_of({0})", None),
+    "gammaln": ("lgamma({0})", None), "xlogy": ("({0} == 0 && {1} == {1} ? ({T})0 : {0} * log({1}))", None),
+    "xlog1py": ("({0} == 0 && {1} == {1} ? ({T})0 : {0} * log1p({1}))", None),
+}
+
+
+class NoSource(Exception):
+    """The device has no text for this."""
+
+
+def stored(dtype):
+    """The C type of elements of an array."""
+    if dtype not in TYPES:
+        raise NoSource(dtype)
+    return TYPES[dtype][0]
+
+
+def computed(dtype):
+    """The C type of a variable."""
+    if dtype not in TYPES:
+        raise NoSource(dtype)
+    return TYPES[dtype][1]
+
+
+def loaded(dtype, text):
+    """An element that was read, as a variable."""
+    return f"of_half({text})" if dtype == "float16" else f"{text} != 0" if dtype == "bool" else text
+
+
+def to_store(dtype, text):
+    """A variable as an element."""
+    return f"to_half({text})" if dtype == "float16" else text
+
+
+def literal(array):
+    """A number in C, exactly."""
+    dtype, value = array.dtype.name, array.item()
+    if array.dtype.kind == "f":
+        if numpy.isnan(value):
+            return "nanf(\"\")" if dtype != "float64" else "nan(\"\")"
+        if numpy.isinf(value):
+            return f"({computed(dtype)}){'-' if value < 0 else ''}INFINITY"
+        return f"({value.hex()}{'' if dtype == 'float64' else 'f'})"
+    if array.dtype.kind == "b":
+        return "true" if value else "false"
+    if value == -2 ** 63:
+        return "(-9223372036854775807LL - 1)"
+    return f"(({computed(dtype)}){value}{'ULL' if value > 2 ** 63 - 1 else 'LL'})"
+
+
+def name_of(loop):
+    """The name of a loop: a ufunc, or a built-in loop."""
+    return loop if isinstance(loop, str) else loop.__name__
+
+
+def step_text(loop, operands, dtypes):
+    """The expression of one step.
+
+    Parameters
+    ----------
+    loop : numpy.ufunc or str
+    operands : list of str
+        Names of variables.
+    dtypes : sequence of str
+        Of the operands and, last, of the result.
+
+    Raises
+    ------
+    NoSource
+    """
+    template, name = EXPRESSIONS.get(name_of(loop)), name_of(loop)
+    if isinstance(template, tuple):
+        template = template[0 if dtypes[-2 if len(dtypes) > 1 else -1].startswith("float") else 1]
+    if template is None:
+        raise NoSource(name)
+    for dtype in dtypes:
+        computed(dtype)
+    if name == "invert" and dtypes[0] == "bool":
+        template = "!{0}"
+    if name == "cast" and dtypes[-1] == "bool":
+        template = "{0} != 0"
+    text = template.format(*operands, T=computed(dtypes[0]))
+    return f"of_half(to_half({text}))" if dtypes[-1] == "float16" else text
+
+
+def body_of(count, constants, steps):
+    """The lines that compute all slots; the slots of the ``count`` inputs are variables already.
+
+    Returns
+    -------
+    list of str
+    """
+    lines = [f"const {computed(array.dtype.name)} s{count + position} = {literal(array)};"
+             for position, array in enumerate(constants)]
+    for position, (loop, slots, dtypes) in enumerate(steps):
+        text = step_text(loop, [f"s{slot}" for slot in slots], dtypes)
+        lines.append(f"const {computed(dtypes[-1])} s{count + len(constants) + position} = {text};")
+    return lines
+
+
+def slot_dtypes(input_dtypes, constants, steps):
+    """The dtype of every slot."""
+    return [*input_dtypes, *[array.dtype.name for array in constants], *[dtypes[-1] for _, _, dtypes in steps]]

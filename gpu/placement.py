@@ -1,0 +1,151 @@
+"""Placement: which nodes of a function run at the device, and where values are transferred.
+
+It runs after fusion and before the search for work in place, so the device gets the fused nodes. The rule is that of
+Theano's first paper: what has an input or an output at the device runs there, if the device can. A node with an input
+there is placed; then, from the results to the inputs, a node of which all readers are placed; then, with more values at
+the device, once more from the inputs. Each value is transferred at most once in each direction. What a kernel reads to
+find out shapes (lengths, indices, conditions), and numbers that others pass by value, stay at the host.
+
+All of it is linear in the size of the graph; a graph without a value at the device is left alone at once.
+"""
+import warnings
+
+from phintys.gpu.device_op import DeviceOp, placement_of
+from phintys.gpu.gpu_array_type import GpuArrayType
+from phintys.gpu.transfers import GpuFromHost, HostFromGpu, at_device, host_from_gpu
+from phintys.graph.config import config
+from phintys.graph.variable import Constant
+
+
+def place(fgraph):
+    """Move work to the device; return how many nodes."""
+    if not any([isinstance(variable.type, GpuArrayType) for node in fgraph.apply_nodes
+                for variable in (*node.inputs, *node.outputs)]):
+        return 0
+    placer = Placer(fgraph)
+    placer.find()
+    return placer.move()
+
+
+class Placer:
+    """One run over one graph."""
+
+    def __init__(self, fgraph):
+        self.fgraph = fgraph
+        self.order = fgraph.toposort()
+        self.placed = {}                # node of the host → Placement
+        self.here = set()               # variables of the host that are, or could be, at the device
+        self.twins = {}                 # variable of the host → its variable at the device
+        self.results = []               # (variable of the host, its replacement there)
+
+    # ---- which nodes -------------------------------------------------------------------------------------------------
+    def find(self):
+        self._forward()
+        if self._backward():
+            self._forward()
+
+    def _forward(self):
+        for node in self.order:
+            if isinstance(node.op, HostFromGpu):
+                self.here.add(node.outputs[0])
+            elif not isinstance(node.op, (GpuFromHost, DeviceOp)) and (
+                    node in self.placed or any([variable in self.here for variable in node.inputs])):
+                self._consider(node, needs_input=node not in self.placed)
+
+    def _consider(self, node, needs_input):
+        """Place a node, if it can be and an input that it would read at the device is there."""
+        placement = placement_of(node, self.here.__contains__)
+        if placement is None or not placement.read:
+            return False
+        moved = [node.inputs[position] for position in placement.read if position not in placement.host]
+        if needs_input and not any([variable in self.here for variable in moved]):
+            return False
+        self.placed[node] = placement
+        if not placement.results_at_host:
+            self.here.update(node.outputs)
+        return True
+
+    def _backward(self):
+        """Place nodes of which all readers are at the device; return whether there are any."""
+        found = False
+        for node in reversed(self.order):
+            if node in self.placed or isinstance(node.op, (HostFromGpu, GpuFromHost, DeviceOp)) or not node.inputs:
+                continue
+            if all([self._is_wanted(variable) for variable in node.outputs]):
+                found |= self._consider(node, needs_input=False)
+        return found
+
+    def _is_wanted(self, variable):
+        """Whether all readers of a variable read it at the device, and it has more than one element."""
+        if not getattr(variable.type, "ndim", 0) or all(variable.type.broadcastable):
+            return False
+        clients = self.fgraph.clients[variable]
+        return bool(clients) and all([reader != "output" and (
+            isinstance(reader.op, GpuFromHost) or (reader in self.placed and position not in self.placed[reader].host))
+            for reader, position in clients])
+
+    # ---- the new nodes -----------------------------------------------------------------------------------------------
+    def move(self):
+        replaced = []
+        for node in self.order:
+            if isinstance(node.op, HostFromGpu):
+                self.twins[node.outputs[0]] = node.inputs[0]
+            elif isinstance(node.op, GpuFromHost):
+                if node.inputs[0] in self.twins:
+                    replaced.append((node.outputs[0], self.twins[node.inputs[0]]))
+                elif isinstance(node.inputs[0], Constant):
+                    replaced.append((node.outputs[0], at_device(node.inputs[0])))
+                else:
+                    self.twins[node.inputs[0]] = node.outputs[0]
+            elif node in self.placed:
+                self._move(node)
+        replaced += self.results
+        for node, placement in self.placed.items():
+            if not placement.results_at_host:
+                replaced += [(variable, self._host(variable)) for variable in node.outputs]
+        for old, new in replaced:
+            if old in self.fgraph.clients:
+                self.fgraph.replace(old, new, reason="placement")
+        self._warn()
+        return len(self.placed)
+
+    def _move(self, node):
+        placement = self.placed[node]
+        op = DeviceOp(node.op, placement.host, placement.results_at_host)
+        inputs = [variable if position in placement.host else self._device(variable)
+                  for position, variable in enumerate(node.inputs)]
+        made = op.make_node(*inputs)
+        made._position = node._position
+        for old, new in zip(node.outputs, made.outputs):
+            new.name = old.name
+            if placement.results_at_host:
+                self.results.append((old, new))
+            else:
+                self.twins[old] = new
+
+    def _device(self, variable):
+        """The variable at the device of one of the host; the transfer is made once."""
+        if variable not in self.twins:
+            self.twins[variable] = at_device(variable)
+        return self.twins[variable]
+
+    def _host(self, variable):
+        """What those read that stay at the host."""
+        made = host_from_gpu(self.twins[variable])
+        made.name = variable.name
+        return made
+
+    def _warn(self):
+        if config.gpu.warn_host_ops == "ignore":
+            return
+        for node in self.fgraph.toposort():
+            if isinstance(node.op, (GpuFromHost, HostFromGpu, DeviceOp)):
+                continue
+            read = [variable for variable in node.inputs
+                    if variable.owner is not None and isinstance(variable.owner.op, HostFromGpu) and variable.type.ndim]
+            if read:
+                message = (f"{node.op} has no kernel for the device: it runs at the host, and {read[0]} is transferred "
+                           "there")
+                if config.gpu.warn_host_ops == "raise":
+                    raise RuntimeError(message)
+                warnings.warn(message, stacklevel=2)

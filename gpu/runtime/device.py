@@ -1,0 +1,133 @@
+"""The device in use: found, opened, and left when the process ends.
+
+A process uses one device, in its primary context, which it shares with other libraries. ``open_device`` opens it; a
+function that has values at the device needs it open. Without a driver or a device, opening raises ``DeviceError`` and
+everything else works as it did.
+"""
+import atexit
+import os
+
+from phintys.gpu.runtime import driver as runtime
+
+_open = None                    # the device in use
+
+
+class DeviceError(RuntimeError):
+    """A device cannot be used."""
+
+
+class Device:
+    """A device that is in use.
+
+    Attributes
+    ----------
+    number : int
+    name : str
+    architecture : str
+        What nvcc compiles for: "sm_90".
+    multiprocessors : int
+    """
+
+    def __init__(self, number, device, context):
+        import pycuda.driver as cuda
+        self.number = number
+        self.name = device.name()
+        self.architecture = "sm_{}{}".format(*device.compute_capability())
+        self.multiprocessors = device.get_attribute(cuda.device_attribute.MULTIPROCESSOR_COUNT)
+        self.context = context
+
+    def __repr__(self):
+        return f"<device cuda{self.number}: {self.name}, {self.architecture}>"
+
+
+def device_count():
+    """How many devices there are.
+
+    Raises
+    ------
+    DeviceError
+        If there is no pycuda, or no driver.
+    """
+    try:
+        import pycuda.driver as cuda
+    except ImportError as error:
+        raise DeviceError("the GPU needs pycuda and the driver of CUDA, and one of them is missing: "
+                          f"{error}. Install pycuda with: pip install phintys[gpu]") from None
+    try:
+        cuda.init()
+        return cuda.Device.count()
+    except cuda.Error as error:
+        raise DeviceError(f"the driver of CUDA finds no device: {error}") from None
+
+
+def open_device(number=0):
+    """Use a device from here on; it stays in use until the process ends.
+
+    Parameters
+    ----------
+    number : int
+
+    Returns
+    -------
+    Device
+
+    Raises
+    ------
+    DeviceError
+        If there is no such device, it cannot be opened, or another one is in use.
+    """
+    global _open
+    if _open is not None:
+        if _open.number == number and runtime.is_connected():
+            return _open
+        raise DeviceError(f"{_open} is in use, so cuda{number} cannot be: a process uses one device"
+                          if runtime.is_connected() else
+                          "the device cannot be used in a process that was forked after it was opened: start "
+                          "processes by multiprocessing's method 'spawn', or open the device in each of them")
+    count = device_count()
+    if not 0 <= number < count:
+        raise DeviceError(f"there is no device cuda{number}: there are {count}, from cuda0 on" if count
+                          else "the driver of CUDA finds no device")
+    import pycuda.driver as cuda
+    try:
+        device = cuda.Device(number)
+        context = device.retain_primary_context()
+        context.push()
+    except cuda.Error as error:
+        raise DeviceError(f"the device cuda{number} cannot be used: {error}") from None
+    try:
+        opened = Device(number, device, context)
+        from phintys.gpu.runtime.values import value_at
+        runtime.connect(context.handle, value_at)
+    except BaseException:
+        context.pop()
+        raise
+    _open = opened
+    atexit.register(_leave)
+    os.register_at_fork(after_in_child=runtime.disconnect)
+    return opened
+
+
+def the_device():
+    """The device in use.
+
+    Raises
+    ------
+    DeviceError
+        If none is.
+    """
+    if _open is None or not runtime.is_connected():
+        raise DeviceError("no device is in use: set config.device to 'cuda', or call phintys.gpu.use()")
+    return _open
+
+
+def is_open():
+    """Whether a device is in use."""
+    return _open is not None and runtime.is_connected()
+
+
+def _leave():
+    """At the end of the process: pycuda aborts it if a context is left on its stack."""
+    if runtime.is_connected():
+        runtime.disconnect()
+        _open.context.pop()

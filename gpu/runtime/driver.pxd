@@ -1,0 +1,58 @@
+"""The functions of CUDA's driver that run inside calls, and the memory of the device; see ``driver.pyx``."""
+from numpy cimport npy_intp
+
+from phintys.vm.abi cimport Cell
+
+cdef enum:
+    MOST_BYTES = 4000           # of the arguments of a launch: CUDA passes 4096
+
+cdef struct Arguments:          # of one launch, as the device will see them
+    int size
+    bint full                   # an argument did not fit
+    char bytes[MOST_BYTES]
+
+cdef inline void put(Arguments* arguments, const char* value, int size) noexcept nogil:
+    """Add an argument whose alignment is its size: 1, 2, 4 or 8 bytes."""
+    cdef int index
+    cdef int start = (arguments.size + size - 1) & -size
+    if start + size > MOST_BYTES:
+        arguments.full = True
+        return
+    for index in range(size):
+        arguments.bytes[start + index] = value[index]
+    arguments.size = start + size
+
+cdef inline void put_address(Arguments* arguments, const Cell* cell) noexcept nogil:
+    """Add the address of a cell's first element."""
+    put(arguments, <const char*>&cell.data, 8)
+
+cdef inline void put_value(Arguments* arguments, const Cell* cell) noexcept nogil:
+    """Add the number that a cell of the host has."""
+    put(arguments, cell.data, cell.itemsize)
+
+cdef inline void put_integer(Arguments* arguments, npy_intp number) noexcept nogil:
+    """Add a ``long long``."""
+    put(arguments, <const char*>&number, 8)
+
+# Run `blocks` blocks of `threads` threads. Returns 0, or the driver's error.
+cdef int launch(void* function, npy_intp blocks, int threads, Arguments* arguments) noexcept nogil
+# The same with a grid of two dimensions, and with shared memory.
+cdef int launch_grid(void* function, npy_intp blocks, npy_intp rows, int threads, int shared,
+                     Arguments* arguments) noexcept nogil
+# Copies between the places, in the order of the device's work. The first waits until the host's memory may be changed,
+# the second until it has the elements. Return 0, or the driver's error.
+cdef int copy_to_device(char* target, const char* source, size_t size) noexcept nogil
+cdef int copy_to_host(char* target, const char* source, size_t size) noexcept nogil
+cdef int copy_within(char* target, const char* source, size_t size) noexcept nogil
+cdef int fill_bytes(char* target, int value, size_t size) noexcept nogil
+# Wait until the device has done all that it was given.
+cdef int synchronize() noexcept nogil
+# Set the exception that says what the driver refused; returns -1.
+cdef int set_failure(int error, const char* what) noexcept nogil
+# A function of a module, loaded for the device in use.
+cdef void* load_function(bytes image, list names, void** functions) except NULL
+# How often a device has been connected: functions that were loaded before are of no use.
+cdef long generation
+# Copies elements of any strides, by a kernel of the device; set by ``copies.pyx``.
+ctypedef int (*StridedCopy)(Cell* target, Cell* source) except -1 nogil
+cdef StridedCopy strided_copy

@@ -1,0 +1,526 @@
+"""CUDA's driver as the virtual machine needs it: launches, copies and memory, without the GIL.
+
+pycuda makes contexts and compiles sources; what runs inside a call is here, through the driver's C functions, which are
+looked up in the ``libcuda`` that pycuda has loaded. So nothing is compiled against CUDA. All work goes to the default
+stream, in the order of the calls, like that of pycuda's own arrays.
+
+Memory is allocated in size classes, eight for each doubling, and kept when it is freed: a later request of the class
+takes it at once, as work is done in order. When the device has no memory left, all that is kept is returned to it
+first. A process that was forked, or that is about to end, gives nothing back: the driver is of no use there.
+"""
+cimport numpy as cnp
+from cpython.exc cimport PyErr_SetObject
+from cpython.ref cimport PyObject
+from libc.stdlib cimport free, malloc
+from libc.string cimport memset
+from numpy cimport npy_intp
+
+from phintys.vm cimport abi, pool
+from phintys.vm.abi cimport Cell, Context, cell_is_contiguous, cell_size, drop
+from phintys.vm.pool cimport DEVICE, FOREIGN, ON_DEVICE, Buffer, buffer_of_owner, buffer_release, buffer_retain
+
+import numpy
+
+cnp.import_array()
+
+cdef extern from * nogil:
+    """
+    #include <dlfcn.h>
+    #include <pthread.h>
+    typedef unsigned long long phintys_address;
+    /* The signatures of CUDA's driver, in the order of `NAMES` in driver.pyx. */
+    typedef struct {
+        int (*get_context)(void**);
+        int (*set_context)(void*);
+        int (*allocate)(phintys_address*, size_t);
+        int (*free)(phintys_address);
+        int (*to_device)(phintys_address, const void*, size_t);
+        int (*to_host)(void*, phintys_address, size_t);
+        int (*within)(phintys_address, phintys_address, size_t, void*);
+        int (*fill)(phintys_address, unsigned char, size_t, void*);
+        int (*launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**);
+        int (*synchronize)(void);
+        int (*load)(void**, const void*);
+        int (*function)(void**, void*, const char*);
+        int (*attribute)(void*, int, phintys_address);
+        int (*memory)(size_t*, size_t*);
+    } phintys_driver;
+    static phintys_driver driver;
+    static void* phintys_context;
+    static pthread_mutex_t phintys_device_lock = PTHREAD_MUTEX_INITIALIZER;
+    static void phintys_lock_device(void) { pthread_mutex_lock(&phintys_device_lock); }
+    static void phintys_unlock_device(void) { pthread_mutex_unlock(&phintys_device_lock); }
+    /* Each thread has a current context of its own, and others may change it. */
+    static int phintys_enter_context(void) {
+        void* current = NULL;
+        const int error = driver.get_context(&current);
+        return error || current == phintys_context ? error : driver.set_context(phintys_context);
+    }
+    static int phintys_launch(void* function, unsigned blocks, unsigned rows, unsigned threads, unsigned shared,
+                              void* bytes, size_t size) {
+        /* CU_LAUNCH_PARAM_BUFFER_POINTER, CU_LAUNCH_PARAM_BUFFER_SIZE, CU_LAUNCH_PARAM_END */
+        void* extra[] = {(void*)1, bytes, (void*)2, &size, (void*)0};
+        return driver.launch(function, blocks, rows, 1, threads, 1, 1, shared, NULL, NULL, extra);
+    }
+    """
+    ctypedef struct phintys_driver:
+        int (*allocate)(unsigned long long*, size_t) noexcept nogil
+        int (*free)(unsigned long long) noexcept nogil
+        int (*to_device)(unsigned long long, const void*, size_t) noexcept nogil
+        int (*to_host)(void*, unsigned long long, size_t) noexcept nogil
+        int (*within)(unsigned long long, unsigned long long, size_t, void*) noexcept nogil
+        int (*fill)(unsigned long long, unsigned char, size_t, void*) noexcept nogil
+        int (*synchronize)() noexcept nogil
+        int (*load)(void**, const void*) noexcept nogil
+        int (*function)(void**, void*, const char*) noexcept nogil
+        int (*attribute)(void*, int, unsigned long long) noexcept nogil
+        int (*memory)(size_t*, size_t*) noexcept nogil
+    phintys_driver driver
+    void* phintys_context
+    void phintys_lock_device()
+    void phintys_unlock_device()
+    int phintys_enter_context()
+    int phintys_launch(void*, unsigned, unsigned, unsigned, unsigned, void*, size_t)
+    void* dlopen(const char*, int)
+    void* dlsym(void*, const char*)
+    enum: RTLD_NOW
+
+cdef enum:
+    NOT_READY = 999                 # CUDA_ERROR_UNKNOWN: no device is in use
+    CLASSES = 512
+    SMALLEST = 512                  # bytes: the first class
+    POINTER_CONTEXT = 1             # CU_POINTER_ATTRIBUTE_CONTEXT
+
+# The driver's functions, in the order of `phintys_driver`.
+NAMES = ("cuCtxGetCurrent", "cuCtxSetCurrent", "cuMemAlloc_v2", "cuMemFree_v2", "cuMemcpyHtoD_v2", "cuMemcpyDtoH_v2",
+         "cuMemcpyDtoDAsync_v2", "cuMemsetD8Async", "cuLaunchKernel", "cuCtxSynchronize", "cuModuleLoadData",
+         "cuModuleGetFunction", "cuPointerGetAttribute", "cuMemGetInfo_v2")
+ERRORS = {1: "an invalid value", 2: "no memory", 3: "not initialized", 4: "the driver has ended", 100: "no device",
+          101: "no such device", 200: "the module is not for this device", 201: "no valid context",
+          209: "the module is not for this device", 400: "an invalid handle", 500: "not found",
+          700: "a kernel used an address that is not its own", 701: "a kernel needs more resources than there are",
+          716: "a kernel used an address that is not aligned", 719: "a kernel failed", 999: "no device is in use"}
+
+generation = 0
+strided_copy = NULL
+cdef bint usable = False            # a device is in use, in this process, and the interpreter goes on
+cdef object make_value = None       # (address, shape, strides, dtype, DeviceBuffer) → a value for Python
+cdef Buffer* kept[CLASSES]
+memset(kept, 0, sizeof(kept))
+cdef size_t kept_bytes = 0, live_bytes = 0, peak_bytes = 0
+cdef long live_buffers = 0, requests = 0, misses = 0
+
+
+# ---- the driver ------------------------------------------------------------------------------------------------------
+def connect(size_t context, value_maker):
+    """Use a context: from here on, programs may have values at the device.
+
+    Parameters
+    ----------
+    context : int
+        The handle of pycuda's context.
+    value_maker : callable
+        Makes what Python sees from ``(address, shape, strides, dtype, DeviceBuffer)``.
+
+    Raises
+    ------
+    RuntimeError
+        If the driver's library lacks a function.
+    """
+    global usable, make_value, generation
+    cdef void* library = dlopen(b"libcuda.so.1", RTLD_NOW)
+    cdef void** functions = <void**>&driver
+    cdef int index
+    if library == NULL:
+        raise RuntimeError("the library libcuda.so.1 of CUDA's driver cannot be loaded")
+    for index, name in enumerate(NAMES):
+        functions[index] = dlsym(library, name.encode())
+        if functions[index] == NULL:
+            raise RuntimeError(f"the driver of CUDA has no function {name}: it is too old")
+    global phintys_context
+    phintys_context = <void*>context
+    make_value = value_maker
+    usable = True
+    generation += 1
+    abi.device_memory.acquire, abi.device_memory.copy = acquire, copy_cell
+    abi.device_memory.value_of, abi.device_memory.hold = value_of, hold
+    abi.device_memory.overwrite = overwrite
+    pool.device_gives_back = give_back
+
+
+def disconnect():
+    """Use the device no more: the process ends, or was forked. Memory is not given back."""
+    global usable
+    usable = False
+
+
+def is_connected():
+    """Whether a device is in use."""
+    return usable
+
+
+cdef int enter() noexcept nogil:
+    """Make the context current in this thread."""
+    return phintys_enter_context() if usable else NOT_READY
+
+
+cdef int launch(void* function, npy_intp blocks, int threads, Arguments* arguments) noexcept nogil:
+    return launch_grid(function, blocks, 1, threads, 0, arguments)
+
+
+cdef int launch_grid(void* function, npy_intp blocks, npy_intp rows, int threads, int shared,
+                     Arguments* arguments) noexcept nogil:
+    cdef int error = enter()
+    if error or arguments.full:
+        return error or 1
+    return phintys_launch(function, <unsigned>blocks, <unsigned>rows, threads, shared, arguments.bytes, arguments.size)
+
+
+cdef int copy_to_device(char* target, const char* source, size_t size) noexcept nogil:
+    cdef int error = enter()
+    return error if error or not size else driver.to_device(<unsigned long long>target, source, size)
+
+
+cdef int copy_to_host(char* target, const char* source, size_t size) noexcept nogil:
+    cdef int error = enter()
+    return error if error or not size else driver.to_host(target, <unsigned long long>source, size)
+
+
+cdef int copy_within(char* target, const char* source, size_t size) noexcept nogil:
+    cdef int error = enter()
+    return error if error or not size else driver.within(<unsigned long long>target, <unsigned long long>source, size,
+                                                         NULL)
+
+
+cdef int fill_bytes(char* target, int value, size_t size) noexcept nogil:
+    cdef int error = enter()
+    return error if error or not size else driver.fill(<unsigned long long>target, <unsigned char>value, size, NULL)
+
+
+cdef int synchronize() noexcept nogil:
+    cdef int error = enter()
+    return error if error else driver.synchronize()
+
+
+cdef int set_failure(int error, const char* what) noexcept nogil:
+    with gil:
+        text = f"{what.decode()}: {ERRORS.get(error, 'failed')} (error {error} of CUDA's driver)"
+        PyErr_SetObject(MemoryError if error == 2 else RuntimeError, text)
+    return -1
+
+
+cdef int check(int error, what) except -1:
+    if error:
+        set_failure(error, what.encode())
+        raise_pending()
+    return 0
+
+
+cdef int raise_pending() except -1:
+    return -1
+
+
+def wait():
+    """Wait until the device has done all that it was given.
+
+    Raises
+    ------
+    RuntimeError
+        If some of it failed.
+    """
+    check(synchronize(), "waiting for the device")
+
+
+cdef void* load_function(bytes image, list names, void** functions) except NULL:
+    cdef void* module = NULL
+    cdef int index
+    check(enter(), "using the device")
+    check(driver.load(&module, <const char*>image), "loading a module")
+    for index, name in enumerate(names):
+        check(driver.function(&functions[index], module, <bytes>name.encode()), f"looking up the kernel {name}")
+    return module
+
+
+# ---- memory ----------------------------------------------------------------------------------------------------------
+cdef inline int class_of(size_t size, size_t* capacity) noexcept nogil:
+    """The size class of a request, and the bytes of its blocks: eight classes for each doubling."""
+    cdef int doubling = 0
+    cdef size_t step
+    if size <= SMALLEST:
+        capacity[0] = SMALLEST
+        return 0
+    while size > <size_t>SMALLEST << (doubling + 1):
+        doubling += 1
+    step = (<size_t>SMALLEST << doubling) >> 3
+    cdef size_t eighths = (size - (<size_t>SMALLEST << doubling) + step - 1) // step
+    capacity[0] = (<size_t>SMALLEST << doubling) + eighths * step
+    return doubling * 8 + <int>eighths
+
+
+cdef Buffer* take_kept(int size_class) noexcept nogil:
+    """A block of those that are kept, or NULL."""
+    global kept_bytes, requests
+    cdef Buffer* buffer
+    phintys_lock_device()
+    requests += 1
+    buffer = kept[size_class]
+    if buffer != NULL:
+        kept[size_class] = buffer.next
+        kept_bytes -= buffer.capacity
+        count(buffer.capacity)
+    phintys_unlock_device()
+    return buffer
+
+
+cdef inline void count(size_t capacity) noexcept nogil:
+    """Count a block in use; the caller holds the lock."""
+    global live_buffers, live_bytes, peak_bytes
+    live_buffers += 1
+    live_bytes += capacity
+    if live_bytes > peak_bytes:
+        peak_bytes = live_bytes
+
+
+cdef Buffer* new_block(size_t capacity) noexcept nogil:
+    """A block from the device, which gets all back that is kept if it has no memory; NULL: even then it has none."""
+    global misses
+    cdef unsigned long long address = 0
+    cdef Buffer* buffer
+    if enter() != 0:
+        return NULL
+    if driver.allocate(&address, capacity) != 0:
+        return_kept()
+        if driver.allocate(&address, capacity) != 0:
+            return NULL
+    buffer = <Buffer*>malloc(sizeof(Buffer))
+    if buffer == NULL:
+        driver.free(address)
+        return NULL
+    memset(buffer, 0, sizeof(Buffer))
+    buffer.data, buffer.capacity, buffer.size_class, buffer.place = <char*>address, capacity, ON_DEVICE, DEVICE
+    phintys_lock_device()
+    misses += 1
+    count(capacity)
+    phintys_unlock_device()
+    return buffer
+
+
+cdef Buffer* acquire(size_t size) noexcept nogil:
+    cdef size_t capacity
+    cdef int size_class
+    cdef Buffer* buffer
+    if size > <size_t>1 << 60:
+        return NULL
+    size_class = class_of(size, &capacity)
+    buffer = take_kept(size_class)
+    if buffer == NULL:
+        buffer = new_block(capacity)
+        if buffer == NULL:
+            return NULL
+    buffer.references = 1
+    buffer.next = NULL
+    if pool.stress:
+        fill_bytes(buffer.data, pool.FRESH, buffer.capacity)
+    return buffer
+
+
+cdef void give_back(Buffer* buffer) noexcept nogil:
+    """Keep a block without references for the next request; under stress the device gets it."""
+    global kept_bytes, live_buffers, live_bytes
+    cdef size_t capacity
+    cdef int size_class = class_of(buffer.capacity, &capacity)
+    phintys_lock_device()
+    live_buffers -= 1
+    live_bytes -= buffer.capacity
+    if not pool.stress:
+        kept_bytes += buffer.capacity
+        buffer.next = kept[size_class]
+        kept[size_class] = buffer
+    phintys_unlock_device()
+    if pool.stress:
+        free_block(buffer)
+
+
+cdef void free_block(Buffer* buffer) noexcept nogil:
+    if enter() == 0:
+        driver.free(<unsigned long long>buffer.data)
+    free(buffer)
+
+
+cdef void return_kept() noexcept nogil:
+    """Return all blocks that are kept to the device."""
+    global kept_bytes
+    cdef Buffer* chain = NULL
+    cdef Buffer* buffer
+    cdef int size_class
+    phintys_lock_device()
+    for size_class in range(CLASSES):
+        while kept[size_class] != NULL:
+            buffer = kept[size_class]
+            kept[size_class] = buffer.next
+            buffer.next = chain
+            chain = buffer
+    kept_bytes = 0
+    phintys_unlock_device()
+    while chain != NULL:
+        buffer = chain
+        chain = buffer.next
+        free_block(buffer)
+
+
+def trim():
+    """Return all memory that is kept for later requests to the device, for other programs to use."""
+    return_kept()
+
+
+def statistics():
+    """Return what is in use and kept.
+
+    Returns
+    -------
+    dict
+        ``live_buffers`` in use, with ``live_bytes``, and ``peak_bytes``, the maximum so far; ``kept_bytes`` for later
+        requests; ``requests`` so far, of which the device itself served ``misses``; ``free_bytes`` and ``total_bytes``
+        of the device.
+    """
+    cdef size_t available = 0, total = 0
+    check(enter(), "using the device")
+    check(driver.memory(&available, &total), "asking for the device's memory")
+    return {"live_buffers": live_buffers, "live_bytes": live_bytes, "peak_bytes": peak_bytes, "kept_bytes": kept_bytes,
+            "requests": requests, "misses": misses, "free_bytes": available, "total_bytes": total}
+
+
+# ---- cells and values ------------------------------------------------------------------------------------------------
+cdef class DeviceBuffer:
+    """Keeps memory of the device for a value that Python has."""
+    cdef Buffer* buffer
+
+    def __dealloc__(self):
+        if self.buffer != NULL:
+            buffer_release(self.buffer)
+
+
+cdef object value_of(Cell* cell):
+    cdef DeviceBuffer holder = DeviceBuffer.__new__(DeviceBuffer)
+    cdef int axis
+    if cell.buffer == NULL:
+        raise RuntimeError("memory at the device that nothing keeps")
+    if cell.buffer.owner != NULL and is_whole(cell, <object>cell.buffer.owner):
+        return <object>cell.buffer.owner
+    buffer_retain(cell.buffer)
+    holder.buffer = cell.buffer
+    return make_value(<size_t>cell.data, tuple([cell.shape[axis] for axis in range(cell.ndim)]),
+                      tuple([cell.strides[axis] for axis in range(cell.ndim)]),
+                      cnp.PyArray_DescrFromType(cell.typenum), holder)
+
+
+cdef bint is_whole(Cell* cell, owner) except -1:
+    """Whether a cell shows just what the array shows that owns its memory."""
+    cdef int axis
+    interface = owner.__cuda_array_interface__
+    return (<size_t>interface["data"][0] == <size_t>cell.data
+            and interface["shape"] == tuple([cell.shape[axis] for axis in range(cell.ndim)])
+            and (interface.get("strides") is None and cell_is_contiguous(cell)
+                 or interface.get("strides") == tuple([cell.strides[axis] for axis in range(cell.ndim)])))
+
+
+cdef int take(Context* context, Cell* cell, Buffer* buffer, char* data, shape, strides) except -1:
+    """Let a cell hold a buffer."""
+    cdef Buffer* old = cell.buffer
+    cdef int axis
+    for axis in range(cell.ndim):
+        cell.shape[axis], cell.strides[axis] = shape[axis], strides[axis]
+    cell.buffer, cell.data = buffer, data
+    if old != NULL:
+        buffer_release(old)
+    return 0
+
+
+cdef int hold(Context* context, Cell* cell, object value) except -1:
+    if isinstance(value, cnp.ndarray):
+        return hold_copy(context, cell, value)
+    return hold_memory(context, cell, value)
+
+
+cdef int hold_copy(Context* context, Cell* cell, cnp.ndarray value) except -1:
+    """Let a cell hold new memory with the elements of an array of the host."""
+    cdef cnp.ndarray packed = cnp.PyArray_GETCONTIGUOUS(value)
+    cdef size_t size = cnp.PyArray_NBYTES(packed)
+    cdef Buffer* buffer
+    cdef int error
+    if cnp.PyArray_TYPE(packed) != cell.typenum or cnp.PyArray_NDIM(packed) != cell.ndim:
+        raise TypeError(f"a cell at the device cannot hold an array of dtype {value.dtype} and rank {value.ndim}")
+    buffer = NULL if pool.allocation_fails() else acquire(size if size else 1)
+    if buffer == NULL:
+        check(0 if usable else NOT_READY, "using the device")
+        raise MemoryError(f"no memory at the device for an array of shape {(<object>value).shape} and dtype {value.dtype}")
+    error = copy_to_device(buffer.data, <const char*>cnp.PyArray_DATA(packed), size)
+    if error:
+        buffer_release(buffer)
+        check(error, "copying to the device")
+    return take(context, cell, buffer, buffer.data, (<object>packed).shape, (<object>packed).strides)
+
+
+cdef int hold_memory(Context* context, Cell* cell, object value) except -1:
+    """Let a cell hold the memory of an array at the device."""
+    cdef Buffer* buffer
+    cdef size_t address, size
+    cdef void* context_of_value = NULL
+    interface = value.__cuda_array_interface__
+    shape, dtype = interface["shape"], numpy.dtype(interface["typestr"])
+    if dtype.num != cell.typenum or len(shape) != cell.ndim:
+        raise TypeError(f"a cell at the device cannot hold an array of dtype {dtype} and rank {len(shape)}")
+    address, size = interface["data"][0], dtype.itemsize
+    strides = interface.get("strides")
+    if strides is None:
+        strides = []
+        for length in reversed(shape):
+            strides.insert(0, size)
+            size *= length
+    holder = getattr(getattr(value, "gpudata", None), "buffer", None)
+    if type(holder) is DeviceBuffer:
+        buffer = (<DeviceBuffer>holder).buffer
+        buffer_retain(buffer)
+        return take(context, cell, buffer, <char*>address, shape, strides)
+    check(enter(), "using the device")
+    if address and (driver.attribute(&context_of_value, POINTER_CONTEXT, address)
+                    or context_of_value != phintys_context):
+        raise ValueError("the array is not in memory of the device and context in use: see phintys.gpu.use")
+    buffer = buffer_of_owner(<PyObject*>value)
+    buffer.size_class, buffer.place, buffer.data, buffer.capacity = FOREIGN, DEVICE, <char*>address, size
+    return take(context, cell, buffer, <char*>address, shape, strides)
+
+
+cdef int overwrite(Cell* cell, object value) except -1:
+    """Copy the elements of a value of the cell's shape, which is in C order, into the cell's memory."""
+    cdef cnp.ndarray packed
+    cdef Cell source
+    cdef npy_intp dimensions[64]
+    cdef Context nothing
+    if isinstance(value, cnp.ndarray):
+        packed = cnp.PyArray_GETCONTIGUOUS(value)
+        return check(copy_to_device(cell.data, <const char*>cnp.PyArray_DATA(packed), cnp.PyArray_NBYTES(packed)),
+                     "copying to the device")
+    abi.cell_init(&source, cell.typenum, cell.ndim, dimensions)
+    source.flags = abi.CELL_DEVICE
+    abi.context_init(&nothing)
+    hold_memory(&nothing, &source, value)
+    try:
+        copy_cell(cell, &source)
+    finally:
+        drop(&nothing, &source)
+    return 0
+
+
+cdef int copy_cell(Cell* target, Cell* source) except -1 nogil:
+    """Copy elements; the target has memory for them in C order."""
+    cdef int error
+    if cell_size(source) == 0:
+        return 0
+    if not cell_is_contiguous(source):
+        return strided_copy(target, source)
+    error = copy_within(target.data, source.data, cell_size(source) * source.itemsize)
+    if error:
+        with gil:
+            check(error, "copying at the device")
+    return 0

@@ -1,0 +1,146 @@
+"""Ops that move values between host and device, with Theano's names; and ``transfer`` for the targets of this package.
+
+Their gradients are at the host: users see arrays of NumPy unless they ask for others. The optimizer removes what moves
+there and back.
+"""
+from phintys.gpu.gpu_array_type import GpuArrayType
+from phintys.gpu.kernels.transfer_kernel import ConstantKernel, GpuContiguousKernel, ToDeviceKernel, ToHostKernel
+from phintys.gpu.runtime.device import DeviceError, open_device
+from phintys.graph.apply import Apply
+from phintys.graph.op import Op
+from phintys.graph.variable import Constant, Variable
+from phintys.ops.identity.transfer import register_transfer
+from phintys.ops.types.constant import as_tensor_variable
+from phintys.vm.places import WORK_AT_DEVICE
+
+WORK_AT_DEVICE.update([ToDeviceKernel, ToHostKernel, ConstantKernel, GpuContiguousKernel])
+
+
+class GpuFromHost(Op):
+    """A tensor at the device."""
+
+    __props__ = ()
+    linear_in = (0,)
+
+    def make_node(self, x):
+        x = as_tensor_variable(x)
+        return Apply(self, [x], [GpuArrayType.of(x.type)()])
+
+    def make_kernel(self, node):
+        return ToDeviceKernel()
+
+    def infer_shape(self, node, input_shapes):
+        return input_shapes
+
+    def L_op(self, inputs, outputs, output_gradients):
+        return [as_tensor_variable(output_gradients[0])]
+
+    def do_constant_folding(self, node):
+        return False
+
+    def __str__(self):
+        return "GpuFromHost<None>"
+
+
+class HostFromGpu(Op):
+    """A value of the device at the host."""
+
+    __props__ = ()
+    linear_in = (0,)
+
+    def make_node(self, x):
+        if not isinstance(x, Variable) or not isinstance(x.type, GpuArrayType):
+            raise TypeError(f"HostFromGpu takes a variable at the device, not {x!r}")
+        return Apply(self, [x], [x.type.tensor()])
+
+    def make_kernel(self, node):
+        return ToHostKernel()
+
+    def infer_shape(self, node, input_shapes):
+        return input_shapes
+
+    def L_op(self, inputs, outputs, output_gradients):
+        return [output_gradients[0]]
+
+    def do_constant_folding(self, node):
+        return False
+
+    def __str__(self):
+        return "HostFromGpu(gpuarray)"
+
+
+class GpuConstantValue(Op):
+    """A constant at the device, copied there by the first call.
+
+    Parameters
+    ----------
+    constant : TensorConstant
+    """
+
+    __props__ = ("constant",)
+
+    def __init__(self, constant):
+        self.constant = constant
+
+    def make_node(self):
+        return Apply(self, [], [GpuArrayType.of(self.constant.type)()])
+
+    def make_kernel(self, node):
+        return ConstantKernel(self.constant.data)
+
+    def infer_shape(self, node, input_shapes):
+        return [tuple([as_tensor_variable(length) for length in self.constant.data.shape])]
+
+    def do_constant_folding(self, node):
+        return False
+
+    def __str__(self):
+        return f"GpuConstant{{{self.constant}}}"
+
+
+gpu_from_host = GpuFromHost()
+host_from_gpu = HostFromGpu()
+
+
+def at_host(variable):
+    """The tensor of a variable at the device, without a transfer if it was transferred there from the host."""
+    node = variable.owner
+    return node.inputs[0] if node is not None and node.op == gpu_from_host else host_from_gpu(variable)
+
+
+def at_device(variable):
+    """The variable at the device of a tensor, without a transfer if it comes from there."""
+    node = variable.owner
+    if node is not None and node.op == host_from_gpu:
+        return node.inputs[0]
+    return GpuConstantValue(variable)() if isinstance(variable, Constant) else gpu_from_host(variable)
+
+
+GpuArrayType.to_host = staticmethod(at_host)
+GpuArrayType.from_host = staticmethod(at_device)
+
+
+def number_of(target):
+    """The number of the device that a target names, or None if it names none."""
+    if target in ("cuda", "gpu", "dev0"):
+        return 0
+    if isinstance(target, str) and target.startswith("cuda") and target[4:].isdigit():
+        return int(target[4:])
+    return None
+
+
+def transfer_to_device(variable, target):
+    """``variable`` at the device that the target names; None if it names none."""
+    number = number_of(target)
+    if number is None:
+        return None
+    try:
+        open_device(number)
+    except DeviceError as error:
+        raise ValueError(f"Can't transfer to target {target}: {error}") from error
+    if isinstance(variable.type, GpuArrayType):
+        return variable
+    return at_device(as_tensor_variable(variable))
+
+
+register_transfer(transfer_to_device)

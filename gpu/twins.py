@@ -1,0 +1,58 @@
+"""The table of twins: for each class of kernels of the processor, who makes a kernel that does the same at the device.
+
+A twin is made from the kernel itself: its class and the arguments of its constructor (``kernel.arguments``) say what it
+does. So no op needs to know the device. ``register`` adds a row:
+
+* ``make(kernel, operands)`` returns the twin, or None if the device cannot do this. ``operands`` says of each input
+  whether it is at the host (``Operand.at_host``), its dtype and its pattern.
+* ``by_value``: inputs of one element that are at the host may stay there; the twin passes them by value.
+
+Inputs whose values the kernel examines in ``prepare`` (``Kernel.examined``) stay at the host in any case, so a twin
+has them where its ``prepare`` can read them. A kernel that only looks at shapes and strides is its own twin: a row of
+`register_view`. ``tests/gpu/without_twin.txt`` lists all kernels that have none yet.
+"""
+from collections import namedtuple
+
+from phintys.vm.places import WORK_AT_DEVICE
+
+Operand = namedtuple("Operand", "dtype broadcastable at_host")
+Twin = namedtuple("Twin", "make by_value results_at_host", defaults=(False, False))
+
+TWINS = {}                      # class of a kernel → Twin
+
+
+def register(host_class, device_class, make=None, by_value=False):
+    """Add a row.
+
+    Parameters
+    ----------
+    host_class : type
+        A class of kernels of the processor; its subclasses need rows of their own.
+    device_class : type
+        What ``make`` returns.
+    make : callable, optional
+        ``(kernel, operands)`` → a kernel or None. By default the class with the arguments of the kernel.
+    by_value : bool
+    """
+    def alike(kernel, operands):
+        return device_class(*kernel.arguments, **(kernel.named_arguments or {}))
+
+    WORK_AT_DEVICE.add(device_class)
+    TWINS[host_class] = Twin(make or alike, by_value)
+
+
+def register_view(host_class):
+    """Add a row for a kernel that only makes views: it is its own twin."""
+    WORK_AT_DEVICE.add(host_class)
+    TWINS[host_class] = Twin(lambda kernel, operands: kernel)
+
+
+def register_shape(host_class):
+    """Add a row for a kernel that reads nothing but the shapes of its inputs, and has its results at the host."""
+    WORK_AT_DEVICE.add(host_class)
+    TWINS[host_class] = Twin(lambda kernel, operands: kernel, results_at_host=True)
+
+
+def twin_of(kernel):
+    """The row of a kernel, or None."""
+    return TWINS.get(type(kernel))
