@@ -19,9 +19,12 @@ class Recorder:
         self.kernels = []
 
     def kernel(self, kernel, node, inputs=None):
-        position = {variable: number for number, variable in reversed(list(enumerate(node.inputs)))}
         chosen = node.inputs if inputs is None else inputs
-        self.kernels.append((kernel, [position[variable] for variable in chosen]))
+        positions = {}                              # of each variable; one may be an input twice
+        for number, variable in reversed(list(enumerate(node.inputs))):
+            positions.setdefault(variable, []).append(number)
+        self.kernels.append((kernel, [positions[variable].pop() if len(positions[variable]) > 1
+                                      else positions[variable][0] for variable in chosen]))
 
     def __getattr__(self, name):
         raise NotOneKernel(name)
@@ -85,7 +88,8 @@ def placement_of(node, at_device):
     kernel, read = recorded
     if kernel.examined is None:
         return None
-    examined = {read[number] for number in kernel.examined if number < len(read)}
+    examined = {read[number] for number in kernel.examined
+                if number < len(read) and number not in row.checked_at_device}
     host = {position for position, variable in enumerate(node.inputs) if position in examined or position not in read
             or (row.by_value and may_stay(variable) and not at_device(variable))}
     if any([node.inputs[position].type.dtype not in DTYPES for position in read if position not in host]):

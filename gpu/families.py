@@ -1,23 +1,48 @@
 """The rows of the table of twins; each family of kernels adds its own. See ``twins.py`` for what a row says."""
 from phintys.gpu.kernels.elementwise_kernel import GpuElementwiseKernel, fits_launch
+from phintys.gpu.kernels.moving_kernel import (
+    GpuAllocEmptyKernel,
+    GpuAllocKernel,
+    GpuJoinKernel,
+    GpuMakeVectorKernel,
+    GpuReshapeKernel,
+)
 from phintys.gpu.kernels.product_kernel import GpuGerKernel, GpuProductKernel
 from phintys.gpu.kernels.reduction_kernel import GpuReductionKernel
 from phintys.gpu.kernels.reduction_kernel import fits_launch as reduction_fits
 from phintys.gpu.kernels.scalar_source import NoSource
+from phintys.gpu.kernels.softmax_kernel import (
+    GpuCrossentropyGradKernel,
+    GpuCrossentropyKernel,
+    GpuLabelLossGradKernel,
+    GpuLabelLossKernel,
+    GpuSoftmaxGradKernel,
+    GpuSoftmaxKernel,
+)
 from phintys.gpu.kernels.transfer_kernel import GpuContiguousKernel
 from phintys.gpu.twins import register, register_shape, register_view
+from phintys.ops.creation.allocation_kernel import AllocEmptyKernel, AllocKernel
 from phintys.ops.elementwise.elementwise_kernel import ElementwiseKernel
 from phintys.ops.indexing.subtensor_kernel import SubtensorKernel
 from phintys.ops.native.shape_kernel import (
     ContiguousKernel,
     DimShuffleKernel,
     RebroadcastKernel,
+    ReshapeKernel,
     ShapeIKernel,
     ShapeKernel,
     SpecifyShapeKernel,
 )
+from phintys.ops.nnet.crossentropy_kernel import (
+    CrossentropyGradKernel,
+    CrossentropyKernel,
+    LabelLossGradKernel,
+    LabelLossKernel,
+)
+from phintys.ops.nnet.softmax_kernel import SoftmaxGradKernel, SoftmaxKernel
 from phintys.ops.products.blas_kernel import GerKernel, ProductKernel
 from phintys.ops.reduction.reduction_kernel import MeanKernel, ReductionKernel
+from phintys.ops.shape.join_kernel import JoinKernel, MakeVectorKernel, SplitKernel
 
 register_view(DimShuffleKernel)
 register_view(RebroadcastKernel)
@@ -74,3 +99,36 @@ register(ReductionKernel, GpuReductionKernel, reduction(is_mean=False), by_value
 register(MeanKernel, GpuReductionKernel, reduction(is_mean=True), by_value=True)
 register(ProductKernel, GpuProductKernel, product(GpuProductKernel), by_value=True)
 register(GerKernel, GpuGerKernel, product(GpuGerKernel), by_value=True)
+
+
+def join(kernel, operands):
+    """Arrays of one dtype."""
+    dtypes, dtype = kernel.arguments[:2]
+    return GpuJoinKernel(*kernel.arguments) if set(dtypes) == {dtype} else None
+
+
+register(ReshapeKernel, GpuReshapeKernel)
+register(AllocKernel, GpuAllocKernel)
+register(AllocEmptyKernel, GpuAllocEmptyKernel)
+register(JoinKernel, GpuJoinKernel, join)
+register(MakeVectorKernel, GpuMakeVectorKernel)
+register_view(SplitKernel)
+
+
+def labelled(device_class, matrix, labels):
+    """Kernels with labels, which are checked at the device; they need the dtypes of a matrix and of the labels."""
+    def make(kernel, operands):
+        more = {"label": operands[labels].dtype}
+        if device_class in (GpuCrossentropyGradKernel, GpuLabelLossGradKernel):
+            more["dtype"] = operands[matrix].dtype
+        return device_class(*kernel.arguments, **(kernel.named_arguments or {}), **more)
+    return make
+
+
+register(SoftmaxKernel, GpuSoftmaxKernel)
+register(SoftmaxGradKernel, GpuSoftmaxGradKernel)
+for _host, _device, _matrix, _labels in (
+        (CrossentropyKernel, GpuCrossentropyKernel, 0, 2), (CrossentropyGradKernel, GpuCrossentropyGradKernel, 1, 2),
+        (LabelLossKernel, GpuLabelLossKernel, 0, 1), (LabelLossGradKernel, GpuLabelLossGradKernel, 1, 2)):
+    register(_host, _device, labelled(_device, _matrix, _labels), by_value=_host is CrossentropyGradKernel,
+             checked_at_device=(_labels,))

@@ -7,21 +7,22 @@ does. So no op needs to know the device. ``register`` adds a row:
   whether it is at the host (``Operand.at_host``), its dtype and its pattern.
 * ``by_value``: inputs of one element that are at the host may stay there; the twin passes them by value.
 
-Inputs whose values the kernel examines in ``prepare`` (``Kernel.examined``) stay at the host in any case, so a twin
-has them where its ``prepare`` can read them. A kernel that only looks at shapes and strides is its own twin: a row of
-`register_view`. ``tests/gpu/without_twin.txt`` lists all kernels that have none yet.
+Inputs whose values the kernel examines in ``prepare`` (``Kernel.examined``) stay at the host, so a twin has them where
+its ``prepare`` can read them; but those of ``checked_at_device`` (labels) go to the device. A kernel that only looks at
+shapes and strides is its own twin: a row of `register_view`. ``tests/gpu/without_twin.txt`` lists all kernels that have
+none yet.
 """
 from collections import namedtuple
 
 from phintys.vm.places import WORK_AT_DEVICE
 
 Operand = namedtuple("Operand", "dtype broadcastable at_host")
-Twin = namedtuple("Twin", "make by_value results_at_host", defaults=(False, False))
+Twin = namedtuple("Twin", "make by_value results_at_host checked_at_device", defaults=(False, False, ()))
 
 TWINS = {}                      # class of a kernel → Twin
 
 
-def register(host_class, device_class, make=None, by_value=False):
+def register(host_class, device_class, make=None, by_value=False, checked_at_device=()):
     """Add a row.
 
     Parameters
@@ -33,12 +34,14 @@ def register(host_class, device_class, make=None, by_value=False):
     make : callable, optional
         ``(kernel, operands)`` → a kernel or None. By default the class with the arguments of the kernel.
     by_value : bool
+    checked_at_device : sequence of int
+        Inputs that the processor's kernel examines, and that the twin checks at the device.
     """
     def alike(kernel, operands):
         return device_class(*kernel.arguments, **(kernel.named_arguments or {}))
 
     WORK_AT_DEVICE.add(device_class)
-    TWINS[host_class] = Twin(make or alike, by_value)
+    TWINS[host_class] = Twin(make or alike, by_value, checked_at_device=tuple(checked_at_device))
 
 
 def register_view(host_class):

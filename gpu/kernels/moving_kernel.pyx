@@ -1,0 +1,216 @@
+"""Kernels that move elements at the device without arithmetic: reshape, alloc, join.
+
+They take the arguments of the processor's kernels of the same names without "Gpu", and check what those check. Lengths,
+shapes and axes are at the host.
+"""
+from libc.string cimport memcpy
+from numpy cimport npy_intp
+
+from phintys.gpu.runtime.copies cimport copies_ready, copy_elements
+from phintys.gpu.runtime.driver cimport set_failure
+from phintys.ops.native.integers cimport integer_at, shape_of
+from phintys.ops.native.strided_copy cimport view_strides
+from phintys.vm.abi cimport (
+    BOUND, BOUND_VIEW, Binding, Cell, Context, Kernel, Step, allocate, cell_size, set_contiguous_strides, share)
+from phintys.vm.limits cimport MAX_RANK
+
+
+cdef inline int moved(int error) noexcept nogil:
+    return set_failure(error, b"moving elements at the device") if error else 0
+
+
+cdef class GpuReshapeKernel(Kernel):
+    """``(x, shape, out)``; a view if strides permit, else a copy."""
+
+    def __cinit__(self):
+        self.examined, self.may_fail = (1,), True
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Cell* source = operands[0]
+        cdef Cell* wanted = operands[1]
+        cdef Cell* result = operands[2]
+        cdef npy_intp shape[MAX_RANK]
+        cdef npy_intp size = cell_size(source)
+        cdef npy_intp known = 1
+        cdef int axis, unknown = -1
+        cdef bint right = wanted.shape[0] == result.ndim
+        if not right:
+            with gil:
+                raise ValueError(f"shape argument to Reshape has length {wanted.shape[0]}, should be {result.ndim}")
+        for axis in range(result.ndim):
+            shape[axis] = integer_at(wanted, axis)
+            if shape[axis] == -1 and unknown < 0:
+                unknown = axis
+            elif shape[axis] < 0:
+                right = False
+            else:
+                known *= shape[axis]
+        if unknown >= 0:
+            right = right and known != 0 and size % known == 0
+            if right:
+                shape[unknown] = size // known
+        elif known != size:
+            right = False
+        if not right:
+            with gil:
+                asked = tuple([integer_at(wanted, axis) for axis in range(result.ndim)])
+                raise ValueError(f"Cannot reshape input of shape {shape_of(source)} to shape {asked}")
+        if view_strides(source.ndim, source.shape, source.strides, source.itemsize, result.ndim, shape, result.strides):
+            memcpy(result.shape, shape, result.ndim * sizeof(npy_intp))
+            return 0
+        copies_ready()
+        allocate(context, result, shape)
+        return 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Cell* source = operands[0]
+        cdef Cell* result = operands[2]
+        cdef Cell target
+        cdef npy_intp strides[MAX_RANK]
+        if view_strides(source.ndim, source.shape, source.strides, source.itemsize, result.ndim, result.shape, strides):
+            share(context, result, source, source.data)
+            return 0
+        target = source[0]                          # the shape of the source, in C order
+        target.data, target.strides = result.data, strides
+        set_contiguous_strides(&target)
+        return moved(copy_elements(&target, source))
+
+    cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:
+        cdef Cell* source = operands[0]
+        cdef Cell* result = operands[2]
+        cdef npy_intp strides[MAX_RANK]
+        return BOUND_VIEW if view_strides(source.ndim, source.shape, source.strides, source.itemsize, result.ndim,
+                                          result.shape, strides) else BOUND
+
+
+cdef class GpuAllocKernel(Kernel):
+    """``(value, length, ..., length, out)``: the value is broadcast."""
+    cdef int rank
+    cdef object repeats
+
+    def __init__(self, int rank, repeats=None):
+        self.rank, self.repeats, self.may_fail = rank, repeats, True
+        self.examined, self.binding = tuple(range(1, 1 + rank)), BOUND
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Cell* value = operands[0]
+        cdef npy_intp shape[MAX_RANK]
+        cdef int axis, lead = self.rank - value.ndim
+        copies_ready()
+        for axis in range(self.rank):
+            shape[axis] = integer_at(operands[1 + axis], 0)
+            if shape[axis] < 0:
+                with gil:
+                    if self.repeats is not None:
+                        raise ValueError(f"{self.repeats}: a number of repetitions is negative: {shape[axis]}")
+        for axis in range(value.ndim):
+            if value.shape[axis] != 1 and value.shape[axis] != shape[axis + lead]:
+                with gil:
+                    wanted = tuple([shape[other] for other in range(self.rank)])
+                    raise ValueError(f"Alloc: could not broadcast a value of shape {shape_of(value)} into {wanted}")
+        allocate(context, operands[1 + self.rank], shape)
+        return 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Cell* value = operands[0]
+        cdef Cell* result = operands[1 + self.rank]
+        cdef Cell source = result[0]                # the value, seen in the shape of the result
+        cdef npy_intp strides[MAX_RANK]
+        cdef int axis, lead = result.ndim - value.ndim
+        for axis in range(result.ndim):
+            strides[axis] = (0 if axis < lead or value.shape[axis - lead] == 1 else value.strides[axis - lead])
+        source.data, source.strides = value.data, strides
+        return moved(copy_elements(result, &source))
+
+
+cdef class GpuAllocEmptyKernel(Kernel):
+    """``(length, ..., length, out)``: the content is unspecified."""
+    cdef int rank
+
+    def __init__(self, int rank):
+        self.rank, self.may_fail = rank, True
+        self.examined, self.binding = tuple(range(rank)), BOUND
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef npy_intp shape[MAX_RANK]
+        cdef int axis
+        for axis in range(self.rank):
+            shape[axis] = integer_at(operands[axis], 0)
+        allocate(context, operands[self.rank], shape)
+        return 0
+
+
+cdef class GpuJoinKernel(Kernel):
+    """``(axis, x, ..., x, out)``, arrays of one dtype."""
+    cdef int count
+
+    def __init__(self, dtypes, dtype, view=-1):
+        self.count, self.may_fail = len(dtypes), True
+        self.examined, self.binding = (0,), BOUND
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Cell** arrays = operands + 1
+        cdef Cell* result = operands[1 + self.count]
+        cdef npy_intp shape[MAX_RANK]
+        cdef npy_intp axis = integer_at(operands[0], 0)
+        cdef int index, dimension, rank = result.ndim
+        copies_ready()
+        if axis < -rank or axis >= rank:
+            with gil:
+                raise IndexError(f"Join: axis {axis} is out of bounds for arrays of {rank} dimensions")
+        if axis < 0:
+            axis += rank
+        memcpy(shape, arrays[0].shape, rank * sizeof(npy_intp))
+        for index in range(1, self.count):
+            for dimension in range(rank):
+                if dimension == axis:
+                    shape[dimension] += arrays[index].shape[dimension]
+                elif arrays[index].shape[dimension] != shape[dimension]:
+                    with gil:
+                        shapes = [shape_of(arrays[other]) for other in range(self.count)]
+                        raise ValueError(f"Join along axis {axis}: the shapes differ elsewhere: {shapes}")
+        allocate(context, result, shape)
+        return 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Cell* result = operands[1 + self.count]
+        cdef Cell part
+        cdef npy_intp axis = integer_at(operands[0], 0)
+        cdef npy_intp start = 0
+        cdef int index, error
+        if axis < 0:
+            axis += result.ndim
+        for index in range(self.count):
+            part = operands[1 + index][0]
+            part.data, part.strides = result.data + start, result.strides
+            error = copy_elements(&part, operands[1 + index])
+            if error:
+                return moved(error)
+            start += part.shape[axis] * result.strides[axis]
+        return 0
+
+
+cdef class GpuMakeVectorKernel(Kernel):
+    """``(x, ..., x, out)``: a vector of numbers of one dtype."""
+    cdef npy_intp count
+
+    def __init__(self, npy_intp count):
+        self.count, self.may_fail = count, True
+        self.examined, self.binding = (), BOUND
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        copies_ready()
+        allocate(context, operands[self.count], &self.count)
+        return 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Cell element
+        cdef int error
+        cdef npy_intp index
+        for index in range(self.count):
+            element = operands[index][0]
+            element.data = operands[self.count].data + index * element.itemsize
+            error = copy_elements(&element, operands[index])
+            if error:
+                return moved(error)
+        return 0

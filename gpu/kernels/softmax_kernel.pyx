@@ -1,0 +1,314 @@
+"""Softmax and cross-entropies with labels at the device.
+
+They take the arguments of the processor's kernels of the same names without "Gpu", and the dtypes of operands where
+those do not say them. The processor's kernels check labels before they compute; here the device notes the first row with
+a label that is no class, and ``run`` reads this back, so the call fails before anything is stored.
+"""
+from cpython.exc cimport PyErr_SetObject
+from libc.string cimport memset
+from numpy cimport npy_intp
+
+from phintys.gpu.kernels.softmax_source import NAMES, THREADS, softmax_source
+from phintys.gpu.runtime.driver cimport (
+    Arguments, copy_to_host, fill_bytes, put, put_address, put_integer, set_failure)
+from phintys.gpu.runtime.kernel cimport DeviceKernel
+from phintys.ops.native.integers cimport integer_at, shape_of
+from phintys.vm.abi cimport CELL_DEVICE, Cell, Context, allocate, cell_size, device_memory
+from phintys.vm.pool cimport Buffer, buffer_release
+
+cdef enum:
+    FORWARD, SOFTMAX_GRADIENT, LABEL_GRADIENT, LABEL_LOSS, LABEL_LOSS_GRADIENT
+
+cdef int THREADS_OF_ROW = THREADS
+
+
+cdef inline void put_matrix(Arguments* arguments, const Cell* cell, bint spread_rows, bint spread_columns) noexcept nogil:
+    """The struct `Matrix`; a vector is a row."""
+    put_integer(arguments, <npy_intp>cell.data if cell != NULL else 0)
+    put_integer(arguments, 0 if cell == NULL or cell.ndim == 1 or spread_rows else cell.strides[0])
+    put_integer(arguments, 0 if cell == NULL or spread_columns else cell.strides[cell.ndim - 1])
+
+
+cdef inline void put_labels(Arguments* arguments, const Cell* labels, bint from_end, const Buffer* bad) noexcept nogil:
+    """The struct `Labels`."""
+    put_integer(arguments, <npy_intp>labels.data if labels != NULL else 0)
+    put_integer(arguments, labels.strides[0] if labels != NULL else 0)
+    put_integer(arguments, from_end)
+    put_integer(arguments, <npy_intp>bad.data if bad != NULL else 0)
+
+
+cdef Buffer* new_note() noexcept nogil:
+    """A word of the device that says that no row has a bad label; NULL, with an exception, if there is no memory."""
+    cdef Buffer* note = device_memory.acquire(8)
+    if note == NULL:
+        set_failure(2, b"checking labels")
+    else:
+        fill_bytes(note.data, 255, 8)
+    return note
+
+
+cdef int read_note(Buffer* note, const Cell* labels, npy_intp classes, bint as_index, int failed) noexcept nogil:
+    """Wait for the launch, and fail if a row has a bad label."""
+    cdef unsigned long long row = 0
+    cdef char label[8]
+    cdef int error = 0
+    if not failed:
+        error = copy_to_host(<char*>&row, note.data, 8)
+    buffer_release(note)
+    if failed or error:
+        return failed or set_failure(error, b"checking labels")
+    if row == ~<unsigned long long>0:
+        return 0
+    memset(label, 0, 8)
+    copy_to_host(label, labels.data + <npy_intp>row * labels.strides[0], labels.itemsize)
+    return set_bad_label(labels, label, <npy_intp>row, classes, as_index)
+
+
+cdef int set_bad_label(const Cell* labels, char* bits, npy_intp row, npy_intp classes, bint as_index) noexcept nogil:
+    cdef Cell cell = labels[0]
+    with gil:
+        cell.data = bits
+        label = integer_at(&cell, 0)
+        if as_index:
+            PyErr_SetObject(IndexError, f"index {label} is out of bounds for axis 1 with size {classes}: the label of "
+                                        f"row {row}")
+        else:
+            PyErr_SetObject(ValueError, f"y_i value out of bounds: the label of row {row} is {label}, but there are "
+                                        f"{classes} classes")
+    return -1
+
+
+cdef int check_bias(const Cell* x, const Cell* bias) except -1 nogil:
+    if bias.shape[0] != x.shape[1]:
+        with gil:
+            raise ValueError(f"b.shape[0] ({bias.shape[0]}) does not match x.shape[1] ({x.shape[1]})")
+    return 0
+
+
+cdef int check_count(const Cell* labels, const Cell* matrix, bint as_index, bint leading) except -1 nogil:
+    """One label for each row; with ``leading``, the last rows may have none."""
+    if labels.shape[0] > matrix.shape[0] or (labels.shape[0] < matrix.shape[0] and not leading):
+        with gil:
+            if as_index:
+                raise IndexError(f"shape mismatch: {labels.shape[0]} labels do not index {matrix.shape[0]} rows: an "
+                                 "index is out of bounds, or rows are left")
+            raise ValueError(f"number of rows in x ({matrix.shape[0]}) does not match length of y ({labels.shape[0]})")
+    return 0
+
+
+cdef class GpuSoftmaxKernel(DeviceKernel):
+    """``(x, out)`` or ``(x, bias, out)``."""
+    cdef bint logarithm, bias
+
+    def __init__(self, dtype, logarithm=False, bias=False):
+        self.source, self.names = softmax_source(dtype), NAMES
+        self.logarithm, self.bias = logarithm, bias
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        self.ready()
+        if self.bias:
+            check_bias(operands[0], operands[1])
+        allocate(context, operands[2 if self.bias else 1], operands[0].shape)
+        return 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Arguments arguments
+        cdef Cell* x = operands[0]
+        if cell_size(x) == 0:
+            return 0
+        arguments.size, arguments.full = 0, False
+        put_integer(&arguments, x.shape[1])
+        put_integer(&arguments, self.logarithm)
+        put_integer(&arguments, 0)
+        put_matrix(&arguments, x, False, False)
+        put_matrix(&arguments, operands[1] if self.bias else NULL, False, False)
+        put_labels(&arguments, NULL, False, NULL)
+        put_address(&arguments, operands[2 if self.bias else 1])
+        put_integer(&arguments, 0)
+        put_integer(&arguments, 0)
+        return self.start(FORWARD, x.shape[0], THREADS_OF_ROW, &arguments)
+
+
+cdef class GpuSoftmaxGradKernel(DeviceKernel):
+    """``(gradient of the softmax, softmax, out)``."""
+    cdef bint spread_rows, spread_columns
+
+    def __init__(self, dtype, spread=(False, False)):
+        self.source, self.names = softmax_source(dtype), NAMES
+        self.spread_rows, self.spread_columns = spread
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef const Cell* gradient = operands[0]
+        cdef const Cell* softmax = operands[1]
+        self.ready()
+        if not ((gradient.shape[0] == softmax.shape[0] or (self.spread_rows and gradient.shape[0] == 1))
+                and (gradient.shape[1] == softmax.shape[1] or (self.spread_columns and gradient.shape[1] == 1))):
+            with gil:
+                raise ValueError(f"dy.shape {shape_of(gradient)} does not match sm.shape {shape_of(softmax)}")
+        allocate(context, operands[2], softmax.shape)
+        return 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Arguments arguments
+        cdef Cell* softmax = operands[1]
+        if cell_size(softmax) == 0:
+            return 0
+        arguments.size, arguments.full = 0, False
+        put_integer(&arguments, softmax.shape[1])
+        put_matrix(&arguments, operands[0], operands[0].shape[0] != softmax.shape[0],
+                   operands[0].shape[1] != softmax.shape[1])
+        put_matrix(&arguments, softmax, False, False)
+        put_address(&arguments, operands[2])
+        return self.start(SOFTMAX_GRADIENT, softmax.shape[0], THREADS_OF_ROW, &arguments)
+
+
+cdef class GpuCrossentropyKernel(DeviceKernel):
+    """``(x, bias, labels, losses, softmax, best)``; without a bias that operand is not read."""
+    cdef bint bias, as_index, leading
+
+    def __init__(self, dtype, bias=True, as_index=False, leading=False, label="int64"):
+        self.source, self.names = softmax_source(dtype, label), NAMES
+        self.bias, self.as_index, self.leading = bias, as_index, leading
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        self.ready()
+        if self.bias:
+            check_bias(operands[0], operands[1])
+        check_count(operands[2], operands[0], self.as_index, self.leading)
+        allocate(context, operands[3], operands[2].shape)
+        allocate(context, operands[4], operands[0].shape)
+        allocate(context, operands[5], operands[2].shape)
+        return 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Arguments arguments
+        cdef Cell* x = operands[0]
+        cdef Buffer* note
+        if x.shape[0] == 0:
+            return 0
+        note = new_note()
+        if note == NULL:
+            return -1
+        arguments.size, arguments.full = 0, False
+        put_integer(&arguments, x.shape[1])
+        put_integer(&arguments, False)
+        put_integer(&arguments, operands[2].shape[0])
+        put_matrix(&arguments, x, False, False)
+        put_matrix(&arguments, operands[1] if self.bias else NULL, False, False)
+        put_labels(&arguments, operands[2], self.as_index, note)
+        put_address(&arguments, operands[4])
+        put_address(&arguments, operands[3])
+        put_address(&arguments, operands[5])
+        return read_note(note, operands[2], x.shape[1], self.as_index,
+                         self.start(FORWARD, x.shape[0], THREADS_OF_ROW, &arguments))
+
+
+cdef class GpuCrossentropyGradKernel(DeviceKernel):
+    """``(dy, softmax, labels, out)``; dy may be a number of the host."""
+    cdef int rank
+    cdef bint as_index, leading
+
+    def __init__(self, rank, as_index=False, leading=False, dtype="float32", label="int64"):
+        self.source, self.names = softmax_source(dtype, label), NAMES
+        self.rank, self.as_index, self.leading = rank, as_index, leading
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Cell* softmax = operands[1]
+        self.ready()
+        if self.rank and operands[0].shape[0] != operands[2].shape[0] and operands[0].shape[0] != 1:
+            with gil:
+                raise ValueError(f"dnll.shape[0] ({operands[0].shape[0]}) != y_idx.shape[0] ({operands[2].shape[0]})")
+        check_count(operands[2], softmax, self.as_index, self.leading)
+        allocate(context, operands[3], softmax.shape)
+        return 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Arguments arguments
+        cdef Cell* dy = operands[0]
+        cdef Cell* softmax = operands[1]
+        cdef Buffer* note
+        cdef double zero = 0
+        cdef bint here = dy.flags & CELL_DEVICE != 0
+        if cell_size(softmax) == 0:
+            return 0
+        note = new_note()
+        if note == NULL:
+            return -1
+        arguments.size, arguments.full = 0, False
+        put_integer(&arguments, softmax.shape[1])
+        put_integer(&arguments, operands[2].shape[0])
+        put_integer(&arguments, <npy_intp>dy.data if here else 0)
+        put(&arguments, <const char*>&zero if here else dy.data, softmax.itemsize)
+        put_integer(&arguments, dy.strides[0] if self.rank and dy.shape[0] != 1 else 0)
+        put_matrix(&arguments, softmax, False, False)
+        put_labels(&arguments, operands[2], self.as_index, note)
+        put_address(&arguments, operands[3])
+        return read_note(note, operands[2], softmax.shape[1], self.as_index,
+                         self.start(LABEL_GRADIENT, softmax.shape[0], THREADS_OF_ROW, &arguments))
+
+
+cdef class GpuLabelLossKernel(DeviceKernel):
+    """``(probabilities, labels, losses)``."""
+
+    def __init__(self, dtype, label="int64"):
+        self.source, self.names = softmax_source(dtype, label), NAMES
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        self.ready()
+        check_count(operands[1], operands[0], False, False)
+        allocate(context, operands[2], operands[0].shape)
+        return 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Arguments arguments
+        cdef npy_intp rows = operands[0].shape[0]
+        cdef Buffer* note
+        if rows == 0:
+            return 0
+        note = new_note()
+        if note == NULL:
+            return -1
+        arguments.size, arguments.full = 0, False
+        put_integer(&arguments, rows)
+        put_integer(&arguments, operands[0].shape[1])
+        put_matrix(&arguments, operands[0], False, False)
+        put_labels(&arguments, operands[1], False, note)
+        put_address(&arguments, operands[2])
+        return read_note(note, operands[1], operands[0].shape[1], False,
+                         self.start(LABEL_LOSS, (rows + THREADS_OF_ROW - 1) // THREADS_OF_ROW, THREADS_OF_ROW,
+                                    &arguments))
+
+
+cdef class GpuLabelLossGradKernel(DeviceKernel):
+    """``(dy, probabilities, labels, out)``."""
+
+    def __init__(self, dtype="float32", label="int64"):
+        self.source, self.names = softmax_source(dtype, label), NAMES
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        self.ready()
+        if operands[0].shape[0] != operands[1].shape[0]:
+            with gil:
+                raise ValueError(f"g_y of shape {shape_of(operands[0])} does not match coding_dist of shape "
+                                 f"{shape_of(operands[1])}")
+        check_count(operands[2], operands[1], False, False)
+        allocate(context, operands[3], operands[1].shape)
+        return 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Arguments arguments
+        cdef Buffer* note
+        if cell_size(operands[1]) == 0:
+            return 0
+        note = new_note()
+        if note == NULL:
+            return -1
+        arguments.size, arguments.full = 0, False
+        put_integer(&arguments, operands[1].shape[1])
+        put_address(&arguments, operands[0])
+        put_integer(&arguments, operands[0].strides[0])
+        put_matrix(&arguments, operands[1], False, False)
+        put_labels(&arguments, operands[2], False, note)
+        put_address(&arguments, operands[3])
+        return read_note(note, operands[2], operands[1].shape[1], False,
+                         self.start(LABEL_LOSS_GRADIENT, operands[1].shape[0], THREADS_OF_ROW, &arguments))

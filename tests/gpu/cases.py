@@ -1,0 +1,113 @@
+"""The case table of the device: expressions that run there, a few for each kernel that has a twin.
+
+A case is a name, a function of tensors, and the operands' values. `test_cases.py` computes each at the host and at the
+device. Float32 unless a case is about another dtype; operands that are not in C order show that strides are followed.
+"""
+import numpy
+
+import phintys.tensor as T
+from phintys.tensor import nnet
+
+random = numpy.random.RandomState(42)
+TENTH, HALF, TWO = numpy.float32(0.1), numpy.float32(0.5), numpy.float32(2)
+
+
+def floats(*shape, dtype="float32"):
+    return random.uniform(-2, 2, shape).astype(dtype)
+
+
+def positive(*shape):
+    return random.uniform(0.1, 3, shape).astype("float32")
+
+
+def whole(*shape, low=-9, high=10, dtype="int32"):
+    return random.randint(low, high, shape).astype(dtype)
+
+
+def transposed(*shape):
+    return floats(*shape[::-1]).T
+
+
+def reversed_rows(*shape):
+    return floats(*shape)[::-1, ::2]
+
+
+EMPTY = numpy.zeros((0, 4), "float32")
+
+CASES = [
+    # ---- elementwise ----
+    ("chain", lambda x, y: T.tanh(x * y + 1) - T.exp(-x), floats(33, 7), floats(33, 7)),
+    ("bias", lambda x, b: T.nnet.sigmoid(x + b), floats(300, 5), floats(5)),
+    ("column", lambda x, b: x * b.dimshuffle(0, "x"), floats(6, 5), floats(6)),
+    ("transposed", lambda x, y: x.T + y, floats(40, 30), floats(30, 40)),
+    ("strided", lambda x, y: x[::-1, ::2] * y, floats(8, 10), floats(8, 5)),
+    ("layouts", lambda x, y: x + y, transposed(5, 6), reversed_rows(5, 12)),
+    ("rank 4", lambda x, y: (x + y.dimshuffle(1, 0, "x", 2)).transpose(3, 1, 0, 2) * 2, floats(2, 3, 4, 5),
+     floats(3, 2, 5)),
+    ("two results", lambda x: [T.exp(x), T.exp(x) * 2 + x], floats(50)),
+    ("numbers", lambda x, a: x * a + a, floats(9), numpy.asarray(floats())),
+    ("numbers alone", lambda a, b: T.exp(a) * b, numpy.asarray(floats()), numpy.asarray(floats())),
+    ("switch", lambda x, y: T.switch(T.gt(x, y), x, -y), floats(20), floats(20)),
+    ("clip", lambda x: T.clip(x, -1, 1), floats(20)),
+    ("comparisons", lambda x, y: [T.le(x, y), T.eq(x, x), T.and_(T.lt(x, y), T.gt(x, 0))], floats(20), floats(20)),
+    ("casts", lambda x: [T.cast(x, "int32"), T.cast(x, "float64"), T.cast(x, "bool"), T.cast(x, "float16")],
+     floats(20)),
+    ("integers", lambda x, y: [x // y, x % y, x * y, T.maximum(x, y), abs(x), T.sgn(x)], whole(30), whole(30, low=1)),
+    ("bits", lambda x, y: [x & y, x | y, x ^ y, ~x], whole(30, dtype="int64"), whole(30, dtype="int64")),
+    ("uint8", lambda x, y: [x + y, x - y, T.minimum(x, y)], whole(30, low=0, high=255, dtype="uint8"),
+     whole(30, low=0, high=255, dtype="uint8")),
+    ("float64", lambda x, y: T.log1p(T.exp(x)) * y, floats(30, dtype="float64"), floats(30, dtype="float64")),
+    ("float16", lambda x, y: T.tanh(x) * y, floats(30, dtype="float16"), floats(30, dtype="float16")),
+    ("empty", lambda x: T.exp(x) + 1, EMPTY),
+    # ---- reductions ----
+    ("sum", lambda x: [x.sum(), x.sum(0), x.sum(1), x.sum(1, keepdims=True)], floats(33, 65)),
+    ("sum of many", lambda x: [x.sum(), x.sum(0)], floats(3000, 4)),
+    ("sum of a line", lambda x: (x ** 2).sum(), floats(5000)),
+    ("sum of a product", lambda x, y: (x * y).sum(0), floats(40, 30), floats(40, 30)),
+    ("sum of transposed", lambda x, y: (x.T * y).sum(1), floats(40, 30), floats(30, 40)),
+    ("sum over middle axes", lambda x: [x.sum((0, 2)), x.sum(1), x.max((1, 3)), x.sum((0, 3))], floats(3, 4, 5, 6)),
+    ("extrema", lambda x: [x.max(), x.min(), x.max(0), x.min(1)], floats(40, 35)),
+    ("mean", lambda x: [x.mean(), x.mean(0), x.mean(1)], floats(12, 13)),
+    ("product", lambda x: [x.prod(0), x.prod(1)], floats(4, 5)),
+    ("any and all", lambda x: [T.gt(x, 1.9).any(1), T.gt(x, -1.9).all(0)], floats(30, 20)),
+    ("sum of integers", lambda x: [x.sum(), x.sum(0), x.max(1)], whole(20, 30)),
+    ("sum of float64", lambda x: x.sum(1), floats(20, 300, dtype="float64")),
+    ("sum of float16", lambda x: x.sum(1), floats(20, 30, dtype="float16")),
+    ("sum of nothing", lambda x: [x.sum(), x.sum(0), x.sum(1)], EMPTY),
+    ("sum of a strided array", lambda x: x[::-1, ::2].sum(0), floats(30, 40)),
+    # ---- products ----
+    ("dot", lambda x, y: T.dot(x, y), floats(70, 33), floats(33, 130)),
+    ("dot of transposed", lambda x, y: T.dot(x.T, y.T), floats(33, 20), floats(30, 33)),
+    ("gemm", lambda z, x, y: z * HALF + TWO * T.dot(x, y), floats(17, 19), floats(17, 5), floats(5, 19)),
+    ("gemm with a row", lambda z, x, y: z.dimshuffle("x", 0) + T.dot(x, y), floats(19), floats(17, 5), floats(5, 19)),
+    ("gemm with a column", lambda z, x, y: z.dimshuffle(0, "x") + T.dot(x, y), floats(17), floats(17, 5),
+     floats(5, 19)),
+    ("scaled", lambda x, y, a: a * T.dot(x, y), floats(7, 5), floats(5, 9), numpy.asarray(floats())),
+    ("matrix times vector", lambda x, y: T.dot(x, y), floats(70, 333), floats(333)),
+    ("vector times matrix", lambda x, y: T.dot(y, x), floats(70, 33), floats(70)),
+    ("gemv", lambda z, x, y: z - TENTH * T.dot(x.T, y), floats(33), floats(70, 33), floats(70)),
+    ("inner", lambda x, y: T.dot(x, y), floats(1000), floats(1000)),
+    ("outer", lambda a, x, y: a + HALF * T.outer(x, y), floats(20, 30), floats(20), floats(30)),
+    ("dot of float64", lambda x, y: T.dot(x, y), floats(20, 30, dtype="float64"), floats(30, 7, dtype="float64")),
+    ("dot of integers", lambda x, y: T.dot(x, y), whole(20, 30), whole(30, 7)),
+    ("dot of nothing", lambda x, y: T.dot(x, y), floats(3, 0), floats(0, 4)),
+    # ---- moving ----
+    ("reshape", lambda x: [x.reshape((20, 6)), x.T.reshape((4, 30)), x.flatten()], floats(10, 12)),
+    ("alloc", lambda x: T.alloc(x, 3, 4, 5) + x, floats(4, 5)),
+    ("join", lambda x, y: [T.concatenate([x, y, x]), T.concatenate([x.T, y.T], axis=1)], floats(3, 5), floats(7, 5)),
+    ("split", lambda x: [part * 2 for part in T.split(x, [2, 3], 2, axis=1)], floats(4, 5)),
+    ("slices", lambda x: [x[2] + 1, x[1:, ::-1] * 2, x[-1, 2:4] + x[0, 0]], floats(5, 6)),
+    ("stack", lambda x: T.stack([x.sum(), x.max()]), floats(5, 6)),
+    # ---- softmax and cross-entropies ----
+    ("softmax", lambda x: [nnet.softmax(x), nnet.softmax(x.T)], floats(7, 300)),
+    ("softmax with a bias", lambda x, b: nnet.softmax(x + b), floats(7, 10), floats(10)),
+    ("logsoftmax", lambda x: nnet.logsoftmax(x), floats(7, 10)),
+    ("softmax's gradient", lambda x, y: T.grad((nnet.softmax(x) * y).sum(), x), floats(7, 10), floats(7, 10)),
+    ("cross-entropy", lambda x, b, y: nnet.crossentropy_softmax_argmax_1hot_with_bias(x, b, y), floats(7, 10),
+     floats(10), whole(7, low=0)),
+    ("cross-entropy's gradient", lambda x, y: T.grad(nnet.categorical_crossentropy(nnet.softmax(x), y).mean(), x),
+     floats(7, 10), whole(7, low=0, dtype="int64")),
+    ("loss of probabilities", lambda x, y: [nnet.categorical_crossentropy(x, y),
+                                            T.grad(nnet.categorical_crossentropy(x, y).sum(), x)],
+     positive(7, 10), whole(7, low=0, dtype="uint8")),
+]

@@ -1,0 +1,35 @@
+"""The table of twins against the kernels that there are: what has no twin is listed, and the list is current."""
+import importlib
+from pathlib import Path
+
+from phintys.gpu import families  # noqa: F401  (which fills the table)
+from phintys.gpu.twins import TWINS
+from phintys.vm.abi import Kernel
+
+ROOT = Path(__file__).resolve().parents[2]
+LIST = Path(__file__).with_name("without_twin.txt")
+
+
+def host_kernels():
+    """The name of each class of kernels of the processor that ops make: "ops.shape.join_kernel.JoinKernel"."""
+    found = {}
+    for path in sorted((ROOT / "ops").rglob("*.pyx")):
+        module = "phintys." + ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for name, value in vars(importlib.import_module(module)).items():
+            if isinstance(value, type) and issubclass(value, Kernel) and value is not Kernel:
+                if value.__module__ == module:
+                    found[f"{module.removeprefix('phintys.')}.{name}"] = value
+    return found
+
+
+def is_base(cls, classes):
+    """Whether others extend a class of which there are no instances."""
+    return any([other is not cls and issubclass(other, cls) for other in classes]) and cls.__doc__ is not None and (
+        "base" in cls.__doc__.lower())
+
+
+def test_the_list_of_kernels_without_a_twin_is_current():
+    kernels = host_kernels()
+    without = [name for name, cls in kernels.items() if cls not in TWINS and not is_base(cls, kernels.values())]
+    listed = [line for line in LIST.read_text().splitlines() if line and not line.startswith("#")]
+    assert sorted(without) == sorted(listed), "write the names to tests/gpu/without_twin.txt"
