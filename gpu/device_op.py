@@ -5,6 +5,7 @@ an output is a view of or overwrites, variants in place. Its kernel is the twin 
 new kernel at the device makes all ops with this kernel run there.
 """
 from phintys.gpu.gpu_array_type import DTYPES, GpuArrayType
+from phintys.gpu.transfers import GpuConstantValue
 from phintys.gpu.twins import Operand, twin_of
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op, lower_node
@@ -169,4 +170,6 @@ def as_tensor(variable):
     """A variable of the host with the type that a variable has there; constants and tensors as they are."""
     if isinstance(variable, Constant) or not isinstance(variable.type, GpuArrayType):
         return variable
+    if variable.owner is not None and isinstance(variable.owner.op, GpuConstantValue):
+        return variable.owner.op.constant           # an op may choose its kernel by the value
     return variable.type.tensor.make_variable()

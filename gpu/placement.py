@@ -90,6 +90,9 @@ class Placer:
         for node in self.order:
             if isinstance(node.op, HostFromGpu):
                 self.twins[node.outputs[0]] = node.inputs[0]
+                before = node.inputs[0].owner
+                if before is not None and isinstance(before.op, GpuFromHost):   # to the device and back, for the host
+                    replaced.append((node.outputs[0], before.inputs[0]))
             elif isinstance(node.op, GpuFromHost):
                 if node.inputs[0] in self.twins:
                     replaced.append((node.outputs[0], self.twins[node.inputs[0]]))

@@ -11,9 +11,10 @@ from phintys.graph.op import Op
 from phintys.graph.variable import Constant, Variable
 from phintys.ops.identity.transfer import register_transfer
 from phintys.ops.types.constant import as_tensor_variable
-from phintys.vm.places import WORK_AT_DEVICE
+from phintys.vm.places import TRANSFERS, WORK_AT_DEVICE
 
 WORK_AT_DEVICE.update([ToDeviceKernel, ToHostKernel, ConstantKernel, GpuContiguousKernel])
+TRANSFERS.update({ToDeviceKernel: "to the device", ToHostKernel: "to the host"})
 
 
 class GpuFromHost(Op):
@@ -102,12 +103,6 @@ gpu_from_host = GpuFromHost()
 host_from_gpu = HostFromGpu()
 
 
-def at_host(variable):
-    """The tensor of a variable at the device, without a transfer if it was transferred there from the host."""
-    node = variable.owner
-    return node.inputs[0] if node is not None and node.op == gpu_from_host else host_from_gpu(variable)
-
-
 def at_device(variable):
     """The variable at the device of a tensor, without a transfer if it comes from there."""
     node = variable.owner
@@ -116,7 +111,7 @@ def at_device(variable):
     return GpuConstantValue(variable)() if isinstance(variable, Constant) else gpu_from_host(variable)
 
 
-GpuArrayType.to_host = staticmethod(at_host)
+GpuArrayType.to_host = staticmethod(host_from_gpu)
 GpuArrayType.from_host = staticmethod(at_device)
 
 

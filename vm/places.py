@@ -11,6 +11,9 @@ NAMES = {HOST: "host", DEVICE: "device"}
 # of devices adds them; the verifier refuses a program in which another kernel has such an operand.
 WORK_AT_DEVICE = set()
 
+# Class of kernels that move a value from one place to another → where to, for listings. The runtime adds them, too.
+TRANSFERS = {}
+
 
 def place_name(place):
     """The name of a place, for messages."""

@@ -6,6 +6,7 @@ everything else works as it did.
 """
 import atexit
 import os
+import threading
 
 from phintys.gpu.runtime import driver as runtime
 
@@ -104,7 +105,7 @@ def open_device(number=0):
         raise
     _open = opened
     atexit.register(_leave)
-    os.register_at_fork(after_in_child=runtime.disconnect)
+    os.register_at_fork(before=_take_from_stack, after_in_parent=_put_on_stack, after_in_child=runtime.disconnect)
     return opened
 
 
@@ -124,6 +125,24 @@ def the_device():
 def is_open():
     """Whether a device is in use."""
     return _open is not None and runtime.is_connected()
+
+
+_taken = threading.local()      # whether this thread's fork has taken the context from pycuda's stack
+
+
+def _take_from_stack():
+    """Before a fork: pycuda aborts a process that ends with a context on its stack, and in the child no call of the
+    driver could take it from there."""
+    import pycuda.driver as cuda
+    _taken.context = False
+    if runtime.is_connected() and cuda.Context.get_current() is not None:
+        cuda.Context.pop()
+        _taken.context = True
+
+
+def _put_on_stack():
+    if _taken.context:
+        _open.context.push()
 
 
 def _leave():

@@ -367,6 +367,8 @@ class TensorType(Type):
         """
         if not isinstance(other, Variable):
             other = self.Constant(self, other)
+        elif hasattr(other, "_as_TensorVariable"):      # a variable at a device
+            other = other._as_TensorVariable()
         if other.type == self:
             return other
         converted = self.convert_variable(other) if allow_convert else None

@@ -10,6 +10,7 @@ from collections import Counter
 from phintys.vm.explaining.memory_notes import memory_lines, remark_on, remarks_on_results
 from phintys.vm.linking.plan import Planner
 from phintys.vm.opcodes import DROP_LARGE, NOTES, OPCODES, RESULT_EMPTIES
+from phintys.vm.places import HOST, TRANSFERS
 from phintys.vm.texts import shortened
 
 
@@ -47,6 +48,7 @@ def listing(program, manual=False, reasons=()):
     lines += [_code_line(program, position, instruction, text)
               for position, (instruction, text) in enumerate(zip(instructions, program.instruction_texts()))]
     lines += _loop_lines(program, instructions)
+    lines += _device_lines(program, instructions)
     lines += memory_lines(program)
     lines += _reason_lines(program, reasons)
     if manual:
@@ -87,6 +89,21 @@ def _loop_lines(program, instructions):
             if whose:
                 lines.append(f"  {_cells(instruction.writes()):<5} {whose}")
     return ["loops", *lines] if lines else []
+
+
+def _device_lines(program, instructions):
+    """What runs at a device, and what is transferred there or from there."""
+    lines = []
+    for instruction in instructions:
+        if instruction.name not in ("KERNEL", "RUN"):
+            continue
+        kernel = type(program.kernels[instruction.a])
+        if all([program.cells[cell].place == HOST for cell in (*instruction.reads(), *instruction.writes())]):
+            continue
+        what = TRANSFERS.get(kernel)
+        lines.append(f"  {_cells(instruction.writes()):<5} {kernel.__name__}" if what is None
+                     else f"  {_cells(instruction.writes()):<5} transferred {what}: {_cells(instruction.reads())}")
+    return ["device", *lines] if lines else []
 
 
 def _reason_lines(program, reasons):

@@ -1,0 +1,138 @@
+"""Devices are found and opened, and left: what happens without one, at the end of a process, in a forked one."""
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+WITH_DEVICE = f"""
+import sys
+sys.path.insert(0, {str(HERE)!r})
+from conftest import find_device
+find_device()
+"""
+
+
+def run(script, with_device=True, check=True, **environment):
+    """What a process prints that runs the script, with the device of these tests or without any."""
+    text = (WITH_DEVICE if with_device else "") + textwrap.dedent(script)
+    done = subprocess.run([sys.executable, "-I", "-c", text], capture_output=True, text=True,
+                          env={**os.environ, **environment})
+    assert not check or done.returncode == 0, done.stderr
+    return done.stdout if check else done
+
+
+def has_pycuda():
+    return run("""
+        import importlib.util
+        print(importlib.util.find_spec("pycuda") is not None)
+    """, with_device=False) == "True\n"
+
+
+@pytest.mark.skipif(has_pycuda(), reason="pycuda is installed here")
+def test_without_pycuda_functions_of_the_processor_work():
+    printed = run("""
+        import phintys, phintys.tensor as T
+        import numpy
+        for attempt in (lambda: setattr(phintys.config, "device", "cuda"), phintys.gpu.use,
+                        lambda: phintys.gpu.device_count()):
+            try:
+                attempt()
+            except phintys.gpu.DeviceError as error:
+                print("pip install phintys[gpu]" in str(error), phintys.config.device)
+        try:
+            T.fvector().transfer("cuda")
+        except ValueError as error:
+            print(str(error).startswith("Can't transfer to target cuda: the GPU needs pycuda and the driver of CUDA"))
+        try:
+            phintys.shared(numpy.zeros(3, "float32"), target="cuda")
+        except phintys.gpu.DeviceError as error:
+            print("pycuda" in str(error))
+        x = T.dvector()
+        print(phintys.function([x], x + 1)([1.0]).tolist())
+    """, with_device=False)
+    assert printed.splitlines() == ["True cpu"] * 3 + ["True", "True", "[2.0]"]
+
+
+def test_no_device_and_wrong_numbers(device):
+    if not device.is_stand_in:
+        pytest.skip("there is a GPU")
+    printed = run("""
+        import phintys
+        for name in ("cuda", "cuda0"):
+            try:
+                phintys.config.device = name
+            except phintys.gpu.DeviceError as error:
+                print(error)
+    """, PHINTYS_STAND_IN_DEVICES="0")
+    assert printed.count("the driver of CUDA finds no device") == 2
+    printed = run("""
+        import phintys
+        try:
+            phintys.gpu.use("cuda3")
+        except phintys.gpu.DeviceError as error:
+            print(error)
+        print(phintys.gpu.use("cuda1").number, phintys.config.device)
+        try:
+            phintys.gpu.use("cuda0")
+        except phintys.gpu.DeviceError as error:
+            print(error)
+    """, PHINTYS_STAND_IN_DEVICES="2")
+    first, second, third = printed.splitlines()
+    assert first == "there is no device cuda3: there are 2, from cuda0 on"
+    assert second == "1 cuda1"
+    assert third.endswith("is in use, so cuda0 cannot be: a process uses one device")
+
+
+@pytest.mark.parametrize("name", ["tpu", "cuda-1", 3])
+def test_names_that_are_no_device(name):
+    import phintys
+    with pytest.raises(ValueError, match="config.device cannot be"):
+        phintys.config.device = name
+    with pytest.raises(ValueError, match="names no device"):
+        phintys.gpu.use(name)
+
+
+def test_a_process_ends_with_values_at_the_device(device):
+    printed = run("""
+        import numpy, phintys, phintys.tensor as T
+        phintys.config.device = "cuda"
+        w = phintys.shared(numpy.ones(5, "float32"))
+        f = phintys.function([], w * 2, updates=[(w, w + 1)])
+        print(f().tolist(), w.get_value(return_internal_type=True).get().tolist())
+    """)
+    assert printed == "[2.0, 2.0, 2.0, 2.0, 2.0] [2.0, 2.0, 2.0, 2.0, 2.0]\n"
+
+
+def test_the_flag_in_the_environment(device):
+    script = """
+        import numpy, phintys
+        print(phintys.config.device, type(phintys.shared(numpy.ones(5, "float32"))).__name__)
+    """
+    assert run(script, PHINTYS_FLAGS="device=cuda") == "cuda GpuArraySharedVariable\n"
+
+
+def test_a_forked_process_cannot_use_the_device_and_ends_without_a_crash(device):
+    printed = run("""
+        import os, warnings
+        import numpy, phintys, phintys.tensor as T
+        warnings.simplefilter("ignore")
+        phintys.config.device = "cuda"
+        w = phintys.shared(numpy.ones(5, "float32"))
+        f = phintys.function([], w * 2)
+        f()
+        child = os.fork()
+        if not child:
+            try:
+                f()
+            except Exception as error:
+                print("no device is in use" in str(error) or "no memory" in str(error), flush=True)
+            x = T.dvector()
+            print(phintys.function([x], x + 1)([1.0]).tolist(), flush=True)
+            raise SystemExit
+        print(os.waitpid(child, 0)[1], f().tolist())
+    """)
+    assert printed == "True\n[2.0]\n0 [2.0, 2.0, 2.0, 2.0, 2.0]\n"

@@ -1,0 +1,129 @@
+"""Calls that fail at the device: what is raised, and that nothing is lost."""
+import numpy
+import pytest
+from support_gpu import at_device
+
+import phintys
+import phintys.tensor as T
+from phintys.tensor import nnet
+
+
+@pytest.fixture
+def there(device):
+    with at_device():
+        yield device
+
+
+@pytest.fixture
+def stand_in(there):
+    if not there.is_stand_in:
+        pytest.skip("only the stand-in fails when it is asked to")
+    yield there.library
+    there.library.stand_in_fail_launch(0)
+    there.library.stand_in_set_memory(8 << 30)
+
+
+def training():
+    """A function with two updates, its variables, and how many kernels it launches."""
+    v, w = phintys.shared(numpy.ones(3, "float32"), name="v"), phintys.shared(numpy.ones((3, 3), "float32"), name="w")
+    f = phintys.function([], (v * 2).sum(), updates=[(v, T.dot(w, v)), (w, T.exp(w).T)])
+    return f, v, w
+
+
+def test_a_launch_that_fails_changes_nothing(stand_in):
+    f, v, w = training()
+    f()
+    before = v.get_value(), w.get_value()
+    launch = 1
+    while True:
+        stand_in.stand_in_fail_launch(launch)
+        try:
+            f()
+        except RuntimeError as error:
+            assert "a kernel failed (error 719 of CUDA's driver)" in str(error)
+            assert "Apply node that caused the error: Gpu" in str(error)
+        else:
+            break
+        assert all([numpy.array_equal(one.get_value(), old) for one, old in zip((v, w), before)])
+        launch += 1
+    assert launch > 3
+
+
+def test_no_memory(stand_in):
+    f, v, w = training()
+    f()
+    large = phintys.shared(numpy.ones((300, 300), "float32"))
+    outer = phintys.function([], (T.outer(large.flatten(), large.flatten())).sum(), updates=[(v, v + 1)])
+    before = v.get_value()
+    stand_in.stand_in_set_memory(phintys.gpu.memory_report()["live_bytes"] + (1 << 20))
+    with pytest.raises(MemoryError, match="no memory at the device for an array of shape"):
+        outer()
+    with pytest.raises(MemoryError, match="no memory at the device"):
+        phintys.shared(numpy.ones(1 << 20, "float32"))
+    with pytest.raises(MemoryError, match="no memory at the device"):
+        large.set_value(numpy.ones((3000, 300), "float32"))
+    assert numpy.array_equal(v.get_value(), before) and large.get_value().shape == (300, 300)
+    f()
+
+
+def test_memory_that_is_kept_is_returned_when_it_is_needed(stand_in):
+    phintys.gpu.trim()
+    variable = phintys.shared(numpy.ones(1 << 20, "float32"))
+    del variable
+    report = phintys.gpu.memory_report()
+    assert report["kept_bytes"] >= 4 << 20
+    stand_in.stand_in_set_memory(report["live_bytes"] + report["kept_bytes"] + (1 << 20))
+    variable = phintys.shared(numpy.ones(3 << 18, "float32"))       # of another size class
+    assert phintys.gpu.memory_report()["kept_bytes"] == 0
+    del variable
+
+
+def test_trim_returns_what_is_kept(there):
+    variable = phintys.shared(numpy.ones(1 << 20, "float32"))
+    held = phintys.gpu.memory_report()["live_bytes"]
+    del variable
+    assert phintys.gpu.memory_report()["live_bytes"] <= held - (4 << 20)
+    phintys.gpu.trim()
+    assert phintys.gpu.memory_report()["kept_bytes"] == 0
+
+
+@pytest.mark.parametrize("build, kind, message", [
+    (lambda x, y: x + y, ValueError, "Input dimension mis-match. \\(input\\[0\\].shape\\[1\\] = 3, input\\[1\\].shape"),
+    (lambda x, y: T.dot(x, y), ValueError, "Shape mismatch: shapes \\(2, 3\\) and \\(2, 4\\) are not aligned"),
+    (lambda x, y: (x * y).sum(0), ValueError, "Input dimension mis-match"),
+    (lambda x, y: x[:, :0].max(), ValueError, "zero-size array to reduction operation maximum"),
+    (lambda x, y: x.reshape((4, 4)), ValueError, "Cannot reshape input of shape \\(2, 3\\) to shape \\(4, 4\\)"),
+    (lambda x, y: T.concatenate([x, y]), ValueError, "Join along axis 0"),
+    (lambda x, y: x[5], IndexError, "out of bounds"),
+    (lambda x, y: nnet.softmax(x + y[0]), ValueError, "does not match x.shape\\[1\\]|Input dimension mis-match"),
+])
+def test_bad_operands(there, build, kind, message):
+    x = phintys.shared(numpy.ones((2, 3), "float32"), name="x")
+    y = phintys.shared(numpy.ones((2, 4), "float32"), name="y")
+    f = phintys.function([], build(x, y), updates=[(x, x + 1)])
+    with pytest.raises(kind, match=message):
+        f()
+    assert x.get_value().tolist() == [[1] * 3] * 2
+
+
+@pytest.mark.parametrize("label", [-1, 3, 100])
+def test_labels_that_are_no_class(there, label):
+    x = phintys.shared(numpy.ones((4, 3), "float32"), name="x")
+    y = T.ivector("y")
+    cost = nnet.categorical_crossentropy(nnet.softmax(x), y).mean()
+    f = phintys.function([y], cost, updates=[(x, x - T.grad(cost, x))])
+    with pytest.raises(ValueError, match=f"the label of row 2 is {label}, but there are 3 classes"):
+        f(numpy.asarray([0, 1, label, 2], "int32"))
+    assert x.get_value().tolist() == [[1] * 3] * 4
+    f(numpy.asarray([0, 1, 1, 2], "int32"))
+
+
+def test_the_compiler_cannot_be_run(there, tmp_path):
+    config = phintys.config
+    x = phintys.shared(numpy.ones(3, "float32"))
+    f = phintys.function([], T.tanh(x * numpy.float32(0.123456)))
+    with phintys.change_flags({"gpu.nvcc": str(tmp_path / "nvcc"), "gpu.cache": str(tmp_path)}):
+        with pytest.raises(RuntimeError, match="the compiler of CUDA, .*nvcc', cannot be run"):
+            f()
+    assert config.gpu.nvcc == "nvcc"
+    numpy.testing.assert_allclose(f(), numpy.tanh(0.123456 * numpy.ones(3)), rtol=1e-6)

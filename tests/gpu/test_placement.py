@@ -1,0 +1,140 @@
+"""Where nodes run, and which values are transferred."""
+import numpy
+import pytest
+from support_gpu import assert_close, at_device
+
+import phintys
+import phintys.tensor as T
+from phintys.gpu.transfers import GpuFromHost, HostFromGpu
+
+
+@pytest.fixture
+def there(device):
+    with at_device():
+        yield device
+
+
+def shared(*shape):
+    return phintys.shared(numpy.random.RandomState(0).rand(*shape).astype("float32"))
+
+
+def transfers(function):
+    """How many transfers to the device, and to the host."""
+    ops = [type(node.op) for node in function.maker.fgraph.toposort()]
+    return ops.count(GpuFromHost), ops.count(HostFromGpu)
+
+
+def names(function):
+    return [str(node.op) for node in function.maker.fgraph.toposort()]
+
+
+def test_only_arguments_and_results_travel(there):
+    w, x = shared(4, 3), T.fmatrix("x")
+    hidden = T.tanh(T.dot(x, w))
+    f = phintys.function([x], [hidden, (hidden ** 2).sum()], updates=[(w, w - T.grad((hidden ** 2).sum(), w))])
+    assert transfers(f) == (1, 2)
+
+
+def test_a_function_of_updates_alone_transfers_nothing(there):
+    w, v = shared(4, 3), shared(3)
+    f = phintys.function([], updates=[(w, w * v), (v, v + 1)])
+    assert transfers(f) == (0, 0)
+
+
+def test_a_value_is_transferred_once(there):
+    w, x = shared(3), T.fvector("x")
+    f = phintys.function([x], [w * x, T.exp(w - x), (x + w).sum(), T.dot(x, w)])
+    assert transfers(f)[0] == 1
+
+
+def test_what_is_computed_for_the_device_alone_is_computed_there(there):
+    w, x = shared(3), T.fvector("x")
+    f = phintys.function([x], updates=[(w, T.exp(x))])
+    assert transfers(f) == (1, 0) and "GpuElemwise{exp}[(0, 0)]" in names(f)
+    f(numpy.zeros(3, "float32"))
+    assert w.get_value().tolist() == [1, 1, 1]
+
+
+def test_numbers_stay_at_the_host(there):
+    w, rate, steps = shared(3), T.fscalar("rate"), T.wscalar("steps")
+    f = phintys.function([rate, steps], updates=[(w, w - rate / steps * w)])
+    assert transfers(f) == (0, 0)
+    before = w.get_value()
+    f(0.5, 2)
+    assert_close(w.get_value(), before * numpy.float32(0.75))
+
+
+def test_indices_and_shapes_stay_at_the_host(there):
+    w, i = shared(4, 5), T.iscalar("i")
+    f = phintys.function([i], (w[i:] * 2).reshape((-1, i)).sum() + w.shape[0])
+    assert transfers(f) == (0, 1)
+    assert_close(f(2), numpy.float64((w.get_value()[2:] * 2).sum()) + 4, rtol=1e-5)
+
+
+def test_a_program_without_values_at_the_device_is_left_alone(there):
+    x = T.fvector("x")
+    f = phintys.function([x], T.exp(x) * 2)
+    assert not any(name.startswith("Gpu") for name in names(f))
+
+
+def test_an_op_without_a_kernel_for_the_device_runs_at_the_host(there):
+    w = shared(4, 4)
+    inverse = T.nlinalg.matrix_inverse(w)
+    with pytest.warns(UserWarning, match="has no kernel for the device: it runs at the host"):
+        with phintys.change_flags({"gpu.warn_host_ops": "warn"}):
+            f = phintys.function([], inverse * 2, updates=[(w, inverse + 1)])
+    with phintys.change_flags({"gpu.warn_host_ops": "raise"}):
+        with pytest.raises(Exception, match="has no kernel for the device"):
+            phintys.function([], inverse * 2)
+    value = w.get_value()
+    assert_close(f(), numpy.linalg.inv(value) * 2, rtol=1e-3)
+    assert_close(w.get_value(), numpy.linalg.inv(value) + 1, rtol=1e-3)
+
+
+def test_transfer(there):
+    x = T.fvector("x")
+    f = phintys.function([x], (x.transfer("cuda") * 2).transfer("cpu"))
+    assert "GpuElemwise{mul}[(0, 0)]" in names(f) and transfers(f) == (1, 1)
+    assert f([1, 2]).tolist() == [2, 4]
+    there_and_back = phintys.function([x], x.transfer("cuda").transfer("cpu"))
+    assert transfers(there_and_back) == (0, 0)
+    with pytest.raises(ValueError, match="Can't transfer to target cuda7: "):
+        x.transfer("cuda7")
+
+
+def test_constants_are_copied_to_the_device_once(there):
+    w = shared(3)
+    f = phintys.function([], w * numpy.arange(3, dtype="float32"))
+    for _ in range(4):
+        assert_close(f(), w.get_value() * numpy.arange(3, dtype="float32"))
+    if there.is_stand_in:
+        before = there.counts()["to_device"]
+        f()
+        assert there.counts()["to_device"] == before
+
+
+def test_loops_and_branches_run_with_values_at_the_device(there):
+    w, flag = shared(3), T.iscalar("flag")
+    chosen = phintys.ifelse.ifelse(T.gt(flag, 0), T.exp(w), w * 2)
+    f = phintys.function([flag], chosen)
+    assert_close(f(1), numpy.exp(w.get_value()))
+    assert_close(f(0), w.get_value() * 2)
+    rows, _ = phintys.scan(lambda before: before * w, outputs_info=[T.ones_like(w)], n_steps=3)
+    assert_close(phintys.function([], rows[-1])(), w.get_value() ** 3)
+
+
+def test_givens_and_modes(there):
+    w, x = shared(3), T.fvector("x")
+    for mode in ("FAST_RUN", "FAST_COMPILE", "DebugMode", phintys.Mode(allow_gc=False), phintys.Mode(allow_gc="plan")):
+        f = phintys.function([], x * 2 + 1, givens=[(x, w)], mode=mode)
+        for _ in range(3):
+            assert_close(f(), w.get_value() * 2 + 1)
+
+
+def test_explain_says_what_runs_where(there):
+    w, x = shared(3), T.fvector("x")
+    text = phintys.function([x], T.exp(w * x)).explain()
+    assert text.partition("device\n")[2].splitlines()[:3] == [
+        "  C2    transferred to the device: C0", "  C3    GpuElementwiseKernel", "  C4    transferred to the host: C3"]
+    host = phintys.function([x], T.exp(x)).explain()
+    assert "device" not in host

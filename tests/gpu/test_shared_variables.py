@@ -1,0 +1,210 @@
+"""Shared variables at the device: types, values, borrowing, pickles; the promises of the chapter on aliasing."""
+import pickle
+import threading
+
+import numpy
+import pytest
+from support_gpu import at_device
+from test_device import run
+
+import phintys
+import phintys.tensor as T
+
+
+@pytest.fixture
+def there(device):
+    with at_device():
+        yield device
+
+
+def ones(*shape):
+    return numpy.ones(shape, "float32")
+
+
+def test_arrays_of_float32_are_at_the_device_and_look_as_before(there):
+    w = phintys.shared(ones(2, 3), name="w")
+    assert str(w.type) == "GpuArrayType<None>(float32, matrix)"
+    assert type(w.get_value()) is numpy.ndarray and w.get_value().tolist() == [[1, 1, 1]] * 2
+    for other in (numpy.ones(3), 1.5, numpy.ones(3, "int32"), numpy.ones(3, "complex64")):
+        assert type(phintys.shared(other).type).__name__ == "TensorType"
+    assert type(phintys.shared(numpy.ones(3), target="cuda").type).__name__ == "GpuArrayType"
+    assert type(phintys.shared(ones(3), target="cpu").type).__name__ == "TensorType"
+
+
+def test_the_internal_type_is_an_array_of_pycuda(there):
+    import pycuda.gpuarray
+    w = phintys.shared(ones(3))
+    borrowed = w.get_value(borrow=True, return_internal_type=True)
+    copied = w.get_value(return_internal_type=True)
+    assert type(borrowed) is type(copied) is pycuda.gpuarray.GPUArray
+    assert borrowed.ptr != copied.ptr
+    assert borrowed.ptr == w.get_value(borrow=True, return_internal_type=True).ptr
+    copied.fill(7)
+    assert w.get_value().tolist() == [1, 1, 1]
+    borrowed.fill(7)                                # the chapter warns of it, and says what it does
+    assert w.get_value().tolist() == [7, 7, 7]
+
+
+def test_a_borrowed_value_keeps_what_it_was(there):
+    w = phintys.shared(ones(3))
+    borrowed = w.get_value(borrow=True, return_internal_type=True)
+    phintys.function([], updates=[(w, w + 1)])()
+    w.set_value(ones(3) * 5)
+    assert borrowed.get().tolist() == [1, 1, 1]
+    assert w.get_value().tolist() == [5, 5, 5]
+
+
+def test_arrays_of_the_host_are_never_aliased(there):
+    value = ones(3)
+    w = phintys.shared(value, borrow=True)
+    value[:] = 2
+    w.get_value(borrow=True)[:] = 3
+    assert w.get_value().tolist() == [1, 1, 1]
+    w.set_value(value, borrow=True)
+    value[:] = 4
+    assert w.get_value().tolist() == [2, 2, 2]
+
+
+def test_set_value_uses_the_memory_again(there):
+    w = phintys.shared(ones(3))
+    address = w.get_value(borrow=True, return_internal_type=True).ptr
+    w.set_value(ones(3) * 2)
+    assert w.get_value(borrow=True, return_internal_type=True).ptr == address
+    w.set_value(ones(4) * 3)
+    assert w.get_value().tolist() == [3] * 4
+
+
+def test_arrays_of_the_device_are_lent_or_copied(there):
+    import pycuda.gpuarray
+    value = pycuda.gpuarray.to_gpu(ones(3))
+    lent, copied = phintys.shared(value, borrow=True), phintys.shared(value)
+    value.fill(2)
+    assert lent.get_value(borrow=True) is value
+    assert lent.get_value().get().tolist() == [2, 2, 2]
+    assert copied.get_value().get().tolist() == [1, 1, 1]       # it was made at the device, so it gives such values
+    phintys.function([], updates=[(lent, lent * 3)])()
+    assert lent.get_value().get().tolist() == [6, 6, 6]
+    assert value.get().tolist() == [2, 2, 2]
+
+
+def test_no_two_variables_share_memory(there):
+    w = phintys.shared(ones(3))
+    v = phintys.shared(w.get_value(borrow=True, return_internal_type=True), borrow=True)
+    phintys.function([], updates=[(w, v + 1), (v, w + 5)])()
+    assert w.get_value().tolist() == [2] * 3 and v.get_value().get().tolist() == [6] * 3
+
+
+def test_a_swap_moves_no_element(there):
+    v, w = phintys.shared(ones(3)), phintys.shared(ones(3) * 2)
+    first = v.get_value(borrow=True, return_internal_type=True).ptr
+    phintys.function([], updates=[(v, w), (w, v)])()
+    assert w.get_value(borrow=True, return_internal_type=True).ptr == first
+    assert v.get_value().tolist() == [2] * 3 and w.get_value().tolist() == [1] * 3
+
+
+def test_values_of_the_wrong_type_are_refused(there):
+    import pycuda.gpuarray
+    w = phintys.shared(ones(3), name="w")
+    for value in (numpy.ones((2, 2), "float32"), numpy.ones(3), "text", pycuda.gpuarray.zeros(3, "float64")):
+        with pytest.raises(TypeError):
+            w.set_value(value)
+    assert w.get_value().tolist() == [1, 1, 1]
+
+
+def test_results_at_the_device(there):
+    import pycuda.gpuarray
+    w = phintys.shared(ones(3))
+    f = phintys.function([], [(w * 2).transfer("cuda"), w.transfer("cuda"), (w * 2).sum()])
+    doubled, same, total = f()
+    assert type(doubled) is type(same) is pycuda.gpuarray.GPUArray and total == 6
+    again = f()[0]
+    doubled.fill(9)
+    same.fill(9)
+    assert again.get().tolist() == [2, 2, 2] and w.get_value().tolist() == [1, 1, 1]
+
+
+def test_arguments_at_the_device(there):
+    import pycuda.gpuarray
+    x = phintys.gpu.GpuArrayType("float32", (False, False))("x")
+    f = phintys.function([x], x.T * 2)
+    value = numpy.arange(6, dtype="float32").reshape(2, 3)
+    for given in (pycuda.gpuarray.to_gpu(value), value, value[::-1], pycuda.gpuarray.to_gpu(value)):
+        expected = given if isinstance(given, numpy.ndarray) else given.get()
+        assert f(given).tolist() == (expected.T * 2).tolist()
+    with pytest.raises(TypeError, match="float32"):
+        f(pycuda.gpuarray.to_gpu(value.astype("float64")))
+    with pytest.raises(TypeError):
+        f(value[0])
+
+
+def test_arrays_of_other_libraries_are_taken_as_they_are(there):
+    import pycuda.gpuarray
+
+    class Foreign:
+        """What CuPy, PyTorch and JAX give."""
+
+        def __init__(self, array):
+            self.array = array
+            self.shape, self.ndim = array.shape, len(array.shape)
+            self.__cuda_array_interface__ = {"shape": array.shape, "typestr": array.dtype.str, "version": 3,
+                                             "data": (array.ptr, False), "strides": array.strides}
+
+    array = pycuda.gpuarray.to_gpu(numpy.arange(3, dtype="float32"))
+    w = phintys.shared(Foreign(array), borrow=True)
+    assert phintys.function([], w + 1)().tolist() == [1, 2, 3]
+    array.fill(5)
+    assert phintys.function([], w + 1)().tolist() == [6, 6, 6]
+    interface = w.get_value(borrow=True, return_internal_type=True).__cuda_array_interface__
+    assert interface["data"][0] == array.ptr and interface["shape"] == (3,)
+
+
+def test_pickles(there):
+    w = phintys.shared(ones(3) * 4, name="w")
+    f = phintys.function([], updates=[(w, w + 1)])
+    again = pickle.loads(pickle.dumps(w))
+    assert type(again) is type(w) and again.name == "w" and again.get_value().tolist() == [4] * 3
+    g = pickle.loads(pickle.dumps(f))
+    g()
+    assert w.get_value().tolist() == [4] * 3
+
+
+def test_a_pickle_opens_without_a_device(there, tmp_path):
+    w = phintys.shared(ones(3) * 4, name="w")
+    (tmp_path / "w.pickle").write_bytes(pickle.dumps(w))
+    printed = run(f"""
+        import pickle, warnings
+        import phintys
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            with open({str(tmp_path / "w.pickle")!r}, "rb") as file:
+                w = pickle.load(file)
+        print("is at the host now" in str(caught[0].message), w.type, w.get_value().tolist(), (w * 2).eval().tolist())
+    """, with_device=False)
+    assert printed == "True TensorType(float32, vector) [4.0, 4.0, 4.0] [8.0, 8.0, 8.0]\n"
+
+
+def test_other_threads_use_the_device(there):
+    w = phintys.shared(ones(1000))
+    f = phintys.function([], (w * 2).sum(), updates=[(w, w + 1)])
+    errors = []
+
+    def work():
+        try:
+            for _ in range(20):
+                f()
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    assert set(w.get_value().tolist()) == {81.0}
+
+
+def test_gradients_by_variables_at_the_device_are_at_the_host(there):
+    w = phintys.shared(ones(3))
+    slope = T.grad((w ** 2).sum(), w)
+    assert type(phintys.function([], slope)()) is numpy.ndarray
