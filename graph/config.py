@@ -4,11 +4,17 @@
 (``config.blas.ldflags``). Values are stored as plain attributes, so that reading one costs as much as reading any
 attribute; setting one checks it and then calls the functions registered with ``config.on_change``. Unknown names raise
 AttributeError.
+
+``change_flags`` changes options for one thread. While it does, the option is no plain attribute: reading it asks
+whether the thread has a value of its own. Options that running programs follow (``on_change``) are of the process:
+there is one value of them.
 """
 import os
 import re
 import sys
+import threading
 import warnings
+from difflib import get_close_matches
 from functools import wraps
 
 from phintys.graph.public_names import at_home
@@ -254,7 +260,12 @@ class Section:
         self._root.set(self._prefix + name, value)
 
     def __getattr__(self, name):
-        raise no_option(self._prefix + name)
+        """Return an option that some thread has a value of its own of."""
+        full = self._prefix + name
+        try:
+            return _own.values[full]
+        except (AttributeError, KeyError):
+            return self._root.get(full)
 
     def __repr__(self):
         return f"<options {self._prefix}*>"
@@ -281,13 +292,18 @@ def no_option(name, hint=""):
     return AttributeError(f"config has no option {name!r}{hint}")
 
 
+_own = threading.local()        # values: full name → value, of the options that this thread has changed for itself
+_lock = threading.Lock()        # held while an option becomes one of threads or of all
+NOT_CHANGED = object()
+
+
 class Config(Section):
     """All options. Use the one instance, ``config``."""
 
     def __init__(self, options):
         Section.__init__(self, "")
         self.__dict__.update(_options={name: (default, kind, doc) for name, default, kind, doc in options},
-                             _reactions={})
+                             _reactions={}, _of_process=set(), _hidden={})
         for name, default, _, _ in options:
             section, attribute = self._place(name)
             section.__dict__[attribute] = default
@@ -301,9 +317,19 @@ class Config(Section):
 
     def _row(self, name):
         if name not in self._options:
-            alike = {option.lower(): option for option in self._options}.get(str(name).lower())
+            alike = self._alike(str(name))
             raise no_option(name, f"; did you mean {alike!r}?" if alike else "")
         return self._options[name]
+
+    def _alike(self, name):
+        """Return the option whose name, or its last part, is nearest to a text; None if none is near."""
+        known = {option.lower(): option for option in self._options}
+        parts = {option.lower().rpartition(".")[2]: option for option in reversed(self._options)}
+        for names in (known, parts):
+            found = get_close_matches(name.lower(), names, n=1, cutoff=0.75)
+            if found:
+                return names[found[0]]
+        return None
 
     def __contains__(self, name):
         return name in self._options
@@ -311,11 +337,22 @@ class Config(Section):
     def get(self, name):
         """Return the value of an option by its full name."""
         self._row(name)
+        values = getattr(_own, "values", ())
+        if name in values and self is config:
+            return values[name]
         section, attribute = self._place(name)
-        return section.__dict__[attribute]
+        while True:                                 # it is in one of the two places, and may move from one to the other
+            if attribute in (place := section.__dict__):
+                try:
+                    return place[attribute]
+                except KeyError:
+                    continue
+            hidden = self._hidden.get(name)
+            if hidden is not None:
+                return hidden[0]
 
     def set(self, name, value):
-        """Set an option by its full name.
+        """Set an option by its full name; inside ``change_flags`` of the same option, for this thread.
 
         Raises
         ------
@@ -324,15 +361,70 @@ class Config(Section):
         ValueError
             If the option cannot have this value.
         """
-        kind = self._row(name)[1]
+        value = self._converted(name, value)
+        values = getattr(_own, "values", ())
+        if name in values and self is config:
+            values[name] = value
+            return
+        section, attribute = self._place(name)
+        with _lock:
+            hidden = self._hidden.get(name)
+            if hidden is not None:
+                hidden[0] = value
+                return
+            section.__dict__[attribute] = value
+        self._tell(name, value)
+
+    def _converted(self, name, value):
         try:
-            value = kind(value)
+            return self._row(name)[1](value)
         except ValueError as error:
             raise ValueError(f"config.{name} cannot be {value!r}: {error}") from None
-        section, attribute = self._place(name)
-        section.__dict__[attribute] = value
+
+    def _tell(self, name, value):
         for reaction in self._reactions.get(name, ()):
             reaction(value)
+
+    # ---- values of threads -------------------------------------------------------------------------------------------
+    def _enter(self, name, value):
+        """Give this thread a value of its own; return what `_leave` needs."""
+        if name in self._of_process:
+            before = self.get(name)
+            self.set(name, value)
+            return before
+        value = self._converted(name, value)
+        section, attribute = self._place(name)
+        with _lock:
+            first = name not in self._hidden
+            if first:
+                self._hidden[name] = [section.__dict__[attribute], 0]
+            self._hidden[name][1] += 1
+            values = _own.__dict__.setdefault("values", {})
+            before, values[name] = values.get(name, NOT_CHANGED), value
+            section.__dict__.pop(attribute, None)
+        if first:
+            self._tell(name, None)
+        return before
+
+    def _leave(self, name, before):
+        """Give this thread the value back that it had when it entered."""
+        if name in self._of_process:
+            self.set(name, before)
+            return
+        section, attribute = self._place(name)
+        with _lock:
+            if before is NOT_CHANGED:
+                del _own.values[name]
+            else:
+                _own.values[name] = before
+            hidden = self._hidden[name]
+            hidden[1] -= 1
+            last = hidden[1] == 0
+            if last:
+                section.__dict__[attribute] = hidden[0]
+                del self._hidden[name]
+        if last:
+            self._tell(name, hidden[0])
 
     def add(self, name, default, kind, doc):
         """Declare an option.
@@ -363,9 +455,20 @@ class Config(Section):
         self._options[name] = default, kind, doc
         section.__dict__[attribute] = default
 
-    def on_change(self, name, function):
-        """Call ``function(value)`` now, and whenever the option is set."""
+    def on_change(self, name, function, of_process=True):
+        """Call ``function(value)`` now, and whenever the option is set.
+
+        Parameters
+        ----------
+        name : str
+        function : callable
+        of_process : bool
+            All threads have one value of the option, also in ``change_flags``. Otherwise the function gets None while
+            threads may have different values.
+        """
         self._row(name)
+        if of_process:
+            self._of_process.add(name)
         self._reactions.setdefault(name, []).append(function)
         function(self.get(name))
 
@@ -410,7 +513,11 @@ warn_of_theano_flags(os.environ)
 
 
 class change_flags:
-    """A context manager, and a decorator of functions, that sets options temporarily.
+    """A context manager, and a decorator of functions, that sets options temporarily, for the thread that enters it.
+
+    Other threads, and those that are started inside, have the options that they had. Options that running programs
+    follow are changed for all: cast_policy, cpu, kept_frames, math, pool_limit, scan.progress, stress,
+    traceback.limit.
 
     Parameters
     ----------
@@ -429,23 +536,27 @@ class change_flags:
 
     def __init__(self, changes=(), **values):
         self._new = dict(changes, **values)
-        self._old = []                              # a stack: the same object may be entered again inside its block
+        self._old = {}                              # thread → a stack: it may be entered again inside its block
         for name in self._new:
             config.get(name)
 
     def __enter__(self):
-        self._old.append({name: config.get(name) for name in self._new})
+        old = {}
+        self._old.setdefault(threading.get_ident(), []).append(old)
         try:
             for name, value in self._new.items():
-                config.set(name, value)
+                old[name] = config._enter(name, value)
         except BaseException:
             self.__exit__()
             raise
         return self
 
     def __exit__(self, *error):
-        for name, value in self._old.pop().items():
-            config.set(name, value)
+        stack = self._old.get(threading.get_ident())
+        if not stack:
+            raise RuntimeError("change_flags is left in a thread that did not enter it")
+        for name, before in reversed(stack.pop().items()):
+            config._leave(name, before)
 
     def __call__(self, function):
         @wraps(function)

@@ -206,9 +206,9 @@ cdef unsigned long long mask_of(object typenums) except? 0:
 
 
 def follow_float_x(name):
-    """Follow ``config.floatX``."""
+    """Follow ``config.floatX``; while threads have different ones, ``filter`` decides."""
     global float_x
-    float_x = numpy.dtype(name).num
+    float_x = -1 if name is None else numpy.dtype(name).num
 
 
-config.on_change("floatX", follow_float_x)
+config.on_change("floatX", follow_float_x, of_process=False)

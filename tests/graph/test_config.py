@@ -1,9 +1,12 @@
 """The table of options, ``config`` and ``change_flags``."""
 import copy
+import operator
 import pickle
+import threading
 
 import pytest
 
+import phintys
 from phintys.graph.config import OPTIONS, Config, change_flags, config, config_doc, warn_of_theano_flags
 from phintys.pickled import options_of_process
 
@@ -135,3 +138,119 @@ def test_theanos_flags_are_not_ignored_silently():
         warn_of_theano_flags({"THEANO_FLAGS": "floatX=float32"})
     for environment in ({}, {"THEANO_FLAGS": ""}, {"PHINTYS_FLAGS": "floatX=float32"}):
         warn_of_theano_flags(environment)               # warnings are errors here
+
+
+# ---- threads ---------------------------------------------------------------------------------------------------------
+def in_another_thread(function):
+    """What a function returns in a thread of its own."""
+    found = []
+    thread = threading.Thread(target=lambda: found.append(function()))
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+def test_change_flags_is_for_its_thread():
+    with change_flags(floatX="float32"):
+        assert config.floatX == config.get("floatX") == "float32"
+        assert in_another_thread(lambda: (config.floatX, config.get("floatX"))) == ("float64", "float64")
+    assert config.floatX == "float64" and "floatX" in config.__dict__      # a plain attribute again
+
+
+def test_threads_have_different_options_at_once():
+    start, results = threading.Barrier(3), {}
+
+    def run(name):
+        with change_flags({"floatX": name, "blas.ldflags": name}):
+            start.wait()
+            results[name] = config.floatX, config.blas.ldflags, str(phintys.tensor.vector().dtype)
+            start.wait()
+
+    threads = [threading.Thread(target=run, args=(name,)) for name in ("float32", "float16")]
+    for thread in threads:
+        thread.start()
+    start.wait()
+    assert config.floatX == "float64" and config.blas.ldflags == ""
+    start.wait()
+    for thread in threads:
+        thread.join()
+    assert results == {name: (name,) * 3 for name in ("float32", "float16")}
+    assert not config._hidden and config.floatX == "float64"
+
+
+def test_setting_inside_is_for_the_thread_and_ends_with_the_block():
+    with change_flags(optimizer_verbose=False):
+        config.optimizer_verbose = True
+        assert config.optimizer_verbose and not in_another_thread(lambda: config.optimizer_verbose)
+    assert not config.optimizer_verbose
+
+
+def test_setting_in_another_thread_changes_the_default():
+    with change_flags(exception_verbosity="low"):
+        in_another_thread(lambda: config.set("exception_verbosity", "high"))
+        assert config.exception_verbosity == "low"
+    assert config.exception_verbosity == "high"
+    config.exception_verbosity = "low"
+
+
+def test_blocks_inside_each_other():
+    flags = change_flags(floatX="float32")
+    with flags, change_flags(floatX="float16"), flags:
+        assert config.floatX == "float32"
+    assert config.floatX == "float64"
+
+
+def test_options_that_programs_follow_are_of_the_process():
+    with change_flags(kept_frames=7):
+        assert in_another_thread(lambda: config.kept_frames) == 7
+    assert config.kept_frames != 7
+    listed = change_flags.__doc__.partition("changed for all:")[2].partition(".\n")[0].replace("\n", " ")
+    assert sorted(name.strip() for name in listed.split(",")) == sorted(config._of_process)
+
+
+def test_a_block_is_left_by_the_thread_that_entered_it():
+    flags = change_flags(floatX="float32")
+    flags.__enter__()
+    with pytest.raises(RuntimeError, match="left in a thread that did not enter it"):
+        _raised_in_another_thread(flags.__exit__)
+    flags.__exit__()
+    assert config.floatX == "float64"
+
+
+def _raised_in_another_thread(function):
+    def attempt():
+        try:
+            function()
+        except Exception as error:
+            return error
+    raise in_another_thread(attempt)
+
+
+def test_an_error_while_entering_changes_nothing():
+    with pytest.raises(ValueError, match="config.floatX cannot be"):
+        change_flags(optimizer_verbose=True, floatX="float1").__enter__()
+    assert not config.optimizer_verbose and not config._hidden
+
+
+def test_python_floats_follow_the_threads_float_x():
+    x = phintys.tensor.fscalar("x")
+    f = phintys.function([x], x + x)
+    with pytest.raises(TypeError):
+        f(0.1)
+    with change_flags(floatX="float32"):
+        assert f(0.1).dtype == "float32"
+        with pytest.raises(TypeError):
+            _raised_in_another_thread(lambda: f(0.1))
+    with pytest.raises(TypeError):
+        f(0.1)
+
+
+@pytest.mark.parametrize("wrong, right", [("flotX", "floatX"), ("floatx", "floatX"), ("optimiser", "optimizer"),
+                                          ("rseed", "unittests.rseed"), ("blas.ldflag", "blas.ldflags"),
+                                          ("alow_gc", "allow_gc")])
+def test_the_nearest_name_is_suggested(wrong, right):
+    for act in (lambda: config.get(wrong), lambda: config.set(wrong, 1), lambda: change_flags({wrong: 1}),
+                lambda: operator.attrgetter(wrong)(config)):
+        with pytest.raises(AttributeError, match=f"config has no option '{wrong}'; did you mean '{right}'"):
+            act()
+    assert not hasattr(config, "qwertyuiop")

@@ -884,5 +884,5 @@ def free_all():
 config.on_change("pool_limit", apply_pool_limit)
 config.on_change("kept_frames", keep_frames)
 config.on_change("stress", set_stress)
-config.on_change("floatX", forget_rules)
+config.on_change("floatX", forget_rules, of_process=False)
 config.on_change("cast_policy", forget_rules)
