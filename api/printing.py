@@ -45,6 +45,7 @@ from phintys.shared import SharedVariable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    pydot_imported: bool
     Printable = Variable | Apply | Function | FunctionGraph | SymbolicInput | SymbolicOutput | numpy.ndarray | float
     Ids = Literal["CHAR", "int", "id", ""]
     File = TypeVar("File", bound=IO[str])
@@ -320,7 +321,8 @@ def _rendered(text: str, format: str) -> bytes:
     return done.stdout
 
 
-def __getattr__(name: str) -> Any:
-    if name == "pydot_imported":                # programs for Theano ask this before they call ``pydotprint``
-        return shutil.which("dot") is not None
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:                           # type checkers would accept any name
+    def __getattr__(name):
+        if name == "pydot_imported":            # programs for Theano ask this before they call ``pydotprint``
+            return shutil.which("dot") is not None
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

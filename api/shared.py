@@ -38,6 +38,29 @@ if TYPE_CHECKING:
 __all__ = ["ScalarSharedVariable", "SharedVariable", "TensorSharedVariable", "generic_constructor",
            "scalar_constructor", "shared", "shared_constructor", "tensor_constructor"]
 
+SHOWN_LENGTH = 6                # elements of an array that are shown in full
+SHOWN_WIDTH = 60                # characters of a value
+
+
+def described_value(value: Any) -> str:
+    """Return a value in a few words: an array's dtype, shape and first elements; a type and a text.
+
+    Parameters
+    ----------
+    value : object
+
+    Returns
+    -------
+    str
+    """
+    if not isinstance(value, (numpy.ndarray, numpy.generic)):
+        text = " ".join(repr(value).split())
+        return f"{type(value).__name__}, {text if len(text) <= SHOWN_WIDTH else text[:SHOWN_WIDTH - 3] + '...'}"
+    shape = f" {value.shape}" if value.ndim else ""
+    with numpy.printoptions(threshold=SHOWN_LENGTH, edgeitems=2, precision=4, linewidth=10_000):
+        text = " ".join(str(value).split()).replace("[ ", "[")
+    return f"{value.dtype}{shape}, {text if len(text) <= SHOWN_WIDTH else text[:SHOWN_WIDTH - 3] + '...'}"
+
 
 class SharedVariable(Variable):
     """A variable with a value.
@@ -148,6 +171,11 @@ class SharedVariable(Variable):
         copy_tag(self, twin)
         twin._position = self._position
         return twin
+
+    def __repr__(self):
+        """The name, type, shape and a few values, as ``<shared w: float64 (3,), [0. 1. 2.]>``."""
+        title = "shared" if self.name is None else f"shared {self.name}"
+        return f"<{title}: {described_value(self.container.get(borrow=True))}>"
 
     def __getitem__(self, *indices):
         raise TypeError(f"The generic 'SharedVariable' object is not subscriptable. {self._content()}")

@@ -236,7 +236,7 @@ HOMES = {
         "graph.config": "options_of_process",
         "graph.scratchpad": "Scratchpad",
         "graph.serialization": "Bundle _bare_node _bare_variable _output",
-        "graph.trace": "Traces",
+        "graph.trace": "GradientTrace Traces",
         "making.function_copies": "remake",
         "making.optional_argument": "OptionalType",
         "ops.convolution.convolution": "GradientOp",

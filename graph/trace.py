@@ -13,7 +13,7 @@ from bisect import bisect_right
 
 from phintys.graph.config import config
 from phintys.graph.public_names import at_home
-from phintys.vm.call_stack import GradientTrace, is_library, set_limit, user_trace
+from phintys.vm.call_stack import is_library, set_gradient_trace, set_limit, user_trace
 
 MOST_TRACES = 16                # traces of one node that are reported
 MOST_KNOWN = 1000               # code objects whose line tables are kept
@@ -46,6 +46,33 @@ class Traces:
 
     def __reduce__(self):
         return Traces, (tuple([resolve(part) for part in self.parts]), self.in_parts, self.stays)
+
+
+@at_home
+class GradientTrace(tuple):
+    """The trace of a node that was made as a part of another node's gradient.
+
+    Attributes
+    ----------
+    source
+        The position of the other node; of a gradient's gradient, that of the first node.
+    """
+
+    def __new__(cls, trace, source):
+        made = tuple.__new__(cls, trace)
+        made.source = source.source if type(source) is GradientTrace else source
+        return made
+
+    def __eq__(self, other):
+        return tuple.__eq__(self, other) and (type(other) is not GradientTrace or self.source == other.source)
+
+    __hash__ = tuple.__hash__
+
+    def __reduce__(self):
+        return GradientTrace, (_resolved_frames(self), resolve(self.source))
+
+
+set_gradient_trace(GradientTrace)
 
 
 def is_in_parts(position):

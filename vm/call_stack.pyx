@@ -7,7 +7,7 @@ demand. No frame is kept, because frames keep the user's values alive.
 Frames of phintys are left out. At most ``limit`` others are kept; if all of these run library code, the next frame
 outside libraries is added, because it is the user's line. The kind of code in a file is determined once for each file.
 
-While the gradient of a node is being made, traces are `GradientTrace`: they also say where that node was made.
+While the gradient of a node is being made, traces also say where that node was made (`graph.trace.GradientTrace`).
 """
 import os
 from threading import local
@@ -44,6 +44,7 @@ cdef struct Entry:
 cdef dict kinds = {}            # file name -> Kind
 cdef int limit = 8
 cdef object sources = local()   # source: where the node was made whose gradient this thread is making
+cdef object gradient_trace = None
 cdef int differentiating = 0    # how many gradients all threads are making: no thread-local look-up if there are none
 
 STANDARD_LIBRARY = os.path.join(os.path.dirname(os.__file__), "")
@@ -76,27 +77,10 @@ cdef int kind_of(PyFrameObject* frame, str file) except? -1:
     return kind
 
 
-class GradientTrace(tuple):
-    """The trace of a node that was made as a part of another node's gradient.
-
-    Attributes
-    ----------
-    source
-        Where the other node was made; of a gradient's gradient, the first node.
-    """
-
-    def __new__(cls, trace, source):
-        made = tuple.__new__(cls, trace)
-        made.source = source.source if type(source) is GradientTrace else source
-        return made
-
-    def __eq__(self, other):
-        return tuple.__eq__(self, other) and (type(other) is not GradientTrace or self.source == other.source)
-
-    __hash__ = tuple.__hash__
-
-    def __reduce__(self):
-        return GradientTrace, (tuple(self), self.source)
+def set_gradient_trace(cls):
+    """Set the class of traces of nodes that belong to gradients: ``cls(trace, source)``."""
+    global gradient_trace
+    gradient_trace = cls
 
 
 class gradient_of:
@@ -128,7 +112,7 @@ def user_trace():
     trace = recorded()
     if differentiating and trace is not None:
         source = getattr(sources, "source", None)
-        return trace if source is None else GradientTrace(trace, source)
+        return trace if source is None else gradient_trace(trace, source)
     return trace
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from phintys.debugging.failed_node import at_length
 from phintys.graph.public_names import at_home
 from phintys.making.argument_container import ArgumentContainer
+from phintys.making.described_function import DocstringOfInstance, SignatureOfInstance
 from phintys.making.function_copies import Recipe, remake
 from phintys.optimizer.passes.not_in_place import reasons_against
 from phintys.vm.explaining.runtime_error import bad_argument
@@ -84,6 +85,8 @@ class Function(Callable):
         n_arguments = len(self.maker.arguments)
         return (self.maker.positions != list(range(n_arguments))
                 or any([spec.required for spec, _ in self._explicit[n_arguments:]]))
+
+    __signature__ = SignatureOfInstance()
 
     def explain(self, style: str = "formulas", html: bool = False) -> str:
         """Return the program as text: what is computed, in this order, and where, from which line of yours.
@@ -413,3 +416,4 @@ def _what_is_measured(profile):
 
 
 enable_vectorcall(Function)
+Function.__doc__ = DocstringOfInstance(Function.__doc__)        # type: ignore[assignment]

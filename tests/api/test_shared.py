@@ -259,3 +259,23 @@ def test_other_attributes_are_missing_as_usual():
         s.no_such_name
     copied = pickle.loads(pickle.dumps(copy.copy(s)))
     assert copied.get_value() == [1.0]
+
+
+# ---- as Python shows them --------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("value, name, expected", [
+    (numpy.array([0.0, 1.0, 2.5]), "b", "<shared b: float64 (3,), [0. 1. 2.5]>"),
+    (numpy.arange(100), "long", "<shared long: int64 (100,), [0 1 ... 98 99]>"),
+    (numpy.zeros((2, 2), "float32"), None, "<shared: float32 (2, 2), [[0. 0.] [0. 0.]]>"),
+    (3, "n", "<shared n: int64, 3>"),
+    (numpy.zeros((0, 3)), "empty", "<shared empty: float64 (0, 3), []>"),
+    ({"a": 1}, "table", "<shared table: dict, {'a': 1}>")])
+def test_a_shared_variable_shows_its_value(value, name, expected):
+    variable = phintys.shared(value, name)
+    assert repr(variable) == expected
+    assert str(variable) == (name or str(variable))
+
+
+def test_large_values_are_shown_in_a_line():
+    for value in (numpy.random.RandomState(0).rand(300, 40, 5), "text " * 100, list(range(1000))):
+        shown = repr(phintys.shared(value, "w"))
+        assert len(shown) <= 120 and "\n" not in shown and "..." in shown
