@@ -3,6 +3,7 @@
 An exception is defined here if more than one floor raises or catches it. Messages name the object, the value, what was
 expected, and where the user made it; ``made_at`` writes that last part.
 """
+from phintys.graph import hooks
 from phintys.graph.public_names import at_home
 
 
@@ -95,6 +96,21 @@ def made_at(thing):
     """
     where = thing.where
     return f" (made at {where[0]}:{where[1]})" if where else ""
+
+
+def shown(variable):
+    """Return what a message calls a variable: its name, or the formula that computes it; other things as text.
+
+    Returns
+    -------
+    str
+    """
+    if getattr(variable, "owner", None) is None or variable.name is not None or hooks.formulas is None:
+        return str(variable)
+    try:
+        return hooks.formulas().written(variable, 2)
+    except Exception:                   # of an op that cannot be written: the error that is described matters more
+        return str(variable)
 
 
 def with_details(error, details):

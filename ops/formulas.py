@@ -8,6 +8,7 @@ written as calls, with their properties as keywords. Nothing is evaluated or sim
 import re
 from functools import singledispatch
 
+from phintys.graph.variable import Constant
 from phintys.ops.elementwise.composite import Composite
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.elementwise.scalar_protocol import ScalarOp
@@ -29,6 +30,8 @@ ATOM = 9                                # how tightly a name or a call binds
 BINDING = {"|": 1, "^": 1, "&": 2, "+": 4, "-": 4, "*": 5, "/": 5, "//": 5, "%": 5, "**": 7}    # comparisons: 0
 SIGN = 6
 LONGEST_INLINE = 60                     # characters; a longer part of a formula becomes a line
+LONGEST, LONGEST_CONSTANT = 160, 40     # characters
+LEVELS = 3                              # of a graph that are written in one formula
 # The first part of an op's name → a word for its result, or one for each of its results.
 WORDS = {"true_div": "quotient", "int_div": "quotient", "add": "sum", "sub": "difference", "mul": "product",
          "second": "fill", "abs_": "absolute", "Shape_i": "length", "MakeVector": "vector",
@@ -339,6 +342,42 @@ def one_line(node, index, texts):
 
 def _within(known, name):
     return atom(known[name]) if name in known else name
+
+
+def written(variable, levels=LEVELS):
+    """Return the uppermost levels of a graph as a formula; what is below is ``…``.
+
+    Parameters
+    ----------
+    variable : Variable
+    levels : int
+
+    Returns
+    -------
+    str
+    """
+    text = _written(variable, levels)
+    return text if len(text) <= LONGEST else text[:LONGEST - 1] + "…"
+
+
+def _written(variable, levels):
+    if variable.owner is None:
+        return known_text(variable)
+    if levels == 0:
+        return variable.name or "…"
+    return one_line(variable.owner, variable.index, [_written(source, levels - 1) for source in variable.owner.inputs])
+
+
+def known_text(variable):
+    """Return the text of a leaf: the value of a constant, a name, or a type."""
+    if isinstance(variable, Constant):
+        return _short(variable.data.reshape(()) if getattr(variable.data, "size", 0) == 1 else variable.data)
+    return str(variable)
+
+
+def _short(value):
+    text = " ".join(str(value).split())
+    return text if len(text) <= LONGEST_CONSTANT else text[:LONGEST_CONSTANT - 3] + "..."
 
 
 # ---- names -----------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ Python code here (``call``). Invariant: a call that fails leaves states and defa
 """
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from phintys.debugging.failed_node import at_length
@@ -238,7 +239,10 @@ class Function(Callable):
         if name in self.finder:
             raise TypeError(f"Tried to provide value for implicit input: {name} of phintys function with name "
                             f"{self.name!r}")
-        raise TypeError(f"Unknown input or state: {name!r}. {self._described_inputs()}")
+        known = [spec.name for spec in self.maker.inputs if spec.name is not None]
+        alike = get_close_matches(name, known, n=1)
+        hint = f" Did you mean {alike[0]!r}?" if alike else ""
+        raise TypeError(f"Unknown input or state: {name!r}. {self._described_inputs()}.{hint}")
 
     def position_of(self, index):
         """Return the position among the inputs of the machine's argument ``index``."""

@@ -338,7 +338,9 @@ def wrap_out(output):
         return output
     if isinstance(output, Variable):
         return SymbolicOutput(output)
-    raise TypeError(f"Outputs must be phintys Variable or Out instances. Received {output} of type {type(output)}")
+    hint = ". It is a function of variables: call it" if callable(output) else ""
+    raise TypeError(f"Outputs must be phintys Variable or Out instances. Received {output} of type "
+                    f"{type(output)}{hint}")
 
 
 def _shared_spec(variable, update):

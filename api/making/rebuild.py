@@ -6,7 +6,7 @@ both. The copies of the inputs cut the graph: the nodes that compute an input ar
 """
 from collections import namedtuple
 
-from phintys.graph.errors import made_at
+from phintys.graph.errors import made_at, shown
 from phintys.graph.variable import Constant, Variable
 from phintys.shared import SharedVariable, shared
 
@@ -151,7 +151,7 @@ def _checked_updates(updates):
 
 def _placed(value):
     """Describe a value, or a variable and where it was made, for a message."""
-    return f"{value}{made_at(value)}" if isinstance(value, Variable) else repr(value)
+    return f"{shown(value)}{made_at(value)}" if isinstance(value, Variable) else repr(value)
 
 
 def _of_type(target, value):
@@ -161,12 +161,23 @@ def _of_type(target, value):
         if not isinstance(value, Variable):
             raise TypeError(f"The update of {_placed(target)} must be a variable or a value of type {target.type}, got "
                             f"{value!r}. {error}") from None
-        where = made_at(value)
-        raise TypeError(f"An update must have the same type as the original shared variable (shared_var={target}"
-                        f"{made_at(target)}, shared_var.type={target.type}, update_val={value}{where}, "
-                        f"update_val.type={value.type}). If the difference is related to the "
-                        "broadcast pattern, you can call the tensor.unbroadcast(var, axis_to_unbroadcast[, ...]) "
-                        f"function to remove broadcastable dimensions. {error}") from None
+        raise TypeError(f"An update must have the same type as the original shared variable: {_placed(target)} has the "
+                        f"type {target.type}, but its new value {_placed(value)} has the type {value.type}. "
+                        f"{_difference(target.type, value.type) or error}") from None
+
+
+def _difference(wanted, found):
+    """Say how a type differs from the wanted one, and what to do; an empty string for types that are no tensors."""
+    if not (hasattr(wanted, "broadcastable") and hasattr(found, "broadcastable")):
+        return ""
+    if wanted.ndim != found.ndim:
+        return (f"The new value has {found.ndim} dimensions instead of {wanted.ndim}: look for a sum or mean that "
+                "needs an axis, or an index too many.")
+    if wanted.dtype != found.dtype:
+        return (f"Their dtypes differ: cast the new value, T.cast(value, {wanted.dtype!r}), or look for an operand of "
+                f"dtype {found.dtype}; constructors without a dtype, as T.matrix(), give config.floatX.")
+    return ("They differ in which dimensions are always 1: T.unbroadcast(value, axis) takes this knowledge from a "
+            "value, shared(value, broadcastable=...) gives it to a shared variable.")
 
 
 def _follow_updates(copier, new_values, no_default_updates):

@@ -5,13 +5,9 @@ feature of the graph listens; the optimizer makes the same decisions again.
 """
 from phintys.graph.scratchpad import position_of
 from phintys.graph.trace import lines_of
-from phintys.graph.variable import Constant
-from phintys.ops.formulas import one_line
+from phintys.ops.formulas import written
 from phintys.pages.graph_picture import picture_of
-from phintys.vm.texts import is_number, number_text, shortened
 
-LEVELS = 3                      # of a graph that are written
-LONGEST = 160                   # characters
 MOST_EXAMPLES = 4               # of a rewrite that is applied several times in a row
 
 
@@ -76,30 +72,4 @@ class _Recorder:
         chapter["count"] += 1
         if len(chapter["examples"]) < MOST_EXAMPLES:
             source = position_of(old)
-            chapter["examples"].append((formula(old), formula(new), lines_of(source)))
-
-
-def formula(variable, levels=LEVELS):
-    """Return the uppermost levels of a graph as a formula; what is below is ``…``.
-
-    Parameters
-    ----------
-    variable : Variable
-    levels : int
-
-    Returns
-    -------
-    str
-    """
-    text = _formula(variable, levels)
-    return text if len(text) <= LONGEST else text[:LONGEST - 1] + "…"
-
-
-def _formula(variable, levels):
-    if variable.owner is None:
-        if is_number(variable):
-            return number_text(variable)
-        return shortened(variable.data) if isinstance(variable, Constant) else str(variable)
-    if levels == 0:
-        return variable.name or "…"
-    return one_line(variable.owner, variable.index, [_formula(source, levels - 1) for source in variable.owner.inputs])
+            chapter["examples"].append((written(old), written(new), lines_of(source)))

@@ -13,7 +13,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from phintys.graph.config import config
-from phintys.graph.errors import DisconnectedInputError, NullTypeGradError, made_at
+from phintys.graph.errors import DisconnectedInputError, NullTypeGradError, made_at, shown
 from phintys.graph.gradients.gradient_paths import Paths
 from phintys.graph.gradients.gradient_terms import (
     CONTINUOUS_DTYPES,
@@ -119,7 +119,8 @@ def _check_cost(cost, known_grads):
     if isinstance(cost.type, NullType):
         raise ValueError(f"Can't differentiate a NaN cost. cost is NaN because {cost.type.why_null}")
     if getattr(cost.type, "ndim", 0) != 0:
-        raise TypeError(f"cost must be a scalar. {cost}{made_at(cost)} has {cost.type.ndim} dimensions.")
+        raise TypeError(f"cost must be a scalar. {shown(cost)}{made_at(cost)} has {cost.type.ndim} dimensions. Take "
+                        f"its sum() or mean(), or all derivatives by phintys.gradient.jacobian.")
 
 
 def _variables_of(wrt):
@@ -176,8 +177,10 @@ def _reaction_to_disconnected(disconnected_inputs):
 
     def react(variable):
         message = (f"grad method was asked to compute the gradient with respect to a variable that is not part of the "
-                   f"computational graph of the cost, or is used only by a non-differentiable operator: {variable}"
-                   f"{made_at(variable)}")
+                   f"computational graph of the cost, or is used only by a non-differentiable operator: "
+                   f"{shown(variable)}{made_at(variable)}. Is it the variable that the cost was made from, and not a "
+                   f"copy or a new one? "
+                   f"With disconnected_inputs='ignore' its gradient is zero.")
         if disconnected_inputs == "raise":
             raise DisconnectedInputError(message)
         if disconnected_inputs == "warn":

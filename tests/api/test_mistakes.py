@@ -241,3 +241,39 @@ def test_messages_are_no_tuples():
     assert found == []
     # Theano's tests compare the arguments of these.
     assert list(raised_with_several_arguments(ROOT / "ops" / "products" / "blas.py"))
+
+
+# ---- what a newcomer reads -------------------------------------------------------------------------------------------
+W = phintys.shared(numpy.zeros((3, 2)), "W")
+ROW = phintys.shared(numpy.zeros((1, 2)), "row", broadcastable=(True, False))
+READ = {
+    "an update of another rank": (
+        lambda: phintys.function([], [], updates=[(W, W.sum())]), TypeError,
+        r"original shared variable: W \(made at .*\) has the type .*matrix\), but its new value sum\(W\) \(made at "
+        r".*\) has the type .*scalar\)\. The new value has 0 dimensions instead of 2: look for a sum or mean"),
+    "an update of another dtype": (
+        lambda: phintys.function([], [], updates=[(W, T.cast(W, "float32"))]), TypeError,
+        r"its new value float32\(W\) .*Their dtypes differ: cast the new value, T.cast\(value, 'float64'\)"),
+    "an update with another pattern": (
+        lambda: phintys.function([], [], updates=[(ROW, W)]), TypeError, r"always 1: T.unbroadcast\(value, axis\)"),
+    "a gradient of a matrix": (
+        lambda: T.grad(W * 2, W), TypeError,
+        r"cost must be a scalar. W \* 2 \(made at .*\) has 2 dimensions. Take its sum\(\) or mean\(\), or .*jacobian"),
+    "a disconnected gradient": (
+        lambda: T.grad(T.dvector("q").sum(), W), phintys.gradient.DisconnectedInputError,
+        r"not part of the computational graph of the cost.*: W \(made at .*disconnected_inputs='ignore' its gradient"),
+    "an argument that is nearly right": (
+        lambda: phintys.function([T.dscalar("rate")], [], on_unused_input="ignore")(rat=1.0), TypeError,
+        r"Unknown input or state: 'rat'.*\(rate\).*Did you mean 'rate'\?"),
+    "an op as an output": (
+        lambda: phintys.function([], T.exp), TypeError, r"Received Elemwise\{exp.*a function of variables: call it"),
+    "shapes at run time": (
+        lambda: phintys.function([], T.tanh(W + phintys.shared(numpy.zeros(3), "b")) * 2)(), ValueError,
+        r"(?s)mis-match.*Formula: tanh\(W \+ b\[None, :\]\) \* 2\nInstruction: \d+\n.*Inputs shapes: .*Made at: "),
+}
+
+
+@pytest.mark.parametrize("act, kind, text", READ.values(), ids=READ)
+def test_messages_name_formulas_and_say_what_to_do(act, kind, text):
+    with pytest.raises(kind, match=text):
+        act()

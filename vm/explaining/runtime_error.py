@@ -4,7 +4,7 @@ The exception keeps its type, so that programs which catch it still do; its mess
 small values of its inputs, and the source line. An exception that cannot be rebuilt from a message is passed on
 unchanged, with a note where Python supports notes.
 """
-from phintys.graph.errors import with_details
+from phintys.graph.errors import shown, with_details
 from phintys.graph.scratchpad import position_of
 from phintys.graph.trace import backtrace, described_frame, gradient_sources, is_in_parts, traces_of
 from phintys.vm.described_node import DescribedVariable
@@ -67,11 +67,20 @@ def advice(error, node):
 def describe_node(node, position, operands, more=()):
     """Describe which node failed, its inputs, and where it was made; ``operands`` are as in `explained`."""
     lines = [f"Apply node that caused the error: {node}",
+             *_formula_lines(node),
              f"Instruction: {position}",
              f"Inputs types: [{', '.join(str(variable.type) for variable in node.inputs)}]"]
     lines += _operand_lines(operands)
     shapes = None if operands is None else [None if operand is None else operand[0] for operand in operands]
     return "\n".join([*lines, *where_lines(node, shapes), *more])
+
+
+def _formula_lines(node):
+    """What the node computes, in Python's notation; nothing if that says no more than the node itself."""
+    if not node.outputs or node.outputs[0].name is not None:
+        return []
+    text = shown(node.outputs[0])
+    return [f"Formula: {text}"] if text.replace(" ", "") != str(node).replace(" ", "") else []
 
 
 def _operand_lines(operands):

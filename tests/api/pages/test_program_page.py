@@ -1,6 +1,7 @@
 """``f.explain(html=True)``: what the page holds, and that it works in a real browser."""
 import json
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -8,15 +9,16 @@ from browser import document, needs_browser, texts
 
 import phintys
 import phintys.tensor as T
+from phintys.ops.formulas import written
 from phintys.pages.document import Page, page
 from phintys.pages.graph_picture import picture_of
-from phintys.pages.rewrite_story import formula, story_of
+from phintys.pages.rewrite_story import story_of
 from phintys.reports.memory_plot import placed
 
 x, m = T.vector("x"), T.matrix("m")
 w = phintys.shared(np.ones((4, 3)), "w")
 hidden = T.tanh(T.dot(m, w))            # the line that tests click
-HIDDEN_LINE = 18
+HIDDEN_LINE = sys._getframe().f_lineno - 1
 cost = (hidden ** 2).sum()
 
 PROGRAM_SHOWN = re.compile(r'<section (id="program" class="shown"|class="shown" id="program")>')
@@ -82,11 +84,11 @@ def test_the_story_says_what_became_what():
 
 
 def test_formulas_of_the_story_show_a_few_levels():
-    assert formula(x * (x + 1)) == "x * (x + 1)"
+    assert written(x * (x + 1)) == "x * (x + 1)"
     deep = x
     for _ in range(50):
         deep = T.exp(deep) + 1
-    assert formula(deep) == "exp(… + 1) + 1"
+    assert written(deep) == "exp(… + 1) + 1"
 
 
 def test_a_picture_has_each_node_below_what_it_reads():
