@@ -42,6 +42,12 @@ def test_code_runs(document):
             exec(compile("\n" * line + text, str(ROOT / document), "exec"), namespace)
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_code_with_pymc_runs():
+    pytest.importorskip("pymc", reason="PyMC is not installed: pip install phintys[pymc]")
+    test_code_runs("docs/pymc.md")
+
+
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_cython_code_is_the_examples(document):
     kernel = (ROOT / "examples" / "out_of_tree_op" / "moving_average_kernel.pyx").read_text()
@@ -56,7 +62,7 @@ def test_ci_runs_what_the_readme_says():
         assert re.search(rf"^\s*{re.escape(command)}$", script, re.MULTILINE), f".ci/run has no line {command!r}"
 
 
-@pytest.mark.parametrize("document", [*DOCUMENTS, "docs/operations.md", "ARCHITECTURE.md", "CONTRIBUTING.md",
+@pytest.mark.parametrize("document", [*DOCUMENTS, "docs/pymc.md", "docs/operations.md", "ARCHITECTURE.md", "CONTRIBUTING.md",
                                       "CHANGELOG.md", "gpu/README.md"])
 def test_links_to_files_lead_somewhere(document):
     folder = (ROOT / document).parent
