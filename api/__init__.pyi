@@ -11,6 +11,7 @@ from phintys import configdefaults as configdefaults
 from phintys import configparser as configparser
 from phintys import d3viz as d3viz
 from phintys import gof as gof
+from phintys import gpu as gpu
 from phintys import gradient as gradient
 from phintys import ifelse as ifelse
 from phintys import memory as memory
@@ -113,6 +114,7 @@ __all__ = [
     "get_include",
     "get_scalar_constant_value",
     "gof",
+    "gpu",
     "grad",
     "gradient",
     "ifelse",

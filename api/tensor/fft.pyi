@@ -5,6 +5,8 @@ from typing import Any as _Any
 
 from numpy.typing import DTypeLike
 
+from phintys.ops.fourier.fourier import IRFFTOp as IRFFTOp
+from phintys.ops.fourier.fourier import RFFTOp as RFFTOp
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.graph.op import Op
 from phintys.ops.types.tensor_type import TensorType
@@ -13,6 +15,8 @@ from phintys.graph.variable import Variable
 from phintys.ops.operators import _Axis, _OfMany, _OfOne, _OfThree, _OfTwo, _Shape, _TensorLike
 
 __all__ = [
+    "IRFFTOp",
+    "RFFTOp",
     "complex_irfft",
     "complex_rfft",
     "fft",
@@ -28,9 +32,11 @@ __all__ = [
     "ihfft",
     "irfft",
     "irfft2",
+    "irfft_op",
     "irfftn",
     "rfft",
     "rfft2",
+    "rfft_op",
     "rfftfreq",
     "rfftn",
 ]
@@ -50,8 +56,10 @@ def ifftshift(x: _TensorLike, axes: _Any = None) -> TensorVariable: ...
 def ihfft(a: _TensorLike, n: _Any = None, axis: _Axis = -1, norm: _Any = None) -> TensorVariable: ...
 def irfft(inp: _Any, norm: _Any = None, is_odd: bool = False) -> TensorVariable: ...
 def irfft2(a: _TensorLike, s: _Any = None, axes: _Any = (-2, -1), norm: _Any = None) -> TensorVariable: ...
+irfft_op: IRFFTOp
 def irfftn(a: _TensorLike, s: _Any = None, axes: _Any = None, norm: _Any = None) -> TensorVariable: ...
 def rfft(inp: _Any, norm: _Any = None) -> TensorVariable: ...
 def rfft2(a: _TensorLike, s: _Any = None, axes: _Any = (-2, -1), norm: _Any = None) -> TensorVariable: ...
+rfft_op: RFFTOp
 def rfftfreq(n: _Any, d: float = 1.0) -> TensorVariable: ...
 def rfftn(a: _TensorLike, s: _Any = None, axes: _Any = None, norm: _Any = None) -> TensorVariable: ...

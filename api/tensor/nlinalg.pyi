@@ -7,6 +7,7 @@ from numpy.typing import DTypeLike
 
 from phintys.ops.factorizations.eigen import Eig as Eig
 from phintys.ops.factorizations.eigen import Eigh as Eigh
+from phintys.ops.factorizations.eigen import EighGrad as EighGrad
 from phintys.ops.factorizations.functions import LeastSquares as lstsq
 from phintys.ops.factorizations.functions import TensorInv as TensorInv
 from phintys.ops.factorizations.functions import TensorSolve as TensorSolve
@@ -32,6 +33,7 @@ __all__ = [
     "Det",
     "Eig",
     "Eigh",
+    "EighGrad",
     "ExtractDiag",
     "MatrixInverse",
     "MatrixPinv",

@@ -13,7 +13,6 @@ from phintys.graph.type import Generic
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.tensor_type import TensorType
 
-
 mpi_enabled = find_spec("mpi4py") is not None
 
 
