@@ -38,7 +38,8 @@ cdef inline bint adopt_quickly(Cell* cell) noexcept nogil:
 
 cdef inline bint is_inside(const Context* context, const Cell* cell) noexcept nogil:
     """Whether the value of an output of a bound kernel will be inside its cell, and that is all."""
-    return cell.size <= INLINE_BYTES and cell.donor == NULL and cell.buffer == NULL and not context.poison
+    return (cell.size <= INLINE_BYTES and cell.donor == NULL and cell.buffer == NULL
+            and not (context.poison | (cell.flags & CELL_DEVICE)))
 
 
 cdef inline bint renew_quickly(Context* context, Cell* cell) noexcept nogil:
@@ -47,7 +48,7 @@ cdef inline bint renew_quickly(Context* context, Cell* cell) noexcept nogil:
     cdef Buffer* buffer
     if cell.donor != NULL and cell.donor.buffer != NULL:
         return adopt_quickly(cell)
-    if cell.buffer != NULL or context.poison or cell.size > SMALL_LIMIT:
+    if cell.buffer != NULL or context.poison or cell.size > SMALL_LIMIT or cell.flags & CELL_DEVICE:
         return False
     if cell.size <= INLINE_BYTES:
         cell.data = <char*>cell.value
