@@ -20,8 +20,13 @@ enum {
     ALIASED_BYTES = 4096,               /* or whose rows are a multiple of this apart, as few of these stay cached */
     PREFETCHED_SUM = 32,                /* sums of this length leave time to fetch what they are added to from memory */
     BLOCK_ROWS = 96,                    /* of x that are multiplied by all panels, at least, */
-    BLOCK_BYTES = 262144                /* and as many as have this size */
+    BLOCK_BYTES = 262144,               /* and as many as have this size */
+    STREAMED_BYTES = 2097152,           /* of x and the result: from here on a block is fetched during the one before */
+    LINE_BYTES = 64
 };
+
+/* The rows of x that are fetched during a panel: their distance, and which of their bytes. */
+typedef struct { npy_intp rows, first, end; } Ahead;
 
 /* Whether panels of y are copied before they are multiplied: its rows have gaps, or would not stay in the caches while
  * several tiles use them. */

@@ -24,9 +24,23 @@ FOR_SET PHINTYS_INLINE VECTOR LOCAL(load)(const char *from, int vector, int last
     return partial && vector == last ? LOCAL(load_part)(at, rest) : *(const VECTOR *)at;
 }
 
+/* What comes after a block of rows, whose operands are fetched from memory while the block is computed. */
+FOR_SET PHINTYS_INLINE void LOCAL(fetch_ahead)(const Product *p, const char *x, const char *start, const char *out,
+                                               const Ahead *ahead, int rows, int bytes) {
+    const npy_intp next = ahead->rows;
+    for (int i = 0; i < rows; i++) {
+        const char *from = x + (next + i) * p->xs0;
+        for (npy_intp byte = ahead->first; byte < ahead->end; byte += LINE_BYTES) __builtin_prefetch(from + byte, 0, 2);
+        for (int byte = 0; byte < bytes; byte += LINE_BYTES) {
+            __builtin_prefetch(out + (next + i) * p->os0 + byte, 1, 2);
+            if (start != NULL) __builtin_prefetch(start + (next + i) * p->ss0 + byte, 0, 2);
+        }
+    }
+}
+
 FOR_SET PHINTYS_INLINE void LOCAL(tile)(const Product *p, const char *x, const char *y, npy_intp y_step, npy_intp row,
                                         npy_intp column, const LOCAL(Scale) *scale, int rows, int vectors, int partial,
-                                        int rest) {
+                                        int rest, const Ahead *ahead) {
     VECTOR sums[TILE_ROWS][MOST_VECTORS];
     const npy_intp x_step = p->xs1, x_row = p->xs0;
     char *out = p->out + row * p->os0 + column * sizeof(T);
@@ -39,6 +53,9 @@ FOR_SET PHINTYS_INLINE void LOCAL(tile)(const Product *p, const char *x, const c
                 __builtin_prefetch(out + i * p->os0 + v * sizeof(VECTOR), 1);
                 if (scale->accumulated) __builtin_prefetch(start + i * p->ss0 + v * sizeof(VECTOR));
             }
+    if (ahead != NULL)
+        LOCAL(fetch_ahead)(p, x, scale->accumulated && p->ss0 ? start : NULL, out, ahead, rows,
+                           vectors * (int)sizeof(VECTOR));
     for (npy_intp l = 0; l < p->k; l++, x += x_step, y += y_step) {
         VECTOR other[MOST_VECTORS];
         UNROLLED for (int v = 0; v < vectors; v++) other[v] = LOCAL(load)(y, v, vectors - 1, partial, rest);
@@ -59,22 +76,22 @@ FOR_SET PHINTYS_INLINE void LOCAL(tile)(const Product *p, const char *x, const c
 
 /* ---- panels ------------------------------------------------------------------------------------------------------ */
 #define PANEL_PARAMETERS const Product *p, npy_intp row, npy_intp stop, const char *y, npy_intp y_step, \
-                         npy_intp column, const LOCAL(Scale) *scale, int rest
+                         npy_intp column, const LOCAL(Scale) *scale, int rest, const Ahead *ahead
 /* Rows [row, stop) of a panel. */
 #define PANEL(VECTORS, PARTIAL)                                                                                        \
     FOR_SET static void LOCAL(panel##VECTORS##PARTIAL)(PANEL_PARAMETERS) {                                             \
         const char *x = p->x + row * p->xs0;                                                                           \
         for (; row + TILE_ROWS <= stop; row += TILE_ROWS, x += TILE_ROWS * p->xs0)                                     \
-            LOCAL(tile)(p, x, y, y_step, row, column, scale, TILE_ROWS, VECTORS, PARTIAL, rest);                       \
+            LOCAL(tile)(p, x, y, y_step, row, column, scale, TILE_ROWS, VECTORS, PARTIAL, rest, ahead);                \
         if (TILE_ROWS > 4 && row + 4 <= stop) {                                                                        \
-            LOCAL(tile)(p, x, y, y_step, row, column, scale, 4, VECTORS, PARTIAL, rest);                               \
+            LOCAL(tile)(p, x, y, y_step, row, column, scale, 4, VECTORS, PARTIAL, rest, ahead);                        \
             row += 4, x += 4 * p->xs0;                                                                                 \
         }                                                                                                              \
         if (row + 2 <= stop) {                                                                                         \
-            LOCAL(tile)(p, x, y, y_step, row, column, scale, 2, VECTORS, PARTIAL, rest);                               \
+            LOCAL(tile)(p, x, y, y_step, row, column, scale, 2, VECTORS, PARTIAL, rest, ahead);                        \
             row += 2, x += 2 * p->xs0;                                                                                 \
         }                                                                                                              \
-        if (row < stop) LOCAL(tile)(p, x, y, y_step, row, column, scale, 1, VECTORS, PARTIAL, rest);                   \
+        if (row < stop) LOCAL(tile)(p, x, y, y_step, row, column, scale, 1, VECTORS, PARTIAL, rest, ahead);            \
     }
 PANEL(1, 0)
 PANEL(1, 1)
@@ -129,9 +146,9 @@ PHINTYS_INLINE int LOCAL(panel_vectors)(npy_intp left) {
     return vectors <= TILE_VECTORS ? (int)vectors : vectors == 4 ? 2 : TILE_VECTORS;
 }
 
-/* Rows [row, stop), from a column on. */
+/* Rows [row, stop), from a column on; `ahead`: from which distance rows are fetched meanwhile, 0: none are. */
 FOR_SET static void LOCAL(by_panels)(const Product *p, npy_intp row, npy_intp stop, npy_intp column,
-                                     const LOCAL(Scale) *scale) {
+                                     const LOCAL(Scale) *scale, npy_intp ahead) {
     T own[PANEL_ON_STACK / sizeof(T)] __attribute__((aligned(64)));
     const int packed = wants_packing(p, sizeof(T));
     while (column < p->n) {
@@ -144,7 +161,9 @@ FOR_SET static void LOCAL(by_panels)(const Product *p, npy_intp row, npy_intp st
             step = width * sizeof(T);
             LOCAL(pack)(p, column, count, width, (T *)y);
         }
-        LOCAL(panels)[vectors - 1][count < width](p, row, stop, y, step, column, scale, count - (width - LANES));
+        const Ahead next = {ahead, column * p->k / p->n * sizeof(T), (column + count) * p->k / p->n * sizeof(T)};
+        LOCAL(panels)[vectors - 1][count < width](p, row, stop, y, step, column, scale, count - (width - LANES),
+                                                  ahead ? &next : NULL);
         column += count;
     }
 }
@@ -153,8 +172,11 @@ FOR_SET static void LOCAL(by_panels)(const Product *p, npy_intp row, npy_intp st
 FOR_SET static void LOCAL(by_blocks)(const Product *p, const LOCAL(Scale) *scale) {
     const npy_intp fitting = BLOCK_BYTES / ((p->k + 1) * sizeof(T)) & ~(npy_intp)(TILE_ROWS - 1);
     const npy_intp length = fitting < BLOCK_ROWS ? BLOCK_ROWS : fitting;
-    for (npy_intp row = 0; row < p->m; row += length)
-        LOCAL(by_panels)(p, row, p->m - row < length ? p->m : row + length, 0, scale);
+    const int streams = p->xs1 == sizeof(T) && (double)p->m * (p->k + p->n) * sizeof(T) > STREAMED_BYTES;
+    for (npy_intp row = 0; row < p->m; row += length) {
+        const npy_intp left = p->m - row;
+        LOCAL(by_panels)(p, row, left < length ? p->m : row + length, 0, scale, streams && left > length ? length : 0);
+    }
 }
 
 /* ---- vectors ----------------------------------------------------------------------------------------------------- */
@@ -162,10 +184,10 @@ FOR_SET static void LOCAL(by_blocks)(const Product *p, const LOCAL(Scale) *scale
 FOR_SET static void LOCAL(row_by_matrix)(const Product *p, const LOCAL(Scale) *scale) {
     npy_intp column = 0;
     for (; column + MOST_VECTORS * LANES <= p->n; column += MOST_VECTORS * LANES)
-        LOCAL(tile)(p, p->x, p->y + column * sizeof(T), p->ys0, 0, column, scale, 1, MOST_VECTORS, 0, 0);
+        LOCAL(tile)(p, p->x, p->y + column * sizeof(T), p->ys0, 0, column, scale, 1, MOST_VECTORS, 0, 0, NULL);
     for (; column + 4 * LANES <= p->n; column += 4 * LANES)
-        LOCAL(tile)(p, p->x, p->y + column * sizeof(T), p->ys0, 0, column, scale, 1, 4, 0, 0);
-    if (column < p->n) LOCAL(by_panels)(p, 0, 1, column, scale);
+        LOCAL(tile)(p, p->x, p->y + column * sizeof(T), p->ys0, 0, column, scale, 1, 4, 0, 0, NULL);
+    if (column < p->n) LOCAL(by_panels)(p, 0, 1, column, scale, 0);
 }
 
 /* `rows` rows without gaps by a vector without gaps. Lane l of 32 bytes adds up the products l, l + WIDE_LANES, ...;

@@ -16,9 +16,10 @@ SETS = ["baseline", "avx2", "native"]
 FLOATS = ["float64", "float32"]
 LENGTHS = [1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17]
 # Sizes around tiles of 4 or 8 rows and of up to 48 columns, packed panels on the stack and in scratch memory, blocks of
-# rows, and sums that BLAS adds up.
+# rows, sums that BLAS adds up, and rows that are fetched ahead.
 LARGER = [(33, 25, 70), (9, 49, 100), (100, 24, 90), (32, 64, 64), (70, 50, 300), (500, 40, 120), (2, 300, 60),
-          (60, 10, 500), (300, 1, 40), (1, 300, 40), (1, 1, 500), (20, 30, 1500), (12, 700, 700)]
+          (60, 10, 500), (300, 1, 40), (1, 300, 40), (1, 1, 500), (20, 30, 1500), (12, 700, 700),
+          (9000, 30, 40)]
 SEVERAL = [(a, b, c) for a, b, c in itertools.product(LENGTHS, repeat=3) if (a * 7 + b * 5 + c) % 6 == 0]
 
 
