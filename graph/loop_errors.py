@@ -31,6 +31,11 @@ def changed_row(number, shape, before):
                       "output have one shape")
 
 
+def where_of_steps(title, first, count, n_steps):
+    """In which steps something happened that is computed for several of them at once."""
+    return f"in steps {first} to {first + count - 1} of {title}, of {n_steps} steps (the first is step 0)"
+
+
 def where(title, step, n_steps):
     """In which step something happened, for the details of an error."""
     steps = "with no bound on its steps" if n_steps == NO_BOUND else f"of {n_steps} steps"

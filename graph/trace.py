@@ -85,6 +85,11 @@ def stays(position):
     return type(position) is Traces and position.stays
 
 
+def staying(position):
+    """Return a position that stays; None: none is known."""
+    return None if position is None else Traces(_flat(position), stays=True)
+
+
 def noted(position, note):
     """Return a position that stays, with a note after the function of each user's line; None: none is known."""
     parts = [_with_note(trace, note) for trace in traces_of(position)]

@@ -19,7 +19,7 @@ from phintys.optimizer.passes.inplace import handled, mark_inplace, protect
 from phintys.optimizer.passes.loop_carrying import carry_last_rows
 from phintys.optimizer.passes.loop_factors import copy_factors
 from phintys.optimizer.passes.loop_merging import merge_loops
-from phintys.optimizer.passes.loop_pushing import push_after_loops, push_before_loops
+from phintys.optimizer.passes.loop_pushing import push_after_loops, push_before_blocks, push_before_loops
 from phintys.optimizer.passes.loop_unrolling import unroll_short_loops
 from phintys.optimizer.passes.loops import keep_last_rows, simplify_loops
 from phintys.optimizer.passes.merge import merge
@@ -121,6 +121,7 @@ STAGES = [
     ("scan_save_mem", _whole(keep_last_rows, FAST_RUN, "scan", "scan_save_mem")),
     ("scan_make_inplace", _whole(carry_last_rows, FAST_RUN, "scan", "inplace", "scan_make_inplace",
                                  "scanOp_make_inplace")),
+    ("scan_pushout_blocks", _whole(push_before_blocks, FAST_RUN, "scan", "scan_pushout", "scanOp_pushout_seqs_ops")),
     ("scan_copy_factors", _whole(copy_factors, FAST_RUN, "scan", "scan_copy_factors")),
     ("cond_merge_nested", _resolve_nested),
     ("cond_merge", _in_turns(_whole(lazy_branches.merge_branches, FAST_RUN, "ifelse", "cond_merge",

@@ -7,6 +7,8 @@ of lengths that is a sequence, the largest is taken.
 from typing import Any, NamedTuple
 
 from phintys.reports.predicted_shapes import Prediction
+from phintys.vm.linking.plan import sizes_of
+from phintys.vm.machine.blocks import length_of_blocks
 from phintys.vm.machine.loop_kernel import LoopKernel
 from phintys.vm.opcodes import OPCODES
 
@@ -25,6 +27,8 @@ class LoopBody(NamedTuple):
         The cells of the arguments that the loop has copies of, because steps overwrite them.
     prediction : Prediction or None
         Where the shapes come from; None: from the last step.
+    ahead : Prediction or None
+        Of what is computed ahead for a block of steps, if anything is.
     """
 
     position: int
@@ -32,6 +36,7 @@ class LoopBody(NamedTuple):
     shapes: list
     carried: list
     prediction: Any
+    ahead: Any = None
 
 
 def bodies_of(program, shapes, prediction=None):
@@ -62,7 +67,8 @@ def bodies_of(program, shapes, prediction=None):
 
 def _body(position, kernel, cells, shapes, prediction):
     inner, n_sequences, taps, n_stacked, n_carried, *_ = kernel.arguments
-    n_wholes = inner.n_arguments - n_sequences - sum(map(len, taps)) - n_carried
+    n_ahead = 0 if kernel.blocks is None else kernel.blocks.n_results
+    n_wholes = inner.n_arguments - n_sequences - n_ahead - sum(map(len, taps)) - n_carried
     ends = [1, 1 + n_sequences]
     for count in (len(taps), n_carried, n_stacked, n_wholes):
         ends.append(ends[-1] + count)
@@ -70,14 +76,31 @@ def _body(position, kernel, cells, shapes, prediction):
     if any([shapes[cell] is None for cell in cells[1:ends[-1]]]):
         return None
     tapped = [state for state, own in zip(states, taps) for _ in own]
-    given = [*[_row(cell, shapes, prediction) for cell in sequences], *[shapes[cell][1:] for cell in tapped],
-             *[shapes[cell] for cell in carried], *[_whole(cell, shapes, prediction) for cell in wholes]]
-    first = n_sequences + len(tapped)
+    whole = [_whole(cell, shapes, prediction) for cell in wholes]
+    ahead, rows_ahead = None, []
+    if n_ahead:
+        ahead, rows_ahead = _ahead(kernel.blocks.program, [shapes[cell] for cell in sequences], whole)
+    given = [*[_row(cell, shapes, prediction) for cell in sequences], *rows_ahead,
+             *[shapes[cell][1:] for cell in tapped], *[shapes[cell] for cell in carried], *whole]
+    first = n_sequences + n_ahead + len(tapped)
     last, inside = kernel.last_shapes(), None
     if prediction is not None or last[:len(given)] != given:
         inside = Prediction(inner, given)
     return LoopBody(position, kernel, last if inside is None else inside.shapes, list(range(first, first + n_carried)),
-                    inside)
+                    inside, ahead)
+
+
+def _ahead(program, sequences, wholes):
+    """What is computed ahead for a block of steps, and the shapes of its rows for one step."""
+    results = next(instruction.cells for instruction in program.symbolic() if instruction.name == "RESULT")
+
+    def of_steps(count):
+        return Prediction(program, [*[(count, *shape[1:]) for shape in sequences], *wholes])
+
+    one = of_steps(1)
+    sizes = sizes_of(program, one.shapes)
+    count = min(length_of_blocks(sum([sizes[int(cell)] for cell in results])), *[shape[0] for shape in sequences])
+    return of_steps(count), [one.shapes[int(cell)][1:] for cell in results]
 
 
 def _row(cell, shapes, prediction):

@@ -145,6 +145,8 @@ class MemoryReport:
             sizes = sizes_of(body.kernel.program, body.shapes)
             inside = self.loops[body.position].modes[body.kernel.program.allow_gc].peak
             size = inside + sum([sizes[cell] for cell in body.carried if sizes[cell] > INLINE_BYTES])
+            if body.ahead is not None:
+                size += MemoryReport(body.kernel.blocks, body.ahead.shapes, body.ahead).unshared
             if size:
                 pieces.append(Piece(-1 - body.position, size, body.position, body.position, [], "loop"))
         return pieces

@@ -70,6 +70,10 @@ class Scan(TheanoNames, InnerGraphOp):
         this is an input of the node.)
     name : str, optional
     options : LoopOptions, optional
+    ahead : tuple of (list of Variable, list of Variable), optional
+        The inputs and outputs of a graph that computes rows for many steps at once, which the inner graph reads as
+        ``parts.n_ahead`` inputs: from as many rows of each sequence, and the wholes. Optimized functions have such
+        loops.
 
     Raises
     ------
@@ -79,13 +83,13 @@ class Scan(TheanoNames, InnerGraphOp):
 
     is_loop = True                      # listings show the inner graph as what a step does
 
-    def __init__(self, inputs, outputs, parts, kept=None, name=None, options=LoopOptions()):
+    def __init__(self, inputs, outputs, parts, kept=None, name=None, options=LoopOptions(), ahead=None):
         super().__init__(inputs, outputs, name)
         self.parts = parts
         self.kept = (None,) * parts.n_states if kept is None else tuple(kept)
-        self.options = options
+        self.options, self.ahead = options, ahead
         self._connections = None
-        self._kernels, self._step_profile = {}, None
+        self._kernels, self._step_profile, self._ahead_function = {}, None, None
         if options.mode is not None:
             self.kwargs = {"mode": options.mode}
         self._check_types()
@@ -168,6 +172,29 @@ class Scan(TheanoNames, InnerGraphOp):
                 if is_made else given
         return self._step_profile
 
+    def rows_ahead(self, given, n_steps):
+        """What is computed ahead, for all steps at once.
+
+        Parameters
+        ----------
+        given : Groups
+            The values of a node's inputs.
+        n_steps : int
+
+        Returns
+        -------
+        list of numpy.ndarray
+        """
+        if self._ahead_function is None:
+            self._ahead_function = self.compiled_ahead()
+        return self._ahead_function(*[rows[:n_steps] for rows in given.sequences], *given.wholes)
+
+    def compiled_ahead(self):
+        """Compile the graph that computes rows for many steps at once."""
+        inputs, outputs = self.ahead
+        return hooks.function(inputs, outputs, on_unused_input="ignore", name=f"{self}, ahead", profile=False,
+                              **self.kwargs)
+
     def lower(self, emitter, node):
         kernel = native_kernel(self, self._kernels)
         if kernel is None:
@@ -198,20 +225,20 @@ class Scan(TheanoNames, InnerGraphOp):
     def __getstate__(self):
         state = super().__getstate__()
         state["_kernels"] = {}                          # made again where they are needed
-        state["_step_profile"] = None
+        state["_step_profile"] = state["_ahead_function"] = None
         return state
 
     def with_kept(self, kept):
         """The same loop with another choice of rows to keep."""
-        return type(self)(self.local_inputs, self.local_outputs, self.parts, kept, self.name, self.options)
+        return type(self)(self.local_inputs, self.local_outputs, self.parts, kept, self.name, self.options, self.ahead)
 
     # ---- shapes ----------------------------------------------------------------------------------------------
     def infer_shape(self, node, input_shapes):
         parts, outer, inner = self.parts, self.parts.outer_inputs(input_shapes), self.inner_inputs
         steps = node.inputs[0] if not parts.is_while else node.outputs[-1]
-        local = [*[shape[1:] for shape in outer.sequences],
+        local = [*[shape[1:] for shape in outer.sequences], *[_own_lengths(variable) for variable in inner.ahead],
                  *[shape[1:] for shape, taps in zip(outer.states, parts.taps) for _ in taps],
-                 *[None if shape is None else tuple([shape_i(variable, axis) for axis in range(len(shape))])
+                 *[None if shape is None else _own_lengths(variable)
                    for shape, variable in zip(outer.carried, inner.carried)],
                  *outer.wholes]
         moving = self.local_inputs[:parts.n_moving]
@@ -280,7 +307,11 @@ class Scan(TheanoNames, InnerGraphOp):
             return True
         if type(self) is not type(other) or hash(self) != hash(other) or self._signature() != other._signature():
             return False
-        return equal_computations(self.local_outputs, other.local_outputs, self.local_inputs, other.local_inputs)
+        graphs = [(self.local_inputs, self.local_outputs, other.local_inputs, other.local_outputs)]
+        if self.ahead is not None:
+            graphs.append((*self.ahead, *other.ahead))
+        return all([equal_computations(outputs, others, inputs, other_inputs)
+                    for inputs, outputs, other_inputs, others in graphs])
 
     def __hash__(self):
         try:
@@ -298,6 +329,10 @@ class Scan(TheanoNames, InnerGraphOp):
     def __str__(self):
         kind = "do_while" if self.parts.is_while else "for"
         return f"{kind}{{cpu,{self.name or 'scan_fn'}}}"
+
+
+def _own_lengths(variable):
+    return tuple([shape_i(variable, axis) for axis in range(variable.type.ndim)])
 
 
 def _as_count(value, what):

@@ -42,8 +42,8 @@ def _compiled(op):
     sums = [term.type() for term in outputs.summed]
     taps = [variable for own in inputs.states for variable in own]
     carried = [*sums, *inputs.carried]
-    arguments = [*inputs.sequences, *taps, *[hooks.input(variable, mutable=True) for variable in carried],
-                 *inputs.wholes]
+    arguments = [*inputs.sequences, *inputs.ahead, *taps,
+                 *[hooks.input(variable, mutable=True) for variable in carried], *inputs.wholes]
     totals = [_total(total, term) for total, term in zip(sums, outputs.summed)]
     condition = [] if outputs.condition is None else [outputs.condition]
     options = {"on_unused_input": "ignore", "name": str(op), "profile": False, **op.kwargs}
@@ -53,8 +53,11 @@ def _compiled(op):
     if program is None:
         return None
     groups = len(inputs.sequences), op.parts.taps, len(outputs.stacked), len(carried), op.parts.is_while
-    return hooks.loop_kernel(program, *groups, op.kept, tuple([row.type.broadcastable for row in outputs.stacked]),
-                             str(op), op.name, scalar_body(program, *groups))
+    patterns = tuple([row.type.broadcastable for row in outputs.stacked])
+    if op.ahead is not None:
+        return hooks.loop_kernel(program, *groups, op.kept, patterns, str(op), op.name,
+                                 ahead=op.compiled_ahead().program)
+    return hooks.loop_kernel(program, *groups, op.kept, patterns, str(op), op.name, scalar_body(program, *groups))
 
 
 def _total(total, term):

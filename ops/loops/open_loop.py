@@ -4,6 +4,7 @@ Every output is an entry that remembers which variable of the old node it replac
 tells what takes the place of what; entries that a rewrite removed, because nothing reads them or because they are
 computed outside, are not in the new node.
 """
+from phintys.graph.trace import staying
 from phintys.graph.traversal import ancestors
 from phintys.graph.variable import Constant
 from phintys.ops.loops.building import replaced
@@ -64,7 +65,7 @@ class OpenLoop:
         op = self.op = node.op.with_kept(node.op.kept) if own else node.op
         inner, found = op.inner_inputs, op.inner_outputs
         given, outputs = op.parts.outer_inputs(node.inputs), op.parts.outer_outputs(node.outputs)
-        self.steps, self.name = given.steps, op.name
+        self.steps, self.name, self.position = given.steps, op.name, node._position
         self.sequences = list(zip(inner.sequences, given.sequences))
         self.wholes = list(zip(inner.wholes, given.wholes))
         self.states = [Entry(row, old, initial, kept, taps, own) for row, old, initial, kept, taps, own
@@ -139,6 +140,7 @@ class OpenLoop:
                   *[entry.initial for entry in self.summed], *[entry.initial for entry in self.carried],
                   *[self.steps if entry.kept is None else entry.kept for entry in self.stacked],
                   *[outer for _, outer in self.wholes], return_list=True)
+        made[0].owner._position = staying(self.position)
         for entry, new in zip(entries, made):
             entry.new = new
         pairs = [(entry.old, kept.new) for entry, kept in [*zip(entries, entries), *self.same]

@@ -37,6 +37,7 @@ class Groups(NamedTuple):
     carried: tuple = ()
     wholes: tuple = ()
     condition: object = None
+    ahead: tuple = ()           # of the inner inputs: rows that are computed for many steps at once
 
 
 @at_home
@@ -50,6 +51,8 @@ class LoopParts(NamedTuple):
         For each state its taps, in the order of its inner inputs.
     is_while : bool
         Whether the last inner output is a condition that ends the loop.
+    n_ahead : int
+        How many inner inputs, after those for sequences, are rows that are computed for many steps at once.
     """
 
     n_sequences: int = 0
@@ -58,6 +61,7 @@ class LoopParts(NamedTuple):
     n_summed: int = 0
     n_carried: int = 0
     is_while: bool = False
+    n_ahead: int = 0
 
     @property
     def n_states(self):
@@ -71,7 +75,7 @@ class LoopParts(NamedTuple):
     @property
     def n_moving(self):
         """How many inner inputs change from step to step; the others are wholes."""
-        return self.n_sequences + sum(map(len, self.taps)) + self.n_carried
+        return self.n_sequences + self.n_ahead + sum(map(len, self.taps)) + self.n_carried
 
     @property
     def position_of_counts(self):
@@ -88,8 +92,9 @@ class LoopParts(NamedTuple):
     def inner_inputs(self, variables):
         """The inner graph's inputs by groups."""
         counts = [len(taps) for taps in self.taps]
-        sequences, taps, carried, wholes = _cut(variables, self.n_sequences, sum(counts), self.n_carried)
-        return Groups(None, sequences, _cut(taps, *counts)[:-1], (), (), carried, wholes)
+        sequences, ahead, taps, carried, wholes = _cut(variables, self.n_sequences, self.n_ahead, sum(counts),
+                                                       self.n_carried)
+        return Groups(None, sequences, _cut(taps, *counts)[:-1], (), (), carried, wholes, ahead=ahead)
 
     def inner_outputs(self, variables):
         """The inner graph's outputs by groups."""

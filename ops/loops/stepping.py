@@ -99,6 +99,8 @@ def run_loop(op, function, inputs):
     _check(op, given, n_steps)
     if n_steps == 0:
         return _results_of_no_steps(op, function, given)
+    if op.ahead is not None:
+        given = given._replace(sequences=(*given.sequences, *op.rows_ahead(given, n_steps)))
     run = _Run(op, given, n_steps)
     try:
         run.all_steps(function)

@@ -69,7 +69,8 @@ class TheanoNames:
         parts = self.parts
         states = 1 + parts.n_sequences
         carried = states + parts.n_states + parts.n_summed
-        positions = [*range(1, states), *[states + number for number, taps in enumerate(parts.taps) for _ in taps],
+        positions = [*range(1, states), *[1] * parts.n_ahead,
+                     *[states + number for number, taps in enumerate(parts.taps) for _ in taps],
                      *range(carried, carried + parts.n_carried)]
         wholes = len(self.local_inputs) - len(positions)
         return positions + [carried + parts.n_carried + parts.n_stacked + number for number in range(wholes)]

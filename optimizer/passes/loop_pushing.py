@@ -8,6 +8,8 @@ keeps anyway, and sums of products, which become one product of all rows (the gr
 dimensions than the rows, stays inside; so does work on rows that no one keeps, unless that saves a product in each
 step.
 """
+from functools import partial
+
 from phintys.graph.errors import NotScalarConstantError
 from phintys.graph.toposort import io_toposort
 from phintys.graph.trace import noted
@@ -30,6 +32,7 @@ from phintys.ops.shape.shape import patternbroadcast, shape_i
 from phintys.ops.types.constant import constant
 from phintys.ops.types.tensor_type import TensorType
 from phintys.optimizer.engine.values import key
+from phintys.optimizer.passes.loop_blocks import in_blocks, leaves_products
 from phintys.optimizer.passes.loop_terms import gather_terms, rows_of_sum
 from phintys.optimizer.passes.loops import each_loop
 
@@ -46,6 +49,19 @@ def push_before_loops(fgraph):
         How many loops were changed.
     """
     return each_loop(fgraph, _pushed_before, "scan_pushout_seqs")
+
+
+def push_before_blocks(fgraph):
+    """Compute products of rows of sequences before blocks of steps, for loops that keep no rows.
+
+    Loops that were left alone for that, but have been merged with others that keep rows, are treated as these.
+
+    Returns
+    -------
+    int
+        How many loops were changed.
+    """
+    return each_loop(fgraph, _pushed_before_blocks, "scan_pushout_blocks")
 
 
 def push_after_loops(fgraph):
@@ -77,7 +93,7 @@ class _AllSteps:
         self.known = fgraph.apply_nodes
         self.made = set()                           # nodes
         self.steps, self.rows = steps, dict(rows)
-        self.note = f"for all steps of {loop.op} at once"
+        self.note = f"for {'all' if steps is loop.steps else 'many'} steps of {loop.op} at once"
         self.wholes = dict(loop.wholes)
         self.moving = set(loop.moving())
         self.most = max([_rank(entry.inner) for entry in loop.stacked], default=0)
@@ -150,14 +166,48 @@ def _is_heavy(node):
 # ---- before --------------------------------------------------------------------------------------------------------
 def _pushed_before(fgraph, node):
     loop = OpenLoop(node)
-    if loop.condition is not None:                  # rows of steps that are never done
+    if loop.condition is not None or leaves_products(fgraph, loop):     # or rows of steps that are never done
         return None
+    moved, rows = _rows_ahead(fgraph, loop, loop.steps, dict(loop.sequences), {})
+    if not moved:
+        return None
+    fresh = {variable: variable.type.make_variable(variable.name) for variable in moved}
+    loop.sequences += list(zip(fresh.values(), rows))
+    loop.replace(fresh)
+    loop.drop_unread()
+    return loop.close()
+
+
+def _pushed_before_blocks(fgraph, node):
+    if leaves_products(fgraph, OpenLoop(node)):
+        return in_blocks(node, partial(_rows_of_blocks, fgraph))
+    return _pushed_before(fgraph, node)
+
+
+def _rows_of_blocks(fgraph, loop, steps, blocks):
+    sequences = dict(zip([inner for inner, _ in loop.sequences], blocks))
+    return _rows_ahead(fgraph, loop, steps, sequences, {inner: inner for inner, _ in loop.wholes})
+
+
+def _rows_ahead(fgraph, loop, steps, rows, wholes):
+    """The inner variables that are worth computing before a loop, and their rows.
+
+    Parameters
+    ----------
+    fgraph : FunctionGraph
+    loop : OpenLoop
+    steps : Variable
+        How many rows there are.
+    rows, wholes : dict of Variable to Variable
+        What inner variables are outside; ``wholes`` where it is another variable than the loop has.
+    """
     nodes = io_toposort(loop.moving(), loop.inner_outputs())
     if not any(map(_is_heavy, nodes)):
-        return None
+        return [], []
     sums = set(gather_terms(loop))
     nodes = io_toposort(loop.moving(), loop.inner_outputs())
-    ahead = _AllSteps(fgraph, loop, loop.steps, dict(loop.sequences))
+    ahead = _AllSteps(fgraph, loop, steps, rows)
+    ahead.wholes.update(wholes)
     for part in nodes:
         if part.outputs[0] in sums:
             ahead.add_sum(part)
@@ -168,13 +218,7 @@ def _pushed_before(fgraph, node):
     read = {variable for part in nodes if not chosen.issuperset(part.outputs) for variable in part.inputs}
     read.update(loop.inner_outputs())
     moved = [variable for variable in ahead.rows if variable in chosen and variable in read]
-    if not moved:
-        return None
-    fresh = {variable: variable.type.make_variable(variable.name) for variable in moved}
-    loop.sequences += [(fresh[variable], ahead.rows[variable]) for variable in moved]
-    loop.replace(fresh)
-    loop.drop_unread()
-    return loop.close()
+    return moved, [ahead.rows[variable] for variable in moved]
 
 
 def _worth_moving(nodes, ahead, sequences, sums):

@@ -16,8 +16,8 @@ from phintys.vm.texts import shortened
 
 # position: of the instruction, or None; depth: of indentation; formulas: "name: type = ..." or other code, one a line;
 # remarks: short texts; notes: longer ones; lines: of the user, as `lines_of` returns them; cells: that it gives values
-# to; bytes: of these values, or None; seconds: of a call on average, or None; body: the Listing of a loop's body.
-Row = namedtuple("Row", "position depth formulas remarks notes lines cells bytes seconds body",
+# to; bytes: of these values, or None; seconds: of a call on average, or None; bodies: (title, Listing) of a loop.
+Row = namedtuple("Row", "position depth formulas remarks notes lines cells bytes seconds bodies",
                  defaults=((), (), (), (), None, None, None))
 
 # What is known of a call. shapes: of each cell, or None; seconds: of each instruction, or None.
@@ -36,7 +36,7 @@ class Listing:
         Shapes and times of calls, as far as they are known.
     reasons : sequence of (Variable, Variable, str)
         A value, another value whose memory it could take, and the reason why it does not.
-    body_of : callable
+    bodies_of : callable
         Maps an instruction's position and kernel or call to ``(title, program, Measured, reasons)``, or to None if it
         is no loop.
     arguments, results : sequence of str
@@ -52,9 +52,9 @@ class Listing:
     rows : list of Row
     """
 
-    def __init__(self, program, measured=Measured(), reasons=(), body_of=lambda position, made: None, arguments=(),
+    def __init__(self, program, measured=Measured(), reasons=(), bodies_of=lambda position, made: [], arguments=(),
                  results=(), outside=None):
-        self.program, self.measured, self._body_of = program, measured, body_of
+        self.program, self.measured, self._bodies_of = program, measured, bodies_of
         self._is_body = bool(arguments)
         self.instructions = program.symbolic()
         self.texts = program.instruction_texts()
@@ -143,7 +143,7 @@ class Listing:
         size = None if self.measured.shapes is None else sum([size for size in sizes if size is not None])
         return self._row(position, *self._formulas(text, cells), remarks=tuple(remarks),
                          notes=tuple(dict.fromkeys(notes)), cells=cells,
-                         bytes=size, body=self._body(position, instruction, text))
+                         bytes=size, bodies=self._bodies(position, instruction, text))
 
     _kernel = _call = _run = _computed
 
@@ -169,14 +169,14 @@ class Listing:
             return []
         return ["loops: " + "; ".join([f"{', '.join(names)}: {provider}" for provider, names in found.items()])]
 
-    def _body(self, position, instruction, text):
+    def _bodies(self, position, instruction, text):
+        """What a loop computes ahead, if anything, and what it does in a step, as (title, Listing)."""
         made = self.program.calls[instruction.a] if instruction.name == "CALL" else self.program.kernels[instruction.a]
-        found = self._body_of(position, made)
-        if found is None:
-            return None
-        title, program, measured, reasons = found
-        arguments, results = [[self.names.filled(name) for name in names] for names in text.body or ((), ())]
-        return title, Listing(program, measured, reasons, self._body_of, arguments, results, self.names)
+        found = self._bodies_of(position, made)
+        names = text.bodies[-len(found):] or [((), ())] * len(found)
+        return [(title, Listing(program, measured, reasons, self._bodies_of, *[list(map(self.names.filled, part))
+                                                                               for part in own], self.names))
+                for (title, program, measured, reasons), own in zip(found, names)]
 
     def _prepare(self, position, instruction):
         self._checked[tuple(instruction.writes())] = position

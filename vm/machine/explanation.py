@@ -7,6 +7,7 @@ from phintys.vm.explaining.rows import Listing, Measured
 from phintys.vm.machine.loop_kernel import LoopKernel
 
 STYLES = ("formulas", "instructions")
+AHEAD = "each block of steps, ahead of them"
 
 
 def explained(function, style="formulas", reasons_of=lambda function: ()):
@@ -40,9 +41,10 @@ def rows_of(function, reasons_of=lambda function: ()):
     def body_of(position, made):
         if isinstance(made, LoopKernel):
             where = "" if made.scalar_body is None else ", in registers"
-            return f"each step{where}", made.program, measured_by(made), ()
+            ahead = [] if made.blocks is None else [(AHEAD, made.blocks.program, Measured(), ())]
+            return [*ahead, (f"each step{where}", made.program, measured_by(made), ())]
         inner = _loop_in_python(made)
-        return None if inner is None else ("each step, in Python", inner.program, measured_by(inner), reasons_of(inner))
+        return [] if inner is None else [("each step, in Python", inner.program, measured_by(inner), reasons_of(inner))]
 
     return Listing(function.program, measured_by(function), reasons_of(function), body_of)
 
@@ -84,6 +86,9 @@ def _bodies(program, reasons_of):
         body, where = None, ""
         if instruction.name == "KERNEL" and isinstance(program.kernels[instruction.a], LoopKernel):
             kernel = program.kernels[instruction.a]
+            if kernel.blocks is not None:
+                ahead = indent(listing(kernel.blocks.program), "    ")
+                text += f"ahead of the body of instruction {position}, once a block of steps\n{ahead}"
             body = listing(kernel.program) + _bodies(kernel.program, reasons_of)
             where = "" if kernel.scalar_body is None else ", in registers"
         elif instruction.name == "CALL" and _loop_in_python(program.calls[instruction.a]) is not None:

@@ -14,6 +14,7 @@ which the body adds. So the program may add in place, or fuse the addition with 
   after the last step. A state of which no other rows are kept than those that taps read is *tight*: the next row takes
   the place of one that the body has read, and of which other results may be views. So these rows are written last. A
   state whose results are views of such rows themselves is not tight: its ring has a row more.
+* Rows that are computed ahead, for a block of steps at a time, are moved along as sequences are: see ``blocks.pyx``.
 * A carried value passes from the result's cell to the argument's: they exchange buffers.
 * When all kernels are bound, a step is recorded, and later ones are replayed: see ``replay.pyx``. Results are then
   computed in the rows themselves, where that is possible.
@@ -28,6 +29,7 @@ from numpy cimport npy_intp
 from phintys.vm.abi cimport (
     Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, drop, set_contiguous_strides)
 from phintys.vm.limits cimport MAX_RANK
+from phintys.vm.machine.blocks cimport Blocks, drop_large, keep_results
 from phintys.vm.machine.claims cimport let_others_in
 from phintys.vm.machine.code cimport Code, Instruction
 from phintys.vm.machine.copies cimport copy_elements
@@ -36,13 +38,13 @@ from phintys.vm.machine.interpreter cimport execute, is_zero
 from phintys.vm.machine.profile cimport end, phintys_seconds
 from phintys.vm.machine.replay cimport Replay, can_replay, play
 from phintys.vm.machine.slots cimport shapes_of
-from phintys.vm.pool cimport PLANNED, SMALL_CLASSES, Buffer, buffer_references
+from phintys.vm.pool cimport PLANNED, Buffer, buffer_references
 from phintys.vm.scalar_steps cimport Lane, ScalarSteps
 
 from phintys.graph.config import config
 from phintys.graph.errors import with_details
 from phintys.graph.loop_errors import (
-    NO_BOUND, changed_row, negative_rows, negative_steps, short_sequence, where, wrong_initial_rows)
+    NO_BOUND, changed_row, negative_rows, negative_steps, short_sequence, where, where_of_steps, wrong_initial_rows)
 from phintys.graph.progress import Progress
 from phintys.vm.explaining.runtime_error import explained
 from phintys.vm.views import roots_of
@@ -52,6 +54,7 @@ include "opcodes.pxi"
 cdef enum:
     FIRST_ROOM = 256                # rows for which a while loop has room at first
     FEWEST_TO_REPLAY = 8            # steps for which recording one is worth its time
+    FIRST_BLOCK = 16                # steps of the first block, which shows how large its rows are
     MOST_COPIED = 1024              # bytes of a carried value that are copied, so that values stay where they are
     FIRST_SCALAR_STEPS = 1024       # in registers, before the loop looks at the clock: a few microseconds
 
@@ -97,6 +100,8 @@ cdef class Steps:
     cdef object progress            # shows how far the loop is, or None
     cdef int n_spares
     cdef Replay replay              # or None
+    cdef Frame ahead                # of what is computed for blocks of steps, or None
+    cdef npy_intp block_end         # the step for which the next block is needed
     cdef Carried* carried           # of a replay
     cdef Lane* lanes                # of a body in registers
     cdef char** fixed               # the addresses of its carried values and wholes
@@ -144,6 +149,9 @@ cdef class LoopKernel(Kernel):
     scalar_body : Kernel, optional
         Runs many steps of the same body at once, in registers: see ``vm/scalar_steps.pxd``. All its values are of rank
         0.
+    ahead : Program, optional
+        Computes rows for a block of steps: see ``blocks.pyx``. The body has an argument for a row of each result, after
+        those for rows of sequences. Not of while loops, and without stacked values.
 
     Raises
     ------
@@ -158,7 +166,9 @@ cdef class LoopKernel(Kernel):
     cdef public long long steps_done        # in all runs, if they are measured
     cdef Code code
     cdef list idle                  # frames
+    cdef readonly Blocks blocks             # what computes rows ahead, or None
     cdef int n_sequences, n_states, n_stacked, n_carried, n_taps, n_wholes
+    cdef int first_tap              # the argument for the first tap
     cdef bint is_while
     cdef bint* copied               # which carried results are the cells of arguments
     cdef bint* looking              # which states' results are views of earlier rows
@@ -167,35 +177,25 @@ cdef class LoopKernel(Kernel):
     cdef object title, name
 
     def __init__(self, program, int n_sequences, tuple taps, int n_stacked, int n_carried, bint is_while, tuple kept,
-                 tuple patterns, title, name=None, Kernel scalar_body=None):
+                 tuple patterns, title, name=None, Kernel scalar_body=None, ahead=None):
         self.scalar_body = scalar_body
         self.program, self.title, self.name, self.idle = program, title, name, []
         self.n_sequences, self.n_states, self.n_stacked, self.n_carried = n_sequences, len(taps), n_stacked, n_carried
         self.is_while = is_while
         self.n_taps = sum([len(own) for own in taps])
-        self.n_wholes = program.n_arguments - n_sequences - self.n_taps - n_carried
+        self.blocks = None if ahead is None else Blocks(ahead)
+        self.first_tap = n_sequences + (0 if ahead is None else self.blocks.n_results)
+        self.n_wholes = program.n_arguments - self.first_tap - self.n_taps - n_carried
         self.taps, self.kept, self.patterns = taps, kept, patterns
         self.may_fail = True                            # `examined` stays None: rows have the shapes that values lead to
         self.code = Code(program)
-        self._keep_results()
+        keep_results(self.code)
         self._find_views()
 
     def __dealloc__(self):
         free(self.copied)
         free(self.looking)
         free(self.order)
-
-    cdef int _keep_results(self) except -1:
-        """Let the results stay in their cells: RESULT and the DROPs after it do nothing."""
-        cdef Instruction* at = self.code.instructions
-        while at.op != OP_RESULT:
-            at += 1
-        self.code.ops[at - self.code.instructions] = at.op = OP_DROP
-        while at.op != OP_HALT:
-            if at.op == OP_DROP:
-                at.c = 0
-            at += 1
-        return 0
 
     cdef int _find_views(self) except -1:
         """Which results are views of the body's arguments, and in which order rows are written."""
@@ -211,7 +211,7 @@ cdef class LoopKernel(Kernel):
         for index in range(self.n_carried):
             self.copied[index] = cells[n_rows + index] < self.program.n_arguments
         for index in range(self.n_states):
-            self.looking[index] = self.n_sequences <= cells[index] < self.n_sequences + self.n_taps
+            self.looking[index] = self.first_tap <= cells[index] < self.first_tap + self.n_taps
         tight = [index for index in range(self.n_states) if self.kept[index] == 0 and not self.looking[index]]
         for index, number in enumerate([number for number in range(n_rows) if number not in tight] + tight):
             self.order[index] = number
@@ -232,6 +232,8 @@ cdef class LoopKernel(Kernel):
         cdef double start = 0 if self.code.profile is None else phintys_seconds()
         frame.machine.context.workers = context.workers
         frame.machine.context.poison = context.poison
+        if self.blocks is not None:
+            steps.ahead = self.blocks.begin(context)
         try:
             self._begin(context, steps)
             if steps.n_steps == 0:
@@ -243,6 +245,8 @@ cdef class LoopKernel(Kernel):
             self._end(context, steps)
         except BaseException:
             reset(frame)
+            if self.blocks is not None:
+                reset(steps.ahead)
             raise
         finally:
             if steps.progress is not None:
@@ -252,10 +256,12 @@ cdef class LoopKernel(Kernel):
                 self._add_to_profile(steps, start)
             if steps.replay is not None:
                 steps.replay.release()
-            empty(frame)
+            drop_large(frame)
             if not context.keeps:
                 give_up_larger(frame)
             self.idle.append(frame)
+            if self.blocks is not None:
+                self.blocks.end(steps.ahead, context.keeps)
         return 0
 
     # ---- for tests and reports ---------------------------------------------------------------------------------------
@@ -317,11 +323,14 @@ cdef class LoopKernel(Kernel):
         for frame in idle:
             empty_frame(frame)
         self.idle.extend(idle)
+        if self.blocks is not None:
+            self.blocks.free()
 
     def kept_bytes(self):
         """The memory that idle frames keep between calls, in bytes."""
         cdef Frame frame
-        return sum([bytes_kept_by(frame) for frame in self.idle])
+        return sum([bytes_kept_by(frame) for frame in self.idle],
+                   0 if self.blocks is None else self.blocks.kept_bytes())
 
     # ---- before the first step ---------------------------------------------------------------------------------------
     cdef int _begin(self, Context* context, Steps steps) except -1:
@@ -345,10 +354,10 @@ cdef class LoopKernel(Kernel):
             self._begin_state(context, steps, index)
         self._begin_taps(steps)
         for index in range(self.n_carried):
-            argument = &steps.arguments[self.n_sequences + self.n_taps + index]
+            argument = &steps.arguments[self.first_tap + self.n_taps + index]
             refill(steps.frame, argument, outer[1 + self.n_sequences + self.n_states + index])
         for index in range(self.n_wholes):
-            show(steps.frame, &steps.arguments[self.n_sequences + self.n_taps + self.n_carried + index],
+            show(steps.frame, &steps.arguments[self.first_tap + self.n_taps + self.n_carried + index],
                  outer[self._first_count() + self.n_stacked + index])
         steps.interval = steps.next_turn = 1
         steps.turn = phintys_seconds()
@@ -412,7 +421,7 @@ cdef class LoopKernel(Kernel):
         cdef int index, position = 0
         for index in range(self.n_states):
             for tap in self.taps[index]:
-                steps.taps[position].argument = &steps.arguments[self.n_sequences + position]
+                steps.taps[position].argument = &steps.arguments[self.first_tap + position]
                 steps.taps[position].state, steps.taps[position].back = index, -tap
                 show_row(steps.frame, steps.taps[position].argument, steps.rows[index].out, steps.rows[index].out.data)
                 position += 1
@@ -421,6 +430,8 @@ cdef class LoopKernel(Kernel):
     # ---- steps -------------------------------------------------------------------------------------------------------
     cdef int _all_steps(self, Context* context, Steps steps) except -1:
         cdef bint recorded
+        if self.blocks is not None:
+            self._next_block(steps)
         while steps.step < steps.n_steps:
             self._move_taps(steps)
             recorded = self._is_worth_recording(steps) and can_replay(steps.frame)
@@ -445,12 +456,39 @@ cdef class LoopKernel(Kernel):
         if steps.step == steps.next_turn:
             take_turn(steps)
         self._move_sequences(steps)
+        if steps.step == steps.block_end and steps.step < steps.n_steps and self.blocks is not None:
+            self._next_block(steps)
         return steps.step < steps.n_steps
 
     cdef inline void _move_sequences(self, Steps steps) noexcept:
         cdef int index
         for index in range(self.n_sequences):
             steps.arguments[index].data += steps.outer[1 + index].strides[0]
+        for index in range(self.n_sequences, self.first_tap):
+            steps.arguments[index].data += self._ahead(steps, index).strides[0]
+
+    cdef inline Cell* _ahead(self, Steps steps, int argument) noexcept:
+        """The rows that were computed ahead for an argument."""
+        return steps.ahead.machine.operands[self.blocks.code.first_result + argument - self.n_sequences]
+
+    cdef int _next_block(self, Steps steps) except -1:
+        """Compute the rows of the next steps ahead, and let the arguments for them refer to the first one."""
+        cdef Cell** sequences = steps.outer + 1
+        cdef Cell** wholes = steps.outer + self._first_count() + self.n_stacked
+        cdef npy_intp left = steps.n_steps - steps.step
+        cdef npy_intp count = self.blocks.length if self.blocks.length else FIRST_BLOCK    # shows how large rows are
+        cdef int index
+        cdef npy_intp n_blocks = (left + count - 1) // count
+        count = (left + n_blocks - 1) // n_blocks       # blocks of one length, so that they have the same memory
+        try:
+            self.blocks.compute(steps.ahead, sequences, self.n_sequences, wholes, self.n_wholes, steps.step, count)
+        except BaseException as error:
+            self._raise_explained_ahead(steps, error, count)
+        self.blocks.learn(steps.ahead)
+        for index in range(self.n_sequences, self.first_tap):
+            show_row(steps.frame, &steps.arguments[index], self._ahead(steps, index), self._ahead(steps, index).data)
+        steps.block_end = steps.step + count
+        return 0
 
     cdef inline void _move_taps(self, Steps steps) noexcept:
         """Let the arguments of taps refer to the rows of earlier steps."""
@@ -518,7 +556,7 @@ cdef class LoopKernel(Kernel):
     cdef int _hand_over(self, Steps steps) except -1:
         """Results become the arguments of the next step."""
         cdef int index, first = self.n_states + self.n_stacked
-        cdef Cell* argument = &steps.arguments[self.n_sequences + self.n_taps]
+        cdef Cell* argument = &steps.arguments[self.first_tap + self.n_taps]
         for index in range(self.n_carried):
             if self.copied[index]:
                 hand_over(steps.frame, argument + index, &steps.spares[index])
@@ -553,7 +591,7 @@ cdef class LoopKernel(Kernel):
             if steps.carried == NULL:
                 raise MemoryError()
         for index in range(self.n_carried):
-            steps.carried[index].before = steps.arguments[self.n_sequences + self.n_taps + index].data
+            steps.carried[index].before = steps.arguments[self.first_tap + self.n_taps + index].data
         try:
             steps.replay.record()
         except BaseException as error:
@@ -570,7 +608,7 @@ cdef class LoopKernel(Kernel):
         if not (can_replay(steps.frame) and steps.replay.can_hold()):       # the epoch may have ended
             return False
         for index in range(self.n_carried):
-            argument = &steps.arguments[self.n_sequences + self.n_taps + index]
+            argument = &steps.arguments[self.first_tap + self.n_taps + index]
             result = steps.results[self.n_states + self.n_stacked + index]
             place = steps.replay.place_of(result)
             if place == NULL or self.copied[index] or not cell_is_contiguous(result):
@@ -587,7 +625,7 @@ cdef class LoopKernel(Kernel):
 
     cdef int _hold(self, Steps steps) noexcept:
         """From here on each value of the body has its place."""
-        cdef Cell* argument = &steps.arguments[self.n_sequences + self.n_taps]
+        cdef Cell* argument = &steps.arguments[self.first_tap + self.n_taps]
         cdef Cell* result
         cdef Rows* rows
         cdef int index
@@ -604,7 +642,7 @@ cdef class LoopKernel(Kernel):
         return 0
 
     cdef int _replayed_steps(self, Context* context, Steps steps) except -1:
-        cdef Cell* argument = &steps.arguments[self.n_sequences + self.n_taps]
+        cdef Cell* argument = &steps.arguments[self.first_tap + self.n_taps]
         cdef Cell** results = steps.results + self.n_states + self.n_stacked
         cdef int index
         while True:
@@ -709,7 +747,7 @@ cdef class LoopKernel(Kernel):
             put_in_order(&steps.rows[index], steps.step)
         for index in range(self.n_carried):
             out = self._output(steps, self.n_states + self.n_stacked + index)
-            refill_in(context, out, &steps.arguments[self.n_sequences + self.n_taps + index])
+            refill_in(context, out, &steps.arguments[self.first_tap + self.n_taps + index])
         if self.is_while:
             out = self._output(steps, self.n_states + self.n_stacked + self.n_carried)
             allocate(context, out, NULL)
@@ -746,10 +784,10 @@ cdef class LoopKernel(Kernel):
         """Let the arguments of rows refer to zeros; returns what has the memory."""
         cdef int index
         cdef npy_intp most = 16
-        for index in range(self.n_sequences + self.n_taps):
+        for index in range(self.first_tap + self.n_taps):
             most = max(most, cell_size(&steps.arguments[index]) * steps.arguments[index].itemsize)
         zeros = bytearray(most)
-        for index in range(self.n_sequences + self.n_taps):
+        for index in range(self.first_tap + self.n_taps):
             set_contiguous_strides(&steps.arguments[index])
             steps.arguments[index].data = <char*>zeros
         steps.frame.machine.epoch += 1
@@ -772,6 +810,16 @@ cdef class LoopKernel(Kernel):
         described = explained(error, self.program, position, [], lambda node: ())
         if isinstance(described, Exception):
             described = with_details(described, self._which_step(steps))
+        if described is error:
+            raise error
+        raise described.with_traceback(error.__traceback__) from error.__cause__
+
+    cdef int _raise_explained_ahead(self, Steps steps, error, npy_intp count) except -1:
+        """Raise an error of what is computed ahead, with the node and the steps."""
+        cdef int position = <int>(steps.ahead.machine.at - steps.ahead.machine.code)
+        described = explained(error, self.blocks.program, position, [], lambda node: ())
+        if isinstance(described, Exception):
+            described = with_details(described, where_of_steps(self.title, steps.step, count, steps.n_steps))
         if described is error:
             raise error
         raise described.with_traceback(error.__traceback__) from error.__cause__
@@ -926,17 +974,6 @@ cdef int hand_over(Frame frame, Cell* argument, Cell* result) except -1:
     old = argument.buffer
     argument.buffer, argument.data, argument.size = result.buffer, result.data, result.size
     result.buffer, result.data = old, NULL
-    return 0
-
-
-cdef int empty(Frame frame) except -1:
-    """Let the cells of an idle frame keep small blocks only; larger ones go back, or are kept for the next steps."""
-    cdef Cell* cell
-    cdef int index
-    for index in range(frame.code.n_cells):
-        cell = &frame.cells[index]
-        if cell.buffer != NULL and not 0 < cell.buffer.size_class <= SMALL_CLASSES:
-            drop(&frame.machine.context, cell)
     return 0
 
 

@@ -38,6 +38,31 @@ def test_the_last_of_a_million_states():
     assert few == many < 10_000
 
 
+def network(batch):
+    """The last state of a recurrent network, whose products of rows are computed in blocks of steps."""
+    x, start = [T.TensorType("float64", (False,) * (rank + (batch is not None)))() for rank in (2, 1)]
+    w_in, w, b = T.dmatrix(), T.dmatrix(), T.dvector()
+    states, _ = phintys.scan(lambda row, state: T.tanh(T.dot(row, w_in) + T.dot(state, w) + b), x, start)
+    f = phintys.function([x, start, w_in, w, b], states[-1])
+
+    def values(steps):
+        more = [] if batch is None else [batch]
+        rng = numpy.random.RandomState(0)
+        return [rng.uniform(-1, 1, shape) for shape in ([steps, *more, 8], [*more, 8], [8, 8], [8, 8], [8])]
+
+    return f, values
+
+
+@pytest.mark.parametrize("batch", [None, 4])
+def test_the_last_state_of_a_network_does_not_need_the_products_of_all_rows(batch):
+    f, values = network(batch)
+    few, many, more = [peak_of_call(f, *values(steps)) for steps in (100, 30_000, 100_003)]
+    assert few < 100 * 64 * (batch or 1) + 20_000 and many < 650_000 and more < 650_000
+    reported = f.memory_report().modes[True].peak
+    assert 500_000 < reported < 550_000
+    assert f.memory_report([value.shape for value in values(100_003)]).modes[True].peak == reported
+
+
 def test_scalars_of_a_million_steps():
     states, _ = phintys.scan(lambda state: state * 0.5 + 1, outputs_info=T.constant(0, dtype="float64"), n_steps=k)
     f, g = phintys.function([k], states[-1]), phintys.function([k], states[-3:].sum())

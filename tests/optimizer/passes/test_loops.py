@@ -43,15 +43,16 @@ def test_products_of_sequences_come_before_the_loop_and_only_the_last_state_is_k
     states, _ = network()
     f = same_values([states[-1]])
     assert loop_listing(f) == text("""
-        for{cpu,rnn}: 1 sequences, state [-1] keeps 1, 1 wholes
-            KERNEL C3 := InplaceDimShuffle{1,0}(C2)
-            KERNEL C5 := Gemv{no_inplace}(C0, C4, C3, C1, C4)
-            DROP C3
-            KERNEL C6 := Elemwise{tanh}[(0, 0)](C5)
-            DROP C5
-            RESULT C6
+        for{cpu,rnn}: 1 sequences, state [-1] keeps 1, 3 wholes
+            KERNEL C6 := InplaceDimShuffle{1,0}(C3)
+            KERNEL C8 := Gemv{no_inplace}(C1, C7, C6, C2, C7)
             DROP C6
+            KERNEL C9 := Elemwise{tanh}[(0, 0)](C8)
+            DROP C8
+            RESULT C9
+            DROP C9
             HALT""")
+    assert kinds_before_loop(f)[-1] == "Gemm"       # of many rows, see test_loop_blocks.py
 
 
 def test_products_of_states_come_after_the_loop():
@@ -69,9 +70,11 @@ def test_products_of_states_come_after_the_loop():
 
 
 def kinds_before_loop(f):
-    """The names of the ops that run before the first loop."""
+    """The names of the ops that run before the first loop, or ahead of blocks of its steps."""
     order = [type(node.op).__name__ for node in f.maker.fgraph.toposort()]
-    return order[:order.index("Scan")]
+    blocks = loops_in(f.program)[0].blocks
+    ahead = [] if blocks is None else [type(node.op).__name__ for node in blocks.program.nodes if node is not None]
+    return order[:order.index("Scan")] + ahead
 
 
 BATCH, START = T.tensor3(), T.matrix()
@@ -158,7 +161,7 @@ def test_outputs_and_inputs_that_are_not_read():
         W, name="walk")
     f = same_values([first])
     (loop,) = loops_of(f)
-    assert loop.op.parts == (1, ((-1,),), 0, 0, 0, False) and not loop.op.inner_inputs.wholes
+    assert loop.op.parts == (1, ((-1,),), 0, 0, 0, False, 0) and not loop.op.inner_inputs.wholes
     f = same_values([second, third])
     assert loops_of(f)[0].op.parts.taps == ((-1,), (-1,))
 
