@@ -1,5 +1,6 @@
 """Products of rows in blocks of steps: which loops have them, their listings, values, errors and memory."""
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy
 import pytest
@@ -12,7 +13,7 @@ from phintys.scan_module import until
 from phintys.vm.explaining.listing import listing
 from phintys.vm.machine.blocks import length_of_blocks, set_block_bytes
 from phintys.vm.machine.loop_kernel import loops_in
-from phintys.vm.pool import pool_statistics
+from phintys.vm.pool import fail_allocation, pool_statistics
 
 RNG = numpy.random.RandomState(5)
 x, h, W, U, b = T.dmatrix("x"), T.dvector("h"), T.dmatrix("W"), T.dmatrix("U"), T.dvector("b")
@@ -158,3 +159,44 @@ def test_errors_name_the_steps_and_the_line_of_the_body(small_blocks):
         f(good[0][:0], *good[1:])                   # of no steps there is no last row
     f.free()
     numpy.testing.assert_array_equal(f(*good), wanted)
+
+
+@pytest.mark.parametrize("position", range(2))
+def test_each_instruction_and_each_allocation_may_fail(small_blocks, position):
+    """Whatever fails, in the first block or a later one, loses no memory, and the next call is right."""
+    f = phintys.function(INPUTS, network()[-1])
+    given = values(40, 30)                          # rows of 240 bytes have buffers
+    wanted = f(*given)
+    program = loops_in(f.program)[0]
+    before = pool_statistics()["live_bytes"]
+    for step in (0, 2, 39):
+        program.fail_at(position, step)
+        with pytest.raises(RuntimeError, match=rf"in step {step} of for.cpu,scan_fn., of 40 steps"):
+            f(*given)
+        program.fail_at()
+        numpy.testing.assert_array_equal(f(*given), wanted)
+    failures = 0
+    while True:
+        f.free()
+        fail_allocation(failures + 1)
+        try:
+            f(*given)
+        except MemoryError:
+            failures += 1
+        else:
+            break
+        finally:
+            fail_allocation(0)
+        numpy.testing.assert_array_equal(f(*given), wanted)
+    assert failures > 2 and pool_statistics()["live_bytes"] <= before + 4096
+
+
+def test_two_threads(small_blocks):
+    f = phintys.function(INPUTS, network()[-1])
+    cases = [values(steps) for steps in (40, 17, 3, 100)]
+    wanted = [f(*given) for given in cases]
+    with ThreadPoolExecutor(2) as threads:
+        calls = [threads.submit(lambda: [f(*given) for given in cases * 20]) for _ in range(2)]
+        for call in calls:
+            for found, expected in zip(call.result(), wanted * 20, strict=True):
+                numpy.testing.assert_array_equal(found, expected)
