@@ -7,6 +7,7 @@ import numpy
 
 import phintys
 import phintys.tensor as T
+from phintys.ifelse import ifelse
 
 if not hasattr(phintys, "scan"):
     raise NotImplementedError                       # asv skips this file: this version has no loops
@@ -58,6 +59,48 @@ class Network:
 
     def time_gradient(self, hidden, batch):
         self.gradient(*self.values)
+
+
+def _position(h):
+    return T.cast(T.abs_(h) * 100, "int64") % 8
+
+
+class Unbound:
+    """1000 steps whose body reads at computed positions, or has a lazy branch."""
+
+    bodies = {"rows": lambda x, h, w: T.tanh(w[_position(h)[:3]].sum(axis=0) + x),
+              "points": lambda x, h, w: T.tanh(w[_position(h), _position(h)[::-1]] + x),
+              "row": lambda x, h, w: T.tanh(w[_position(h[0])] + x),
+              "branch": lambda x, h, w: ifelse(h[0] > 0, T.tanh(T.dot(w, h) + x), h * 0.5 - x)}
+    params = [list(bodies)]
+    param_names = ["body"]
+
+    def setup(self, body):
+        x, h, w = T.dmatrix(), T.dvector(), T.dmatrix()
+        rows, _ = phintys.scan(self.bodies[body], x, h, w)
+        self.function = phintys.function([x, h, w], rows[-1])
+        rng = numpy.random.RandomState(0)
+        self.values = [rng.uniform(-1, 1, shape) for shape in ((STEPS, 8), 8, (8, 8))]
+
+    def time_steps(self, body):
+        self.function(*self.values)
+
+
+class LastState:
+    """The last of 1000 states of tanh(u W + h V + b), whose products of rows are computed in blocks of steps."""
+
+    params = [[8, 64, 256], [1, 32]]
+    param_names = ["hidden", "batch"]
+
+    def setup(self, hidden, batch):
+        inputs, states, self.values = network(hidden, batch)
+        self.function = phintys.function(inputs, states[-1])
+
+    def time_forward(self, hidden, batch):
+        self.function(*self.values)
+
+    def peakmem_forward(self, hidden, batch):
+        self.function(*self.values)
 
 
 FIRST_GRADIENT = """
