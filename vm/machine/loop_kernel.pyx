@@ -908,9 +908,9 @@ cdef int put_in_order(Rows* rows, npy_intp steps) except -1:
     if written > rows.room:                             # the ring has begun anew
         first = rows.place + rows.room - wanted
         first -= rows.room if first >= rows.room else 0
-    if first + wanted <= rows.room:
+    if first and first + wanted <= rows.room:
         memmove(rows.out.data, rows.out.data + first * rows.bytes, wanted * rows.bytes)
-    else:
+    elif first:
         turn(rows.out.data, rows.room * rows.bytes, first * rows.bytes)
     rows.out.shape[0] = wanted
     rows.out.size = wanted * rows.bytes
