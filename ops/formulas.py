@@ -416,7 +416,8 @@ def _last_scalar_op(op, index):
 
 # ---- loops -----------------------------------------------------------------------------------------------------------
 def names_in_body(op, inputs, outputs):
-    """Return () or, for a loop, names for the arguments and results of a loop's body, by the names of what is outside.
+    """Return () or, for a loop, names by those of what is outside: of the body's arguments and results and, before
+    them, if it computes rows ahead, of the arguments and results of what does.
 
     Parameters
     ----------
@@ -426,14 +427,19 @@ def names_in_body(op, inputs, outputs):
 
     Returns
     -------
-    tuple (list of str, list of str)
-        In the order in which the body's program takes and returns them.
+    tuple of (list of str, list of str)
+        In the order in which the programs take and return them.
     """
     if not isinstance(op, Scan):
         return ()
     given, made = op.parts.outer_inputs(inputs), op.parts.outer_outputs(outputs)
-    rows = [f"{name}[t]" for name in given.sequences]
+    ahead = [f"ahead{number + 1}" for number in range(op.parts.n_ahead)]
+    rows = [f"{name}[t]" for name in (*given.sequences, *ahead)]
     taps = [f"{name}[t{tap}]" for name, own in zip(made.states, op.parts.taps) for tap in own]
     carried = [f"{name}[before]" for name in made.summed + made.carried]
     results = [*[f"{name}[t]" for name in made.states + made.stacked], *made.summed, *made.carried]
-    return [*rows, *taps, *carried, *given.wholes], results + ["stop"] * op.parts.is_while
+    body = [*rows, *taps, *carried, *given.wholes], results + ["stop"] * op.parts.is_while
+    if not ahead:
+        return (body,)
+    blocks = [f"{name}[block]" for name in given.sequences]
+    return ([*blocks, *given.wholes], [f"{name}[block]" for name in ahead]), body

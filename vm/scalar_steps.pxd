@@ -1,7 +1,8 @@
 """What the kernel of loops and the body of a loop over single numbers tell each other.
 
 A body whose values are all of rank 0 may be run by a kernel of ops (``ops/loops/scalar_body.pyx``), many steps in one
-call: its ``run`` finds a ``ScalarSteps`` in ``context.room``.
+call: its ``run`` finds a ``ScalarSteps`` in ``context.room``. So may a body whose values are rows of one shape, all of
+them contiguous, and which is the same for each element (``ops/loops/recurrence_body.pyx``).
 """
 from numpy cimport npy_intp
 
@@ -20,6 +21,7 @@ cdef extern from *:
         int stopped;
         phintys_lane* lanes;
         char** fixed;
+        npy_intp size;
     } phintys_scalar_steps;
     #endif
     """
@@ -35,3 +37,4 @@ cdef extern from *:
         bint stopped                            # by the condition of a while loop
         Lane* lanes                             # sequences, taps, states' rows, stacked rows
         char** fixed                            # carried values, which are read and written, then wholes
+        npy_intp size                           # elements of a row; 1 of a body over single numbers

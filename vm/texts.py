@@ -14,8 +14,8 @@ CellText = namedtuple("CellText", "title name type")
 # operation: the op and its inputs, as `add(C0, 2.0)`; title: the op alone; names: of its outputs, those that have one;
 # place: the user's line, as `program.py:12`, or ""; lines: of the user, as ``lines_of`` returns them; formula: lines
 # ``(target, text)``, see ``ops/formulas.py``, in which ``{C0}`` is the name of a cell; words: for each output a short
-# name; body: names of the arguments and of the results of a loop's body, or ().
-InstructionText = namedtuple("InstructionText", "operation title names place lines formula words body")
+# name; bodies: of a loop the names (arguments, results) of what it computes ahead, if anything, and of its body.
+InstructionText = namedtuple("InstructionText", "operation title names place lines formula words bodies")
 
 NO_TEXT = InstructionText("", "", (), "", (), (), (), ())
 

@@ -43,6 +43,10 @@ def _rows(listing, depth, main_file, around):
         if row is None:
             waiting.pop()
             continue
+        if isinstance(row, str):                                        # the title of a body, whose rows follow
+            yield {"key": None, "position": None, "depth": depth - 1, "formulas": [f"{row}:"], "remarks": [],
+                   "notes": [], "lines": [], "bytes": None, "seconds": None, "size": "", "time": ""}
+            continue
         key = "-".join(map(str, [*around, row.position])) if row.position is not None else None
         remarks = [text for text in (line_texts(row.lines, main_file), *row.remarks) if text]
         yield {"key": key, "position": row.position, "depth": depth + row.depth, "formulas": list(row.formulas),
@@ -50,11 +54,9 @@ def _rows(listing, depth, main_file, around):
                "bytes": row.bytes, "seconds": row.seconds,
                "size": "" if row.bytes is None else size_text(row.bytes),
                "time": "" if row.seconds is None else time_text(row.seconds)}
-        if row.body is not None:
-            title, body = row.body
-            yield {"key": None, "position": None, "depth": depth + row.depth + 1, "formulas": [f"{title}:"],
-                   "remarks": [], "notes": [], "lines": [], "bytes": None, "seconds": None, "size": "", "time": ""}
-            waiting.append((iter([*body.leaves, *body.rows]), depth + row.depth + 2, (*around, row.position)))
+        for number, (title, body) in reversed(list(enumerate(row.bodies))):
+            inside = (*around, row.position) if number == len(row.bodies) - 1 else (*around, row.position, "ahead")
+            waiting.append((iter([title, *body.leaves, *body.rows]), depth + row.depth + 2, inside))
 
 
 def _files(rows):

@@ -3,6 +3,7 @@ from phintys.graph import hooks
 from phintys.graph.config import change_flags, config
 from phintys.ops.elementwise.scalar import add
 from phintys.ops.loops.in_registers import scalar_body
+from phintys.ops.loops.recurrences import recurrence_body
 from phintys.ops.types.tensor_type import TensorType
 
 # Options by which programs of one graph differ, besides the mode that a loop itself may have.
@@ -57,7 +58,8 @@ def _compiled(op):
     if op.ahead is not None:
         return hooks.loop_kernel(program, *groups, op.kept, patterns, str(op), op.name,
                                  ahead=op.compiled_ahead().program)
-    return hooks.loop_kernel(program, *groups, op.kept, patterns, str(op), op.name, scalar_body(program, *groups))
+    body = recurrence_body(op) or scalar_body(program, *groups)
+    return hooks.loop_kernel(program, *groups, op.kept, patterns, str(op), op.name, body)
 
 
 def _total(total, term):

@@ -120,6 +120,7 @@ cdef class ScalarBody(Kernel):
     ``run`` takes no operands; ``context.room`` is a ``ScalarSteps``. Its lanes are those of sequences, taps, and rows
     of states and stacked values.
     """
+    steps_are_done = "in registers"
     cdef list sizes                     # of registers, in bytes
     cdef list operations
     cdef dict contents                  # of registers that are constants

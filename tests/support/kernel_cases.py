@@ -85,6 +85,7 @@ MADE = {
     "RavelMultiIndexKernel": (2, "wrap", "C"),
     "RebroadcastKernel": ([0, 2],),
     "RecurrenceKernel": ("float64", 0, True, False),
+    "RecurrenceBody": ("float64", 1),
     "ReductionKernel": (LINE, [], [], 0, np.maximum, [0], "float64", "float64"),
     "RepeatKernel": (1,),
     "ReshapeKernel": (),

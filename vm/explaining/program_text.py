@@ -105,18 +105,19 @@ def _header(listing):
 
 def _lines(listing, columns, main_file, depth):
     """Yield the lines of a listing, and those of the bodies of its loops."""
-    waiting = [(listing, iter([*listing.leaves, *listing.rows]), depth)]
+    waiting, depths = [iter([*listing.leaves, *listing.rows])], [depth]
     while waiting:
-        of, rows, depth = waiting[-1]
-        row = next(rows, None)
+        row, depth = next(waiting[-1], None), depths[-1]
         if row is None:
             waiting.pop()
-            continue
-        yield from _row_lines(row, columns, main_file, depth)
-        if row.body is not None:
-            title, body = row.body
-            yield " " * NUMBER + _blank(columns) + INDENT * (depth + row.depth + 1) + f"{title}:"
-            waiting.append((body, iter([*body.leaves, *body.rows]), depth + row.depth + 2))
+            depths.pop()
+        elif isinstance(row, str):                                      # the title of a body, whose rows follow
+            yield " " * NUMBER + _blank(columns) + INDENT * (depth - 1) + f"{row}:"
+        else:
+            yield from _row_lines(row, columns, main_file, depth)
+            for title, body in reversed(row.bodies):
+                waiting.append(iter([title, *body.leaves, *body.rows]))
+                depths.append(depth + row.depth + 2)
 
 
 def _blank(columns):

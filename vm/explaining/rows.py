@@ -18,7 +18,7 @@ from phintys.vm.texts import shortened
 # remarks: short texts; notes: longer ones; lines: of the user, as `lines_of` returns them; cells: that it gives values
 # to; bytes: of these values, or None; seconds: of a call on average, or None; bodies: (title, Listing) of a loop.
 Row = namedtuple("Row", "position depth formulas remarks notes lines cells bytes seconds bodies",
-                 defaults=((), (), (), (), None, None, None))
+                 defaults=((), (), (), (), None, None, ()))
 
 # What is known of a call. shapes: of each cell, or None; seconds: of each instruction, or None.
 Measured = namedtuple("Measured", "shapes seconds", defaults=(None, None))
@@ -37,8 +37,8 @@ class Listing:
     reasons : sequence of (Variable, Variable, str)
         A value, another value whose memory it could take, and the reason why it does not.
     bodies_of : callable
-        Maps an instruction's position and kernel or call to ``(title, program, Measured, reasons)``, or to None if it
-        is no loop.
+        Maps an instruction's position and kernel or call to a list of ``(title, program, Measured, reasons)``: of a
+        loop the body, and before it what is computed ahead for many steps.
     arguments, results : sequence of str
         Names for arguments and results without names.
     outside : Names, optional

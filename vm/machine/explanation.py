@@ -40,7 +40,7 @@ def rows_of(function, reasons_of=lambda function: ()):
     """Return the program of a function as a Listing; parameters as in ``explained``."""
     def body_of(position, made):
         if isinstance(made, LoopKernel):
-            where = "" if made.scalar_body is None else ", in registers"
+            where = _how(made)
             ahead = [] if made.blocks is None else [(AHEAD, made.blocks.program, Measured(), ())]
             return [*ahead, (f"each step{where}", made.program, measured_by(made), ())]
         inner = _loop_in_python(made)
@@ -69,6 +69,11 @@ def measured_by(function):
                     [seconds / calls if calls else 0.0 for calls, seconds, _ in records] if timed else None)
 
 
+def _how(kernel):
+    """Return how the steps of a loop are done, if not by the program of its body."""
+    return "" if kernel.scalar_body is None else f", {kernel.scalar_body.steps_are_done}"
+
+
 def _loop_in_python(made):
     """Return the function of the body of a loop that CALL runs, or None."""
     op = getattr(made, "op", None)
@@ -90,7 +95,7 @@ def _bodies(program, reasons_of):
                 ahead = indent(listing(kernel.blocks.program), "    ")
                 text += f"ahead of the body of instruction {position}, once a block of steps\n{ahead}"
             body = listing(kernel.program) + _bodies(kernel.program, reasons_of)
-            where = "" if kernel.scalar_body is None else ", in registers"
+            where = _how(kernel)
         elif instruction.name == "CALL" and _loop_in_python(program.calls[instruction.a]) is not None:
             body = _instructions(_loop_in_python(program.calls[instruction.a]), reasons_of)
         if body is not None:

@@ -147,8 +147,8 @@ cdef class LoopKernel(Kernel):
     name : str, optional
         For the progress bar; by default the title.
     scalar_body : Kernel, optional
-        Runs many steps of the same body at once, in registers: see ``vm/scalar_steps.pxd``. All its values are of rank
-        0.
+        Runs many steps of the same body at once: see ``vm/scalar_steps.pxd``. All its values are of rank 0, or rows of
+        one shape; steps are done one by one where rows turn out to be others, or not to be contiguous.
     ahead : Program, optional
         Computes rows for a block of steps: see ``blocks.pyx``. The body has an argument for a row of each result, after
         those for rows of sequences. Not of while loops, and without stacked values.
@@ -238,7 +238,7 @@ cdef class LoopKernel(Kernel):
             self._begin(context, steps)
             if steps.n_steps == 0:
                 self._show_no_steps(context, steps)
-            elif self.scalar_body is not None:
+            elif self.scalar_body is not None and self._rows_are_alike(steps):
                 self._all_scalar_steps(context, steps)
             else:
                 self._all_steps(context, steps)
@@ -676,8 +676,9 @@ cdef class LoopKernel(Kernel):
         cdef ScalarSteps scalar
         cdef int index
         cdef bint is_long
+        scalar.size = cell_size(&steps.arguments[0]) if self.first_tap else 1
         if steps.progress is None:
-            steps.interval = steps.next_turn = FIRST_SCALAR_STEPS
+            steps.interval = steps.next_turn = max(FIRST_SCALAR_STEPS // max(scalar.size // 8, <npy_intp>1), 1)
         for index in range(self.n_states, self.n_states + self.n_stacked):
             self._begin_stacked(context, steps, index, NULL)
         self._begin_lanes(steps)
@@ -688,7 +689,7 @@ cdef class LoopKernel(Kernel):
             for index in range(self.n_states + self.n_stacked):
                 scalar.steps = min(scalar.steps, self._room_for(context, steps, &steps.rows[index]))
             self._set_lanes(steps)
-            is_long = scalar.steps > FIRST_SCALAR_STEPS
+            is_long = scalar.steps * scalar.size > FIRST_SCALAR_STEPS
             if is_long:
                 with nogil:
                     self.scalar_body.run(&steps.frame.machine.context, NULL)
@@ -700,6 +701,20 @@ cdef class LoopKernel(Kernel):
             if steps.step == steps.next_turn:
                 take_turn(steps)
         return 0
+
+    cdef bint _rows_are_alike(self, Steps steps) noexcept:
+        """Whether the rows that the body reads have one shape, and no gaps."""
+        cdef Cell* first = steps.arguments
+        cdef Cell* row
+        cdef int index, axis
+        for index in range(self.first_tap + self.n_taps):
+            row = &steps.arguments[index]
+            if not cell_is_contiguous(row):
+                return False
+            for axis in range(row.ndim):
+                if row.shape[axis] != first.shape[axis]:
+                    return False
+        return True
 
     cdef npy_intp _room_for(self, Context* context, Steps steps, Rows* rows) except -1:
         """How many steps can write rows of an output."""

@@ -1,0 +1,74 @@
+"""Loops that are linear recurrences of rows: their steps are done by the loops of LinearRecurrence."""
+import numpy
+import pytest
+
+import phintys
+import phintys.tensor as T
+from phintys.vm.machine.loop_kernel import loops_in
+
+RNG = numpy.random.RandomState(3)
+FORMS = {"term first": lambda a, g, h: g + a * h, "product first": lambda a, g, h: a * h + g,
+         "state first": lambda a, g, h: h * a + g, "both": lambda a, g, h: g + h * a}
+
+
+def recurrence(step, rank=1, dtype="float64"):
+    a, g = [T.TensorType(dtype, (False,) * (rank + 1))() for _ in "ag"]
+    h = T.TensorType(dtype, (False,) * rank)()
+    return [a, g, h], phintys.scan(step, [a, g], h)[0]
+
+
+def values(steps, shape, dtype="float64"):
+    made = [RNG.uniform(-1, 1, (steps, *shape)), RNG.uniform(-1, 1, (steps, *shape)), RNG.uniform(-1, 1, shape)]
+    return [(value + (1j * value[..., ::-1] if "complex" in dtype else 0)).astype(dtype) for value in made]
+
+
+def kind(f):
+    body = loops_in(f.program)[0].scalar_body
+    return None if body is None else body.steps_are_done
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_values_and_rows_that_are_kept(form, dtype):
+    inputs, rows = recurrence(form, 2, dtype)
+    for outputs in (rows, rows[-1], rows[-3:]):
+        f, plain = [phintys.function(inputs, outputs, mode=mode) for mode in ("FAST_RUN", "FAST_COMPILE")]
+        assert kind(f) == "as a linear recurrence"
+        for steps in (1, 2, 7, 3000):
+            given = values(steps, (3, 2), dtype)
+            numpy.testing.assert_array_equal(f(*given), plain(*given))
+    assert "once a step, as a linear recurrence" in f.explain()
+
+
+@pytest.mark.parametrize("step", [
+    lambda a, g, h: g - a * h, lambda a, g, h: g + a * g, lambda a, g, h: a + a * h, lambda a, g, h: h + a * g,
+    lambda a, g, h: g + a * h * h, lambda a, g, h: g + a * h[0], lambda a, g, h: (g + a * h) * 2])
+def test_other_bodies(step):
+    inputs, rows = recurrence(step)
+    f, plain = [phintys.function(inputs, rows, mode=mode) for mode in ("FAST_RUN", "FAST_COMPILE")]
+    given = values(9, (3,))
+    assert kind(f) is None
+    numpy.testing.assert_allclose(f(*given), plain(*given))
+
+
+def test_rows_with_gaps_of_other_lengths_and_without_elements():
+    inputs, rows = recurrence(FORMS["both"])
+    f, plain = [phintys.function(inputs, rows, mode=mode) for mode in ("FAST_RUN", "FAST_COMPILE")]
+    for given in ([numpy.asfortranarray(value) for value in values(50, (5,))], values(4, (0,)), values(0, (3,)),
+                  [value[::-1] for value in values(50, (5,))]):
+        numpy.testing.assert_array_equal(f(*given), plain(*given))
+    a, g, h = values(6, (3,))
+    for given in ((a[:, :2], g, h), (a, g[:, :2], h), (a, g, h[:2]), (a[:, :1], g, h)):
+        with pytest.raises(ValueError, match="in step 0 of for.cpu,scan_fn., of 6 steps"):
+            f(*given)
+
+
+def test_gradients():
+    inputs, rows = recurrence(FORMS["both"])
+    phintys.gradient.verify_grad(lambda *given: phintys.scan(FORMS["both"], given[:2], given[2])[0].sum(axis=0),
+                                 values(6, (3,)), rng=RNG)
+    f = phintys.function(inputs, T.grad((rows ** 2).sum(), inputs))
+    plain = phintys.function(inputs, T.grad((rows ** 2).sum(), inputs), mode="FAST_COMPILE")
+    given = values(30, (4,))
+    for found, wanted in zip(f(*given), plain(*given)):
+        numpy.testing.assert_allclose(found, wanted, rtol=1e-12)
