@@ -85,7 +85,6 @@ MADE = {
     "RavelMultiIndexKernel": (2, "wrap", "C"),
     "RebroadcastKernel": ([0, 2],),
     "RecurrenceKernel": ("float64", 0, True, False),
-    "RecurrenceBody": ("float64", 1),
     "ReductionKernel": (LINE, [], [], 0, np.maximum, [0], "float64", "float64"),
     "RepeatKernel": (1,),
     "ReshapeKernel": (),
@@ -116,7 +115,8 @@ MADE = {
 }
 # These are only bases of others; and the body of a loop, which has no operands and its own tests.
 BASES = {"AdvancedIndexKernel", "BatchNormKernel", "BlockSparseKernel", "DiagonalsKernel", "IndexKernel", "LineKernel",
-         "NeighboursKernel", "OrderKernel", "PoolingKernel", "SpectralKernel", "StackKernel", "ScalarBody"}
+         "NeighboursKernel", "OrderKernel", "PoolingKernel", "RecurrenceBody", "ScalarBody", "SpectralKernel",
+         "StackKernel"}
 
 
 def kernel_classes():

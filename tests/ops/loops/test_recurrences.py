@@ -1,4 +1,8 @@
 """Loops that are linear recurrences of rows: their steps are done by the loops of LinearRecurrence."""
+import copy
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy
 import pytest
 
@@ -72,3 +76,18 @@ def test_gradients():
     given = values(30, (4,))
     for found, wanted in zip(f(*given), plain(*given)):
         numpy.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+def test_saved_bodies_and_two_threads():
+    inputs, rows = recurrence(FORMS["both"])
+    f = phintys.function(inputs, rows)
+    body = loops_in(f.program)[0].scalar_body
+    for again in (pickle.loads(pickle.dumps(body)), copy.copy(body)):
+        assert again is not body and again.spec == body.spec and type(again) is type(body)
+    given = values(5000, (40,))
+    wanted = f(*given)
+    numpy.testing.assert_array_equal(pickle.loads(pickle.dumps(f))(*given), wanted)
+    with ThreadPoolExecutor(2) as threads:
+        for call in [threads.submit(lambda: [f(*given) for _ in range(10)]) for _ in range(2)]:
+            for found in call.result():
+                numpy.testing.assert_array_equal(found, wanted)
