@@ -12,7 +12,7 @@ import numpy
 from phintys.graph import public_names as _public_names
 from phintys.graph.config import config
 from phintys.graph.gradients.view_op import undefined_grad
-from phintys.graph.variable import Variable
+from phintys.graph.variable import Constant, Variable
 from phintys.not_yet import lookup
 from phintys.ops.cumulative.product import prod
 from phintys.ops.elementwise.elementwise_functions import cast, cos, log, lt, sin, sqrt
@@ -39,7 +39,8 @@ from phintys.ops.shape.join import join, stack
 from phintys.ops.shape.reshape import reshape
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import upcast
-from phintys.shared import shared
+from phintys.ops.types.tensor_type import TensorType
+from phintys.shared import TensorSharedVariable, shared
 
 __all__ = ["A1p134", "A1p72", "A2p134", "A2p72", "DotModulo", "M1", "M2", "MRG_RandomStreams", "ff_2p134", "ff_2p72",
            "guess_n_streams", "matVecModM", "mrg_uniform", "mrg_uniform_base", "multMatVect"]
@@ -48,6 +49,41 @@ INTEGERS = (int, numpy.integer)
 MOST_STREAMS = 60 * 256
 # The standard deviation of a normal distribution that is truncated at two standard deviations.
 TRUNCATED_DEVIATION = .87962566103423978
+
+
+class MrgState(TensorSharedVariable):
+    """The shared state of a random variable: a matrix of int32 with a row of six numbers for each stream."""
+
+    def set_value(self, new_value, borrow=False):
+        """Replace the state.
+
+        Parameters
+        ----------
+        new_value : matrix of int32
+            What ``get_value`` of such a state returned. It may have another number of streams.
+        borrow : bool
+            As for other shared variables.
+
+        Raises
+        ------
+        ValueError
+            If it is no state of MRG31k3p; the old state stays.
+        """
+        if isinstance(new_value, (list, tuple)):
+            new_value = self.type.filter(new_value)
+        if isinstance(new_value, numpy.ndarray) and new_value.dtype == "int32":
+            _check_state(new_value)
+        super().set_value(new_value, borrow=borrow)
+
+
+def _check_state(state):
+    if state.ndim != 2 or state.shape[1] != 6 or not len(state):
+        raise ValueError("the state of an MRG_RandomStreams has a row of 6 numbers for each stream: this is the state "
+                         f"of another generator, an array of shape {state.shape}")
+    for numbers, modulus in ((state[:, :3], M1), (state[:, 3:], M2)):
+        if not (numbers.any(axis=1).all() and numbers.min() >= 0 and numbers.max() < modulus):
+            raise ValueError("the state of an MRG_RandomStreams has in each row two times three numbers, not all 0, of "
+                             f"which the first are from 0 to {M1 - 1} and the last from 0 to {M2 - 1}")
 
 
 def _is_known(size):
@@ -212,7 +248,11 @@ class MRG_RandomStreams:
         if kwargs:
             raise TypeError(f"uniform() got unexpected keyword arguments {list(kwargs)}")
         streams = self.n_streams(size) if nstreams is None else nstreams
-        node_rstate = shared(self.get_substream_rstates(streams, dtype), **target)
+        states = self.get_substream_rstates(streams, dtype)
+        if target:
+            node_rstate = shared(states, **target)
+        else:
+            node_rstate = MrgState(None, TensorType("int32", (False, False)), states, False, borrow=True)
         node_rstate.tag.is_rng = True
         sampled = MrgUniformOfMany if nstreams is None and not _is_known(size) else mrg_uniform
         new_rstate, sample = sampled.new(node_rstate, ndim, dtype, size)
@@ -239,10 +279,15 @@ class MRG_RandomStreams:
         ------
         NotImplementedError
             If ``n`` is not 1.
+        ValueError
+            If a constant ``p`` is not from 0 to 1. Computed ones are not checked.
         """
         if n != 1:
             raise NotImplementedError("MRG_RandomStreams.binomial with n > 1")
-        p = undefined_grad(as_tensor_variable(p))
+        p = as_tensor_variable(p)
+        if isinstance(p, Constant) and not ((p.data >= 0) & (p.data <= 1)).all():
+            raise ValueError(f"binomial: p must be from 0 to 1, got {p.data}")
+        p = undefined_grad(p)
         return cast(lt(self.uniform(size=size, nstreams=nstreams, **kwargs), p), dtype)
 
     def multinomial(self, size=None, n=1, pvals=None, ndim=None, dtype="int64", nstreams=None, **kwargs):
@@ -254,7 +299,8 @@ class MRG_RandomStreams:
             Have to be None.
         n : int or 0-d integer Variable
         pvals : matrix
-            The probabilities, a row for each distribution. They are not checked.
+            The probabilities, a row for each distribution. What is no probability, and a row that does not sum to 1,
+            is a ``ValueError`` when the function runs.
         dtype : str
             Of the result; "auto": that of ``pvals``.
 
@@ -291,7 +337,8 @@ class MRG_RandomStreams:
         replace : bool
             Has to be False.
         p : matrix
-            The probabilities, a row for each distribution. They are not checked.
+            The probabilities, a row for each distribution. What is no probability, and a row that does not sum to 1,
+            is a ``ValueError`` when the function runs.
 
         Returns
         -------

@@ -37,7 +37,7 @@ class RandomStreams(RandomStreamsBase):
     def __init__(self, seed=None):
         self.state_updates = []
         self.default_instance_seed = seed
-        self.gen_seedgen = numpy.random.RandomState(seed)
+        self.gen_seedgen = _seeded(seed)
 
     def updates(self):
         """A copy of ``state_updates``: updates for a function."""
@@ -50,8 +50,10 @@ class RandomStreams(RandomStreamsBase):
         ------
         ValueError
             If the seed is out of range; no state is changed.
+        TypeError
+            If it is no integer and no sequence of integers.
         """
-        seedgen = numpy.random.RandomState(self.default_instance_seed if seed is None else seed)
+        seedgen = _seeded(self.default_instance_seed if seed is None else seed)
         for state, _ in self.state_updates:
             state.set_value(numpy.random.RandomState(int(seedgen.randint(2 ** 30))), borrow=True)
 
@@ -84,6 +86,15 @@ class RandomStreams(RandomStreamsBase):
         self.state_updates.append(sample.update)
         state.default_update = new_state
         return sample
+
+
+def _seeded(seed):
+    """The ``RandomState`` from which the seeds of states are drawn."""
+    try:
+        return numpy.random.RandomState(seed)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"a seed is an integer from 0 to 2**32 - 1, a sequence of them, or None, not {seed!r}") \
+            from None
 
 
 __getattr__ = lookup(__name__)

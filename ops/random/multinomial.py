@@ -1,7 +1,7 @@
 """Samples of multinomial distributions from uniform numbers: MultinomialFromUniform and ChoiceFromUniform.
 
-The rows of a matrix are the probabilities. They are not checked: what does not sum to 1 selects the last outcomes more
-often, or nothing, as in Theano.
+The rows of a matrix are the probabilities. A row with a negative one, or whose sum is not 1, is an error at run time;
+in Theano it would select the last outcomes more often, or nothing.
 """
 import warnings
 

@@ -2,9 +2,11 @@
 
 Row r of the probabilities uses the uniform numbers r, r + rows, r + 2 rows, ... A number u selects the first outcome at
 which the sum of the probabilities so far exceeds u; sums are in double precision. Nothing is selected if the sum of
-all of them does not.
+all of them does not, which rounding may cause. Rows that are no probabilities are errors.
 """
 cimport numpy as cnp
+from cpython.exc cimport PyErr_SetString
+from libc.math cimport fabs
 from libc.stdint cimport uint16_t
 from numpy cimport npy_intp
 
@@ -23,6 +25,8 @@ cdef struct Work:
     npy_intp samples                # of each row
     bint replace
     double* room                    # a row of scratch memory for each worker
+    double tolerance                # how far the sum of a row may be from 1
+    npy_intp wrong                  # a row that has no probabilities, or -1
 
 
 cdef inline double float_at(const char* data, int typenum) noexcept nogil:
@@ -83,6 +87,15 @@ cdef bint accumulate(double* values, npy_intp count) noexcept nogil:
     return grows
 
 
+cdef inline bint is_wrong(Work* work, const double* sums, npy_intp row, bint grows) noexcept nogil:
+    """Whether a row has a negative probability, or a sum that is not 1; it is then noted."""
+    if work.probabilities.shape[1] == 0 or (
+            grows and fabs(sums[work.probabilities.shape[1] - 1] - 1) <= work.tolerance):
+        return False
+    work.wrong = row
+    return True
+
+
 cdef npy_intp first_above(const double* sums, npy_intp count, double number, bint grows) noexcept nogil:
     """The position of the first sum above a number; ``count`` if there is none."""
     cdef npy_intp low = 0, middle
@@ -110,6 +123,8 @@ cdef void counted_rows(void* argument, int worker, npy_intp start, npy_intp stop
     for row in range(start, stop):
         read_row(work, row, sums)
         grows = accumulate(sums, outcomes)
+        if is_wrong(work, sums, row, grows):
+            return
         for place in range(outcomes):
             counts[place] = 0
         for sample in range(work.samples):
@@ -141,6 +156,9 @@ cdef void chosen_rows(void* argument, int worker, npy_intp start, npy_intp stop)
     cdef char* out
     for row in range(start, stop):
         read_row(work, row, values)
+        if is_wrong(work, values, row, accumulate(values, outcomes)):
+            return
+        read_row(work, row, values)
         out = work.out.data + row * work.samples * work.out.itemsize
         for sample in range(work.samples):
             total, place, number = 0, 0, uniform_at(work, sample, row)
@@ -153,6 +171,20 @@ cdef void chosen_rows(void* argument, int worker, npy_intp start, npy_intp stop)
                 remove(values, outcomes, place, total - values[place], work.probabilities.typenum)
             store(out, work.out.typenum, work.out.itemsize, place if place < outcomes else -1)
             out += work.out.itemsize
+
+
+cdef void fail_row(Work* work) noexcept with gil:
+    """Set the error for a row that is wrong."""
+    cdef const Cell* p = work.probabilities
+    values = [float_at(p.data + work.wrong * p.strides[0] + column * p.strides[1], p.typenum)
+              for column in range(p.shape[1])]
+    shown = ", ".join([f"{value:.6g}" for value in values[:8]]) + (", ..." if len(values) > 8 else "")
+    low = min(values)
+    what = f"their sum is {sum(values):.6g}, not 1" if low >= 0 else f"{low:.6g} is negative"
+    if any([value != value for value in values]):
+        what = "they contain NaN"
+    message = f"multinomial: row {work.wrong} has no probabilities: {what}: [{shown}]".encode()
+    PyErr_SetString(ValueError, message)
 
 
 cdef class MultinomialKernel(Kernel):
@@ -168,6 +200,7 @@ cdef class MultinomialKernel(Kernel):
     Raises
     ------
     ValueError
+        Raised by ``run`` if a probability is negative or NaN, or the sum of a row is not 1, as far as rounding allows.
         Raised by ``prepare`` if there are not n uniform numbers for each row, and if n is negative, or larger than the
         number of outcomes where these are chosen.
     """
@@ -175,7 +208,7 @@ cdef class MultinomialKernel(Kernel):
 
     def __init__(self, bint chooses, bint replace):
         self.chooses, self.replace = chooses, replace
-        self.examined, self.binding = (2,), BOUND
+        self.examined, self.binding, self.may_fail = (2,), BOUND, True
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef Cell* p = operands[0]
@@ -203,7 +236,11 @@ cdef class MultinomialKernel(Kernel):
         cdef Cell* p = operands[0]
         work.probabilities, work.uniform, work.out = p, operands[1], operands[3]
         work.samples, work.replace, work.room = integer_at(operands[2], 0), self.replace, <double*>context.scratch
+        work.wrong, work.tolerance = -1, 1e-2 if p.typenum == cnp.NPY_FLOAT16 else 1e-3
         if cell_size(operands[3]):
             parallel(context, chosen_rows if self.chooses else counted_rows, &work, p.shape[0],
                      PIECE_NANOSECONDS // self.row_time(p, work.samples) + 1)
+        if work.wrong >= 0:
+            fail_row(&work)
+            return -1
         return 0

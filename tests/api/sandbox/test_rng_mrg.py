@@ -154,13 +154,26 @@ def test_a_seed_out_of_range_changes_nothing(seed, kind):
 
 def test_a_state_of_another_generator():
     sample = MRG_RandomStreams(5).uniform((4,))
-    f = phintys.function([], sample)
-    sample.rstate.set_value(numpy.ones((3, 5), "int32"))
+    f, before = phintys.function([], sample), sample.rstate.get_value()
+    wrong = phintys.function([], sample, givens={sample.rstate: T.ones((3, 5), dtype="int32")})
     with pytest.raises(ValueError, match="rstate must have 6 columns.*shape .3, 5."):
-        f()
-    assert (sample.rstate.get_value() == 1).all()
-    with pytest.raises(TypeError):
-        sample.rstate.set_value(numpy.arange(624.))
+        wrong()
+    row = [1, 2, 3, 4, 5, 6]
+    for state, message in (
+            (numpy.ones((3, 5), "int32"), "a row of 6 numbers for each stream.*shape .3, 5."),
+            (numpy.ones((0, 6), "int32"), "a row of 6 numbers for each stream"), ([[1, 2]], "a row of 6 numbers"),
+            (numpy.array([row, [0, 0, 0, 1, 1, 1]], "int32"), "not all 0"),
+            (numpy.array([row, [1, 1, 1, 0, 0, 0]], "int32"), "not all 0"),
+            (numpy.array([row, [1, 1, -1, 1, 1, 1]], "int32"), "from 0 to 2147483646"),
+            (numpy.array([row, [1, 1, 1, 1, 1, 2147462579]], "int32"), "from 0 to 2147462578")):
+        with pytest.raises(ValueError, match=message):
+            sample.rstate.set_value(state)
+    for state in (numpy.arange(624.), numpy.random.RandomState(1), "state"):
+        with pytest.raises(TypeError):
+            sample.rstate.set_value(state)
+    numpy.testing.assert_array_equal(sample.rstate.get_value(), before)
+    numpy.testing.assert_array_equal(f(), phintys.function([], MRG_RandomStreams(5).uniform((4,)))())
+    sample.rstate.set_value([row])
     with pytest.raises(TypeError, match="rstate must be a matrix of int32"):
         rng_mrg.mrg_uniform.new(T.dmatrix(), 1, "float64", (3,))
 
@@ -310,3 +323,30 @@ def test_few_samples_of_many_streams_change_the_rows_that_they_use(size):
     unused = max(size, 3)
     numpy.testing.assert_array_equal(state[unused:], before[unused:])
     assert size == 0 or (state[:size] != before[:size]).any()
+
+
+@pytest.mark.parametrize("values, message", [
+    ([[0.5, 0.5], [0.9, 0.9]], "row 1 has no probabilities: their sum is 1.8, not 1: .0.9, 0.9."),
+    ([[0.5, 0.5], [0.1, 0.1]], "row 1 has no probabilities: their sum is 0.2, not 1"),
+    ([[1.5, -0.5], [0.5, 0.5]], "row 0 has no probabilities: -0.5 is negative"),
+    ([[numpy.nan, 0.5], [0.5, 0.5]], "row 0 has no probabilities: they contain NaN")])
+@pytest.mark.parametrize("make", [
+    lambda s, p: s.multinomial(pvals=p), lambda s, p: s.choice(size=2, replace=False, p=p)],
+    ids=["multinomial", "choice"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_what_is_no_probability_changes_no_state(make, values, message, dtype):
+    p, streams = T.matrix(dtype=dtype), MRG_RandomStreams(5)
+    f = phintys.function([p], make(streams, p))
+    state = streams.state_updates[0][0]
+    before = state.get_value()
+    with pytest.raises(ValueError, match=message):
+        f(numpy.array(values, dtype))
+    numpy.testing.assert_array_equal(state.get_value(), before)
+    third = numpy.full((2, 3), 1 / 3, dtype)                       # rounded: the sum is not exactly 1
+    assert f(third).shape in ((2, 3), (2, 2))
+
+
+def test_a_constant_probability_is_checked_at_once():
+    for p in (1.5, -0.1, [0.5, numpy.nan, 0.1]):
+        with pytest.raises(ValueError, match="binomial: p must be from 0 to 1, got"):
+            MRG_RandomStreams(5).binomial((3,), p=p)

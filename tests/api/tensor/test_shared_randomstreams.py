@@ -1,4 +1,5 @@
 """RandomStreams: the numbers of NumPy's RandomState, and of Theano 1.0.5, for a seed; states that failures keep."""
+import copy
 import pickle
 import zlib
 
@@ -96,12 +97,13 @@ def test_seeds_follow_from_the_seed_of_the_streams():
     numpy.testing.assert_array_equal(f()[0], state_of(77).uniform(size=3))
 
 
-@pytest.mark.parametrize("seed", [-1, 2 ** 32, "seed"])
+@pytest.mark.parametrize("seed", [-1, 2 ** 32, "seed", 1.5, [-1]])
 def test_a_seed_out_of_range_changes_nothing(seed):
     source = RandomStreams(77)
     f = phintys.function([], source.uniform((3,)))
-    with pytest.raises((ValueError, TypeError)):
-        source.seed(seed)
+    for call in (source.seed, RandomStreams):
+        with pytest.raises((ValueError, TypeError), match=r"a seed is an integer from 0 to 2\*\*32 - 1.*, not "):
+            call(seed)
     numpy.testing.assert_array_equal(f(), state_of(77).uniform(size=3))
 
 
@@ -318,3 +320,53 @@ def test_overwriting_a_state():
 def test_only_states_are_drawn_from():
     with pytest.raises(TypeError, match="draws from a numpy.random.RandomState"):
         raw_random.uniform(T.dscalar(), (3,))
+
+
+def doubled(value, how):
+    return {"deepcopy": copy.deepcopy, "pickle": lambda given: pickle.loads(pickle.dumps(given))}[how](value)
+
+
+@pytest.mark.parametrize("how", ["deepcopy", "pickle"])
+def test_copies_of_states_and_streams_are_independent(how):
+    """Of a shared RandomState, of a stream's state, of a stream with its variables, and of functions."""
+    shared = phintys.shared(numpy.random.RandomState(3), name="mine")
+    twin = doubled(shared, how)
+    assert type(twin) is type(shared) and twin.name == "mine" and twin.type == shared.type
+    twin.get_value(borrow=True).uniform(size=5)
+    assert random_state_type.values_eq(shared.get_value(), numpy.random.RandomState(3))
+    source = RandomStreams(77)
+    sample = source.uniform((3,))
+    state = doubled(sample.rng, how)
+    assert isinstance(state, RandomStateSharedVariable)
+    state.set_value(numpy.random.RandomState(1))
+    assert random_state_type.values_eq(sample.rng.get_value(), state_of(77))
+    again, same = doubled((source, sample), how)
+    assert same.rng is again.state_updates[0][0] and same.rng is not sample.rng
+    again.seed(5)
+    numpy.testing.assert_array_equal(phintys.function([], sample)(), state_of(77).uniform(size=3))
+    after, drawn = raw_random.uniform(shared, (2,))
+    function, expected = phintys.function([], drawn, updates=[(shared, after)]), numpy.random.RandomState(3)
+    numpy.testing.assert_array_equal(function(), expected.uniform(size=2))
+    other, numbers = doubled(function, how), expected.uniform(size=2)
+    numpy.testing.assert_array_equal([function(), other()], [numbers, numbers])
+
+
+def test_what_is_borrowed_of_a_shared_random_state():
+    mine = numpy.random.RandomState(3)
+    copied, borrowed = phintys.shared(mine), phintys.shared(mine, borrow=True)
+    assert borrowed.get_value(borrow=True) is mine and borrowed.get_value() is not mine
+    assert copied.get_value(borrow=True) is not mine and copied.get_value(borrow=True) is copied.get_value(borrow=True)
+    copied.set_value(mine, borrow=True)
+    assert copied.get_value(borrow=True) is mine
+    copied.set_value(mine)
+    assert copied.get_value(borrow=True) is not mine
+
+
+def test_a_copy_of_a_function_shares_or_swaps_the_state():
+    sample, other = RandomStreams(77).uniform((3,)), RandomStreams(5).uniform((3,))
+    function, state = phintys.function([], sample), state_of(77)
+    numpy.testing.assert_array_equal(function(), state.uniform(size=3))
+    numpy.testing.assert_array_equal(numpy.squeeze(function.copy()()), state.uniform(size=3))
+    swapped = function.copy(swap={sample.rng: other.rng})
+    numpy.testing.assert_array_equal(numpy.squeeze(swapped()), state_of(5).uniform(size=3))
+    numpy.testing.assert_array_equal(function(), state.uniform(size=3))
