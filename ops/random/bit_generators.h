@@ -114,6 +114,15 @@ static inline uint32_t phintys_mt19937_mixed(uint32_t key, uint32_t next, uint32
     return far ^ mixed >> 1 ^ (-(mixed & 1) & 0x9908b0dfu);
 }
 
+/* The block of keys after `key`, beside it. */
+PHINTYS_CLONES static void phintys_mt19937_next_block(const uint32_t* restrict key, uint32_t* restrict next) {
+    for (int place = 0; place < 227; place++)
+        next[place] = phintys_mt19937_mixed(key[place], key[place + 1], key[place + 397]);
+    for (int place = 227; place < 623; place++)
+        next[place] = phintys_mt19937_mixed(key[place], key[place + 1], next[place - 227]);
+    next[623] = phintys_mt19937_mixed(key[623], next[0], next[396]);
+}
+
 PHINTYS_CLONES static void phintys_mt19937_refill(uint32_t* key) {
     for (int place = 0; place < 227; place++)
         key[place] = phintys_mt19937_mixed(key[place], key[place + 1], key[place + 397]);

@@ -7,8 +7,8 @@ drawn in C order on one thread, except uniform numbers of PCG64, which can be co
 cimport numpy as cnp
 from cpython.ref cimport PyObject
 from libc.math cimport isnan, signbit
-from libc.stdint cimport int64_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memmove, memset
 from numpy cimport npy_intp
 from numpy.random cimport bitgen_t
 from numpy.random.c_distributions cimport (
@@ -41,6 +41,7 @@ cdef extern from "random/bit_generators.h" nogil:
         PHINTYS_GENERATORS
         PHINTYS_PCG64
         PHINTYS_MT19937
+        PHINTYS_HAS_HALF
     bitgen_t phintys_bit_generator(uint64_t* state)
     double phintys_paired_normal(uint64_t* state)
 
@@ -50,6 +51,10 @@ cdef extern from "random/draw_loops.h" nogil:
     void phintys_paired_normals(uint64_t* state, npy_intp count, double mean, double deviation, double* out)
     void phintys_mt19937_doubles(uint64_t* state, npy_intp count, double* out)
     void phintys_mt19937_uniform(uint64_t* state, npy_intp count, double low, double width, double* out)
+    void phintys_mt19937_words(uint64_t* state, npy_intp count, uint32_t* out)
+    npy_intp phintys_normals_of_words(const uint32_t* words, npy_intp count, double mean, double deviation, double* out)
+    npy_intp phintys_pcg64_normal_piece(const uint64_t* state, npy_intp start, npy_intp stop, double* out,
+                                        npy_intp* after)
     ctypedef struct phintys_tempered_words:
         pass
     bitgen_t phintys_tempered_generator(phintys_tempered_words* words, uint64_t* state)
@@ -75,6 +80,8 @@ cdef enum:
     MANY = 300                      # samples from which on loops over blocks of words are worth their beginning
     BLOCK = 512                     # numbers that wait in scratch memory
     PIECE_UNIFORM = 3 * PIECE_DRAW  # 45,000 uniform numbers take 20 us by vectors of long products
+    PART = 8192                     # numbers of a part, where the numbers before it say where its own begin:
+    PARTS = 16                      # so many parts are made at once, and put together while they are in the cache
     LANES = 64                      # binomial counts that are made side by side
 
 ctypedef void (*Fill)(bitgen_t* bits, npy_intp count, double* out) noexcept nogil
@@ -253,6 +260,9 @@ cdef class DrawKernel(Kernel):
         allocate(context, sample, shape)
         if cell_size(sample) < LONG_DRAW:
             return 0
+        if self.kind_of_function == MERSENNE_NORMAL:
+            scratch(context, PARTS * PART * 2 * sizeof(uint32_t))
+            return 1
         return 1 if self.kind == PHINTYS_PCG64 and self.kind_of_function in (FILL, BINOMIAL) else RUNS_ALONE
 
     cdef int check_shape(self, Cell* parameter, int number, int ndim, const npy_intp* shape) except -1 nogil:
@@ -301,6 +311,9 @@ cdef class DrawKernel(Kernel):
             work.narrow = sample.typenum == cnp.NPY_FLOAT32
             parallel(context, uniform_piece, &work, count, PIECE_UNIFORM)
             phintys_pcg64_after(work.state, count, work.narrow, <uint64_t*>bits.state)
+        elif (self.function == <size_t><Fill>random_standard_normal_fill and phintys_normal_tables.known == 1
+              and self.kind == PHINTYS_PCG64 and sample.typenum == cnp.NPY_FLOAT64 and context.workers > 1):
+            divided_normals(context, <uint64_t*>bits.state, count, <double*>sample.data)
         else:
             self.fill_standard(bits, sample.typenum == cnp.NPY_FLOAT32, count, sample.data)
 
@@ -354,9 +367,13 @@ cdef class DrawKernel(Kernel):
         """Draw all elements with the same parameters, where there is a loop for that; returns whether there is."""
         cdef int64_t** integer = <int64_t**>places.data
         cdef bint masked = self.kind_of_function == MASKED_INTEGERS
+        cdef double first, second
         if self.kind_of_function == MERSENNE_UNIFORM or self.kind_of_function == MERSENNE_NORMAL:
-            fill_reals(<uint64_t*>bits.state, self.kind_of_function == MERSENNE_NORMAL, (<double*>places.data[0])[0],
-                       (<double*>places.data[1])[0], sample, count)
+            first, second = (<double*>places.data[0])[0], (<double*>places.data[1])[0]
+            if self.kind_of_function == MERSENNE_UNIFORM:
+                second -= first
+            fill_reals(context, <uint64_t*>bits.state, self.kind_of_function == MERSENNE_NORMAL, first, second, sample,
+                       count)
         elif (masked or self.kind_of_function == INTEGERS) and sample.typenum == cnp.NPY_INT64:
             random_bounded_uint64_fill(bits, <uint64_t>integer[0][0],
                                        <uint64_t>integer[1][0] - <uint64_t>integer[0][0], count, masked,

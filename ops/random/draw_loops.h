@@ -154,6 +154,44 @@ static void phintys_paired_normals(uint64_t* state, ptrdiff_t count, double mean
     if (count > 0) *out = mean + deviation * phintys_paired_normal(state);
 }
 
+/* The next words of the generator as they are before tempering; the state advances. Whole blocks are made where they
+ * are needed. */
+static void phintys_mt19937_words(uint64_t* state, ptrdiff_t count, uint32_t* out) {
+    uint64_t* own = state + PHINTYS_OWN;
+    uint32_t* key = (uint32_t*)(own + 1);
+    const uint32_t* last = key;
+    ptrdiff_t part = own[0] < PHINTYS_KEYS ? (ptrdiff_t)(PHINTYS_KEYS - own[0]) : 0;
+    part = part < count ? part : count;
+    memcpy(out, key + own[0], (size_t)part * sizeof *out);
+    own[0] += (uint64_t)part;
+    for (out += part, count -= part; count >= PHINTYS_KEYS; out += PHINTYS_KEYS, count -= PHINTYS_KEYS) {
+        phintys_mt19937_next_block(last, out);
+        last = out;
+    }
+    if (last != key) memcpy(key, last, PHINTYS_KEYS * sizeof *key);
+    if (count > 0) {
+        phintys_mt19937_refill(key);
+        memcpy(out, key, (size_t)count * sizeof *out);
+        own[0] = (uint64_t)count;
+    }
+}
+
+/* Normal numbers of all points in a number of words, which is a multiple of four. Returns how many there are. */
+static ptrdiff_t phintys_normals_of_words(const uint32_t* words, ptrdiff_t count, double mean, double deviation,
+                                          double* out) {
+    phintys_points points;
+    double* first = out;
+    for (ptrdiff_t done = 0; done < count; done += 4 * PHINTYS_POINTS) {
+        ptrdiff_t tried = (count - done) / 4, used;
+        tried = tried < PHINTYS_POINTS ? tried : PHINTYS_POINTS;
+        phintys_mt19937_points(words + done, tried, &points);
+        const ptrdiff_t found = phintys_points_inside(&points, tried, tried, &used);
+        phintys_polar(&points, found, mean, deviation, out);
+        out += 2 * found;
+    }
+    return out - first;
+}
+
 /* A generator of the words of MT19937 that tempers them a block at a time. Its state is at `state` in between. */
 typedef struct {
     uint64_t* state;
@@ -465,6 +503,48 @@ static void phintys_pcg64_short_normals(uint64_t* state, ptrdiff_t count, float*
         phintys_set_wide(state + PHINTYS_OWN, here);
         if (place < count) out[place++] = random_standard_normal_f(&bits);
     }
+}
+
+/* A generator that counts the numbers that are taken of PCG64. */
+typedef struct {
+    uint64_t* state;
+    ptrdiff_t used;
+} phintys_counted_numbers;
+
+static uint64_t phintys_counted_next(void* generator) {
+    phintys_counted_numbers* counted = (phintys_counted_numbers*)generator;
+    counted->used++;
+    return phintys_pcg64_next(counted->state);
+}
+static double phintys_counted_double(void* generator) { return phintys_unit(phintys_counted_next(generator)); }
+
+/* Normal numbers of which the first number of PCG64 is among the numbers [start, stop) after a state. Returns how many
+ * there are; `*after` becomes the place of the number at which the next normal number begins. */
+static ptrdiff_t phintys_pcg64_normal_piece(const uint64_t* state, ptrdiff_t start, ptrdiff_t stop, double* out,
+                                            ptrdiff_t* after) {
+    uint64_t words[7];
+    double* first = out;
+    phintys_pcg64_after(state, start, 0, words);
+    phintys_counted_numbers counted = {words, 0};
+    bitgen_t bits = {&counted, phintys_counted_next, NULL, phintys_counted_double, phintys_counted_next};
+    phintys_uint128 here = phintys_wide(words + PHINTYS_OWN);
+    const phintys_uint128 increment = phintys_wide(words + PHINTYS_OWN + 2);
+    while (start < stop) {
+        const phintys_uint128 next = here * PHINTYS_PCG_MULTIPLIER + increment;
+        if (__builtin_expect(phintys_in_layer(phintys_pcg64_output(next), out), 1)) {
+            here = next;
+            start++;
+        } else {
+            phintys_set_wide(words + PHINTYS_OWN, here);
+            counted.used = 0;
+            *out = random_standard_normal(&bits);
+            start += counted.used;
+            here = phintys_wide(words + PHINTYS_OWN);
+        }
+        out++;
+    }
+    *after = start;
+    return out - first;
 }
 
 static int phintys_ziggurat_agrees(void) {

@@ -48,13 +48,19 @@ class Tensors:
     where, exp, sqrt, cast = T.switch, T.exp, T.sqrt, T.cast
 
 
-@pytest.mark.parametrize("workers", [1, 3])
+@pytest.fixture
+def workers(request):
+    """So many threads are used by functions that are first called in the test."""
+    with phintys.change_flags(workers=request.param):
+        yield request.param
+
+
+@pytest.mark.parametrize("workers", [1, 3], indirect=True)
 @pytest.mark.parametrize("kind", ["PCG64", "SFC64"])
 @pytest.mark.parametrize("name", EXPRESSIONS)
 def test_numbers(name, kind, workers):
     x, bits = T.matrix(), getattr(numpy.random, kind)(3)
-    with phintys.change_flags(workers=workers):
-        function = phintys.function([x], EXPRESSIONS[name](default_rng(bits), x, Tensors))
+    function = phintys.function([x], EXPRESSIONS[name](default_rng(bits), x, Tensors))
     assert fused(function) == 1 and "Draw{" in function.explain()
     plain = phintys.function([x], EXPRESSIONS[name](default_rng(bits), x, Tensors), mode="FAST_COMPILE")
     assert fused(plain) == 0
