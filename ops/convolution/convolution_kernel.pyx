@@ -35,7 +35,6 @@ cdef extern from "convolution/convolution_loops.h" nogil:
         FORWARD
         BY_IMAGES
         BY_FILTERS
-        FILTERS_OF_DOTS
     ctypedef struct phintys_convolution_set:
         int lanes
     ctypedef struct phintys_convolution:
@@ -64,12 +63,16 @@ cdef extern from "convolution/convolution_loops.h" nogil:
         double low, high
         phintys_finish finish
         void* finisher
-        npy_intp image, images, group, at
+        npy_intp image, images, group, at, parts
+        int by_images
+        char* sums
     ctypedef struct phintys_convolution_tasks:
-        Task packing, planes, images, blocks, tops, dots, tall, top_packing, products, writing, unshared
+        Task packing, planes, images, blocks, tops, tall, top_packing, products, writing, unshared
+        Task parts_of_images, parts_of_lines, parts_sum
     const phintys_convolution_set* convolution_set(int itemsize, int instructions)
     const phintys_convolution_tasks* convolution_tasks(int itemsize)
     size_t plan_convolution(phintys_work* work, char* memory, int workers)
+    size_t gradient_bytes(const phintys_work* work)
 
 ROLES = {"forward": FORWARD, "by images": BY_IMAGES, "by filters": BY_FILTERS}
 # What the operands are called in messages, by role: inputs with a shape, then the result.
@@ -526,21 +529,19 @@ cdef class ConvolutionKernel(Kernel):
 
     cdef void run_by_filters(self, Context* context, phintys_work* work, npy_intp count) noexcept nogil:
         """The gradient by filters: as many images, or lines of an image, at once as stay in the cache."""
-        cdef npy_intp share = count // (work.what.images * work.what.groups), items
-        items = (work.what.filters + FILTERS_OF_DOTS - 1) // FILTERS_OF_DOTS
+        cdef npy_intp group, share = count // work.what.groups, filters = work.what.filters * work.what.groups
+        if work.parts > 1:
+            memset(work.sums, 0, work.parts * gradient_bytes(work))
         for group in range(work.what.groups):
-            work.group, work.image = group, 0
-            while work.image < work.what.images:
-                work.images = min(work.images_at_once, work.what.images - work.image)
-                parallel(context, self.tasks.planes, work, work.images * work.planes,
-                         grain(share // 8 + 1, work.planes))
-                parallel(context, self.tasks.tops, work, work.images * work.what.filters,
-                         grain(share // 8 + 1, work.what.filters))
-                work.at = 0
-                while work.at < work.lines:
-                    parallel(context, self.tasks.dots, work, items, grain(share * work.images, items))
-                    work.at += work.lines_at_once
-                work.image += work.images
+            work.group, work.image, work.images = group, 0, 1
+            if work.by_images:
+                parallel(context, self.tasks.parts_of_images, work, work.parts, grain(share, work.parts))
+                continue
+            parallel(context, self.tasks.planes, work, work.planes, grain(share // 8 + 1, work.planes))
+            parallel(context, self.tasks.tops, work, work.what.filters, grain(share // 8 + 1, work.what.filters))
+            parallel(context, self.tasks.parts_of_lines, work, work.parts, grain(share, work.parts))
+        if work.parts > 1:
+            parallel(context, self.tasks.parts_sum, work, filters, grain(work.parts * filters, filters))
 
     cdef void run_tall_sums(self, Context* context, phintys_work* work, npy_intp count) noexcept nogil:
         """The gradient by filters with many channels: as many images, or places, at once as stay in the cache."""

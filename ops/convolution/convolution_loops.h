@@ -30,7 +30,6 @@
 #include "native/templates.h"
 
 enum { MOST_FILTERS = 8, MOST_VECTORS = 8, TILE_SIZES = 5, TILE_WIDTHS = 3, DOT_SIZES = 4, MOST_LANES = 16 };
-enum { FILTERS_OF_DOTS = 6 };            /* an item of dots: as many as the largest of them has */
 enum { Z, Y, X, AXES };
 
 /* ---- what the inner loops are given ------------------------------------------------------------------------------ */
@@ -73,8 +72,8 @@ typedef void (*phintys_convolution_task)(void* work, int worker, npy_intp start,
 /* The kinds of work of one type, in files of passes: what their items are. */
 typedef struct {
     phintys_convolution_task packing, planes, images, blocks;           /* sums over planes and taps */
-    phintys_convolution_task tops, dots;                                /* the gradient by filters: few channels */
-    phintys_convolution_task tall, top_packing, products, writing;      /* many channels */
+    phintys_convolution_task tops, parts_of_images, parts_of_lines, parts_sum;  /* by filters, with few channels */
+    phintys_convolution_task tall, top_packing, products, writing;      /* by filters, with many channels */
     phintys_convolution_task unshared;
 } phintys_convolution_tasks;
 
@@ -122,6 +121,8 @@ typedef struct {
     npy_intp sets, *side_offsets;       /* of as many images as a vector has elements, side by side; their taps */
     npy_intp images_at_once;            /* of the gradient by filters, as what follows */
     npy_intp lines, top_line, lines_at_once, *line;     /* with few channels */
+    npy_intp parts;                     /* of images or lines, whose sums (`sums`) are added in the end */
+    int by_images;
     npy_intp channels, places, places_at_once, *place;  /* with many: channels filled up to whole vectors */
     char *tall, *tops, *sums;           /* planes and gradients with channels as neighbours, and results likewise */
     npy_intp* offsets;
@@ -135,7 +136,7 @@ typedef struct {
     phintys_finish finish;              /* or NULL */
     void* finisher;
     npy_intp image, images, group;      /* what is worked on, where workers share one image */
-    npy_intp at;                        /* the first line or place that is worked on */
+    npy_intp at, until;                 /* the first line or place that is worked on, and the end of the lines */
 } phintys_work;
 
 static inline npy_intp floor_divided(npy_intp a, npy_intp b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
@@ -277,6 +278,8 @@ static inline void* taken(char** memory, size_t* used, size_t size) {
 }
 
 enum { WORKING_SET = 1 << 20 };         /* bytes that the gradient by filters reads again and again */
+enum { LEAST_PARTS = 8, MOST_PARTS = 32 };  /* of images, or of lines of one: for workers; the same for any number of
+                                           them, so that results are the same */
 
 static void plan_lines(phintys_work* work) {
     const npy_intp* count = work->what.result;
@@ -288,8 +291,13 @@ static void plan_lines(phintys_work* work) {
     const npy_intp of_line = work->top_line * (work->what.filters + work->planes) * work->what.itemsize;
     work->lines_at_once = larger(1, smaller(work->lines, WORKING_SET / larger(1, of_line)));
     work->images_at_once = 1;
-    if (work->lines_at_once == work->lines)
-        work->images_at_once = larger(1, smaller(work->what.images, WORKING_SET / larger(1, of_line * work->lines)));
+    if (work->lines_at_once == work->lines) {
+        const npy_intp least = (work->what.images + LEAST_PARTS - 1) / LEAST_PARTS;
+        work->images_at_once = larger(1, smaller(least, WORKING_SET / larger(1, of_line * work->lines)));
+    }
+    work->by_images = work->what.images > 1;
+    work->parts = smaller(MOST_PARTS, (work->what.images + work->images_at_once - 1) / work->images_at_once);
+    if (!work->by_images) work->parts = larger(1, smaller(LEAST_PARTS, work->lines / LEAST_PARTS));
 }
 
 /* The gradient by filters with many channels: how much is done at once. */
@@ -341,6 +349,12 @@ static size_t room_side_by_side(const phintys_work* work) {
     return whole_lines(elements * work->what.set->lanes * work->what.itemsize);
 }
 
+/* Bytes of the gradient by filters. */
+static size_t gradient_bytes(const phintys_work* work) {
+    const phintys_convolution* what = &work->what;
+    return what->groups * what->filters * what->channels * work->window * what->itemsize;
+}
+
 /* Plan the work, with tables and copies in `memory`; returns how many bytes of it are needed. With NULL for memory it
  * does nothing else. */
 static size_t plan_convolution(phintys_work* work, char* memory, int workers) {
@@ -382,7 +396,8 @@ static size_t plan_convolution(phintys_work* work, char* memory, int workers) {
         work->line = taken(&memory, &used, work->lines * sizeof(npy_intp));
         work->room = work->images_at_once * work->prepared;
         work->room += whole_lines(work->images_at_once * what->filters * work->lines * work->top_line * what->itemsize);
-        work->rooms = taken(&memory, &used, work->room);
+        work->rooms = taken(&memory, &used, work->room * (work->by_images ? workers : 1));
+        work->sums = taken(&memory, &used, work->parts > 1 ? work->parts * gradient_bytes(work) : 0);
         if (memory == NULL) return used;
         const npy_intp per_depth = work->lines / larger(1, what->result[Z]);
         for (npy_intp k = 0; k < work->lines; k++)

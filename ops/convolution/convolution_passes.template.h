@@ -446,20 +446,66 @@ static int TYPED(dots_for)(const phintys_convolution_set* set, npy_intp left) {
     return number;
 }
 
-/* Groups [start, stop) of FILTERS_OF_DOTS filters of the gradient, for the images and lines that workers share. */
-static void TYPED(run_dots)(void* argument, int worker, npy_intp start, npy_intp stop) {
-    const phintys_work* work = argument;
-    const npy_intp last = smaller(stop * FILTERS_OF_DOTS, work->what.filters);
+/* All filters of the gradient, for lines [at, at + lines_at_once) of the images. */
+static void TYPED(add_lines)(const phintys_work* work) {
+    const npy_intp filters = work->what.filters;
     phintys_places places = {.images = work->images, .first = work->at, .lines = work->line};
-    places.last = smaller(work->lines, work->at + work->lines_at_once);
+    places.last = smaller(work->until, work->at + work->lines_at_once);
     places.image = work->prepared / sizeof(T);
     places.top_line = work->top_line;
     places.top_plane = work->lines * work->top_line;
     places.top_image = work->what.filters * places.top_plane;
-    for (npy_intp filter = start * FILTERS_OF_DOTS; filter < last;) {
-        const int size = TYPED(dots_for)(work->what.set, last - filter);
+    for (npy_intp filter = 0; filter < filters;) {
+        const int size = TYPED(dots_for)(work->what.set, filters - filter);
         TYPED(add_dots)(work, &places, size, filter);
         filter += work->what.set->dots[size].filters;
+    }
+}
+
+/* A part's own sums, and the worker's room for planes. */
+static phintys_work TYPED(part)(const phintys_work* work, npy_intp number, int worker) {
+    phintys_work part = *work;
+    if (work->parts > 1) part.out = work->sums + number * gradient_bytes(work);
+    part.rooms += worker * work->room;
+    return part;
+}
+
+/* Parts [start, stop) of the images, in the present group. */
+static void TYPED(run_parts_of_images)(void* argument, int worker, npy_intp start, npy_intp stop) {
+    const phintys_work* work = argument;
+    for (npy_intp number = start; number < stop; number++) {
+        phintys_work part = TYPED(part)(work, number, worker);
+        const npy_intp last = (number + 1) * work->what.images / work->parts;
+        part.image = number * work->what.images / work->parts;
+        for (; part.image < last; part.image += part.images) {
+            part.images = smaller(work->images_at_once, last - part.image);
+            TYPED(run_planes)(&part, worker, 0, part.images * work->planes);
+            TYPED(run_tops)(&part, worker, 0, part.images * work->what.filters);
+            part.until = work->lines;
+            for (part.at = 0; part.at < part.until; part.at += work->lines_at_once) TYPED(add_lines)(&part);
+        }
+    }
+}
+
+/* Parts [start, stop) of the lines of the only image, which workers share. */
+static void TYPED(run_parts_of_lines)(void* argument, int worker, npy_intp start, npy_intp stop) {
+    const phintys_work* work = argument;
+    for (npy_intp number = start; number < stop; number++) {
+        phintys_work part = TYPED(part)(work, number, 0);
+        part.at = number * work->lines / work->parts;
+        part.until = (number + 1) * work->lines / work->parts;
+        for (; part.at < part.until; part.at += work->lines_at_once) TYPED(add_lines)(&part);
+    }
+}
+
+/* Add the sums of all parts: filters [start, stop) of all groups. */
+static void TYPED(run_parts_sum)(void* argument, int worker, npy_intp start, npy_intp stop) {
+    const phintys_work* work = argument;
+    const npy_intp size = work->what.channels * work->window;
+    T* out = (T*)work->out;
+    for (npy_intp number = 0; number < work->parts; number++) {
+        const T* sums = (const T*)(work->sums + number * gradient_bytes(work));
+        for (npy_intp k = start * size; k < stop * size; k++) out[k] += sums[k];
     }
 }
 
@@ -519,7 +565,9 @@ static void TYPED(run_unshared)(void* argument, int worker, npy_intp start, npy_
 
 static const phintys_convolution_tasks TYPED(convolution_tasks) = {
     .packing = TYPED(run_packing), .planes = TYPED(run_planes), .images = TYPED(run_images),
-    .blocks = TYPED(run_blocks), .tops = TYPED(run_tops), .dots = TYPED(run_dots), .tall = TYPED(run_tall),
+    .blocks = TYPED(run_blocks), .tops = TYPED(run_tops),
+    .parts_of_images = TYPED(run_parts_of_images), .parts_of_lines = TYPED(run_parts_of_lines),
+    .parts_sum = TYPED(run_parts_sum), .tall = TYPED(run_tall),
     .top_packing = TYPED(run_top_packing), .products = TYPED(run_products), .writing = TYPED(run_writing),
     .unshared = TYPED(run_unshared),
 };

@@ -111,3 +111,31 @@ def test_gradients_keep_dtypes_and_patterns():
     by_x, by_w = f(np.ones((2, 1, 3, 3), "float32"), np.ones((1, 1, 2, 2), "float32"))
     np.testing.assert_array_equal(by_x[0, 0], [[1, 2, 1], [2, 4, 2], [1, 2, 1]])
     np.testing.assert_array_equal(by_w[0, 0], [[8, 8], [8, 8]])
+
+
+@pytest.mark.parametrize("shapes", [((7, 2, 40, 40), (3, 1, 5, 5), 2), ((1, 1, 150, 90), (5, 1, 7, 7), 1),
+                                    ((2, 1, 60, 70, 11), (4, 1, 5, 5, 5), 1), ((3, 3, 60, 60), (20, 3, 3, 3), 1)],
+                         ids=str)
+def test_workers_share_the_gradient_by_few_filters(shapes):
+    """Each has a part of the images, or of the lines if there are fewer images than workers."""
+    images, filters, groups = shapes
+    rank = len(images) - 2
+    convolution = T.nnet.conv2d if rank == 2 else T.nnet.conv3d
+    x, w, g = [T.TensorType("float64", (False,) * (rank + 2))() for _ in range(3)]
+    filters = (filters[0] * groups, *filters[1:])
+    y = convolution(x, w, num_groups=groups)
+    results = []
+    for workers in (1, 2, 3):
+        with phintys.change_flags(workers=workers):
+            f = phintys.function([x, w, g], T.Lop(y, w, g))
+            random = np.random.default_rng(0)
+            top = (images[0], filters[0], *[a - b + 1 for a, b in zip(images[2:], filters[2:])])
+            results.append(f(*[random.normal(size=shape) for shape in (images, filters, top)]))
+    for result in results[1:]:
+        np.testing.assert_array_equal(result, results[0])
+    # A convolution is linear in its filters, so the gradient's product with others is that of a convolution with `g`.
+    direction = np.random.default_rng(1).normal(size=filters)
+    random = np.random.default_rng(0)
+    image, _, gradient = [random.normal(size=shape) for shape in (images, filters, top)]
+    expected = (phintys.function([x, w], y)(image, direction) * gradient).sum()
+    np.testing.assert_allclose((results[0] * direction).sum(), expected, rtol=1e-9, atol=1e-7)
