@@ -1,36 +1,45 @@
 """Functions of neural networks, ``phintys.tensor.nnet``: softmax, cross-entropies, activations, batch normalization,
 convolutions.
 
-Names only: each is defined in the file of its family under ``phintys.ops``.
+Names only: each is defined in the file of its family under ``phintys.ops``. Convolutions are imported when a program
+uses one.
 """
 from importlib import import_module as _import_module
 
 from phintys.graph import public_names as _public_names
 from phintys.not_yet import unknown as _unknown
-from phintys.ops.convolution.functions import conv2d_of_networks as conv2d
-from phintys.ops.convolution.functions import conv2d_transpose
-from phintys.tensor.nnet import abstract_conv, bn, conv, conv3d2d, corr, corr3d, nnet, sigm
-from phintys.tensor.nnet.abstract_conv import conv2d as abstract_conv2d
-from phintys.tensor.nnet.abstract_conv import conv2d_grad_wrt_inputs, conv3d, separable_conv2d
+from phintys.tensor.nnet import bn, nnet, sigm
 from phintys.tensor.nnet.bn import batch_normalization, batch_normalization_test, batch_normalization_train
-from phintys.tensor.nnet.conv import ConvOp
 from phintys.tensor.nnet.nnet import *  # noqa: F403
 from phintys.tensor.nnet.sigm import *  # noqa: F403
 
-__all__ = sorted({*nnet.__all__, *sigm.__all__, "ConvOp", "abstract_conv", "abstract_conv2d", "batch_normalization",
-                  "batch_normalization_test", "batch_normalization_train", "bn", "conv", "conv2d",
-                  "conv2d_grad_wrt_inputs", "conv2d_transpose", "conv3d", "conv3d2d", "corr", "corr3d", "nnet",
-                  "separable_conv2d", "sigm"})
 _public_names.adopt(globals())
 
-_ON_DEMAND = ("blocksparse", "ctc", "neighbours")
-__all__ += _ON_DEMAND
+# Modules, and names of functions and classes: where they are, and their names there.
+_MODULES = ("abstract_conv", "blocksparse", "conv", "conv3d2d", "corr", "corr3d", "ctc", "neighbours")
+_ON_DEMAND = {
+    "ConvOp": ("phintys.tensor.nnet.conv", "ConvOp"),
+    "abstract_conv2d": ("phintys.tensor.nnet.abstract_conv", "conv2d"),
+    "conv2d": ("phintys.ops.convolution.functions", "conv2d_of_networks"),
+    "conv2d_grad_wrt_inputs": ("phintys.tensor.nnet.abstract_conv", "conv2d_grad_wrt_inputs"),
+    "conv2d_transpose": ("phintys.ops.convolution.functions", "conv2d_transpose"),
+    "conv3d": ("phintys.tensor.nnet.abstract_conv", "conv3d"),
+    "separable_conv2d": ("phintys.tensor.nnet.abstract_conv", "separable_conv2d"),
+}
+
+__all__ = sorted({*nnet.__all__, *sigm.__all__, *_MODULES, *_ON_DEMAND, "batch_normalization",
+                  "batch_normalization_test", "batch_normalization_train", "bn", "nnet", "sigm"})
 
 
 def __getattr__(name):
+    if name in _MODULES:
+        return _import_module(f"phintys.tensor.nnet.{name}")
     if name not in _ON_DEMAND:
         raise _unknown(__name__, name)
-    return _import_module(f"phintys.tensor.nnet.{name}")
+    module, attribute = _ON_DEMAND[name]
+    globals()[name] = getattr(_import_module(module), attribute)
+    _public_names.adopt(globals())
+    return globals()[name]
 
 
 def __dir__():

@@ -56,6 +56,7 @@ __all__ = [
     "batch_normalization_test",
     "batch_normalization_train",
     "binary_crossentropy",
+    "blocksparse",
     "bn",
     "categorical_crossentropy",
     "confusion_matrix",
@@ -75,12 +76,14 @@ __all__ = [
     "crossentropy_softmax_argmax_1hot_with_bias",
     "crossentropy_softmax_max_and_argmax_1hot",
     "crossentropy_softmax_max_and_argmax_1hot_with_bias",
+    "ctc",
     "elu",
     "h_softmax",
     "hard_sigmoid",
     "logsoftmax",
     "logsoftmax_op",
     "multiclass_hinge_loss",
+    "neighbours",
     "nnet",
     "prepend_0_to_each_row",
     "prepend_1_to_each_row",
@@ -105,9 +108,6 @@ __all__ = [
     "ultra_fast_scalar_sigmoid",
     "ultra_fast_sigmoid",
     "ultra_fast_sigmoid_inplace",
-    "blocksparse",
-    "ctc",
-    "neighbours",
 ]
 
 ScalarSigmoid: type[Op]
