@@ -38,6 +38,7 @@ from phintys.optimizer.rewrites import (
     reductions,
     softmax,
     specialize,
+    spectral,
     stabilize,
     switches,
     systems,
@@ -56,7 +57,8 @@ SPECIALIZE = [Family("specialize", specialize.REWRITES), Family("linear_algebra"
 APPROXIMATIONS = [Family("uncanonicalize", approximations.REWRITES)]
 BATCH_NORMALIZATION = [Family("batchnorm_opts", batch_normalization.REWRITES, ("specialize",)),
                        Family("ctc_opts", ctc.REWRITES, ("specialize",)),
-                       Family("unique_opts", distinct.REWRITES, ("specialize",))]
+                       Family("unique_opts", distinct.REWRITES, ("specialize",)),
+                       Family("linear_algebra", spectral.REWRITES, ("specialize",))]
 BLAS = [Family("blas", blas_rewrites.REWRITES, ("BlasOpt",))]
 
 LARGEST_NUMBER_OF_TURNS = 5        # the graphs of tests/optimizer/test_linear_time.py need 1 or 2, whatever their size

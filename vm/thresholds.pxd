@@ -68,6 +68,7 @@ cdef enum:
 
     # Multiplications of factorizations and solutions, and 100 for each call of LAPACK.
     LONG_FACTORIZATION = 30000          # cholesky and solution of 30 x 30, 9000 and 20000 of them, 1.9 and 4.8 us
+    PIECE_FACTORIZATION = 150000        # of a stack: about 25 us
 
     # Networks.
     LONG_HINGE = 30000                  # elements of the scores: 300 lines of 100 8.1 us

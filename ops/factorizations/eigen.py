@@ -1,11 +1,10 @@
 """Eigenvalues and eigenvectors."""
-import warnings
-
 import numpy
 
 from phintys.graph.apply import Apply
 from phintys.ops.elementwise.complex_derivatives import conjugated
 from phintys.ops.elementwise.scalar import as_dtype, real
+from phintys.ops.factorizations.general_kernel import EigKernel
 from phintys.ops.factorizations.solve import Solve
 from phintys.ops.factorizations.spectral_kernel import EighKernel
 from phintys.ops.factorizations.stacks import (
@@ -67,13 +66,8 @@ class Eig(TwiceReversed):
         x, = matrices(str(self).lower(), x)
         return Apply(self, [x], [values_of(x, x.type.dtype), result(x.type.dtype, x, *[order_of(x)] * 2)])
 
-    def perform(self, node, inputs, output_storage):
-        for storage, found in zip(output_storage, numpy.linalg.eig(inputs[0])):
-            if found.dtype.kind == "c" and inputs[0].dtype.kind != "c":
-                warnings.warn("eig: the imaginary parts of complex eigenvalues of a real matrix are discarded; cast "
-                              "it to a complex dtype to keep them", numpy.exceptions.ComplexWarning, stacklevel=2)
-                found = found.real
-            storage[0] = numpy.ascontiguousarray(found, inputs[0].dtype)
+    def make_kernel(self, node):
+        return EigKernel(node.inputs[0].type.dtype, self.lead(node))
 
     def infer_shape(self, node, input_shapes):
         return [input_shapes[0][:-1], input_shapes[0]]
@@ -130,8 +124,6 @@ class Eigh(Eig):
         x, = matrices("eigh", x)
         return Apply(self, [x], [values_of(x, real_dtype(x.type.dtype)),
                                  result(x.type.dtype, x, *[order_of(x)] * 2)])
-
-    perform = MatrixOp.perform
 
     def make_kernel(self, node):
         return EighKernel(node.inputs[0].type.dtype, self.lead(node), self.UPLO == "L", True)

@@ -1,7 +1,6 @@
 """The matrix exponential."""
-import numpy
-
 from phintys.graph.apply import Apply
+from phintys.ops.factorizations.general_kernel import ExpmKernel
 from phintys.ops.factorizations.stacks import MatrixOp, adjoint, matrices, order_of, result
 from phintys.ops.indexing.getitem import getitem
 from phintys.ops.shape.join import concatenate
@@ -9,7 +8,7 @@ from phintys.ops.shape.shape import shape_i
 
 
 class Expm(MatrixOp):
-    """The exponential of each square matrix, by SciPy's scaling and squaring.
+    """The exponential of each square matrix, by scaling and squaring; NaN where an element is not finite.
 
     Raises
     ------
@@ -23,13 +22,8 @@ class Expm(MatrixOp):
         A, = matrices("expm", A)
         return Apply(self, [A], [result(A.type.dtype, A, *[order_of(A)] * 2)])
 
-    def perform(self, node, inputs, output_storage):
-        import scipy.linalg
-        x, = inputs
-        if x.shape[-1] != x.shape[-2]:
-            raise numpy.linalg.LinAlgError(f"expm: Last 2 dimensions of the array must be square, the shape is "
-                                           f"{x.shape}")
-        output_storage[0][0] = numpy.ascontiguousarray(scipy.linalg.expm(x), x.dtype)
+    def make_kernel(self, node):
+        return ExpmKernel(node.inputs[0].type.dtype, self.lead(node))
 
     def infer_shape(self, node, input_shapes):
         return self.same_shape(node, input_shapes)

@@ -77,7 +77,7 @@ matrix_inverse = MatrixInverse()
 
 class MatrixPinv(TwiceReversed):
     """The Moore-Penrose pseudo-inverse of each matrix, by its singular values. Those below ``rcond`` times the largest
-    one count as zero.
+    one count as zero. The optimizer writes it as such; without it, NumPy's function is called.
 
     Parameters
     ----------

@@ -16,6 +16,19 @@ cdef struct Item:
     npy_intp row_step
     npy_intp column_step
 
+# Before the memory of `compute`: which item of a worker failed first, and why, and whether there is something to report.
+cdef struct Failure:
+    npy_intp item
+    int reason
+    bint noted
+
+cdef enum:
+    FAILURE_ROOM = 64
+
+cdef inline void note(char* room) noexcept nogil:
+    """For `compute`, with the memory it was given: `report` is to be called when all items are done."""
+    (<Failure*>(room - FAILURE_ROOM)).noted = True
+
 cdef class StackKernel(Kernel):
     cdef int typenum, itemsize      # of the matrices
     cdef bint is_complex
@@ -36,6 +49,10 @@ cdef class StackKernel(Kernel):
     # Raise the exception for a result of `compute` other than 0.
     cdef int refuse(self, int reason) except -1
     cdef int raise_unequal(self, Cell** operands) except -1 with gil
+    cdef int workers_for(self, Context* context, npy_intp count, double cost) noexcept nogil
+    # Has the GIL: what is to be said of items that `compute` has noted, a warning perhaps.
+    cdef int report(self) except -1
+    cdef int run_items(self, void* stack, npy_intp count, int workers, npy_intp grain) noexcept nogil
 
 # Copy an item to memory with the given distances of rows and columns in bytes; nothing to do if it is there already.
 cdef void copy_item(const Item* item, char* target, npy_intp row_step, npy_intp column_step,

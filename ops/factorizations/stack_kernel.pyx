@@ -5,7 +5,9 @@ all items. A subclass says what one item is: it checks shapes (``fit``) and comp
 over the stack. LAPACK takes matrices in column order. A matrix in C order is its own transpose there, and kernels use
 that instead of copying wherever the mathematics permits.
 
-``compute`` may fail in the middle of a stack. The kernels then raise, so that what was written is never visible.
+``compute`` may fail in the middle of a stack. The kernels then raise, so that what was written is never visible. Workers
+share long stacks; each has scratch memory of its own, and BLAS runs on one thread meanwhile. Of several matrices that
+fail, the first one decides which exception is raised.
 """
 cimport numpy as cnp
 import numpy
@@ -16,19 +18,26 @@ from numpy cimport npy_intp
 
 from phintys.ops.native.integers cimport shape_of
 from phintys.ops.native.strided_copy cimport copy_strided
-from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, allocate, scratch
+from phintys.ops.products.blas_library cimport enter_single_thread, leave_single_thread
+from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, allocate, parallel, scratch
 from phintys.vm.limits cimport MAX_RANK
-from phintys.vm.thresholds cimport LONG_FACTORIZATION
+from phintys.vm.thresholds cimport LONG_FACTORIZATION, PIECE_FACTORIZATION
 
 ctypedef int (*Refusal)(void* kernel, int reason) noexcept nogil
+ctypedef int (*Report)(void* kernel) noexcept nogil
 
 
 cdef int raise_refusal(void* kernel, int reason) except -1 with gil:
     return (<StackKernel>kernel).refuse(reason)
 
 
+cdef int make_report(void* kernel) except -1 with gil:
+    return (<StackKernel>kernel).report()
+
+
 # The cast removes `except -1`: ``run`` returns -1 with the exception set, and its caller handles it.
 cdef Refusal refuse_item = <Refusal>raise_refusal
+cdef Report report_items = <Report>make_report
 
 
 cdef int raise_linalg_error(str message) except -1:
@@ -104,6 +113,59 @@ cdef inline void show_first(Item* item, const Cell* cell, int lead, int rank, in
         item.columns, item.column_step = cell.shape[lead + 1], cell.strides[lead + 1]
 
 
+# What workers know of the stack that they share.
+cdef struct Stack:
+    void* kernel
+    Context* context
+    Item first[MOST_OPERANDS]
+    npy_intp steps[MOST_OPERANDS][MAX_RANK]
+    const npy_intp* shape              # of the leading dimensions
+    npy_intp room                      # bytes of scratch memory for a worker, its `Failure` included
+
+
+cdef void fill_outputs_with_nan(StackKernel kernel, const Item* items) noexcept nogil:
+    cdef int position
+    for position in range(kernel.inputs, kernel.operands):
+        fill_item_with_nan(&items[position], kernel.precision, kernel.is_complex)
+
+
+cdef void compute_items(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+    """Compute the items [start, stop) of a stack, up to the first one that fails."""
+    cdef Stack* stack = <Stack*>argument
+    cdef char* room = stack.context.scratch + worker * stack.room
+    cdef Failure* failure = <Failure*>room
+    cdef Item items[MOST_OPERANDS]
+    cdef npy_intp index[MAX_RANK]
+    cdef npy_intp left = start
+    cdef int operands = (<StackKernel>stack.kernel).operands, lead = (<StackKernel>stack.kernel).lead
+    cdef int axis, position, reason
+    for position in range(operands):
+        items[position] = stack.first[position]
+    for axis in range(lead - 1, -1, -1):
+        index[axis] = left % stack.shape[axis]
+        left //= stack.shape[axis]
+        for position in range(operands):
+            items[position].data += index[axis] * stack.steps[position][axis]
+    while start < stop:
+        reason = (<StackKernel>stack.kernel).compute(stack.context, items, room + FAILURE_ROOM)
+        if reason and (<StackKernel>stack.kernel).fails_with_nan:
+            fill_outputs_with_nan(<StackKernel>stack.kernel, items)
+        elif reason:
+            if failure.reason == 0 or start < failure.item:
+                failure.item, failure.reason = start, reason
+            return
+        start += 1
+        for axis in range(lead - 1, -1, -1):
+            index[axis] += 1
+            for position in range(operands):
+                items[position].data += stack.steps[position][axis]
+            if index[axis] < stack.shape[axis]:
+                break
+            for position in range(operands):
+                items[position].data -= index[axis] * stack.steps[position][axis]
+            index[axis] = 0
+
+
 cdef class StackKernel(Kernel):
     """The base class; see the docstring of the file."""
 
@@ -132,6 +194,9 @@ cdef class StackKernel(Kernel):
     cdef int refuse(self, int reason) except -1:
         raise numpy.linalg.LinAlgError(f"LAPACK failed with number {reason}")
 
+    cdef int report(self) except -1:
+        return 0
+
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef Item items[MOST_OPERANDS]
         cdef npy_intp shape[MAX_RANK + 2]
@@ -152,48 +217,62 @@ cdef class StackKernel(Kernel):
         for position in range(self.inputs, self.operands):
             shape[self.lead], shape[self.lead + 1] = items[position].rows, items[position].columns
             allocate(context, operands[position], shape)
-        if room:
-            scratch(context, room)
+        scratch(context, (FAILURE_ROOM + rounded(room)) * self.workers_for(context, count, cost))
         return count * (cost + 100) >= LONG_FACTORIZATION
+
+    cdef int workers_for(self, Context* context, npy_intp count, double cost) noexcept nogil:
+        """How many workers share a stack."""
+        return context.workers if count > 1 and count * (cost + 100) >= 2. * PIECE_FACTORIZATION else 1
 
     cdef int raise_unequal(self, Cell** operands) except -1 with gil:
         shapes = " and ".join([str(shape_of(operands[position])) for position in range(self.inputs)])
         raise ValueError(f"the stacks of matrices have different lengths: the shapes are {shapes}")
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
-        cdef Item items[MOST_OPERANDS]
-        cdef npy_intp index[MAX_RANK]
-        cdef npy_intp steps[MOST_OPERANDS][MAX_RANK]
-        cdef const npy_intp* shape = operands[self.operands - 1].shape     # outputs have all items
-        cdef int axis, position, reason
+        cdef Stack stack
+        cdef npy_intp count = 1
+        cdef double cost = 0
+        cdef int axis, position, workers
         cdef Cell* cell
+        stack.kernel, stack.context = <void*>self, context
+        stack.shape = operands[self.operands - 1].shape                    # outputs have all items
         for axis in range(self.lead):
-            index[axis] = 0
-            if shape[axis] == 0:
-                return 0
+            count *= stack.shape[axis]
+        if count == 0:
+            return 0
         for position in range(self.operands):
             cell = operands[position]
-            show_first(&items[position], cell, self.lead, self.ranks[position], cell.itemsize)
+            show_first(&stack.first[position], cell, self.lead, self.ranks[position], cell.itemsize)
             for axis in range(self.lead):
-                steps[position][axis] = cell.strides[axis] if cell.shape[axis] != 1 else 0
-        while True:
-            reason = self.compute(context, items, context.scratch)
-            if reason and self.fails_with_nan:
-                for position in range(self.inputs, self.operands):
-                    fill_item_with_nan(&items[position], self.precision, self.is_complex)
-            elif reason:
-                refuse_item(<void*>self, reason)
-                return -1
-            axis = self.lead - 1
-            while axis >= 0:
-                index[axis] += 1
-                for position in range(self.operands):
-                    items[position].data += steps[position][axis]
-                if index[axis] < shape[axis]:
-                    break
-                for position in range(self.operands):
-                    items[position].data -= index[axis] * steps[position][axis]
-                index[axis] = 0
-                axis -= 1
-            if axis < 0:
-                return 0
+                stack.steps[position][axis] = cell.strides[axis] if cell.shape[axis] != 1 else 0
+        if count == 1 or context.workers == 1:
+            stack.room = FAILURE_ROOM
+            return self.run_items(<void*>&stack, count, 1, count)
+        stack.room = FAILURE_ROOM + rounded(self.fit(context, stack.first, &cost))
+        workers = self.workers_for(context, count, cost)
+        return self.run_items(<void*>&stack, count, workers, <npy_intp>(PIECE_FACTORIZATION / (cost + 100)) + 1)
+
+    cdef int run_items(self, void* argument, npy_intp count, int workers, npy_intp grain) noexcept nogil:
+        cdef Stack* stack = <Stack*>argument
+        cdef Failure* failure
+        cdef npy_intp first = count
+        cdef int worker, reason = 0
+        cdef bint noted = False
+        for worker in range(workers):
+            failure = <Failure*>(stack.context.scratch + worker * stack.room)
+            failure.reason, failure.noted = 0, False
+        if workers == 1:
+            compute_items(stack, 0, 0, count)
+        else:
+            enter_single_thread()
+            parallel(stack.context, compute_items, stack, count, grain)
+            leave_single_thread()
+        for worker in range(workers):
+            failure = <Failure*>(stack.context.scratch + worker * stack.room)
+            noted |= failure.noted
+            if failure.reason and failure.item < first:
+                first, reason = failure.item, failure.reason
+        if reason:
+            refuse_item(<void*>self, reason)
+            return -1
+        return report_items(<void*>self) if noted else 0

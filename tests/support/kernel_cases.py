@@ -45,6 +45,8 @@ MADE = {
     "DifferenceKernel": ("bool", 0, 1),
     "DimShuffleKernel": (2, [1, "x", 0]),
     "DrawKernel": ("beta", 3, [("a", "above 0"), ("b", "at least 0")]),
+    "EigKernel": ("float64", 0),
+    "ExpmKernel": ("float64", 0),
     "EighKernel": ("complex128", 0, True, True),
     "ChoiceKernel": (0, False, True, 1e-8),
     "DrawnElementwiseKernel": ("normal", 0, [("loc", "any"), ("scale", "at least 0")], 1, 12, ElementwiseKernel(
@@ -211,6 +213,7 @@ CASES = [
     case("SumRepeatsKernel", A, number([1, 3]), number(2)), case("TileKernel", A, number([2, 1])),
     case("TriangleKernel", A, number(1)), case("TriKernel", number(4), number(3), number(1), outputs=((2, "float32"),)),
     case("CholeskyKernel", POSITIVE), case("DeterminantKernel", POSITIVE[None], outputs=VECTOR * 2),
+    case("EigKernel", POSITIVE, outputs=[*VECTOR, (2, "float64")]), case("ExpmKernel", POSITIVE),
     case("EighKernel", POSITIVE.astype("complex128"), outputs=[*VECTOR, (2, "complex128")]),
     case("InverseKernel", POSITIVE.astype("float32")[None], outputs=((3, "float32"),)),
     case("LUFactorKernel", POSITIVE, outputs=((2, "float64"), (1, "int32"))),

@@ -172,6 +172,86 @@ def test_complex_eigenvalues_of_a_real_matrix():
         assert phintys.function([x], eigen.eig(x)[0])([[0.0, 1.0], [-1.0, 0.0]]).dtype == "float64"
 
 
+def test_only_some_eigenvalues_of_a_stack_are_complex():
+    x = T.dtensor3()
+    value = numpy.array([[[2.0, 1.0], [0.0, 1.0]], [[0.0, 1.0], [-1.0, 0.0]], [[0.0, -2.0], [3.0, 0.0]]])
+    with pytest.warns(numpy.exceptions.ComplexWarning, match="imaginary parts") as caught:
+        values, vectors = phintys.function([x], eigen.eig(x))(value)
+    assert len(caught) == 1
+    wanted, directions = numpy.linalg.eig(value)
+    numpy.testing.assert_allclose(values, wanted.real, atol=1e-15)
+    numpy.testing.assert_allclose(abs(vectors), abs(directions.real), atol=1e-15)
+
+
+@pytest.mark.parametrize("dtype", [*TOLERANCE])
+@pytest.mark.parametrize("size", [1e-3, 0.1, 0.5, 1.5, 4, 30])
+def test_exponentials_of_any_size(dtype, size):
+    """Each size is that of another approximant, or needs squarings."""
+    import scipy.linalg
+    random = numpy.random.default_rng(0)
+    for order in (1, 2, 6):
+        x = random.normal(size=(order, order)) + 1j * random.normal(size=(order, order)) * dtype.startswith("complex")
+        x = (x * size / abs(x).sum(axis=0).max()).astype(dtype) if dtype.startswith("complex") else (
+            x.real * size / abs(x).sum(axis=0).max()).astype(dtype)
+        found = exponential(x)
+        wanted = scipy.linalg.expm(x.astype("complex128" if x.dtype.kind == "c" else "float64"))
+        assert found.dtype == dtype
+        tolerance = 1e-12 if dtype in ("float64", "complex128") else 2e-5
+        numpy.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance * abs(wanted).max())
+
+
+def exponential(x):
+    variable = variable_for(x)
+    f = phintys.function([variable], T.slinalg.expm(variable))
+    assert "KERNEL" in str(f.explain())
+    return f(x)
+
+
+def test_exponentials_that_are_not_finite():
+    assert numpy.isnan(exponential(numpy.array([[numpy.nan, 1.0], [0.0, 1.0]]))).all()
+    assert numpy.isnan(exponential(numpy.array([[1.0, numpy.inf], [0.0, 1.0]]))).all()
+    assert exponential(numpy.array([[710.0]])).item() == numpy.inf
+
+
+def test_pseudo_inverses_are_written_with_singular_values():
+    x = T.dmatrix()
+    for mode in ("FAST_RUN", "FAST_COMPILE"):
+        f = phintys.function([x], inverse.pinv(x), mode=mode)
+        names = [type(node.op).__name__ for node in f.maker.fgraph.toposort()]
+        assert "SVD" in names and "MatrixPinv" not in names
+        numpy.testing.assert_allclose(f(numpy.ones((3, 2))), numpy.full((2, 3), 1 / 6))
+    f = phintys.function([x], inverse.MatrixPinv(rcond=0.5)(x))
+    numpy.testing.assert_allclose(f(numpy.diag([4.0, 3.0, 1.0])), numpy.diag([1 / 4, 1 / 3, 0]), atol=1e-15)
+
+
+@pytest.mark.parametrize("name", ["cholesky", "eigh", "svd", "matrix_inverse", "expm"])
+def test_workers_share_a_stack(name):
+    """So long that several workers have a part, with the results of one; the first matrix that fails is reported."""
+    build = {"cholesky": T.slinalg.cholesky, "eigh": lambda x: T.nlinalg.eigh(x)[0],
+             "svd": lambda x: T.nlinalg.svd(x, compute_uv=False), "matrix_inverse": T.nlinalg.matrix_inverse,
+             "expm": T.slinalg.expm}[name]
+    random = numpy.random.default_rng(0)
+    stack = random.normal(size=(4, 150, 12, 12))
+    stack = stack @ stack.swapaxes(-1, -2) / 12 + numpy.eye(12)
+    x = T.tensor4(dtype="float64")
+    results = []
+    for workers in (1, 4):
+        with phintys.change_flags(workers=workers):
+            results.append(phintys.function([x], build(x))(stack))
+    numpy.testing.assert_array_equal(*results)
+
+
+def test_the_first_failure_of_a_stack_is_reported():
+    stack = numpy.repeat(numpy.eye(12)[None], 2000, axis=0)
+    stack[700, 5, 5], stack[1500, 3, 3] = -1, -1
+    x = T.dtensor3()
+    with phintys.change_flags(workers=4):
+        f = phintys.function([x], T.slinalg.cholesky(x))
+    for _ in range(3):
+        with pytest.raises(numpy.linalg.LinAlgError, match="6-th leading minor"):
+            f(stack)
+
+
 def test_vectors_have_the_signs_of_numpy():
     x = T.dmatrix()
     value = CASES["svd, all"].operands[0]
