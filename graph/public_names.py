@@ -282,6 +282,7 @@ HOMES = {
         "ops.random.random_function": "VectorRandomFunction",
         "ops.reduction.careduce": "Extremum MaxOrLowest",
         "ops.reduction.fused_reduction": "FusedReduction",
+        "ops.linalg.polynomial": "Horner PowerSums",
         "ops.sorting.bincount": "Counters",
         "ops.sorting.partitioning": "_Partition PartitionOp ArgPartitionOp",
         "ops.sorting.row_order": "RowOrder",

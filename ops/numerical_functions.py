@@ -3,6 +3,7 @@ from phintys.ops.creation.allocation import arange
 from phintys.ops.elementwise import elementwise_functions as elementwise
 from phintys.ops.elementwise.scalar import as_dtype
 from phintys.ops.indexing.getitem import getitem
+from phintys.ops.linalg.polynomial import Horner
 from phintys.ops.numpy_functions import expand_dims
 from phintys.ops.reduction.reduction import sum as sum_over
 from phintys.ops.shape.dimshuffle import dimshuffle
@@ -11,7 +12,7 @@ from phintys.ops.shape.shape import shape_i
 from phintys.ops.sorting.searching import searchsorted
 from phintys.ops.sorting.sorting import argsort
 from phintys.ops.types.constant import as_tensor_variable
-from phintys.ops.types.dtypes import discrete_dtypes, upcast
+from phintys.ops.types.dtypes import discrete_dtypes, float_dtypes, upcast
 
 MOST_TERMS = 64                     # of a polynomial that is written out
 
@@ -28,8 +29,9 @@ def polyval(p, x):
     Returns
     -------
     TensorVariable
-        Of the shape of ``x``. Up to 64 coefficients whose number is known are a chain of multiplications and additions
-        (Horner's rule), which is fused into one loop; others are a sum of powers.
+        Of the shape of ``x``, by Horner's rule. Up to 64 coefficients whose number is known are a chain of
+        multiplications and additions, which is fused into one loop; others are the op `Horner`. Integers and complex
+        numbers with so many coefficients are sums of powers.
 
     Raises
     ------
@@ -47,12 +49,20 @@ def polyval(p, x):
         if p.type.ndim != 1:
             raise ValueError(f"polyval: the coefficients must be a vector, got {p} of type {p.type}")
         if p.type.shape[0] is None or p.type.shape[0] > MOST_TERMS:
-            return _sum_of_powers(p, x)
+            return _with_a_vector(p, x)
         p = [p[number] for number in range(p.type.shape[0])]
     found = elementwise.zeros_like(x)
     for number, coefficient in enumerate(p):
         found = found * x + coefficient if number else found + coefficient
     return found
+
+
+def _with_a_vector(p, x):
+    dtype = upcast(p.type.dtype, x.type.dtype)
+    if dtype not in float_dtypes:
+        return _sum_of_powers(p, x)
+    computed = "float32" if dtype == "float16" else dtype
+    return as_dtype(Horner()(as_dtype(p, computed), as_dtype(x, computed)), dtype)
 
 
 def _sum_of_powers(p, x):

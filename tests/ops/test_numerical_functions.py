@@ -116,3 +116,34 @@ def test_integrals():
 def test_refused(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int64", "complex128"])
+@pytest.mark.parametrize("terms", [0, 1, 2, 70])
+def test_polynomials_of_any_length(terms, dtype):
+    """The number of coefficients is not known when the graph is made."""
+    p = numpy.random.default_rng(0).integers(-3, 4, terms).astype(dtype)
+    for shape in ((), (0,), (5,), (3, 70), (2, 3, 65)):
+        x = (numpy.random.default_rng(1).integers(-4, 5, shape) / (1 if dtype == "int64" else 5)).astype(dtype)
+        x = numpy.minimum(x, 1) if dtype == "int64" and terms > 2 else x
+        for array in (x, numpy.repeat(x, 2, axis=-1)[..., ::2] if x.ndim else x, x.T):
+            inputs = [T.vector(dtype=dtype), T.tensor(dtype, (False,) * array.ndim)]
+            found = phintys.function(inputs, T.polyval(*inputs))(p, array)
+            wanted = numpy.asarray(numpy.polyval(p.astype(float if dtype == "float16" else dtype), array))
+            assert found.shape == wanted.shape and found.dtype == dtype
+            tolerance = {"float32": 1e-5, "float16": 5e-2}.get(dtype, 1e-12)
+            numpy.testing.assert_allclose(found, wanted.astype(dtype), rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("terms", [2, 66])
+def test_derivatives_of_polynomials(terms):
+    random = numpy.random.default_rng(terms)
+    p, x = random.normal(size=terms), random.uniform(-0.9, 0.9, (3, 30))
+    check_gradient(T.polyval, [p, x])
+    check_r_op(T.polyval, [p, x])
+    check_gradient(lambda p, x: phintys.grad((T.polyval(p, x) ** 2).sum(), p), [p, x])
+    check_gradient(lambda p, x: phintys.grad((T.polyval(p, x) ** 2).sum(), x), [p, x])
+    check_r_op(lambda p, x: phintys.grad((T.polyval(p, x) ** 2).sum(), p), [p, x])
+    variables = T.dvector(), T.dmatrix()
+    f = phintys.function(variables, T.polyval(*variables))
+    assert [type(node.op).__name__ for node in f.maker.fgraph.toposort()] == ["Horner"]

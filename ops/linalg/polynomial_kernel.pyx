@@ -1,0 +1,114 @@
+"""Polynomials with a vector of coefficients: their values, ``(p, x, out)``, and sums of powers, ``(g, x, terms, out)``."""
+cimport numpy as cnp
+import numpy
+from libc.string cimport memcpy
+from numpy cimport npy_intp
+
+from phintys.ops.native.integers cimport integer_at
+from phintys.ops.native.strided_copy cimport contiguous_data
+from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, allocate, cell_size, parallel, scratch
+from phintys.vm.thresholds cimport LONG_CUMULATIVE
+
+cnp.import_array()
+
+cdef extern from "linalg/polynomial_loops.h" nogil:
+    void phintys_horner_float(const float* p, npy_intp terms, const float* x, float* out, npy_intp count)
+    void phintys_horner_double(const double* p, npy_intp terms, const double* x, double* out, npy_intp count)
+    void phintys_power_sums_float(const float* g, const float* x, npy_intp count, double* out, npy_intp terms)
+    void phintys_power_sums_double(const double* g, const double* x, npy_intp count, double* out, npy_intp terms)
+
+cdef enum:
+    MULTIPLICATIONS = 10               # for what is counted as one element
+
+
+cdef inline npy_intp rounded(npy_intp size) noexcept nogil:
+    return (size + 63) & ~<npy_intp>63
+
+
+cdef struct Part:
+    const char* p
+    npy_intp terms
+    const char* x
+    char* out
+    bint double_precision
+
+
+cdef void horner_part(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+    cdef Part* part = <Part*>argument
+    if part.double_precision:
+        phintys_horner_double(<const double*>part.p, part.terms, <const double*>part.x + start,
+                              <double*>part.out + start, stop - start)
+    else:
+        phintys_horner_float(<const float*>part.p, part.terms, <const float*>part.x + start,
+                             <float*>part.out + start, stop - start)
+
+
+cdef class HornerKernel(Kernel):
+    """The values of a polynomial at all elements; the coefficient of the highest power comes first.
+
+    Parameters
+    ----------
+    dtype : {"float32", "float64"}
+        Of all operands.
+    """
+    cdef bint double_precision
+
+    def __cinit__(self):
+        self.examined, self.binding = (), BOUND
+
+    def __init__(self, dtype):
+        self.double_precision = numpy.dtype(dtype).itemsize == 8
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Cell* x = operands[1]
+        allocate(context, operands[2], x.shape)
+        scratch(context, rounded(operands[0].shape[0] * x.itemsize) + rounded(cell_size(x) * x.itemsize))
+        return cell_size(x) * (operands[0].shape[0] + MULTIPLICATIONS) >= LONG_CUMULATIVE * MULTIPLICATIONS
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Part part
+        cdef char* room = context.scratch
+        part.terms, part.out, part.double_precision = operands[0].shape[0], operands[2].data, self.double_precision
+        part.p = contiguous_data(operands[0], room)
+        part.x = contiguous_data(operands[1], room + rounded(part.terms * operands[0].itemsize))
+        parallel(context, horner_part, &part, cell_size(operands[1]),
+                 LONG_CUMULATIVE * MULTIPLICATIONS // (part.terms + MULTIPLICATIONS) + 64)
+        return 0
+
+
+cdef class PowerSumsKernel(Kernel):
+    """The sums of g x^k over all elements, for k from the highest power to 0.
+
+    Parameters
+    ----------
+    dtype : {"float32", "float64"}
+        Of all operands but the number of terms.
+    """
+    cdef bint double_precision
+
+    def __cinit__(self):
+        self.examined, self.binding = (2,), BOUND
+
+    def __init__(self, dtype):
+        self.double_precision = numpy.dtype(dtype).itemsize == 8
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef npy_intp terms = integer_at(operands[2], 0)
+        allocate(context, operands[3], &terms)
+        scratch(context, 2 * rounded(cell_size(operands[0]) * operands[0].itemsize) + rounded(terms * sizeof(double)))
+        return cell_size(operands[0]) * (terms + MULTIPLICATIONS) >= LONG_CUMULATIVE * MULTIPLICATIONS
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef npy_intp terms = operands[3].shape[0], count = cell_size(operands[0]), term
+        cdef npy_intp size = rounded(count * operands[0].itemsize)
+        cdef char* g = contiguous_data(operands[0], context.scratch)
+        cdef char* x = contiguous_data(operands[1], context.scratch + size)
+        cdef double* sums = <double*>(context.scratch + 2 * size)
+        if self.double_precision:
+            phintys_power_sums_double(<const double*>g, <const double*>x, count, sums, terms)
+            memcpy(operands[3].data, sums, terms * sizeof(double))
+        else:
+            phintys_power_sums_float(<const float*>g, <const float*>x, count, sums, terms)
+            for term in range(terms):
+                (<float*>operands[3].data)[term] = <float>sums[term]
+        return 0

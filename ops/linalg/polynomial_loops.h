@@ -1,0 +1,21 @@
+/* Polynomials of many coefficients: Horner's rule, and sums of powers, of float32 and float64; without gaps. A block of
+ * elements is read once for all coefficients.
+ */
+#ifndef PHINTYS_POLYNOMIAL_LOOPS_H
+#define PHINTYS_POLYNOMIAL_LOOPS_H
+
+#include <numpy/npy_common.h>
+
+#include "native/clones.h"
+#include "native/templates.h"
+
+enum { PHINTYS_POLYNOMIAL_BLOCK = 64 };
+
+#define T float
+#include "polynomial_loops.template.h"
+#undef T
+#define T double
+#include "polynomial_loops.template.h"
+#undef T
+
+#endif
