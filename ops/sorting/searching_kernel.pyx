@@ -17,10 +17,11 @@ cdef extern from "sorting/searching_loops.h" nogil:
         npy_intp stride
         npy_intp length
         const int64_t* order
+        bint or_equal
         bint wrong
     ctypedef void (*phintys_search_needles)(Haystack* haystack, const char* needles, npy_intp count,
                                             int64_t* places) noexcept nogil
-    const phintys_search_needles phintys_searches_for_needles[14][2][2]
+    const phintys_search_needles phintys_searches_for_needles[14][3]
 
 cdef struct Search:
     phintys_search_needles of_needles
@@ -51,14 +52,15 @@ cdef class SearchsortedKernel(Kernel):
         Whether an operand is the order in which the values are sorted.
     """
     cdef phintys_search_needles of_needles
-    cdef bint ordered
+    cdef bint ordered, right
 
     def __cinit__(self):
         self.examined, self.binding = (), BOUND
 
     def __init__(self, dtype, bint right, bint ordered):
-        self.of_needles = phintys_searches_for_needles[<int>TYPES.index(dtype)][<int>right][<int>ordered]
+        self.of_needles = phintys_searches_for_needles[<int>TYPES.index(dtype)][2 if ordered else <int>right]
         self.ordered = self.may_fail = ordered
+        self.right = right
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef Cell* needles = operands[1]
@@ -86,6 +88,7 @@ cdef class SearchsortedKernel(Kernel):
         cdef Search search
         search.of_needles, search.itemsize = self.of_needles, needles.itemsize
         search.places = <int64_t*>operands[2 + self.ordered].data
+        search.haystack.or_equal = self.right
         search.haystack.values, search.haystack.stride = operands[0].data, operands[0].strides[0]
         search.haystack.length, search.haystack.order, search.haystack.wrong = operands[0].shape[0], NULL, False
         if self.ordered:

@@ -21,6 +21,7 @@ typedef struct {
     const char *values;
     npy_intp stride, length;
     const int64_t *order;               /* the order in which the values are sorted; or NULL */
+    int or_equal;                       /* whether places are after equal values; read by `ordered` only */
     int wrong;                          /* set if a number read from the order is not a valid position */
 } Haystack;
 
@@ -64,9 +65,6 @@ PHINTYS_INLINE int half_rank(uint16_t half) { return half & 0x8000 ? -(half & 0x
 #define IS_SAME SAME
 #define IS_LESS_NAN NEVER
 #define IS_SAME_NAN NEVER
-#define NAME boolean                    /* `bool` may be a macro */
-#define T uint8_t
-#include "searching_loops.template.h"
 #define NAME int8
 #define T int8_t
 #include "searching_loops.template.h"
@@ -145,10 +143,10 @@ PHINTYS_INLINE int half_rank(uint16_t half) { return half & 0x8000 ? -(half & 0x
 #undef IS_LESS_NAN
 #undef IS_SAME_NAN
 
-#define SEARCH_ROW(NAME) {{left_##NAME, left_ordered_##NAME}, {right_##NAME, right_ordered_##NAME}}
-/* [dtype, in the order of TYPES in loops.pyx][right][ordered] */
-static const phintys_search_needles phintys_searches_for_needles[][2][2] = {
-    SEARCH_ROW(boolean), SEARCH_ROW(int8), SEARCH_ROW(int16), SEARCH_ROW(int32),
+#define SEARCH_ROW(NAME) {left_##NAME, right_##NAME, ordered_##NAME}
+/* [dtype, in the order of TYPES in loops.pyx][left, right, ordered] */
+static const phintys_search_needles phintys_searches_for_needles[][3] = {
+    SEARCH_ROW(uint8), SEARCH_ROW(int8), SEARCH_ROW(int16), SEARCH_ROW(int32),      /* booleans first: 0 or 1 */
     SEARCH_ROW(int64), SEARCH_ROW(uint8), SEARCH_ROW(uint16), SEARCH_ROW(uint32),
     SEARCH_ROW(uint64), SEARCH_ROW(float16), SEARCH_ROW(float32), SEARCH_ROW(float64),
     SEARCH_ROW(complex64), SEARCH_ROW(complex128),

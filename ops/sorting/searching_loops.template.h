@@ -2,7 +2,7 @@
  * the dtype, and T, its type. Left to the next dtype: IS_NAN, IS_LESS, IS_SAME, and IS_LESS_NAN and IS_SAME_NAN for a
  * needle that is NaN.
  *
- * `or_equal` and `ordered` are constants where these functions are inlined, which is in the last four.
+ * `or_equal` and `ordered` are constants where functions are inlined, except `or_equal` in the last one.
  */
 #define NAMED(FUNCTION) PHINTYS_NAMED(FUNCTION, NAME)
 
@@ -31,8 +31,8 @@ PHINTYS_INLINE int NAMED(is_before_any)(T x, T y, int or_equal) {
     return IS_NAN(y) ? NAMED(is_before_nan)(x, y, or_equal) : NAMED(is_before)(x, y, or_equal);
 }
 
-/* The place of a NaN. */
-PHINTYS_INLINE npy_intp NAMED(place_of_nan)(Haystack *hay, T needle, int or_equal, int ordered) {
+/* The place of a NaN. Not inlined: it runs seldom, and four searches call it. */
+static __attribute__((noinline)) npy_intp NAMED(place_of_nan)(Haystack *hay, T needle, int or_equal, int ordered) {
     npy_intp first = 0, end = hay->length;
     while (first < end) {
         npy_intp middle = first + (end - first) / 2;
@@ -85,9 +85,9 @@ PHINTYS_INLINE int NAMED(is_sorted)(Haystack *hay, int ordered) {
     return sorted;
 }
 
-/* NumPy's own steps: each needle starts between the ends where the one before it stopped. */
-PHINTYS_INLINE void NAMED(search_unsorted)(Haystack *hay, const T *needles, npy_intp count, int64_t *places,
-                                           int or_equal, int ordered) {
+/* NumPy's own steps: each needle starts between the ends where the one before it stopped. Not inlined either. */
+static __attribute__((noinline)) void NAMED(search_unsorted)(Haystack *hay, const T *needles, npy_intp count,
+                                                             int64_t *places, int or_equal, int ordered) {
     npy_intp first = 0, end = hay->length;
     for (npy_intp i = 0; i < count; i++) {
         if (i && NAMED(is_before_any)(needles[i - 1], needles[i], or_equal)) end = hay->length;
@@ -135,12 +135,9 @@ static void NAMED(right)(Haystack *hay, const char *needles, npy_intp count, int
     NAMED(search)(hay, (const T *)needles, count, places, 1, 0);
 }
 
-static void NAMED(left_ordered)(Haystack *hay, const char *needles, npy_intp count, int64_t *places) {
-    NAMED(search)(hay, (const T *)needles, count, places, 0, 1);
-}
-
-static void NAMED(right_ordered)(Haystack *hay, const char *needles, npy_intp count, int64_t *places) {
-    NAMED(search)(hay, (const T *)needles, count, places, 1, 1);
+/* Loads of elements at the places of `order` take longest by far, so one function serves both sides. */
+static void NAMED(ordered)(Haystack *hay, const char *needles, npy_intp count, int64_t *places) {
+    NAMED(search)(hay, (const T *)needles, count, places, hay->or_equal, 1);
 }
 
 #undef NAMED

@@ -46,6 +46,23 @@ def test_partitions(dtype, shape, axis):
             is_partitioned(numpy.take_along_axis(array, order, axis), array, chosen, axis)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_long_lines_with_signed_zeros_and_both_signs_of_nan(dtype):
+    """Whole blocks are skipped by a quicker test than that of single elements; no better one may be lost."""
+    rng = numpy.random.default_rng(3)
+    special = numpy.array([numpy.nan, -numpy.nan, numpy.inf, -numpy.inf, 0.0, -0.0], dtype)
+    x = T.vector(dtype=dtype)
+    for rare in (0.02, 0.5):
+        array = numpy.where(rng.random(700) < rare, rng.choice(special, 700), rng.integers(-3, 3, 700).astype(dtype))
+        for k in (3, -3, 12, -12, 40, -40):
+            best, places = phintys.function([x], T.topk_and_argtopk(x, k))(array)
+            order = numpy.argsort(array, kind="stable")
+            if k > 0:                                                   # NaN is largest; ties are taken from the front
+                order = numpy.lexsort((numpy.arange(700), -numpy.nan_to_num(array, posinf=9, neginf=-9, nan=99)))
+            check_equal(places, order[:abs(k)])
+            numpy.testing.assert_array_equal(best, array[places])
+
+
 @pytest.mark.parametrize("name", ["equal", "ascending", "descending", "two values", "organ pipe"])
 def test_orders_that_are_hard_to_divide(name):
     count = numpy.arange(20000.0)
