@@ -120,6 +120,15 @@ def debugprint(obj: Any, depth: int = -1, print_type: bool = False, file: Any = 
     -------
     str or file or None
         The text if ``file`` is 'str', else ``file``.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> phintys.debugprint(T.exp(x) + 1)
+    Elemwise{add,no_inplace} [id A] ''
+     |Elemwise{exp,no_inplace} [id B] ''
+     | |x [id C]
+     |TensorConstant{(1,) of 1} [id D]
     """
     if not isinstance(depth, int):
         raise TypeError(f"depth parameter must be an int, got {depth!r}")

@@ -341,6 +341,13 @@ def shared(value, name=None, strict=False, allow_downcast=None, **kwargs):
     ------
     TypeError
         If the value is symbolic or a masked array, or no constructor accepts the keywords.
+
+    Examples
+    --------
+    >>> w = phintys.shared(1.5, name="w")
+    >>> w.set_value(2.5)
+    >>> w.get_value()
+    array(2.5)
     """
     if isinstance(value, Variable):
         raise TypeError("Shared variable constructor needs numeric values and not symbolic variables, "

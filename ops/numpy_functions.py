@@ -232,6 +232,11 @@ def matrix_or_vector_norm(x, ord=None, axis=None, keepdims=False):
         If ``ord`` is not supported, or ``x`` is a scalar.
     NotImplementedError
         If ``x`` has more than two dimensions, and no axis is given.
+
+    Examples
+    --------
+    >>> T.nlinalg.norm(T.as_tensor([3.0, 4.0])).eval()
+    array(5.)
     """
     x = as_tensor_variable(x)
     if axis is None and x.type.ndim == 0:

@@ -62,6 +62,7 @@ def scan_checkpoints(fn: Callable[..., Any], sequences: Any = [],  # noqa: B006 
 
     Examples
     --------
+    >>> start, w = T.dvector("start"), T.dmatrix("w")
     >>> states, updates = phintys.scan_checkpoints(lambda state, w: T.tanh(T.dot(w, state)), [], start, w, n_steps=1000,
     ...                                            save_every_N=32)
     >>> gradient = T.grad(states[-1].sum(), w)

@@ -30,7 +30,10 @@ def map(fn: Callable[..., Any], sequences: Any, non_sequences: Any = None, trunc
 
     Examples
     --------
+    >>> matrix = T.dmatrix("matrix")
     >>> lengths, updates = phintys.map(lambda row: T.sqrt((row ** 2).sum()), matrix)
+    >>> lengths.eval({matrix: [[3, 4], [6, 8]]})
+    array([ 5., 10.])
     """
     return scan(fn, sequences, [], non_sequences, truncate_gradient=truncate_gradient, go_backwards=go_backwards,
                 mode=mode, name=name, return_updates=return_updates)
@@ -56,7 +59,11 @@ def reduce(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequen
 
     Examples
     --------
-    >>> total, updates = phintys.reduce(lambda x, total: total + x, vector, T.constant(0.))
+    >>> vector = T.dvector("vector")
+    >>> total, updates = phintys.reduce(lambda x, total: total + x, vector,
+    ...                                 T.constant(0, dtype="float64"))
+    >>> total.eval({vector: [1, 2, 3]})
+    array(6.)
     """
     found = scan(fn, sequences, outputs_info, non_sequences, go_backwards=go_backwards, truncate_gradient=-1,
                  mode=mode, name=name, return_updates=return_updates)

@@ -50,6 +50,12 @@ def Rop(f: Variable | Sequence[Variable], wrt: Variable | Sequence[Variable],
         See ``disconnected_outputs``.
     NullTypeGradError
         If an undefined or unimplemented derivative is needed, as in ``grad``.
+
+    Examples
+    --------
+    >>> x, v = T.dvectors("x", "v")
+    >>> T.Rop(x ** 2, x, v).eval({x: [1, 2], v: [1, 0]})
+    array([2., 0.])
     """
     wanted = list(wrt) if isinstance(wrt, (list, tuple)) else [wrt]
     points = list(eval_points) if isinstance(eval_points, (list, tuple)) else [eval_points]

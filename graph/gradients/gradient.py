@@ -91,6 +91,12 @@ def grad(cost, wrt, consider_constant=None, disconnected_inputs="raise", add_nam
         See ``disconnected_inputs``.
     NullTypeGradError
         See ``null_gradients``.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> T.grad((x ** 2).sum(), x).eval({x: [1, 2]})
+    array([2., 4.])
     """
     _check_cost(cost, known_grads)
     wanted = _variables_of(wrt)
@@ -303,6 +309,12 @@ def Lop(f: Variable | Sequence[Variable], wrt: Variable | Sequence[Variable],
     Returns
     -------
     Variable, or list or tuple of Variable, as ``wrt``
+
+    Examples
+    --------
+    >>> x, v = T.dvectors("x", "v")
+    >>> T.Lop(x ** 2, x, v).eval({x: [1, 2], v: [1, 0]})
+    array([2., 0.])
     """
     outputs = list(f) if isinstance(f, (list, tuple)) else [f]
     points = list(eval_points) if isinstance(eval_points, (list, tuple)) else [eval_points]

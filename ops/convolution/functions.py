@@ -93,6 +93,13 @@ def conv2d_of_networks(input, filters, input_shape=None, filter_shape=None, bord
     ------
     ValueError
         If both names of the shape are used, and for ``imshp_logical`` and ``kshp_logical``.
+
+    Examples
+    --------
+    >>> images, filters = T.dtensor4("images"), T.dtensor4("filters")
+    >>> f = phintys.function([images, filters], T.nnet.conv2d(images, filters, border_mode="half"))
+    >>> f(numpy.ones((1, 3, 5, 5)), numpy.ones((2, 3, 3, 3))).shape
+    (1, 2, 5, 5)
     """
     if "imshp_logical" in kwargs or "kshp_logical" in kwargs:
         raise ValueError("Keyword arguments 'imshp_logical' and 'kshp_logical' for conv2d are not supported; "

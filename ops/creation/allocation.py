@@ -324,6 +324,12 @@ def alloc(value, *shape):
     -------
     TensorVariable
         Of the dtype of ``value``; broadcastable where a length is known to be 1.
+
+    Examples
+    --------
+    >>> T.alloc(7, 2, 3).eval()
+    array([[7, 7, 7],
+           [7, 7, 7]], dtype=int8)
     """
     return _alloc(value, *shape)
 
@@ -363,12 +369,25 @@ def zeros(shape, dtype=None):
     shape : int, symbolic integer, sequence of them, or vector of integers of known length
     dtype : str, optional
         By default floatX.
+
+    Examples
+    --------
+    >>> T.zeros((2, 3), dtype="int8").eval()
+    array([[0, 0, 0],
+           [0, 0, 0]], dtype=int8)
     """
     return _alloc(constant(0, dtype=dtype or config.floatX), *as_lengths(shape))
 
 
 def ones(shape, dtype=None):
-    """A new array of ones; the parameters are those of `zeros`."""
+    """A new array of ones; the parameters are those of `zeros`.
+
+    Examples
+    --------
+    >>> T.ones((2, 3), dtype="int8").eval()
+    array([[1, 1, 1],
+           [1, 1, 1]], dtype=int8)
+    """
     return _alloc(constant(1, dtype=dtype or config.floatX), *as_lengths(shape))
 
 
@@ -391,6 +410,12 @@ def arange(start, stop=None, step=1, dtype=None):
     ------
     ZeroDivisionError
         At run time, if the step is zero.
+
+    Examples
+    --------
+    >>> n = T.lscalar("n")
+    >>> T.arange(1, n, 2).eval({n: 7})
+    array([1, 3, 5])
     """
     if stop is None:
         start, stop = 0, start
@@ -406,7 +431,14 @@ def arange(start, stop=None, step=1, dtype=None):
 
 def eye(n, m=None, k=0, dtype=None):
     """A matrix of ``n`` rows and ``m`` columns (default ``n``) with ones on diagonal ``k``; the default dtype is
-    floatX."""
+    floatX.
+
+    Examples
+    --------
+    >>> T.eye(2, 3, 1, dtype="int8").eval()
+    array([[0, 1, 0],
+           [0, 0, 1]], dtype=int8)
+    """
     return Eye(dtype)(n, n if m is None else m, k)
 
 

@@ -137,6 +137,11 @@ def cumsum(x, axis=None):
     ------
     ValueError
         For an axis that does not exist.
+
+    Examples
+    --------
+    >>> T.cumsum(T.as_tensor([1, 2, 3])).eval()
+    array([1, 3, 6])
     """
     return CumOp(axis=axis, mode="add")(x)
 
@@ -145,6 +150,11 @@ def cumprod(x, axis=None):
     """The cumulative product; the parameters are those of `cumsum`.
 
     The gradient is correct even where elements are zero.
+
+    Examples
+    --------
+    >>> T.cumprod(T.as_tensor([1, 2, 3])).eval()
+    array([1, 2, 6])
     """
     return CumOp(axis=axis, mode="mul")(x)
 
@@ -237,5 +247,10 @@ def diff(x, n=1, axis=-1):
     ------
     ValueError
         For a negative ``n`` or an axis that does not exist.
+
+    Examples
+    --------
+    >>> T.diff(T.as_tensor([1, 4, 9])).eval()
+    array([3, 5])
     """
     return DiffOp(n=n, axis=axis)(x)

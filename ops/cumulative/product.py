@@ -86,5 +86,10 @@ def prod(input, axis=None, dtype=None, keepdims=False, acc_dtype=None, no_zeros_
     ----------
     no_zeros_in_input : bool
         Promise that there are no zeros, which makes the gradient simpler.
+
+    Examples
+    --------
+    >>> T.prod(T.as_tensor([[1, 2], [3, 5]]), axis=1).eval()
+    array([ 2, 15])
     """
     return reduce_by(Prod, input, axis, keepdims, dtype=dtype, acc_dtype=acc_dtype, no_zeros_in_input=no_zeros_in_input)

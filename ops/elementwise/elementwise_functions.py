@@ -136,6 +136,11 @@ def cast(x, dtype):
     ------
     TypeError
         If ``x`` is complex and ``dtype`` is real: use ``real``, ``imag``, ``angle`` or ``abs`` instead.
+
+    Examples
+    --------
+    >>> T.cast(T.as_tensor([1.5, -2.5]), "int32").eval()
+    array([ 1, -2], dtype=int32)
     """
     x = as_tensor_variable(x)
     dtype = canonical_dtype(dtype)
@@ -290,12 +295,23 @@ def zeros_like(model, dtype=None, opt=False):
         By default that of ``model``.
     opt : bool
         Return a constant where the type alone determines the result (0-d, or all dimensions broadcastable).
+
+    Examples
+    --------
+    >>> T.zeros_like(T.as_tensor([1, 2])).eval()
+    array([0, 0])
     """
     return _filled_like(model, 0, dtype, opt)
 
 
 def ones_like(model, dtype=None, opt=False):
-    """Ones of the shape of ``model``; the parameters are those of ``zeros_like``."""
+    """Ones of the shape of ``model``; the parameters are those of ``zeros_like``.
+
+    Examples
+    --------
+    >>> T.ones_like(T.as_tensor([1, 2])).eval()
+    array([1, 1])
+    """
     return _filled_like(model, 1, dtype, opt)
 
 

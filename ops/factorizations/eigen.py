@@ -186,6 +186,12 @@ def eigh(a, UPLO="L"):
         For another UPLO.
     numpy.linalg.LinAlgError
         At run time, for matrices that are not square or not finite.
+
+    Examples
+    --------
+    >>> values, vectors = T.nlinalg.eigh(T.as_tensor([[2.0, 0.0], [0.0, 1.0]]))
+    >>> values.eval()
+    array([1., 2.])
     """
     return Eigh(UPLO)(a)
 

@@ -64,6 +64,12 @@ def matrix_power(M, n):
         If ``n`` is not an integer.
     ValueError
         If ``M`` has fewer than two dimensions.
+
+    Examples
+    --------
+    >>> T.nlinalg.matrix_power(T.as_tensor([[1.0, 1.0], [0.0, 1.0]]), 3).eval()
+    array([[1., 3.],
+           [0., 1.]])
     """
     M = as_tensor_variable(M)
     if M.type.ndim < 2:
@@ -271,6 +277,13 @@ def lu(a, permute_l=False):
     ------
     numpy.linalg.LinAlgError
         At run time, for matrices that are not square.
+
+    Examples
+    --------
+    >>> p, lower, upper = T.slinalg.lu(T.as_tensor([[1.0, 2.0], [2.0, 2.0]]))
+    >>> upper.eval()
+    array([[2., 2.],
+           [0., 1.]])
     """
     factors, pivots = lu_factor(a)
     identity = identity_for(factors)
@@ -293,6 +306,12 @@ def block_diag(*matrices):
         Without arguments.
     ValueError
         For tensors with more than two dimensions.
+
+    Examples
+    --------
+    >>> T.slinalg.block_diag(T.as_tensor([[1, 2]]), T.as_tensor([[3]])).eval()
+    array([[1, 2, 0],
+           [0, 0, 3]])
     """
     blocks = [as_tensor_variable(block) for block in matrices]
     if not blocks:

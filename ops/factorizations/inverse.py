@@ -251,6 +251,12 @@ def slogdet(a):
     ------
     numpy.linalg.LinAlgError
         At run time, for matrices that are not square.
+
+    Examples
+    --------
+    >>> sign, logarithm = T.nlinalg.slogdet(T.as_tensor([[1.0, 0.0], [0.0, -1.0]]))
+    >>> sign.eval()
+    array(-1.)
     """
     return tuple(SLogDet()(a))
 

@@ -143,6 +143,11 @@ def svd(a, full_matrices=True, compute_uv=True):
     ------
     numpy.linalg.LinAlgError
         At run time, for infinities and NaN, and if LAPACK does not converge.
+
+    Examples
+    --------
+    >>> T.nlinalg.svd(T.as_tensor([[3.0, 0.0], [0.0, 2.0]]), compute_uv=False).eval()
+    array([3., 2.])
     """
     return SVD(full_matrices, compute_uv)(a)
 
@@ -265,5 +270,12 @@ def qr(a, mode="reduced"):
     ------
     ValueError
         For another mode.
+
+    Examples
+    --------
+    >>> q, r = T.nlinalg.qr(T.as_tensor([[3.0, 1.0], [4.0, 2.0]]))
+    >>> abs(r).eval().round(3)
+    array([[5. , 2.2],
+           [0. , 0.4]])
     """
     return QRIncomplete(mode)(a) if mode == "r" else QRFull(mode)(a)

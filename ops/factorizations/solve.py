@@ -365,6 +365,11 @@ def solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False, on_error="
         For another ``trans``; at run time, for infinities and NaN, and lengths that do not fit.
     numpy.linalg.LinAlgError
         At run time, for a zero on the diagonal.
+
+    Examples
+    --------
+    >>> T.slinalg.solve_triangular(T.as_tensor([[2.0, 1.0], [0.0, 4.0]]), [4.0, 8.0]).eval()
+    array([1., 2.])
     """
     if trans not in TRANSPOSITIONS:
         raise ValueError(f"solve_triangular: trans must be one of {[*TRANSPOSITIONS]}, got {trans!r}")

@@ -251,6 +251,12 @@ def fftn(a, s=None, axes=None, norm=None):
     ------
     ValueError
         For another norm, an axis that does not exist, or if there are not as many lengths as axes.
+
+    Examples
+    --------
+    >>> T.fft.fftn(T.as_tensor([[1.0, 0.0], [0.0, 0.0]])).eval()
+    array([[1.+0.j, 1.+0.j],
+           [1.+0.j, 1.+0.j]])
     """
     return _transform_axes("fftn", "forward", a, s, axes, norm)
 
@@ -324,6 +330,11 @@ def fftfreq(n, d=1.0):
     -------
     TensorVariable
         A float64 vector: 0, 1, ..., then the negative frequencies, divided by d n.
+
+    Examples
+    --------
+    >>> T.fft.fftfreq(4).eval()
+    array([ 0.  ,  0.25, -0.5 , -0.25])
     """
     n = _length("fftfreq", n)
     positive = (n - 1) // 2 + 1

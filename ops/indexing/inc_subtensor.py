@@ -37,6 +37,12 @@ def set_subtensor(x, y, inplace=False, tolerate_inplace_aliasing=False):
     ------
     TypeError
         If ``x`` is not a result of indexing, ``y`` has more dimensions than ``x``, or ``y`` would lose precision.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> T.set_subtensor(x[1:], 0).eval({x: [1, 2, 3]})
+    array([1., 0., 0.])
     """
     return inc_subtensor(x, y, inplace, True, tolerate_inplace_aliasing)
 
@@ -54,6 +60,12 @@ def inc_subtensor(x, y, inplace=False, set_instead_of_inc=False, tolerate_inplac
     ignore_duplicates : bool
         Whether to add only once to an element that is selected several times, as ``a[[1, 1]] += y`` does in NumPy; by
         default, every value is added.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> T.inc_subtensor(x[1:], 10).eval({x: [1, 2, 3]})
+    array([ 1., 12., 13.])
     """
     x, y = as_tensor_variable(x), as_tensor_variable(y)
     if y.type.ndim > x.type.ndim:

@@ -70,6 +70,11 @@ def nonzero(a, return_matrix=False):
     ------
     ValueError
         For a scalar.
+
+    Examples
+    --------
+    >>> T.nonzero(T.as_tensor([0, 3, 4]))[0].eval()
+    array([1, 2])
     """
     a = as_tensor_variable(a)
     positions = _nonzero(a)

@@ -42,6 +42,11 @@ def take(a, indices, axis=None, mode="raise"):
         For another mode, or if ``a`` has no such axis.
     IndexError
         At run time, for a position out of range.
+
+    Examples
+    --------
+    >>> T.take(T.as_tensor([10, 20, 30]), [2, 0]).eval()
+    array([30, 10])
     """
     a, indices = as_tensor_variable(a), as_tensor_variable(indices)
     if mode not in MODES:

@@ -205,6 +205,11 @@ def diagonal(a, offset=0, axis1=0, axis2=1):
     ------
     ValueError
         If ``a`` has fewer than two dimensions, or the axes are equal or do not exist.
+
+    Examples
+    --------
+    >>> T.diagonal(T.as_tensor([[1, 2], [3, 4]])).eval()
+    array([1, 4])
     """
     a = as_tensor_variable(a)
     axis1, axis2 = [axis + a.type.ndim if axis < 0 else axis for axis in (axis1, axis2)]
@@ -218,6 +223,12 @@ def diag(v, k=0):
     ------
     ValueError
         If ``v`` is a scalar.
+
+    Examples
+    --------
+    >>> T.diag(T.as_tensor([1, 2])).eval()
+    array([[1, 0],
+           [0, 2]])
     """
     v = as_tensor_variable(v)
     if v.type.ndim == 0:
@@ -251,6 +262,11 @@ def trace(a, offset=0, axis1=0, axis2=1):
     ------
     ValueError
         See ``diagonal``.
+
+    Examples
+    --------
+    >>> T.trace(T.as_tensor([[1, 2], [3, 4]])).eval()
+    array(5)
     """
     diagonals = diagonal(a, offset, axis1, axis2)
     return Sum(axis=diagonals.type.ndim - 1)(diagonals)

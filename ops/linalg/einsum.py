@@ -37,6 +37,13 @@ def einsum(subscripts, *operands, optimize=False):
     ------
     ValueError
         If the labels do not match the operands, or a path is wrong; at run time, if the lengths for a label differ.
+
+    Examples
+    --------
+    >>> x = T.dmatrix("x")
+    >>> T.einsum("ij,kj->ik", x, x).eval({x: [[1, 2], [3, 5]]})
+    array([[ 5., 13.],
+           [13., 34.]])
     """
     if not isinstance(subscripts, str):
         raise ValueError(f"einsum takes the labels as one string before the operands, got {subscripts!r}")

@@ -48,6 +48,13 @@ def jacobian(expression: Variable, wrt: Variable | Sequence[Variable],
         If the expression is not a variable or has more than one dimension.
     DisconnectedInputError
         See ``disconnected_inputs``.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> T.jacobian(x ** 2, x).eval({x: [1, 2]})
+    array([[2., 0.],
+           [0., 4.]])
     """
     if not isinstance(expression, Variable):
         raise TypeError(f"tensor.jacobian expects a Variable as `expression`, got {expression!r}")
@@ -94,6 +101,13 @@ def hessian(cost: Variable, wrt: Variable | Sequence[Variable],
     ------
     TypeError
         If the cost is not a scalar, or an element of ``wrt`` is not a vector.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> T.hessian((x ** 3).sum(), x).eval({x: [1, 2]})
+    array([[ 6.,  0.],
+           [ 0., 12.]])
     """
     if not isinstance(cost, Variable):
         raise TypeError(f"tensor.hessian expects a Variable as `cost`, got {cost!r}")

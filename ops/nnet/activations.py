@@ -31,6 +31,11 @@ def hard_sigmoid(x):
     -------
     TensorVariable
         Of the dtype of ``x`` if that is a float dtype, else of the float dtype that holds its values.
+
+    Examples
+    --------
+    >>> T.nnet.hard_sigmoid(T.as_tensor([-9.0, 0.0, 9.0])).eval()
+    array([0. , 0.5, 1. ])
     """
     x = as_tensor_variable(x)
     dtype = scalar.sigmoid.output_dtypes((x.type.dtype,))[0]
@@ -49,6 +54,11 @@ def relu(x, alpha=0):
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> T.nnet.relu(T.as_tensor([-2.0, 3.0]), 0.5).eval()
+    array([-1.,  3.])
     """
     x = as_tensor_variable(x)
     if not isinstance(alpha, Variable) and numpy.ndim(alpha) == 0 and alpha == 0:

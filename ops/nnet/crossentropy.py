@@ -304,6 +304,12 @@ def categorical_crossentropy(coding_dist, true_dist):
         For other ranks, or labels that are not integers.
     ValueError
         At run time, for labels that are not valid columns.
+
+    Examples
+    --------
+    >>> p = T.as_tensor([[0.5, 0.5], [1.0, 0.0]])
+    >>> T.nnet.categorical_crossentropy(p, [1, 0]).eval().round(3)
+    array([ 0.693, -0.   ])
     """
     coding_dist, true_dist = as_tensor_variable(coding_dist), as_tensor_variable(true_dist)
     if true_dist.type.ndim == coding_dist.type.ndim:
@@ -324,6 +330,11 @@ def binary_crossentropy(output, target):
         for all arguments of the sigmoid.
     target : tensor_like
         Probabilities, including 0 and 1.
+
+    Examples
+    --------
+    >>> T.nnet.binary_crossentropy(T.as_tensor([0.5, 1.0]), [1.0, 1.0]).eval().round(3)
+    array([0.693,   nan])
     """
     output, target = as_tensor_variable(output), as_tensor_variable(target)
     return -(target * log(output) + (1.0 - target) * log(1.0 - output))

@@ -177,6 +177,11 @@ def softmax(c):
     ------
     ValueError
         For another rank, or another dtype than a float.
+
+    Examples
+    --------
+    >>> T.nnet.softmax(T.as_tensor([[0.0, 0.0]])).eval()
+    array([[0.5, 0.5]])
     """
     c = as_tensor_variable(c)
     if c.type.ndim and c.type.broadcastable[-1]:

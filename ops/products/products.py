@@ -49,7 +49,14 @@ def dot(a, b):
 
 
 def outer(x, y):
-    """The matrix of all products of an element of ``x`` and an element of ``y``; both are flattened first."""
+    """The matrix of all products of an element of ``x`` and an element of ``y``; both are flattened first.
+
+    Examples
+    --------
+    >>> T.outer([1, 2], [3, 4]).eval()
+    array([[3, 4],
+           [6, 8]])
+    """
     x, y = as_tensor_variable(x), as_tensor_variable(y)
     return outer_of_vectors(x if x.type.ndim == 1 else flatten(x), y if y.type.ndim == 1 else flatten(y))
 
@@ -120,6 +127,12 @@ def batched_dot(a, b):
         For an operand without dimensions.
     ValueError
         At run time, for lengths that do not match.
+
+    Examples
+    --------
+    >>> x = T.dtensor3("x")
+    >>> T.batched_dot(x, x).eval({x: numpy.ones((2, 3, 3))}).shape
+    (2, 3, 3)
     """
     a, b = as_tensor_variable(a), as_tensor_variable(b)
     for name, value in (("a", a), ("b", b)):
@@ -155,6 +168,11 @@ def tensordot(a, b, axes=2):
     ValueError
         If ``axes`` has dimensions that do not exist, or different numbers of dimensions of ``a`` and ``b``; at run
         time, if the lengths of paired dimensions differ.
+
+    Examples
+    --------
+    >>> T.tensordot(T.ones((2, 3, 4)), T.ones((4, 3)), axes=[[1, 2], [1, 0]]).eval()
+    array([12., 12.])
     """
     a, b = as_tensor_variable(a), as_tensor_variable(b)
     return contracted(a, b, [], *_summed_axes(a, b, axes, 0))
@@ -262,6 +280,12 @@ def kron(a, b):
     TensorVariable
         For two matrices, and for vectors and scalars, like ``numpy.kron``; for other ranks, like Theano and earlier
         versions of ``scipy.linalg.kron``.
+
+    Examples
+    --------
+    >>> T.kron(T.as_tensor([[1, 2]]), T.as_tensor([[1], [1]])).eval()
+    array([[1, 2],
+           [1, 2]])
     """
     a, b = as_tensor_variable(a), as_tensor_variable(b)
     if a.type.ndim + b.type.ndim <= 2:

@@ -43,6 +43,11 @@ def roll(x, shift, axis=None):
         For an axis that does not exist.
     ValueError
         If the numbers of axes and shifts differ.
+
+    Examples
+    --------
+    >>> T.roll(T.as_tensor([1, 2, 3]), 1).eval()
+    array([3, 1, 2])
     """
     x = as_tensor_variable(x)
     if axis is None:

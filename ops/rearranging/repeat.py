@@ -182,6 +182,11 @@ def repeat(x, repeats, axis=None):
     ValueError
         For an axis that does not exist, or repeats that have several dimensions or are negative constants; at run
         time, for negative repeats.
+
+    Examples
+    --------
+    >>> T.repeat(T.as_tensor([1, 2]), 2).eval()
+    array([1, 1, 2, 2])
     """
     x, repeats = as_tensor_variable(x), _checked_repeats(repeats)
     if axis is not None and not -x.type.ndim <= axis < x.type.ndim:
@@ -273,6 +278,11 @@ def tile(x, reps, ndim=None):
     ------
     ValueError
         If ``ndim`` is too small, or ``reps`` are not integers or are negative.
+
+    Examples
+    --------
+    >>> T.tile(T.as_tensor([1, 2]), 2).eval()
+    array([1, 2, 1, 2])
     """
     x = as_tensor_variable(x)
     if ndim is not None and ndim < x.type.ndim:

@@ -69,6 +69,12 @@ def sum(input, axis=None, dtype=None, keepdims=False, acc_dtype=None):
         If an axis does not exist or occurs twice.
     TypeError
         If ``acc_dtype`` would lose precision.
+
+    Examples
+    --------
+    >>> x = T.dmatrix("x")
+    >>> T.sum(x, axis=0).eval({x: [[1, 2], [3, 5]]})
+    array([4., 7.])
     """
     return reduce_by(Sum, input, axis, keepdims, dtype=dtype, acc_dtype=acc_dtype)
 
@@ -101,6 +107,13 @@ def mean(input, axis=None, dtype=None, op=False, keepdims=False, acc_dtype=None)
     ------
     NotImplementedError
         For ``op`` with a dtype other than float64.
+
+    Examples
+    --------
+    >>> x = T.dmatrix("x")
+    >>> T.mean(x, axis=1, keepdims=True).eval({x: [[1, 2], [3, 5]]})
+    array([[1.5],
+           [4. ]])
     """
     x = as_tensor_variable(input)
     if op:
@@ -130,6 +143,11 @@ def var(input, axis=None, ddof=0, keepdims=False, corrected=False):
         The number subtracted from the number of elements in the divisor.
     corrected : bool
         Whether to correct the error due to rounding of the mean.
+
+    Examples
+    --------
+    >>> T.var(T.as_tensor([1.0, 3.0])).eval()
+    array(1.)
     """
     if isinstance(ddof, bool):
         raise ValueError("Parameter keepdims is now at index 3: (input, axis=None, ddof=0, keepdims=False, "
@@ -155,34 +173,71 @@ def _spread(squares, x, axis, ddof, keepdims):
 
 
 def std(input, axis=None, ddof=0, keepdims=False, corrected=False):
-    """The standard deviation, which is the square root of `var`; the parameters are the same."""
+    """The standard deviation, which is the square root of `var`; the parameters are the same.
+
+    Examples
+    --------
+    >>> T.std(T.as_tensor([1.0, 3.0])).eval()
+    array(1.)
+    """
     result = scalar.sqrt(var(input, axis, ddof, keepdims, corrected))
     result.name = "std"
     return result
 
 
 def max(x, axis=None, keepdims=False):
-    """The largest element over axes; NaN if an element is NaN. Every maximum receives the whole gradient."""
+    """The largest element over axes; NaN if an element is NaN. Every maximum receives the whole gradient.
+
+    Examples
+    --------
+    >>> T.max(T.as_tensor([[1, 2], [3, 5]]), axis=0).eval()
+    array([3, 5])
+    """
     return reduce_by(Max, x, axis, keepdims)
 
 
 def min(x, axis=None, keepdims=False):
-    """The smallest element over axes; NaN if an element is NaN. Every minimum receives the whole gradient."""
+    """The smallest element over axes; NaN if an element is NaN. Every minimum receives the whole gradient.
+
+    Examples
+    --------
+    >>> T.min(T.as_tensor([[1, 2], [3, 5]]), axis=0).eval()
+    array([1, 2])
+    """
     return reduce_by(Min, x, axis, keepdims)
 
 
 def argmax(x, axis=None, keepdims=False):
-    """The position of the first largest element, as int64; for several axes, in their flattened order."""
+    """The position of the first largest element, as int64; for several axes, in their flattened order.
+
+    Examples
+    --------
+    >>> T.argmax(T.as_tensor([[1, 7], [3, 2]]), axis=1).eval()
+    array([1, 0])
+    """
     return reduce_by(Argmax, x, axis_tuple(axis) or None, keepdims)
 
 
 def argmin(x, axis=None, keepdims=False):
-    """The position of the first smallest element, as int64; for several axes, in their flattened order."""
+    """The position of the first smallest element, as int64; for several axes, in their flattened order.
+
+    Examples
+    --------
+    >>> T.argmin(T.as_tensor([[1, 7], [3, 2]]), axis=1).eval()
+    array([0, 1])
+    """
     return reduce_by(Argmin, x, axis_tuple(axis) or None, keepdims)
 
 
 def max_and_argmax(a, axis=None, keepdims=False):
-    """``[max(a), argmax(a)]`` over the same axes, computed in one search."""
+    """``[max(a), argmax(a)]`` over the same axes, computed in one search.
+
+    Examples
+    --------
+    >>> largest, place = T.max_and_argmax(T.as_tensor([1, 7, 3]))
+    >>> largest.eval(), place.eval()
+    (array(7), array(1))
+    """
     x, axis = as_tensor_variable(a), axis_tuple(axis)
     axes = positive_axes(x, axis) or tuple(range(x.type.ndim))
     results = MaxAndArgmax(axes)(x)
@@ -190,12 +245,24 @@ def max_and_argmax(a, axis=None, keepdims=False):
 
 
 def all(x, axis=None, keepdims=False):
-    """Whether all elements over axes are nonzero, as bool."""
+    """Whether all elements over axes are nonzero, as bool.
+
+    Examples
+    --------
+    >>> T.all(T.as_tensor([[1, 0], [3, 2]]), axis=0).eval()
+    array([ True, False])
+    """
     return reduce_by(All, x, axis, keepdims)
 
 
 def any(x, axis=None, keepdims=False):
-    """Whether any element over axes is nonzero, as bool."""
+    """Whether any element over axes is nonzero, as bool.
+
+    Examples
+    --------
+    >>> T.any(T.as_tensor([[1, 0], [3, 0]]), axis=0).eval()
+    array([ True, False])
+    """
     return reduce_by(Any, x, axis, keepdims)
 
 

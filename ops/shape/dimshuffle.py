@@ -151,6 +151,11 @@ def dimshuffle(x, *pattern):
     ------
     ValueError
         If a dimension does not exist, appears twice, or is omitted without being broadcastable.
+
+    Examples
+    --------
+    >>> T.dimshuffle(T.as_tensor([1, 2]), "x", 0).eval()
+    array([[1, 2]])
     """
     x = as_tensor_variable(x)
     if len(pattern) == 1 and isinstance(pattern[0], (list, tuple)):
@@ -166,7 +171,14 @@ def dimshuffle(x, *pattern):
 
 
 def transpose(x, axes=None):
-    """``x`` with its dimensions reversed, or in the order of ``axes``."""
+    """``x`` with its dimensions reversed, or in the order of ``axes``.
+
+    Examples
+    --------
+    >>> T.transpose(T.as_tensor([[1, 2], [3, 4]])).eval()
+    array([[1, 3],
+           [2, 4]])
+    """
     x = as_tensor_variable(x)
     whole = range(x.type.ndim - 1, -1, -1)
     result = dimshuffle(x, list(whole if axes is None else axes))
@@ -187,7 +199,13 @@ def swapaxes(y, axis1, axis2):
 
 
 def shape_padleft(t, n_ones=1):
-    """``t`` with ``n_ones`` dimensions of length 1 added at the start."""
+    """``t`` with ``n_ones`` dimensions of length 1 added at the start.
+
+    Examples
+    --------
+    >>> T.shape_padleft(T.as_tensor([1, 2])).type.ndim
+    2
+    """
     t = as_tensor_variable(t)
     return dimshuffle(t, ["x"] * n_ones + list(range(t.type.ndim)))
 

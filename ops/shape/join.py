@@ -214,6 +214,11 @@ def join(axis, *tensors_list):
         For scalars (use ``stack`` for these) and for different ranks.
     ValueError, IndexError
         For an invalid axis; ValueError at run time if shapes do not match.
+
+    Examples
+    --------
+    >>> T.join(0, T.as_tensor([1, 2]), T.as_tensor([3])).eval()
+    array([1, 2, 3])
     """
     if len(tensors_list) != 1:
         return join_(axis, *tensors_list)
@@ -222,7 +227,14 @@ def join(axis, *tensors_list):
 
 
 def concatenate(tensor_list, axis=0):
-    """`join` with NumPy's signature; raises ``TypeError`` if ``tensor_list`` is not a list or tuple."""
+    """`join` with NumPy's signature; raises ``TypeError`` if ``tensor_list`` is not a list or tuple.
+
+    Examples
+    --------
+    >>> x = T.dmatrix("x")
+    >>> T.concatenate([x, 10 * x], axis=1).eval({x: [[1, 2]]})
+    array([[ 1.,  2., 10., 20.]])
+    """
     if not isinstance(tensor_list, (tuple, list)):
         raise TypeError("The 'tensors' argument must be either a tuple or a list, make sure you did not forget () or "
                         f"[] around arguments of concatenate: got {tensor_list!r}.")
@@ -250,6 +262,12 @@ def stack(*tensors, **kwargs):
         For an axis that the result does not have.
     ValueError
         If there are no tensors; at run time, if shapes differ.
+
+    Examples
+    --------
+    >>> T.stack([T.as_tensor([1, 2]), T.as_tensor([3, 4])], axis=1).eval()
+    array([[1, 3],
+           [2, 4]])
     """
     tensors, axis = _stack_arguments(tensors, kwargs)
     if not len(tensors):

@@ -174,6 +174,12 @@ def reshape(x, newshape, ndim=None):
         If the shape contains anything but integers.
     ValueError
         If its length is unknown and ``ndim`` is not given; at run time, if the sizes differ.
+
+    Examples
+    --------
+    >>> T.reshape(T.arange(4), (2, -1)).eval()
+    array([[0, 1],
+           [2, 3]])
     """
     vector, known = as_shape_vector(newshape)
     if vector.type.ndim != 1:
@@ -216,6 +222,11 @@ def flatten(x, ndim=None, outdim=None):
     ------
     ValueError
         If ``x`` has fewer dimensions, or both ``ndim`` and ``outdim`` are given.
+
+    Examples
+    --------
+    >>> T.flatten(T.as_tensor([[1, 2], [3, 4]])).eval()
+    array([1, 2, 3, 4])
     """
     x = as_tensor_variable(x)
     ndim = _wanted_rank(ndim, outdim)

@@ -133,5 +133,11 @@ def split(x, splits_size, n_splits, axis=0):
     ------
     ValueError
         At run time, if the lengths do not match ``x``.
+
+    Examples
+    --------
+    >>> first, second = T.split(T.arange(5), [2, 3], n_splits=2)
+    >>> second.eval()
+    array([2, 3, 4])
     """
     return Split(n_splits)(x, axis, splits_size)

@@ -71,6 +71,11 @@ def bincount(x, weights=None, minlength=None, assert_nonneg=False):
         If ``x`` is not a vector of integers.
     ValueError
         At run time, if an integer or ``minlength`` is negative.
+
+    Examples
+    --------
+    >>> T.bincount(T.as_tensor([1, 3, 1])).eval()
+    array([0, 2, 0, 1])
     """
     x = as_tensor_variable(x)
     if x.type.ndim != 1 or x.type.dtype not in discrete_dtypes:

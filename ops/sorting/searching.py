@@ -102,6 +102,11 @@ def searchsorted(x, v, side="left", sorter=None):
         For another side, or if ``x`` has several dimensions.
     TypeError
         If ``sorter`` is not a vector of integers.
+
+    Examples
+    --------
+    >>> T.searchsorted(T.as_tensor([1, 3, 5]), [0, 3, 9]).eval()
+    array([0, 1, 3])
     """
     return SearchsortedOp(side=side)(x, v, sorter)
 

@@ -180,6 +180,11 @@ def sort(a, axis=-1, kind="quicksort", order=None):
     ------
     ValueError
         If ``a`` has rank 0, if ``order`` is given, or for another ``kind`` or an axis that does not exist.
+
+    Examples
+    --------
+    >>> T.sort(T.as_tensor([3, 1, 2])).eval()
+    array([1, 2, 3])
     """
     return SortOp(kind, order)(*with_axis(a, axis))
 
@@ -201,5 +206,10 @@ def argsort(a, axis=-1, kind="quicksort", order=None):
     ------
     ValueError
         See ``sort``.
+
+    Examples
+    --------
+    >>> T.argsort(T.as_tensor([3, 1, 2])).eval()
+    array([1, 2, 0])
     """
     return ArgSortOp(kind, order)(*with_axis(a, axis))

@@ -198,5 +198,11 @@ def topk_and_argtopk(x, kth, axis=-1, sorted=True, idx_dtype="int64"):
     ------
     TypeError, IndexError, ValueError
         See ``topk``.
+
+    Examples
+    --------
+    >>> values, places = T.topk_and_argtopk(T.as_tensor([3, 1, 2]), 2)
+    >>> values.eval(), places.eval()
+    (array([3, 2]), array([0, 2]))
     """
     return _best(x, kth, axis, sorted, idx_dtype)

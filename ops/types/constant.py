@@ -165,6 +165,11 @@ def constant(x, name=None, ndim=None, dtype=None):
         If ``x`` is not numeric.
     ValueError
         If ``x`` has more than ``ndim`` dimensions.
+
+    Examples
+    --------
+    >>> T.constant([1.0, 2.0]).type
+    TensorType(float64, vector)
     """
     kind = type(x)
     if (kind is int or kind is float) and name is None and not ndim and -SHARED_RANGE <= x <= SHARED_RANGE:
@@ -242,6 +247,11 @@ def as_tensor_variable(x, name=None, ndim=None):
         If ``x`` cannot be converted; a subclass of ``TypeError``.
     ValueError
         If ``x`` is an Apply with several outputs and no default output, or cannot have rank ``ndim``.
+
+    Examples
+    --------
+    >>> T.as_tensor_variable([1, 2]).type
+    TensorType(int64, vector)
     """
     if isinstance(x, Apply):
         x = x.default_output()
