@@ -308,8 +308,13 @@ def at_home(thing: Named) -> Named:
 
 
 def adopt(namespace: dict[str, Any]) -> None:
-    """Declare a module, whose ``globals()`` are given, the public module of the functions that it exports."""
+    """Declare a module, whose ``globals()`` are given, the public module of the functions that it exports.
+
+    ``dir`` of a module with ``__all__`` shows these names only.
+    """
     home = namespace["__name__"]
+    if "__all__" in namespace:
+        namespace.setdefault("__dir__", lambda: list(namespace["__all__"]))
     for name, value in list(namespace.items()):
         if type(value) is FunctionType and value.__qualname__ == name and value.__module__.startswith(INNER):
             _DEFINED_IN[home, name] = value.__module__
