@@ -271,7 +271,7 @@ class Section:
         return f"<options {self._prefix}*>"
 
     def __reduce__(self):
-        # As in Theano, a pickle has no values: it stands for the options of the process that loads it.
+        # As in Theano, a pickle has no values: it refers to the options of the process that loads it.
         if self._root is not config:
             raise TypeError("of options, only phintys.config and its sections can be copied and pickled")
         return options_of_process, (self._prefix,)

@@ -1,7 +1,7 @@
 """The floors and rooms of ARCHITECTURE.md, enforced: a file imports only what is below it.
 
 Every import counts: at the top of a file, inside a function, in Cython (``cimport``) and by ``import_module``. Files
-are read as text, so nothing is imported or built here. What stands below ``if TYPE_CHECKING:`` is never imported, and
+are read as text, so nothing is imported or built here. What is below ``if TYPE_CHECKING:`` is never imported, and
 may name any type. A folder of one floor is a *room*; rooms have an order, too.
 """
 import ast

@@ -840,7 +840,7 @@ cdef tuple layout_of(array):
 
 
 cdef int raise_failure(kernel, const char* reason) except -1:
-    """Raise for a kernel whose run answered -1: its own exception, or one with the reason that it left."""
+    """Raise for a kernel whose run returned -1: its own exception, or one with the reason that it left."""
     if PyErr_Occurred() == NULL:
         raise ValueError(f"{type(kernel).__name__}: {reason.decode() if reason != NULL else 'failed'}")
     return -1

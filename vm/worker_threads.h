@@ -23,8 +23,8 @@ enum {
     PHINTYS_SHORT_LOOPS = 5000000,      /* 16 short loops in this time are worth waking the workers */
     PHINTYS_INTERRUPTED = 200000,       /* more between two looks at the clock: the system ran something else */
     PHINTYS_LATE = 500000,              /* longer waits for the last worker: likewise */
-    PHINTYS_BUSY = 10000000,            /* so long nobody looks, and loops run alone, after the first such event, */
-    PHINTYS_BUSIEST = 40000000          /* and up to so long when they keep coming */
+    PHINTYS_BUSY = 10000000,            /* for so long loops run alone after the first such event, */
+    PHINTYS_BUSIEST = 40000000          /* and for at most so long after repeated ones */
 };
 enum { PHINTYS_LONG = 160 };            /* times the grain: loops that are shared also where a worker may be late */
 

@@ -366,7 +366,7 @@ class _Correlation:
 
     @property
     def pad(self):
-        """Zeros before and after each dimension; -1 and -2 stand for the borders ``"half"`` and ``"full"``."""
+        """Zeros before and after each dimension; -1 and -2 mean the borders ``"half"`` and ``"full"``."""
         pairs = border_pairs(self.border_mode, self.convdim)
         return {"half": ((-1, -1),) * self.convdim, "full": ((-2, -2),) * self.convdim}.get(pairs, pairs)
 

@@ -144,7 +144,7 @@ def get_conv_output_shape(image_shape, kernel_shape, border_mode, subsample, fil
     Returns
     -------
     tuple
-        None stands for a length that is not known.
+        None means a length that is not known.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def get_conv_gradweights_shape(image_shape, top_shape, border_mode, subsample, f
     Returns
     -------
     tuple
-        None stands for a length that is not known: steps other than 1, the border ``"half"``.
+        None means a length that is not known: steps other than 1, the border ``"half"``.
     """
     filters, channels = top_shape[1], image_shape[1]
     if num_groups > 1 and channels is not None:
@@ -198,7 +198,7 @@ def get_conv_gradinputs_shape(kernel_shape, top_shape, border_mode, subsample, f
     Returns
     -------
     tuple
-        None stands for a length that is not known: steps other than 1.
+        None means a length that is not known: steps other than 1.
     """
     rank = len(top_shape) - 2
     channels = kernel_shape[-rank - 1]

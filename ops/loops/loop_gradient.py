@@ -143,7 +143,7 @@ class _Terms:
         self._spread_undefined()
 
     def _defined(self, variable, term):
-        """A term, cast to the type of its variable; undefined if it needs a carried value, which no one kept, and not
+        """A term, cast to the type of its variable; undefined if it needs a carried value, which was not kept, and not
         only through rows that the loop has."""
         if not is_valued(term):
             return term

@@ -81,7 +81,7 @@ static inline void phintys_mrg_product(const int64_t* matrix, const int32_t* vec
     }
 }
 
-/* Fill rows 1, 2, ... of a state: each is the row before it, advanced by the steps that the two matrices stand for. */
+/* Fill rows 1, 2, ... of a state: each is the row before it, advanced by the steps that the two matrices represent. */
 static void phintys_mrg_substreams(int32_t* state, ptrdiff_t rows, const int64_t* first, const int64_t* second) {
     for (ptrdiff_t row = 1; row < rows; row++, state += 6) {
         phintys_mrg_product(first, state, PHINTYS_MRG_M1, state + 6);

@@ -1,7 +1,7 @@
 """Distributions as Theano draws them from a ``numpy.random.RandomState``: functions that make a RandomFunction node.
 
 Each takes a variable that holds a state, and returns the new state and the sample. ``size`` is a sequence of integers,
-in which -1 stands for the length of the parameters, an integer vector, or None for the shape of the parameters.
+in which -1 means the length of the parameters, an integer vector, or None for the shape of the parameters.
 Functions that end in ``_helper`` are what the ops call, where NumPy's own method is not enough.
 """
 import sys
@@ -156,7 +156,7 @@ def random_integers(random_state, size=None, low=0, high=1, ndim=None, dtype="in
 
 
 def choice_helper(random_state, a, replace, p, size):
-    """Elements of ``a``, or of ``range(a)``; without elements, ``p`` stands for equal probabilities."""
+    """Elements of ``a``, or of ``range(a)``; without elements, ``p`` means equal probabilities."""
     if a.ndim > 1:
         raise ValueError(f"a.ndim ({a.ndim}) must be 0 or 1")
     if p.ndim != 1:
@@ -257,7 +257,7 @@ def multinomial(random_state, size=None, n=1, pvals=(0.5, 0.5), ndim=None, dtype
     Parameters
     ----------
     random_state, size, ndim, dtype
-        As for `uniform`; -1 in ``size`` and None stand for lengths of ``n`` and of ``pvals`` without its last
+        As for `uniform`; -1 in ``size`` and None mean the lengths of ``n`` and of ``pvals`` without its last
         dimension.
     n : integer tensor
     pvals : tensor_like

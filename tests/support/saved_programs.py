@@ -56,7 +56,7 @@ class Watch:
     refused : list of str
         Why programs cannot be saved without their graphs.
     tried : set
-        What stands for the programs that were tried.
+        What represents the programs that were tried.
     """
 
     def __init__(self, tried, keep):

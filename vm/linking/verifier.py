@@ -131,9 +131,9 @@ class _Check:
             self.name = instruction.name
             self._end_branches()
             if self.committed and (ROWS[self.name].may_fail or self.name not in ALWAYS):
-                self.fail("stands after COMMIT, but can fail or run Python code")
+                self.fail("is after COMMIT, but can fail or run Python code")
             if self.name in ALWAYS and (self.branches or self.block is not None):
-                self.fail("stands in a branch or a block")
+                self.fail("is in a branch or a block")
             for cell in instruction.reads():
                 self.read(cell)
             check = getattr(self, "check_" + self.name, None)
@@ -141,7 +141,7 @@ class _Check:
                 check(instruction)
             self._change(instruction)
         if self.branches:
-            self.fail("stands in a branch that does not end")
+            self.fail("is in a branch that does not end")
 
     def _end_branches(self):
         """Join the paths of all branches that end here."""
@@ -149,7 +149,7 @@ class _Check:
             branch = self.branches.pop()
             self.state.join(branch.changes, self.state.take_back(branch.mark, branch.first))
         if self.branches and self.branches[-1].end is None and self.branches[-1].otherwise == self.position:
-            self.fail("stands in the second part of a branch whose first part does not end with a JUMP")
+            self.fail("is in the second part of a branch whose first part does not end with a JUMP")
 
     def _check_cells(self):
         for number, layout in enumerate(self.cells):

@@ -26,7 +26,7 @@ cdef class Code:
     """A Program in C arrays, shared by all frames."""
     cdef readonly object program
     cdef Instruction* instructions
-    cdef unsigned char* ops         # what PROFILE and FAIL stand for, by position
+    cdef unsigned char* ops         # what PROFILE and FAIL replaced, by position
     cdef Outline* outlines          # by position of the instruction
     cdef size_t room                # bytes of all kernels' rooms
     cdef int most_layouts           # numbers in the shapes and strides of all outputs of any instruction
@@ -40,12 +40,12 @@ cdef class Code:
     cdef dict known_reads           # (such a cell, a CALL) → whether it may have been read by then
     cdef int n_updated, n_loaded, n_watched, n_arguments
     cdef int halt                   # the position of HALT
-    cdef int first_result           # where the cells of the results stand in the operand pool
+    cdef int first_result           # position of the results' cells in the operand pool
     cdef list lent                  # which results are lent
     cdef list kept
     cdef object planner             # a Planner in mode "plan", else None
     cdef Profile profile            # None: calls are not measured
-    cdef bint timed                 # PROFILE stands in place of the instructions
+    cdef bint timed                 # PROFILE has replaced the instructions
     cdef long long spared           # so often FAIL does what stood in its place, before it raises
     cdef int measure(self, bint timed) except -1
     cdef int put_failure(self, int position, long long spared) except -1

@@ -1,7 +1,7 @@
 """Groups: independent kernels that workers run side by side.
 
 All members are prepared first, one after the other, so memory is dealt out by one thread; each has scratch memory of
-its own. Then those whose ``prepare`` answered ``RUNS_ALONE`` are shared among the workers, if there are at least two:
+its own. Then those whose ``prepare`` returned ``RUNS_ALONE`` are shared among the workers, if there are at least two:
 the others use the workers from inside, or are too short. So a group is never slower than its members in turn: a worker
 that the system does not schedule takes nothing.
 """

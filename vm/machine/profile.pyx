@@ -1,6 +1,6 @@
 """Profiles: how often each instruction of a program ran, how long it took, and how much it computed.
 
-In a program that is profiled, PROFILE stands in the place of each instruction; the interpreter calls ``begin`` and then
+In a program that is profiled, PROFILE replaces each instruction; the interpreter calls ``begin`` and then
 does what the instruction is for. Nothing is there in other programs. A frame has records of its own, so that threads
 need no lock; at the end of a call they are added to those of the program.
 """

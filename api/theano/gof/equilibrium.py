@@ -94,7 +94,7 @@ class _Equilibrium:
                            self.optimizer, self.fgraph)
 
     def _turn(self) -> Any:
-        """Apply everything once; answers whether something changed."""
+        """Apply everything once; return whether something changed."""
         optimizer, fgraph = self.optimizer, self.fgraph
         changed = self._apply(optimizer.global_optimizers)
         queue = deque(io_toposort(fgraph.inputs, self.outputs))

@@ -32,7 +32,7 @@ class LocalOptimizer:
         return None
 
     def transform(self, node: Apply) -> Any:
-        """What may stand in the place of a node's outputs; see above."""
+        """What may replace a node's outputs; see above."""
         raise NotImplementedError(f"{type(self).__name__} does not define transform")
 
     def add_requirements(self, fgraph: FunctionGraph) -> None:

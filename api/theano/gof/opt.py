@@ -69,7 +69,7 @@ def _is_op(op: Any, wanted: Any) -> Any:
 
 
 def copy_stack_trace(from_var: Any, to_var: Any) -> Any:
-    """Let variables know where the user made what they stand for.
+    """Copy to variables where the user made those that they replace.
 
     Parameters
     ----------

@@ -172,7 +172,7 @@ class DB:
 
 
 def as_query(tags: Any, subqueries: Any = None) -> Any:
-    """The query that the arguments of ``DB.query`` stand for."""
+    """The query that the arguments of ``DB.query`` describe."""
     if tags and isinstance(tags[0], database.Query):
         if len(tags) > 1 or subqueries:
             raise TypeError("If the first argument to query is a Query, there should be no other arguments: got "

@@ -138,7 +138,7 @@ class _Match:
 
 
 def _built(pattern: Any, holes: Any) -> Any:
-    """The variable, or number, that a pattern stands for."""
+    """Return the variable, or number, that a pattern describes."""
     if isinstance(pattern, (list, tuple)):
         return pattern[0](*[_built(inner, holes) for inner in pattern[1:]])
     return holes[pattern] if isinstance(pattern, str) else pattern

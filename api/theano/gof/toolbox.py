@@ -30,7 +30,7 @@ class Feature:
         """A node came in."""
 
     def on_prune(self, fgraph: FunctionGraph, node: Apply, reason: Any) -> None:
-        """A node went, because nobody reads it any more."""
+        """A node was removed, because no reader is left."""
 
     def on_change_input(self, fgraph: FunctionGraph, node: Apply, position: Any, old: Variable, new: Variable,
                         reason: Any = None) -> None:

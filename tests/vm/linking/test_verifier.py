@@ -130,7 +130,7 @@ def position_of_result(program):
 BROKEN_COMMIT = {
     run_without_prepare: "was not prepared", prepare_without_run: "prepared and never run",
     run_before_commit: "before COMMIT", read_after_run: "before COMMIT",
-    not_stored: "protected", stored_elsewhere: "protected", drop_in_a_commit: "stands after COMMIT",
+    not_stored: "protected", stored_elsewhere: "protected", drop_in_a_commit: "is after COMMIT",
     old_value_kept: "leaves old values", halt_outside: "outside the pool",
 }
 
@@ -281,7 +281,7 @@ def test_only_what_cannot_fail_stands_after_a_commit(name):
     program = sample()
     instructions = program.instructions()
     instructions.insert(-1, Instruction(NUMBER[name], 0, 0, 0, 0, 0))
-    with pytest.raises(ProgramError, match="stands after COMMIT"):
+    with pytest.raises(ProgramError, match="is after COMMIT"):
         verify(rebuilt(program, instructions))
 
 
