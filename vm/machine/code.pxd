@@ -27,6 +27,7 @@ cdef class Code:
     cdef readonly object program
     cdef Instruction* instructions
     cdef unsigned char* ops         # what PROFILE and FAIL replaced, by position
+    cdef int* pool                  # the operand pool: numbers of cells
     cdef Outline* outlines          # by position of the instruction
     cdef size_t room                # bytes of all kernels' rooms
     cdef int most_layouts           # numbers in the shapes and strides of all outputs of any instruction
@@ -46,13 +47,14 @@ cdef class Code:
     cdef object planner             # a Planner in mode "plan", else None
     cdef Profile profile            # None: calls are not measured
     cdef bint timed                 # PROFILE has replaced the instructions
-    cdef long long spared           # so often FAIL does what stood in its place, before it raises
+    cdef long long spared           # so often FAIL runs what it replaced, before it raises
     cdef int measure(self, bint timed) except -1
     cdef int put_failure(self, int position, long long spared) except -1
     cdef unsigned char _usual(self, int position) noexcept
     cdef int _find_claims(self) except -1
     cdef int _find_watched(self) except -1
     cdef int _find_outlines(self) except -1
+    cdef bytes _operands_of(self, Instruction* at)
     cdef int _inputs_of(self, int position) except -1
     cdef int _mark_sites(self) except -1
     cdef bint _varies(self, int position) except -1

@@ -1,6 +1,8 @@
 """A ``Code`` is a Program in C arrays, shared by all frames that run it."""
 from libc.stdlib cimport calloc, free, malloc, qsort
 from libc.string cimport memcpy
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.ref cimport PyObject
 
 from phintys.vm.abi cimport Kernel
@@ -18,18 +20,21 @@ cdef enum:
 cdef class Code:
 
     def __cinit__(self, program):
-        cdef const unsigned char[:] code = program.code
         cdef int index
         self.program = program
         self.kept = [program.kernels, program.containers]
         self.n_instructions = len(program.code) // sizeof(Instruction)
         self.instructions = <Instruction*>malloc(max(1, len(program.code)))
         self.ops = <unsigned char*>malloc(self.n_instructions + 1)
+        self.n_operands = len(program.pool)
+        self.pool = <int*>malloc((self.n_operands + 1) * sizeof(int))
         self.kernels = <PyObject**>malloc((len(program.kernels) + 1) * sizeof(PyObject*))
         self.containers = <PyObject**>malloc((len(program.containers) + 1) * sizeof(PyObject*))
-        if self.instructions == NULL or self.ops == NULL or self.kernels == NULL or self.containers == NULL:
+        if (self.instructions == NULL or self.ops == NULL or self.pool == NULL or self.kernels == NULL
+                or self.containers == NULL):
             raise MemoryError()
-        memcpy(self.instructions, &code[0], len(program.code))
+        copy_content(program.code, self.instructions)
+        copy_content(program.pool, self.pool)
         for index in range(self.n_instructions):
             self.ops[index] = self.instructions[index].op
         for index, kernel in enumerate(program.kernels):
@@ -41,7 +46,6 @@ cdef class Code:
                 raise TypeError(f"{container!r} is not a Container")
             self.containers[index] = <PyObject*>container
         self.n_cells = len(program.cells)
-        self.n_operands = len(program.pool)
         self.n_dimensions = sum([2 * layout.ndim for layout in program.cells])
         self.n_arguments = program.n_arguments
         self.planner = Planner(program) if program.allow_gc == "plan" else None
@@ -97,12 +101,9 @@ cdef class Code:
         cdef int position, index, numbers
         cdef dict prepared = {}
         cdef list layouts = self.program.cells
-        cdef int[:] pool
         self.outlines = <Outline*>calloc(self.n_instructions + 1, sizeof(Outline))
         if self.outlines == NULL:
             raise MemoryError()
-        if self.n_operands:
-            pool = self.program.pool
         for position in range(self.n_instructions):
             at = &self.instructions[position]
             if at.op != OP_KERNEL and at.op != OP_PREPARE and at.op != OP_RUN and at.op != OP_CALL:
@@ -111,15 +112,15 @@ cdef class Code:
             outline.first = position
             outline.inputs = self._inputs_of(position)
             if at.op == OP_RUN:
-                outline.first = prepared[at.a, bytes(pool[at.b:at.b + at.c])]
+                outline.first = prepared[at.a, self._operands_of(at)]
                 continue
             numbers = 0
             for index in range(outline.inputs, at.c):
-                numbers += 2 * <int>layouts[pool[at.b + index]].ndim
+                numbers += 2 * <int>layouts[self.pool[at.b + index]].ndim
             self.most_layouts = max(self.most_layouts, numbers)
             outline.varies = self._varies(position)
             if at.op == OP_PREPARE:
-                prepared[at.a, bytes(pool[at.b:at.b + at.c])] = position
+                prepared[at.a, self._operands_of(at)] = position
             if at.op != OP_CALL:
                 outline.room = self.room
                 self.room += (<Kernel>self.kernels[at.a]).room + 15 & ~15
@@ -147,6 +148,10 @@ cdef class Code:
                     passed = 0
         return 0
 
+    cdef bytes _operands_of(self, Instruction* at):
+        """The cells of an instruction, to be compared with those of another one."""
+        return PyBytes_FromStringAndSize(<char*>(self.pool + at.b), at.c * sizeof(int))
+
     cdef int _inputs_of(self, int position) except -1:
         """How many of an instruction's operands are inputs; the field has no room for very many."""
         cdef Instruction* at = &self.instructions[position]
@@ -158,19 +163,17 @@ cdef class Code:
         cdef Instruction* at = &self.instructions[position]
         cdef Outline* outline = &self.outlines[position]
         cdef list layouts = self.program.cells
-        cdef int[:] pool
         cdef object examined
         cdef int index
         if at.op == OP_CALL or not at.c:
             return True
-        pool = self.program.pool
         for index in range(outline.inputs, at.c):
-            layout = layouts[pool[at.b + index]]
+            layout = layouts[self.pool[at.b + index]]
             if layout.donor is not None and layout.any_layout:
                 return True
         examined = (<Kernel>self.kernels[at.a]).examined
         for index in range(outline.inputs) if examined is None else examined:
-            if layouts[pool[at.b + index]].kind != "constant":
+            if layouts[self.pool[at.b + index]].kind != "constant":
                 return True
         return examined is None and outline.inputs == 0
 
@@ -197,6 +200,7 @@ cdef class Code:
 
     def __dealloc__(self):
         free(self.ops)
+        free(self.pool)
         free(self.outlines)
         free(self.watched)
         free(self.watched_cells)
@@ -205,6 +209,15 @@ cdef class Code:
         free(self.instructions)
         free(self.kernels)
         free(self.containers)
+
+
+cdef int copy_content(object source, void* target) except -1:
+    """Copy the bytes of an object that has a buffer. (Cython's memory views would be a third of the module.)"""
+    cdef Py_buffer view
+    PyObject_GetBuffer(source, &view, PyBUF_SIMPLE)
+    memcpy(target, view.buf, view.len)
+    PyBuffer_Release(&view)
+    return 0
 
 
 cdef int by_address(const void* first, const void* second) noexcept nogil:

@@ -27,7 +27,6 @@ cdef class Frame:
 
     def __cinit__(self, Code code):
         cdef int index
-        cdef int[:] pool
         cdef npy_intp* dimensions
         self.code = code
         context_init(&self.machine.context)
@@ -49,10 +48,8 @@ cdef class Frame:
         for index, layout in enumerate(code.program.cells):
             self._add_cell(&self.cells[index], layout, dimensions)
             dimensions += 2 * <int>layout.ndim
-        if code.n_operands:
-            pool = code.program.pool
-            for index in range(code.n_operands):
-                self.machine.operands[index] = &self.cells[pool[index]]
+        for index in range(code.n_operands):
+            self.machine.operands[index] = &self.cells[code.pool[index]]
         self.machine.code = code.instructions
         self.machine.cells = self.cells
         self.machine.kernels = code.kernels
