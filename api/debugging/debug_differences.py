@@ -10,10 +10,21 @@ import numpy
 SHOWN = 5                      # indices that a message lists
 
 
+def at_host(value):
+    """Return a value at a device as an array of NumPy, and all others as they are."""
+    if not hasattr(value, "__cuda_array_interface__"):
+        return value
+    from phintys.gpu.gpu_array_type import as_host_array
+    return as_host_array(value)
+
+
 def copied(value):
     """Return a value that shares no memory with ``value``; a value that cannot be copied is returned as it is."""
     if isinstance(value, numpy.ndarray):
         return value.copy(order="K")
+    if hasattr(value, "__cuda_array_interface__"):
+        from phintys.gpu.runtime.copies import contiguous
+        return contiguous(value)
     try:
         return copy.deepcopy(value)
     except Exception:
@@ -22,6 +33,7 @@ def copied(value):
 
 def identical(a, b):
     """Return whether two values are the same to the last bit."""
+    a, b = at_host(a), at_host(b)
     if isinstance(a, numpy.ndarray) and isinstance(b, numpy.ndarray) and a.dtype != object:
         return a is b or (a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes())
     return _equal_objects(a, b, lambda: a == b)
@@ -38,6 +50,7 @@ def agree(variable, a, b, may_improve=False):
     may_improve : bool
         Where ``a`` is infinite or NaN, every value of ``b`` is accepted.
     """
+    a, b = at_host(a), at_host(b)
     rule = getattr(variable.tag, "values_eq_approx", None)
     if rule is not None:
         return bool(rule(a, b))

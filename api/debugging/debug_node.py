@@ -7,7 +7,7 @@ number before, and that of the second run with something else, so that unwritten
 import numpy
 
 from phintys.debugging.debug_claims import bound_by, read_by_prepare
-from phintys.debugging.debug_differences import agree, copied, identical, is_finite
+from phintys.debugging.debug_differences import agree, at_host, copied, identical, is_finite
 from phintys.debugging.debug_errors import (
     BadDestroyMap,
     BadExamined,
@@ -23,6 +23,7 @@ from phintys.graph.config import config
 from phintys.graph.errors import made_at
 from phintys.graph.op import Op
 from phintys.vm.abi import run_kernel
+from phintys.vm.places import HOST
 
 POISONS = 0xFF, 0x7F           # NaN, -1 and 255; a huge number: no sum, product or maximum of both is equal
 KERNEL, PERFORM = "the kernel", "perform"
@@ -62,6 +63,8 @@ class CheckedNode:
             if not mode.check_c_code:
                 self.kernel = None
         self.layouts = [variable.type.layout for variable in node.outputs]
+        self.at_device = any([(variable.type.layout or (0, 0, HOST))[2] != HOST
+                              for variable in (*node.inputs, *node.outputs)])
         self.destroyed = {position for positions in op.destroy_map.values() for position in positions}
         self.shapes = ShapeRule(node, around)
 
@@ -88,6 +91,8 @@ class CheckedNode:
             The class says what is wrong.
         """
         outputs = None
+        if self.at_device:
+            return self._check_at_device(inputs)
         if self.kernel is not None:
             outputs = self._check_kernel(inputs)
         if self.performs:
@@ -99,6 +104,18 @@ class CheckedNode:
                                             "infinities; DebugMode(check_isfinite=False) accepts them")
         self.shapes.check(inputs, outputs, known)
         return outputs
+
+    # ---- kernels of a device -----------------------------------------------------------------------------------------
+    def _check_at_device(self, inputs):
+        """Check that two runs at the device agree, and that they agree with the host."""
+        outputs, again = self._run_kernel(inputs, None), self._run_kernel(inputs, None)
+        self._compare([at_host(value) for value in outputs], KERNEL, [at_host(value) for value in again],
+                      f"{KERNEL}, again", inputs, NondeterministicOp)
+        results_at_host = getattr(self.node.op, "perform_at_host", None)
+        if results_at_host is not None:
+            self._compare([at_host(value) for value in outputs], KERNEL,
+                          results_at_host(self.node, [at_host(value) for value in inputs]), "the host", inputs)
+        return [copied(value) for value in outputs]
 
     # ---- kernels -----------------------------------------------------------------------------------------------------
     def _check_kernel(self, inputs):

@@ -18,17 +18,20 @@ PREAMBLE = """\
 #include <cuda_fp16.h>
 __device__ inline float of_half(unsigned short bits) { return __half2float(__ushort_as_half(bits)); }
 __device__ inline unsigned short to_half(float x) { return __half_as_ushort(__float2half_rn(x)); }
+template <class T> __device__ inline bool is_minus_one(T x) { return (T)-1 < (T)0 && x == (T)-1; }
 template <class T> __device__ inline T floor_quotient(T a, T b) {
     if (b == 0) return 0;
-    const T quotient = b == (T)-1 ? (T)(0 - a) : (T)(a / b);
+    const T quotient = is_minus_one(b) ? (T)(0 - a) : (T)(a / b);
     return quotient * b != a && (a < 0) != (b < 0) ? quotient - 1 : quotient;
 }
 template <class T> __device__ inline T floor_remainder(T a, T b) {
-    if (b == 0 || b == (T)-1) return 0;
+    if (b == 0 || is_minus_one(b)) return 0;
     const T rest = a % b;
     return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
-template <class T> __device__ inline T plain_remainder(T a, T b) { return b == 0 || b == (T)-1 ? (T)0 : (T)(a % b); }
+template <class T> __device__ inline T plain_remainder(T a, T b) {
+    return b == 0 || is_minus_one(b) ? (T)0 : (T)(a % b);
+}
 template <class T> __device__ inline T real_remainder(T a, T b) {
     T rest = fmod(a, b);
     if (b == 0) return rest;
@@ -45,7 +48,7 @@ template <class T> __device__ inline T real_floor_quotient(T a, T b) {
     return quotient - whole > (T)0.5 ? whole + 1 : whole;
 }
 template <class T> __device__ inline T whole_power(T base, T exponent) {
-    if (exponent < 0) return base == 1 ? 1 : base == (T)-1 ? (exponent % 2 ? -1 : 1) : 0;
+    if (exponent < 0) return base == 1 ? 1 : is_minus_one(base) ? (exponent % 2 ? -1 : 1) : 0;
     T result = 1;
     for (; exponent; exponent /= 2, base *= base)
         if (exponent % 2) result *= base;
@@ -100,7 +103,8 @@ EXPRESSIONS = {
     "round_half_away_from_zero": ("round({0})", None),
     "unless_overflow": ("({0} == ({T})INFINITY ? {1} : {0})", None),
     "expit": ("sigmoid_of({0})", None), "log_expit": ("log_sigmoid_of({0})", None),
-    "gammaln": ("lgamma({0})", None), "xlogy": ("({0} == 0 && {1} == {1} ? ({T})0 : {0} * log({1}))", None),
+    "gammaln": ("({0} == -({T})INFINITY ? {0} : lgamma({0}))", None),
+    "xlogy": ("({0} == 0 && {1} == {1} ? ({T})0 : {0} * log({1}))", None),
     "xlog1py": ("({0} == 0 && {1} == {1} ? ({T})0 : {0} * log1p({1}))", None),
 }
 
