@@ -33,7 +33,7 @@ ifneq ($(origin CC),default)
 export CC
 endif
 
-.PHONY: help demo test check lint types coverage develop editable annotate stress bench clean list-sources
+.PHONY: help demo test test-gpu check lint types coverage develop editable annotate stress bench clean list-sources
 .DELETE_ON_ERROR:
 
 help:
@@ -46,6 +46,7 @@ help:
 	@echo 'make develop   build in the source tree, for an editable install'
 	@echo 'make annotate  write a page for each Cython file that shows the C code of each line'
 	@echo 'make stress    run the tests with poisoned memory, and under AddressSanitizer'
+	@echo 'make test-gpu  run the tests of the GPU on the GPU of this machine (needs pycuda and nvcc)'
 	@echo 'make bench     run the benchmarks on the last commit (needs git)'
 	@echo 'make clean     remove everything that can be built again'
 
@@ -89,6 +90,10 @@ stress: $(VENV)/test.stamp
 	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:quarantine_size_mb=16 PHINTYS_FLAGS=stress \
 		LD_PRELOAD="$$(gcc -print-file-name=libasan.so)" \
 		PYTHONMALLOC=malloc PYTHONPATH=build/address/lib $(RUN) -m pytest -n $(WORKERS) --ignore=tests/packaging $(ARGS)
+
+# On the machine's own GPU; `make test` takes the stand-in of tests/gpu where there is none.
+test-gpu: $(VENV)/test.stamp $(VENV)/gpu.stamp
+	PHINTYS_TEST_GPU=1 $(TEST) -n 0 tests/gpu $(ARGS)
 
 bench: $(VENV)/bench.stamp
 	@$(ASV) machine --yes >/dev/null

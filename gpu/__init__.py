@@ -7,18 +7,20 @@ what users see are arrays of NumPy as before. Importing this package needs neith
 does. See README.md for the parts.
 """
 from phintys.gpu import families
-from phintys.gpu.gpu_array_type import GpuArrayType
+from phintys.gpu.device_op import DeviceOp
+from phintys.gpu.gpu_array_type import GpuArrayConstant, GpuArrayType, GpuArrayVariable
 from phintys.gpu.placement import place as _place
 from phintys.gpu.runtime.device import DeviceError, device_count, open_device, the_device
 from phintys.gpu.runtime.driver import statistics as _statistics
 from phintys.gpu.runtime.driver import trim, wait
-from phintys.gpu.transfers import GpuFromHost, HostFromGpu, gpu_from_host, host_from_gpu
+from phintys.gpu.transfers import GpuConstantValue, GpuFromHost, HostFromGpu, gpu_from_host, host_from_gpu
 from phintys.gpu.transfers import number_of as _number_of
 from phintys.graph import hooks as _hooks
 from phintys.graph.config import config as _config
 
-__all__ = ["DeviceError", "GpuArrayType", "GpuFromHost", "HostFromGpu", "device_count", "gpu_from_host",
-           "host_from_gpu", "memory_report", "the_device", "trim", "use", "wait"]
+__all__ = ["DeviceError", "DeviceOp", "GpuArrayConstant", "GpuArrayType", "GpuArrayVariable", "GpuConstantValue",
+           "GpuFromHost", "HostFromGpu", "device_count", "gpu_from_host", "host_from_gpu", "memory_report",
+           "the_device", "trim", "use", "wait"]
 
 _hooks.place_at_device = _place
 

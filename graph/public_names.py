@@ -53,6 +53,12 @@ HOMES = {
     "phintys.compile.monitormode": {
         "debugging.monitor_mode": "WatchingMode",
     },
+    "phintys.gpu": {
+        "gpu.device_op": "DeviceOp",
+        "gpu.gpu_array_type": "GpuArrayType GpuArrayVariable GpuArrayConstant",
+        "gpu.runtime.device": "DeviceError",
+        "gpu.transfers": "GpuFromHost HostFromGpu GpuConstantValue",
+    },
     "phintys.tensor": {
         "graph.errors": "NotScalarConstantError EmptyConstantError",
         "ops.creation.allocation": "Alloc AllocEmpty ARange Eye Tri Bartlett",

@@ -3,7 +3,7 @@ signs, infinities and NaN."""
 import numpy
 import pytest
 
-import phintys  # noqa: F401  (which sets what lower floors need)
+import phintys
 from phintys.gpu.kernels.scalar_source import EXPRESSIONS, NoSource, step_text
 from phintys.ops.elementwise.elementwise_kernel import ElementwiseKernel
 from phintys.ops.elementwise.elementwise_steps import ufunc_named
