@@ -154,6 +154,8 @@ OPTIONS = [
      "a GPU, by pycuda: cuda, or cuda1 for the second. See phintys.gpu."),
     ("gpu.nvcc", "nvcc", text, "The compiler of CUDA that kernels are compiled with."),
     ("gpu.cache", "", text, "The folder of compiled kernels; by default one in the user's cache."),
+    ("gpu.cublas", True, boolean, "Whether cuBLAS multiplies matrices at the device, where it is installed; else "
+     "built-in kernels do."),
     ("gpu.warn_host_ops", "ignore", one_of("ignore", "warn", "raise"), "What to do about ops without a kernel for the "
      "device, which run at the host and need transfers."),
     ("on_unused_input", "raise", one_of("raise", "warn", "ignore"), "What to do about inputs that are not needed."),

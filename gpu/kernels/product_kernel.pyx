@@ -1,15 +1,20 @@
 """Products of matrices and vectors at the device.
 
-They take the arguments of the processor's kernels of the same names without "Gpu". Scaling factors may be at either
+cuBLAS multiplies matrices of floats where it is installed (``config.gpu.cublas``), if it can take the operands' strides
+and the factors are at the host; else the kernels of ``product_source.py`` do. The classes take the arguments of the processor's kernels of the same names without "Gpu". Scaling factors may be at either
 place.
 """
+from cpython.exc cimport PyErr_SetObject
 from libc.string cimport memset
 from numpy cimport npy_intp
 
 import numpy
 
 from phintys.gpu.kernels.product_source import NAMES, product_source
-from phintys.gpu.runtime.driver cimport Arguments, put, put_address, put_integer
+from phintys.graph.config import config
+from phintys.gpu.runtime cimport cublas
+from phintys.gpu.runtime.copies cimport copies_ready, copy_elements
+from phintys.gpu.runtime.driver cimport Arguments, put, put_address, put_integer, set_failure
 from phintys.gpu.runtime.kernel cimport THREADS, DeviceKernel, blocks_for
 from phintys.ops.native.integers cimport shape_of
 from phintys.vm.abi cimport CELL_DEVICE, Cell, Context, allocate
@@ -36,6 +41,8 @@ cdef class GpuProductKernel(DeviceKernel):
     cdef int left_rank, right_rank, itemsize
     cdef bint spread[2]
     cdef double one                 # in the bits of the dtype
+    cdef double zero
+    cdef bint by_cublas
 
     def __init__(self, dtype, int left_rank, int right_rank, form="plain", spread=(False, False)):
         self.source, self.names = product_source(dtype), NAMES
@@ -45,6 +52,7 @@ cdef class GpuProductKernel(DeviceKernel):
         for axis, flag in enumerate(spread):
             self.spread[axis] = flag
         set_one(&self.one, numpy.ones((), dtype).tobytes())
+        self.zero, self.by_cublas = 0, config.gpu.cublas and dtype in ("float32", "float64")
 
     cdef int kind
 
@@ -88,6 +96,8 @@ cdef class GpuProductKernel(DeviceKernel):
                     raise ValueError(f"Shape mismatch: z of shape {shape_of(product.start)} cannot be added to the "
                                      f"product of shapes {shape_of(product.x)} and {shape_of(product.y)}")
         allocate(context, product.out, shape)
+        if product.start != NULL and self.by_cublas:
+            copies_ready()
         return 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
@@ -151,6 +161,11 @@ cdef int set_one(double* one, bytes bits) except -1:
 
 cdef int multiply(GpuProductKernel kernel, Product* product) noexcept nogil:
     """The product of a matrix and a vector by its rows; all others by tiles."""
+    cdef int result
+    if product.n != 1 and product.m != 1 and kernel.by_cublas and cublas.has_cublas:
+        result = by_library(kernel, product)
+        if result != cublas.REFUSED:
+            return result and -1
     if product.n == 1:
         return times_vector(kernel, product)
     if product.m == 1:                              # the transposed matrix by the vector
@@ -160,6 +175,47 @@ cdef int multiply(GpuProductKernel kernel, Product* product) noexcept nogil:
         product.ss0 = product.ss1
         return times_vector(kernel, product)
     return tiles(kernel, product, <const char*>&kernel.one, kernel.itemsize)
+
+
+cdef inline bint is_at_host(const Cell* factor) noexcept nogil:
+    return factor == NULL or not factor.flags & CELL_DEVICE
+
+
+cdef int by_library(GpuProductKernel kernel, Product* product) noexcept nogil:
+    """The product by cuBLAS: 0, REFUSED, or another number with an exception set. What is added is copied to the result
+    first, unless the result has its memory."""
+    cdef const void* alpha = product.alpha.data if product.alpha != NULL else <char*>&kernel.one
+    cdef const void* beta = product.beta.data if product.start != NULL else <char*>&kernel.zero
+    cdef Cell start
+    cdef npy_intp strides[2]
+    cdef int error
+    if not is_at_host(product.alpha) or not is_at_host(product.beta) or product.out.ndim != 2:
+        return cublas.REFUSED
+    if product.start != NULL and product.start.data != product.out.data:
+        start = product.out[0]                      # seen in the shape of the result
+        strides[0], strides[1] = product.ss0 * kernel.itemsize, product.ss1 * kernel.itemsize
+        start.data, start.strides = product.start.data, strides
+        error = copy_elements(product.out, &start)
+        if error:
+            set_failure(error, b"copying what is added to a product")
+            return 1
+    error = cublas.gemm(kernel.itemsize, product.m, product.n, product.k, alpha, product.x.data, product.xs0,
+                        product.xs1, product.y.data, product.ys0, product.ys1, beta, product.out.data)
+    if error == cublas.REFUSED:
+        if product.start != NULL and product.start.data != product.out.data:
+            product.start = product.out             # what the kernel reads is there, too
+            product.ss0, product.ss1 = product.n, 1
+        return cublas.REFUSED
+    if error:
+        fail_library(error)
+        return 1
+    return 0
+
+
+cdef int fail_library(int error) noexcept nogil:
+    with gil:
+        PyErr_SetObject(RuntimeError, f"a product of matrices: error {error} of cuBLAS")
+    return -1
 
 
 cdef inline void put_scaling(Arguments* arguments, const Product* product) noexcept nogil:

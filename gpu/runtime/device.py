@@ -9,10 +9,13 @@ import os
 import threading
 
 from phintys.gpu.runtime import driver as runtime
+from phintys.gpu.runtime.cublas import find_cublas
+from phintys.graph.public_names import at_home
 
 _open = None                    # the device in use
 
 
+@at_home
 class DeviceError(RuntimeError):
     """A device cannot be used."""
 
@@ -27,7 +30,11 @@ class Device:
     architecture : str
         What nvcc compiles for: "sm_90".
     multiprocessors : int
+    has_cublas : bool
+        Whether cuBLAS is installed, which multiplies matrices of floats then.
     """
+
+    has_cublas = False
 
     def __init__(self, number, device, context):
         import pycuda.driver as cuda
@@ -100,6 +107,7 @@ def open_device(number=0):
         opened = Device(number, device, context)
         from phintys.gpu.runtime.values import value_at
         runtime.connect(context.handle, value_at)
+        opened.has_cublas = find_cublas()
     except BaseException:
         context.pop()
         raise

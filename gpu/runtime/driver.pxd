@@ -34,6 +34,8 @@ cdef inline void put_integer(Arguments* arguments, npy_intp number) noexcept nog
     """Add a ``long long``."""
     put(arguments, <const char*>&number, 8)
 
+# Make the context of the device in use current in this thread. Returns 0, or the driver's error.
+cdef int enter_device() noexcept nogil
 # Run `blocks` blocks of `threads` threads. Returns 0, or the driver's error.
 cdef int launch(void* function, npy_intp blocks, int threads, Arguments* arguments) noexcept nogil
 # The same with a grid of two dimensions, and with shared memory.

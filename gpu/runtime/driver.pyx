@@ -159,7 +159,7 @@ def is_connected():
     return usable
 
 
-cdef int enter() noexcept nogil:
+cdef int enter_device() noexcept nogil:
     """Make the context current in this thread."""
     return phintys_enter_context() if usable else NOT_READY
 
@@ -170,35 +170,35 @@ cdef int launch(void* function, npy_intp blocks, int threads, Arguments* argumen
 
 cdef int launch_grid(void* function, npy_intp blocks, npy_intp rows, int threads, int shared,
                      Arguments* arguments) noexcept nogil:
-    cdef int error = enter()
+    cdef int error = enter_device()
     if error or arguments.full:
         return error or 1
     return phintys_launch(function, <unsigned>blocks, <unsigned>rows, threads, shared, arguments.bytes, arguments.size)
 
 
 cdef int copy_to_device(char* target, const char* source, size_t size) noexcept nogil:
-    cdef int error = enter()
+    cdef int error = enter_device()
     return error if error or not size else driver.to_device(<unsigned long long>target, source, size)
 
 
 cdef int copy_to_host(char* target, const char* source, size_t size) noexcept nogil:
-    cdef int error = enter()
+    cdef int error = enter_device()
     return error if error or not size else driver.to_host(target, <unsigned long long>source, size)
 
 
 cdef int copy_within(char* target, const char* source, size_t size) noexcept nogil:
-    cdef int error = enter()
+    cdef int error = enter_device()
     return error if error or not size else driver.within(<unsigned long long>target, <unsigned long long>source, size,
                                                          NULL)
 
 
 cdef int fill_bytes(char* target, int value, size_t size) noexcept nogil:
-    cdef int error = enter()
+    cdef int error = enter_device()
     return error if error or not size else driver.fill(<unsigned long long>target, <unsigned char>value, size, NULL)
 
 
 cdef int synchronize() noexcept nogil:
-    cdef int error = enter()
+    cdef int error = enter_device()
     return error if error else driver.synchronize()
 
 
@@ -234,7 +234,7 @@ def wait():
 cdef void* load_function(bytes image, list names, void** functions) except NULL:
     cdef void* module = NULL
     cdef int index
-    check(enter(), "using the device")
+    check(enter_device(), "using the device")
     check(driver.load(&module, <const char*>image), "loading a module")
     for index, name in enumerate(names):
         check(driver.function(&functions[index], module, <bytes>name.encode()), f"looking up the kernel {name}")
@@ -286,7 +286,7 @@ cdef Buffer* new_block(size_t capacity) noexcept nogil:
     global misses
     cdef unsigned long long address = 0
     cdef Buffer* buffer
-    if enter() != 0:
+    if enter_device() != 0:
         return NULL
     if driver.allocate(&address, capacity) != 0:
         return_kept()
@@ -342,7 +342,7 @@ cdef void give_back(Buffer* buffer) noexcept nogil:
 
 
 cdef void free_block(Buffer* buffer) noexcept nogil:
-    if enter() == 0:
+    if enter_device() == 0:
         driver.free(<unsigned long long>buffer.data)
     free(buffer)
 
@@ -384,7 +384,7 @@ def statistics():
         of the device.
     """
     cdef size_t available = 0, total = 0
-    check(enter(), "using the device")
+    check(enter_device(), "using the device")
     check(driver.memory(&available, &total), "asking for the device's memory")
     return {"live_buffers": live_buffers, "live_bytes": live_bytes, "peak_bytes": peak_bytes, "kept_bytes": kept_bytes,
             "requests": requests, "misses": misses, "free_bytes": available, "total_bytes": total}
@@ -482,7 +482,7 @@ cdef int hold_memory(Context* context, Cell* cell, object value) except -1:
         buffer = (<DeviceBuffer>holder).buffer
         buffer_retain(buffer)
         return take(context, cell, buffer, <char*>address, shape, strides)
-    check(enter(), "using the device")
+    check(enter_device(), "using the device")
     if address and (driver.attribute(&context_of_value, POINTER_CONTEXT, address)
                     or context_of_value != phintys_context):
         raise ValueError("the array is not in memory of the device and context in use: see phintys.gpu.use")

@@ -18,6 +18,7 @@ class Device:
 
     def __init__(self, library=None, reason=None):
         self.library = library
+        self.cublas = None
         self.reason = reason
 
     @property
@@ -51,6 +52,8 @@ def find_device():
     except CannotBuild as error:
         return Device(reason=f"there is no GPU, and no stand-in: {error}")
     library = ctypes.CDLL(str(folder / "libcuda.so.1"), mode=ctypes.RTLD_GLOBAL)
+    found = Device(library)
+    found.cublas = ctypes.CDLL(str(folder / "libcublas.so.13"), mode=ctypes.RTLD_GLOBAL)
     library.stand_in_set_memory.argtypes = [ctypes.c_size_t]
     library.stand_in_complaint.restype = ctypes.c_char_p
     library.stand_in_fail_launch.argtypes = [ctypes.c_long]
@@ -61,7 +64,7 @@ def find_device():
     os.environ["PATH"] = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
     from phintys.graph.config import config
     config.gpu.cache = str(folder / "cache")
-    return Device(library)
+    return found
 
 
 @pytest.fixture(scope="session")

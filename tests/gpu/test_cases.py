@@ -28,6 +28,11 @@ def at_host(function):
 
 @pytest.mark.parametrize("case", cases.CASES, ids=[case[0] for case in cases.CASES])
 def test_case(device, order, case):
+    check(case)
+
+
+def check(case):
+    """The same at both places, in three calls."""
     _, expression, *values = case
     expected = compiled(expression, values, "cpu")()
     with at_device():
@@ -39,3 +44,25 @@ def test_case(device, order, case):
         for mine, theirs in pairs:
             tolerance = TOLERANCES.get(numpy.asarray(theirs).dtype.name, 0)
             assert_close(mine, theirs, rtol=tolerance, atol=tolerance)
+
+
+PRODUCTS = [case for case in cases.CASES if any([word in case[0] for word in ("dot", "gemm", "scaled")])]
+
+# Integers, nothing to add up, and a factor that is at the device.
+OWN_PRODUCTS = ("dot of integers", "dot of nothing", "scaled")
+
+
+@pytest.mark.parametrize("case", PRODUCTS, ids=[case[0] for case in PRODUCTS])
+def test_products_without_cublas(device, order, case):
+    with phintys.change_flags({"gpu.cublas": False}):
+        check(case)
+
+
+def test_cublas_multiplies_matrices(device):
+    if not device.is_stand_in:
+        pytest.skip("only the stand-in counts")
+    for case in PRODUCTS:
+        before = device.cublas.stand_in_products()
+        check(case)
+        by_cublas = device.cublas.stand_in_products() - before
+        assert (by_cublas > 0) == (case[0] not in OWN_PRODUCTS), case[0]

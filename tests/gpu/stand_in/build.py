@@ -1,8 +1,8 @@
 """Builds a CUDA for machines without a GPU, in which pycuda runs as it is: a driver, a compiler, pycuda itself.
 
 ``ready`` makes two folders, from the sources beside this file and from downloads of the package index: one with
-``libcuda.so.1`` (``driver.cpp``) and ``bin/nvcc`` with the headers that it needs, and one for ``sys.path`` with pycuda
-and what it imports. It takes about a minute of one core, nearly all of it for pycuda. Both are kept in the user's
+``libcuda.so.1`` (``driver.cpp``), a small cuBLAS, and ``bin/nvcc`` with the headers that it needs, and one for
+``sys.path`` with pycuda and what it imports. It takes about a minute of one core, nearly all of it for pycuda. Both are kept in the user's
 cache, or in the folder that ``PHINTYS_STAND_IN`` names. ``python tests/gpu/stand_in/build.py`` prints their names.
 
 CUDA's headers come from the toolkit whose nvcc is found, else from the wheel ``nvidia-cuda-runtime``.
@@ -24,6 +24,7 @@ PYCUDA = "pycuda==2026.1"
 HEADERS = "nvidia-cuda-runtime==13.0.96"
 # What pycuda imports; not NumPy, which is there.
 IMPORTED = ["pytools", "platformdirs", "mako", "markupsafe", "siphash24", "typing-extensions"]
+DRIVER_SOURCES = ["build.py", "driver.cpp", "cublas.cpp", "nvcc", "emulator.h", "cuda_fp16.h"]
 ENTRY = re.compile(r"\bCUresult\s+CUDAAPI\s+(\w+)\s*\(")
 RENAMED = re.compile(r"^\s*#\s*define\s+cu\w+\s+(?:__CUDA_API_PT[SD]Z\()?(cu\w+)\)?\s*$", re.MULTILINE)
 NOT_SUPPORTED = 801
@@ -60,7 +61,7 @@ def ready():
     ------
     CannotBuild
     """
-    driver = cache_folder("stand_in", ("build.py", "driver.cpp", "nvcc", "emulator.h", "cuda_fp16.h"), HEADERS)
+    driver = cache_folder("stand_in", DRIVER_SOURCES, HEADERS)
     once(driver, build_driver)
     site = cache_folder("pycuda", ("cudaProfiler.h",), PYCUDA)
     once(site, lambda folder: build_pycuda(folder, driver))
@@ -124,6 +125,8 @@ def compile_driver(folder, include):
     run(["g++", "-std=c++17", "-O2", "-Wall", "-shared", "-fPIC", f"-I{include}", str(HERE / "driver.cpp"),
          f"{stubs}.o", "-Wl,-soname,libcuda.so.1", "-ldl", "-o", str(folder / "libcuda.so.1")])
     (folder / "libcuda.so").symlink_to("libcuda.so.1")
+    run(["g++", "-std=c++17", "-O2", "-Wall", "-shared", "-fPIC", str(HERE / "cublas.cpp"),
+         "-Wl,-soname,libcublas.so.13", "-o", str(folder / "libcublas.so.13")])
 
 
 def install_compiler(folder):

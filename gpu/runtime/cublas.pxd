@@ -1,0 +1,11 @@
+"""Products of matrices by cuBLAS; see ``cublas.pyx``."""
+from numpy cimport npy_intp
+
+# Whether cuBLAS has been found.
+cdef bint has_cublas
+# out = alpha x.y + beta out, out in C order; strides in elements, 4 or 8 bytes each. Returns 0, or an error of cuBLAS;
+# REFUSED: cuBLAS cannot take operands with these strides or lengths, and nothing was done.
+cdef enum:
+    REFUSED = -1
+cdef int gemm(int itemsize, npy_intp m, npy_intp n, npy_intp k, const void* alpha, const char* x, npy_intp xs0,
+              npy_intp xs1, const char* y, npy_intp ys0, npy_intp ys1, const void* beta, char* out) noexcept nogil

@@ -1,0 +1,35 @@
+// The functions of cuBLAS that phintys calls, on the memory of the stand-in: matrices are stored by columns.
+#define EXPORT extern "C" __attribute__((visibility("default")))
+enum { SUCCESS = 0, NOT_INITIALIZED = 1, INVALID_VALUE = 7 };
+
+static long calls;
+
+static bool fits(int transposed, int rows, int columns, int leading) {
+    return leading >= (transposed ? columns : rows) && leading > 0;
+}
+template <class T>
+static int gemm(void* handle, int ta, int tb, int m, int n, int k, const T* alpha, const T* a, int lda, const T* b,
+                int ldb, const T* beta, T* c, int ldc) {
+    if (!handle) return NOT_INITIALIZED;
+    if (m < 0 || n < 0 || k < 0 || !fits(ta, m, k, lda) || !fits(tb, k, n, ldb) || ldc < m) return INVALID_VALUE;
+    calls++;
+    for (long j = 0; j < n; j++)
+        for (long i = 0; i < m; i++) {
+            T sum = 0;
+            for (long d = 0; d < k; d++)
+                sum += (ta ? a[d + i * lda] : a[i + d * lda]) * (tb ? b[j + d * ldb] : b[d + j * ldb]);
+            c[i + j * ldc] = *alpha * sum + (*beta == 0 ? (T)0 : *beta * c[i + j * ldc]);
+        }
+    return SUCCESS;
+}
+
+EXPORT int cublasCreate_v2(void** handle) { *handle = &calls; return SUCCESS; }
+EXPORT int cublasSgemm_v2(void* handle, int ta, int tb, int m, int n, int k, const float* alpha, const float* a, int lda,
+                          const float* b, int ldb, const float* beta, float* c, int ldc) {
+    return gemm(handle, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+EXPORT int cublasDgemm_v2(void* handle, int ta, int tb, int m, int n, int k, const double* alpha, const double* a,
+                          int lda, const double* b, int ldb, const double* beta, double* c, int ldc) {
+    return gemm(handle, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+EXPORT long stand_in_products() { return calls; }
