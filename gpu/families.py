@@ -1,4 +1,5 @@
 """The rows of the table of twins; each family of kernels adds its own. See ``twins.py`` for what a row says."""
+from phintys.gpu.kernels.arg_kernel import GpuArgKernel, GpuExtremumKernel
 from phintys.gpu.kernels.elementwise_kernel import GpuElementwiseKernel, fits_launch
 from phintys.gpu.kernels.moving_kernel import (
     GpuAllocEmptyKernel,
@@ -7,6 +8,7 @@ from phintys.gpu.kernels.moving_kernel import (
     GpuMakeVectorKernel,
     GpuReshapeKernel,
 )
+from phintys.gpu.kernels.part_kernel import GpuIncSubtensorKernel
 from phintys.gpu.kernels.product_kernel import GpuGerKernel, GpuProductKernel
 from phintys.gpu.kernels.reduction_kernel import GpuReductionKernel
 from phintys.gpu.kernels.reduction_kernel import fits_launch as reduction_fits
@@ -23,7 +25,7 @@ from phintys.gpu.kernels.transfer_kernel import GpuContiguousKernel
 from phintys.gpu.twins import register, register_shape, register_view
 from phintys.ops.creation.allocation_kernel import AllocEmptyKernel, AllocKernel
 from phintys.ops.elementwise.elementwise_kernel import ElementwiseKernel
-from phintys.ops.indexing.subtensor_kernel import SubtensorKernel
+from phintys.ops.indexing.subtensor_kernel import IncSubtensorKernel, SubtensorKernel
 from phintys.ops.native.shape_kernel import (
     ContiguousKernel,
     DimShuffleKernel,
@@ -41,6 +43,7 @@ from phintys.ops.nnet.crossentropy_kernel import (
 )
 from phintys.ops.nnet.softmax_kernel import SoftmaxGradKernel, SoftmaxKernel
 from phintys.ops.products.blas_kernel import GerKernel, ProductKernel
+from phintys.ops.reduction.arg_kernel import ArgKernel, ExtremumKernel
 from phintys.ops.reduction.reduction_kernel import MeanKernel, ReductionKernel
 from phintys.ops.shape.join_kernel import JoinKernel, MakeVectorKernel, SplitKernel
 
@@ -85,8 +88,8 @@ def reduction(is_mean):
     return make
 
 
-def product(device_class):
-    """Products of dtypes that are stored as they are computed."""
+def plain(device_class):
+    """The class with the kernel's arguments, for dtypes that have text."""
     def make(kernel, operands):
         try:
             return device_class(*kernel.arguments, **(kernel.named_arguments or {}))
@@ -97,8 +100,8 @@ def product(device_class):
 
 register(ReductionKernel, GpuReductionKernel, reduction(is_mean=False), by_value=True)
 register(MeanKernel, GpuReductionKernel, reduction(is_mean=True), by_value=True)
-register(ProductKernel, GpuProductKernel, product(GpuProductKernel), by_value=True)
-register(GerKernel, GpuGerKernel, product(GpuGerKernel), by_value=True)
+register(ProductKernel, GpuProductKernel, plain(GpuProductKernel), by_value=True)
+register(GerKernel, GpuGerKernel, plain(GpuGerKernel), by_value=True)
 
 
 def join(kernel, operands):
@@ -132,3 +135,20 @@ for _host, _device, _matrix, _labels in (
         (LabelLossKernel, GpuLabelLossKernel, 0, 1), (LabelLossGradKernel, GpuLabelLossGradKernel, 1, 2)):
     register(_host, _device, labelled(_device, _matrix, _labels), by_value=_host is CrossentropyGradKernel,
              checked_at_device=(_labels,))
+
+
+def part(kernel, operands):
+    """A part of any basic index; its rank follows from the plan."""
+    plan, integers, dtype, sets = kernel.arguments
+    rank = len(operands[0].broadcastable) - sum([bool(drops) for drops, *_ in plan])
+    if operands[1].dtype != dtype:
+        return None
+    try:
+        return GpuIncSubtensorKernel(plan, integers, dtype, sets, rank)
+    except NoSource:
+        return None
+
+
+register(IncSubtensorKernel, GpuIncSubtensorKernel, part)
+register(ArgKernel, GpuArgKernel, plain(GpuArgKernel))
+register(ExtremumKernel, GpuExtremumKernel, plain(GpuExtremumKernel))

@@ -98,6 +98,15 @@ CASES = [
     ("split", lambda x: [part * 2 for part in T.split(x, [2, 3], 2, axis=1)], floats(4, 5)),
     ("slices", lambda x: [x[2] + 1, x[1:, ::-1] * 2, x[-1, 2:4] + x[0, 0]], floats(5, 6)),
     ("stack", lambda x: T.stack([x.sum(), x.max()]), floats(5, 6)),
+    # ---- parts and positions ----
+    ("set a part", lambda x, y: [T.set_subtensor(x[1:3], y), T.set_subtensor(x[::-1, 2], y[0, 0]),
+                                 T.set_subtensor(x[5:], 1)], floats(5, 6), floats(2, 6)),
+    ("add to a part", lambda x, y: [T.inc_subtensor(x[1:3], y), T.inc_subtensor(x[2, ::2], y[0, ::2]),
+                                    T.inc_subtensor(x[:, 1:2], y[0, 0])], floats(5, 6), floats(2, 6)),
+    ("gradient of a slice", lambda x: T.grad((x[1:4, ::-2] ** 2).sum() + x[0, 0], x), floats(5, 6)),
+    ("argmax", lambda x: [x.argmax(), x.argmax(0), x.argmax(1), x.argmin(1)], whole(30, 200, low=-50, high=50)),
+    ("argmax of floats", lambda x: [x.argmax(axis=(0, 2)), x[::-1, ::2].argmin(0), x.T.argmax()], floats(4, 5, 300)),
+    ("argmax and max", lambda x: T.max_and_argmax(x, axis=1), floats(7, 300)),
     # ---- softmax and cross-entropies ----
     ("softmax", lambda x: [nnet.softmax(x), nnet.softmax(x.T)], floats(7, 300)),
     ("softmax with a bias", lambda x, b: nnet.softmax(x + b), floats(7, 10), floats(10)),
