@@ -79,6 +79,14 @@ def boolean_or_plan(value):
         raise ValueError("expected True, False or 'plan'") from None
 
 
+def boolean_or_auto(value):
+    """True, False or ``auto``."""
+    try:
+        return value if isinstance(value, str) and value == "auto" else boolean(value)
+    except ValueError:
+        raise ValueError("expected True, False or 'auto'") from None
+
+
 def object_or_name(value):
     """A name, or an object that the user made (a Mode, a linker, an optimizer)."""
     if value is None or isinstance(value, (bool, int, float, list)):
@@ -204,7 +212,10 @@ OPTIONS = [
     ("reoptimize_unpickled_function", False, boolean,
      "Accepted for compatibility: unpickled functions are compiled from the user's graph."),
     ("unpickle_function", True, boolean, "Rebuild pickled functions; else they become None."),
-    ("scan.progress", False, boolean, "Show a progress bar for loops that run longer than half a second."),
+    ("scan.progress", "auto", boolean_or_auto, "Show a progress bar for loops that run longer than half a second; auto: "
+     "than two seconds, if the standard error is a terminal."),
+    ("compile.progress", "auto", boolean_or_auto, "Show a progress bar while functions are rewritten, if that takes "
+     "longer than half a second; auto: than two seconds, if the standard error is a terminal."),
     ("experimental.local_alloc_elemwise", True, boolean, "Accepted for compatibility."),
     ("experimental.local_alloc_elemwise_assert", True, boolean, "Accepted for compatibility."),
     ("numpy.seterr_all", "ignore", NUMPY_ERROR_ACTIONS, "Accepted for compatibility."),
@@ -489,7 +500,7 @@ class Config(Section):
         for name, value in split_flags(flags):
             try:
                 if value is None:
-                    if self._row(name)[1] not in (boolean, boolean_or_plan):
+                    if self._row(name)[1] not in (boolean, boolean_or_plan, boolean_or_auto):
                         raise ValueError(f"expected name=value, not {name!r}")
                     value = True
                 self.set(name, value)

@@ -1,15 +1,43 @@
-"""A progress bar for loops that take long, when ``config.scan.progress`` asks for one.
+"""Progress bars for loops and compilations that take long; ``config.scan.progress`` and ``compile.progress`` ask for them.
 
-It appears when a loop has run for ``PATIENCE`` seconds, so short loops show nothing. It is drawn by rich if that is
+A bar appears when ``PATIENCE`` seconds have passed, so what is short shows nothing. If the option is "auto", it appears
+after ``LONG_PATIENCE`` seconds, and only on a terminal. It is drawn by rich if that is
 installed, and is a line on the standard error otherwise. A loop inside another shows its bar below that of the other,
 or its part of the same line, while it runs.
 """
 import sys
+from contextlib import contextmanager
 from threading import local
 from time import monotonic
 
 PATIENCE = 0.5                  # seconds before there is a bar
+LONG_PATIENCE = 2.0             # the same, if nobody asked for it
 INTERVAL = 0.1                  # seconds between two changes of it
+
+
+def is_on_terminal():
+    """Return whether a bar would be drawn on a terminal."""
+    try:
+        return bool(sys.stderr is not None and sys.stderr.isatty())
+    except ValueError:                          # it is closed
+        return False
+
+
+def patience_when_not_asked():
+    """Return ``LONG_PATIENCE``."""
+    return LONG_PATIENCE
+
+
+def patience_of(wanted):
+    """Return after how many seconds there is a bar, for a value of an option; None: there is none.
+
+    Parameters
+    ----------
+    wanted : bool or "auto"
+    """
+    if wanted == "auto":
+        return LONG_PATIENCE if is_on_terminal() else None
+    return PATIENCE if wanted else None
 
 
 class Line:
@@ -91,11 +119,13 @@ class Progress:
     name : str
     total : int or None
         How many steps there are, if that is known.
+    patience : float, optional
+        Seconds before there is a bar; default: ``PATIENCE``.
     """
 
-    def __init__(self, name, total):
+    def __init__(self, name, total, patience=None):
         self.name, self.total, self.done = name, total, 0
-        self.bar, self.due = None, monotonic() + PATIENCE
+        self.bar, self.due = None, monotonic() + (PATIENCE if patience is None else patience)
         self.outer = getattr(_running, "innermost", None)
         _running.innermost = self
 
@@ -122,7 +152,41 @@ class Progress:
             self.bar.close()
 
 
-def with_progress(steps, name, total):
+def tick():
+    """Show the innermost bar of this thread, if there is one and it is due: for work inside a step."""
+    progress = getattr(_running, "innermost", None)
+    if progress is not None:
+        progress.tell(progress.done)
+
+
+@contextmanager
+def bar_for(name, total, wanted):
+    """A context with a bar, or without one.
+
+    Parameters
+    ----------
+    name : str
+    total : int
+    wanted : bool or "auto"
+        The value of an option.
+
+    Yields
+    ------
+    callable
+        To be called with how many steps are done.
+    """
+    patience = patience_of(wanted)
+    if patience is None:
+        yield lambda done: None
+        return
+    progress = Progress(name, total, patience)
+    try:
+        yield progress.tell
+    finally:
+        progress.close(progress.done)
+
+
+def with_progress(steps, name, total, patience=None):
     """Yield the steps one by one, while a bar shows how far they are.
 
     Parameters
@@ -130,8 +194,10 @@ def with_progress(steps, name, total):
     steps : iterable
     name : str
     total : int or None
+    patience : float, optional
+        Seconds before there is a bar; default: ``PATIENCE``.
     """
-    progress, done = Progress(name, total), 0
+    progress, done = Progress(name, total, patience), 0
     try:
         for done, step in enumerate(steps):
             progress.tell(done)

@@ -8,6 +8,8 @@ from collections import deque
 from time import perf_counter
 
 from phintys.graph import hooks
+from phintys.graph.config import config
+from phintys.graph.progress import bar_for
 from phintys.optimizer.engine import registered
 from phintys.optimizer.engine.database import FAST_COMPILE, FAST_RUN, Family
 from phintys.optimizer.engine.driver import Driver, report
@@ -162,9 +164,16 @@ def optimize(fgraph, query, stages=None):
         The number of replacements that each stage made.
     """
     handled(fgraph).rewriting = True
+    title = f"compiling {getattr(fgraph, 'name', None) or 'a function'}"
+    with bar_for(title, len(STAGES), config.compile.progress) as tell:
+        return _run(fgraph, query, {} if stages is None else stages, tell)
+
+
+def _run(fgraph, query, stages, tell):
+    """Run all stages; ``tell`` is told how many are done."""
     waiting, made, reached = deque(registered.chosen(query)), {}, 0
-    stages = {} if stages is None else stages
-    for name, stage in STAGES:
+    for number, (name, stage) in enumerate(STAGES):
+        tell(number)
         position = registered.POSITIONS.get(name, 0)
         while waiting and waiting[0].position < min(position, query.position_cutoff):
             rewrite, begun = waiting.popleft(), perf_counter()
@@ -177,6 +186,7 @@ def optimize(fgraph, query, stages=None):
         begun = perf_counter()
         made[name] = stage(fgraph, query)
         stages[name] = perf_counter() - begun, made[name] or 0
+    tell(len(STAGES))
     return made
 
 

@@ -20,7 +20,7 @@ from phintys.graph.loop_errors import (
     where,
     wrong_initial_rows,
 )
-from phintys.graph.progress import with_progress
+from phintys.graph.progress import patience_of, with_progress
 
 FIRST_ROOM = 256                # rows: of a while loop, whose number of steps is only known at its end
 
@@ -147,9 +147,10 @@ class _Run:
         n_values = n_rows + parts.n_summed
         rows_only = not (parts.n_summed or parts.n_carried or parts.is_while)
         moving = islice(zip(*given.sequences), self.n_steps) if given.sequences else repeat((), self.n_steps)
-        if config.scan.progress:
+        patience = patience_of(config.scan.progress)
+        if patience is not None:
             moving = self.bar = with_progress(moving, self.op.name or str(self.op),
-                                              None if self.n_steps == NO_BOUND else self.n_steps)
+                                              None if self.n_steps == NO_BOUND else self.n_steps, patience)
         for self.step, slices in enumerate(moving):
             found = function(*slices, *[recent[tap] for recent, tap in reads], *self.carried, *wholes)
             if len(self.rows) < n_rows:

@@ -10,11 +10,13 @@ reported with the rewrite's name.
 from collections import deque
 
 from phintys.graph.config import config
+from phintys.graph.progress import tick
 from phintys.graph.trace import MOST_TRACES, is_in_parts, joined
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.shape.shape import patternbroadcast
 from phintys.optimizer.engine.values import as_type, key_of
 
+STEPS_BETWEEN_TICKS = 1024      # of a progress bar
 LIMIT = 100
 
 
@@ -94,6 +96,8 @@ class Run:
                 if rewrites and node in alive:
                     self.steps += 1
                     self._visit(node, rewrites)
+                    if self.steps % STEPS_BETWEEN_TICKS == 0:
+                        tick()
         finally:
             fgraph.remove_feature(self)
 

@@ -45,7 +45,7 @@ from phintys.graph.config import config
 from phintys.graph.errors import with_details
 from phintys.graph.loop_errors import (
     NO_BOUND, changed_row, negative_rows, negative_steps, short_sequence, where, where_of_steps, wrong_initial_rows)
-from phintys.graph.progress import Progress
+from phintys.graph.progress import Progress, is_on_terminal, patience_when_not_asked
 from phintys.vm.explaining.runtime_error import explained
 from phintys.vm.views import roots_of
 
@@ -58,7 +58,9 @@ cdef enum:
     MOST_COPIED = 1024              # bytes of a carried value that are copied, so that values stay where they are
     FIRST_SCALAR_STEPS = 1024       # in registers, before the loop looks at the clock: a few microseconds
 
-cdef bint shows_progress = False    # config.scan.progress
+cdef bint shows_progress = False    # config.scan.progress is True
+cdef bint may_show_progress = False # it is "auto"
+cdef double long_patience = 2       # then there is a bar after so many seconds, on a terminal
 cdef double TURN_SECONDS = 0.02     # after so long, signals are looked at and other threads run
 cdef npy_intp last_to_record = 8    # by this step all kernels are bound, if ever
 
@@ -98,6 +100,8 @@ cdef class Steps:
     cdef double turn                # when the last turn began
     cdef npy_intp next_turn, interval
     cdef object progress            # shows how far the loop is, or None
+    cdef object title               # for the progress bar
+    cdef double late                # when there is a bar although nobody asked for one; negative: never
     cdef int n_spares
     cdef Replay replay              # or None
     cdef Frame ahead                # of what is computed for blocks of steps, or None
@@ -361,10 +365,12 @@ cdef class LoopKernel(Kernel):
                  outer[self._first_count() + self.n_stacked + index])
         steps.interval = steps.next_turn = 1
         steps.turn = phintys_seconds()
+        steps.title, steps.late = self.name or self.title, -1
         if shows_progress:
-            steps.progress = Progress(self.name or self.title,
-                                      None if steps.n_steps == NO_BOUND else steps.n_steps)
+            steps.progress = begun_progress(steps, None)
             steps.progress.tell(0)
+        elif may_show_progress:
+            steps.late = steps.turn + long_patience
         return 0
 
     cdef int _check(self, Steps steps) except -1:
@@ -1002,10 +1008,19 @@ cdef int take_turn(Steps steps) except -1:
     if elapsed >= TURN_SECONDS / 2:
         let_others_in()
         steps.turn = phintys_seconds()
+    if steps.late >= 0 and now > steps.late:
+        steps.late = -1
+        if is_on_terminal():
+            steps.progress = begun_progress(steps, 0)
     if steps.progress is not None:
         steps.progress.tell(steps.step)
     steps.next_turn = steps.step + steps.interval
     return 0
+
+
+cdef object begun_progress(Steps steps, patience):
+    """What shows how far a loop is, after so many seconds."""
+    return Progress(steps.title, None if steps.n_steps == NO_BOUND else steps.n_steps, patience)
 
 
 def record_steps(npy_intp last=8):
@@ -1016,8 +1031,10 @@ def record_steps(npy_intp last=8):
 
 def show_progress(value):
     """Follow ``config.scan.progress``."""
-    global shows_progress
-    shows_progress = value
+    global shows_progress, may_show_progress, long_patience
+    long_patience = patience_when_not_asked()
+    may_show_progress = value == "auto"
+    shows_progress = value and not may_show_progress
 
 
 config.on_change("scan.progress", show_progress)

@@ -111,3 +111,66 @@ def test_bars_of_loops_that_fail_are_closed(monkeypatch, capsys, shown_at_once):
             f()
         assert g(2) == 2
     assert kept.value is not None and "failing: 0 of 5 steps, 0%; " not in capsys.readouterr().err
+
+
+# ---- where nobody asked for one --------------------------------------------------------------------------------------
+@pytest.fixture
+def terminal(monkeypatch):
+    """The standard error is a terminal, and patience short."""
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    monkeypatch.setattr(progress, "is_on_terminal", lambda: True)
+    monkeypatch.setattr("phintys.vm.machine.loop_kernel.is_on_terminal", lambda: True)
+    monkeypatch.setattr(progress, "LONG_PATIENCE", 0)
+    monkeypatch.setattr(progress, "INTERVAL", 0)
+
+
+@pytest.mark.parametrize("mode", [None, "DebugMode"])
+def test_a_long_loop_on_a_terminal_has_a_bar(capsys, terminal, mode):
+    f = counting() if mode is None else counting(mode=mode)
+    with phintys.change_flags(**{"scan.progress": "auto"}):
+        assert f(4000) == 4000
+    assert "counting: 4000 of 4000 steps, 100%" in capsys.readouterr().err
+
+
+def test_elsewhere_it_has_none(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "LONG_PATIENCE", 0)
+    assert not progress.is_on_terminal()
+    f = counting()
+    with phintys.change_flags(**{"scan.progress": "auto", "compile.progress": "auto"}):
+        assert f(4000) == 4000 and counting()(3) == 3
+    assert not capsys.readouterr().err
+
+
+def test_a_closed_standard_error_is_no_terminal(monkeypatch):
+    for stream in (None, open(__file__)):
+        monkeypatch.setattr(sys, "stderr", stream)
+        if stream is not None:
+            stream.close()
+        assert not progress.is_on_terminal()
+
+
+@pytest.mark.parametrize("wanted", [True, "auto"])
+def test_a_long_compilation_has_a_bar(capsys, terminal, shown_at_once, wanted):
+    x = T.dvector("x")
+    with phintys.change_flags(**{"compile.progress": wanted}):
+        phintys.function([x], T.tanh(x) + 1, name="f")
+    shown = capsys.readouterr().err
+    assert shown.startswith("\rcompiling f: 0 of ") and shown.endswith("100%\n")
+
+
+def test_a_long_stage_of_a_compilation_moves_the_bar(capsys, terminal, shown_at_once):
+    x = T.dvector("x")
+    y = x
+    for number in range(700):
+        y = T.exp(y) * number
+    with phintys.change_flags(**{"compile.progress": True}):
+        phintys.function([x], y, name="long")
+    stages = capsys.readouterr().err.split("\r")
+    assert len(stages) > len(dict.fromkeys(stages))                     # the same stage was shown more than once
+
+
+def test_a_rewrite_that_raises_closes_the_bar(capsys, terminal, shown_at_once):
+    with pytest.raises(KeyError), progress.bar_for("work", 3, True) as tell:
+        tell(1)
+        raise KeyError
+    assert capsys.readouterr().err.endswith("work: 1 of 3 steps, 33%\n") and progress._running.innermost is None
