@@ -139,6 +139,7 @@ __all__ = [
     "sparse_grad",
     "subgraph_grad",
     "tensor",
+    "test",
     "typed_list",
     "updates",
 ]
@@ -155,3 +156,4 @@ pp: _Any
 pprint: _Any
 predefined_modes: _Any
 def sparse_grad(var: _Any) -> _Any: ...
+def test(label: str = 'quick', verbose: int | Variable = 1, extra_argv: _Any = None) -> TensorVariable: ...

@@ -44,7 +44,8 @@ NAMESPACES = {"T.": T, "T.nnet.": T.nnet, "T.nnet.abstract_conv.": T.nnet.abstra
               "T.linalg.": T.linalg, "T.nlinalg.": T.nlinalg, "T.slinalg.": T.slinalg,
               "phintys.": phintys, "gradient.": phintys.gradient, "ifelse.": phintys.ifelse,
               "scan_module.": phintys.scan_module,
-              "printing.": phintys.printing, "compile.": phintys.compile, "memory.": phintys.memory,
+              "printing.": phintys.printing, "d3viz.": phintys.d3viz, "compile.": phintys.compile,
+              "memory.": phintys.memory,
               "T.opt.": T.opt, "T.signal.pool.": T.signal.pool, "T.nnet.neighbours.": T.nnet.neighbours,
               "T.nnet.blocksparse.": T.nnet.blocksparse, "T.nnet.ctc.": T.nnet.ctc, "T.fft.": T.fft, "T.blas.": T.blas,
               "T.xlogx.": T.xlogx}
@@ -126,7 +127,7 @@ FAMILIES = [
      "ops.graphs.as_op ops.graphs.op_from_graph graph.op tensor.opt gof"),
     ("Printing and checking",
      "",
-     "printing reports ops.identity.print_op ops.identity.assertion"),
+     "printing d3viz self_test reports ops.identity.print_op ops.identity.assertion"),
     ("Graphs and types",
      "",
      "phintys graph ops.operators ops.types ops.identity.transfer"),
@@ -142,7 +143,7 @@ HEAD = """# Operations
 Written by `docs/write_operations.py` from the docstrings; edit the docstrings, not this file. `help(T.name)` shows
 the full text.
 
-`T` is `phintys.tensor`; `gradient`, `ifelse`, `scan_module`, `printing`, `compile` and `memory` are modules of
+`T` is `phintys.tensor`; `gradient`, `ifelse`, `scan_module`, `printing`, `d3viz`, `compile` and `memory` are modules of
 `phintys`. Use the functions to write models. The tables "op" list the classes of the nodes that appear in graphs, and
 their instances.
 """

@@ -212,8 +212,8 @@ OPTIONS = [
     ("reoptimize_unpickled_function", False, boolean,
      "Accepted for compatibility: unpickled functions are compiled from the user's graph."),
     ("unpickle_function", True, boolean, "Rebuild pickled functions; else they become None."),
-    ("scan.progress", "auto", boolean_or_auto, "Show a progress bar for loops that run longer than half a second; auto: "
-     "than two seconds, if the standard error is a terminal."),
+    ("scan.progress", "auto", boolean_or_auto, "Show a progress bar for loops that run longer than half a second; "
+     "auto: than two seconds, if the standard error is a terminal."),
     ("compile.progress", "auto", boolean_or_auto, "Show a progress bar while functions are rewritten, if that takes "
      "longer than half a second; auto: than two seconds, if the standard error is a terminal."),
     ("experimental.local_alloc_elemwise", True, boolean, "Accepted for compatibility."),

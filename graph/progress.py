@@ -1,4 +1,4 @@
-"""Progress bars for loops and compilations that take long; ``config.scan.progress`` and ``compile.progress`` ask for them.
+"""Progress bars for loops and compilations that take long; ``config.scan.progress`` and ``compile.progress`` say when.
 
 A bar appears when ``PATIENCE`` seconds have passed, so what is short shows nothing. If the option is "auto", it appears
 after ``LONG_PATIENCE`` seconds, and only on a terminal. It is drawn by rich if that is

@@ -123,7 +123,7 @@ def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None
     slices = [variable for sequence in scanned for variable in sequence.inner]
     taps = [variable for output in outputs for variable in output.inner]
     found, updates, condition = called(fn, slices, taps, others)
-    if not outputs_info and not outputs:
+    if not outputs and not outputs_info:
         outputs = read_outputs([None] * len(found))
     _check_count(fn, found, outputs)
     found = [_fitting_row(output, row, position, name) for position, (output, row) in enumerate(zip(outputs, found))]

@@ -652,3 +652,8 @@ def test_random_numbers_that_are_passed_are_drawn_once():
         numpy.testing.assert_array_equal(numpy.floor(noisy), [once, once])
         assert (noisy[0] != noisy[1]).all()
     assert (first[2] != second[2]).all()
+
+
+def test_an_array_is_an_initial_state():
+    rows, _ = phintys.scan(lambda x: x + 1, outputs_info=numpy.zeros(3), n_steps=2)
+    assert phintys.function([], rows)().tolist() == [[1.0] * 3, [2.0] * 3]
