@@ -28,6 +28,7 @@ class Names:
     def __init__(self, program, arguments=(), results=(), outside=None):
         self._program = program
         self._taken = set()
+        self._next = {}                             # base of a name → the next number that may be free
         self._outside = set() if outside is None else outside._outside | outside._taken
         self._names = {}
         given = dict(enumerate(arguments))
@@ -37,9 +38,12 @@ class Names:
                 self._give(cell, given.get(cell) or texts[cell].name or BY_KIND[layout.kind])
             elif layout.kind == "constant":
                 self._give(cell, texts[cell].name or "constant", None if texts[cell].name else 1)
-        new = self._new_values()
+        code = program.symbolic()
+        self._loaded = {instruction.b: instruction.a for instruction in code if instruction.name == "LOAD"}
+        new = {instruction.b: f"{self.of_container(instruction.a)}'" for instruction in code
+               if instruction.name == "STORE"}
         returned = dict(zip(_results(program), results))
-        for instruction, text in zip(program.symbolic(), program.instruction_texts()):
+        for instruction, text in zip(code, program.instruction_texts()):
             for index, cell in enumerate(instruction.writes()):
                 if cell not in self._names:
                     word = text.words[index] if index < len(text.words) else None
@@ -63,18 +67,11 @@ class Names:
         """Return a text with names in the places of cells."""
         return re.sub(cell_name(r"(\d+)"), lambda found: self[int(found[1])], text)
 
-    def _new_values(self):
-        """Map cells that are stored to ``w'``."""
-        code, containers = self._program.symbolic(), self._program.containers
-        known = {instruction.b: self._names[instruction.a] for instruction in code if instruction.name == "LOAD"}
-        return {instruction.b: f"{known.get(instruction.a) or containers[instruction.a].name or 'shared'}'"
-                for instruction in code if instruction.name == "STORE"}
-
     def of_container(self, place):
         """Return the name of the shared variable with a container, by its number."""
-        loaded = [instruction.a for instruction in self._program.symbolic()
-                  if instruction.name == "LOAD" and instruction.b == place]
-        return self[loaded[0]] if loaded else self._program.containers[place].name or BY_KIND["shared"]
+        if place in self._loaded:
+            return self[self._loaded[place]]
+        return self._program.containers[place].name or BY_KIND["shared"]
 
     def _derived(self, instruction, cell):
         """Return the name of a view or of a copy, by its source; None for other values."""
@@ -86,16 +83,19 @@ class Names:
     def _give(self, cell, wanted, number=None):
         """Give a cell the name that is wanted; one with a number if the name is taken, or if a number is given."""
         base = name = ODD.sub("_", wanted).strip("_") or "value"
-        number = 1 if number is None else number - 1
-        avoided = self._taken | self._outside if number == 0 else self._taken
-        while name in avoided or number == 0:
-            number += 1
-            name = f"{base}{'_' if base[-1].isdigit() else ''}{number}"
+        if number is not None or name in self._taken:
+            separator = "_" if base[-1].isdigit() else ""
+            place = self._next.get(base, 2 if number is None else number)
+            outside = () if number is None else self._outside
+            while (name := f"{base}{separator}{place}") in self._taken or name in outside:
+                place += 1
+            self._next[base] = place + 1
         self._taken.add(name)
         self._names[cell] = name
 
 
 def _results(program):
+    """Return the cells of the results."""
     for instruction in program.instructions():
         if OPCODES[instruction.op].name == "RESULT":
             return program.pool[instruction.b:instruction.b + instruction.c]
