@@ -5,6 +5,7 @@ Other variables are arrows with their type, unless they have a name or ``compact
 overwrites its input is red; to one that returns a view of it, blue.
 """
 from dataclasses import dataclass, field
+from logging import getLogger
 
 from phintys.graph.traversal import ancestors
 from phintys.graph.variable import Constant
@@ -170,6 +171,8 @@ class _Text:
         found = [node for node in self.graph.nodes if type(node.op).__name__ == "IfElse"
                  and (node is wanted or node.op.name == wanted)]
         if not found:
+            getLogger("theano.printing").warning("pydotprint: cond_highlight is set but there is no IfElse node in the "
+                                                 "graph")
             return []
         condition, *values = found[-1].inputs
         half = len(values) // 2

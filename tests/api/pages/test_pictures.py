@@ -1,5 +1,7 @@
 """Pictures of graphs under Theano's names: ``printing.pydotprint`` and ``d3viz``."""
+import io
 import json
+import logging
 import re
 import shutil
 
@@ -62,7 +64,19 @@ def test_branches_of_an_ifelse_are_framed():
     z = phintys.ifelse.ifelse(c, both * 2, both - y, name="choice")
     text = text_of(z, cond_highlight="choice")
     assert all(f"cluster_{side}" in text for side in ("Left", "Right", "Middle"))
-    assert "cluster" not in text_of(z, cond_highlight="another")
+
+
+def test_a_branch_that_is_not_there_is_told_to_theanos_logger():
+    shown = io.StringIO()
+    handler = logging.StreamHandler(shown)
+    phintys.theano_logger.removeHandler(phintys.logging_default_handler)
+    phintys.theano_logger.addHandler(handler)
+    try:
+        assert "cluster" not in text_of(x + 1, cond_highlight="another")
+    finally:
+        phintys.theano_logger.removeHandler(handler)
+        phintys.theano_logger.addHandler(phintys.logging_default_handler)
+    assert shown.getvalue() == "pydotprint: cond_highlight is set but there is no IfElse node in the graph\n"
 
 
 def test_what_can_be_drawn():
