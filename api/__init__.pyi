@@ -119,6 +119,7 @@ __all__ = [
     "gradient",
     "ifelse",
     "install_as_theano",
+    "logging_default_handler",
     "map",
     "memory",
     "misc",
@@ -140,6 +141,7 @@ __all__ = [
     "subgraph_grad",
     "tensor",
     "test",
+    "theano_logger",
     "typed_list",
     "updates",
 ]
@@ -152,8 +154,10 @@ def dot(l: _Any, r: _Any) -> TensorVariable: ...
 generic: Generic
 def get_scalar_constant_value(v: _Any) -> _Any: ...
 def install_as_theano() -> TensorVariable: ...
+logging_default_handler: _Any
 pp: _Any
 pprint: _Any
 predefined_modes: _Any
 def sparse_grad(var: _Any) -> _Any: ...
 def test(label: str = 'quick', verbose: int | Variable = 1, extra_argv: _Any = None) -> TensorVariable: ...
+theano_logger: _Any

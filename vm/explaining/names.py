@@ -29,6 +29,7 @@ class Names:
         self._program = program
         self._taken = set()
         self._next = {}                             # base of a name → the next number that may be free
+        self.depth = 0 if outside is None else outside.depth + 1
         self._outside = set() if outside is None else outside._outside | outside._taken
         self._names = {}
         given = dict(enumerate(arguments))

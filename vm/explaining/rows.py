@@ -23,6 +23,7 @@ Row = namedtuple("Row", "position depth formulas remarks notes lines cells bytes
 # What is known of a call. shapes: of each cell, or None; seconds: of each instruction, or None.
 Measured = namedtuple("Measured", "shapes seconds", defaults=(None, None))
 
+STEP_LETTERS = "tuvw"               # what a step is called in the bodies of loops inside each other
 PLAIN_PROVIDER = "phintys"          # built-in loops, for any processor
 
 
@@ -174,9 +175,12 @@ class Listing:
         made = self.program.calls[instruction.a] if instruction.name == "CALL" else self.program.kernels[instruction.a]
         found = self._bodies_of(position, made)
         names = text.bodies[-len(found):] or [((), ())] * len(found)
-        return [(title, Listing(program, measured, reasons, self._bodies_of, *[list(map(self.names.filled, part))
-                                                                               for part in own], self.names))
-                for (title, program, measured, reasons), own in zip(found, names)]
+        step = f"[{STEP_LETTERS[self.names.depth % len(STEP_LETTERS)]}"
+        bodies = []
+        for (title, program, measured, reasons), own in zip(found, names):
+            arguments, results = [[self.names.filled(name.replace("[t", step)) for name in part] for part in own]
+            bodies.append((title, Listing(program, measured, reasons, self._bodies_of, arguments, results, self.names)))
+        return bodies
 
     def _prepare(self, position, instruction):
         self._checked[tuple(instruction.writes())] = position

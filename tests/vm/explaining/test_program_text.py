@@ -136,6 +136,15 @@ def test_the_body_of_a_loop_is_inside_it():
     assert inside != around
 
 
+def test_loops_inside_each_other_have_steps_of_different_names():
+    def total(row):
+        return phintys.scan(lambda a, b: a + b, sequences=row, outputs_info=T.constant(0.0, dtype="float64"))[0][-1]
+
+    lines = formulas(phintys.function([m], phintys.scan(total, sequences=m)[0], name="f").explain())
+    assert lines.count("each step:") + lines.count("each step, in registers:") == 2
+    assert "scan_fn2[u]: float64 = m[t][u] + scan_fn2[u-1]" in lines
+
+
 def test_each_kind_of_loop_has_names_for_what_it_carries():
     total, _ = phintys.scan(lambda a, before: (before + a, phintys.scan_module.until(before > 5)), sequences=x,
                             outputs_info=T.constant(0.0, dtype="float64"), name="total")
