@@ -30,7 +30,8 @@ def test_there_is_no_source_that_would_need_a_compiler(files):
 
 
 @pytest.mark.parametrize("name", ["phintys/py.typed", "phintys/__init__.pyi", "phintys/tensor/__init__.pyi",
-                                  "phintys/vm/abi.pxd", "phintys/gpu/__init__.py"])
+                                  "phintys/vm/abi.pxd", "phintys/gpu/__init__.py", "phintys/pages/page.js",
+                                  "phintys/pages/page.css"])
 def test_has(files, name):
     assert PurePosixPath(name) in files
 

@@ -24,6 +24,7 @@ Row = namedtuple("Row", "position depth formulas remarks notes lines cells bytes
 Measured = namedtuple("Measured", "shapes seconds", defaults=(None, None))
 
 STEP_LETTERS = "tuvw"               # what a step is called in the bodies of loops inside each other
+SILENT = frozenset(["LOAD", "HALT", "BACK", "FAIL", "PROFILE"])         # opcodes that have no row
 PLAIN_PROVIDER = "phintys"          # built-in loops, for any processor
 
 
@@ -117,7 +118,7 @@ class Listing:
     def _add(self, position, instruction):
         while self._ends and self._ends[-1] <= position:
             self._ends.pop()
-        row = getattr(self, f"_{instruction.name.lower()}", self._nothing)(position, instruction)
+        row = getattr(self, f"_{instruction.name.lower()}", self._other)(position, instruction)
         if row is not None:
             self.rows.append(row)
 
@@ -126,8 +127,12 @@ class Listing:
         return Row(position, len(self._ends), formulas, lines=self.texts[position].lines,
                    seconds=None if seconds is None else seconds[position], **fields)
 
-    def _nothing(self, position, instruction):
-        return None
+    def _other(self, position, instruction):
+        """An opcode that this file does not know."""
+        if instruction.name in SILENT:
+            return None
+        cells = self.names.of(dict.fromkeys(instruction.touches()))
+        return self._row(position, f"{instruction.name.lower()} {cells}".rstrip())
 
     def _computed(self, position, instruction):
         """What a node computes."""

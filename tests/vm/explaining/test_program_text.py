@@ -6,8 +6,10 @@ import pytest
 
 import phintys
 import phintys.tensor as T
+from phintys.vm.explaining.rows import SILENT, Listing
 from phintys.vm.machine.callable import Callable
 from phintys.vm.machine.saving import dumps, loads
+from phintys.vm.opcodes import OPCODES
 
 x, y, m = T.vector("x"), T.vector("y"), T.matrix("m")
 
@@ -196,6 +198,11 @@ def test_groups_are_said_to_run_side_by_side():
     with phintys.change_flags(workers=2):
         text = phintys.function([m], [m.sum(axis=0), T.exp(m).sum(axis=1)], name="f").explain()
     assert "side by side, if that pays:" in text
+
+
+def test_each_opcode_has_a_row_or_is_silent():
+    known = {name for name in vars(Listing) if name.startswith("_")}
+    assert [row.name for row in OPCODES if row.name not in SILENT and f"_{row.name.lower()}" not in known] == []
 
 
 def test_an_unknown_style_is_refused():
