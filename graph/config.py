@@ -14,7 +14,6 @@ import re
 import sys
 import threading
 import warnings
-from difflib import get_close_matches
 from functools import wraps
 
 from phintys.graph.public_names import at_home
@@ -336,6 +335,8 @@ class Config(Section):
 
     def _alike(self, name):
         """Return the option whose name, or its last part, is nearest to a text; None if none is near."""
+        from difflib import get_close_matches  # the import takes a millisecond
+
         known = {option.lower(): option for option in self._options}
         parts = {option.lower().rpartition(".")[2]: option for option in reversed(self._options)}
         for names in (known, parts):

@@ -6,7 +6,6 @@ Python code here (``call``). Invariant: a call that fails leaves states and defa
 """
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from phintys.debugging.failed_node import at_length
@@ -29,6 +28,8 @@ if TYPE_CHECKING:
 # Names that the machine and the files of this folder use; ``dir(f)`` does not show them to users.
 INTERNAL = frozenset("""at_length call containers_of_graph default_was_set evaluate has_states indirect last_shapes
     measurements output_keys_of position_of refuse_keyword stored_values""".split())
+
+MOST_NODES_SHOWN = 1000             # of the optimized graph, for a page that nobody asked for
 
 DUPLICATE = ["DUPLICATE"]           # the value in ``finder`` for a name of several inputs
 
@@ -132,7 +133,12 @@ class Function(Callable):
         return explained(self, style, reasons_in)
 
     def _repr_html_(self) -> str:
-        """The page of ``explain``, as notebooks show it."""
+        """The page of ``explain``, as notebooks show it; of a large program only its name, because it takes a while."""
+        if len(self.maker.compiled.apply_nodes) > MOST_NODES_SHOWN:
+            from html import escape
+
+            return (f"<pre>{escape(repr(self))}: a large program; explain(html=True) shows it, and explain() its "
+                    "text</pre>")
         from phintys.pages.program_page import program_page
 
         return program_page(self, reasons_in)._repr_html_()
@@ -239,6 +245,8 @@ class Function(Callable):
         if name in self.finder:
             raise TypeError(f"Tried to provide value for implicit input: {name} of phintys function with name "
                             f"{self.name!r}")
+        from difflib import get_close_matches
+
         known = [spec.name for spec in self.maker.inputs if spec.name is not None]
         alike = get_close_matches(name, known, n=1)
         hint = f" Did you mean {alike[0]!r}?" if alike else ""

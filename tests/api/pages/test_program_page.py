@@ -116,6 +116,12 @@ def test_notebooks_show_a_frame():
     assert f.explain(html=True)._repr_html_() == text
 
 
+def test_notebooks_show_only_the_name_of_a_large_program(monkeypatch):
+    monkeypatch.setattr("phintys.making.compiled_function.MOST_NODES_SHOWN", 0)
+    text = phintys.function([x], x * 2, name="<big>")._repr_html_()
+    assert text.startswith("<pre>&lt;phintys function") and "&lt;big&gt;" in text and "explain(html=True)" in text
+
+
 def test_names_cannot_end_the_script():
     evil = T.vector("</script><b>bold</b>")
     made = phintys.function([evil], evil * 2, name="<i>").explain(html=True)
