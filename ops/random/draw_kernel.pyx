@@ -65,6 +65,7 @@ cdef extern from "random/draw_loops.h" nogil:
     void phintys_pcg64_doubles(uint64_t* state, npy_intp count, double* out)
     void phintys_pcg64_floats(uint64_t* state, npy_intp count, float* out)
     void phintys_pcg64_after(const uint64_t* state, npy_intp count, bint narrow, uint64_t* after)
+    void phintys_pcg64_integers(uint64_t* state, uint64_t low, uint32_t last, npy_intp count, uint64_t* out)
     void phintys_prepare_pcg64(bint vectors)
     void phintys_fetch(const char* start, npy_intp bytes, bint for_writing)
     void phintys_pcg64_normals(uint64_t* state, npy_intp count, double* out)
@@ -346,6 +347,8 @@ cdef class DrawKernel(Kernel):
         cdef phintys_tempered_words words
         cdef bitgen_t tempered
         cdef npy_intp place, count = cell_size(sample)
+        cdef int64_t trials
+        cdef double p
         cdef bint moves = False
         cdef int number
         begin_walk(&places, sample.ndim, sample.shape, operands + 2, self.count, 0)
@@ -357,6 +360,11 @@ cdef class DrawKernel(Kernel):
             tempered = phintys_tempered_generator(&words, <uint64_t*>bits.state)
             bits = &tempered
         memset(&binomial, 0, sizeof(binomial))
+        if not moves and self.kind_of_function == BINOMIAL and count:
+            trials, p = (<int64_t*>places.data[0])[0], (<double*>places.data[1])[0]
+            for place in range(count):
+                store_count(sample, place, random_binomial(bits, p, trials, &binomial))
+            return
         for place in range(count):
             self.draw_one(bits, &places, &binomial, sample, place)
             if moves:
@@ -368,6 +376,7 @@ cdef class DrawKernel(Kernel):
         cdef int64_t** integer = <int64_t**>places.data
         cdef bint masked = self.kind_of_function == MASKED_INTEGERS
         cdef double first, second
+        cdef uint64_t width
         if self.kind_of_function == MERSENNE_UNIFORM or self.kind_of_function == MERSENNE_NORMAL:
             first, second = (<double*>places.data[0])[0], (<double*>places.data[1])[0]
             if self.kind_of_function == MERSENNE_UNIFORM:
@@ -375,9 +384,12 @@ cdef class DrawKernel(Kernel):
             fill_reals(context, <uint64_t*>bits.state, self.kind_of_function == MERSENNE_NORMAL, first, second, sample,
                        count)
         elif (masked or self.kind_of_function == INTEGERS) and sample.typenum == cnp.NPY_INT64:
-            random_bounded_uint64_fill(bits, <uint64_t>integer[0][0],
-                                       <uint64_t>integer[1][0] - <uint64_t>integer[0][0], count, masked,
+            width = <uint64_t>integer[1][0] - <uint64_t>integer[0][0]
+            if self.kind == PHINTYS_PCG64 and not masked and width > 0 and width < <uint64_t>0xffffffff:
+                phintys_pcg64_integers(<uint64_t*>bits.state, <uint64_t>integer[0][0], <uint32_t>width, count,
                                        <uint64_t*>sample.data)
+            else:
+                random_bounded_uint64_fill(bits, <uint64_t>integer[0][0], width, count, masked, <uint64_t*>sample.data)
         elif self.kind_of_function == BINOMIAL and count >= MANY:
             return fill_binomial(context, bits, self.kind, (<int64_t*>places.data[0])[0],
                                  (<double*>places.data[1])[0], sample, count)

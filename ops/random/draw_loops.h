@@ -366,6 +366,33 @@ static void phintys_pcg64_after(const uint64_t* state, ptrdiff_t count, int narr
     }
 }
 
+/* Integers from `low` to `low + last`, where `last` is from 1 to 2**32 - 2: by Lemire's method, of halves of numbers. */
+static void phintys_pcg64_integers(uint64_t* state, uint64_t low, uint32_t last, ptrdiff_t count, uint64_t* out) {
+    const uint64_t options = (uint64_t)last + 1;
+    const uint32_t threshold = (UINT32_MAX - last) % (uint32_t)options;
+    phintys_uint128 here = phintys_wide(state + PHINTYS_OWN);
+    const phintys_uint128 increment = phintys_wide(state + PHINTYS_OWN + 2);
+    uint64_t has_half = state[PHINTYS_HAS_HALF], half = state[PHINTYS_HALF];
+    for (ptrdiff_t place = 0; place < count; place++) {
+        uint64_t product;
+        do {
+            uint64_t bits = half & 0xffffffffu;
+            if (!has_half) {
+                here = here * PHINTYS_PCG_MULTIPLIER + increment;
+                const uint64_t both = phintys_pcg64_output(here);
+                bits = both & 0xffffffffu;
+                half = both >> 32;
+            }
+            has_half = !has_half;
+            product = bits * options;
+        } while (__builtin_expect((uint32_t)product < threshold, 0));
+        out[place] = low + (product >> 32);
+    }
+    phintys_set_wide(state + PHINTYS_OWN, here);
+    state[PHINTYS_HAS_HALF] = has_half;
+    state[PHINTYS_HALF] = half;
+}
+
 /* ---- the ziggurat: normal numbers of NumPy's Generator ------------------------------------------------------------ */
 
 /* NumPy draws a normal number from 64 bits: layer, sign and 52 bits of a product with the width of the layer; in 99 of
