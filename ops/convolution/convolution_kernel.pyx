@@ -73,6 +73,7 @@ cdef extern from "convolution/convolution_loops.h" nogil:
     const phintys_convolution_tasks* convolution_tasks(int itemsize)
     size_t plan_convolution(phintys_work* work, char* memory, int workers)
     size_t gradient_bytes(const phintys_work* work)
+    npy_intp multiplications_of(const phintys_convolution* what)
 
 ROLES = {"forward": FORWARD, "by images": BY_IMAGES, "by filters": BY_FILTERS}
 # What the operands are called in messages, by role: inputs with a shape, then the result.
@@ -89,15 +90,6 @@ cdef enum:
 cdef enum:
     HALF = -1
     FULL = -2
-
-
-cdef inline npy_intp multiplications(const phintys_convolution* what) noexcept nogil:
-    """How many there are, in all."""
-    cdef npy_intp count = what.images * what.groups * what.channels * what.filters
-    cdef int axis
-    for axis in range(AXES):
-        count *= what.window[axis] * what.result[axis]
-    return count
 
 
 cdef inline npy_intp grain(npy_intp work, npy_intp items) noexcept nogil:
@@ -429,7 +421,7 @@ cdef class ConvolutionKernel(Kernel):
         allocate(context, operands[self.result_position()], shape)
         if self.following is not None:
             self.check_others(operands)
-        count = multiplications(&work.what)
+        count = multiplications_of(&work.what)
         size = self.copies(operands)
         if self.following is not None:
             size += self.bias_size(&work.what)
@@ -450,7 +442,7 @@ cdef class ConvolutionKernel(Kernel):
         cdef npy_intp count
         work.what = (<phintys_convolution*>context.room)[0]
         work.finish, work.bias, work.limited = NULL, NULL, False
-        count = multiplications(&work.what)
+        count = multiplications_of(&work.what)
         if count == 0 or self.unshared or self.role == BY_FILTERS:
             memset(out.data, 0, cell_size(out) * self.itemsize)
         if self.following is not None:

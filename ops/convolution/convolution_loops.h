@@ -37,6 +37,7 @@ typedef struct {
     npy_intp planes, plane;             /* how many, and elements from one to the next */
     npy_intp taps;                      /* in each plane */
     const npy_intp* offsets;            /* of the taps */
+    npy_intp skipped;                   /* weights of each plane that are not used */
     int add;                            /* to what is there already */
     const void* bias;                   /* of each filter, which is added last; or NULL */
     int limited;                        /* whether results are then limited to [low, high]; NaN stays */
@@ -105,6 +106,8 @@ typedef struct {
     npy_intp count[AXES], in[AXES];     /* results, and elements from window to window */
     npy_intp start, out[AXES];          /* where the results go in their plane */
     npy_intp packed;                    /* where the filters of this class begin, in one group */
+    npy_intp row;                       /* of the planes: the first that the first tap row of a window sees */
+    int trims;                          /* rows of results leave out taps that see only zeros of the border */
     int by_rows;                        /* tiles write rows of results; else they write to room, with what lies between
                                            rows, and the results are copied from there */
 } phintys_pass;
@@ -127,6 +130,7 @@ typedef struct {
     char *tall, *tops, *sums;           /* planes and gradients with channels as neighbours, and results likewise */
     npy_intp* offsets;
     npy_intp* numbers;
+    npy_intp* rows;                     /* of taps: how many rows below the window's they see; for `trims` */
     const char *source, *filters, *top;
     char *out, *packed, *rooms;
     size_t room, prepared;              /* bytes for each worker, and how many of them are for planes */
@@ -207,6 +211,7 @@ static npy_intp plan_taps(const phintys_work* work, const npy_intp* class, npy_i
         for (int a = X; a >= Z; left /= window[a--]) slot[a] = tap_slot(work, a, left % window[a], class[a], &shift[a]);
         if (slot[Z] < 0 || slot[Y] < 0 || slot[X] < 0) continue;
         const npy_intp slots = (slot[Z] * axis[Y].slots + slot[Y]) * axis[X].slots + slot[X];
+        work->rows[number] = shift[Y];
         offsets[found] = slots * part + (shift[Z] * axis[Y].length + shift[Y]) * axis[X].length + shift[X];
         numbers[found++] = number;
     }
@@ -258,7 +263,11 @@ static void plan_pass(phintys_work* work, phintys_pass* pass, npy_intp number, n
     pass->taps = plan_taps(work, class, pass->offsets, pass->numbers);
     pass->packed = *cursor * work->planes * work->padded_outs;
     *cursor += pass->taps;
+    const npy_intp rows = pass->count[Y];
     plan_writing(work, pass);
+    pass->row = base[Y] - axis[Y].origin;
+    pass->trims = pass->count[Y] == rows && work->passes == 1 && work->what.window[Z] == 1 && axis[Y].step == 1
+        && axis[Y].slots == 1 && axis[Y].length > axis[Y].source;
 }
 
 /* The number in the table of tiles that suits the next filters, of which `left` are left. */
@@ -278,8 +287,16 @@ static inline void* taken(char** memory, size_t* used, size_t size) {
 }
 
 enum { WORKING_SET = 1 << 20 };         /* bytes that the gradient by filters reads again and again */
-enum { LEAST_PARTS = 8, MOST_PARTS = 32 };  /* of images, or of lines of one: for workers; the same for any number of
-                                           them, so that results are the same */
+/* Parts of images, or of lines of one: for workers, but the same for any number of them, so that results are the same.
+ * Each costs a sum of lanes for each element of a filter: 32 images of 3 x 8 x 8 and 32 filters of 5 x 5, which have 1.2
+ * million multiplications, 133 us in eight parts. */
+enum { LEAST_PARTS = 8, MOST_PARTS = 32, OF_PART = 1500000 };
+
+static npy_intp multiplications_of(const phintys_convolution* what) {
+    npy_intp count = what->images * what->groups * what->channels * what->filters;
+    for (int axis = 0; axis < AXES; axis++) count *= what->window[axis] * what->result[axis];
+    return count;
+}
 
 static void plan_lines(phintys_work* work) {
     const npy_intp* count = work->what.result;
@@ -292,7 +309,8 @@ static void plan_lines(phintys_work* work) {
     work->lines_at_once = larger(1, smaller(work->lines, WORKING_SET / larger(1, of_line)));
     work->images_at_once = 1;
     if (work->lines_at_once == work->lines) {
-        const npy_intp least = (work->what.images + LEAST_PARTS - 1) / LEAST_PARTS;
+        const npy_intp parts = smaller(LEAST_PARTS, 1 + multiplications_of(&work->what) / OF_PART);
+        const npy_intp least = (work->what.images + parts - 1) / parts;
         work->images_at_once = larger(1, smaller(least, WORKING_SET / larger(1, of_line * work->lines)));
     }
     work->by_images = work->what.images > 1;
@@ -383,6 +401,7 @@ static size_t plan_convolution(phintys_work* work, char* memory, int workers) {
             + what->set->sizes[size_for(what->set, work->outs - (work->blocks - 1) * most)].filters;
     work->offsets = taken(&memory, &used, work->window * sizeof(npy_intp));
     work->numbers = taken(&memory, &used, work->window * sizeof(npy_intp));
+    work->rows = taken(&memory, &used, work->window * sizeof(npy_intp));
     work->prepared = whole_lines((work->planes * work->plane + MOST_LANES) * what->itemsize);
     if (what->role == BY_FILTERS) {
         const npy_intp class[AXES] = {0, 0, 0};

@@ -149,6 +149,24 @@ static inline void TYPED(follow_sums)(const phintys_work* work, npy_intp filter,
     sum->high = work->high;
 }
 
+/* Let the tiles of row `row` of results leave out taps that see only zeros, if there are such. Taps of one row of a
+ * filter follow each other, so those that are left do too. */
+static inline void TYPED(trim_taps)(TYPED(tiles)* tiles, const phintys_work* work, const phintys_pass* pass,
+                                    npy_intp row, const npy_intp* offsets, const T* weights) {
+    if (!pass->trims) return;
+    const npy_intp size = tiles->set->sizes[tiles->size].filters, end = work->axis[Y].source;
+    npy_intp first = 0, last = pass->taps;
+    row += pass->row;
+    while (first < last && (row + work->rows[first] < 0 || row + work->rows[first] >= end)) first++;
+    while (last > first && (row + work->rows[last - 1] < 0 || row + work->rows[last - 1] >= end)) last--;
+    if (tiles->sum.offsets == offsets + first && tiles->sum.taps == last - first) return;
+    TYPED(flush)(tiles);
+    tiles->sum.offsets = offsets + first;
+    tiles->sum.taps = last - first;
+    tiles->sum.skipped = (pass->taps - (last - first)) * size;
+    tiles->weights = weights + first * size;
+}
+
 /* The sums of one block of filters in one pass, for one image and group. */
 static void TYPED(sum_block)(const phintys_work* work, const phintys_pass* pass, npy_intp image, npy_intp group,
                              npy_intp block, const T* planes, T* room) {
@@ -163,15 +181,18 @@ static void TYPED(sum_block)(const phintys_work* work, const phintys_pass* pass,
     tiles.sum.taps = pass->taps;
     tiles.sum.offsets = pass->offsets;
     TYPED(follow_sums)(work, group * work->outs + first, &tiles.sum);
-    tiles.weights = (const T*)work->packed + group * work->padded_outs * work->planes * work->window + pass->packed
+    const T* weights = (const T*)work->packed + group * work->padded_outs * work->planes * work->window + pass->packed
         + first * work->planes * pass->taps;
+    tiles.weights = weights;
     planes += pass->base;
     if (pass->by_rows) {
         tiles.out_filter = work->out_plane;
         for (npy_intp z = 0; z < pass->count[Z]; z++)
-            for (npy_intp y = 0; y < pass->count[Y]; y++)
+            for (npy_intp y = 0; y < pass->count[Y]; y++) {
+                TYPED(trim_taps)(&tiles, work, pass, y, pass->offsets, weights);
                 TYPED(add_row)(&tiles, planes + z * pass->in[Z] + y * pass->in[Y],
                                out + z * pass->out[Z] + y * pass->out[Y], pass->count[X]);
+            }
         TYPED(flush)(&tiles);
         return;
     }
@@ -248,12 +269,14 @@ static void TYPED(run_set)(const phintys_work* work, npy_intp image, npy_intp gr
         tiles.sum = (phintys_sum){.planes = work->planes, .plane = size, .taps = pass->taps,
                                   .offsets = work->side_offsets, .add = 0};
         TYPED(follow_sums)(work, group * work->outs + first, &tiles.sum);
-        tiles.weights = (const T*)work->packed + group * work->padded_outs * work->planes * work->window
+        const T* weights = (const T*)work->packed + group * work->padded_outs * work->planes * work->window
             + first * work->planes * pass->taps;
+        tiles.weights = weights;
         tiles.out_filter = places * lanes;
         T* to = results;
         for (npy_intp z = 0; z < pass->count[Z]; z++)
             for (npy_intp y = 0; y < pass->count[Y]; y++) {
+                TYPED(trim_taps)(&tiles, work, pass, y, work->side_offsets, weights);
                 const T* in = room + (pass->base + z * pass->in[Z] + y * pass->in[Y]) * lanes;
                 for (npy_intp x = 0; x < pass->count[X]; x++, to += lanes)
                     TYPED(add_vector)(&tiles, in + x * lanes, to);

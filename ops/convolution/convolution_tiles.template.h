@@ -44,6 +44,7 @@ FOR_SET PHINTYS_INLINE void IN_SET(any_tile)(const int filters, const int vector
             }
             weights += filters;
         }
+        weights += sum->skipped;
 #pragma GCC unroll 8
         for (int v = 0; v < vectors; v++) at[v] += plane;
     }
