@@ -448,6 +448,8 @@ def causal_conv1d(input, filters, filter_shape, input_shape=None, subsample=1, f
             raise ValueError(f"causal_conv1d: input_shape needs three elements, got {input_shape}")
         input_shape = (*input_shape, 1)
     length = filter_shape[2].data if isinstance(filter_shape[2], Constant) else filter_shape[2]
+    if length < 1:
+        raise ValueError(f"causal_conv1d: filters need at least one element, got filter_shape {tuple(filter_shape)}")
     before = filter_dilation * (int(length) - 1)
     result = conv2d(dimshuffle(input, 0, 1, 2, "x"), dimshuffle(filters, 0, 1, 2, "x"), input_shape, (*filter_shape, 1),
                     ((before, 0), 0), (subsample, 1), filter_flip, (filter_dilation, 1), num_groups, unshared)

@@ -2,6 +2,7 @@
 from math import gcd
 
 from phintys.graph.config import config
+from phintys.graph.variable import Variable
 from phintys.ops.convolution.functions import conv2d, conv2d_grad_wrt_inputs
 from phintys.ops.convolution.parameters import is_integer
 from phintys.ops.creation.allocation import arange, zeros
@@ -23,7 +24,14 @@ def bilinear_kernel_1D(ratio, normalize=True):
     Returns
     -------
     vector of floatX
+
+    Raises
+    ------
+    ValueError
+        For a ratio below 1.
     """
+    if not isinstance(ratio, Variable) and ratio < 1:
+        raise ValueError(f"the ratio of a bilinear kernel must be at least 1, got {ratio}")
     half = arange(1, ratio + 1, dtype=config.floatX)
     kernel = concatenate([half, half[-2::-1]])
     return kernel / cast(ratio, config.floatX) if normalize else kernel

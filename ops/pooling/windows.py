@@ -69,7 +69,7 @@ def check_known(ndim, ws, pad, ignore_border):
     if any(pad) and not ignore_border:
         raise NotImplementedError(f"padding works only with ignore_border=True, got pad = {tuple(pad)}")
     if isinstance(ws, (tuple, list)) and not any(isinstance(number, Variable) for number in ws):
-        if any(padding >= size for padding, size in zip(pad, ws)):
+        if any(padding >= size >= 1 for padding, size in zip(pad, ws)):
             raise NotImplementedError(f"padding must be smaller than the window: got pad = {tuple(pad)} and ws = "
                                       f"{tuple(ws)}")
 
@@ -82,7 +82,7 @@ def as_vectors(ndim, ws, stride, pad):
     TypeError
         If one is not such a vector.
     ValueError
-        If the known length of one is not ``ndim``.
+        If the known length of one is not ``ndim``, or a constant has a number that is too small.
     """
     if stride is None:
         stride = ws
@@ -98,6 +98,11 @@ def as_vectors(ndim, ws, stride, pad):
             raise TypeError(f"{subject} parameters must be ints. Got {name} of type {vector.type}")
         if vector.type.shape[0] not in (None, ndim):
             raise ValueError(f"{name} must be a vector of size {ndim}, got {vector} of type {vector.type}")
+        least = 0 if name == "pad" else 1
+        if isinstance(vector, Constant) and (vector.data < least).any():
+            wrong = {"ws": "window sizes must be at least 1", "stride": "strides must be at least 1",
+                     "pad": "paddings must not be negative"}[name]
+            raise ValueError(f"{wrong}, got {name} = {vector.data.tolist()}")
     return [vector for _, vector in named]
 
 

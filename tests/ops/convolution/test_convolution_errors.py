@@ -152,6 +152,8 @@ def test_shapes_are_asserted_if_wanted():
     (lambda x, w: abstract_conv.conv2d_grad_wrt_weights(x, w, (1, 1, None, 3)), ValueError, r"filter_shape\[2\]"),
     (lambda x, w: abstract_conv.causal_conv1d(x, w, (1, 1, 3)), ValueError, "Input should be 3D"),
     (lambda x, w: abstract_conv.causal_conv1d(x[0], w[0], (1, 1, None)), ValueError, "of which the last"),
+    (lambda x, w: abstract_conv.causal_conv1d(x[0], w[0], (1, 1, 0)), ValueError, "filters need at least one element"),
+    (lambda x, w: abstract_conv.bilinear_kernel_1D(0), ValueError, "ratio of a bilinear kernel must be at least 1"),
     (lambda x, w: abstract_conv.bilinear_upsampling(x), ValueError, "No ratio"),
     (lambda x, w: abstract_conv.bilinear_upsampling(x, 2, (3, 2)), ValueError, "can't use ratio and frac_ratio"),
     (lambda x, w: abstract_conv.bilinear_upsampling(x, frac_ratio=(3, 2)), ValueError, "use_1D_kernel as False"),
