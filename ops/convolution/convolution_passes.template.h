@@ -221,17 +221,51 @@ static void TYPED(sum_block)(const phintys_work* work, const phintys_pass* pass,
         }
 }
 
-/* The results of one block of filters, for one image and group. They are finished while they are in the cache. */
-static void TYPED(run_block)(const phintys_work* work, npy_intp image, npy_intp group, npy_intp block, const T* planes,
-                             T* room) {
+/* What follows the sums of one block of filters. */
+static void TYPED(finish_block)(const phintys_work* work, npy_intp image, npy_intp group, npy_intp block) {
     const int most = work->what.set->sizes[0].filters;
     const npy_intp first = group * work->outs + block * most, left = smaller(work->outs - block * most, most);
-    for (npy_intp pass = 0; pass < work->passes; pass++)
-        TYPED(sum_block)(work, &work->pass[pass], image, group, block, planes, room);
     if (work->finish == NULL) return;
     T* out = (T*)work->out + (image * work->what.groups * work->outs + first) * work->out_plane;
     for (npy_intp f = 0; f < left; f++)
         work->finish(work->finisher, (char*)(out + f * work->out_plane), first + f, work->out_plane);
+}
+
+/* Places [start, start + count) of one block of filters of one element; the planes of these are in `chunk`. */
+static void TYPED(sum_chunk)(const phintys_work* work, npy_intp image, npy_intp group, npy_intp block, const T* chunk,
+                             npy_intp plane, npy_intp start, npy_intp count) {
+    const phintys_convolution_set* set = work->what.set;
+    const npy_intp first = block * set->sizes[0].filters, left = smaller(work->outs - first, set->sizes[0].filters);
+    TYPED(tiles) tiles = {.set = set, .size = size_for(set, left), .wanted = (int)left, .vectors = 0};
+    tiles.sum = (phintys_sum){.planes = work->planes, .plane = plane, .taps = 1, .offsets = work->pass->offsets};
+    TYPED(follow_sums)(work, group * work->outs + first, &tiles.sum);
+    tiles.weights = (const T*)work->packed + (group * work->padded_outs + first) * work->planes;
+    tiles.out_filter = work->out_plane;
+    TYPED(add_row)(&tiles, chunk,
+                   (T*)work->out + ((image * work->what.groups + group) * work->outs + first) * work->out_plane + start,
+                   count);
+    TYPED(flush)(&tiles);
+}
+
+/* The results of blocks [first, last) of filters, for one image and group. Where planes are not laid out, their memory
+ * in room, `chunk`, is free. Results are finished while they are in the cache. */
+static void TYPED(run_range)(const phintys_work* work, npy_intp image, npy_intp group, npy_intp first, npy_intp last,
+                             const T* planes, T* chunk, T* room) {
+    const npy_intp places = places_in_chunk(work), lanes = work->what.set->lanes, plane = places + lanes;
+    for (npy_intp block = first; block < last && !places; block++) {
+        for (npy_intp pass = 0; pass < work->passes; pass++)
+            TYPED(sum_block)(work, &work->pass[pass], image, group, block, planes, room);
+        TYPED(finish_block)(work, image, group, block);
+    }
+    for (npy_intp start = 0, count; places && start < work->plane; start += count) {
+        count = work->plane - start;
+        if (count >= places + lanes) count = places;            /* the last chunk has at least a vector */
+        for (npy_intp p = 0; p < work->planes; p++)
+            memcpy(chunk + p * plane, planes + p * work->plane + start, count * sizeof(T));
+        for (npy_intp block = first; block < last; block++)
+            TYPED(sum_chunk)(work, image, group, block, chunk, plane, start, count);
+    }
+    for (npy_intp block = first; block < last && places; block++) TYPED(finish_block)(work, image, group, block);
 }
 
 /* The planes of an image and group: where they are, or laid out in room. */
@@ -303,8 +337,7 @@ static void TYPED(run_images)(void* argument, int worker, npy_intp start, npy_in
     for (npy_intp image = start + skipped; image < stop + skipped; image++)
         for (npy_intp group = 0; group < work->what.groups; group++) {
             const T* planes = TYPED(planes_of)(work, image, group, room);
-            for (npy_intp block = 0; block < work->blocks; block++)
-                TYPED(run_block)(work, image, group, block, planes, (T*)(room + work->prepared));
+            TYPED(run_range)(work, image, group, 0, work->blocks, planes, (T*)room, (T*)(room + work->prepared));
         }
 }
 
@@ -312,9 +345,8 @@ static void TYPED(run_images)(void* argument, int worker, npy_intp start, npy_in
 static void TYPED(run_blocks)(void* argument, int worker, npy_intp start, npy_intp stop) {
     const phintys_work* work = argument;
     const T* planes = work->direct ? TYPED(source_of)(work, work->image, work->group) : (const T*)work->rooms;
-    for (npy_intp block = start; block < stop; block++)
-        TYPED(run_block)(work, work->image, work->group, block, planes,
-                         (T*)(work->rooms + worker * work->room + work->prepared));
+    char* room = work->rooms + worker * work->room;
+    TYPED(run_range)(work, work->image, work->group, start, stop, planes, (T*)room, (T*)(room + work->prepared));
 }
 
 static void TYPED(run_packing)(void* argument, int worker, npy_intp start, npy_intp stop) {

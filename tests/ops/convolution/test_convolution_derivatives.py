@@ -139,3 +139,22 @@ def test_workers_share_the_gradient_by_few_filters(shapes):
     image, _, gradient = [random.normal(size=shape) for shape in (images, filters, top)]
     expected = (phintys.function([x, w], y)(image, direction) * gradient).sum()
     np.testing.assert_allclose((results[0] * direction).sum(), expected, rtol=1e-9, atol=1e-7)
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("length", [64, 63])
+def test_filters_of_one_element_and_large_planes(length, workers):
+    """They are a product of matrices; planes are copied in chunks, which end with what is left."""
+    x, w, b = T.ftensor4(), T.ftensor4(), T.fvector()
+    random = np.random.default_rng(0)
+    images, filters, bias = [random.normal(size=shape).astype("float32")
+                             for shape in ((1, 100, length, length), (30, 100, 1, 1), (30,))]
+    y = T.nnet.conv2d(x, w)
+    with phintys.change_flags(workers=workers):
+        f = phintys.function([x, w, b], [y, T.tanh(y + b.dimshuffle("x", 0, "x", "x")), T.grad((y ** 2).sum(), x)])
+        plain, followed, gradient = f(images, filters, bias)
+    expected = np.einsum("nchw,fc->nfhw", images.astype("float64"), filters[:, :, 0, 0])
+    np.testing.assert_allclose(plain, expected, atol=1e-3)
+    np.testing.assert_allclose(followed, np.tanh(expected + bias[:, None, None]), atol=1e-3)
+    np.testing.assert_allclose(gradient, 2 * np.einsum("nfhw,fc->nchw", expected, filters[:, :, 0, 0]), rtol=1e-4,
+                               atol=2e-2)

@@ -416,7 +416,7 @@ def test_missing_size():
     (lambda: pool_2d(T.matrix(), 2, True), TypeError, "must be a vector"),
     (lambda: pool_2d(T.matrix(), (2, 2, 2), True), ValueError, "vector of size 2"),
     (lambda: pool_2d(T.matrix(), (0, 2), True), ValueError, r"window sizes must be at least 1, got ws = \[0, 2\]"),
-    (lambda: pool_2d(T.matrix(), (2, 2), True, (1, 0)), ValueError, r"strides must be at least 1, got stride = \[1, 0\]"),
+    (lambda: pool_2d(T.matrix(), (2, 2), True, (1, 0)), ValueError, r"strides must be at least 1, got stride = \[1, 0"),
     (lambda: pool_2d(T.matrix(), (2, 2), True, pad=(-1, 0)), ValueError, "paddings must not be negative"),
     (lambda: pool_2d(T.matrix(), (2, 2), False, pad=(1, 0)), NotImplementedError, "only with ignore_border=True"),
     (lambda: pool_2d(T.matrix(), (2, 2), True, pad=(2, 0)), NotImplementedError, "smaller than the window"),
