@@ -60,8 +60,8 @@ class Horner(Op):
 
 
 class PowerSums(Op):
-    """The sums of ``g * x ** k`` over all elements, for k from ``terms - 1`` to 0: a vector. The inputs are two tensors of
-    one shape and dtype, float32 or float64, and the number of terms.
+    """The sums of ``g * x ** k`` over all elements, for k from ``terms - 1`` to 0: a vector. The inputs are two tensors
+    of one shape and dtype, float32 or float64, and the number of terms.
 
     Raises
     ------

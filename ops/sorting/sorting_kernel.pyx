@@ -17,7 +17,8 @@ from phintys.ops.native.loops import TYPES
 from phintys.ops.native.providers import usable_instructions
 from phintys.ops.native.strided_copy cimport copy_strided
 from phintys.ops.sorting.line_walk cimport Line, LineTask, lines_of, walk_lines
-from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, allocate, cell_size, scratch
+from phintys.vm.abi cimport (
+    BOUND, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, parallel, scratch)
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_SORT, PIECE_SORT
 
@@ -59,6 +60,17 @@ cdef extern from "sorting/selection_loops.h" nogil:
     npy_intp phintys_argpartition_room(const Selection* of, npy_intp count)
     npy_intp phintys_best_room(const Selection* of, const Best* best)
     void phintys_fill_bits_of_mask()
+
+cdef extern from "sorting/short_rows_loops.h" nogil:
+    ctypedef void (*phintys_sort_rows)(const char* source, npy_intp row_step, npy_intp step, npy_intp rows, int length,
+                                       char* out) noexcept nogil
+    ctypedef struct ShortRows:
+        phintys_sort_rows sort, argsort
+        int longest_sort, longest_argsort
+    const ShortRows phintys_short_rows[4]
+
+# The dtypes whose short rows are sorted side by side.
+SHORT_ROW_TYPES = ("int32", "int64", "float32", "float64")
 
 phintys_fill_bits_of_mask()
 
@@ -157,6 +169,43 @@ cdef void best_of_line(const void* argument, const Line* line, char* room) noexc
                             line.data[places] if settings.places else NULL, line.steps[places])
 
 
+# ---- short rows ------------------------------------------------------------------------------------------------------
+cdef struct RowsOfShort:
+    phintys_sort_rows function
+    const char* source
+    npy_intp row_step, step
+    int length
+    char* out
+    npy_intp out_step                  # bytes of a row
+
+
+cdef void sort_short_rows(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+    cdef RowsOfShort* rows = <RowsOfShort*>argument
+    rows.function(rows.source + start * rows.row_step, rows.row_step, rows.step, stop - start, rows.length,
+                  rows.out + start * rows.out_step)
+
+
+cdef bint can_be_side_by_side(const Cell* x, int axis, int longest) noexcept nogil:
+    """Whether the lines along an axis are short, many, and at equal distances: those of the last axis of an array whose
+    other dimensions have no gaps."""
+    cdef int other
+    if axis != x.ndim - 1 or x.ndim < 2 or not 2 <= x.shape[axis] <= longest:
+        return False
+    for other in range(x.ndim - 2):
+        if x.strides[other] != x.strides[other + 1] * x.shape[other + 1]:
+            return False
+    return lines_of(x, axis) >= 8
+
+
+cdef void sort_side_by_side(Context* context, phintys_sort_rows function, const Cell* x, Cell* out,
+                            npy_intp grain) noexcept nogil:
+    cdef RowsOfShort rows
+    rows.function, rows.source, rows.out = function, x.data, out.data
+    rows.row_step, rows.step = x.strides[x.ndim - 2], x.strides[x.ndim - 1]
+    rows.length, rows.out_step = <int>x.shape[x.ndim - 1], x.shape[x.ndim - 1] * out.itemsize
+    parallel(context, sort_short_rows, &rows, lines_of(x, x.ndim - 1), grain)
+
+
 # ---- kernels ---------------------------------------------------------------------------------------------------------
 cdef class LineKernel(Kernel):
     """The base class: what a line costs, and where the axis comes from."""
@@ -164,11 +213,15 @@ cdef class LineKernel(Kernel):
     cdef Settings settings
     cdef int axis                      # or, where it is operand 1 or later, its number there
     cdef bint failing
+    cdef const ShortRows* short_rows   # NULL: none of this dtype or kind
 
     cdef int describe(self, str name, str dtype) except -1:
         self.name = name
         self.settings.itemsize = numpy.dtype(dtype).itemsize
         self.settings.any_selection = self.settings.selection = &phintys_selections[<int>TYPES.index(dtype)]
+        self.short_rows = NULL
+        if dtype in SHORT_ROW_TYPES:
+            self.short_rows = &phintys_short_rows[<int>SHORT_ROW_TYPES.index(dtype)]
         allowed = usable_instructions()
         for number, instructions in enumerate(VECTOR_SETS):
             if dtype in VECTOR_TYPES and instructions in allowed:
@@ -235,6 +288,8 @@ cdef class SortKernel(LineKernel):
         self.describe("SortOp", dtype)
         descriptor = numpy.dtype(dtype)
         self.settings.sort = PyDataType_GetArrFuncs(<void*>descriptor).sort[<int>NUMBERS[kind]]
+        if NUMBERS[kind]:                            # stable, or another algorithm
+            self.short_rows = NULL
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef int axis = self.checked_axis(operands[1], operands[0].ndim)
@@ -250,6 +305,10 @@ cdef class SortKernel(LineKernel):
         cdef Settings settings = self.settings
         cdef int axis = <int>number_at(operands[1])
         axis += x.ndim if axis < 0 else 0
+        if self.short_rows != NULL and can_be_side_by_side(x, axis, self.short_rows.longest_sort) and (
+                out.data != x.data or cell_is_contiguous(x)):
+            sort_side_by_side(context, self.short_rows.sort, x, out, self.grain(x.shape[axis]))
+            return 0
         if out.data != x.data:
             copy_strided(x.ndim, x.shape, out.data, out.strides, x.data, x.strides, x.itemsize)
         return self.walk(context, &settings, sort_line, &out, 1, axis, rounded(x.shape[axis] * settings.itemsize))
@@ -265,6 +324,8 @@ cdef class ArgSortKernel(LineKernel):
         self.describe("ArgSortOp", dtype)
         descriptor = numpy.dtype(dtype)
         self.settings.argsort = PyDataType_GetArrFuncs(<void*>descriptor).argsort[<int>NUMBERS[kind]]
+        if NUMBERS[kind]:
+            self.short_rows = NULL
 
     cdef npy_intp room_for(self, npy_intp length) noexcept nogil:
         return rounded(length * self.settings.itemsize) + rounded(length * sizeof(npy_intp))
@@ -281,6 +342,10 @@ cdef class ArgSortKernel(LineKernel):
         cdef Cell* cells[2]
         cdef int axis = <int>number_at(operands[1])
         axis += operands[0].ndim if axis < 0 else 0
+        if self.short_rows != NULL and can_be_side_by_side(operands[0], axis, self.short_rows.longest_argsort):
+            sort_side_by_side(context, self.short_rows.argsort, operands[0], operands[2],
+                              self.grain(operands[0].shape[axis]))
+            return 0
         cells[0], cells[1] = operands[0], operands[2]
         return self.walk(context, &settings, argsort_line, cells, 2, axis, self.room_for(operands[0].shape[axis]))
 

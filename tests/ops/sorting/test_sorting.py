@@ -56,6 +56,32 @@ def test_gradients_and_directions(axis):
     assert not function([x], T.grad((T.argsort(x, axis) * 1.5).sum(), x))(CUBE).any()
 
 
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+@pytest.mark.parametrize("length", [2, 3, 5, 8, 13, 16, 20, 24, 31, 32, 33])
+def test_short_rows(dtype, length):
+    """Of several rows that are sorted side by side, each is sorted by itself."""
+    random = numpy.random.default_rng(length)
+    x = T.tensor(dtype, (False,) * 3)
+    f = function([x], [T.sort(x), T.argsort(x), T.sort(x, kind="stable"), T.argsort(x, kind="stable")])
+    for shape in ((3, 17, length), (1, 8, length), (2, 2, length), (0, 20, length)):
+        values = random.integers(-9, 10, shape).astype(dtype)
+        if values.dtype.kind == "f":
+            values[random.uniform(size=shape) < 0.1] = numpy.nan
+            values[random.uniform(size=shape) < 0.1] = -numpy.inf
+        wide = numpy.zeros((*shape[:2], 2 * length), dtype)
+        wide[..., ::2] = values
+        for array in (values, wide[..., ::2], values[::-1], values[:, ::-1, ::-1], values.swapaxes(0, 1)):
+            ordered, order, *stable = f(array)
+            numpy.testing.assert_array_equal(ordered, numpy.sort(array))
+            numpy.testing.assert_array_equal(numpy.take_along_axis(array, order, -1), numpy.sort(array))
+            numpy.testing.assert_array_equal(stable[0], numpy.sort(array))
+            numpy.testing.assert_array_equal(stable[1], numpy.argsort(array, kind="stable"))
+    big = random.normal(size=(3000, length)).astype(dtype)
+    y = T.tensor(dtype, (False, False))
+    in_place = function([y], T.sort(y + y))
+    numpy.testing.assert_array_equal(in_place(big), numpy.sort(big + big))
+
+
 def test_shapes_need_no_sorting():
     x = T.dmatrix()
     f = function([x], [T.sort(x).shape, T.argsort(x, None).shape])
