@@ -1,6 +1,6 @@
 """Theano's Fourier transforms as ops: Fourier, whose axis may be symbolic, RFFTOp and IRFFTOp.
 
-Where the axis is known they are graphs of `FourierTransform`; so calling them makes no node of their own class then.
+Where the axis is known, Fourier makes a `FourierTransform`. The others are graphs of it, and make no nodes themselves.
 """
 import numpy
 
@@ -51,7 +51,7 @@ class Fourier(Op):
         if not isinstance(node.inputs[2], Constant):
             return node.outputs[0]
         a, n, axis = node.inputs
-        return FourierTransform("forward", int(axis.data))(scalar.as_dtype(a, "complex128"), n, ONE)
+        return FourierAlong("forward", int(axis.data))(scalar.as_dtype(a, "complex128"), n, ONE)
 
     def make_node(self, a, n=None, axis=None):
         name, a = type(self).__name__, as_tensor_variable(a)
@@ -101,6 +101,12 @@ class Fourier(Op):
         gradient = whole.grad(node.inputs, output_grads)[0]
         return [gradient if a.type.dtype.startswith("complex") else scalar.real(gradient), disconnected_type(),
                 disconnected_type()]
+
+
+class FourierAlong(FourierTransform, Fourier):
+    """What `Fourier` makes for an axis that is known."""
+
+    __call__ = Op.__call__
 
 
 def _lengths(name, s, count):

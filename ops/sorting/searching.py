@@ -14,6 +14,7 @@ from phintys.ops.creation.allocation import arange, zeros
 from phintys.ops.elementwise import scalar
 from phintys.ops.indexing.getitem import getitem
 from phintys.ops.indexing.inc_subtensor import set_subtensor
+from phintys.ops.indexing.nonzero_kernel import NonzeroKernel
 from phintys.ops.shape.reshape import flatten, reshape
 from phintys.ops.shape.shape import shape_i
 from phintys.ops.sorting.searching_kernel import SearchsortedKernel
@@ -185,6 +186,36 @@ class Unique(Op):
             whole = scalar.mul(*lengths) if len(lengths) > 1 else lengths[0] if lengths else 1
             shapes[2 if self.return_index else 1] = (whole if self.axis is None else lengths[self.axis],)
         return shapes
+
+
+class RunStarts(Unique):
+    """The last step of `Unique` where it is computed by sorting: the positions of the elements that differ from the one
+    before, which a mask tells, as a matrix of one row."""
+
+    __props__ = ()
+
+    def __init__(self):
+        super().__init__()
+
+    def make_node(self, mask):
+        mask = as_tensor_variable(mask)
+        if mask.type.ndim != 1:
+            raise TypeError(f"RunStarts takes a vector, not {mask} of type {mask.type}")
+        return Apply(self, [mask], [TensorType("int64", (True, False))()])
+
+    perform = Op.perform
+
+    def make_kernel(self, node):
+        return NonzeroKernel()
+
+    def connection_pattern(self, node):
+        return [[False]]
+
+    def infer_shape(self, node, input_shapes):
+        return [(1, shape_i(node.outputs[0], 1))]
+
+    def R_op(self, inputs, eval_points):
+        return [None]
 
 
 def to_one_hot(y, nb_class, dtype=None):

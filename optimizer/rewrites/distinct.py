@@ -6,7 +6,6 @@ from phintys.ops.cumulative.cumulative import cumsum
 from phintys.ops.elementwise.scalar import invert, isnan, minimum, neq
 from phintys.ops.indexing.getitem import getitem
 from phintys.ops.indexing.inc_subtensor import set_subtensor
-from phintys.ops.indexing.nonzero import flatnonzero
 from phintys.ops.indexing.take import take
 from phintys.ops.rearranging.rearranging import moveaxis
 from phintys.ops.reduction.careduce import Any
@@ -14,6 +13,7 @@ from phintys.ops.shape.join import concatenate
 from phintys.ops.shape.reshape import flatten, reshape
 from phintys.ops.shape.shape import patternbroadcast, shape_i
 from phintys.ops.sorting.row_order import RowOrder
+from phintys.ops.sorting.searching import RunStarts
 from phintys.ops.sorting.sorting import argsort, sort
 from phintys.ops.types.constant import constant
 from phintys.ops.types.dtypes import continuous_dtypes
@@ -29,7 +29,7 @@ def starts_of_runs(ordered):
     elif ordered.type.dtype in continuous_dtypes:
         differs = differs & invert(isnan(after) & isnan(before))
     first = alloc(constant(True), minimum(shape_i(ordered, 0), 1))
-    return flatnonzero(concatenate([first, differs]))
+    return getitem(RunStarts()(concatenate([first, differs])), 0)
 
 
 def as_rows(x):
