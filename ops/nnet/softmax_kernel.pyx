@@ -35,7 +35,7 @@ cdef extern from "nnet/softmax_loops.h" nogil:
 cdef enum:
     BLOCK_BYTES = 16384            # of rows worked on together: half of the smallest L1 cache
     BLOCK_ELEMENTS = 4096          # of the smaller dtype in a block
-    MOST_ROWS = 256                # in a block: their sums and labels stand on the stack
+    MOST_ROWS = 256                # in a block: their sums and labels are on the stack
 
 
 cdef int worth_of(npy_intp elements) noexcept nogil:

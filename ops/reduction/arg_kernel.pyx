@@ -29,7 +29,7 @@ cdef extern from "numpy/arrayobject.h" nogil:
     PyArray_ArrFuncs* PyDataType_GetArrFuncs(void* descriptor)
 
 cdef enum:
-    COLUMNS = 256                  # compared at a time; their best values stand on the stack
+    COLUMNS = 256                  # compared at a time; their best values are on the stack
     SHORT_LINE = 24                # elements; below, setting out costs NumPy's search more than it gains
 
 # The kept axes and the searched axes, each in order. If columns are compared, the innermost kept axis is separate

@@ -10,7 +10,7 @@ from phintys.vm.pool cimport Buffer
 
 cdef enum:
     KEPT = CELL_READONLY | CELL_LENT | CELL_LATE    # cells that RESULT does not empty
-    WASTE = 4096                    # bytes that a value may hold in vain
+    WASTE = 4096                    # bytes of its memory that a value may leave unused
 
 cdef struct Block:                  # of code that runs once a call
     long long call                  # the number of the call in which it ran last
