@@ -58,7 +58,7 @@ OPCODES = (
            reads="", writes="", empties="", may_fail=True),
     Opcode("FAIL", "", "raise: tests put it in place of another instruction",
            reads="", writes="", empties="", may_fail=True),
-    Opcode("PROFILE", "", "note the time, then run the instruction that it replaced (in profiled functions, all others)",
+    Opcode("PROFILE", "", "note the time, then run the instruction that it replaced (in profiled functions all others)",
            reads="", writes="", empties="", may_fail=True),
 )
 
