@@ -46,7 +46,7 @@ def is_set(name, value, source):
         return False
     try:
         config.set(name, value)
-    except ValueError as error:
+    except (ValueError, RuntimeError) as error:     # the latter: a device that cannot be used
         if name in OPTIONAL_VALUES:
             return False
         raise ValueError(f"{source}: {error}") from None

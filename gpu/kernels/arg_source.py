@@ -2,13 +2,12 @@
 
 The first of equal elements is found, and the first NaN before all numbers, as NumPy does.
 """
-from phintys.gpu.kernels.scalar_source import PREAMBLE, computed, loaded, stored
+from phintys.gpu.kernels.scalar_source import computed, loaded, stored, with_functions
 
 NAMES = ("search",)
 THREADS = 128
 
 TEMPLATE = """\
-{preamble}
 typedef {computed} T;
 struct Layout {{
     long long kept_lengths[{rank}], searched_lengths[{rank}], kept_strides[{rank}], searched_strides[{rank}];
@@ -71,6 +70,6 @@ def arg_source(dtype, rank, which):
     ------
     NoSource
     """
-    return TEMPLATE.format(preamble=PREAMBLE, computed=computed(dtype), stored=stored(dtype), rank=max(1, rank),
-                           threads=THREADS, better=">" if which == "argmax" else "<",
-                           element=loaded(dtype, "element"))
+    return with_functions(TEMPLATE.format(computed=computed(dtype), stored=stored(dtype), rank=max(1, rank),
+                                          threads=THREADS, better=">" if which == "argmax" else "<",
+                                          element=loaded(dtype, "element")))

@@ -3,12 +3,11 @@
 ``flat`` is for operands without gaps in one order; ``strided`` and ``strided_long`` compute the offset of each element
 from its number, with 32 or 64 bits. An operand of one element that is at the host is passed by value.
 """
-from phintys.gpu.kernels.scalar_source import PREAMBLE, body_of, loaded, slot_dtypes, stored, to_store
+from phintys.gpu.kernels.scalar_source import body_of, loaded, slot_dtypes, stored, to_store, with_functions
 
 NAMES = ("flat", "strided", "strided_long")
 
 TEMPLATE = """\
-{preamble}
 struct Layout {{ long long shape[{rank}]; long long strides[{pointers}][{rank}]; }};
 extern "C" {{
 __global__ void flat(long long count, {parameters}) {{
@@ -83,5 +82,5 @@ def elementwise_source(inputs, constants, steps, outputs, values):
                               offsets=", ".join([f"{offset} = 0" for offset in offsets]),
                               walk="\n            ".join(walk), body="\n        ".join(moved))
                for name, index in (("strided", "unsigned"), ("strided_long", "unsigned long long"))]
-    return TEMPLATE.format(preamble=PREAMBLE, rank=max(1, rank), pointers=len(offsets), strided="".join(strided),
-                           parameters=", ".join(parameters), flat="\n        ".join(flat))
+    return with_functions(TEMPLATE.format(rank=max(1, rank), pointers=len(offsets), strided="".join(strided),
+                                          parameters=", ".join(parameters), flat="\n        ".join(flat)))

@@ -7,7 +7,6 @@ Where there are few results, their elements are split: each part makes a partial
 All orders depend on shapes alone, so results are the same in every call.
 """
 from phintys.gpu.kernels.scalar_source import (
-    PREAMBLE,
     NoSource,
     body_of,
     computed,
@@ -18,6 +17,7 @@ from phintys.gpu.kernels.scalar_source import (
     step_text,
     stored,
     to_store,
+    with_functions,
 )
 
 NAMES = ("rows", "columns", "finish")
@@ -28,7 +28,6 @@ FIRST = {"maximum": {"f": "-INFINITY", "i": "lowest", "b": "false"},
          "minimum": {"f": "INFINITY", "i": "highest", "b": "true"}}
 
 TEMPLATE = """\
-{preamble}
 typedef {accumulator} Accumulator;
 struct Layout {{
     long long kept_lengths[{rank}], reduced_lengths[{rank}];
@@ -149,9 +148,9 @@ def reduction_source(inputs, constants, steps, value, loop, accumulator, output,
             for position, dtype in enumerate(input_dtypes)] + body_of(len(inputs), constants, steps)
     cast = step_text("cast", [f"s{value}"], (dtypes[value], accumulator.name))
     total = "(total / (Accumulator)divisor)" if is_mean else "total"
-    return TEMPLATE.format(
-        preamble=PREAMBLE, accumulator=computed(accumulator.name), rank=max(1, rank), pointers=max(1, len(pointers)),
+    return with_functions(TEMPLATE.format(
+        accumulator=computed(accumulator.name), rank=max(1, rank), pointers=max(1, len(pointers)),
         combine=step_text(loop, ["a", "b"], (accumulator.name,) * 3), parameters=", ".join(parameters),
         names=", ".join(names), body="\n    ".join(body), value=cast, stored_result=stored(output.name),
         first=first_of(loop, accumulator, identity), threads=THREADS,
-        final=to_store(output.name, step_text("cast", [total], (accumulator.name, output.name))))
+        final=to_store(output.name, step_text("cast", [total], (accumulator.name, output.name)))))

@@ -14,10 +14,13 @@ TYPES = {"bool": ("unsigned char", "bool"), "int8": ("signed char", "signed char
          "uint64": ("unsigned long long", "unsigned long long"), "float16": ("unsigned short", "float"),
          "float32": ("float", "float"), "float64": ("double", "double")}
 
-PREAMBLE = """\
+# CUDA's header takes nvcc longer than most kernels, so it is included only where half floats are.
+HALVES = """\
 #include <cuda_fp16.h>
 __device__ inline float of_half(unsigned short bits) { return __half2float(__ushort_as_half(bits)); }
 __device__ inline unsigned short to_half(float x) { return __half_as_ushort(__float2half_rn(x)); }
+"""
+FUNCTIONS = """\
 template <class T> __device__ inline bool is_minus_one(T x) { return (T)-1 < (T)0 && x == (T)-1; }
 template <class T> __device__ inline T floor_quotient(T a, T b) {
     if (b == 0) return 0;
@@ -67,6 +70,13 @@ template <class T> __device__ inline T sigmoid_of(T x) {
 }
 template <class T> __device__ inline T log_sigmoid_of(T x) { return x < 0 ? x - log1p(exp(x)) : -log1p(exp(-x)); }
 """
+
+
+
+def with_functions(source):
+    """A source after the functions that expressions call."""
+    return (HALVES if "_half(" in source else "") + FUNCTIONS + source
+
 
 SAME = "{0}"
 # Loop → expression, or (expression for floats, expression for other dtypes); {T}: the type of the first operand. None:

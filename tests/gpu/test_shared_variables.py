@@ -166,6 +166,10 @@ def test_pickles(there):
     g = pickle.loads(pickle.dumps(f))
     g()
     assert w.get_value().tolist() == [4] * 3
+    container = pickle.loads(pickle.dumps(w.container))
+    assert container.get().get().tolist() == [4] * 3
+    program = pickle.loads(pickle.dumps(phintys.function([], (w * 2).sum()).program))
+    assert {layout.place for layout in program.cells} == {0, 1}
 
 
 def test_a_pickle_opens_without_a_device(there, tmp_path):

@@ -386,7 +386,10 @@ cdef class Container:
         return f"<{self.get(borrow=True)!r}>"
 
     def __reduce__(self):
-        return restored, (self.type, self.get(borrow=True), self.name, self.readonly, self.strict, self.allow_downcast)
+        value = self.get(borrow=True)
+        if self.cell.flags & CELL_DEVICE:
+            value = self.type.host_value(value)
+        return restored, (self.type, value, self.name, self.readonly, self.strict, self.allow_downcast)
 
 
 @at_home
