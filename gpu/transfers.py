@@ -21,7 +21,6 @@ class GpuFromHost(Op):
     """A tensor at the device."""
 
     __props__ = ()
-    linear_in = (0,)
 
     def make_node(self, x):
         x = as_tensor_variable(x)
@@ -36,6 +35,9 @@ class GpuFromHost(Op):
     def L_op(self, inputs, outputs, output_gradients):
         return [as_tensor_variable(output_gradients[0])]
 
+    def R_op(self, inputs, eval_points):
+        return [point if point is None else as_tensor_variable(point) for point in eval_points]
+
     def do_constant_folding(self, node):
         return False
 
@@ -47,7 +49,6 @@ class HostFromGpu(Op):
     """A value of the device at the host."""
 
     __props__ = ()
-    linear_in = (0,)
 
     def make_node(self, x):
         if not isinstance(x, Variable) or not isinstance(x.type, GpuArrayType):
@@ -62,6 +63,9 @@ class HostFromGpu(Op):
 
     def L_op(self, inputs, outputs, output_gradients):
         return [output_gradients[0]]
+
+    def R_op(self, inputs, eval_points):
+        return [point if point is None else as_tensor_variable(point) for point in eval_points]
 
     def do_constant_folding(self, node):
         return False

@@ -212,3 +212,13 @@ def test_gradients_by_variables_at_the_device_are_at_the_host(there):
     w = phintys.shared(ones(3))
     slope = T.grad((w ** 2).sum(), w)
     assert type(phintys.function([], slope)()) is numpy.ndarray
+
+
+def test_derivatives_through_transfers(there):
+    w, x, direction = phintys.shared(ones(3) * 2), T.fvector("x"), T.fvector("direction")
+    y = ((x.transfer("cuda") * w) ** 2).transfer("cuda")
+    by_x, by_w = T.grad(y.sum(), [x, w])
+    moved = [T.Rop(y, variable, direction) for variable in (x, w)]
+    f = phintys.function([x, direction], [by_x, by_w, *moved])
+    found = f(ones(3) * 3, ones(3))
+    assert [value.tolist() for value in found] == [[24] * 3, [36] * 3, [24] * 3, [36] * 3]
