@@ -62,8 +62,8 @@ def test_ci_runs_what_the_readme_says():
         assert re.search(rf"^\s*{re.escape(command)}$", script, re.MULTILINE), f".ci/run has no line {command!r}"
 
 
-@pytest.mark.parametrize("document", [*DOCUMENTS, "docs/pymc.md", "docs/operations.md", "ARCHITECTURE.md", "CONTRIBUTING.md",
-                                      "CHANGELOG.md", "gpu/README.md"])
+@pytest.mark.parametrize("document", [*DOCUMENTS, "docs/pymc.md", "docs/operations.md", "ARCHITECTURE.md",
+                                      "CONTRIBUTING.md", "CHANGELOG.md", "gpu/README.md"])
 def test_links_to_files_lead_somewhere(document):
     folder = (ROOT / document).parent
     text = re.sub(r"^```.*?^```$", "", (ROOT / document).read_text(), flags=re.MULTILINE | re.DOTALL)

@@ -1,0 +1,78 @@
+"""An Elman network over windows of words: a label for each word; embeddings are kept at length one."""
+import argparse
+import time
+from collections import OrderedDict
+
+import numpy as np
+import sequences
+
+import theano
+from theano import tensor as T
+
+
+def contextwin(sentence, size):
+    """For each word the window around it; -1 beyond the ends."""
+    padded = [-1] * (size // 2) + list(sentence) + [-1] * (size // 2)
+    return [padded[place:place + size] for place in range(len(sentence))]
+
+
+class RNNSLU(object):
+    """Elman's network."""
+
+    def __init__(self, nh, nc, ne, de, cs):
+        draw = np.random.RandomState(345)
+
+        def matrix(name, *shape):
+            return theano.shared(name=name, value=0.2 * draw.uniform(-1.0, 1.0, shape).astype(theano.config.floatX))
+
+        def zeros(name, *shape):
+            return theano.shared(name=name, value=np.zeros(shape, dtype=theano.config.floatX))
+
+        self.emb = matrix("embeddings", ne + 1, de)
+        self.wx, self.wh, self.w = matrix("wx", de * cs, nh), matrix("wh", nh, nh), matrix("w", nh, nc)
+        self.bh, self.b, self.h0 = zeros("bh", nh), zeros("b", nc), zeros("h0", nh)
+        self.params = [self.emb, self.wx, self.wh, self.w, self.bh, self.b, self.h0]
+        idxs = T.imatrix()
+        x = self.emb[idxs].reshape((idxs.shape[0], de * cs))
+        y_sentence = T.ivector("y_sentence")
+
+        def recurrence(x_t, h_tm1):
+            h_t = T.nnet.sigmoid(T.dot(x_t, self.wx) + T.dot(h_tm1, self.wh) + self.bh)
+            return [h_t, T.nnet.softmax(T.dot(h_t, self.w) + self.b)]
+
+        [h, s], _ = theano.scan(fn=recurrence, sequences=x, outputs_info=[self.h0, None], n_steps=x.shape[0])
+        p_y_given_x_sentence = s[:, 0, :]
+        lr = T.scalar("lr")
+        sentence_nll = -T.mean(T.log(p_y_given_x_sentence)[T.arange(x.shape[0]), y_sentence])
+        updates = OrderedDict((p, p - lr * g) for p, g in zip(self.params, T.grad(sentence_nll, self.params)))
+        self.classify = theano.function(inputs=[idxs], outputs=T.argmax(p_y_given_x_sentence, axis=1))
+        self.sentence_train = theano.function(inputs=[idxs, y_sentence, lr], outputs=sentence_nll, updates=updates)
+        self.normalize = theano.function(inputs=[], updates={
+            self.emb: self.emb / T.sqrt((self.emb ** 2).sum(axis=1)).dimshuffle(0, "x")})
+
+    def train(self, x, y, window_size, learning_rate):
+        words = np.asarray(contextwin(x, window_size)).astype("int32")
+        self.sentence_train(words, y, learning_rate)
+        self.normalize()
+
+
+def main(epochs=5, n=300, window_size=3):
+    train, valid = sequences.slots(n, 1), sequences.slots(100, 2)
+    rnn = RNNSLU(nh=40, nc=3, ne=sequences.WORDS, de=20, cs=window_size)
+    seconds = []
+    for epoch in range(epochs):
+        start = time.perf_counter()
+        for words, labels in train:
+            rnn.train(words, labels, window_size, 0.2)
+        seconds.append(time.perf_counter() - start)
+    wrong = [rnn.classify(np.asarray(contextwin(words, window_size)).astype("int32")) != labels
+             for words, labels in valid]
+    return float(np.mean(np.concatenate(wrong))), min(seconds)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--epochs", type=int, default=5)
+    parser.add_argument("--n", type=int, default=300)
+    options = parser.parse_args()
+    print("validation error %.4f, seconds an epoch %.4f" % main(options.epochs, options.n))
