@@ -129,6 +129,7 @@ FUNCTIONS = {
     "cov": ("cov", "m | y rowvar bias ddof fweights aweights"),
     "corrcoef": ("corrcoef", "x | y rowvar"),
     "sinc": ("sinc", "x"),
+    "i0": ("i0", "x"),
     # Fourier transforms; Theano's rfft and irfft are others (numpy_protocol.py)
     "fft.fft": ("fft.fft", "a | n axis norm"),
     "fft.ifft": ("fft.ifft", "a | n axis norm"),

@@ -5,6 +5,7 @@
 Gradients of a switch are products with zeros where the other branch was selected; if y is NaN or infinite there, 0 * y
 is NaN. Quotients are treated in the same way. The branches are simplified separately afterwards, ``0 * log(x)`` to 0.
 """
+from phintys.ops.elementwise.scalar import as_dtype
 from phintys.ops.elementwise.scalar_op import SCALAR_OPS
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
 from phintys.optimizer.engine.values import apply_op, constant_like, constant_value, is_inexact, key
@@ -53,8 +54,9 @@ def switches_of_one_condition(fgraph, node):
     condition = node.inputs[0].owner.inputs[0]
     if any([variable.owner.inputs[0] is not condition for variable in node.inputs]):
         return None
-    return apply_op("switch", condition, *[node.op(*[variable.owner.inputs[number] for variable in node.inputs])
-                                           for number in (1, 2)])
+    # In the dtype of its switch, which a branch need not have: bools, for example, have no difference.
+    return apply_op("switch", condition, *[node.op(*[as_dtype(variable.owner.inputs[number], variable.type.dtype)
+                                                     for variable in node.inputs]) for number in (1, 2)])
 
 
 BINARY = sorted([name for name, op in SCALAR_OPS.items() if op.nin == 2 and op.nout == 1 and name != "second"])

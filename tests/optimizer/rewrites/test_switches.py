@@ -3,6 +3,8 @@ import numpy
 import pytest
 from optimized_graphs import FAST_RUN, UNFUSED, evaluate, operations, optimized, variable
 
+import phintys
+import phintys.tensor as T
 from phintys.graph.gradients.gradient import grad
 from phintys.ops.elementwise.scalar import abs_, eq, gt, int_div, log, maximum, sgn, sqrt, switch, true_div
 
@@ -81,3 +83,14 @@ def test_a_switch_of_another_shape_keeps_the_shape():
     for output in (switch(gt(s, 0), s, 0) * m, switch(gt(s, 0), 0, s) / m, switch(gt(m, 0), 0, s) * s):
         found, = evaluate(optimized([s, m], [output], UNFUSED), [numpy.asarray(2.0), numpy.ones((2, 3))])
         assert found.shape == (2, 3)
+
+
+def test_branches_have_the_dtype_of_their_switch():
+    """The difference of two bools, for example, would be an error."""
+    condition, first, second, number = T.bvector(), T.vector(dtype="bool"), T.vector(dtype="bool"), T.bvector()
+    output = T.switch(condition, first, number) - T.switch(condition, second, number)
+    f = phintys.function([condition, first, second, number], output)
+    found = f([1, 1, 0], numpy.array([True, False, True]), numpy.array([True, True, False]), [3, 4, 5])
+    assert found.tolist() == [0, -1, 0]
+    name, = [str(node.op) for node in f.maker.fgraph.toposort()]
+    assert name.count("switch") == 1
