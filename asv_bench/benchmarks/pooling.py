@@ -40,3 +40,21 @@ class Dropout:
 
     def time_layer(self, dtype):
         self.dropped(self.layer)
+
+
+class ManyImagesGradient:
+    """The gradient alone, where windows overlap: it reads the images, as maxima may be equal."""
+
+    params = [[(16, 32, 32, 32), (1, 64, 112, 112), (32, 64, 8, 8)], [0, 1]]
+    param_names = ["images", "padding"]
+
+    def setup(self, shape, padding):
+        windows = {"ws": (3, 3), "stride": (2, 2), "pad": (padding, padding)}
+        images, maxima, gradient = T.ftensor4(), T.ftensor4(), T.ftensor4()
+        self.images = numpy.random.default_rng(0).random(shape, dtype="float32")
+        self.maxima = phintys.function([images], pool_2d(images, ignore_border=True, **windows))(self.images)
+        self.backward = phintys.function([images, maxima, gradient], phintys.Out(
+            MaxPoolGrad(True)(images, maxima, gradient, **windows), borrow=True))
+
+    def time_gradient(self, shape, padding):
+        self.backward(self.images, self.maxima, self.maxima)
