@@ -54,7 +54,7 @@ def gammainc_by_k_twice(k, x):
         slope ** 2 - special.polygamma(1, k)) * special.gammainc(k, x)
 
 
-def around(function, x, order, radius, points=32):
+def around(function, x, order, radius, points=26):
     """A derivative of an analytic function: Cauchy's integral along a circle."""
     angles = 2 * numpy.pi * numpy.arange(points) / points
     total = sum([function(x + radius * numpy.exp(1j * angle)) * numpy.exp(-1j * order * angle) for angle in angles])
@@ -66,7 +66,7 @@ def as_doubles(*operands):
 
 
 def lower_beta(a, b, x, order):
-    """The derivatives by a of the incomplete beta function, by its power series; b may be complex."""
+    """The derivatives by a of the incomplete beta function, by its power series."""
     n = terms(x)
     ratios = numpy.concatenate([numpy.ones((1, *x.shape)), numpy.cumprod((n - b + 1) / (n + 1), axis=0)[:-1]])
     with numpy.errstate(divide="ignore"):
@@ -79,10 +79,6 @@ def lower_beta(a, b, x, order):
 
 def betainc_by_a(a, b, x):
     a, b, x = as_doubles(a, b, x)
-    return _betainc_by_a(a, b, x)
-
-
-def _betainc_by_a(a, b, x):
     return lower_beta(a, b, x, 1) - (special.psi(a) - special.psi(a + b)) * lower_beta(a, b, x, 0)
 
 
@@ -94,12 +90,25 @@ def betainc_by_aa(a, b, x):
 
 
 def betainc_by_ab(a, b, x):
+    """By the power series, term by term; of the larger half of x, by symmetry."""
     a, b, x = as_doubles(a, b, x)
     swapped = x > 0.5
-    first, second, inner = numpy.where(swapped, b, a), numpy.where(swapped, a, b), numpy.where(swapped, 1 - x, x)
-    with numpy.errstate(invalid="ignore"):
-        found = around(lambda by: _betainc_by_a(first, by, inner), second, 1, 0.04)
-        return numpy.where(x == 1, 0, numpy.where(swapped, -found, found))
+    a, b, x = numpy.where(swapped, b, a), numpy.where(swapped, a, b), numpy.where(swapped, 1 - x, x)
+    ratio, slope = numpy.ones_like(x), numpy.zeros_like(x)
+    total = by_a = by_b = by_both = 0.0
+    with numpy.errstate(divide="ignore", invalid="ignore"):
+        power, log_x = x ** a, numpy.log(x)
+        for n in range(70):
+            term, change = power / (a + n), power * (log_x / (a + n) - (a + n) ** -2)
+            total, by_a = total + ratio * term, by_a + ratio * change
+            by_b, by_both = by_b + slope * term, by_both + slope * change
+            slope, ratio = (slope * (n + 1 - b) - ratio) / (n + 1), ratio * (n + 1 - b) / (n + 1)
+            power = power * x
+        both = special.psi(a + b)
+        of_a, of_b = both - special.psi(a), both - special.psi(b)
+        found = (by_both + by_a * of_b + by_b * of_a + total * (of_a * of_b + special.polygamma(1, a + b))
+                 ) / special.beta(a, b)
+        return numpy.where(x == 0, 0, numpy.where(swapped, -found, found))
 
 
 def opposite(function):
