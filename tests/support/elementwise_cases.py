@@ -54,7 +54,7 @@ def gammainc_by_k_twice(k, x):
         slope ** 2 - special.polygamma(1, k)) * special.gammainc(k, x)
 
 
-def around(function, x, order, radius, points=26):
+def around(function, x, order, radius, points=34):
     """A derivative of an analytic function: Cauchy's integral along a circle."""
     angles = 2 * numpy.pi * numpy.arange(points) / points
     total = sum([function(x + radius * numpy.exp(1j * angle)) * numpy.exp(-1j * order * angle) for angle in angles])
