@@ -71,6 +71,38 @@ def measured(name, mode, folder, calls=CALLS):
     return json.loads(done.stdout.splitlines()[-1])
 
 
+TITLES = {"PHINTYS": "phintys", "NUMBA": "PyTensor, Numba", "CVM": "PyTensor, C", "JAX": "PyTensor, JAX"}
+
+
+def draw(path, picture):
+    """Bars of the least times that a file of results has, a group for each model."""
+    import matplotlib
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+    least = {}
+    with open(path) as file:
+        for found in map(json.loads, file):
+            for kind in ("first_cpu", "call_us"):
+                key = found["model"], found["mode"], kind
+                least[key] = min(least.get(key, float("inf")), found.get(kind, float("inf")))
+    models = list(dict.fromkeys(model for model, _, _ in least))
+    modes = [mode for mode in TITLES if any(known == mode for _, known, _ in least)]
+    figure, panels = pyplot.subplots(2, 1, figsize=(11, 7), sharex=True, layout="constrained")
+    for panel, kind, title in zip(panels, ("call_us", "first_cpu"), (
+            "a call of log-density and gradient, µs", "until the first value, seconds of the processor")):
+        for number, mode in enumerate(modes):
+            heights = [least.get((model, mode, kind), float("nan")) for model in models]
+            panel.bar([place + 0.8 * number / len(modes) for place in range(len(models))], heights,
+                      0.8 / len(modes), label=TITLES[mode], align="edge")
+        panel.set_yscale("log")
+        panel.set_title(title, loc="left", fontsize=10)
+        panel.grid(axis="y", alpha=0.3)
+    panels[0].legend(ncols=len(modes), fontsize=9, frameon=False)
+    panels[1].set_xticks([place + 0.4 for place in range(len(models))], [name.replace("_", " ") for name in models],
+                         rotation=35, ha="right", fontsize=9)
+    figure.savefig(picture, dpi=110)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--modes", default="PHINTYS,NUMBA,C,JAX")
@@ -78,7 +110,11 @@ def main():
     parser.add_argument("--warm", action="store_true", help="run twice, and show the second")
     parser.add_argument("--folder", help="where PyTensor keeps its caches, one for each pair; else a temporary one")
     parser.add_argument("--json", help="a file to which one line for each pair is added")
+    parser.add_argument("--picture", help="draw what the file has, instead of measuring")
     options = parser.parse_args()
+    if options.picture:
+        draw(options.json, options.picture)
+        return
     sys.path.insert(0, str(MODELS_FOLDER))
     import pymc_models
     print(f"{'model':<26} {'mode':<8} {'first, s':>9} {'CPU, s':>8} {'call, us':>10}  value")
