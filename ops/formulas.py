@@ -182,7 +182,7 @@ def _scalar(op, node, texts):
 def _reduced(op, text):
     name = type(op).__name__.lower()
     name = name if name != "careduce" and not name.startswith("careducedtype") else str(op.scalar_op)
-    axes = op.axis if op.axis is None or len(op.axis) > 1 else op.axis[0]
+    axes = op.axis[0] if op.axis is not None and len(op.axis) == 1 else op.axis
     return call(name, [text]) if axes is None else call(name, [text], axis=axes)
 
 

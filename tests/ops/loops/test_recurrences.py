@@ -41,7 +41,7 @@ def test_values_and_rows_that_are_kept(form, dtype):
         for steps in (1, 2, 7, 3000):
             given = values(steps, (3, 2), dtype)
             numpy.testing.assert_array_equal(f(*given), plain(*given))
-    assert "once a step, as a linear recurrence" in f.explain()
+    assert "once a step, as a linear recurrence" in f.explain("instructions")
 
 
 @pytest.mark.parametrize("step", [

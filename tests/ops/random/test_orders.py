@@ -54,7 +54,7 @@ def test_random_states(name):
     stream.state_updates[0][0].set_value(numpy.random.RandomState(3))
     function = phintys.function([], sample)
     node, = [node for node in function.maker.fgraph.toposort() if isinstance(node.op, RandomFunction)]
-    assert node.op.native and "CALL" not in function.explain()
+    assert node.op.native and "CALL" not in function.explain("instructions")
     state = raw_random.random_state_type()
     reference = phintys.function([state], STATE_CALLS[name](raw_random, state))
     other = numpy.random.RandomState(3)
@@ -101,7 +101,7 @@ def test_generators(name, kind):
     bits = getattr(numpy.random, kind)(3)
     function = phintys.function([], GENERATOR_CALLS[name](default_rng(bits)))
     assert any([isinstance(node.op, GeneratorOrder) for node in function.maker.fgraph.toposort()])
-    assert "CALL" not in function.explain()
+    assert "CALL" not in function.explain("instructions")
     generator = numpy.random.Generator(bits)
     for _ in range(2):
         got, wanted = function(), GENERATOR_CALLS[name](generator)

@@ -53,8 +53,8 @@ def test_the_program_that_is_run_for_blocks_of_steps():
         C6 := InplaceDimShuffle{1,0}(C3)
         C8 := Gemv{no_inplace}(C1, C7, C6, C2, C7)
         C9 := Elemwise{tanh}[(0, 0)](C8)""")
-    assert "ahead of the body of instruction 4, once a block of steps\n" in f.explain()
-    first, second = f.explain().split("once a step")
+    assert "ahead of the body of instruction 4, once a block of steps\n" in f.explain("instructions")
+    first, second = f.explain("instructions").split("once a step")
     assert "Gemm" in first and "Gemm" not in second
 
 
