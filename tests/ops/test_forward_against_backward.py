@@ -27,6 +27,7 @@ from phintys.ops.elementwise.scalar_op import SCALAR_OPS
 from phintys.ops.elementwise.scalar_protocol import ScalarOp
 from phintys.ops.indexing.permutation import permute_row_elements
 from phintys.ops.linalg.diagonal import SetDiagonal
+from phintys.ops.linalg.polynomial import Horner, PowerSums
 from phintys.ops.loops.first_rows import EnoughRows, first_rows
 from phintys.ops.nnet import block_sparse
 from phintys.ops.nnet.batch_normalization import batch_normalization_test, batch_normalization_train
@@ -85,6 +86,7 @@ FAMILIES = {
     "MaxAndArgmax": (lambda x: T.max_and_argmax(x, axis=1)[0], [M]),
     "Max": (lambda x: T.max(x, axis=1), [M]), "Min": (lambda x: T.min(x), [M]),
     "MaxOrLowest": (careduce.MaxOrLowest((1,)), [M]), "SortOp": (lambda x: T.sort(x, axis=0), [M]),
+    "Horner": (Horner(), [V, M]), "PowerSums": (lambda g, x: PowerSums()(g, x, 3), [M, M]),
     "FourierTransform": (lambda x: abs(T.fft.fft(x)), [M]), "ComplexParts": (T.fft.rfft, [M]),
     "FourierTransform, hermitian": (lambda x: T.fft.complex_irfft(x, 5), [M]),
     "Convolution": (T.Convolution(), [V, (3,)]),
@@ -170,7 +172,7 @@ WITHOUT = {"ConsiderConstant", "DisconnectedGrad", "GradClip", "GradScale", "Und
            "Bartlett", "Counters", "Eye", "Tri", "Argmax", "Argmin", "ArgPartitionOp", "ArgSortOp",
            "BaseAbstractConv", "BatchNormalizationOp", "Accumulation", "Extremum", "GradientOp", "Nonzero",
            "ScalarFromTensor", "TensorFromScalar", "Print", "Tile", "SearchsortedOp", "Shape", "Shape_i", "Elemwise",
-           "WithInitial"}
+           "WithInitial", "FourierAlong", "RowOrder", "RunStarts"}
 
 # Linear algebra has a table of cases of its own, with R-operators; samples have no derivatives.
 OWN_TABLES = ("phintys.ops.factorizations.", "phintys.ops.random.")
@@ -269,12 +271,14 @@ def test_elementwise_table(name, others):
         for moving in choices(floats):
             if row.output_dtypes(tuple([array.dtype.name for array in arrays]))[0] in discrete_dtypes:
                 continue
-            if name == "zeta" and others == "bool":             # infinite at 1
+            if name.startswith("zeta") and others == "bool":    # infinite at 1
                 continue
             if {*UNDEFINED.get(name, ())} & {*moving}:
                 refused(row.elementwise, arrays, moving)
             else:
-                check(row.elementwise, arrays, moving, name not in STEPS and not (name == "mod" and 1 in moving))
+                # hyp2f1 is infinite at some integers, so that there are no differences.
+                check(row.elementwise, arrays, moving, name not in STEPS and not (name == "mod" and 1 in moving)
+                      and not (name == "hyp2f1" and others != "float64"))
 
 
 def refused(build, arrays, moving):
