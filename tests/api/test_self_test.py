@@ -1,5 +1,6 @@
 """``phintys.test()``: the programs are right here, and mistakes are found and told."""
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -43,5 +44,6 @@ def test_labels(monkeypatch, tmp_path):
 def test_full_runs_pytest(monkeypatch):
     given = []
     monkeypatch.setattr(pytest, "main", lambda arguments: given.append(arguments) or 0)
+    monkeypatch.setattr(self_test, "TESTS", Path(__file__).parents[1])      # an installed package has no tests
     assert phintys.test("full", verbose=0, extra_argv=["-x"])
     assert given == [[str(self_test.TESTS), "-q", "-x"]]
