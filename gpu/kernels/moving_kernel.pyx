@@ -9,9 +9,10 @@ from numpy cimport npy_intp
 from phintys.gpu.runtime.copies cimport copies_ready, copy_elements
 from phintys.gpu.runtime.driver cimport set_failure
 from phintys.ops.native.integers cimport integer_at, shape_of
+from phintys.ops.native.result_shapes cimport broadcast_strides, check_filling, read_shape, shape_to_reshape
 from phintys.ops.native.strided_copy cimport view_strides
 from phintys.vm.abi cimport (
-    BOUND, BOUND_VIEW, Binding, Cell, Context, Kernel, Step, allocate, cell_size, set_contiguous_strides, share)
+    BOUND, BOUND_VIEW, Binding, Cell, Context, Kernel, Step, allocate, set_contiguous_strides, share)
 from phintys.vm.limits cimport MAX_RANK
 
 
@@ -30,31 +31,7 @@ cdef class GpuReshapeKernel(Kernel):
         cdef Cell* wanted = operands[1]
         cdef Cell* result = operands[2]
         cdef npy_intp shape[MAX_RANK]
-        cdef npy_intp size = cell_size(source)
-        cdef npy_intp known = 1
-        cdef int axis, unknown = -1
-        cdef bint right = wanted.shape[0] == result.ndim
-        if not right:
-            with gil:
-                raise ValueError(f"shape argument to Reshape has length {wanted.shape[0]}, should be {result.ndim}")
-        for axis in range(result.ndim):
-            shape[axis] = integer_at(wanted, axis)
-            if shape[axis] == -1 and unknown < 0:
-                unknown = axis
-            elif shape[axis] < 0:
-                right = False
-            else:
-                known *= shape[axis]
-        if unknown >= 0:
-            right = right and known != 0 and size % known == 0
-            if right:
-                shape[unknown] = size // known
-        elif known != size:
-            right = False
-        if not right:
-            with gil:
-                asked = tuple([integer_at(wanted, axis) for axis in range(result.ndim)])
-                raise ValueError(f"Cannot reshape input of shape {shape_of(source)} to shape {asked}")
+        shape_to_reshape(source, wanted, result.ndim, shape)
         if view_strides(source.ndim, source.shape, source.strides, source.itemsize, result.ndim, shape, result.strides):
             memcpy(result.shape, shape, result.ndim * sizeof(npy_intp))
             return 0
@@ -93,21 +70,16 @@ cdef class GpuAllocKernel(Kernel):
         self.examined, self.binding = tuple(range(1, 1 + rank)), BOUND
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
-        cdef Cell* value = operands[0]
         cdef npy_intp shape[MAX_RANK]
-        cdef int axis, lead = self.rank - value.ndim
+        cdef int axis
         copies_ready()
+        read_shape(operands + 1, self.rank, shape)
         for axis in range(self.rank):
-            shape[axis] = integer_at(operands[1 + axis], 0)
             if shape[axis] < 0:
                 with gil:
                     if self.repeats is not None:
                         raise ValueError(f"{self.repeats}: a number of repetitions is negative: {shape[axis]}")
-        for axis in range(value.ndim):
-            if value.shape[axis] != 1 and value.shape[axis] != shape[axis + lead]:
-                with gil:
-                    wanted = tuple([shape[other] for other in range(self.rank)])
-                    raise ValueError(f"Alloc: could not broadcast a value of shape {shape_of(value)} into {wanted}")
+        check_filling(operands[0], self.rank, shape)
         allocate(context, operands[1 + self.rank], shape)
         return 0
 
@@ -116,9 +88,7 @@ cdef class GpuAllocKernel(Kernel):
         cdef Cell* result = operands[1 + self.rank]
         cdef Cell source = result[0]                # the value, seen in the shape of the result
         cdef npy_intp strides[MAX_RANK]
-        cdef int axis, lead = result.ndim - value.ndim
-        for axis in range(result.ndim):
-            strides[axis] = (0 if axis < lead or value.shape[axis - lead] == 1 else value.strides[axis - lead])
+        broadcast_strides(value, result, strides)
         source.data, source.strides = value.data, strides
         return moved(copy_elements(result, &source))
 
@@ -133,9 +103,7 @@ cdef class GpuAllocEmptyKernel(Kernel):
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef npy_intp shape[MAX_RANK]
-        cdef int axis
-        for axis in range(self.rank):
-            shape[axis] = integer_at(operands[axis], 0)
+        read_shape(operands, self.rank, shape)
         allocate(context, operands[self.rank], shape)
         return 0
 

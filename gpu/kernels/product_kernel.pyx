@@ -237,6 +237,14 @@ cdef inline void put_factor(Arguments* arguments, const Cell* cell, const char* 
     put(arguments, cell.data if cell != NULL and not cell.flags & CELL_DEVICE else one, itemsize)
 
 
+cdef inline void put_result(Arguments* arguments, const Product* product, const char* one, int itemsize) noexcept nogil:
+    """What the kernels of all products take last: the struct, the result, and factors at the host."""
+    put_scaling(arguments, product)
+    put_address(arguments, product.out)
+    put_factor(arguments, product.alpha, one, itemsize)
+    put_factor(arguments, product.beta, one, itemsize)
+
+
 cdef int tiles(DeviceKernel kernel, Product* product, const char* one, int itemsize) noexcept nogil:
     cdef Arguments arguments
     arguments.size, arguments.full = 0, False
@@ -249,10 +257,7 @@ cdef int tiles(DeviceKernel kernel, Product* product, const char* one, int items
     put_address(&arguments, product.y)
     put_integer(&arguments, product.ys0)
     put_integer(&arguments, product.ys1)
-    put_scaling(&arguments, product)
-    put_address(&arguments, product.out)
-    put_factor(&arguments, product.alpha, one, itemsize)
-    put_factor(&arguments, product.beta, one, itemsize)
+    put_result(&arguments, product, one, itemsize)
     return kernel.start(TILES, ((product.m + TILE - 1) // TILE) * ((product.n + TILE - 1) // TILE), THREADS, &arguments)
 
 
@@ -268,10 +273,7 @@ cdef int times_vector(GpuProductKernel kernel, Product* product) noexcept nogil:
     put_integer(&arguments, product.xs1)
     put_address(&arguments, product.y)
     put_integer(&arguments, product.ys0)
-    put_scaling(&arguments, product)
-    put_address(&arguments, product.out)
-    put_factor(&arguments, product.alpha, <const char*>&kernel.one, kernel.itemsize)
-    put_factor(&arguments, product.beta, <const char*>&kernel.one, kernel.itemsize)
+    put_result(&arguments, product, <const char*>&kernel.one, kernel.itemsize)
     if by_thread:
         return kernel.start(COLUMNS, blocks_for(product.m), THREADS, &arguments)
     return kernel.start(ROWS, product.m, THREADS, &arguments)

@@ -6,7 +6,8 @@ cimport numpy as cnp
 from libc.string cimport memcpy, memset
 from numpy cimport npy_intp
 
-from phintys.ops.native.integers cimport integer_at, shape_of
+from phintys.ops.native.integers cimport integer_at
+from phintys.ops.native.result_shapes cimport broadcast_strides, check_filling, read_shape
 from phintys.ops.native.strided_copy cimport copy_strided
 from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size
 from phintys.vm.limits cimport MAX_RANK
@@ -19,13 +20,6 @@ cnp.import_array()
 
 cdef inline int is_long(const Cell* cell) noexcept nogil:
     return cell_size(cell) * cell.itemsize >= LONG_COPY
-
-
-cdef inline void read_shape(Cell** lengths, int rank, npy_intp* shape) noexcept nogil:
-    """Read a shape from 0-d operands."""
-    cdef int axis
-    for axis in range(rank):
-        shape[axis] = integer_at(lengths[axis], 0)
 
 
 cdef class AllocKernel(Kernel):
@@ -47,20 +41,15 @@ cdef class AllocKernel(Kernel):
         self.repeats, self.names_function = repeats, repeats is not None
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
-        cdef Cell* value = operands[0]
         cdef npy_intp shape[MAX_RANK]
-        cdef int axis, lead = self.rank - value.ndim
+        cdef int axis
         read_shape(operands + 1, self.rank, shape)
         if self.names_function:
             for axis in range(self.rank):
                 if shape[axis] < 0:
                     with gil:
                         raise ValueError(f"{self.repeats}: a number of repetitions is negative: {shape[axis]}")
-        for axis in range(value.ndim):
-            if value.shape[axis] != 1 and value.shape[axis] != shape[axis + lead]:
-                with gil:
-                    wanted = tuple([shape[other] for other in range(self.rank)])
-                    raise ValueError(f"Alloc: could not broadcast a value of shape {shape_of(value)} into {wanted}")
+        check_filling(operands[0], self.rank, shape)
         allocate(context, operands[1 + self.rank], shape)
         return is_long(operands[1 + self.rank])
 
@@ -71,13 +60,6 @@ cdef class AllocKernel(Kernel):
         broadcast_strides(value, result, strides)
         copy_strided(result.ndim, result.shape, result.data, result.strides, value.data, strides, value.itemsize)
         return 0
-
-
-cdef inline void broadcast_strides(const Cell* value, const Cell* target, npy_intp* strides) noexcept nogil:
-    """The strides by which ``value`` is broadcast to the shape of ``target``."""
-    cdef int axis, lead = target.ndim - value.ndim
-    for axis in range(target.ndim):
-        strides[axis] = 0 if axis < lead or value.shape[axis - lead] == 1 else value.strides[axis - lead]
 
 
 cdef class AllocEmptyKernel(Kernel):

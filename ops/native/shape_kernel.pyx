@@ -10,6 +10,7 @@ from libc.string cimport memcpy
 from numpy cimport npy_intp
 
 from phintys.ops.native.integers cimport integer_at, shape_of
+from phintys.ops.native.result_shapes cimport shape_to_reshape
 from phintys.ops.native.strided_copy cimport copy_strided, view_strides
 from phintys.vm.abi cimport (
     BOUND, BOUND_VIEW, Binding, Cell, Context, Kernel, Step, allocate, cell_is_contiguous, cell_size, share)
@@ -165,31 +166,7 @@ cdef class ReshapeKernel(Kernel):
         cdef Cell* wanted = operands[1]
         cdef Cell* result = operands[2]
         cdef npy_intp shape[MAX_RANK]
-        cdef npy_intp size = cell_size(source)
-        cdef npy_intp known = 1
-        cdef int axis, unknown = -1
-        cdef bint right = wanted.shape[0] == result.ndim
-        if not right:
-            with gil:
-                raise ValueError(f"shape argument to Reshape has length {wanted.shape[0]}, should be {result.ndim}")
-        for axis in range(result.ndim):
-            shape[axis] = integer_at(wanted, axis)
-            if shape[axis] == -1 and unknown < 0:
-                unknown = axis
-            elif shape[axis] < 0:
-                right = False
-            else:
-                known *= shape[axis]
-        if unknown >= 0:
-            right = right and known != 0 and size % known == 0
-            if right:
-                shape[unknown] = size // known
-        elif known != size:
-            right = False
-        if not right:
-            with gil:
-                asked = tuple([integer_at(wanted, axis) for axis in range(result.ndim)])
-                raise ValueError(f"Cannot reshape input of shape {shape_of(source)} to shape {asked}")
+        shape_to_reshape(source, wanted, result.ndim, shape)
         if view_strides(source.ndim, source.shape, source.strides, source.itemsize, result.ndim, shape, result.strides):
             memcpy(result.shape, shape, result.ndim * sizeof(npy_intp))
             return 0
