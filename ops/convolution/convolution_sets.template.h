@@ -10,15 +10,6 @@
 #define LARGER PHINTYS_NAMED(_mm512_max, SUFFIX)
 #define SMALLER PHINTYS_NAMED(_mm512_min, SUFFIX)
 #include "convolution_tiles.template.h"
-#undef SET
-#undef FOR_SET
-#undef REGISTERS
-#undef VECTOR_BYTES
-#undef TRANSPOSE
-#undef FUSED
-#undef TOTAL
-#undef LARGER
-#undef SMALLER
 
 #define SET avx2
 #define FOR_SET PHINTYS_FOR_AVX2
@@ -30,15 +21,6 @@
 #define LARGER PHINTYS_NAMED(_mm256_max, SUFFIX)
 #define SMALLER PHINTYS_NAMED(_mm256_min, SUFFIX)
 #include "convolution_tiles.template.h"
-#undef SET
-#undef FOR_SET
-#undef REGISTERS
-#undef VECTOR_BYTES
-#undef TRANSPOSE
-#undef FUSED
-#undef TOTAL
-#undef LARGER
-#undef SMALLER
 #endif
 
 /* Vectors of 16 bytes, which the compiler has on every processor. */
@@ -66,14 +48,5 @@ PHINTYS_INLINE TYPED(four_or_two) SMALLER(TYPED(four_or_two) a, TYPED(four_or_tw
     return b;
 }
 #include "convolution_tiles.template.h"
-#undef SET
-#undef FOR_SET
-#undef REGISTERS
-#undef VECTOR_BYTES
-#undef TRANSPOSE
-#undef FUSED
-#undef TOTAL
-#undef LARGER
-#undef SMALLER
 
 #include "convolution_passes.template.h"

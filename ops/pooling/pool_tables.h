@@ -211,14 +211,6 @@ static size_t phintys_pool_table_bytes(const phintys_pooling* p, const phintys_p
 #define PLACED_OR_NAN(VALUES, INDEX, NANS) _mm512_permutex2var_ps(VALUES, INDEX, NANS)
 #define ADD_WHERE_EQUAL(SUM, A, B, VALUE) _mm512_mask_add_ps(SUM, _mm512_cmp_ps_mask(A, B, _CMP_EQ_OQ), SUM, VALUE)
 #include "pool_tables.template.h"
-#undef T
-#undef VECTOR
-#undef LOAD
-#undef STORE
-#undef SPREAD
-#undef PLACED
-#undef PLACED_OR_NAN
-#undef ADD_WHERE_EQUAL
 #define T double
 #define VECTOR __m512d
 #define LOAD _mm512_loadu_pd
@@ -229,14 +221,6 @@ static size_t phintys_pool_table_bytes(const phintys_pooling* p, const phintys_p
     _mm512_castps_pd(_mm512_permutex2var_ps(_mm512_castpd_ps(VALUES), INDEX, _mm512_castpd_ps(NANS)))
 #define ADD_WHERE_EQUAL(SUM, A, B, VALUE) _mm512_mask_add_pd(SUM, _mm512_cmp_pd_mask(A, B, _CMP_EQ_OQ), SUM, VALUE)
 #include "pool_tables.template.h"
-#undef T
-#undef VECTOR
-#undef LOAD
-#undef STORE
-#undef SPREAD
-#undef PLACED
-#undef PLACED_OR_NAN
-#undef ADD_WHERE_EQUAL
 #undef SET
 #undef FOR_SET
 #undef VECTOR_BYTES
@@ -257,14 +241,6 @@ static size_t phintys_pool_table_bytes(const phintys_pooling* p, const phintys_p
 #define PLACED_OR_NAN(VALUES, INDEX, NANS) _mm256_blendv_ps(PLACED(VALUES, INDEX), NANS, _mm256_castsi256_ps(INDEX))
 #define ADD_WHERE_EQUAL(SUM, A, B, VALUE) _mm256_add_ps(SUM, _mm256_and_ps(_mm256_cmp_ps(A, B, _CMP_EQ_OQ), VALUE))
 #include "pool_tables.template.h"
-#undef T
-#undef VECTOR
-#undef LOAD
-#undef STORE
-#undef SPREAD
-#undef PLACED
-#undef PLACED_OR_NAN
-#undef ADD_WHERE_EQUAL
 #define T double
 #define VECTOR __m256d
 #define LOAD _mm256_loadu_pd
@@ -274,14 +250,6 @@ static size_t phintys_pool_table_bytes(const phintys_pooling* p, const phintys_p
 #define PLACED_OR_NAN(VALUES, INDEX, NANS) _mm256_blendv_pd(PLACED(VALUES, INDEX), NANS, _mm256_castsi256_pd(INDEX))
 #define ADD_WHERE_EQUAL(SUM, A, B, VALUE) _mm256_add_pd(SUM, _mm256_and_pd(_mm256_cmp_pd(A, B, _CMP_EQ_OQ), VALUE))
 #include "pool_tables.template.h"
-#undef T
-#undef VECTOR
-#undef LOAD
-#undef STORE
-#undef SPREAD
-#undef PLACED
-#undef PLACED_OR_NAN
-#undef ADD_WHERE_EQUAL
 #undef SET
 #undef FOR_SET
 #undef VECTOR_BYTES

@@ -1,5 +1,5 @@
 /* The gradient of max pooling by a table, for one type T and one instruction set; see pool_tables.h, which defines
- * VECTOR and the operations on it.
+ * VECTOR and the operations on it; they are undefined at the end.
  */
 #define IN_SET(NAME) PHINTYS_NAMED(TYPED(NAME), SET)
 enum { IN_SET(lanes) = VECTOR_BYTES / sizeof(T) };
@@ -133,3 +133,11 @@ FOR_SET static void IN_SET(table_gradient)(const phintys_pooling* p, const phint
     }
 }
 #undef IN_SET
+#undef T
+#undef VECTOR
+#undef LOAD
+#undef STORE
+#undef SPREAD
+#undef PLACED
+#undef PLACED_OR_NAN
+#undef ADD_WHERE_EQUAL
