@@ -286,6 +286,7 @@ HOMES = {
         "ops.random.drawn_elemwise": "DrawnElemwise",
         "ops.random.generator_call": "GeneratorCall",
         "ops.random.generator_order": "GeneratorOrder",
+        "ops.random.sampling": "Sampling",
         "ops.random.random_function": "VectorRandomFunction",
         "ops.reduction.careduce": "Extremum MaxOrLowest",
         "ops.reduction.fused_reduction": "FusedReduction",

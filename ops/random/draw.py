@@ -7,14 +7,12 @@ is what NumPy computes, and has a gradient.
 from collections import namedtuple
 
 from phintys.graph.apply import Apply
-from phintys.graph.op import Op
-from phintys.graph.valueless_types import disconnected_type, grad_undefined
 from phintys.ops.elementwise.elementwise_functions import cast
 from phintys.ops.random.draw_kernel import DrawKernel
 from phintys.ops.random.generator_states import KINDS, WORDS
 from phintys.ops.random.sample_size import sample_shape, sample_type, size_vector
+from phintys.ops.random.sampling import Sampling
 from phintys.ops.types.constant import as_tensor_variable
-from phintys.ops.types.tensor_type import TensorType
 
 # parameters: pairs (name, what it must be), see the kernel's RULES; dtypes: of the samples, the first by default;
 # integers: which parameters are int64 (others are float64); standard: it is drawn with location 0 and scale 1.
@@ -55,7 +53,7 @@ DISTRIBUTIONS = {
 }
 
 
-class Draw(Op):
+class Draw(Sampling):
     """Samples of a distribution: of a state, a size and the parameters, the new state and the samples.
 
     Parameters
@@ -83,13 +81,15 @@ class Draw(Op):
         if inplace:
             self.destroy_map = {0: [0]}
 
+    @property
+    def depends(self):
+        return not DISTRIBUTIONS[self.name].standard
+
     def __str__(self):
         return f"Draw{{{self.name}, {self.kind}}}"
 
     def make_node(self, state, size, *parameters):
-        state, (size, known) = as_tensor_variable(state), size_vector(size)
-        if state.type != TensorType("uint64", (False,)):
-            raise TypeError(f"{self} draws from a state that is a vector of uint64, got {state} of type {state.type}")
+        state, (size, known) = self.as_state(state), size_vector(size)
         distribution = DISTRIBUTIONS[self.name]
         if len(parameters) not in (0, len(distribution.parameters)):
             raise TypeError(f"{self.name} has {len(distribution.parameters)} parameters, got {len(parameters)}")
@@ -104,22 +104,3 @@ class Draw(Op):
 
     def infer_shape(self, node, input_shapes):
         return [(WORDS[self.kind],), sample_shape(node.inputs[1], self.ndim)]
-
-    def do_constant_folding(self, node):
-        return False
-
-    def connection_pattern(self, node):
-        depends = not DISTRIBUTIONS[self.name].standard
-        return [[True, True], [False, False], *[[False, depends] for _ in node.inputs[2:]]]
-
-    def grad(self, inputs, output_grads):
-        state, _, *parameters = inputs
-        standard = DISTRIBUTIONS[self.name].standard
-        by_parameters = [disconnected_type() if standard else grad_undefined(self, place, value)
-                         for place, value in enumerate(parameters, start=2)]
-        return [grad_undefined(self, 0, state), disconnected_type(), *by_parameters]
-
-    def R_op(self, inputs, eval_points):
-        if DISTRIBUTIONS[self.name].standard or all([point is None for point in eval_points[2:]]):
-            return [None, None]
-        return [None, grad_undefined(self, 2, inputs[2])]

@@ -9,12 +9,10 @@ import numpy
 
 from phintys.graph.apply import Apply
 from phintys.graph.errors import MethodNotDefined
-from phintys.graph.op import Op
-from phintys.graph.valueless_types import disconnected_type, grad_undefined
 from phintys.ops.random.generator_states import WORDS, bit_generator_of, words_of
+from phintys.ops.random.sampling import Sampling
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import discrete_dtypes
-from phintys.ops.types.tensor_type import TensorType
 
 # parameters: names and ranks of the tensors, None for any rank; dtype: of the sample; added: dimensions of a sample
 # beside those of its size.
@@ -27,7 +25,7 @@ METHODS = {
 }
 
 
-class GeneratorCall(Op):
+class GeneratorCall(Sampling):
     """A sample of a method of ``numpy.random.Generator``. The inputs are the state, the size (an empty vector if there
     is none) and the parameters; the outputs are the new state and the sample.
 
@@ -52,9 +50,7 @@ class GeneratorCall(Op):
         return f"GeneratorCall{{{self.name}, {self.kind}}}"
 
     def make_node(self, state, size, *parameters):
-        state, size = as_tensor_variable(state), as_tensor_variable(size)
-        if state.type != TensorType("uint64", (False,)):
-            raise TypeError(f"{self} draws from a state that is a vector of uint64, got {state} of type {state.type}")
+        state, size = self.as_state(state), as_tensor_variable(size)
         parameters = list(map(as_tensor_variable, parameters))
         for (name, rank), parameter in zip(METHODS[self.name].parameters, parameters):
             if rank is not None and parameter.type.ndim != rank:
@@ -85,18 +81,3 @@ class GeneratorCall(Op):
 
     def infer_shape(self, node, input_shapes):
         raise MethodNotDefined("the shape follows from the arguments")
-
-    def do_constant_folding(self, node):
-        return False
-
-    def grad(self, inputs, output_grads):
-        state, _, *parameters = inputs
-        return [grad_undefined(self, 0, state), disconnected_type(),
-                *[grad_undefined(self, place, value) for place, value in enumerate(parameters, start=2)]]
-
-    def connection_pattern(self, node):
-        return [[True, True], [False, False], *[[False, True] for _ in node.inputs[2:]]]
-
-    def R_op(self, inputs, eval_points):
-        return [None, None if all([point is None for point in eval_points[2:]]) else
-                grad_undefined(self, 2, inputs[2])]

@@ -5,12 +5,11 @@ What is chosen or permuted are numbers from 0 on; who makes the node takes eleme
 from collections import namedtuple
 
 from phintys.graph.apply import Apply
-from phintys.graph.op import Op
-from phintys.graph.valueless_types import disconnected_type, grad_undefined
 from phintys.ops.elementwise.elementwise_functions import cast
 from phintys.ops.random.generator_states import KINDS, WORDS
 from phintys.ops.random.orders_kernel import ChoiceKernel, MultinomialDrawKernel, PermutationKernel
 from phintys.ops.random.sample_size import sample_shape, size_vector
+from phintys.ops.random.sampling import Sampling
 from phintys.ops.random.vector_states import tolerance_of
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import discrete_dtypes
@@ -29,7 +28,7 @@ ORDERS = {
 }
 
 
-class GeneratorOrder(Op):
+class GeneratorOrder(Sampling):
     """Integers: of a state, the size and the parameters, the new state and the sample, of dtype int64.
 
     Parameters
@@ -62,9 +61,7 @@ class GeneratorOrder(Op):
         return f"GeneratorOrder{{{self.name}, {self.kind}}}"
 
     def make_node(self, state, size, *parameters):
-        state, (size, _) = as_tensor_variable(state), size_vector(size)
-        if state.type != TensorType("uint64", (False,)):
-            raise TypeError(f"{self} draws from a state that is a vector of uint64, got {state} of type {state.type}")
+        state, (size, _) = self.as_state(state), size_vector(size)
         order = ORDERS[self.name]
         parameters = list(map(as_tensor_variable, parameters))
         for (name, rank, dtype), parameter in zip(order.parameters, parameters):
@@ -84,18 +81,3 @@ class GeneratorOrder(Op):
         shape = sample_shape(node.inputs[1], self.ndim)
         last = {"permutation": (node.inputs[2],), "choice": ()}.get(self.name)
         return [(WORDS[self.kind],), (*shape, *((input_shapes[-1][-1],) if last is None else last))]
-
-    def do_constant_folding(self, node):
-        return False
-
-    def grad(self, inputs, output_grads):
-        state, _, *parameters = inputs
-        return [grad_undefined(self, 0, state), disconnected_type(),
-                *[grad_undefined(self, place, value) for place, value in enumerate(parameters, start=2)]]
-
-    def connection_pattern(self, node):
-        return [[True, True], [False, False], *[[False, True] for _ in node.inputs[2:]]]
-
-    def R_op(self, inputs, eval_points):
-        return [None, None if all([point is None for point in eval_points[2:]]) else
-                grad_undefined(self, 2, inputs[2])]
