@@ -24,3 +24,4 @@ cdef class Blocks:
 cpdef npy_intp length_of_blocks(npy_intp bytes)
 cdef int keep_results(Code code) except -1
 cdef int drop_large(Frame frame) except -1
+cdef int empty_idle(list idle) except -1

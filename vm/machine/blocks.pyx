@@ -89,13 +89,7 @@ cdef class Blocks:
 
     cdef int free(self) except -1:
         """Give up all memory that idle frames keep between calls."""
-        cdef Frame frame
-        cdef list idle = self.idle
-        self.idle = []                                  # out of the way of calls that start meanwhile
-        for frame in idle:
-            empty_frame(frame)
-        self.idle.extend(idle)
-        return 0
+        return empty_idle(self.idle)
 
     def kept_bytes(self):
         """The memory that idle frames keep between calls, in bytes."""
@@ -106,6 +100,17 @@ cdef class Blocks:
 cpdef npy_intp length_of_blocks(npy_intp bytes):
     """How many steps a block has of which the rows for one have so many bytes."""
     return max(block_bytes // max(bytes, <npy_intp>1), <npy_intp>FEWEST_STEPS)
+
+
+cdef int empty_idle(list idle) except -1:
+    """Empty idle frames; meanwhile they are out of the way of calls that start."""
+    cdef Frame frame
+    cdef list taken = idle[:]
+    idle.clear()
+    for frame in taken:
+        empty_frame(frame)
+    idle.extend(taken)
+    return 0
 
 
 cdef int keep_results(Code code) except -1:

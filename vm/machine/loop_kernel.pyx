@@ -29,7 +29,7 @@ from numpy cimport npy_intp
 from phintys.vm.abi cimport (
     Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, drop, set_contiguous_strides)
 from phintys.vm.limits cimport MAX_RANK
-from phintys.vm.machine.blocks cimport Blocks, drop_large, keep_results
+from phintys.vm.machine.blocks cimport Blocks, drop_large, empty_idle, keep_results
 from phintys.vm.machine.claims cimport let_others_in
 from phintys.vm.machine.code cimport Code, Instruction
 from phintys.vm.machine.copies cimport copy_elements
@@ -101,7 +101,7 @@ cdef class Steps:
     cdef npy_intp next_turn, interval
     cdef object progress            # shows how far the loop is, or None
     cdef object title               # for the progress bar
-    cdef double late                # when there is a bar although nobody asked for one; negative: never
+    cdef double late                # when a bar begins though no option asks for one; negative: never
     cdef int n_spares
     cdef Replay replay              # or None
     cdef Frame ahead                # of what is computed for blocks of steps, or None
@@ -321,12 +321,7 @@ cdef class LoopKernel(Kernel):
 
     def free(self):
         """Give up all memory that idle frames keep between calls."""
-        cdef Frame frame
-        cdef list idle = self.idle
-        self.idle = []                                  # out of the way of calls that start meanwhile
-        for frame in idle:
-            empty_frame(frame)
-        self.idle.extend(idle)
+        empty_idle(self.idle)
         if self.blocks is not None:
             self.blocks.free()
 
