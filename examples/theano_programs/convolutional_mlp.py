@@ -1,8 +1,7 @@
 """LeNet: two layers of convolution and pooling, a hidden layer, and a softmax."""
-import argparse
-
 import numpy as np
-from logistic_sgd import LogisticRegression, fit, functions, shared_dataset
+from command_line import arguments
+from logistic_sgd import LogisticRegression, fit_by_gradient, shared_dataset
 from mlp import HiddenLayer
 
 import theano
@@ -29,22 +28,16 @@ class LeNetConvPoolLayer(object):
 def main(epochs=5, n=2000, batch_size=100, learning_rate=0.1, nkerns=(20, 50)):
     train, valid = shared_dataset(n, 2), shared_dataset(1000, 3)
     rng = np.random.RandomState(23455)
-    index, x, y = T.lscalar(), T.matrix("x"), T.ivector("y")
+    x, y = T.matrix("x"), T.ivector("y")
     layer0 = LeNetConvPoolLayer(rng, x.reshape((batch_size, 1, 28, 28)), (nkerns[0], 1, 5, 5), (batch_size, 1, 28, 28))
     layer1 = LeNetConvPoolLayer(rng, layer0.output, (nkerns[1], nkerns[0], 5, 5), (batch_size, nkerns[0], 12, 12))
     layer2 = HiddenLayer(rng, layer1.output.flatten(2), nkerns[1] * 4 * 4, 500, activation=T.tanh)
     layer3 = LogisticRegression(layer2.output, 500, 10)
-    cost = layer3.negative_log_likelihood(y)
     params = layer3.params + layer2.params + layer1.params + layer0.params
-    updates = [(param, param - learning_rate * grad) for param, grad in zip(params, T.grad(cost, params))]
-    train_model, validate_model = functions(index, x, y, cost, layer3.errors(y), updates, train, valid, batch_size)
-    return fit(train_model, validate_model, n // batch_size, 1000 // batch_size, epochs)
+    return fit_by_gradient(x, y, layer3.negative_log_likelihood(y), layer3.errors(y), params, learning_rate, train,
+                           valid, batch_size, epochs)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--epochs", type=int, default=5)
-    parser.add_argument("--n", type=int, default=2000)
-    options = parser.parse_args()
-    error, seconds = main(options.epochs, options.n)
-    print("validation error %.4f, seconds an epoch %.4f" % (error, seconds))
+    options = arguments(5, 2000)
+    print("validation error %.4f, seconds an epoch %.4f" % main(options.epochs, options.n))

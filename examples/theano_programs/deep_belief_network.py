@@ -1,9 +1,9 @@
 """DBN: restricted Boltzmann machines trained one upon the other, then the whole network as a classifier."""
-import argparse
 import time
 
 import numpy as np
-from logistic_sgd import LogisticRegression, fit, functions, shared_dataset
+from command_line import arguments
+from logistic_sgd import LogisticRegression, fit_by_gradient, shared_dataset
 from mlp import HiddenLayer
 from restricted_boltzmann_machine import RBM
 
@@ -49,18 +49,11 @@ def main(epochs=3, n=2000, batch_size=20, finetune_lr=0.1, k=1):
         costs = [pretrain(index=batch, lr=0.01) for batch in range(n // batch_size)]
         assert np.isfinite(costs).all()
     pretraining = time.perf_counter() - start
-    index = T.lscalar("index")
-    updates = [(param, param - finetune_lr * grad)
-               for param, grad in zip(dbn.params, T.grad(dbn.finetune_cost, dbn.params))]
-    train_model, validate_model = functions(index, dbn.x, dbn.y, dbn.finetune_cost, dbn.errors, updates, train, valid,
-                                            batch_size)
-    error, seconds = fit(train_model, validate_model, n // batch_size, 1000 // batch_size, epochs)
+    error, seconds = fit_by_gradient(dbn.x, dbn.y, dbn.finetune_cost, dbn.errors, dbn.params, finetune_lr, train,
+                                     valid, batch_size, epochs)
     return error, seconds, pretraining
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--epochs", type=int, default=3)
-    parser.add_argument("--n", type=int, default=2000)
-    options = parser.parse_args()
+    options = arguments(3, 2000)
     print("validation error %.4f, seconds an epoch %.4f, of pretraining %.3f" % main(options.epochs, options.n))

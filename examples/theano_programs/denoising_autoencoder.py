@@ -1,8 +1,8 @@
 """dA: an autoencoder that repairs images a random stream has damaged; encoder and decoder share their weights."""
-import argparse
 import time
 
 import numpy as np
+from command_line import arguments
 from logistic_sgd import shared_dataset
 
 import theano
@@ -65,8 +65,5 @@ def main(epochs=5, n=2000, batch_size=20, learning_rate=0.1):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--epochs", type=int, default=5)
-    parser.add_argument("--n", type=int, default=2000)
-    options = parser.parse_args()
+    options = arguments(5, 2000)
     print("cost from %.2f to %.2f, seconds an epoch %.4f" % main(options.epochs, options.n))

@@ -1,8 +1,8 @@
 """HMC: leapfrog steps in a scan, all chains at once; updates adapt the step size to the rate of acceptance."""
-import argparse
 import time
 
 import numpy as np
+from command_line import arguments
 
 import theano
 from theano import function, shared
@@ -92,8 +92,5 @@ def main(epochs=300, n=100, dim=5, burnin=200):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--epochs", type=int, default=300)
-    parser.add_argument("--n", type=int, default=100)
-    options = parser.parse_args()
+    options = arguments(300, 100)
     print("error of mean and covariance %.4f, acceptance %.3f, seconds a move %.5f" % main(options.epochs, options.n))

@@ -1,11 +1,11 @@
 """Layers, updates and models as the libraries upon Theano write them: Lasagne's layers with shapes, Blocks' tags and
 graph walks, Keras' backend functions with learning phase and placeholders, PyMC3's context of random variables."""
-import argparse
 import time
 from collections import OrderedDict
 
 import images
 import numpy as np
+from command_line import arguments
 
 import theano
 import theano.tensor as T
@@ -293,10 +293,7 @@ def main(epochs=3, n=1000):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--epochs", type=int, default=3)
-    parser.add_argument("--n", type=int, default=1000)
-    options = parser.parse_args()
+    options = arguments(3, 1000)
     error, first, last, mean, (shift, spread), seconds = main(options.epochs, options.n)
     print("validation error %.4f, cost from %.3f to %.3f, mean %.4f, differences %.4f %.4f, seconds an epoch %.4f"
           % (error, first, last, mean, shift, spread, seconds))

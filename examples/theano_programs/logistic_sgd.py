@@ -1,9 +1,9 @@
 """Softmax regression, trained by minibatches of a data set in shared variables, with early stopping."""
-import argparse
 import time
 
 import images
 import numpy as np
+from command_line import arguments
 
 import theano
 import theano.tensor as T
@@ -65,21 +65,22 @@ def fit(train_model, validate_model, n_train_batches, n_valid_batches, epochs, p
     return float(best), min(seconds)
 
 
+def fit_by_gradient(x, y, cost, errors, params, learning_rate, train, valid, batch_size, epochs):
+    """Train by stochastic gradient descent; return what ``fit`` returns."""
+    updates = [(param, param - learning_rate * grad) for param, grad in zip(params, T.grad(cost, params))]
+    train_model, validate_model = functions(T.lscalar("index"), x, y, cost, errors, updates, train, valid, batch_size)
+    n_train, n_valid = [part[0].get_value(borrow=True).shape[0] for part in (train, valid)]
+    return fit(train_model, validate_model, n_train // batch_size, n_valid // batch_size, epochs)
+
+
 def main(epochs=10, n=5000, batch_size=100, learning_rate=0.13):
     train, valid = shared_dataset(n, 2), shared_dataset(1000, 3)
-    index, x, y = T.lscalar(), T.matrix("x"), T.ivector("y")
+    x, y = T.matrix("x"), T.ivector("y")
     classifier = LogisticRegression(x, 28 * 28, 10)
-    cost = classifier.negative_log_likelihood(y)
-    g_W, g_b = T.grad(cost, classifier.W), T.grad(cost, classifier.b)
-    updates = [(classifier.W, classifier.W - learning_rate * g_W), (classifier.b, classifier.b - learning_rate * g_b)]
-    train_model, validate_model = functions(index, x, y, cost, classifier.errors(y), updates, train, valid, batch_size)
-    return fit(train_model, validate_model, n // batch_size, 1000 // batch_size, epochs)
+    return fit_by_gradient(x, y, classifier.negative_log_likelihood(y), classifier.errors(y), classifier.params,
+                           learning_rate, train, valid, batch_size, epochs)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--epochs", type=int, default=10)
-    parser.add_argument("--n", type=int, default=5000)
-    options = parser.parse_args()
-    error, seconds = main(options.epochs, options.n)
-    print("validation error %.4f, seconds an epoch %.4f" % (error, seconds))
+    options = arguments(10, 5000)
+    print("validation error %.4f, seconds an epoch %.4f" % main(options.epochs, options.n))

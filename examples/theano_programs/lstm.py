@@ -1,9 +1,9 @@
 """LSTM: the class of a sentence, by embeddings, a masked scan, the mean over time, dropout and Adadelta."""
-import argparse
 import time
 from collections import OrderedDict
 
 import numpy as np
+from command_line import arguments
 import sequences
 
 import theano
@@ -116,8 +116,5 @@ def main(epochs=80, n=600, size=32, batch_size=20):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--epochs", type=int, default=80)
-    parser.add_argument("--n", type=int, default=600)
-    options = parser.parse_args()
+    options = arguments(80, 600)
     print("validation error %.4f, seconds an epoch %.4f" % main(options.epochs, options.n))

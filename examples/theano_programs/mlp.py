@@ -1,8 +1,7 @@
 """A network with one hidden layer, its weights kept small by L1 and L2 terms."""
-import argparse
-
 import numpy as np
-from logistic_sgd import LogisticRegression, fit, functions, shared_dataset
+from command_line import arguments
+from logistic_sgd import LogisticRegression, fit_by_gradient, shared_dataset
 
 import theano
 import theano.tensor as T
@@ -38,19 +37,13 @@ class MLP(object):
 
 def main(epochs=10, n=5000, batch_size=20, learning_rate=0.01, L1_reg=0.00, L2_reg=0.0001, n_hidden=500):
     train, valid = shared_dataset(n, 2), shared_dataset(1000, 3)
-    index, x, y = T.lscalar(), T.matrix("x"), T.ivector("y")
+    x, y = T.matrix("x"), T.ivector("y")
     classifier = MLP(np.random.RandomState(1234), x, 28 * 28, n_hidden, 10)
     cost = classifier.negative_log_likelihood(y) + L1_reg * classifier.L1 + L2_reg * classifier.L2_sqr
-    gparams = [T.grad(cost, param) for param in classifier.params]
-    updates = [(param, param - learning_rate * gparam) for param, gparam in zip(classifier.params, gparams)]
-    train_model, validate_model = functions(index, x, y, cost, classifier.errors(y), updates, train, valid, batch_size)
-    return fit(train_model, validate_model, n // batch_size, 1000 // batch_size, epochs)
+    return fit_by_gradient(x, y, cost, classifier.errors(y), classifier.params, learning_rate, train, valid, batch_size,
+                           epochs)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--epochs", type=int, default=10)
-    parser.add_argument("--n", type=int, default=5000)
-    options = parser.parse_args()
-    error, seconds = main(options.epochs, options.n)
-    print("validation error %.4f, seconds an epoch %.4f" % (error, seconds))
+    options = arguments(10, 5000)
+    print("validation error %.4f, seconds an epoch %.4f" % main(options.epochs, options.n))

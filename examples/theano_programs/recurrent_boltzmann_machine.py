@@ -1,8 +1,8 @@
 """RNN-RBM: a restricted Boltzmann machine for each step of a tune, whose biases a recurrent network computes."""
-import argparse
 import time
 
 import numpy as np
+from command_line import arguments
 import sequences
 
 import theano
@@ -86,8 +86,5 @@ def main(epochs=10, n=20, lr=0.01):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--epochs", type=int, default=10)
-    parser.add_argument("--n", type=int, default=20)
-    options = parser.parse_args()
+    options = arguments(10, 20)
     print("monitor from %.2f to %.2f, seconds an epoch %.4f" % main(options.epochs, options.n))

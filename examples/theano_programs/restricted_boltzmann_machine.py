@@ -1,8 +1,8 @@
 """RBM: persistent contrastive divergence; the Gibbs steps are a scan, the chain lives in a shared variable."""
-import argparse
 import time
 
 import numpy as np
+from command_line import arguments
 from logistic_sgd import shared_dataset
 
 import theano
@@ -102,8 +102,5 @@ def main(epochs=3, n=2000, batch_size=20, k=5, n_hidden=200):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--epochs", type=int, default=3)
-    parser.add_argument("--n", type=int, default=2000)
-    options = parser.parse_args()
+    options = arguments(3, 2000)
     print("pseudo-likelihood from %.2f to %.2f, seconds an epoch %.4f" % main(options.epochs, options.n))

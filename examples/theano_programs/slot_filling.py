@@ -1,9 +1,9 @@
 """An Elman network over windows of words: a label for each word; embeddings are kept at length one."""
-import argparse
 import time
 from collections import OrderedDict
 
 import numpy as np
+from command_line import arguments
 import sequences
 
 import theano
@@ -71,8 +71,5 @@ def main(epochs=5, n=300, window_size=3):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--epochs", type=int, default=5)
-    parser.add_argument("--n", type=int, default=300)
-    options = parser.parse_args()
+    options = arguments(5, 300)
     print("validation error %.4f, seconds an epoch %.4f" % main(options.epochs, options.n))
