@@ -17,22 +17,12 @@ def spread(inputs, core_ranks):
         How many of the last dimensions of each are its item's own.
     """
     leads = [list(each.type.broadcastable[:each.type.ndim - rank]) for each, rank in zip(inputs, core_ranks)]
-    if all(lead == leads[0] for lead in leads):
-        return list(inputs)
-    lengths = _lengths(inputs, leads)
-    return [T.alloc(each, *lengths, *[each.shape[axis] for axis in range(len(lengths), each.type.ndim)])
-            if lead != [False] * len(lead) or any(axis_flags) else each
-            for each, lead, axis_flags in zip(inputs, leads, [[flag and not all(other[axis] for other in leads)
-                                                               for axis, flag in enumerate(lead)] for lead in leads])]
-
-
-def _lengths(inputs, leads):
-    """The lengths of a batch: of each dimension that of an input that does not broadcast along it."""
-    lengths = []
-    for axis in range(len(leads[0])):
-        whole = [each for each, lead in zip(inputs, leads) if not lead[axis]]
-        lengths.append(T.shape_i(whole[0], axis) if whole else 1)
-    return lengths
+    whole = [next((each for each, lead in zip(inputs, leads) if not lead[axis]), None) for axis in range(len(leads[0]))]
+    lengths = [1 if each is None else T.shape_i(each, axis) for axis, each in enumerate(whole)]
+    flags = [each is None for each in whole]
+    return [each if lead == flags else T.alloc(each, *lengths, *[T.shape_i(each, axis) for axis in
+                                                                 range(len(lengths), each.type.ndim)])
+            for each, lead in zip(inputs, leads)]
 
 
 def batched(op, node, inputs, core_ranks):

@@ -13,8 +13,7 @@ from phintys.interop.pytensor import (  # noqa: F401  (they fill the table of ro
     loop_rows,
     shape_rows,
 )
-from phintys.interop.pytensor.translation import translated
-from phintys.interop.pytensor.types import translated_type
+from phintys.interop.pytensor.translation import named_input, translated
 from phintys.modes import get_mode
 
 # What must be rewritten before: dummy ops. ``canonicalize_db`` lets in the rewrites that others ask for by name, such
@@ -36,9 +35,7 @@ class PhintysLinker(JITLinker):
 
     def fgraph_convert(self, fgraph, order=None, input_storage=None, output_storage=None, storage_map=None, **options):
         """The function of phintys that computes the outputs of a graph from its inputs."""
-        known = {variable: translated_type(variable.type)() for variable in fgraph.inputs}
-        for variable, new in known.items():
-            new.name = variable.name
+        known = {variable: named_input(variable) for variable in fgraph.inputs}
         inputs = [known[variable] for variable in fgraph.inputs]
         outputs = translated(fgraph.outputs, known)
         mode = get_mode("FAST_RUN").clone(link_kwargs={"allow_gc": self.allow_gc})

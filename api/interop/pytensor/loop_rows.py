@@ -15,7 +15,7 @@ from phintys.ops.shape.shape import patternbroadcast
 
 
 class _Inner:
-    """The inner variables of a Scan, in order, and the variables of the body that stand for them."""
+    """The inner variables of a Scan, in order, and the variables of the body that replace them."""
 
     def __init__(self, inputs):
         self.inputs, self.position, self.known = inputs, 0, {}
@@ -66,6 +66,7 @@ class _Translation:
 
     def __init__(self, op, node, inputs):
         self.op, self.info, self.node, self.inputs = op, op.info, node, inputs
+        self._only_written = {}             # (buffer, o) → position among the outputs that are only written
         self.steps = T.cast(inputs[0], "int64")
         self.inner = _Inner(op.inner_inputs)
 
@@ -106,9 +107,8 @@ class _Translation:
     # the smallest o above t, o - t steps ago: it is a tap of a state. Where there is no such o, it is the row of the
     # buffer as it was given: a sequence.
     def _gradient_states(self, sequences):
-        """(buffer, o) → (State, given rows); sequences that are read are added."""
+        """(buffer, o) → (State, how many rows come first); sequences that are read are added."""
         states, info = {}, self.info
-        self._written = []
         for number, (reads, writes, buffer) in enumerate(zip(
                 info.normalized_mit_mot_in_slices, info.normalized_mit_mot_out_slices, self._outer("mitmot"))):
             taps = {}
@@ -127,7 +127,6 @@ class _Translation:
     def _gradient_outputs(self, found, states):
         """Give the states their outputs; the rows that are only written are returned, to be stacked."""
         written = []
-        self._only_written = {}
         for number, (writes, outputs) in enumerate(zip(self.info.normalized_mit_mot_out_slices,
                                                        self.op.inner_mitmot_outs_grouped(found))):
             for out, output in zip(writes, outputs):

@@ -100,6 +100,11 @@ def _leaf(variable):
         return translated_constant(variable)
     if isinstance(variable, SharedVariable):
         return shared(variable.get_value(), name=variable.name)
+    return named_input(variable)
+
+
+def named_input(variable):
+    """A new variable of the same type and name."""
     found = translated_type(variable.type)()
     found.name = variable.name
     return found
@@ -126,7 +131,7 @@ def applied(op, node, inputs):
 
 def conformed(found, output):
     """A translation with the dtype of PyTensor's output; what PyTensor knows to have length 1 is broadcastable."""
-    if isinstance(output.type, ScalarType):             # inside a composite op it stands for a tensor
+    if isinstance(output.type, ScalarType):             # inside a composite op it is a tensor here
         return found if found.type.dtype == output.type.dtype else T.cast(found, output.type.dtype)
     if not isinstance(output.type, TensorType):
         return found
