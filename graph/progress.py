@@ -11,7 +11,7 @@ from threading import local
 from time import monotonic
 
 PATIENCE = 0.5                  # seconds before there is a bar
-LONG_PATIENCE = 2.0             # the same, if nobody asked for it
+LONG_PATIENCE = 2.0             # the same, where no option asks for a bar
 INTERVAL = 0.1                  # seconds between two changes of it
 
 

@@ -154,7 +154,7 @@ def traces_of(position):
 
 
 def lines_of(position):
-    """Return the user's lines behind a position.
+    """Return the user's lines that a position comes from.
 
     Returns
     -------

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 INTERNAL = frozenset("""at_length call containers_of_graph default_was_set evaluate has_states indirect last_shapes
     measurements output_keys_of position_of refuse_keyword stored_values""".split())
 
-MOST_NODES_SHOWN = 1000             # of the optimized graph, for a page that nobody asked for
+MOST_NODES_SHOWN = 1000             # of the optimized graph, for a page that a notebook shows by itself
 
 DUPLICATE = ["DUPLICATE"]           # the value in ``finder`` for a name of several inputs
 

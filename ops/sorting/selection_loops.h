@@ -45,7 +45,7 @@ typedef struct {
     int value_size, place_size, pair_size;                  /* bytes */
 } Selection;
 
-/* Bytes of an array in `room`. Vectors may be written behind its end, and another one behind these. */
+/* Bytes of an array in `room`. Vectors may be written past its end, and another one after these. */
 PHINTYS_INLINE npy_intp phintys_segment(npy_intp count, npy_intp itemsize) {
     return (count * itemsize + 2 * 64 + 63) & ~(npy_intp)63;
 }

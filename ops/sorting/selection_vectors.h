@@ -1,6 +1,6 @@
 /* Vectors for selections: of 4 or 8 bytes an element, with AVX2 or AVX-512. A comparison makes a mask of bits: with
  * AVX-512 a bit for each element, with AVX2 one for each 4 bytes. PACK moves the elements of a mask to the front;
- * what is behind them is undefined. Included by selection_loops.h, before the templates.
+ * what comes after them is undefined. Included by selection_loops.h, before the templates.
  */
 #ifndef PHINTYS_SELECTION_VECTORS_H
 #define PHINTYS_SELECTION_VECTORS_H

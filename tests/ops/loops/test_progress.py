@@ -113,7 +113,7 @@ def test_bars_of_loops_that_fail_are_closed(monkeypatch, capsys, shown_at_once):
     assert kept.value is not None and "failing: 0 of 5 steps, 0%; " not in capsys.readouterr().err
 
 
-# ---- where nobody asked for one --------------------------------------------------------------------------------------
+# ---- where no option asks for one ------------------------------------------------------------------------------------
 @pytest.fixture
 def terminal(monkeypatch):
     """The standard error is a terminal, and patience short."""

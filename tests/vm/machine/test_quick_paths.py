@@ -43,7 +43,7 @@ class Kept(phintys.Op):
 
 
 class Called(phintys.Op):
-    """A function of its input, which stands in a list."""
+    """A function of one input, in a list."""
 
     __props__ = ()
 
@@ -464,7 +464,7 @@ def test_a_frame_after_an_exception_is_as_good_as_new(allow_gc):
 
 # ---- arguments -------------------------------------------------------------------------------------------------------
 class Subclass(np.ndarray):
-    """Its elements are not what its memory says, for whoever asks it."""
+    """An array whose elements, when they are asked for, are not those in its memory."""
 
 
 def unaligned(value):
