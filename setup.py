@@ -32,11 +32,13 @@ INCLUDED = {"gpu": ("ops",)}            # folders below, whose headers are used 
 RENAMED_FOLDERS = {"api": "phintys", "api/theano/compile": "phintys.compile", "api/theano/gof": "phintys.gof",
                    "api/theano/misc": "phintys.misc"}
 # Without -g0 the compiler spends a quarter of its time on debugging information that nobody reads: Python's own flags
-# ask for it. Modules without loops in C gain nothing from -O3, which takes half as long again as -O2. What vm/machine
-# calls from one place is mostly what runs seldom: inlined, it makes the caller save more registers in each call.
+# ask for it. Modules without loops in C gain nothing from -O3, which takes half as long again as -O2. What the rooms of
+# vm/ that run programs call from one place is mostly what runs seldom: inlined, it makes the caller save more registers
+# in each call.
 COMPILE_ARGS = ["-g0", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off",
                 "-Wno-unused-function", "-Wno-psabi"]
 LOOPS, GLUE, MACHINE = ["-O3"], ["-O2"], ["-O2", "-fno-inline-functions-called-once"]
+ROOMS_THAT_RUN = {"containers", "machine", "loops", "callables"}
 # Modules with loops in C that gain nothing from -O3, measured: most of their code is glue. Others lose without: sums of
 # columns take 2 to 17 times as long.
 VECTORIZED = ["-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic"]
@@ -164,7 +166,7 @@ def optimization(source, sources):
         return VECTORIZED
     if any(path.name.endswith("_loops.h") for path in sources):
         return LOOPS
-    return MACHINE if source.parent == ROOT / "vm" / "machine" else GLUE
+    return MACHINE if source.parent.parent == ROOT / "vm" and source.parent.name in ROOMS_THAT_RUN else GLUE
 
 
 def extensions(cimport_root):

@@ -31,8 +31,8 @@ from phintys.making.function_maker import Function, FunctionMaker
 from phintys.modes import FAST_COMPILE, FAST_RUN, Mode, predefined_modes
 from phintys.shared import SharedVariable, shared
 from phintys.updates import OrderedUpdates
-from phintys.vm.machine.container import Container
-from phintys.vm.machine.loop_kernel import LoopKernel as _LoopKernel
+from phintys.vm.containers.container import Container
+from phintys.vm.loops.loop_kernel import LoopKernel as _LoopKernel
 
 _hooks.function = function
 _hooks.input = In

@@ -63,7 +63,7 @@ from phintys.scan_module.scan_views import reduce as reduce
 from phintys.shared import SharedVariable as SharedVariable
 from phintys.shared import shared as shared
 from phintys.updates import OrderedUpdates as OrderedUpdates
-from phintys.vm.machine.container import Container as Container
+from phintys.vm.containers.container import Container as Container
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.types.tensor_type import TensorType
 from phintys.ops.operators import TensorVariable

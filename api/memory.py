@@ -5,7 +5,7 @@ as ``allow_gc`` says. ``trim`` returns all of it to the system.
 """
 import gc
 
-from phintys.vm.machine.callable import free_all
+from phintys.vm.callables.callable import free_all
 from phintys.vm.pool import pool_statistics, reset_peak, trim_pool
 from phintys.vm.pool import set_pool_limit as set_limit
 

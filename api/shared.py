@@ -23,8 +23,8 @@ from phintys.ops.random.random_state_type import random_state_type
 from phintys.ops.random.vector_states import STATE_WORDS
 from phintys.ops.types.tensor_type import TensorType
 from phintys.vm.call_stack import user_trace
+from phintys.vm.containers.container import Container
 from phintys.vm.explaining.runtime_error import filtered
-from phintys.vm.machine.container import Container
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -117,7 +117,7 @@ FAMILIES = [
      "scan_module"),
     ("Functions, shared variables and modes",
      "",
-     "function making compile io shared updates modes debugging vm.machine.container graph.config include_path "
+     "function making compile io shared updates modes debugging vm.containers.container graph.config include_path "
      "as_theano ops.identity.deep_copy"),
     ("Memory",
      "",

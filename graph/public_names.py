@@ -299,7 +299,7 @@ HOMES = {
         "ops.types.number_views": "NumberView",
         "ops.types.slice_type": "SliceParts",
         "optimizer.engine.database": "Query",
-        "vm.machine.container": "restored",
+        "vm.containers.container": "restored",
     },
 }
 

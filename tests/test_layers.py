@@ -35,7 +35,7 @@ ROOMS = {
     "ops": ["native", "types", "elementwise", "shape", "identity", "reduction", "creation", "cumulative", "products",
             "indexing", "rearranging", "linalg", "factorizations", "sorting", "fourier", "lists", "pooling", "nnet",
             "convolution", "random", "graphs", "loops", ""],
-    "vm": ["", "linking", "explaining", "machine"],
+    "vm": ["", "linking", "explaining", "containers", "machine", "loops", "callables"],
     "optimizer": ["engine", "passes", "rewrites", ""],
 }
 

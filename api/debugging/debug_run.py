@@ -17,10 +17,10 @@ from phintys.debugging.stepwise import compute, explained, nodes_in_turn, value_
 from phintys.graph.errors import made_at
 from phintys.graph.lazy_regions import lazy_regions
 from phintys.graph.toposort import io_toposort
+from phintys.vm.callables.callable import Callable
+from phintys.vm.containers.container import Container
 from phintys.vm.explaining.runtime_error import with_details
 from phintys.vm.linking.linker import link
-from phintys.vm.machine.callable import Callable
-from phintys.vm.machine.container import Container
 
 WHOLE = "(all rewrites together)"
 

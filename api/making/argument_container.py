@@ -10,8 +10,8 @@ import weakref
 import numpy
 
 from phintys.graph.public_names import at_home
+from phintys.vm.containers.container import Container
 from phintys.vm.explaining.runtime_error import filtered
-from phintys.vm.machine.container import Container
 
 
 @at_home

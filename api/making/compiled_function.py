@@ -14,8 +14,8 @@ from phintys.making.argument_container import ArgumentContainer
 from phintys.making.described_function import DocstringOfInstance, SignatureOfInstance
 from phintys.making.function_copies import Recipe, remake
 from phintys.optimizer.passes.not_in_place import reasons_against
+from phintys.vm.callables.callable import Callable, enable_vectorcall
 from phintys.vm.explaining.runtime_error import bad_argument
-from phintys.vm.machine.callable import Callable, enable_vectorcall
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -128,7 +128,7 @@ class Function(Callable):
             from phintys.pages.program_page import program_page
 
             return program_page(self, reasons_in)
-        from phintys.vm.machine.explanation import explained
+        from phintys.vm.callables.explanation import explained
 
         return explained(self, style, reasons_in)
 

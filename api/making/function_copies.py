@@ -13,7 +13,7 @@ from phintys.graph.public_names import at_home
 from phintys.graph.variable import Variable
 from phintys.making.argument_container import ArgumentContainer
 from phintys.shared import SharedVariable
-from phintys.vm.machine.container import Container
+from phintys.vm.containers.container import Container
 
 
 class Recipe:

@@ -26,7 +26,7 @@ from phintys.making.shown_graph import shown_graph
 from phintys.modes import get_mode
 from phintys.optimizer.pipeline import optimize
 from phintys.shared import SharedVariable
-from phintys.vm.machine.container import Container
+from phintys.vm.containers.container import Container
 
 
 @at_home

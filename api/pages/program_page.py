@@ -4,9 +4,9 @@ import linecache
 from phintys.pages.document import page
 from phintys.pages.rewrite_story import story_of
 from phintys.reports.memory_plot import placed
+from phintys.vm.callables.explanation import rows_of
 from phintys.vm.explaining.program_text import main_file_of, size_text, summary_of, time_text
 from phintys.vm.explaining.rows import line_texts
-from phintys.vm.machine.explanation import rows_of
 
 MOST_LINES = 2000               # of a source file; of a longer one only what is near the lines that are used
 MARGIN = 30                     # lines around those

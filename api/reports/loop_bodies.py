@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from phintys.reports.predicted_shapes import Prediction
 from phintys.vm.linking.plan import sizes_of
-from phintys.vm.machine.blocks import length_of_blocks
-from phintys.vm.machine.loop_kernel import LoopKernel
+from phintys.vm.loops.blocks import length_of_blocks
+from phintys.vm.loops.loop_kernel import LoopKernel
 from phintys.vm.opcodes import OPCODES
 
 

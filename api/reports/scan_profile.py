@@ -1,6 +1,6 @@
 """``ScanProfileStats``: what the steps of a loop took.
 
-The kernel of a loop counts runs and steps and times the instructions of the body (``vm/machine/loop_kernel.pyx``).
+The kernel of a loop counts runs and steps and times the instructions of the body (``vm/loops/loop_kernel.pyx``).
 Where steps are run in Python, the compiled body is measured as any function is, and ``Scan.perform`` adds the runs.
 """
 from __future__ import annotations
@@ -14,7 +14,7 @@ from phintys.reports.profile_stats import MeasuredFunction, ProfileStats
 if TYPE_CHECKING:
     from typing import TextIO
 
-    from phintys.vm.machine.loop_kernel import LoopKernel
+    from phintys.vm.loops.loop_kernel import LoopKernel
 
 __all__ = ["ScanProfileStats"]
 

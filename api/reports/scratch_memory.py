@@ -7,7 +7,7 @@ import numpy
 
 from phintys.reports.predicted_shapes import Prediction
 from phintys.vm.abi import scratch_of_kernel
-from phintys.vm.machine.loop_kernel import LoopKernel
+from phintys.vm.loops.loop_kernel import LoopKernel
 from phintys.vm.opcodes import OPCODES
 from phintys.vm.program import DTYPES
 from phintys.vm.worker_count import usable_workers

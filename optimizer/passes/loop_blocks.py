@@ -3,7 +3,7 @@
 What ``loop_pushing.py`` computes before a loop takes memory for all steps: for a loop of which all states are kept that
 is as much again, but for one of which only the last state is read it is nearly all. Such a loop keeps its products at
 first (``leaves_products``). Here they become a graph of their own, which the kernel of loops runs for a block of steps
-at a time (``vm/machine/blocks.pyx``): so they are products of many rows, whose results stay in the cache.
+at a time (``vm/loops/blocks.pyx``): so they are products of many rows, whose results stay in the cache.
 """
 from phintys.graph.trace import staying
 from phintys.ops.graphs.inner_graph import stacked_type

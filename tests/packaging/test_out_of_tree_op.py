@@ -10,7 +10,7 @@ import pytest
 
 import phintys
 import phintys.tensor as T
-from phintys.vm.machine.saving import callable_of, dumps, loads
+from phintys.vm.callables.saving import callable_of, dumps, loads
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "out_of_tree_op"
 

@@ -13,8 +13,8 @@ from weakref import WeakSet
 import numpy
 
 from phintys.compile.function_module import Function
+from phintys.vm.callables.saving import callable_of, dumps, loads
 from phintys.vm.explaining.listing import listing
-from phintys.vm.machine.saving import callable_of, dumps, loads
 
 SAME = ["name", "code", "pool", "counts", "views", "overwritten", "remarks", "n_arguments", "n_results", "allow_gc"]
 

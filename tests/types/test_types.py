@@ -29,7 +29,7 @@ INSTALLED = PACKAGE.name == "phintys"               # checkers find by themselve
 
 # Modules that have to be free of errors themselves.
 PUBLIC = ["phintys", "phintys.tensor", "phintys.tensor.nnet", "phintys.ops.operators", "phintys.ops.types.tensor_type",
-          "phintys.vm.machine.callable", "phintys.vm.machine.container", "phintys.function", "phintys.shared",
+          "phintys.vm.callables.callable", "phintys.vm.containers.container", "phintys.function", "phintys.shared",
           "phintys.io", "phintys.modes", "phintys.gradient", "phintys.making.compiled_function",
           "phintys.graph.variable", "phintys.graph.apply", "phintys.graph.op", "phintys.graph.type",
           "phintys.graph.gradients.gradient", "phintys.graph.gradients.forward_gradient", "phintys.tensor.blas",

@@ -9,8 +9,8 @@ import pytest
 import phintys
 import phintys.tensor as T
 from phintys.ifelse import ifelse
+from phintys.vm.callables import callable as machine
 from phintys.vm.linking import linker
-from phintys.vm.machine import callable as machine
 from phintys.vm.opcodes import CELLS, NUMBER, OPCODES
 from phintys.vm.program import INSTRUCTION_FORMAT
 from phintys.vm.symbolic import ROWS

@@ -134,7 +134,7 @@ def test_there_is_no_container_elsewhere_without_a_device():
     script = textwrap.dedent("""
         import numpy
         from phintys.ops.types.tensor_type import TensorType
-        from phintys.vm.machine.container import Container
+        from phintys.vm.containers.container import Container
         type_ = TensorType("float64", (False,))
         type_.layout = (*type_.layout[:2], 1)
         try:

@@ -1,1 +1,1 @@
-"""What runs during a call: the interpreter, callables, containers, claims, groups of kernels."""
+"""What runs during a call: the interpreter, programs in C, frames, results, copies, groups of kernels."""

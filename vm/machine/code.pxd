@@ -1,7 +1,7 @@
 """Programs in C arrays; see ``code.pyx``."""
 from cpython.ref cimport PyObject
 
-from phintys.vm.machine.claims cimport Claim
+from phintys.vm.containers.claims cimport Claim
 from phintys.vm.machine.profile cimport Profile
 
 cdef packed struct Instruction:

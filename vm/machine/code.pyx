@@ -6,8 +6,8 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.ref cimport PyObject
 
 from phintys.vm.abi cimport Kernel
-from phintys.vm.machine.claims cimport Claim
-from phintys.vm.machine.container cimport Container
+from phintys.vm.containers.claims cimport Claim
+from phintys.vm.containers.container cimport Container
 
 from phintys.vm.linking.plan import Planner
 from phintys.vm.program import MANY_INPUTS

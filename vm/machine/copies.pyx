@@ -5,9 +5,9 @@ from numpy cimport npy_intp
 from phintys.vm.abi cimport (
     CELL_DEVICE, CELL_OBJECT, Cell, Context, allocate, cell_is_contiguous, cell_is_packed, cell_size, device_memory,
     drop, owner_is_alone, share)
+from phintys.vm.containers.container cimport Container, copy_object
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.machine.code cimport Instruction
-from phintys.vm.machine.container cimport Container, copy_object
 from phintys.vm.machine.frame cimport Machine, take_layout
 from phintys.vm.pool cimport GIVEN, PLANNED, Buffer, buffer_references, buffer_release
 

@@ -3,7 +3,7 @@ from cpython.ref cimport PyObject
 from numpy cimport npy_intp
 
 from phintys.vm.abi cimport CELL_LATE, CELL_LENT, CELL_READONLY, Binding, Cell, Context, Step
-from phintys.vm.machine.claims cimport Claim
+from phintys.vm.containers.claims cimport Claim
 from phintys.vm.machine.code cimport Code, Instruction
 from phintys.vm.machine.profile cimport Timing
 from phintys.vm.pool cimport Buffer

@@ -11,8 +11,8 @@ from numpy cimport npy_intp
 from phintys.vm.abi cimport (
     CELL_ANY_LAYOUT, CELL_CONSTANT, CELL_DEVICE, CELL_LATE, CELL_LENT, CELL_NUMBER, CELL_OBJECT, CELL_READONLY,
     CELL_SHOWN, Cell, Context, cell_borrow_array, cell_init, context_clear, context_init, drop)
+from phintys.vm.containers.container cimport Container
 from phintys.vm.machine.code cimport Code, Instruction, Outline
-from phintys.vm.machine.container cimport Container
 from phintys.vm.machine.profile cimport free_timing
 from phintys.vm.pool cimport (
     HOST, MEDIUM_CLASSES, PLANNED, SMALL_CLASSES, Buffer, buffer_give_back, buffer_release)

@@ -12,9 +12,9 @@ from cpython.exc cimport PyErr_Occurred, PyErr_SetString
 from cpython.ref cimport PyObject
 
 from phintys.vm.abi cimport BOUND, UNBOUND, Cell, Context, Kernel, drop, renew
-from phintys.vm.machine.claims cimport begin_change, end_change, let_others_in
+from phintys.vm.containers.claims cimport begin_change, end_change, let_others_in
+from phintys.vm.containers.container cimport Container
 from phintys.vm.machine.code cimport LOOKS, Code, Instruction
-from phintys.vm.machine.container cimport Container
 from phintys.vm.machine.copies cimport alias, copy_cell, move, own_cell
 from phintys.vm.machine.frame cimport Block, Frame, Machine, Site, compare_layouts, remember_layouts
 from phintys.vm.machine.group cimport Group, leave_group, prepare, prepare_member, run_group

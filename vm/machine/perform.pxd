@@ -1,6 +1,6 @@
 """CALL: ops that have only ``perform``; see ``perform.pyx``."""
+from phintys.vm.containers.container cimport Container
 from phintys.vm.machine.code cimport Instruction
-from phintys.vm.machine.container cimport Container
 from phintys.vm.machine.frame cimport Machine
 
 cdef int call_perform(Machine* machine, const Instruction* at) except -1

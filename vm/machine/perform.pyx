@@ -6,8 +6,8 @@ from cpython.ref cimport Py_INCREF, PyObject
 from phintys.vm.abi cimport (
     CELL_DEVICE, CELL_NUMBER, CELL_OBJECT, Cell, cell_give_array, cell_hold_array, cell_to_array, cell_to_number,
     device_memory, drop)
+from phintys.vm.containers.container cimport Container
 from phintys.vm.machine.code cimport Code, Instruction
-from phintys.vm.machine.container cimport Container
 from phintys.vm.machine.frame cimport Frame, Machine, compare_layouts, remember_layouts
 
 from phintys.vm.linking.inner_updates import lost_update, may_have_read

@@ -7,16 +7,16 @@ cimport numpy as cnp
 from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
 from numpy cimport npy_intp
 
+from phintys.vm cimport pool
 from phintys.vm.abi cimport (
     CELL_DEVICE, CELL_LATE, CELL_LENT, CELL_NUMBER, CELL_OBJECT, CELL_READONLY, CELL_SHOWN, RESULT_COPY_BYTES, Cell, Span,
     allocate, cell_is_whole, cell_size, cell_to_array, cell_to_number, cell_to_result, cell_to_view, device_memory, drop,
     overlap, owner_is_alone, span_of_cell)
+from phintys.vm.containers.container cimport is_held_by_another
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.machine.code cimport Instruction
-from phintys.vm.machine.container cimport is_held_by_another
 from phintys.vm.machine.copies cimport copy_elements, is_wasteful
 from phintys.vm.machine.frame cimport KEPT, Frame, Machine, take_back
-from phintys.vm cimport pool
 from phintys.vm.pool cimport GIVEN, PLANNED, buffer_references
 
 include "opcodes.pxi"

@@ -17,7 +17,7 @@ from phintys.graph.type import Generic, Type, generic
 from phintys.graph.valueless_types import DisconnectedType, NullType
 from phintys.graph.variable import Constant, Variable
 from phintys.submodules import submodules
-from phintys.vm.machine.container import Container
+from phintys.vm.containers.container import Container
 
 _modules = submodules(__name__, {"destroyhandler": "phintys.graph.destroy_handler",
                                  "fg": "phintys.graph.function_graph", "null_type": "phintys.graph.valueless_types",

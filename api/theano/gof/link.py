@@ -9,8 +9,8 @@ from __future__ import annotations
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
+from phintys.vm.containers.container import Container
 from phintys.vm.linking.linker import link
-from phintys.vm.machine.container import Container
 
 if TYPE_CHECKING:
     from phintys.graph.function_graph import FunctionGraph

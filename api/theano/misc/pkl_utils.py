@@ -12,7 +12,7 @@ import numpy
 
 from phintys.graph.scratchpad import Scratchpad
 from phintys.shared import SharedVariable
-from phintys.vm.machine.container import Container
+from phintys.vm.containers.container import Container
 
 __all__ = ["CompatUnpickler", "PersistentNdarrayID", "PersistentNdarrayLoad", "PersistentSharedVariableID",
            "StripPickler", "dump", "load"]

@@ -8,7 +8,7 @@ import pytest
 import phintys
 import phintys.tensor as T
 from phintys.graph import hooks
-from phintys.vm.machine.loop_kernel import loops_in
+from phintys.vm.loops.loop_kernel import loops_in
 from tests.support.loop_listings import loops_of
 
 SIZE = 100                                          # a matrix of 80 kB is no small block

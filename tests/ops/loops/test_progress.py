@@ -119,7 +119,7 @@ def terminal(monkeypatch):
     """The standard error is a terminal, and patience short."""
     monkeypatch.setitem(sys.modules, "rich.console", None)
     monkeypatch.setattr(progress, "is_on_terminal", lambda: True)
-    monkeypatch.setattr("phintys.vm.machine.loop_kernel.is_on_terminal", lambda: True)
+    monkeypatch.setattr("phintys.vm.loops.loop_kernel.is_on_terminal", lambda: True)
     monkeypatch.setattr(progress, "LONG_PATIENCE", 0)
     monkeypatch.setattr(progress, "INTERVAL", 0)
 

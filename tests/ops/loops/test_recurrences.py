@@ -8,7 +8,7 @@ import pytest
 
 import phintys
 import phintys.tensor as T
-from phintys.vm.machine.loop_kernel import loops_in
+from phintys.vm.loops.loop_kernel import loops_in
 
 RNG = numpy.random.RandomState(3)
 FORMS = {"term first": lambda a, g, h: g + a * h, "product first": lambda a, g, h: a * h + g,

@@ -11,8 +11,8 @@ import phintys.tensor as T
 from phintys.ops.elementwise.arithmetic_tree import TREE_OPERATIONS
 from phintys.ops.loops import native_steps
 from phintys.ops.loops.scalar_body import INSTRUCTIONS, ScalarBody
-from phintys.vm.machine.loop_kernel import loops_in
-from phintys.vm.machine.saving import callable_of, dumps, loads
+from phintys.vm.callables.saving import callable_of, dumps, loads
+from phintys.vm.loops.loop_kernel import loops_in
 
 FLOATS, INTEGERS = ("float64", "float32"), ("int64", "int32", "int8", "uint8")
 

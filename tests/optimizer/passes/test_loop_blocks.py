@@ -11,8 +11,8 @@ import phintys.tensor as T
 from phintys.ifelse import ifelse
 from phintys.scan_module import until
 from phintys.vm.explaining.listing import listing
-from phintys.vm.machine.blocks import length_of_blocks, set_block_bytes
-from phintys.vm.machine.loop_kernel import loops_in
+from phintys.vm.loops.blocks import length_of_blocks, set_block_bytes
+from phintys.vm.loops.loop_kernel import loops_in
 from phintys.vm.pool import fail_allocation, pool_statistics
 
 RNG = numpy.random.RandomState(5)

@@ -9,7 +9,7 @@ import phintys.tensor as T
 from phintys.ops.loops.building import Body, make_loop
 from phintys.scan_module import until
 from phintys.vm.explaining.listing import listing
-from phintys.vm.machine.loop_kernel import loops_in
+from phintys.vm.loops.loop_kernel import loops_in
 
 x, h0, b = T.matrix("x"), T.vector("h0"), T.vector("b")
 W, U, V = T.matrices("W", "U", "V")

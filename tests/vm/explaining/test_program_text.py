@@ -6,9 +6,9 @@ import pytest
 
 import phintys
 import phintys.tensor as T
+from phintys.vm.callables.callable import Callable
+from phintys.vm.callables.saving import dumps, loads
 from phintys.vm.explaining.rows import SILENT, Listing
-from phintys.vm.machine.callable import Callable
-from phintys.vm.machine.saving import dumps, loads
 from phintys.vm.opcodes import OPCODES
 
 x, y, m = T.vector("x"), T.vector("y"), T.matrix("m")

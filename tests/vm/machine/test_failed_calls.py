@@ -8,7 +8,7 @@ import pytest
 import phintys
 import phintys.tensor as T
 from phintys import In, Out
-from phintys.vm.machine.container import Claimed
+from phintys.vm.containers.container import Claimed
 from phintys.vm.opcodes import OPCODES
 from phintys.vm.pool import fail_allocation, pool_statistics
 

@@ -7,7 +7,7 @@ import pytest
 import phintys
 import phintys.tensor as T
 from phintys.ifelse import ifelse
-from phintys.vm.machine.callable import Callable
+from phintys.vm.callables.callable import Callable
 
 x, c = T.dvector("x"), T.iscalar("c")
 VALUE = numpy.arange(6.0)

@@ -10,11 +10,11 @@ import phintys
 import phintys.tensor as T
 from phintys.graph.function_graph import FunctionGraph
 from phintys.vm.abi import Kernel
+from phintys.vm.callables.saving import callable_of, dumps, loads, with_containers
+from phintys.vm.containers.container import Container
 from phintys.vm.described_node import described
 from phintys.vm.linking.linker import link
 from phintys.vm.linking.verifier import ProgramError
-from phintys.vm.machine.container import Container
-from phintys.vm.machine.saving import callable_of, dumps, loads, with_containers
 
 x, y = T.dvectors("x", "y")
 VALUE = numpy.arange(3.0)
@@ -271,7 +271,7 @@ def test_loading_imports_neither_ops_nor_what_makes_functions(tmp_path):
     function = phintys.function([x], [T.exp(x) * state, x.sum()], updates=[(state, state + x)])
     (tmp_path / "program").write_bytes(dumps(function.program))
     lines = in_a_bare_process("""
-from phintys.vm.machine.saving import callable_of, loads
+from phintys.vm.callables.saving import callable_of, loads
 f = callable_of(loads(open(sys.argv[1], "rb").read()))
 print(f([1.0, 2.0, 3.0])[1], f.program.containers[0].get().tolist())
 allowed = ("phintys.ops.types", "phintys.ops.native")

@@ -15,7 +15,7 @@ import phintys
 import phintys.tensor as T
 from phintys.ifelse import ifelse
 from phintys.scan_module import until
-from phintys.vm.machine.loop_kernel import loops_in
+from phintys.vm.loops.loop_kernel import loops_in
 from phintys.vm.pool import fail_allocation, pool_statistics
 
 MODES = [True, False, "plan"]

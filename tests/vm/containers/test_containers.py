@@ -9,7 +9,7 @@ import pytest
 import phintys
 from phintys.graph.type import generic
 from phintys.ops.types.tensor_type import TensorType
-from phintys.vm.machine.container import Container
+from phintys.vm.containers.container import Container
 
 VECTOR = TensorType("float64", (False,))
 MATRIX = TensorType("float64", (False, False))

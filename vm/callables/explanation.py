@@ -4,7 +4,7 @@ from textwrap import indent
 from phintys.vm.explaining.listing import listing
 from phintys.vm.explaining.program_text import program_text
 from phintys.vm.explaining.rows import Listing, Measured
-from phintys.vm.machine.loop_kernel import LoopKernel
+from phintys.vm.loops.loop_kernel import LoopKernel
 
 STYLES = ("formulas", "instructions")
 AHEAD = "each block of steps, ahead of them"

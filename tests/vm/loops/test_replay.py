@@ -7,7 +7,7 @@ from random_loops import random_loop
 
 import phintys
 import phintys.tensor as T
-from phintys.vm.machine.loop_kernel import loops_in, record_steps
+from phintys.vm.loops.loop_kernel import loops_in, record_steps
 from phintys.vm.pool import fail_allocation
 
 SIZES = [3, 40, 200]                    # values of a few bytes, of a small block, and larger ones in matrices

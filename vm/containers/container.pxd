@@ -3,7 +3,7 @@ cimport numpy as cnp
 from numpy cimport npy_intp
 
 from phintys.vm.abi cimport Cell, Context
-from phintys.vm.machine.claims cimport Claim
+from phintys.vm.containers.claims cimport Claim
 
 
 cdef class Container:

@@ -18,11 +18,11 @@ from numpy cimport npy_intp
 from phintys.vm.abi cimport (
     CELL_DEVICE, CELL_OBJECT, Cell, buffer_behind, cell_give_array, cell_hold_array, cell_size, cell_to_array,
     device_memory, drop, overlap, span_of_cell)
-from phintys.vm.limits cimport MAX_RANK
-from phintys.vm.machine.claims cimport changes_in_progress, claim, give_up, wait_until_whole
-from phintys.vm.machine.container cimport is_held_by_another
+from phintys.vm.containers.claims cimport changes_in_progress, claim, give_up, wait_until_whole
+from phintys.vm.containers.container cimport is_held_by_another
 from phintys.vm.conversion cimport (
     ALLOWED, FLOATS_TO_FLOATX, FORBIDDEN, Downcast, Target, array_from, mask_of, number_into)
+from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.machine.code cimport Code
 from phintys.vm.machine.frame cimport Frame, bytes_kept_by, empty_after, empty_frame, reset, take_layout
 from phintys.vm.machine.interpreter cimport execute
@@ -36,11 +36,11 @@ from weakref import WeakSet
 from numpy import integer as numpy_integer
 
 from phintys.graph.config import config
-from phintys.vm.pool import set_pool_limit, set_stress
-from phintys.vm.opcodes import OPCODES
-from phintys.vm.machine.loop_kernel import loops_in
-from phintys.vm.worker_count import usable_workers
 from phintys.vm.explaining.runtime_error import SHOWN_SIZE, argument_error, explained
+from phintys.vm.loops.loop_kernel import loops_in
+from phintys.vm.opcodes import OPCODES
+from phintys.vm.pool import set_pool_limit, set_stress
+from phintys.vm.worker_count import usable_workers
 
 cnp.import_array()
 
@@ -257,7 +257,7 @@ cdef class Callable:
 
     def explain(self, style="formulas"):
         """The program as text; see ``docs/guide.md``. The style is "formulas" or "instructions"."""
-        from phintys.vm.machine.explanation import explained as as_text
+        from phintys.vm.callables.explanation import explained as as_text
         return as_text(self, style)
 
     # ---- slow paths ------------------------------------------------------------------------------------------------

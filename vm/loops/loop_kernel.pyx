@@ -28,15 +28,15 @@ from numpy cimport npy_intp
 
 from phintys.vm.abi cimport (
     Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, drop, set_contiguous_strides)
+from phintys.vm.containers.claims cimport let_others_in
 from phintys.vm.limits cimport MAX_RANK
-from phintys.vm.machine.blocks cimport Blocks, drop_large, empty_idle, keep_results
-from phintys.vm.machine.claims cimport let_others_in
+from phintys.vm.loops.blocks cimport Blocks, drop_large, empty_idle, keep_results
+from phintys.vm.loops.replay cimport Replay, can_replay, play
 from phintys.vm.machine.code cimport Code, Instruction
 from phintys.vm.machine.copies cimport copy_elements
 from phintys.vm.machine.frame cimport Frame, bytes_kept_by, empty_frame, give_up_larger, reset, take_layout
 from phintys.vm.machine.interpreter cimport execute, is_zero
 from phintys.vm.machine.profile cimport end, phintys_seconds
-from phintys.vm.machine.replay cimport Replay, can_replay, play
 from phintys.vm.machine.slots cimport shapes_of
 from phintys.vm.pool cimport PLANNED, Buffer, buffer_references
 from phintys.vm.scalar_steps cimport Lane, ScalarSteps

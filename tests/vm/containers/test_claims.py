@@ -9,7 +9,7 @@ import numpy
 import pytest
 
 from phintys.ops.types.tensor_type import TensorType
-from phintys.vm.machine.container import Claimed, Container
+from phintys.vm.containers.container import Claimed, Container
 
 VECTOR = TensorType("float64", (False,))
 
@@ -226,7 +226,7 @@ FORK = """
 import os, threading
 import numpy
 from phintys.ops.types.tensor_type import TensorType
-from phintys.vm.machine.container import Claimed, Container
+from phintys.vm.containers.container import Claimed, Container
 
 mine, theirs = [Container(TensorType("float64", (False,)), numpy.zeros(1000)) for _ in range(2)]
 held, release = threading.Event(), threading.Event()

@@ -8,8 +8,8 @@ import pytest
 
 import phintys
 import phintys.tensor as T
-from phintys.vm.machine.loop_kernel import LoopKernel
-from phintys.vm.machine.saving import callable_of, dumps, loads
+from phintys.vm.callables.saving import callable_of, dumps, loads
+from phintys.vm.loops.loop_kernel import LoopKernel
 from phintys.vm.pool import fail_allocation
 
 GC_MODES = [True, False, "plan"]

@@ -22,9 +22,9 @@ from phintys.graph.apply import Apply
 from phintys.graph.function_graph import FunctionGraph
 from phintys.graph.public_names import defined_in
 from phintys.graph.variable import Variable
+from phintys.vm.callables.callable import Callable
 from phintys.vm.described_node import DescribedNode
 from phintys.vm.linking.verifier import verify
-from phintys.vm.machine.callable import Callable
 from phintys.vm.program import Program
 
 GRAPH_PARTS = (Apply, Variable, FunctionGraph)

@@ -25,12 +25,12 @@ from phintys.vm.abi cimport (
     CELL_DEVICE, CELL_NUMBER, CELL_OBJECT, Cell, Context, Span, allocate, cell_hold_array, cell_init,
     cell_is_contiguous, cell_is_whole, cell_to_array, cell_to_number, context_clear, context_init, device_memory, drop,
     overlap, owner_is_alone, span_of, span_of_cell)
-from phintys.vm.limits cimport MAX_RANK
-from phintys.vm.machine.claims cimport (
+from phintys.vm.containers.claims cimport (
     Claim, begin_change, changes_in_progress, claim, end_change, give_up, wait_until_whole)
+from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.pool cimport FOREIGN, GIVEN, HOST, Buffer, buffer_references, buffer_release, buffer_retain
 
-from phintys.vm.machine.container_storage import storage_of, the_same_array
+from phintys.vm.containers.container_storage import storage_of, the_same_array
 from phintys.vm.explaining.runtime_error import filtered
 
 cnp.import_array()

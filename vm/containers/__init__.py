@@ -1,0 +1,1 @@
+"""What keeps the values of shared variables between calls: containers, their memory, claims of calls on them."""
