@@ -3,12 +3,15 @@
 The text is generated on access, so that importing phintys does not pay for it.
 """
 import inspect
+import re
 from textwrap import fill
 
 from phintys.ops.types.tensor_type import TensorType
 
 OPERANDS = {1: ["x"], 2: ["a", "b"], 3: ["a", "b", "c"]}        # of rows whose gradient does not name them
 LETTERS = {"float64": "d", "int64": "l", "complex128": "z", "bool": None}      # dtype → its letter in ``T.dmatrix``
+# Where in its interval each operand of an example lies, from 0 to 1; other places for each, so that they differ.
+PLACES = ((0.25, 0.75), (0.5, 0.6), (0.65, 0.75), (0.5, 0.25))
 
 
 class HelpText:
@@ -59,7 +62,7 @@ def help_text(scalar_op):
     rule = inspect.getdoc(scalar_op.output_rule).partition("\n")[0]
     dtype = rule[0].lower() + rule[1:]
     return "\n".join([
-        f"{scalar_op.name}({', '.join(names)})", "", scalar_op.__doc__, "",
+        f"{(scalar_op.public or scalar_op.name).rpartition('.')[2]}({', '.join(names)})", "", scalar_op.__doc__, "",
         "Parameters", "----------", f"{', '.join(names)} : tensor-like",
         "    Variables, arrays, numbers or lists of them, of any rank.", "",
         "Returns", "-------", "TensorVariable", _indented(f"Shape: {shape}"), _indented(f"Dtype: {dtype}"),
@@ -71,14 +74,50 @@ def _indented(text):
 
 
 def _example(scalar_op):
-    """The lines of an example: the type of the result for matrices of the first dtype that the op accepts."""
-    count = 2 if scalar_op.nin < 0 else scalar_op.nin
-    for dtype, letter in LETTERS.items():
+    """The lines of two examples: the type of the result for matrices, and values."""
+    dtype, result = _first_dtypes(scalar_op)
+    letter = LETTERS[dtype]
+    matrix = f"T.{letter}matrix()" if letter else f"T.matrix(dtype={dtype!r})"
+    function = f"T.{scalar_op.public or scalar_op.name}"
+    operands = example_operands(scalar_op)
+    return ["", "Examples", "--------",
+            f">>> {function}({', '.join([matrix] * _count(scalar_op))}).type", str(TensorType(result, (False, False))),
+            f">>> {function}({', '.join(map(_written, operands))}).eval()", repr(_computed(scalar_op, operands))]
+
+
+def _count(scalar_op):
+    return 2 if scalar_op.nin < 0 else scalar_op.nin
+
+
+def _first_dtypes(scalar_op):
+    """The first dtype that the op accepts for all operands, and that of its result."""
+    for dtype in LETTERS:
         try:
-            result, = scalar_op.output_dtypes((dtype,) * count)
+            return dtype, *scalar_op.output_dtypes((dtype,) * _count(scalar_op))
         except TypeError:
             continue
-        matrix = f"T.{letter}matrix()" if letter else f"T.matrix(dtype={dtype!r})"
-        call = f"T.{scalar_op.name}({', '.join([matrix] * count)})"
-        return ["", "Examples", "--------", f">>> {call}.type", str(TensorType(result, (False, False)))]
-    return []
+    raise TypeError(f"{scalar_op.name} accepts no operands that are all {' or '.join(LETTERS)}: its help text needs "
+                    "one of these dtypes")
+
+
+def example_operands(scalar_op):
+    """The operands of the example of a row: those that it states, or else vectors from its ``domain``."""
+    if scalar_op.example is not None:
+        return scalar_op.example
+    count = _count(scalar_op)
+    intervals = scalar_op.domain if isinstance(scalar_op.domain[0], tuple) else (scalar_op.domain,) * count
+    return tuple([[round(low + part * (high - low), 1) for part in parts]
+                  for (low, high), parts in zip(intervals, PLACES)])
+
+
+def _written(operand):
+    """An operand as text that Python reads when NumPy is imported."""
+    return re.sub(r"\b(nan|inf)\b", r"numpy.\1", repr(operand))
+
+
+def _computed(scalar_op, operands):
+    """The result of the row's Elemwise."""
+    node = scalar_op.elementwise.make_node(*operands)
+    storage = [[None] for _ in node.outputs]
+    scalar_op.elementwise.perform(node, [operand.data for operand in node.inputs], storage)
+    return storage[0][0]

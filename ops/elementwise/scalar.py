@@ -93,32 +93,34 @@ def mul_gradient(*arguments):
 
 add = define("Add", "add", -1, rules.upcast_out, "add", add_gradient, complex_rule="real_slope",
              commutative=True, associative=True, identity=0, symbol="+",
-             doc="Elementwise sum of any number of tensors.")
+             doc="Elementwise sum of any number of tensors.", example=([1, 2], [0.5, 1.5]))
 mul = define("Mul", "mul", -1, rules.upcast_out, "multiply", mul_gradient,
              commutative=True, associative=True, identity=1, symbol="*", complex_rule="holomorphic",
-             doc="Elementwise product of any number of tensors.")
+             doc="Elementwise product of any number of tensors.", example=([1, 2], [0.5, 1.5]))
 sub = define("Sub", "sub", 2, rules.upcast_out_no_bool, "subtract",
              lambda a, b, out, g: (g, -g), complex_rule="real_slope", symbol="-",
-             doc="Elementwise difference; not for two bools.")
+             doc="Elementwise difference; not for two bools.", example=([1, 2], [0.5, 1.5]))
 true_div = define("TrueDiv", "true_div", 2, rules.true_div_out, "divide",
                   lambda a, b, out, g: (g / b, -(g * out) / b), operands="float", symbol="/",
                   complex_rule="holomorphic", domain=(ANY, POSITIVE),
-                  doc="Elementwise quotient; of discrete tensors it is in floatX.")
+                  doc="Elementwise quotient; of discrete tensors it is in floatX.", example=([1, 2], 4))
 int_div = define("IntDiv", "int_div", 2, rules.upcast_out_no_complex, "floor_divide", zeros_by, symbol="//",
                  domain=(ANY, POSITIVE),
-                 doc="Elementwise quotient, rounded towards minus infinity; integers divided by zero give 0.")
+                 doc="Elementwise quotient, rounded towards minus infinity; integers divided by zero give 0.",
+                 example=([7, -7], 2))
 mod = define("Mod", "mod", 2, rules.upcast_out_no_complex, "remainder",
              lambda a, b, out, g: (g, -(a // b) * g), symbol="%",
              domain=(ANY, POSITIVE),
-             doc="Elementwise remainder with the sign of the divisor; integers modulo zero give 0.")
+             doc="Elementwise remainder with the sign of the divisor; integers modulo zero give 0.",
+             example=([7, -7], 3))
 neg = define("Neg", "neg", 1, rules.same_out_no_bool, "negative", lambda x, out, g: -g, complex_rule="real_slope",
-             symbol="-", doc="Elementwise -x; not for bools.")
+             symbol="-", doc="Elementwise -x; not for bools.", example=([-1.5, 2.0],))
 inv = define("Inv", "inv", 1, rules.upgrade_to_float, "reciprocal", lambda x, out, g: -g * sqr(out),
-             complex_rule="holomorphic", domain=POSITIVE, doc="Elementwise 1 / x.")
+             complex_rule="holomorphic", domain=POSITIVE, doc="Elementwise 1 / x.", example=([0.5, 4.0],))
 sqr = define("Sqr", "sqr", 1, rules.same_out, "square", lambda x, out, g: g * x * number(2, g),
-             complex_rule="holomorphic", doc="Elementwise square.")
+             complex_rule="holomorphic", doc="Elementwise square.", example=([-1.5, 3.0],))
 sqrt = define("Sqrt", "sqrt", 1, rules.upgrade_to_float, "sqrt", lambda x, out, g: g * number(0.5, g) / out,
-              complex_rule="holomorphic", domain=POSITIVE, doc="Elementwise square root.")
+              complex_rule="holomorphic", domain=POSITIVE, doc="Elementwise square root.", example=([4.0, 2.0],))
 
 
 def pow_gradient(base, exponent, out, g):
@@ -141,7 +143,8 @@ def pow_gradient(base, exponent, out, g):
 
 pow = define("Pow", "pow", 2, rules.upcast_out_min8, "power", pow_gradient, symbol="**", complex_rule="holomorphic",
              domain=(POSITIVE, (0, 3.1)),
-             doc="Elementwise power; integers with negative exponents give 0 (1 and -1 for the bases 1 and -1).")
+             doc="Elementwise power; integers with negative exponents give 0 (1 and -1 for the bases 1 and -1).",
+             example=([1.5, 2.0], 2))
 
 
 def absolute_gradient(x, out, g):
@@ -151,7 +154,8 @@ def absolute_gradient(x, out, g):
 
 
 abs_ = define("Abs", "abs_", 1, rules.real_out, "absolute", absolute_gradient, operands="as they are",
-              complex_rule="transposed", doc="Elementwise absolute value; of complex numbers the modulus.")
+              complex_rule="transposed", doc="Elementwise absolute value; of complex numbers the modulus.",
+              example=([-1.5, 2.0],))
 
 
 def emit_sgn(steps, dtype, x):
@@ -159,7 +163,7 @@ def emit_sgn(steps, dtype, x):
 
 
 sgn = define("Sgn", "sgn", 1, rules.sign_out, emit_sgn, zeros_by,
-             doc="Elementwise sign: -1, 0 or 1; neither bool nor complex.")
+             doc="Elementwise sign: -1, 0 or 1; neither bool nor complex.", example=([-1.5, 0.0, 2.0],))
 
 
 # ---- rounding --------------------------------------------------------------------------------------------------
@@ -169,17 +173,19 @@ def own(name):
 
 
 ceil = define("Ceil", "ceil", 1, rules.upgrade_to_float_no_complex, "ceil", zeros_by,
-              doc="Elementwise least integer above.")
+              doc="Elementwise least integer above.", example=([-1.5, 0.2],))
 floor = define("Floor", "floor", 1, rules.upgrade_to_float_no_complex, "floor", zeros_by,
-               doc="Elementwise greatest integer below.")
+               doc="Elementwise greatest integer below.", example=([-1.5, 0.2],))
 trunc = define("Trunc", "trunc", 1, rules.upgrade_to_float_no_complex, "trunc", zeros_by,
-               doc="Elementwise rounding towards zero.")
+               doc="Elementwise rounding towards zero.", example=([-1.5, 0.2],))
 round_half_to_even = define("RoundHalfToEven", "round_half_to_even", 1, rules.same_out_float_only, "rint", zeros_by,
-                            doc="Elementwise rounding to the nearest integer, halves to the even one, as NumPy does.")
+                            doc="Elementwise rounding to the nearest integer, halves to the even one, as NumPy does.",
+                            example=([0.5, 1.5, -2.5],))
 round_half_away_from_zero = define(
     "RoundHalfAwayFromZero", "round_half_away_from_zero", 1, rules.same_out_float_only,
     own("round_half_away_from_zero"),
-    zeros_by, doc="Elementwise rounding to the nearest integer, halves away from zero, as C's round does.")
+    zeros_by, doc="Elementwise rounding to the nearest integer, halves away from zero, as C's round does.",
+    example=([0.5, 1.5, -2.5],))
 
 
 # ---- exponentials and logarithms ---------------------------------------------------------------------------------
@@ -271,31 +277,34 @@ def emit_exp2(steps, dtype, x):
 
 
 exp = define("Exp", "exp", 1, rules.upgrade_to_float, "exp", lambda x, out, g: g * out, complex_rule="holomorphic",
-             doc="Elementwise e**x.")
+             doc="Elementwise e**x.", example=([0.0, 1.0],))
 exp2 = define("Exp2", "exp2", 1, rules.upgrade_to_float, emit_exp2,
-              lambda x, out, g: g * out * number(math.log(2), g), complex_rule="holomorphic", doc="Elementwise 2**x.")
+              lambda x, out, g: g * out * number(math.log(2), g), complex_rule="holomorphic", doc="Elementwise 2**x.",
+              example=([-1.0, 3.0],))
 expm1 = define("Expm1", "expm1", 1, rules.upgrade_to_float, "expm1", lambda x, out, g: g * exp(x),
                complex_rule="holomorphic", doc="Elementwise e**x - 1, exact for small x.")
 log = define("Log", "log", 1, rules.upgrade_to_float, "log", lambda x, out, g: g / x, complex_rule="holomorphic",
-             domain=POSITIVE, doc="Elementwise natural logarithm.")
+             domain=POSITIVE, doc="Elementwise natural logarithm.", example=([1.0, 2.0],))
 log2 = define("Log2", "log2", 1, rules.upgrade_to_float, "log2", lambda x, out, g: g / (x * number(math.log(2), g)),
-              complex_rule="holomorphic", domain=POSITIVE, doc="Elementwise logarithm to base 2.")
+              complex_rule="holomorphic", domain=POSITIVE, doc="Elementwise logarithm to base 2.",
+              example=([1.0, 8.0],))
 log10 = define("Log10", "log10", 1, rules.upgrade_to_float, "log10", lambda x, out,
                g: g / (x * number(math.log(10), g)), complex_rule="holomorphic",
-               domain=POSITIVE, doc="Elementwise logarithm to base 10.")
+               domain=POSITIVE, doc="Elementwise logarithm to base 10.", example=([1.0, 1000.0],))
 log1p = define("Log1p", "log1p", 1, rules.upgrade_to_float, "log1p", lambda x, out, g: g / (x + number(1, g)),
                complex_rule="holomorphic", domain=POSITIVE, doc="Elementwise log(1 + x), exact for small x.")
 logaddexp = define("LogAddExp", "logaddexp", 2, rules.upgrade_to_float_no_complex, emit_logaddexp,
                    lambda a, b, out, g: (g * exp(a - out), g * exp(b - out)), commutative=True, associative=True,
-                   doc="Elementwise log(exp(a) + exp(b)) without overflow.")
+                   doc="Elementwise log(exp(a) + exp(b)) without overflow.", example=([0.0, 1000.0], [0.0, 1000.0]))
 log1mexp = define("Log1mExp", "log1mexp", 1, rules.upgrade_to_float_no_complex, emit_log1mexp,
                   lambda x, out, g: -g / expm1(-as_dtype(x, g.type.dtype)), public=None,
                   domain=(-3.0, -0.1), doc="Elementwise log(1 - exp(x)), exact for x near 0 and for far negative ones.")
 xlogx = define("XlogX", "xlogx", 1, rules.upgrade_to_float, emit_xlogx, lambda x, out, g: g * (number(1, g) + log(x)),
-               public="xlogx.xlogx", domain=POSITIVE, doc="Elementwise x * log(x), 0 where x is 0.")
+               public="xlogx.xlogx", domain=POSITIVE, doc="Elementwise x * log(x), 0 where x is 0.",
+               example=([0.0, 2.0],))
 xlogy0 = define("XlogY0", "xlogy0", 2, rules.upgrade_to_float, emit_xlogy0,
                 lambda x, y, out, g: (g * log(continuous(y, g)), g * x / y), public="xlogx.xlogy0",
-                domain=POSITIVE, doc="Elementwise x * log(y), 0 where x is 0.")
+                domain=POSITIVE, doc="Elementwise x * log(y), 0 where x is 0.", example=([0.0, 2.0], [0.0, 3.0]))
 sigmoid = define("ScalarSigmoid", "sigmoid", 1, rules.upgrade_to_float_no_complex, emit_sigmoid,
                  lambda x, out, g: g * out * (number(1, g) - out),
                  doc="Elementwise logistic function 1 / (1 + exp(-x)).")
@@ -329,7 +338,8 @@ sigmoid_binary_crossentropy = define(
 
 # ---- angles ------------------------------------------------------------------------------------------------------
 deg2rad = define("Deg2Rad", "deg2rad", 1, rules.upgrade_to_float_no_complex, "deg2rad",
-                 lambda x, out, g: g * number(math.pi / 180, g), doc="Elementwise degrees to radians.")
+                 lambda x, out, g: g * number(math.pi / 180, g), doc="Elementwise degrees to radians.",
+                 example=([90.0, 180.0],))
 rad2deg = define("Rad2Deg", "rad2deg", 1, rules.upgrade_to_float_no_complex, "rad2deg",
                  lambda x, out, g: g * number(180 / math.pi, g), doc="Elementwise radians to degrees.")
 cos = define("Cos", "cos", 1, rules.upgrade_to_float, "cos", lambda x, out, g: -g * sin(x), complex_rule="holomorphic",
@@ -355,10 +365,12 @@ def arctan2_gradient(y, x, out, g):
 
 
 arctan2 = define("ArcTan2", "arctan2", 2, rules.upgrade_to_float_no_complex, "arctan2", arctan2_gradient,
-                 domain=(ANY, POSITIVE), doc="Elementwise angle of the point (x, y), given y first.")
+                 domain=(ANY, POSITIVE), doc="Elementwise angle of the point (x, y), given y first.",
+                 example=([1.0, -1.0], [1.0, -1.0]))
 hypot = define("Hypot", "hypot", 2, rules.upgrade_to_float_no_complex, "hypot",
                lambda x, y, out, g: (g * x / out, g * y / out), commutative=True,
-               domain=(ANY, POSITIVE), doc="Elementwise sqrt(x ** 2 + y ** 2) without overflow.")
+               domain=(ANY, POSITIVE), doc="Elementwise sqrt(x ** 2 + y ** 2) without overflow.",
+               example=([3.0, 5.0], [4.0, 12.0]))
 cosh = define("Cosh", "cosh", 1, rules.upgrade_to_float, "cosh", lambda x, out, g: g * sinh(x),
               complex_rule="holomorphic", doc="Elementwise hyperbolic cosine.")
 sinh = define("Sinh", "sinh", 1, rules.upgrade_to_float, "sinh", lambda x, out, g: g * cosh(x),
@@ -773,30 +785,32 @@ def compare(class_name, name, loop, symbol, **options):
                   operands="as they are", symbol=symbol, doc=f"Elementwise a {symbol} b, as bool.", **options)
 
 
-def bits(class_name, name, loop, symbol, identity):
+def bits(class_name, name, loop, symbol, identity, example):
     """Make the row of an operation on the bits of two integers or bools."""
     return define(class_name, name, 2, rules.bits_out, loop, zeros_by, base=BinaryBitOp, commutative=True,
                   associative=True, identity=identity, symbol=symbol,
-                  doc=f"Elementwise a {symbol} b; integers or bools only.")
+                  doc=f"Elementwise a {symbol} b; integers or bools only.", example=example)
 
 
-lt = compare("LT", "lt", "less", "<")
-gt = compare("GT", "gt", "greater", ">")
-le = compare("LE", "le", "less_equal", "<=")
-ge = compare("GE", "ge", "greater_equal", ">=")
-eq = compare("EQ", "eq", "equal", "==", commutative=True)
-neq = compare("NEQ", "neq", "not_equal", "!=", commutative=True)
+lt = compare("LT", "lt", "less", "<", example=([1, 2, 3], 2))
+gt = compare("GT", "gt", "greater", ">", example=([1, 2, 3], 2))
+le = compare("LE", "le", "less_equal", "<=", example=([1, 2, 3], 2))
+ge = compare("GE", "ge", "greater_equal", ">=", example=([1, 2, 3], 2))
+eq = compare("EQ", "eq", "equal", "==", commutative=True, example=([1, 2], [1, 3]))
+neq = compare("NEQ", "neq", "not_equal", "!=", commutative=True, example=([1, 2], [1, 3]))
 isnan = define("IsNan", "isnan", 1, rules.bool_out, "isnan", zeros_by, base=FixedLogicalComparison,
-               operands="as they are", doc="Elementwise: is it not a number?")
+               operands="as they are", doc="Elementwise: is it not a number?", example=([1.0, math.nan, math.inf],))
 isinf = define("IsInf", "isinf", 1, rules.bool_out, "isinf", zeros_by, base=FixedLogicalComparison,
-               operands="as they are", doc="Elementwise: is it plus or minus infinity?")
+               operands="as they are", doc="Elementwise: is it plus or minus infinity?",
+               example=([1.0, math.nan, math.inf],))
 isfinite = define("IsFinite", "isfinite", 1, rules.bool_out, "isfinite", zeros_by, base=FixedLogicalComparison,
-                  operands="as they are", doc="Elementwise: is it neither infinite nor NaN?")
-or_ = bits("OR", "or_", "bitwise_or", "|", 0)
-xor = bits("XOR", "xor", "bitwise_xor", "^", 0)
-and_ = bits("AND", "and_", "bitwise_and", "&", -1)
+                  operands="as they are", doc="Elementwise: is it neither infinite nor NaN?",
+                  example=([1.0, math.nan, math.inf],))
+or_ = bits("OR", "or_", "bitwise_or", "|", 0, example=([6, 3], [5, 8]))
+xor = bits("XOR", "xor", "bitwise_xor", "^", 0, example=([6, 3], [5, 8]))
+and_ = bits("AND", "and_", "bitwise_and", "&", -1, example=([6, 3], [5, 8]))
 invert = define("Invert", "invert", 1, rules.bits_out, "invert", zeros_by, base=UnaryBitOp, symbol="~",
-                doc="Elementwise ~x; integers or bools only.")
+                doc="Elementwise ~x; integers or bools only.", example=([True, False],))
 
 
 # ---- choice --------------------------------------------------------------------------------------------------------
@@ -832,11 +846,14 @@ def switch_gradient(condition, if_true, if_false, out, g):
 
 
 switch = define("Switch", "switch", 3, rules.switch_out, emit_switch, switch_gradient, operands="as they are",
-                complex_rule="real_slope", doc="Elementwise choice: switch(condition, value if true, value if false).")
+                complex_rule="real_slope", doc="Elementwise choice: switch(condition, value if true, value if false).",
+                example=([True, False], [1.5, 2.5], 0.0))
 maximum = define("Maximum", "maximum", 2, rules.upcast_out, "maximum", extremum_gradient, commutative=True,
-                 associative=True, doc="Elementwise larger of two; NaN if one is NaN.")
+                 associative=True, doc="Elementwise larger of two; NaN if one is NaN.",
+                 example=([1.0, 4.0], [3.0, 2.0]))
 minimum = define("Minimum", "minimum", 2, rules.upcast_out, "minimum", extremum_gradient, commutative=True,
-                 associative=True, doc="Elementwise smaller of two; NaN if one is NaN.")
+                 associative=True, doc="Elementwise smaller of two; NaN if one is NaN.",
+                 example=([1.0, 4.0], [3.0, 2.0]))
 
 
 class InRange(LoopedScalarOp):
@@ -874,7 +891,8 @@ inopenrange, inclosedrange, inrange_open_low, inrange_open_high = [
     for ends in ((True, True), (False, False), (True, False), (False, True))]
 clip = define("Clip", "clip", 3, rules.upcast_out_no_complex, emit_clip, clip_gradient,
               domain=(ANY, UNIT, ABOVE_ONE),
-              doc="Elementwise x limited to [low, high]: clip(x, low, high). At the limits the gradient goes to x.")
+              doc="Elementwise x limited to [low, high]: clip(x, low, high). At the limits the gradient goes to x.",
+              example=([-1.5, 0.5, 4.0], 0.0, 1.0))
 
 
 # ---- copying, casting ----------------------------------------------------------------------------------------------
@@ -888,7 +906,8 @@ def emit_second(steps, dtype, first, value):
 
 second = define("Second", "second", 2, rules.second_out, emit_second,
                 lambda a, b, out, g: (None, g), operands="as they are", complex_rule="real_slope",
-                connected=(False, True), doc="The second operand, broadcast to the common shape: fill(shape of a, b).")
+                connected=(False, True), doc="The second operand, broadcast to the common shape: fill(shape of a, b).",
+                example=([1, 2, 3], 0.5))
 identity = define("Identity", "identity", 1, rules.same_out, emit_copy, lambda x, out, g: g, complex_rule="real_slope",
                   doc="A copy.")
 
@@ -978,21 +997,25 @@ def polar_gradient(radius, angle, out, g):
 
 real = define("Real", "real", 1, rules.real_out, emit_real,
               lambda z, out, g: complex(g, number(0, g)) if z.type.dtype in complex_dtypes else g,
-              operands="as they are", complex_rule="transposed", doc="Elementwise real part.")
+              operands="as they are", complex_rule="transposed", doc="Elementwise real part.",
+              example=([1 + 2j, 3 - 1j],))
 imag = define("Imag", "imag", 1, rules.real_out, emit_imag,
               lambda z, out, g: complex(number(0, g), g) if z.type.dtype in complex_dtypes else zero_by(z),
-              operands="as they are", complex_rule="transposed", doc="Elementwise imaginary part.")
+              operands="as they are", complex_rule="transposed", doc="Elementwise imaginary part.",
+              example=([1 + 2j, 3 - 1j],))
 angle = define("Angle", "angle", 1, rules.angle_out, emit_angle, angle_gradient, operands="as they are",
-               complex_rule="transposed", doc="Elementwise angle of complex numbers, in radians, as float64.")
+               complex_rule="transposed", doc="Elementwise angle of complex numbers, in radians, as float64.",
+               example=([1 + 1j, -1j],))
 conj = define("Conj", "conj", 1, rules.same_out_min8, "conjugate",
               lambda z, out, g: conj(g) if z.type.dtype in complex_dtypes else g, complex_rule="transposed",
-              doc="Elementwise complex conjugate.")
+              doc="Elementwise complex conjugate.", example=([1 + 2j, 3 - 1j],))
 complex = define("Complex", "complex", 2, rules.complex_out, emit_complex, lambda x, y, out, g: (real(g), imag(g)),
                  operands="as they are", complex_rule="transposed",
-                 doc="Elementwise complex number from real and imaginary part.")
+                 doc="Elementwise complex number from real and imaginary part.", example=([1.0, 2.0], [3.0, -4.0]))
 complex_from_polar = define("ComplexFromPolar", "complex_from_polar", 2, rules.complex_out, emit_polar, polar_gradient,
                             operands="as they are", complex_rule="transposed",
-                            domain=(POSITIVE, ANY), doc="Elementwise complex number from radius and angle.")
+                            domain=(POSITIVE, ANY), doc="Elementwise complex number from radius and angle.",
+                            example=(2.0, [0.0, 0.5]))
 
 # Other names of rows.
 floor_div, reciprocal, scalar_maximum, scalar_minimum = int_div, inv, maximum, minimum

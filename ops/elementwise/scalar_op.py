@@ -200,11 +200,13 @@ class LoopedScalarOp(ScalarOp):
     domain : tuple
         An interval for all operands, or one for each, in which the op is defined and has a slope if it has one
         anywhere. Tests draw operands from it.
+    example : tuple or None
+        The operands of the example in the help text, numbers or lists of them; None for numbers from ``domain``.
     """
 
     def __init__(self, name, nin, output_rule, loop, gradient=None, *, operands="output", complex_rule=None,
                  connected=None, commutative=False, associative=False, identity=None, symbol=None, public=None,
-                 domain=ANY, doc=None):
+                 domain=ANY, doc=None, example=None):
         self.name = name
         self.nin = nin
         self.output_rule = output_rule
@@ -219,6 +221,7 @@ class LoopedScalarOp(ScalarOp):
         self.symbol = symbol
         self.public = public
         self.domain = domain
+        self.example = example
         self.__doc__ = doc
         self._elementwise = None
 
