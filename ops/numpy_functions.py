@@ -19,31 +19,63 @@ from phintys.ops.types.constant import as_tensor_variable
 
 # ---- joining and reversing -------------------------------------------------------------------------------------------
 def vstack(tup):
-    """Stack tensors along the first dimension; a vector counts as a row."""
+    """Stack tensors along the first dimension; a vector counts as a row.
+
+    Examples
+    --------
+    >>> T.vstack([[1, 2], [3, 4]]).eval()
+    array([[1, 2],
+           [3, 4]])
+    """
     return concatenate([atleast_2d(part) for part in tup], axis=0)
 
 
 def hstack(tup):
-    """Join tensors along the second dimension; vectors along their only dimension."""
+    """Join tensors along the second dimension; vectors along their only dimension.
+
+    Examples
+    --------
+    >>> T.hstack([[1, 2], [3, 4]]).eval()
+    array([1, 2, 3, 4])
+    """
     parts = [atleast_1d(part) for part in tup]
     return concatenate(parts, axis=0 if parts[0].type.ndim == 1 else 1)
 
 
 def append(arr, values, axis=None):
-    """Join ``arr`` and ``values`` along an axis; by default both are flattened first."""
+    """Join ``arr`` and ``values`` along an axis; by default both are flattened first.
+
+    Examples
+    --------
+    >>> T.append([1, 2], [3]).eval()
+    array([1, 2, 3])
+    """
     parts = [as_tensor_variable(part) for part in (arr, values)]
     return concatenate([flatten(part) for part in parts] if axis is None else parts, axis=axis or 0)
 
 
 def flip(m, axis=None):
-    """Reverse the order of elements along an axis, several axes, or all (None); returns a view."""
+    """Reverse the order of elements along an axis, several axes, or all (None); returns a view.
+
+    Examples
+    --------
+    >>> T.flip(T.as_tensor([[1, 2], [3, 4]]), axis=0).eval()
+    array([[3, 4],
+           [1, 2]])
+    """
     m = as_tensor_variable(m)
     turned = _axes("flip", m.type.ndim, axis)
     return getitem(m, tuple([slice(None, None, -1 if number in turned else None) for number in range(m.type.ndim)]))
 
 
 def expand_dims(a, axis):
-    """Insert dimensions of length 1; ``axis`` is an int or a tuple, the positions in the result."""
+    """Insert dimensions of length 1; ``axis`` is an int or a tuple, the positions in the result.
+
+    Examples
+    --------
+    >>> T.expand_dims(T.as_tensor([1, 2]), 0).eval()
+    array([[1, 2]])
+    """
     a = as_tensor_variable(a)
     rank = a.type.ndim + (len(axis) if isinstance(axis, (tuple, list)) else 1)
     new, old = _axes("expand_dims", rank, axis), iter(range(a.type.ndim))
@@ -66,43 +98,91 @@ def _truth(x):
 
 
 def logical_and(x, y):
-    """Elementwise: whether both operands are true, that is, not 0."""
+    """Elementwise: whether both operands are true, that is, not 0.
+
+    Examples
+    --------
+    >>> T.logical_and([0, 1, 2], [1, 0, 3]).eval()
+    array([False, False,  True])
+    """
     return elementwise.and_(_truth(x), _truth(y))
 
 
 def logical_or(x, y):
-    """Elementwise: whether at least one operand is true, that is, not 0."""
+    """Elementwise: whether at least one operand is true, that is, not 0.
+
+    Examples
+    --------
+    >>> T.logical_or([0, 1, 0], [1, 0, 0]).eval()
+    array([ True,  True, False])
+    """
     return elementwise.or_(_truth(x), _truth(y))
 
 
 def logical_xor(x, y):
-    """Elementwise: whether exactly one operand is true, that is, not 0."""
+    """Elementwise: whether exactly one operand is true, that is, not 0.
+
+    Examples
+    --------
+    >>> T.logical_xor([0, 1, 2], [1, 0, 3]).eval()
+    array([ True,  True, False])
+    """
     return elementwise.xor(_truth(x), _truth(y))
 
 
 def logical_not(x):
-    """Elementwise: whether the operand is 0."""
+    """Elementwise: whether the operand is 0.
+
+    Examples
+    --------
+    >>> T.logical_not([0, 1, 2]).eval()
+    array([ True, False, False])
+    """
     return elementwise.invert(_truth(x))
 
 
 def positive(x):
-    """Return ``x`` itself."""
+    """Return ``x`` itself.
+
+    Examples
+    --------
+    >>> T.positive(T.as_tensor([1.5, -2.0])).eval()
+    array([ 1.5, -2. ])
+    """
     return as_tensor_variable(x)
 
 
 def fabs(x):
-    """Elementwise absolute value of real numbers."""
+    """Elementwise absolute value of real numbers.
+
+    Examples
+    --------
+    >>> T.fabs([1, -2]).eval()
+    array([1, 2])
+    """
     return elementwise.abs_(x)
 
 
 def float_power(x, y):
-    """``x ** y`` computed in float64."""
+    """``x ** y`` computed in float64.
+
+    Examples
+    --------
+    >>> T.float_power([1, 2], -1).eval()
+    array([1. , 0.5])
+    """
     return elementwise.cast(x, "float64") ** y
 
 
 # ---- products and sums -----------------------------------------------------------------------------------------------
 def inner(a, b):
-    """The sum of products over the last dimensions of both operands."""
+    """The sum of products over the last dimensions of both operands.
+
+    Examples
+    --------
+    >>> T.inner(T.as_tensor([1.0, 2.0]), T.as_tensor([3.0, 4.0])).eval()
+    array(11.)
+    """
     a, b = as_tensor_variable(a), as_tensor_variable(b)
     if not a.type.ndim or not b.type.ndim:
         return a * b
@@ -110,13 +190,25 @@ def inner(a, b):
 
 
 def vdot(a, b):
-    """The sum of products of all elements, where those of ``a`` are conjugated."""
+    """The sum of products of all elements, where those of ``a`` are conjugated.
+
+    Examples
+    --------
+    >>> T.vdot(T.as_tensor([1.0, 1j]), T.as_tensor([1.0, 1j])).eval()
+    array(2.+0.j)
+    """
     a, b = flatten(as_tensor_variable(a)), flatten(as_tensor_variable(b))
     return dot(elementwise.conj(a) if a.type.dtype.startswith("complex") else a, b)
 
 
 def count_nonzero(a, axis=None, keepdims=False):
-    """Count the elements that are not 0, over the given dimensions or all."""
+    """Count the elements that are not 0, over the given dimensions or all.
+
+    Examples
+    --------
+    >>> T.count_nonzero(T.as_tensor([[0, 1], [2, 3]]), axis=0).eval()
+    array([1, 2])
+    """
     return sum_over(elementwise.neq(a, 0), axis=axis, keepdims=keepdims)
 
 
@@ -124,6 +216,11 @@ def average(a, axis=None, weights=None):
     """The mean over the given dimensions or all, weighted by ``weights``.
 
     The weights have the shape of ``a`` or, for a single axis, may be a vector of that axis's length.
+
+    Examples
+    --------
+    >>> T.average(T.as_tensor([1.0, 4.0]), weights=T.as_tensor([3.0, 1.0])).eval()
+    array(1.75)
     """
     a = as_tensor_variable(a)
     if weights is None:
@@ -137,13 +234,25 @@ def average(a, axis=None, weights=None):
 
 
 def size(a, axis=None):
-    """The symbolic number of elements, or the length of a dimension."""
+    """The symbolic number of elements, or the length of a dimension.
+
+    Examples
+    --------
+    >>> T.size(T.as_tensor([[1, 2, 3], [4, 5, 6]])).eval()
+    array(6)
+    """
     a = as_tensor_variable(a)
     return a.size if axis is None else a.shape[axis]
 
 
 def ndim(a):
-    """The number of dimensions, as a Python int."""
+    """The number of dimensions, as a Python int.
+
+    Examples
+    --------
+    >>> T.ndim(T.dmatrix())
+    2
+    """
     return as_tensor_variable(a).type.ndim
 
 

@@ -348,7 +348,14 @@ def as_lengths(shape):
 
 
 def full(shape, value, dtype=None):
-    """A new array of ``shape`` filled with ``value``; the default dtype is that of ``value``."""
+    """A new array of ``shape`` filled with ``value``; the default dtype is that of ``value``.
+
+    Examples
+    --------
+    >>> T.full((2, 3), 7.0).eval()
+    array([[7., 7., 7.],
+           [7., 7., 7.]], dtype=float32)
+    """
     value = as_tensor_variable(value)
     if dtype is not None and value.type.dtype != dtype:
         value = value.astype(dtype)
@@ -356,7 +363,13 @@ def full(shape, value, dtype=None):
 
 
 def full_like(model, value, dtype=None):
-    """An array of the shape of ``model`` filled with ``value``; the default dtype is that of ``model``."""
+    """An array of the shape of ``model`` filled with ``value``; the default dtype is that of ``model``.
+
+    Examples
+    --------
+    >>> T.full_like(T.as_tensor([1, 2, 3]), 9).eval()
+    array([9, 9, 9])
+    """
     model = as_tensor_variable(model)
     return scalar.second(model, as_tensor_variable(value).astype(dtype or model.type.dtype))
 
@@ -392,7 +405,13 @@ def ones(shape, dtype=None):
 
 
 def empty(shape, dtype=None):
-    """A new array of unspecified content; the parameters are those of `zeros`."""
+    """A new array of unspecified content; the parameters are those of `zeros`.
+
+    Examples
+    --------
+    >>> T.empty((2, 3)).eval().shape
+    (2, 3)
+    """
     return AllocEmpty(dtype or config.floatX)(*as_lengths(shape))
 
 
@@ -444,7 +463,15 @@ def eye(n, m=None, k=0, dtype=None):
 
 def tri(N, M=None, k=0, dtype=None):
     """A matrix of ``N`` rows and ``M`` columns (default ``N``) with ones on and below diagonal ``k``; the default dtype
-    is floatX."""
+    is floatX.
+
+    Examples
+    --------
+    >>> T.tri(3, dtype="int64").eval()
+    array([[1, 0, 0],
+           [1, 1, 0],
+           [1, 1, 1]])
+    """
     return Tri(dtype)(N, N if M is None else M, k)
 
 
@@ -455,11 +482,23 @@ def bartlett(M):
     ------
     TypeError
         If ``M`` is not an integer scalar.
+
+    Examples
+    --------
+    >>> T.bartlett(5).eval()
+    array([0. , 0.5, 1. , 0.5, 0. ])
     """
     return bartlett_(M)
 
 
 def identity_like(x):
-    """A matrix of the shape and dtype of ``x`` with ones on its main diagonal."""
+    """A matrix of the shape and dtype of ``x`` with ones on its main diagonal.
+
+    Examples
+    --------
+    >>> T.identity_like(T.as_tensor([[1.5, 2.0], [3.0, 4.0]])).eval()
+    array([[1., 0.],
+           [0., 1.]])
+    """
     x = as_tensor_variable(x)
     return eye(shape_i(x, 0), shape_i(x, 1), dtype=x.type.dtype)

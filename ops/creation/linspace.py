@@ -33,6 +33,11 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     ------
     ValueError
         If ``num`` is negative.
+
+    Examples
+    --------
+    >>> T.linspace(0, 1, 5).eval()
+    array([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
     if isinstance(num, int) and num < 0:
         raise ValueError(f"linspace: number of samples, {num}, must be non-negative.")

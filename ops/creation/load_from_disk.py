@@ -91,5 +91,13 @@ def load(path, dtype, broadcastable, mmap_mode=None):
     ------
     ValueError
         For another ``mmap_mode``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile(suffix=".npy") as file:
+    ...     numpy.save(file.name, numpy.array([1.5, 2.5]))
+    ...     print((2 * T.load(file.name, "float64", (False,))).eval())
+    [3. 5.]
     """
     return LoadFromDisk(dtype, broadcastable, mmap_mode)(path)

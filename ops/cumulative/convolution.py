@@ -130,6 +130,11 @@ def correlate(a, v, mode="valid"):
     ------
     ValueError
         See ``convolve``.
+
+    Examples
+    --------
+    >>> T.correlate([1, 2, 3], [0, 1]).eval()
+    array([2, 3])
     """
     a, v, dtype = _vectors("correlate", a, v)
     whole = Convolution()(a, elementwise.conj(v)[::-1])

@@ -92,12 +92,24 @@ class CumOp(Op):
 
 
 def CumsumOp(axis=None):
-    """The `CumOp` of sums."""
+    """The `CumOp` of sums.
+
+    Examples
+    --------
+    >>> phintys.tensor.extra_ops.CumsumOp(axis=0)(T.as_tensor([1, 2, 3])).eval()
+    array([1, 3, 6])
+    """
     return CumOp(axis, "add")
 
 
 def CumprodOp(axis=None):
-    """The `CumOp` of products."""
+    """The `CumOp` of products.
+
+    Examples
+    --------
+    >>> phintys.tensor.extra_ops.CumprodOp(axis=0)(T.as_tensor([1, 2, 3])).eval()
+    array([1, 2, 6])
+    """
     return CumOp(axis, "mul")
 
 

@@ -158,6 +158,11 @@ def div_proxy(x, y):
     ------
     IntegerDivisionError
         For two discrete tensors while ``config.int_division`` is ``"raise"``.
+
+    Examples
+    --------
+    >>> T.div_proxy(T.as_tensor(1.0), T.as_tensor(4.0)).eval()
+    array(0.25, dtype=float32)
     """
     x, y = as_tensor_variable(x), as_tensor_variable(y)
     if x.type.dtype not in discrete_dtypes or y.type.dtype not in discrete_dtypes or config.int_division == "floatX":
@@ -179,6 +184,11 @@ def mod_check(x, y):
     ------
     ComplexError
         If one of the operands is complex.
+
+    Examples
+    --------
+    >>> T.mod_check(T.as_tensor([7, -7]), T.as_tensor(3)).eval()
+    array([1, 2])
     """
     x, y = as_tensor_variable(x), as_tensor_variable(y)
     _refuse_complex("the mod operator (%)", x, y)
@@ -199,12 +209,25 @@ def _refuse_complex(operation, *variables):
 
 
 def divmod(x, y):
-    """The pair ``(x // y, x % y)``."""
+    """The pair ``(x // y, x % y)``.
+
+    Examples
+    --------
+    >>> quotient, remainder = T.divmod(T.as_tensor([7, -7]), 3)
+    >>> quotient.eval(), remainder.eval()
+    (array([ 2, -3]), array([1, 2]))
+    """
     return floor_div_check(x, y), mod_check(x, y)
 
 
 def ceil_intdiv(a, b):
-    """``a / b`` rounded towards plus infinity; exact for integers, which are never converted to floats."""
+    """``a / b`` rounded towards plus infinity; exact for integers, which are never converted to floats.
+
+    Examples
+    --------
+    >>> T.ceil_intdiv(T.as_tensor([6, 7]), T.as_tensor(3)).eval()
+    array([2, 3])
+    """
     a, b = as_tensor_variable(a), as_tensor_variable(b)
     quotient = int_div(a, b)
     return cast(neq(mod(a, b), 0), quotient.type.dtype) + quotient
@@ -225,6 +248,11 @@ def round(a, mode=None):
         If ``a`` is not a real float.
     ValueError
         For another mode.
+
+    Examples
+    --------
+    >>> T.round([0.5, 1.5, -2.5], mode="half_to_even").eval()
+    array([ 0.,  2., -2.])
     """
     modes = {None: round_half_to_even, "half_to_even": round_half_to_even,
              "half_away_from_zero": round_half_away_from_zero}
@@ -234,7 +262,13 @@ def round(a, mode=None):
 
 
 def iround(a, mode=None):
-    """``a`` rounded to the nearest integer, as int64."""
+    """``a`` rounded to the nearest integer, as int64.
+
+    Examples
+    --------
+    >>> T.iround([0.4, 1.6, -2.6], mode="half_to_even").eval()
+    array([ 0,  2, -3])
+    """
     return cast(round(a, mode), "int64")
 
 
@@ -253,6 +287,11 @@ def isclose(a, b, rtol=1.e-5, atol=1.e-8, equal_nan=False):
     -------
     TensorVariable
         Of dtype bool. Infinities are close when they are equal.
+
+    Examples
+    --------
+    >>> T.isclose([1.0, 2.0], [1.0 + 1e-9, 2.1]).eval()
+    array([ True, False])
     """
     a, b = as_tensor_variable(a), as_tensor_variable(b)
     finite = invert(or_(or_(isnan(a), isinf(a)), or_(isnan(b), isinf(b))))
@@ -262,17 +301,35 @@ def isclose(a, b, rtol=1.e-5, atol=1.e-8, equal_nan=False):
 
 
 def allclose(a, b, rtol=1.e-5, atol=1.e-8, equal_nan=False):
-    """Whether all elements are close in the sense of ``isclose``; a 0-d bool."""
+    """Whether all elements are close in the sense of ``isclose``; a 0-d bool.
+
+    Examples
+    --------
+    >>> T.allclose([1.0, 2.0], [1.0 + 1e-9, 2.1]).eval()
+    array(False)
+    """
     return isclose(a, b, rtol, atol, equal_nan).all()
 
 
 def smallest(*args):
-    """Elementwise smallest of any number of tensors."""
+    """Elementwise smallest of any number of tensors.
+
+    Examples
+    --------
+    >>> T.smallest(T.as_tensor([1, 5]), T.as_tensor([4, 2]), T.as_tensor([3, 3])).eval()
+    array([1, 2])
+    """
     return _fold("smallest", lambda a, b: switch(lt(a, b), a, b), args)
 
 
 def largest(*args):
-    """Elementwise largest of any number of tensors."""
+    """Elementwise largest of any number of tensors.
+
+    Examples
+    --------
+    >>> T.largest(T.as_tensor([1, 5]), T.as_tensor([4, 2]), T.as_tensor([3, 3])).eval()
+    array([4, 5])
+    """
     return _fold("largest", lambda a, b: switch(gt(a, b), a, b), args)
 
 

@@ -332,5 +332,10 @@ def eigvalsh(a, b=None, lower=True):
     ------
     numpy.linalg.LinAlgError
         At run time, for matrices that are not square or not finite, or if b is not positive definite.
+
+    Examples
+    --------
+    >>> T.slinalg.eigvalsh(T.as_tensor([[2.0, 1.0], [1.0, 2.0]]), None).eval()
+    array([1., 3.])
     """
     return Eigvalsh(lower)(a, b)

@@ -43,6 +43,13 @@ def matrix_dot(*args):
     ------
     TypeError
         Without arguments.
+
+    Examples
+    --------
+    >>> a = T.as_tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> T.nlinalg.matrix_dot(a, a, a).eval()
+    array([[ 37.,  54.],
+           [ 81., 118.]])
     """
     if not args:
         raise TypeError("matrix_dot needs at least one matrix")
@@ -110,6 +117,11 @@ def tensorinv(a, ind=2):
         If ``ind`` is not positive.
     numpy.linalg.LinAlgError
         At run time, if the tensor is not square in this sense, or singular.
+
+    Examples
+    --------
+    >>> T.nlinalg.tensorinv(T.eye(6).reshape((6, 2, 3)), ind=1).eval().shape
+    (2, 3, 6)
     """
     a = as_tensor_variable(a)
     if ind <= 0:
@@ -146,6 +158,13 @@ def tensorsolve(a, b, axes=None):
     ------
     numpy.linalg.LinAlgError
         At run time, if the system is not square, or singular.
+
+    Examples
+    --------
+    >>> a, b = T.eye(6).reshape((2, 3, 2, 3)), T.arange(6).reshape((2, 3))
+    >>> T.nlinalg.tensorsolve(a, b).eval()
+    array([[0., 1., 2.],
+           [3., 4., 5.]])
     """
     a, b = as_tensor_variable(a), as_tensor_variable(b)
     if axes is not None:

@@ -279,6 +279,13 @@ def lu_factor(a):
     ------
     numpy.linalg.LinAlgError
         At run time, for matrices that are not square.
+
+    Examples
+    --------
+    >>> lu, pivots = T.slinalg.lu_factor(T.as_tensor([[1.0, 2.0], [4.0, 2.0]]))
+    >>> lu.eval(), pivots.eval()
+    (array([[4.  , 2.  ],
+           [0.25, 1.5 ]]), array([1, 1], dtype=int32))
     """
     factor, pivots = LUFactor()(transposed(as_tensor_variable(a)))
     return transposed(factor), pivots - numpy.int32(1)

@@ -391,6 +391,12 @@ def cho_solve(c_and_lower, b, on_error="raise"):
     ------
     ValueError, numpy.linalg.LinAlgError
         See `solve_triangular`.
+
+    Examples
+    --------
+    >>> factor = T.as_tensor([[2.0, 0.0], [1.0, 1.0]])
+    >>> T.slinalg.cho_solve((factor, True), T.as_tensor([4.0, 4.0])).eval()
+    array([0., 2.])
     """
     factor, lower = c_and_lower
     first = solve_triangular(factor, b, trans=0 if lower else 2, lower=lower, on_error=on_error)

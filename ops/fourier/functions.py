@@ -152,7 +152,13 @@ def fft(a, n=None, axis=-1, norm=None):
 
 
 def ifft(a, n=None, axis=-1, norm=None):
-    """The inverse of ``fft``; see there."""
+    """The inverse of ``fft``; see there.
+
+    Examples
+    --------
+    >>> T.fft.ifft(T.as_tensor([4.0 + 0j, 0j, 0j, 0j])).eval()
+    array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
+    """
     return _transform("ifft", "backward", a, n, axis, norm)
 
 
@@ -176,6 +182,11 @@ def rfft(a, n=None, axis=-1, norm=None):
         If ``a`` is complex.
     ValueError
         See ``fft``.
+
+    Examples
+    --------
+    >>> T.fft.complex_rfft(T.as_tensor([1.0, 2.0, 3.0, 4.0])).eval()
+    array([10.+0.j, -2.+2.j, -2.+0.j])
     """
     return _transform("rfft", "real", a, n, axis, norm)
 
@@ -200,6 +211,11 @@ def irfft(a, n=None, axis=-1, norm=None):
     ------
     ValueError, TypeError
         See ``fft``.
+
+    Examples
+    --------
+    >>> T.fft.complex_irfft(T.as_tensor([10.0, -2.0 + 2.0j, -2.0])).eval()
+    array([1., 2., 3., 4.])
     """
     return _transform("irfft", "hermitian", a, n, axis, norm)
 
@@ -219,12 +235,23 @@ def hfft(a, n=None, axis=-1, norm=None):
     -------
     TensorVariable
         Real.
+
+    Examples
+    --------
+    >>> T.fft.hfft(T.as_tensor([10.0, -2.0 + 2.0j, -2.0])).eval()
+    array([ 4., 16., 12.,  8.])
     """
     return irfft(conj(_operand("hfft", a, False)), n, axis, SWAPPED.get(norm, norm))
 
 
 def ihfft(a, n=None, axis=-1, norm=None):
-    """The inverse of ``hfft``; see there."""
+    """The inverse of ``hfft``; see there.
+
+    Examples
+    --------
+    >>> T.fft.hfft(T.fft.ihfft(T.as_tensor([1.0, 2.0, 3.0, 4.0]))).eval()
+    array([1., 2., 3., 4.])
+    """
     return conj(rfft(a, n, axis, SWAPPED.get(norm, norm)))
 
 
@@ -262,7 +289,14 @@ def fftn(a, s=None, axes=None, norm=None):
 
 
 def ifftn(a, s=None, axes=None, norm=None):
-    """The inverse of ``fftn``; see there."""
+    """The inverse of ``fftn``; see there.
+
+    Examples
+    --------
+    >>> T.fft.ifftn(T.as_tensor([[4.0 + 0j, 0j], [0j, 0j]])).eval()
+    array([[1.+0.j, 1.+0.j],
+           [1.+0.j, 1.+0.j]])
+    """
     return _transform_axes("ifftn", "backward", a, s, axes, norm)
 
 
@@ -286,32 +320,73 @@ def rfftn(a, s=None, axes=None, norm=None):
         If ``a`` is complex.
     ValueError
         See ``fftn``.
+
+    Examples
+    --------
+    >>> T.fft.rfftn(T.ones((2, 4), dtype="float64")).eval()
+    array([[8.+0.j, 0.+0.j, 0.+0.j],
+           [0.+0.j, 0.+0.j, 0.+0.j]])
     """
     return _transform_axes("rfftn", "real", a, s, axes, norm)
 
 
 def irfftn(a, s=None, axes=None, norm=None):
-    """The inverse of ``rfftn``: real numbers from half of their spectrum; see ``irfft`` and ``fftn``."""
+    """The inverse of ``rfftn``: real numbers from half of their spectrum; see ``irfft`` and ``fftn``.
+
+    Examples
+    --------
+    >>> T.fft.irfftn(T.as_tensor([[8.0 + 0j, 0j, 0j], [0j, 0j, 0j]])).eval()
+    array([[1., 1., 1., 1.],
+           [1., 1., 1., 1.]])
+    """
     return _transform_axes("irfftn", "hermitian", a, s, axes, norm)
 
 
 def fft2(a, s=None, axes=(-2, -1), norm=None):
-    """The Fourier transform along two axes, by default the last ones; see ``fftn``."""
+    """The Fourier transform along two axes, by default the last ones; see ``fftn``.
+
+    Examples
+    --------
+    >>> T.fft.fft2(T.ones((2, 2), dtype="float64")).eval()
+    array([[4.+0.j, 0.+0.j],
+           [0.+0.j, 0.+0.j]])
+    """
     return fftn(a, s, axes, norm)
 
 
 def ifft2(a, s=None, axes=(-2, -1), norm=None):
-    """The inverse of ``fft2``; see there."""
+    """The inverse of ``fft2``; see there.
+
+    Examples
+    --------
+    >>> T.fft.ifft2(T.as_tensor([[4.0 + 0j, 0j], [0j, 0j]])).eval()
+    array([[1.+0.j, 1.+0.j],
+           [1.+0.j, 1.+0.j]])
+    """
     return ifftn(a, s, axes, norm)
 
 
 def rfft2(a, s=None, axes=(-2, -1), norm=None):
-    """The Fourier transform of real numbers along two axes, halved along the second; see ``rfftn``."""
+    """The Fourier transform of real numbers along two axes, halved along the second; see ``rfftn``.
+
+    Examples
+    --------
+    >>> T.fft.rfft2(T.ones((2, 4), dtype="float64")).eval()
+    array([[8.+0.j, 0.+0.j, 0.+0.j],
+           [0.+0.j, 0.+0.j, 0.+0.j]])
+    """
     return rfftn(a, s, axes, norm)
 
 
 def irfft2(a, s=None, axes=(-2, -1), norm=None):
-    """The inverse of ``rfft2``; see there."""
+    """The inverse of ``rfft2``; see there.
+
+    Examples
+    --------
+    >>> T.fft.irfft2(T.as_tensor([[8.0 + 0j, 0j, 0j], [0j, 0j, 0j]])).eval()
+    array([[1., 1., 1., 1.],
+           [1., 1., 1., 1.]])
+    """
     return irfftn(a, s, axes, norm)
 
 
@@ -343,7 +418,13 @@ def fftfreq(n, d=1.0):
 
 
 def rfftfreq(n, d=1.0):
-    """The frequencies of the elements of ``rfft``; parameters as of ``fftfreq``."""
+    """The frequencies of the elements of ``rfft``; parameters as of ``fftfreq``.
+
+    Examples
+    --------
+    >>> T.fft.rfftfreq(4, d=0.5).eval()
+    array([0. , 0.5, 1. ])
+    """
     n = _length("rfftfreq", n)
     return scalar.as_dtype(arange(n // 2 + 1), "float64") / (n * as_tensor_variable(d))
 
@@ -360,10 +441,22 @@ def _shifted(name, x, axes, backward):
 
 
 def fftshift(x, axes=None):
-    """Move the element for frequency 0 to the middle, along the given axes or all."""
+    """Move the element for frequency 0 to the middle, along the given axes or all.
+
+    Examples
+    --------
+    >>> T.fft.fftshift(T.fft.fftfreq(4)).eval()
+    array([-0.5 , -0.25,  0.  ,  0.25])
+    """
     return _shifted("fftshift", x, axes, False)
 
 
 def ifftshift(x, axes=None):
-    """The inverse of ``fftshift``; see there."""
+    """The inverse of ``fftshift``; see there.
+
+    Examples
+    --------
+    >>> T.fft.ifftshift(T.fft.fftshift(T.fft.fftfreq(4))).eval()
+    array([ 0.  ,  0.25, -0.5 , -0.25])
+    """
     return _shifted("ifftshift", x, axes, True)

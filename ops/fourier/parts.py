@@ -125,6 +125,12 @@ def irfft_pairs(inp, norm=None, is_odd=False):
         If ``inp`` has fewer than three dimensions, or is complex.
     ValueError
         For another norm, or if ``is_odd`` is no bool.
+
+    Examples
+    --------
+    >>> x = T.as_tensor([[1.0, 2.0, 3.0, 4.0]])
+    >>> T.fft.irfft(T.fft.rfft(x)).eval()
+    array([[1., 2., 3., 4.]])
     """
     if is_odd not in (True, False):
         raise ValueError(f"irfft: Invalid value {is_odd} for is_odd, must be True or False")

@@ -86,6 +86,14 @@ def as_op(itypes, otypes, infer_shape=None):
     ------
     TypeError
         If an entry of ``itypes`` or ``otypes`` is not a type, or ``infer_shape`` is not callable.
+
+    Examples
+    --------
+    >>> @phintys.as_op(itypes=[T.dvector], otypes=[T.dscalar])
+    ... def product(values):
+    ...     return numpy.prod(values)
+    >>> product(T.as_tensor([1.5, 2.0, 4.0])).eval()
+    array(12.)
     """
     if infer_shape is not None and not callable(infer_shape):
         raise TypeError(f"infer_shape needs to be a callable, got {infer_shape!r}")

@@ -26,6 +26,12 @@ def transfer(var, target):
     ------
     ValueError
         If no registered function supports the target.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> T.transfer(x, "cpu") is x
+    True
     """
     if target == "cpu":
         return as_tensor_variable(var)
@@ -43,5 +49,13 @@ def register_transfer(fn):
     ----------
     fn : callable
         Takes a variable and a target; returns the variable on the target, or None if it does not support the target.
+
+    Examples
+    --------
+    >>> def to_elsewhere(x, target):
+    ...     return T.tensor_copy(x) if target == "elsewhere" else None
+    >>> T.register_transfer(to_elsewhere)
+    >>> T.transfer(T.as_tensor([1.0, 2.0]), "elsewhere").eval()
+    array([1., 2.])
     """
     _registered.append(fn)

@@ -148,6 +148,14 @@ def sparse_grad(var):
     ------
     AssertionError
         If ``var`` is not the result of ``x[positions]`` for a vector of positions.
+
+    Examples
+    --------
+    >>> table = T.dmatrix("table")
+    >>> rows = T.sparse_grad(table[[0, 2]])
+    >>> rows.eval({table: [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]})
+    array([[1., 2.],
+           [5., 6.]])
     """
     assert var.owner is not None and isinstance(var.owner.op, AdvancedSubtensor1), (
         f"sparse_grad takes the result of x[positions] for a vector of integers, not {var}")

@@ -127,6 +127,11 @@ def choose(a, choices, out=None, mode="raise"):
         If ``a`` is not of an integer dtype.
     ValueError
         If ``out`` is given, or for another mode; at run time, for a number out of range.
+
+    Examples
+    --------
+    >>> T.choose([0, 1, 1], T.as_tensor([[1, 2, 3], [10, 20, 30]])).eval()
+    array([ 1, 20, 30])
     """
     if out is not None:
         raise ValueError("choose cannot write to out: variables cannot be changed")

@@ -45,6 +45,11 @@ def get_scalar_constant_value(orig_v, elemwise=True, only_process_constants=Fals
         If a constant that determines the value has no elements.
     NotScalarConstantError
         If the value is not known, or if the elements differ.
+
+    Examples
+    --------
+    >>> T.get_scalar_constant_value(T.constant(3) + 0)
+    array(3, dtype=int8)
     """
     if not isinstance(orig_v, Variable):
         return _only_number(numpy.asarray(orig_v), orig_v)
@@ -67,7 +72,14 @@ def get_scalar_constant_value(orig_v, elemwise=True, only_process_constants=Fals
 
 
 def extract_constant(x, elemwise=True, only_process_constants=False):
-    """``get_scalar_constant_value`` of ``x`` if there is one, else ``x`` itself."""
+    """``get_scalar_constant_value`` of ``x`` if there is one, else ``x`` itself.
+
+    Examples
+    --------
+    >>> x = T.dscalar("x")
+    >>> T.extract_constant(T.constant(3)), T.extract_constant(x)
+    (np.int8(3), x)
+    """
     try:
         return get_scalar_constant_value(x, elemwise, only_process_constants)
     except NotScalarConstantError:
@@ -83,6 +95,11 @@ def get_vector_length(v):
         If ``v`` is not a vector.
     ValueError
         If the length depends on inputs.
+
+    Examples
+    --------
+    >>> T.get_vector_length(T.stack([T.dscalar(), T.dscalar()]))
+    2
     """
     v = as_tensor_variable(v)
     if v.type.ndim != 1:

@@ -82,6 +82,12 @@ def unravel_index(indices, dims, order="C", ndim=None):
         If indices or dimensions are not signed integers.
     ValueError
         If the number of dimensions is not known; at run time, for positions out of range.
+
+    Examples
+    --------
+    >>> rows, columns = T.unravel_index([1, 5], (2, 3))
+    >>> rows.eval(), columns.eval()
+    (array([0, 1]), array([1, 2]))
     """
     if ndim is None:
         try:
@@ -158,6 +164,11 @@ def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
     ------
     TypeError
         If ``multi_index`` is not a tuple or list, or coordinates or dimensions are not signed integers.
+
+    Examples
+    --------
+    >>> T.ravel_multi_index(([0, 1], [1, 2]), (2, 3)).eval()
+    array([1, 5])
     """
     if not isinstance(multi_index, (tuple, list)):
         raise TypeError("multi_index must be a tuple or a list.")

@@ -88,6 +88,11 @@ def flatnonzero(a):
     ------
     ValueError
         For a scalar.
+
+    Examples
+    --------
+    >>> T.flatnonzero(T.as_tensor([[0, 1], [2, 0]])).eval()
+    array([1, 2])
     """
     a = as_tensor_variable(a)
     if a.type.ndim == 0:
@@ -96,6 +101,12 @@ def flatnonzero(a):
 
 
 def nonzero_values(a):
-    """The elements of ``a`` that are not zero: a vector."""
+    """The elements of ``a`` that are not zero: a vector.
+
+    Examples
+    --------
+    >>> T.nonzero_values(T.as_tensor([[0, 1], [2, 0]])).eval()
+    array([1, 2])
+    """
     a = as_tensor_variable(a)
     return flatten(a)[flatnonzero(a)]

@@ -71,11 +71,25 @@ _permute_row_elements = PermuteRowElements()
 
 
 def permute_row_elements(x, y, inverse=0):
-    """Permute each row of ``x`` by the permutation in ``y`` or, with ``inverse``, by its inverse."""
+    """Permute each row of ``x`` by the permutation in ``y`` or, with ``inverse``, by its inverse.
+
+    Examples
+    --------
+    >>> x = T.as_tensor([[1, 2, 3], [4, 5, 6]])
+    >>> T.permute_row_elements(x, T.as_tensor([2, 0, 1])).eval()
+    array([[3, 1, 2],
+           [6, 4, 5]])
+    """
     return _permute_row_elements(x, y, inverse)
 
 
 def inverse_permutation(perm):
-    """The inverses of the permutations in the rows of ``perm``, of the same dtype."""
+    """The inverses of the permutations in the rows of ``perm``, of the same dtype.
+
+    Examples
+    --------
+    >>> T.inverse_permutation(T.as_tensor([2, 0, 1])).eval()
+    array([1, 2, 0])
+    """
     perm = as_tensor_variable(perm)
     return permute_row_elements(arange(shape_i(perm, perm.type.ndim - 1), dtype=perm.type.dtype), perm, inverse=True)

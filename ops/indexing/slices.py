@@ -95,6 +95,11 @@ def get_canonical_form_slice(theslice, length):
     (slice or integer, direction)
         For a slice: a slice with ``0 <= start`` and ``step > 0`` that selects the same elements, and 1, or -1 if their
         order is reversed. For an integer: its position counted from the start, and 1.
+
+    Examples
+    --------
+    >>> T.get_canonical_form_slice(slice(None, None, -1), 5)
+    (slice(0, 5, 1), -1)
     """
     if not isinstance(theslice, slice):
         position = _signed(theslice)

@@ -243,6 +243,12 @@ def alloc_diag(x):
     ------
     TypeError
         If ``x`` is not a vector.
+
+    Examples
+    --------
+    >>> T.nlinalg.alloc_diag(T.as_tensor([1.0, 2.0])).eval()
+    array([[1., 0.],
+           [0., 2.]])
     """
     x = as_tensor_variable(x)
     if x.type.ndim != 1:
@@ -388,6 +394,12 @@ def fill_diagonal(a, val):
         If ``a`` has fewer than two dimensions, or ``val`` is not a scalar or has a wider dtype.
     ValueError
         At run time, if there are more than two dimensions and their lengths differ.
+
+    Examples
+    --------
+    >>> T.fill_diagonal(T.as_tensor([[1, 2], [3, 4]]), 9).eval()
+    array([[9, 2],
+           [3, 9]])
     """
     return fill_diagonal_(a, val)
 
@@ -399,5 +411,11 @@ def fill_diagonal_offset(a, val, offset):
     ------
     TypeError
         If ``a`` is not a matrix, ``val`` is not a scalar or has a wider dtype, or ``offset`` is not an integer.
+
+    Examples
+    --------
+    >>> T.fill_diagonal_offset(T.as_tensor([[1, 2], [3, 4]]), 9, 1).eval()
+    array([[1, 9],
+           [3, 4]])
     """
     return fill_diagonal_offset_(a, val, offset)

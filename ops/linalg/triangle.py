@@ -88,10 +88,23 @@ def tril(m, k=0):
     ------
     ValueError
         If ``m`` has fewer than two dimensions.
+
+    Examples
+    --------
+    >>> T.tril(T.as_tensor([[1, 2], [3, 4]])).eval()
+    array([[1, 0],
+           [3, 4]])
     """
     return _lower(m, k)
 
 
 def triu(m, k=0):
-    """The upper triangle: ``m`` with zeros below diagonal ``k``; see `tril`."""
+    """The upper triangle: ``m`` with zeros below diagonal ``k``; see `tril`.
+
+    Examples
+    --------
+    >>> T.triu(T.as_tensor([[1, 2], [3, 4]])).eval()
+    array([[1, 2],
+           [0, 4]])
+    """
     return _upper(m, k)

@@ -152,6 +152,13 @@ def hessian_vector_product(cost: Variable, wrt: Variable | Sequence[Variable], p
     ------
     ValueError
         If ``p`` and ``wrt`` have different numbers of elements.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> product, = T.hessian_vector_product((x ** 3).sum(), [x], [T.as_tensor([1.0, 10.0])])
+    >>> product.eval({x: [1.0, 2.0]})
+    array([  6., 120.])
     """
     wanted = list(wrt) if isinstance(wrt, (list, tuple)) else [wrt]
     vector = list(p) if isinstance(p, (list, tuple)) else [p]

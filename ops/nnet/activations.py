@@ -77,6 +77,11 @@ def elu(x, alpha=1):
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> T.nnet.elu(T.as_tensor([-1.0, 2.0])).eval()
+    array([-0.63212056,  2.        ])
     """
     x = as_tensor_variable(x)
     # The branch that is not selected must not overflow, either.
@@ -84,5 +89,11 @@ def elu(x, alpha=1):
 
 
 def selu(x):
-    """The self-normalizing unit (Klambauer et al. 2017): ``elu`` with a fixed slope and scale."""
+    """The self-normalizing unit (Klambauer et al. 2017): ``elu`` with a fixed slope and scale.
+
+    Examples
+    --------
+    >>> T.nnet.selu(T.as_tensor([-1.0, 2.0])).eval()
+    array([-1.11133074,  2.10140197])
+    """
     return SELU_SCALE * elu(x, SELU_ALPHA)

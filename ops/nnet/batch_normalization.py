@@ -298,6 +298,14 @@ def batch_normalization(inputs, gamma, beta, mean, std, mode="low_mem"):
     ------
     ValueError
         For another mode.
+
+    Examples
+    --------
+    >>> x = T.as_tensor([[1.0, 2.0], [3.0, 6.0]])
+    >>> mean, deviation = x.mean(axis=0, keepdims=True), x.std(axis=0, keepdims=True)
+    >>> T.nnet.batch_normalization(x, T.ones((1, 2)), T.zeros((1, 2)), mean, deviation).eval()
+    array([[-1., -1.],
+           [ 1.,  1.]])
     """
     inputs, gamma, beta, mean, std = [as_tensor_variable(value) for value in (inputs, gamma, beta, mean, std)]
     if mode == "low_mem":
@@ -382,6 +390,17 @@ def batch_normalization_train(inputs, gamma, beta, axes="per-activation", epsilo
     ------
     ValueError
         If axes do not exist, parameters have another rank, epsilon is too small, or only one running value is given.
+
+    Examples
+    --------
+    >>> x = T.as_tensor([[1.0, 2.0], [3.0, 6.0]])
+    >>> normalized, mean, inverse_deviation = T.nnet.batch_normalization_train(
+    ...     x, T.as_tensor([1.0, 1.0]), T.as_tensor([0.0, 0.0]))
+    >>> normalized.eval().round(4)
+    array([[-1., -1.],
+           [ 1.,  1.]])
+    >>> mean.eval()
+    array([2., 4.])
     """
     inputs, gamma, beta = [as_tensor_variable(value) for value in (inputs, gamma, beta)]
     if (running_mean is None) != (running_var is None):
@@ -420,6 +439,15 @@ def batch_normalization_test(inputs, gamma, beta, mean, var, axes="per-activatio
     ------
     ValueError
         See `batch_normalization_train`.
+
+    Examples
+    --------
+    >>> x = T.as_tensor([[1.0, 2.0], [3.0, 6.0]])
+    >>> scale, bias = T.as_tensor([1.0, 1.0]), T.as_tensor([0.0, 0.0])
+    >>> mean, variance = T.as_tensor([2.0, 4.0]), T.as_tensor([1.0, 4.0])
+    >>> T.nnet.batch_normalization_test(x, scale, bias, mean, variance).eval().round(4)
+    array([[-1., -1.],
+           [ 1.,  1.]])
     """
     inputs, gamma, beta, mean, var = [as_tensor_variable(value) for value in (inputs, gamma, beta, mean, var)]
     axes = _axes_of(axes, inputs.type.ndim)

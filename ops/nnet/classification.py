@@ -38,6 +38,13 @@ def confusion_matrix(actual, pred):
     ------
     ValueError
         If an argument is not a vector.
+
+    Examples
+    --------
+    >>> counts, labels = T.nnet.confusion_matrix(T.as_tensor([0, 1, 1]), T.as_tensor([0, 1, 0]))
+    >>> counts.eval(), labels.eval()
+    (array([[1, 0],
+           [1, 1]]), array([0, 1]))
     """
     actual, pred = as_tensor_variable(actual), as_tensor_variable(pred)
     for name, value in (("actual", actual), ("pred", pred)):
@@ -72,6 +79,14 @@ def h_softmax(x, batch_size, n_outputs, n_classes, n_outputs_per_class, W1, b1, 
     -------
     TensorVariable
         Probabilities of all outputs, (batch_size, n_outputs), or of the targets, (batch_size,).
+
+    Examples
+    --------
+    >>> x = T.as_tensor([[1.0, 2.0]])                                           # one row of two features
+    >>> w1, b1 = numpy.zeros((2, 2)), numpy.zeros(2)                            # two classes at the first level
+    >>> w2, b2 = numpy.zeros((2, 2, 3)), numpy.zeros((2, 3))                    # and three below each of them
+    >>> T.nnet.h_softmax(x, 1, 6, 2, 3, w1, b1, w2, b2, T.as_tensor([4])).eval()
+    array([0.16666667])
     """
     x, W2, b2 = as_tensor_variable(x), as_tensor_variable(W2), as_tensor_variable(b2)
     class_probs = softmax(dot(x, W1) + b1)
@@ -111,6 +126,11 @@ def multiclass_hinge_loss(predictions, targets, delta=1):
         If targets have another rank, or labels are not integers.
     IndexError
         At run time, for a label that is not a valid class.
+
+    Examples
+    --------
+    >>> T.nnet.multiclass_hinge_loss(T.as_tensor([[2.0, 1.5], [0.0, 3.0]]), T.as_tensor([0, 1])).eval()
+    array([0.5, 0. ])
     """
     predictions, targets, delta = map(as_tensor_variable, (predictions, targets, delta))
     if predictions.type.ndim != 2 or targets.type.ndim not in (1, 2):

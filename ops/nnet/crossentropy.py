@@ -183,12 +183,24 @@ def crossentropy_softmax_1hot_with_bias(x, b, y_idx):
     ------
     ValueError
         For other ranks or dtypes; at run time, for lengths that do not match and labels that are not valid columns.
+
+    Examples
+    --------
+    >>> x, bias = T.as_tensor([[1.0, 2.0], [0.0, 0.0]]), T.as_tensor([1.0, 0.0])
+    >>> T.nnet.crossentropy_softmax_1hot_with_bias(x, bias, T.as_tensor([0, 1]))[0].eval()
+    array([0.69314718, 1.31326169])
     """
     return crossentropy_softmax_argmax_1hot_with_bias(x, b, y_idx)[:2]
 
 
 def crossentropy_softmax_1hot(x, y_idx):
-    """Like `crossentropy_softmax_1hot_with_bias`, without a bias."""
+    """Like `crossentropy_softmax_1hot_with_bias`, without a bias.
+
+    Examples
+    --------
+    >>> T.nnet.crossentropy_softmax_1hot(T.as_tensor([[2.0, 2.0], [1.0, 0.0]]), T.as_tensor([0, 1]))[0].eval()
+    array([0.69314718, 1.31326169])
+    """
     x = as_tensor_variable(x)
     return crossentropy_softmax_1hot_with_bias(x, no_bias(x), y_idx)
 
@@ -200,6 +212,14 @@ def crossentropy_softmax_max_and_argmax_1hot_with_bias(x, b, y_idx):
     Returns
     -------
     tuple of four TensorVariables
+
+    Examples
+    --------
+    >>> x, bias = T.as_tensor([[1.0, 2.0], [1.0, 0.0]]), T.as_tensor([1.0, 0.0])
+    >>> loss, softmax, largest, position = T.nnet.crossentropy_softmax_max_and_argmax_1hot_with_bias(
+    ...     x, bias, T.as_tensor([0, 1]))
+    >>> largest.eval(), position.eval()
+    (array([0.5       , 0.88079708]), array([0, 0]))
     """
     losses, softmax = crossentropy_softmax_1hot_with_bias(x, b, y_idx)
     largest, place = max_and_argmax(softmax, axis=-1)
@@ -207,7 +227,15 @@ def crossentropy_softmax_max_and_argmax_1hot_with_bias(x, b, y_idx):
 
 
 def crossentropy_softmax_max_and_argmax_1hot(x, y_idx):
-    """Like `crossentropy_softmax_max_and_argmax_1hot_with_bias`, without a bias."""
+    """Like `crossentropy_softmax_max_and_argmax_1hot_with_bias`, without a bias.
+
+    Examples
+    --------
+    >>> loss, softmax, largest, position = T.nnet.crossentropy_softmax_max_and_argmax_1hot(
+    ...     T.as_tensor([[2.0, 2.0], [1.0, 0.0]]), T.as_tensor([0, 1]))
+    >>> largest.eval(), position.eval()
+    (array([0.5       , 0.73105858]), array([0, 0]))
+    """
     x = as_tensor_variable(x)
     return crossentropy_softmax_max_and_argmax_1hot_with_bias(x, no_bias(x), y_idx)
 
@@ -349,5 +377,10 @@ def sigmoid_binary_crossentropy(output, target):
         Real numbers.
     target : tensor_like
         Probabilities, including 0 and 1.
+
+    Examples
+    --------
+    >>> T.nnet.sigmoid_binary_crossentropy(T.as_tensor([0.0, 1000.0]), T.as_tensor([1.0, 0.0])).eval()
+    array([6.93147181e-01, 1.00000000e+03])
     """
     return _sigmoid_binary_crossentropy(as_tensor_variable(output), as_tensor_variable(target))

@@ -191,11 +191,25 @@ def softmax(c):
 
 
 def logsoftmax(c):
-    """The logarithm of the softmax of each row, without underflow; parameters and errors are those of `softmax`."""
+    """The logarithm of the softmax of each row, without underflow; parameters and errors are those of `softmax`.
+
+    Examples
+    --------
+    >>> T.nnet.logsoftmax(T.as_tensor([[0.0, 0.0], [1000.0, 0.0]])).eval()
+    array([[-6.93147181e-01, -6.93147181e-01],
+           [ 0.00000000e+00, -1.00000000e+03]])
+    """
     return logsoftmax_op(c)
 
 
 def softmax_graph(c):
-    """The softmax over the last dimension of a tensor as a formula; only the optimizer makes it numerically stable."""
+    """The softmax over the last dimension of a tensor as a formula; only the optimizer makes it numerically stable.
+
+    Examples
+    --------
+    >>> T.nnet.softmax_graph(T.as_tensor([[1.0, 1.0], [0.0, 1.0]])).eval()
+    array([[0.5       , 0.5       ],
+           [0.26894142, 0.73105858]])
+    """
     exponential = exp(as_tensor_variable(c))
     return exponential / exponential.sum(axis=-1, keepdims=True)

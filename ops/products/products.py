@@ -81,6 +81,11 @@ def matmul(a, b):
     ------
     ValueError
         For an operand without dimensions; at run time, for lengths that do not match.
+
+    Examples
+    --------
+    >>> T.matmul(T.ones((5, 2, 3)), T.ones((3, 4))).eval().shape
+    (5, 2, 4)
     """
     a, b = as_tensor_variable(a), as_tensor_variable(b)
     if a.type.ndim == 0 or b.type.ndim == 0:
@@ -198,6 +203,11 @@ def batched_tensordot(x, y, axes=2):
     ------
     ValueError
         See `tensordot`; also if ``axes`` contains the dimension of the items.
+
+    Examples
+    --------
+    >>> T.batched_tensordot(T.ones((5, 2, 3)), T.ones((5, 3, 4)), 1).eval().shape
+    (5, 2, 4)
     """
     x, y = as_tensor_variable(x), as_tensor_variable(y)
     return contracted(x, y, [0], *_summed_axes(x, y, axes, 1))

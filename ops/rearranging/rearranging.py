@@ -80,6 +80,11 @@ def squeeze(x, axis=None):
     ------
     ValueError
         If a dimension in ``axis`` is not broadcastable.
+
+    Examples
+    --------
+    >>> T.squeeze(T.drow()).type
+    TensorType(float64, vector)
     """
     x = as_tensor_variable(x)
     if axis is None:
@@ -105,6 +110,11 @@ def moveaxis(x, source, destination):
         For a dimension that does not exist.
     ValueError
         If the numbers of positions differ, or a position occurs twice.
+
+    Examples
+    --------
+    >>> T.moveaxis(T.zeros((2, 3, 4)), 0, -1).eval().shape
+    (3, 4, 2)
     """
     x = as_tensor_variable(x)
     source, destination = [[_checked_axis("moveaxis", x, number)
@@ -127,17 +137,35 @@ def _at_least(ndim, tensors, new_order):
 
 
 def atleast_1d(*tensors):
-    """The tensor with at least one dimension: a scalar becomes a vector of length 1. Several tensors give a list."""
+    """The tensor with at least one dimension: a scalar becomes a vector of length 1. Several tensors give a list.
+
+    Examples
+    --------
+    >>> T.atleast_1d(3).eval()
+    array([3], dtype=int8)
+    """
     return _at_least(1, tensors, [["x"]])
 
 
 def atleast_2d(*tensors):
-    """The tensor with at least two dimensions: a vector becomes a row. Several tensors give a list."""
+    """The tensor with at least two dimensions: a vector becomes a row. Several tensors give a list.
+
+    Examples
+    --------
+    >>> T.atleast_2d([1, 2]).eval()
+    array([[1, 2]])
+    """
     return _at_least(2, tensors, [["x", "x"], ["x", 0]])
 
 
 def atleast_3d(*tensors):
-    """The tensor with at least three dimensions, added on both sides as in NumPy. Several tensors give a list."""
+    """The tensor with at least three dimensions, added on both sides as in NumPy. Several tensors give a list.
+
+    Examples
+    --------
+    >>> T.atleast_3d([1, 2]).eval().shape
+    (1, 2, 1)
+    """
     return _at_least(3, tensors, [["x", "x", "x"], ["x", 0, "x"], [0, 1, "x"]])
 
 
@@ -155,6 +183,13 @@ def broadcast_to(x, shape):
         If ``x`` has more dimensions than ``shape``.
     ValueError
         At run time, if a length of ``x`` is neither 1 nor that in ``shape``.
+
+    Examples
+    --------
+    >>> T.broadcast_to(T.as_tensor([1, 2]), (3, 2)).eval()
+    array([[1, 2],
+           [1, 2],
+           [1, 2]])
     """
     return alloc(x, *as_lengths(shape))
 
@@ -163,6 +198,14 @@ def broadcast_arrays(*tensors):
     """Broadcast tensors to a common shape; returns a list.
 
     Lengths must be equal in dimensions that are not declared broadcastable.
+
+    Examples
+    --------
+    >>> row, column = T.broadcast_arrays([[1, 2]], [[3], [4]])
+    >>> row.eval(), column.eval()
+    (array([[1, 2],
+           [1, 2]]), array([[3, 3],
+           [4, 4]]))
     """
     tensors = [as_tensor_variable(tensor) for tensor in tensors]
     ndim = max([tensor.type.ndim for tensor in tensors], default=0)

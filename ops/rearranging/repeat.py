@@ -225,6 +225,12 @@ def compress(condition, x, axis=None):
         For an axis that does not exist.
     IndexError
         At run time, if a nonzero element of the condition has no corresponding slice.
+
+    Examples
+    --------
+    >>> T.compress([True, False, True], T.as_tensor([[1, 2], [3, 4], [5, 6]]), axis=0).eval()
+    array([[1, 2],
+           [5, 6]])
     """
     return take(x, flatnonzero(condition), axis=axis)
 

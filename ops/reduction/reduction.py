@@ -267,7 +267,13 @@ def any(x, axis=None, keepdims=False):
 
 
 def logsumexp(x, axis=None, keepdims=False):
-    """``log(sum(exp(x)))`` over axes, without overflow or underflow; the parameters are those of `max`."""
+    """``log(sum(exp(x)))`` over axes, without overflow or underflow; the parameters are those of `max`.
+
+    Examples
+    --------
+    >>> T.logsumexp(T.as_tensor([1000.0, 1000.0])).eval()
+    array(1000.69314718)
+    """
     x = as_tensor_variable(x)
     largest = disconnected_grad(max(x, axis, keepdims=True))        # its gradients cancel
     largest = scalar.switch(scalar.isinf(largest), 0, largest).astype(largest.type.dtype)
@@ -277,5 +283,11 @@ def logsumexp(x, axis=None, keepdims=False):
 
 
 def ptp(a, axis=None):
-    """The difference between the largest and the smallest element over axes."""
+    """The difference between the largest and the smallest element over axes.
+
+    Examples
+    --------
+    >>> T.ptp(T.as_tensor([[1, 5], [2, 9]]), axis=1).eval()
+    array([4, 7])
+    """
     return max(a, axis) - min(a, axis)

@@ -188,7 +188,13 @@ def transpose(x, axes=None):
 
 
 def swapaxes(y, axis1, axis2):
-    """``y`` with two dimensions interchanged; raises ``IndexError`` for one that does not exist."""
+    """``y`` with two dimensions interchanged; raises ``IndexError`` for one that does not exist.
+
+    Examples
+    --------
+    >>> T.swapaxes(T.zeros((2, 3, 4)), 0, 2).eval().shape
+    (4, 3, 2)
+    """
     y = as_tensor_variable(y)
     order = list(range(y.type.ndim))
     for axis in (axis1, axis2):
@@ -211,13 +217,26 @@ def shape_padleft(t, n_ones=1):
 
 
 def shape_padright(t, n_ones=1):
-    """``t`` with ``n_ones`` dimensions of length 1 added at the end."""
+    """``t`` with ``n_ones`` dimensions of length 1 added at the end.
+
+    Examples
+    --------
+    >>> T.shape_padright(T.as_tensor([1, 2])).eval()
+    array([[1],
+           [2]])
+    """
     t = as_tensor_variable(t)
     return dimshuffle(t, list(range(t.type.ndim)) + ["x"] * n_ones)
 
 
 def shape_padaxis(t, axis):
-    """``t`` with a dimension of length 1 at ``axis`` of the result; raises ``IndexError`` if that is out of bounds."""
+    """``t`` with a dimension of length 1 at ``axis`` of the result; raises ``IndexError`` if that is out of bounds.
+
+    Examples
+    --------
+    >>> T.shape_padaxis(T.as_tensor([1, 2]), 0).eval()
+    array([[1, 2]])
+    """
     t = as_tensor_variable(t)
     rank = t.type.ndim + 1
     if not -rank <= axis < rank:

@@ -311,6 +311,12 @@ def stacklists(arg):
     Parameters
     ----------
     arg : tensor-like or (nested) list or tuple of them
+
+    Examples
+    --------
+    >>> T.stacklists([[T.constant(1), T.constant(2)], [T.constant(3), T.constant(4)]]).eval()
+    array([[1, 2],
+           [3, 4]], dtype=int8)
     """
     return stack([stacklists(entry) for entry in arg]) if isinstance(arg, (tuple, list)) else arg
 
@@ -326,10 +332,24 @@ def _matrices(name, tensors):
 
 
 def horizontal_stack(*args):
-    """Join matrices along columns; they have equal numbers of rows. Raises ``AssertionError`` for other tensors."""
+    """Join matrices along columns; they have equal numbers of rows. Raises ``AssertionError`` for other tensors.
+
+    Examples
+    --------
+    >>> T.horizontal_stack(T.as_tensor([[1], [2]]), T.as_tensor([[3], [4]])).eval()
+    array([[1, 3],
+           [2, 4]])
+    """
     return concatenate(_matrices("horizontal_stack", args), axis=1)
 
 
 def vertical_stack(*args):
-    """Join matrices along rows; they have equal numbers of columns. Raises ``AssertionError`` for other tensors."""
+    """Join matrices along rows; they have equal numbers of columns. Raises ``AssertionError`` for other tensors.
+
+    Examples
+    --------
+    >>> T.vertical_stack(T.as_tensor([[1, 2]]), T.as_tensor([[3, 4]])).eval()
+    array([[1, 2],
+           [3, 4]])
+    """
     return concatenate(_matrices("vertical_stack", args), axis=0)

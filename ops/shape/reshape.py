@@ -194,7 +194,13 @@ def reshape(x, newshape, ndim=None):
 
 
 def is_flat(var, ndim=None, outdim=None):
-    """Whether ``var`` has ``ndim`` dimensions (1 by default); ``outdim`` is the older name of ``ndim``."""
+    """Whether ``var`` has ``ndim`` dimensions (1 by default); ``outdim`` is the older name of ``ndim``.
+
+    Examples
+    --------
+    >>> T.is_flat(T.dvector()), T.is_flat(T.dmatrix())
+    (True, False)
+    """
     return var.ndim == _wanted_rank(ndim, outdim)
 
 

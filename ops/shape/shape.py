@@ -119,12 +119,24 @@ _shape = Shape()
 
 
 def shape(x):
-    """The shape of ``x``: a symbolic vector of int64."""
+    """The shape of ``x``: a symbolic vector of int64.
+
+    Examples
+    --------
+    >>> T.shape(T.as_tensor([[1, 2, 3], [4, 5, 6]])).eval()
+    array([2, 3])
+    """
     return _shape(x)
 
 
 def shape_i(x, i):
-    """The length of dimension ``i`` of ``x``: a symbolic 0-d int64."""
+    """The length of dimension ``i`` of ``x``: a symbolic 0-d int64.
+
+    Examples
+    --------
+    >>> T.shape_i(T.as_tensor([[1, 2, 3], [4, 5, 6]]), 1).eval()
+    array(3)
+    """
     return Shape_i(i)(x)
 
 
@@ -195,17 +207,35 @@ def _rebroadcast(x, changes):
 
 
 def addbroadcast(x, *axes):
-    """``x`` with these dimensions declared to have length 1, which is checked at run time."""
+    """``x`` with these dimensions declared to have length 1, which is checked at run time.
+
+    Examples
+    --------
+    >>> T.addbroadcast(T.dmatrix(), 0).type
+    TensorType(float64, row)
+    """
     return _rebroadcast(x, [(axis, True) for axis in axes])
 
 
 def unbroadcast(x, *axes):
-    """``x`` with these dimensions declared to have any length."""
+    """``x`` with these dimensions declared to have any length.
+
+    Examples
+    --------
+    >>> T.unbroadcast(T.drow(), 0).type
+    TensorType(float64, matrix)
+    """
     return _rebroadcast(x, [(axis, False) for axis in axes])
 
 
 def patternbroadcast(x, broadcastable):
-    """``x`` with the given broadcastable pattern, one flag per dimension."""
+    """``x`` with the given broadcastable pattern, one flag per dimension.
+
+    Examples
+    --------
+    >>> T.patternbroadcast(T.dmatrix(), (True, False)).type
+    TensorType(float64, row)
+    """
     return _rebroadcast(x, list(enumerate([bool(flag) for flag in broadcastable])))
 
 
@@ -257,6 +287,12 @@ def specify_shape(x, shape):
     ----------
     x : tensor-like
     shape : vector of integers, or sequence of ints and symbolic integers
+
+    Examples
+    --------
+    >>> x = T.dmatrix("x")
+    >>> phintys.function([x], T.specify_shape(x, (2, 2)).sum())(numpy.eye(2))
+    array(2.)
     """
     if isinstance(shape, (list, tuple)) and any([isinstance(length, Variable) for length in shape]):
         shape = TensorType.stack(list(shape))

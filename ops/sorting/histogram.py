@@ -79,6 +79,11 @@ def histogram_bin_edges(a, bins=10, range=None):
     ------
     TypeError, ValueError
         See ``histogram``.
+
+    Examples
+    --------
+    >>> T.histogram_bin_edges(T.as_tensor([0.0, 1.0, 4.0]), bins=4).eval()
+    array([0., 1., 2., 3., 4.])
     """
     a, bins = flatten(as_tensor_variable(a)), as_tensor_variable(bins)
     if bins.type.ndim == 1:

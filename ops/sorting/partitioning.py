@@ -160,6 +160,11 @@ def argpartition(a, kth, axis=-1, kind="introselect", order=None):
     ------
     TypeError, ValueError
         See ``partition``.
+
+    Examples
+    --------
+    >>> T.argpartition(T.as_tensor([5, 1, 4]), 1).eval()[0]
+    np.int64(1)
     """
     return _partition("argpartition", ArgPartitionOp(), a, kth, axis, kind, order)
 
@@ -355,5 +360,10 @@ def percentile(a, q, axis=None, method="linear", keepdims=False):
     ------
     ValueError
         See ``quantile``.
+
+    Examples
+    --------
+    >>> T.percentile(T.as_tensor([1.0, 2.0, 4.0]), 50).eval()
+    array(2.)
     """
     return _quantile("percentile", a, _probabilities("percentile", q, 100) / 100, axis, keepdims, method)

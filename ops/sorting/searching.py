@@ -228,6 +228,12 @@ def to_one_hot(y, nb_class, dtype=None):
     nb_class : int or symbolic integer
     dtype : str, optional
         By default floatX.
+
+    Examples
+    --------
+    >>> T.to_one_hot(T.as_tensor([2, 0]), 3, dtype="int64").eval()
+    array([[0, 0, 1],
+           [1, 0, 0]])
     """
     y = as_tensor_variable(y)
     rows = shape_i(y, 0)

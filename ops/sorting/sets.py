@@ -83,6 +83,11 @@ def in1d(ar1, ar2, assume_unique=False, invert=False):
     -------
     TensorVariable
         A vector of bool.
+
+    Examples
+    --------
+    >>> T.in1d([1, 2, 3], [3, 1]).eval()
+    array([ True, False,  True])
     """
     return isin(flatten(as_tensor_variable(ar1)), ar2, assume_unique, invert)
 
@@ -105,6 +110,11 @@ def intersect1d(ar1, ar2, assume_unique=False):
     -------
     TensorVariable
         A vector.
+
+    Examples
+    --------
+    >>> T.intersect1d([1, 2, 3], [3, 1, 7]).eval()
+    array([1, 3])
     """
     ar1, ar2 = as_tensor_variable(ar1), as_tensor_variable(ar2)
     dtype = upcast(ar1.type.dtype, ar2.type.dtype)
@@ -114,7 +124,13 @@ def intersect1d(ar1, ar2, assume_unique=False):
 
 
 def union1d(ar1, ar2):
-    """The distinct elements that at least one of both tensors has, in ascending order, as a vector."""
+    """The distinct elements that at least one of both tensors has, in ascending order, as a vector.
+
+    Examples
+    --------
+    >>> T.union1d([1, 2], [2, 3]).eval()
+    array([1, 2, 3])
+    """
     return unique(concatenate([flatten(as_tensor_variable(part)) for part in (ar1, ar2)]))
 
 
@@ -131,6 +147,11 @@ def setdiff1d(ar1, ar2, assume_unique=False):
     -------
     TensorVariable
         A vector; in ascending order unless ``assume_unique`` is set.
+
+    Examples
+    --------
+    >>> T.setdiff1d([1, 2, 3], [3, 1]).eval()
+    array([2])
     """
     first = _set(ar1, assume_unique)
     return getitem(first, in1d(first, ar2, invert=True))
@@ -149,6 +170,11 @@ def setxor1d(ar1, ar2, assume_unique=False):
     -------
     TensorVariable
         A vector.
+
+    Examples
+    --------
+    >>> T.setxor1d([1, 2, 3], [3, 4]).eval()
+    array([1, 2, 4])
     """
     ends = [setdiff1d(ar1, ar2, assume_unique), setdiff1d(ar2, ar1, assume_unique)]
     return sort(concatenate(ends))

@@ -177,6 +177,11 @@ def argtopk(x, kth, axis=-1, sorted=True, idx_dtype="int64"):
     ------
     TypeError, IndexError, ValueError
         See ``topk``.
+
+    Examples
+    --------
+    >>> T.argtopk(T.as_tensor([5, 1, 4]), 1).eval()
+    array([0])
     """
     return _best(x, kth, axis, sorted, idx_dtype)[1]
 

@@ -99,6 +99,11 @@ def upcast(*dtypes):
     Returns
     -------
     str
+
+    Examples
+    --------
+    >>> T.upcast("int8", "float32")
+    'float32'
     """
     promoted = _promoted.get(dtypes)
     if promoted is None:
