@@ -179,7 +179,8 @@ HOMES = {
     },
     "phintys.tensor.nlinalg": {
         "ops.factorizations.eigen": "Eig Eigh EighGrad",
-        "ops.factorizations.functions": "TensorInv TensorSolve LeastSquares",
+        "ops.factorizations.functions": "TensorInv TensorSolve",
+        "ops.factorizations.least_squares": "LeastSquares",
         "ops.factorizations.inverse": "MatrixInverse MatrixPinv Det SLogDet",
         "ops.factorizations.orthogonal": "SVD QRFull QRIncomplete",
     },

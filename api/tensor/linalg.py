@@ -6,7 +6,7 @@ from phintys.ops.numpy_functions import norm
 # Most programs use no factorization, so these are loaded on demand.
 _ON_DEMAND = {"cholesky": "functions", "det": "inverse", "eig": "eigen", "eigh": "eigen", "eigvals": "functions",
               "eigvalsh": "functions.hermitian_eigenvalues", "inv": "inverse.matrix_inverse",
-              "lstsq": "functions.least_squares", "matrix_power": "functions", "multi_dot": "functions",
+              "lstsq": "least_squares.least_squares", "matrix_power": "functions", "multi_dot": "functions",
               "pinv": "inverse", "qr": "orthogonal", "slogdet": "inverse", "solve": "solve", "svd": "orthogonal",
               "tensorinv": "functions", "tensorsolve": "functions"}
 

@@ -2,7 +2,6 @@
 from phintys.graph import public_names as _public_names
 from phintys.ops.factorizations.eigen import Eig, Eigh, EighGrad, eig, eigh
 from phintys.ops.factorizations.functions import (
-    LeastSquares,
     TensorInv,
     TensorSolve,
     matrix_dot,
@@ -20,6 +19,7 @@ from phintys.ops.factorizations.inverse import (
     pinv,
     slogdet,
 )
+from phintys.ops.factorizations.least_squares import LeastSquares
 from phintys.ops.factorizations.orthogonal import SVD, QRFull, QRIncomplete, qr, svd
 from phintys.ops.linalg.diagonal import AllocDiag, ExtractDiag, alloc_diag, diag, trace
 from phintys.ops.numpy_functions import matrix_or_vector_norm as norm

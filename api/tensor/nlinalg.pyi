@@ -8,13 +8,13 @@ from numpy.typing import DTypeLike
 from phintys.ops.factorizations.eigen import Eig as Eig
 from phintys.ops.factorizations.eigen import Eigh as Eigh
 from phintys.ops.factorizations.eigen import EighGrad as EighGrad
-from phintys.ops.factorizations.functions import LeastSquares as lstsq
 from phintys.ops.factorizations.functions import TensorInv as TensorInv
 from phintys.ops.factorizations.functions import TensorSolve as TensorSolve
 from phintys.ops.factorizations.inverse import Det as Det
 from phintys.ops.factorizations.inverse import MatrixInverse as MatrixInverse
 from phintys.ops.factorizations.inverse import MatrixPinv as MatrixPinv
 from phintys.ops.factorizations.inverse import SLogDet as SLogDet
+from phintys.ops.factorizations.least_squares import LeastSquares as lstsq
 from phintys.ops.factorizations.orthogonal import QRFull as QRFull
 from phintys.ops.factorizations.orthogonal import QRIncomplete as QRIncomplete
 from phintys.ops.factorizations.orthogonal import SVD as SVD

@@ -1,24 +1,18 @@
 """Functions that are short expressions of the ops of this folder, and least squares."""
 import numpy
 
-from phintys.graph.apply import Apply
-from phintys.graph.gradients.gradient import Lop
-from phintys.graph.valueless_types import disconnected_type, grad_not_implemented
 from phintys.ops.creation.allocation import zeros
-from phintys.ops.elementwise.scalar import as_dtype, minimum
+from phintys.ops.elementwise.scalar import as_dtype
 from phintys.ops.factorizations.cholesky import cholesky as lower_factor
 from phintys.ops.factorizations.eigen import Eigvalsh, eig
-from phintys.ops.factorizations.inverse import lu_factor, matrix_inverse, pinv
+from phintys.ops.factorizations.inverse import lu_factor, matrix_inverse
 from phintys.ops.factorizations.permutation import permutation_matrix
 from phintys.ops.factorizations.solve import solve
 from phintys.ops.factorizations.stacks import (
     MatrixOp,
     adjoint,
     identity_for,
-    matrices,
-    missing,
     product,
-    real_dtype,
     transposed,
 )
 from phintys.ops.indexing.inc_subtensor import set_subtensor
@@ -28,7 +22,6 @@ from phintys.ops.shape.reshape import flatten, reshape
 from phintys.ops.shape.shape import shape_i
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import upcast
-from phintys.ops.types.tensor_type import TensorType
 
 
 def matrix_dot(*args):
@@ -198,84 +191,6 @@ class TensorSolve(MatrixOp):
 
     def __call__(self, a, b):
         return tensorsolve(a, b, self.axes)
-
-
-class LeastSquares(MatrixOp):
-    """The solution of ``x z = y`` in the sense of least squares, the sums of squared residuals, the rank of x and its
-    singular values. The inputs are x, y and, optionally, the ratio to the largest singular value below which others
-    count as zero. The solution has a gradient, that of ``pinv(x).y``.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        At run time, for lengths that do not fit, and if the singular values do not converge.
-    """
-
-    __props__ = ()
-
-    def __str__(self):
-        return "lstsq"
-
-    def make_node(self, x, y, rcond=None):
-        x = as_tensor_variable(x)
-        x, y = matrices("lstsq", x, y, least=1)
-        vector = TensorType(real_dtype(x.type.dtype), (False,))
-        outputs = [TensorType(x.type.dtype, (False,) * y.type.ndim)(), vector(), TensorType("int64", ())(), vector()]
-        return Apply(self, [x, y] if rcond is None else [x, y, as_tensor_variable(rcond)], outputs)
-
-    def perform(self, node, inputs, output_storage):
-        found = numpy.linalg.lstsq(*inputs[:2], rcond=inputs[2] if len(inputs) == 3 else None)
-        for storage, value, output in zip(output_storage, found, node.outputs):
-            storage[0] = numpy.array(value, output.type.dtype, order="C")
-
-    def infer_shape(self, node, input_shapes):
-        (height, width), right = input_shapes[:2]
-        residuals = shape_i(node.outputs[1], 0)
-        return [(width, *right[1:]), (residuals,), (), (minimum(height, width),)]
-
-    def connection_pattern(self, node):
-        return [[True, False, False, False]] * 2 + [[False] * 4] * (len(node.inputs) - 2)
-
-    def L_op(self, inputs, outputs, output_gradients):
-        x, y = inputs[:2]
-        rest = [disconnected_type() for _ in inputs[2:]]
-        if missing(output_gradients[0]):
-            return [x.zeros_like(), y.zeros_like(), *rest]
-        return [*Lop(product(pinv(x), y), [x, y], output_gradients[0]), *rest]
-
-    def R_op(self, inputs, eval_points):
-        (x, y), (by_x, by_y) = inputs[:2], eval_points[:2]
-        if by_x is None and by_y is None:
-            return [None] * 4
-        terms = [] if by_y is None else [product(pinv(x), by_y)]
-        if by_x is not None:
-            terms.append(product(pinv.R_op([x], [by_x])[0], y))
-        why = "only the solution of least squares has a derivative"
-        undefined = [grad_not_implemented(self, 0, x, why) for _ in range(2)]
-        return [sum(terms[1:], terms[0]), undefined[0], None, undefined[1]]
-
-
-def least_squares(a, b, rcond=None):
-    """Solve ``a x = b`` in the sense of least squares, like ``numpy.linalg.lstsq``.
-
-    Parameters
-    ----------
-    a : matrix
-    b : vector or matrix
-    rcond : float, optional
-        Singular values below this ratio to the largest count as zero.
-
-    Returns
-    -------
-    list of TensorVariable
-        The solution, the sums of squared residuals, the rank of ``a`` and its singular values.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        At run time, for lengths that do not fit, and if the singular values do not converge.
-    """
-    return LeastSquares()(a, b, rcond)
 
 
 def lu(a, permute_l=False):

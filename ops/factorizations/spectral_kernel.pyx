@@ -26,19 +26,6 @@ ctypedef void (*Geqrf)(int* m, int* n, void* a, int* lda, void* tau, void* work,
 ctypedef void (*Orgqr)(int* m, int* n, int* k, void* a, int* lda, void* tau, void* work, int* lwork,
                        int* info) noexcept nogil
 
-cdef struct Lengths:               # of LAPACK's work arrays, in elements
-    int work
-    int real_work
-    int integers
-
-
-cdef inline int asked(const char* answer, int precision) noexcept nogil:
-    """The length that LAPACK wrote to a work array, rounded up where a float cannot hold it exactly."""
-    if precision == 8:
-        return <int>(<const double*>answer)[0]
-    return <int>((<const float*>answer)[0] * <float>1.0000002) + 1
-
-
 cdef class SpectralKernel(StackKernel):
     """The base class of the kernels in this file."""
 

@@ -4,7 +4,7 @@ from numpy cimport npy_intp
 from phintys.vm.abi cimport Cell, Context, Kernel
 
 cdef enum:
-    MOST_OPERANDS = 5
+    MOST_OPERANDS = 7
     # What `compute` returns beside LAPACK's own numbers, which say in which row or column it failed.
     NOT_FINITE = -1000000
 

@@ -13,7 +13,7 @@ from phintys.ops.elementwise.scalar import as_dtype, eq, real
 from phintys.ops.products.products import dot, matmul
 from phintys.ops.reduction.careduce import Sum
 from phintys.ops.shape.dimshuffle import dimshuffle
-from phintys.ops.shape.shape import shape_i
+from phintys.ops.shape.shape import patternbroadcast, shape_i
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import complex_dtypes, discrete_dtypes, upcast
 from phintys.ops.types.tensor_type import TensorType
@@ -130,10 +130,14 @@ class TwiceReversed(MatrixOp):
     gradient of its inner product with a direction, with respect to these, is the derivative along the direction.
     """
 
+    def applied(self, *inputs):
+        """The outputs of a new node."""
+        return self(*inputs, return_list=True)
+
     def R_op(self, inputs, eval_points):
         if all([point is None for point in eval_points]):
             return [None] * len(self.make_node(*inputs).outputs)
-        outputs = self(*inputs, return_list=True)
+        outputs = self.applied(*inputs)
         continuous = [output.type.dtype not in discrete_dtypes for output in outputs]
         duals = [output.zeros_like() if wanted else disconnected_type()
                  for output, wanted in zip(outputs, continuous)]
@@ -141,4 +145,5 @@ class TwiceReversed(MatrixOp):
         pairs = [inner(gradient, point) for gradient, point in zip(gradients, eval_points) if point is not None]
         known = iter(grad(sum(pairs[1:], pairs[0]), [dual for dual, wanted in zip(duals, continuous) if wanted],
                           disconnected_inputs="ignore"))
-        return [next(known) if wanted else None for wanted in continuous]
+        return [patternbroadcast(next(known), output.type.broadcastable) if wanted else None
+                for output, wanted in zip(outputs, continuous)]

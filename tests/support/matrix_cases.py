@@ -7,6 +7,7 @@ import scipy.linalg
 from phintys.ops.factorizations import eigen, exponential, functions, inverse, orthogonal
 from phintys.ops.factorizations.cholesky import Cholesky, cholesky
 from phintys.ops.factorizations.hints import psd
+from phintys.ops.factorizations.least_squares import least_squares
 from phintys.ops.factorizations.solve import (
     Solve,
     cho_solve,
@@ -25,6 +26,25 @@ def definite(*shape):
     """Positive definite matrices."""
     x = numbers(*shape)
     return x @ x.swapaxes(-1, -2) + shape[-1] * numpy.eye(shape[-1])
+
+
+def spread(height, width):
+    """A matrix with singular values from 0.2 to 1."""
+    u, _, v = numpy.linalg.svd(numbers(height, width), full_matrices=False)
+    return (u * numpy.linspace(1, 0.2, width)) @ v
+
+
+def lstsq(x, b, rcond=None):
+    """NumPy's function of one system, or of each of a stack; the rank has the dtype that NumPy prefers."""
+    if x.ndim == 2:
+        solution, sums, rank, values = numpy.linalg.lstsq(x, b, rcond=rcond)
+        return [solution, sums, numpy.int64(rank), values]
+    if not len(x):
+        height, width = x.shape[1:]
+        lengths = [(width, b.shape[-1]), (b.shape[-1] if height > width else 0,), (), (min(height, width),)]
+        dtypes = [x.dtype, x.real.dtype, "int64", x.real.dtype]
+        return [numpy.empty((0, *item), dtype) for item, dtype in zip(lengths, dtypes)]
+    return [numpy.stack(parts) for parts in zip(*[lstsq(*pair, rcond) for pair in zip(x, b)])]
 
 
 def distinct(order):
@@ -162,11 +182,18 @@ CASES = {
     "qr, raw": Case(lambda x: orthogonal.qr(x, "raw")[0], lambda x: numpy.linalg.qr(x, "raw")[0], [numbers(4, 3)],
                     derivatives=False),
     "expm": Case(exponential.expm, each(scipy.linalg.expm), [numbers(3, 3)], empty=False, errors=[NOT_SQUARE]),
-    "lstsq": Case(lambda x, b: functions.least_squares(x, b)[0],
-                  lambda x, b: numpy.linalg.lstsq(x, b, rcond=None)[0], [numbers(5, 3), numbers(5, 2)], stacked=False),
-    "lstsq, values": Case(lambda x, b: functions.least_squares(x, b)[3],
-                          lambda x, b: numpy.linalg.lstsq(x, b, rcond=None)[3], [numbers(5, 3), numbers(5)],
-                          stacked=False, derivatives=False),
+    **{f"lstsq, {name}": Case(lambda x, b, number=number: least_squares(x, b)[number],
+                              lambda x, b, number=number: lstsq(x, b)[number], operands, derivatives=number != 2)
+       for name, number, operands in [
+           ("solution", 0, [numbers(5, 3), numbers(5, 2)]), ("wide", 0, [numbers(3, 5), numbers(3, 2)]),
+           ("residuals", 1, [numbers(5, 3), numbers(5, 2)]), ("no residuals", 1, [numbers(3, 3), numbers(3, 2)]),
+           ("rank", 2, [numbers(5, 3), numbers(5, 2)]), ("values", 3, [numbers(5, 3), numbers(5, 2)])]},
+    "lstsq, vector": Case(lambda x, b: least_squares(x, b)[0], lambda x, b: lstsq(x, b)[0],
+                          [numbers(5, 3), numbers(5)], stacked=False),
+    "lstsq, vector, residual": Case(lambda x, b: least_squares(x, b)[1], lambda x, b: lstsq(x, b)[1],
+                                    [numbers(5, 3), numbers(5)], stacked=False),
+    "lstsq, rcond": Case(lambda x, b: least_squares(x, b, 0.5)[0], lambda x, b: lstsq(x, b, 0.5)[0],
+                         [spread(5, 3), numbers(5, 2)], derivatives=False),
     "matrix_power": Case(lambda x: functions.matrix_power(x, 5), lambda x: numpy.linalg.matrix_power(x, 5),
                          [numbers(3, 3)]),
     "matrix_power, negative": Case(lambda x: functions.matrix_power(x, -2), lambda x: numpy.linalg.matrix_power(x, -2),

@@ -8,6 +8,7 @@ import phintys
 import phintys.tensor as T
 from phintys.ops.factorizations import eigen, functions, inverse, orthogonal
 from phintys.ops.factorizations.cholesky import Cholesky, cholesky
+from phintys.ops.factorizations.least_squares import least_squares
 from phintys.ops.factorizations.solve import Solve, solve, solve_triangular
 
 TOLERANCE = {"float32": 2e-3, "complex64": 2e-3, "float64": 1e-9, "complex128": 1e-9}
@@ -275,3 +276,53 @@ def test_singular_values_of_full_decompositions_have_gradients():
         phintys.Rop(orthogonal.svd(x)[0], x, x)
     with pytest.raises(phintys.gradient.NullTypeGradError, match="full_matrices=False"):
         phintys.grad(orthogonal.svd(x)[0].sum(), x)
+
+
+def test_least_squares_of_less_than_full_rank():
+    A, b = T.dtensor3(), T.dtensor3()
+    f = phintys.function([A, b], T.linalg.lstsq(A, b))
+    assert "CALL" not in str(f.explain("instructions"))
+    random = numpy.random.default_rng(0)
+    systems, sides = random.normal(size=(2, 4, 3)), random.normal(size=(2, 4, 2))
+    assert f(systems, sides)[1].shape == (2, 2)
+    systems[1, :, 2] = systems[1, :, 1]
+    solution, sums, rank, values = f(systems, sides)
+    assert sums.shape == (2, 0) and rank.tolist() == [3, 2]
+    for item in (0, 1):
+        wanted = numpy.linalg.lstsq(systems[item], sides[item], rcond=None)
+        numpy.testing.assert_allclose(solution[item], wanted[0])
+        numpy.testing.assert_allclose(values[item], wanted[3], atol=1e-14)
+
+
+def test_least_squares_with_a_symbolic_ratio_have_a_gradient():
+    """Along changes that keep the rank."""
+    A, b, ratio = T.dmatrix(), T.dmatrix(), T.dscalar()
+    random = numpy.random.default_rng(0)
+    left, right, side = random.normal(size=(5, 2)), random.normal(size=(2, 3)), random.normal(size=(5, 2))
+    check_gradient(lambda x, y: least_squares(functions.matrix_dot(x, y), side, 1e-6)[0], [left, right])
+    solution = least_squares(A, b, ratio)[0]
+    f = phintys.function([A, b, ratio], [solution, *phintys.grad(solution.sum(), [A, b])])
+    for number in (1e-6, 0.9):
+        numpy.testing.assert_allclose(f(left @ right, side, number)[0],
+                                      numpy.linalg.lstsq(left @ right, side, rcond=number)[0])
+    with pytest.raises(phintys.gradient.DisconnectedInputError):
+        phintys.grad(solution.sum(), ratio)
+
+
+@pytest.mark.parametrize("a, b, message", [
+    (numpy.ones((3, 2)), numpy.ones(2), "Incompatible dimensions: a has 3 rows, and b 2"),
+    (numpy.full((2, 2), numpy.nan), numpy.ones(2), "infs or NaNs"),
+    (numpy.ones((2, 2)), numpy.array([1, numpy.inf]), "infs or NaNs")])
+def test_least_squares_that_do_not_exist(a, b, message):
+    A, x = T.dmatrix(), T.dvector()
+    f = phintys.function([A, x], T.linalg.lstsq(A, x))
+    with pytest.raises(numpy.linalg.LinAlgError, match=message) as caught:
+        f(a, b)
+    assert "lstsq" in str(caught.value) and "test_factorizations.py" in str(caught.value)
+
+
+def test_least_squares_of_what_is_not_a_matrix():
+    """As in Theano, this is an error at run time."""
+    x, ratio = T.dvector(), T.dvector()
+    with pytest.raises(numpy.linalg.LinAlgError, match="needs a matrix"):
+        phintys.function([x, ratio], T.nlinalg.lstsq()(x, x, ratio))([1.0], [1.0])
