@@ -25,6 +25,7 @@ from phintys.graph.op import Op
 from phintys.graph.traversal import clone_replace as clone
 from phintys.graph.type import Generic, Type, generic
 from phintys.graph.variable import Constant, Variable
+from phintys.interop.thread_limits import register_soon as _register_soon
 from phintys.io import In, Out, Param, SymbolicInput, SymbolicOutput
 from phintys.making.function_dump import function_dump
 from phintys.making.function_maker import Function, FunctionMaker
@@ -57,7 +58,8 @@ def _use_device(name):
 config.on_change("device", _use_device)
 _public_names.adopt(globals())
 
-__version__ = "0.1.0"
+__version__ = "0.1.0"           # the only place: pyproject.toml reads it here
+_register_soon(__version__)
 
 # Name → the module that defines it, or that it is.
 _ON_DEMAND = {"tensor": "tensor", "scalar": "scalar", "printing": "printing", "gof": "gof", "gradient": "gradient",

@@ -51,6 +51,7 @@ typedef struct {
 
 static phintys_loop current_loop;
 static int started_workers = 0, usable_cores = 0;
+static int thread_limit = 0;            /* no loop uses more threads; 0: no limit but that of its caller */
 static pthread_mutex_t crew_busy = PTHREAD_MUTEX_INITIALIZER;    /* held by the caller whose loop runs */
 static pthread_mutex_t loop_lock = PTHREAD_MUTEX_INITIALIZER;    /* guards wanted, inside, number */
 static pthread_cond_t loop_posted = PTHREAD_COND_INITIALIZER;
@@ -192,6 +193,15 @@ static void start_workers(int count) {
 
 static int phintys_workers_started(void) { return started_workers; }
 
+/* Exported: threadpoolctl finds them by name in the loaded library, and may call them while loops run. */
+__attribute__((visibility("default"))) void phintys_set_thread_limit(int limit) {
+    __atomic_store_n(&thread_limit, limit, __ATOMIC_RELAXED);
+}
+
+__attribute__((visibility("default"))) int phintys_thread_limit(void) {
+    return __atomic_load_n(&thread_limit, __ATOMIC_RELAXED);
+}
+
 /* Divide [0, total) into shares of whole pieces. */
 static void divide(intptr_t total, intptr_t piece, int threads) {
     intptr_t pieces = (total + piece - 1) / piece;
@@ -259,6 +269,8 @@ static void phintys_workers_run(void* task, void* argument, intptr_t total, intp
     intptr_t piece;
     int64_t posted;
     int soon;
+    const int limit = phintys_thread_limit();
+    if (limit && threads > limit) threads = limit;
     if (threads > PHINTYS_MAX_WORKERS) threads = PHINTYS_MAX_WORKERS;
     if (grain < 1) grain = 1;
     if (threads < 2 || total < 2 || pthread_mutex_trylock(&crew_busy)) {
