@@ -1,8 +1,8 @@
-"""threadpoolctl sees phintys' threads: it is told of them when a program imports it, or when phintys is imported after it.
+"""threadpoolctl sees phintys' threads: it is told when a program imports it, or when phintys is imported after it.
 
-``threadpool_info()`` then lists them, and ``threadpool_limits(1)`` keeps all loops to one thread, also those of compiled
-functions. Importing phintys does not import threadpoolctl: a finder waits for its name, and is removed when it comes.
-A limit is kept in C, beside the workers; ``config.workers`` keeps the value that it has.
+``threadpool_info()`` then lists them, and ``threadpool_limits(1)`` keeps all loops to one thread, those of compiled
+functions too. Importing phintys does not import threadpoolctl: a finder waits for its name, and is removed when it
+comes. A limit is kept in C, beside the workers; ``config.workers`` keeps the value that it has.
 """
 import sys
 from importlib import import_module
