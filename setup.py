@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy
 from Cython.Build import cythonize
 from setuptools import Command, Extension, setup
+from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
@@ -196,6 +197,16 @@ class BuildWithoutLeftovers(build_py):
         super().run()
 
 
+class TranslateAndBuild(build_ext):
+    """Runs Cython when modules are built: a source distribution and metadata need no C code."""
+
+    def run(self):
+        translated = {extension.name: extension for extension in cythonize(self.extensions, **CYTHON)}
+        for extension in self.extensions:
+            extension.sources = translated[extension.name].sources
+        super().run()
+
+
 class Annotate(Command):
     """Writes Cython's page for each module to build: the C code of each line. Files of a build are not changed."""
 
@@ -223,6 +234,6 @@ CYTHON = {"include_path": [str(CIMPORT_ROOT)], "compiler_directives": DIRECTIVES
 PACKAGES = package_folders()
 setup(packages=list(PACKAGES), package_dir=PACKAGES, include_package_data=False,
       package_data={"": ["*.pxd", "*.pyi", "*.h", "*.css", "*.js", "py.typed"]},
-      ext_modules=cythonize(list(extensions(CIMPORT_ROOT)), **CYTHON),
-      cmdclass={"build_py": BuildWithoutLeftovers, "annotate": Annotate},
+      ext_modules=list(extensions(CIMPORT_ROOT)),
+      cmdclass={"build_py": BuildWithoutLeftovers, "build_ext": TranslateAndBuild, "annotate": Annotate},
       options={"build_ext": {"parallel": CORES}})

@@ -38,12 +38,13 @@ SOURCES = {
 @pytest.fixture
 def setup_py(monkeypatch):
     """Runs the ``setup.py`` of a folder without building; returns its extension modules, and leaves nothing behind."""
-    monkeypatch.setattr(setuptools, "setup", lambda **arguments: None)
+    found = []
+    monkeypatch.setattr(setuptools, "setup", lambda **arguments: found.extend(arguments["ext_modules"]))
+    monkeypatch.setattr(Cython.Build, "cythonize", None)        # only building modules needs C code
     monkeypatch.chdir(Path.cwd())                       # setup.py goes to its own folder
 
     def run(folder, only=""):
-        found = []
-        monkeypatch.setattr(Cython.Build, "cythonize", lambda extensions, **options: found.extend(extensions))
+        found.clear()
         monkeypatch.setenv("PHINTYS_ONLY", only)
         runpy.run_path(str(folder / "setup.py"))
         return {module.name: module for module in found}
