@@ -1,0 +1,40 @@
+"""What ``pyproject.toml`` says of versions and extras agrees with itself and with the documents."""
+import re
+from pathlib import Path
+
+import pytest
+
+tomllib = pytest.importorskip("tomllib")                # of Python 3.11
+
+ROOT = Path(__file__).parents[2]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT = PYPROJECT["project"]
+VERSIONS = re.findall(r"^Programming Language :: Python :: (3\.\d+)$", "\n".join(PROJECT["classifiers"]), re.MULTILINE)
+
+
+def test_a_wheel_for_each_version_of_python():
+    assert PYPROJECT["tool"]["cibuildwheel"]["build"] == [f"cp{version.replace('.', '')}-*" for version in VERSIONS]
+    assert PROJECT["requires-python"] == f">={VERSIONS[0]}"
+    page = (ROOT / "docs/installation.md").read_text()
+    assert f"CPython {VERSIONS[0]} to {VERSIONS[-1]}" in page
+
+
+def test_each_extra_is_documented():
+    page = (ROOT / "docs/installation.md").read_text()
+    named = re.findall(r"`(\w+)`", "".join(line.split("|")[1] for line in page.splitlines() if line.startswith("| `")))
+    assert sorted(named) == sorted(PROJECT["optional-dependencies"])
+
+
+def test_the_oldest_versions_that_documents_name_are_those_required():
+    page = (ROOT / "docs/installation.md").read_text()
+    for requirement in PROJECT["dependencies"]:
+        name, version = requirement.split(">=")
+        assert re.search(rf"{name} {re.escape(version)} or later", page, re.IGNORECASE), requirement
+
+
+def test_wheels_are_tested_with_files_that_exist():
+    for command in PYPROJECT["tool"]["cibuildwheel"]["test-command"]:
+        for path in re.findall(r"{project}/(\S+)", command):
+            assert (ROOT / path).exists(), path
+    for path in re.findall(r"tests/[\w/.]+", (ROOT / ".ci/wheels").read_text()):
+        assert (ROOT / path).exists(), path
