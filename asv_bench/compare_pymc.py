@@ -1,6 +1,6 @@
 """Twenty PyMC models by phintys and PyTensor's other back ends: time to the first value and gradient, and of a call.
 
-    python asv_bench/compare_pymc.py [--modes PHINTYS,NUMBA,C,JAX] [--models NAME,...] [--warm] [--json FILE]
+    python asv_bench/compare_pymc.py [--modes PHINTYS,NUMBA,CVM,JAX] [--models NAME,...] [--warm] [--json FILE]
 
 Each pair of a model and a mode runs in a process of its own. Without ``--warm`` PyTensor's cache of compiled code is
 empty when the process begins; with it, it was filled by a run before. Times are of the processor, compilers included.
@@ -15,6 +15,7 @@ from pathlib import Path
 
 MODELS_FOLDER = Path(__file__).resolve().parents[1] / "tests/support"
 CALLS = 7                               # repetitions; the shortest counts
+COMPILED = ("C", "CVM")                # the modes that need a compiler
 
 PROCESS = """
 import json, os, sys, time, warnings
@@ -61,7 +62,7 @@ print(json.dumps({"model": name, "mode": mode, "first": first, "first_cpu": firs
 
 def measured(name, mode, folder, calls=CALLS):
     """What one process says of a model in a mode."""
-    flags = f"base_compiledir={folder}" + ("" if mode == "C" else ",cxx=")
+    flags = f"base_compiledir={folder}" + ("" if mode in COMPILED else ",cxx=")
     environment = dict(os.environ, PYTENSOR_FLAGS=flags, PYTHONPATH=str(MODELS_FOLDER), OMP_NUM_THREADS="1",
                        XLA_FLAGS="--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
     done = subprocess.run([sys.executable, "-c", PROCESS, name, mode, str(calls)], env=environment, text=True,
@@ -105,7 +106,7 @@ def draw(path, picture):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--modes", default="PHINTYS,NUMBA,C,JAX")
+    parser.add_argument("--modes", default="PHINTYS,NUMBA,CVM,JAX")
     parser.add_argument("--models")
     parser.add_argument("--warm", action="store_true", help="run twice, and show the second")
     parser.add_argument("--folder", help="where PyTensor keeps its caches, one for each pair; else a temporary one")

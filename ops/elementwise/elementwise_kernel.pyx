@@ -15,7 +15,8 @@ from numpy cimport npy_intp
 from phintys.ops.elementwise.block_program cimport (
     SIZES, SMALL_PLACES, SMALL_REGISTERS, BlockProgram, Program, Step as BlockStep, broadcast_shape, nanoseconds,
     run_steps, set_places, set_sizes)
-from phintys.ops.native.loops cimport LoopFunction, copy_function
+from phintys.ops.native.loops cimport copy_function
+from phintys.ops.native.strided_copy cimport copy_strided
 from phintys.vm.abi cimport (
     BOUND, Binding, Cell, Context, Kernel, Step, allocate, allocate_in_order, cell_is_contiguous, cell_size, parallel)
 from phintys.vm.limits cimport MAX_RANK
@@ -513,24 +514,32 @@ cdef inline char* row_start(Layout* layout, int index, const npy_intp* position)
 
 cdef void load(Layout* layout, int index, char* target, npy_intp column, const npy_intp* position,
                npy_intp n) noexcept nogil:
-    """Gather ``n`` elements of an input, starting at the given position."""
+    """Gather ``n`` elements of an input, starting at the given position.
+
+    All rows up to the end of dimension 1 are copied in one call, because a call takes as long as several elements.
+    """
     cdef npy_intp itemsize = layout.program.input_sizes[index]
-    cdef LoopFunction copy = copy_function(<int>itemsize)
     cdef npy_intp local[MAX_RANK]
-    cdef npy_intp steps[2]
-    cdef char* arguments[2]
-    cdef npy_intp count
+    cdef npy_intp shape[2]
+    cdef npy_intp from_strides[2]
+    cdef npy_intp to_strides[2]
+    cdef npy_intp length = layout.shape[0], count
     cdef int dimension
     for dimension in range(1, layout.ndim):
         local[dimension] = position[dimension]
-    steps[0], steps[1] = layout.strides[index], itemsize
+    from_strides[0], from_strides[1] = layout.strides[layout.program.inputs + index], layout.strides[index]
+    to_strides[0], to_strides[1] = length * itemsize, itemsize
     while n > 0:
-        count = layout.shape[0] - column if layout.shape[0] - column < n else n
-        arguments[0], arguments[1] = row_start(layout, index, local) + column * steps[0], target
-        copy(arguments, &count, steps, NULL)
+        shape[0], shape[1] = 1, min(length - column, n)
+        if shape[1] == length:
+            shape[0] = min(n // length, layout.shape[1] - local[1])
+        copy_strided(2, shape, target, to_strides, row_start(layout, index, local) + column * from_strides[1],
+                     from_strides, <int>itemsize)
+        count = shape[0] * shape[1]
         target += count * itemsize
         n -= count
         column = 0
+        local[1] += shape[0] - 1
         next_row(layout, local)
 
 

@@ -14,7 +14,7 @@ from phintys.vm.abi import run_kernel
 D = "float64"
 DOUBLE = numpy.dtype(D).num
 SHAPES = [(), (1,), (7,), (0,), (3, 4), (100, 70), (1000, 3), (3, 1000), (4, 5, 6), (1, 7, 1), (30, 1, 40), (0, 4),
-          (2, 1, 3, 2, 5), (70000,)]
+          (2, 1, 3, 2, 5), (11, 50, 3), (40, 30, 5, 3), (70000,)]
 LAYOUTS = {
     "C": lambda random, shape: random.random(shape),
     "Fortran": lambda random, shape: random.random(shape[::-1]).T,
