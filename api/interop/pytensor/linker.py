@@ -13,6 +13,7 @@ from phintys.interop.pytensor import (  # noqa: F401  (they fill the table of ro
     loop_rows,
     shape_rows,
 )
+from phintys.interop.pytensor.quick_function import let_modes_choose
 from phintys.interop.pytensor.translation import named_input, translated
 from phintys.modes import get_mode
 
@@ -86,6 +87,7 @@ def _thunk(function, input_storage, output_storage):
 
 def register():
     """Make the linker ``"phintys"`` and the mode ``"PHINTYS"`` known to PyTensor; importing this package does it."""
+    let_modes_choose(PhintysLinker)
     if "phintys" not in predefined_linkers:
         register_linker("phintys", PhintysLinker())
     if "PHINTYS" not in predefined_modes:

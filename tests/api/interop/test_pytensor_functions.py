@@ -11,6 +11,7 @@ import pytest
 
 pytest.importorskip("pytensor", reason="PyTensor is not installed: pip install phintys[pytensor]")
 
+from pytensor.compile.function.types import Function, FunctionMaker
 from pytensor.graph.basic import Apply
 from pytensor.graph.op import Op, _NoPythonOp
 from pytensor_reference import pytensor
@@ -18,6 +19,7 @@ from pytensor_reference import pytensor
 import phintys
 from phintys.interop.pytensor import PhintysLinker, PyTensorFallbackWarning, TranslationError, fallback
 from phintys.interop.pytensor import versions as checked_versions
+from phintys.interop.pytensor.quick_function import QuickFunction
 
 pt = pytensor.tensor
 pytestmark = [pytest.mark.filterwarnings("ignore")]
@@ -91,6 +93,60 @@ def test_allow_gc_reaches_the_function(allow_gc):
     f = pytensor.function([x], pt.exp(x).sum(), mode=mode)
     assert f.vm.jit_fn.maker.mode.linker.allow_gc is allow_gc
     np.testing.assert_allclose(f(DATA), np.exp(DATA).sum())
+
+
+# ---- quick calls -----------------------------------------------------------------------------------------------------
+def without_pytensors_call(monkeypatch):
+    """Let PyTensor's own ``__call__`` fail, so that only quick calls succeed."""
+    def fail(*args, **kwargs):
+        raise RuntimeError("PyTensor's call")
+    monkeypatch.setattr(Function, "__call__", fail)
+
+
+def test_arguments_that_need_no_conversion_skip_pytensors_call(monkeypatch):
+    x, fixed, n = pt.vector("x", dtype="float64"), pt.tensor("fixed", dtype="float64", shape=(2, None)), pt.lscalar("n")
+    shared = pytensor.shared(1.0)
+    f = compiled([x, fixed, n], [x.sum() + shared, fixed * n])
+    g = compiled([x], x * shared)
+    functions = [f, pickle.loads(pickle.dumps(f)), f.copy()]
+    without_pytensors_call(monkeypatch)
+    for function in functions:
+        total, product = function(DATA, np.ones((2, 3)), np.array(2))
+        assert total == 7 and product.tolist() == [[2.0] * 3] * 2
+    shared.set_value(3.0)
+    assert f(DATA, np.ones((2, 3)), np.array(2))[0] == 9 and g(DATA).tolist() == [0.0, 3.0, 6.0, 9.0]
+    for wrong in (list(DATA), DATA.astype("float32"), DATA.reshape(2, 2)):      # PyTensor converts or refuses these
+        with pytest.raises(RuntimeError, match="PyTensor's call"):
+            g(wrong)
+    for arguments in ((DATA, np.ones((3, 2)), np.array(2)), (DATA, np.ones((2, 3)), 2), (DATA,)):
+        with pytest.raises(RuntimeError, match="PyTensor's call"):
+            f(*arguments)
+    g.trust_input = True
+    assert g(DATA.astype("float32")).tolist() == [0.0, 3.0, 6.0, 9.0]
+
+
+def test_other_calls_are_pytensors():
+    x, n = pt.vector("x", dtype="float64"), pytensor.shared(0)
+    f = compiled([x], {"total": x.sum(), "first": x[0]})
+    assert f(DATA) == {"total": 6.0, "first": 0.0}
+    assert compiled([x], x.sum())(x=DATA) == 6 and compiled([x], x.sum())([1, 2]) == 3
+    with pytest.raises(TypeError, match="Missing required input"):
+        compiled([x], x.sum())()
+    with pytest.raises(TypeError, match="(?s)Bad input argument.*Wrong number of dimensions"):
+        compiled([x], x.sum())(np.ones((2, 2)))
+    default = compiled([pytensor.In(x, value=DATA)], x.sum())
+    assert [float(default()), float(default(DATA + 1)), float(default())] == [6.0, 10.0, 6.0]
+    counted = compiled([x], x.sum(), updates={n: n + 1})
+    assert counted(DATA) == 6 and n.get_value() == 1
+    profiled = compiled([x], x.sum(), profile=True)
+    assert profiled(DATA) == 6 and profiled.profile.fct_callcount == 1
+
+
+def test_functions_of_other_modes_keep_pytensors_maker():
+    x = pt.vector("x", dtype="float64")
+    f = pytensor.function([x], x.sum(), mode=pytensor.compile.mode.Mode("py", None))
+    assert type(f) is Function and type(f.maker) is FunctionMaker
+    assert type(compiled([x], x.sum())) is QuickFunction
 
 
 # ---- copies, threads, processes --------------------------------------------------------------------------------------

@@ -1,0 +1,81 @@
+"""Functions of PyTensor whose calls go straight to the program of phintys.
+
+``Function.__call__`` of PyTensor stores arguments in containers, runs the graph and empties the containers again, which
+takes longer than a small model. A ``QuickFunction`` does so only where something must be stored: for updates, arguments
+with defaults or by name, profiles, and values that PyTensor has to convert or refuse. Otherwise it passes the arguments
+on, and the values of shared variables behind them.
+"""
+import copyreg
+
+from numpy import ndarray
+from pytensor.compile.function.types import Function, FunctionMaker
+from pytensor.compile.mode import Mode
+from pytensor.tensor.type import TensorType
+
+
+class QuickFunction(Function):
+    """A compiled function of PyTensor that is called with less work if it only computes."""
+
+    def __init__(self, vm, input_storage, output_storage, indices, outputs, defaults, unpack_single, return_none,
+                 output_keys, maker, trust_input=False, name=None):
+        super().__init__(vm, input_storage, output_storage, indices, outputs, defaults, unpack_single, return_none,
+                         output_keys, maker, trust_input, name)
+        given = [container for container in input_storage if container.required]
+        self._shared = [container.storage for container in input_storage[len(given):]]
+        self._count, self._program = len(given), getattr(vm, "jit_fn", None)
+        self._accepts = [_checker(container.type) for container in given]
+        if (self._program is None or self.update_input_storage or self.has_defaults or return_none
+                or output_keys is not None or input_storage[:len(given)] != given):
+            self._count = -1                    # no call has so many arguments
+
+    def __call__(self, *args, **kwargs):
+        if len(args) != self._count or kwargs or self.profile or not (self.trust_input or self._accepted(args)):
+            return super().__call__(*args, **kwargs)
+        if self._shared:
+            args += tuple([storage[0] for storage in self._shared])
+        if self.unpack_single:
+            return self._program(*args)[0]
+        return self._program(*args)
+
+    def _accepted(self, args):
+        """Whether PyTensor would use all arguments as they are."""
+        for accepts, value in zip(self._accepts, args):     # of equal lengths; ``strict`` would cost 40 ns
+            if not accepts(value):
+                return False
+        return True
+
+
+def _checker(kind):
+    """A function that says whether values of a type are used without a conversion."""
+    if type(kind) is not TensorType or kind.filter_checks_isfinite:
+        return _never
+    dtype, rank, lengths = kind.numpy_dtype, kind.ndim, kind.shape
+    if None not in lengths:
+        return lambda value: type(value) is ndarray and value.dtype == dtype and value.shape == lengths
+    known = [(axis, length) for axis, length in enumerate(lengths) if length is not None]
+    return lambda value: (type(value) is ndarray and value.dtype == dtype and value.ndim == rank
+                          and all([value.shape[axis] == length for axis, length in known]))
+
+
+def _never(value):
+    return False
+
+
+copyreg.pickle(QuickFunction, copyreg.dispatch_table[Function])
+
+
+class QuickFunctionMaker(FunctionMaker):
+    """Makes functions of this kind, also where PyTensor copies or unpickles them."""
+
+    def __init__(self, *args, function_builder=QuickFunction, **options):
+        super().__init__(*args, function_builder=function_builder, **options)
+
+
+def let_modes_choose(linker):
+    """Let modes with a linker of this class make such functions.
+
+    PyTensor's ``function`` asks a mode for its ``function_maker``. The attribute is one of the class ``Mode``, because
+    PyMC makes a mode of its own from the linker of the mode that it is given. Other linkers have PyTensor's maker.
+    """
+    Mode.function_maker = property(
+        lambda mode: QuickFunctionMaker if isinstance(mode.linker, linker) else FunctionMaker)
