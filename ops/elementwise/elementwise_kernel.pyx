@@ -527,11 +527,13 @@ cdef void load(Layout* layout, int index, char* target, npy_intp column, const n
     cdef int dimension
     for dimension in range(1, layout.ndim):
         local[dimension] = position[dimension]
-    from_strides[0], from_strides[1] = layout.strides[layout.program.inputs + index], layout.strides[index]
+    from_strides[0], from_strides[1] = 0, layout.strides[index]
     to_strides[0], to_strides[1] = length * itemsize, itemsize
+    if layout.ndim > 1:
+        from_strides[0] = layout.strides[layout.program.inputs + index]
     while n > 0:
         shape[0], shape[1] = 1, min(length - column, n)
-        if shape[1] == length:
+        if layout.ndim > 1 and shape[1] == length:
             shape[0] = min(n // length, layout.shape[1] - local[1])
         copy_strided(2, shape, target, to_strides, row_start(layout, index, local) + column * from_strides[1],
                      from_strides, <int>itemsize)
@@ -539,8 +541,9 @@ cdef void load(Layout* layout, int index, char* target, npy_intp column, const n
         target += count * itemsize
         n -= count
         column = 0
-        local[1] += shape[0] - 1
-        next_row(layout, local)
+        if layout.ndim > 1:
+            local[1] += shape[0] - 1
+            next_row(layout, local)
 
 
 cdef void run_rows(Layout* layout, char** pointers, npy_intp* strides, npy_intp start, npy_intp stop,

@@ -16,7 +16,8 @@ from phintys.ops.factorizations.stacks import identity_for, transposed
 from phintys.ops.linalg.diagonal import diagonal
 from phintys.ops.reduction.careduce import Sum
 from phintys.ops.shape.dimshuffle import shape_padleft
-from phintys.ops.shape.shape import patternbroadcast
+from phintys.ops.shape.reshape import reshape
+from phintys.ops.shape.shape import patternbroadcast, shape_i
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
 from phintys.optimizer.engine.values import constant_value, key, only_reader
 
@@ -136,6 +137,25 @@ def remove_hint(fgraph, node):
     return node.inputs[0]
 
 
+def with_one_matrix(fgraph, node):
+    """A stack of systems with one matrix is one system: ``solve(alloc(A, k, n, n), b) -> solve(A, [b[0], b[1], ...])``.
+
+    The right-hand sides are columns side by side; vectors are so already, as the rows of a matrix.
+    """
+    stack, right = node.inputs
+    if key(stack) != "Alloc" or stack.type.ndim != 3 or right.type.ndim != 3:
+        return None
+    matrix = stack.owner.inputs[0]
+    if matrix.type.ndim < 2 or True in matrix.type.broadcastable[-2:] or False in matrix.type.broadcastable[:-2]:
+        return None
+    matrix = matrix.dimshuffle(matrix.type.ndim - 2, matrix.type.ndim - 1)
+    if right.type.broadcastable[2]:
+        return node.op(matrix, right.dimshuffle(1, 0)).dimshuffle(1, 0, "x")
+    count, rows, columns = [shape_i(right, axis) for axis in range(3)]
+    together = reshape(right.dimshuffle(1, 0, 2), [rows, count * columns], ndim=2)
+    return reshape(node.op(matrix, together), [rows, count, columns], ndim=3).dimshuffle(1, 0, 2)
+
+
 # ---- determinants ----------------------------------------------------------------------------------------------------
 def known_factor(fgraph, matrix):
     """The Cholesky factor of a matrix with the hint `psd`, or of one that has a factor in the graph; else None."""
@@ -250,6 +270,7 @@ REWRITES = [
     Rewrite("psd_solve_with_chol", ("Solve",), by_cholesky, (FAST_RUN,)),
     Rewrite("psd_inverse_with_chol", ("MatrixInverse",), inverse_by_cholesky, (FAST_RUN,)),
     Rewrite("tag_solve_triangular", ("Solve",), by_substitution, (FAST_RUN,)),
+    Rewrite("local_solve_of_one_matrix", ("Solve", "SolveTriangular"), with_one_matrix, (FAST_RUN,)),
     Rewrite("local_log_det", ("log",), log_of_determinant, (FAST_RUN,)),
     Rewrite("local_det_chol", ("SLogDet",), determinant_by_cholesky, (FAST_RUN,)),
 ]

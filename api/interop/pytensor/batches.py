@@ -4,7 +4,9 @@ from operator import mul
 
 from phintys import tensor as T
 from phintys.interop.pytensor.translation import applied
+from phintys.ops.creation.allocation import Alloc
 from phintys.ops.loops.building import Body, make_loop
+from phintys.ops.shape.shape import Rebroadcast
 
 
 def spread(inputs, core_ranks):
@@ -26,16 +28,46 @@ def spread(inputs, core_ranks):
 
 
 def batched(op, node, inputs, core_ranks):
-    """The outputs of Blockwise: a loop over the items, without Python where the op has a row."""
+    """The outputs of Blockwise: a loop over the items, without Python where the op has a row.
+
+    What is the same for all items is read by each of them; if all of it is, one item is computed and repeated.
+    """
+    items = [_only_item(each, rank) for each, rank in zip(inputs, core_ranks)]
     inputs = spread(inputs, core_ranks)
     rank = inputs[0].type.ndim - core_ranks[0]
     lengths = [T.shape_i(inputs[0], axis) for axis in range(rank)]
-    count = reduce(mul, lengths)
-    flat = [T.reshape(each, [count, *[T.shape_i(each, axis) for axis in range(rank, each.type.ndim)]],
-                      ndim=each.type.ndim - rank + 1) for each in inputs]
     core_node = op._create_dummy_core_node(node.inputs)
-    rows = [T.TensorType(each.type.dtype, each.type.broadcastable[1:])() for each in flat]
-    outputs = applied(op.core_op, core_node, rows)
-    stacked = make_loop(count, Body(list(zip(rows, flat)), stacked=outputs), "Blockwise", lifts=False).stacked
+    if None not in items:
+        outputs = applied(op.core_op, core_node, items)
+        return [_repeated(each, lengths, inputs[0].type.broadcastable[:rank]) for each in outputs]
+    count, rows = reduce(mul, lengths), []
+    for place, (each, item) in enumerate(zip(inputs, items)):
+        if item is None:
+            flat = T.reshape(each, [count, *[T.shape_i(each, axis) for axis in range(rank, each.type.ndim)]],
+                             ndim=each.type.ndim - rank + 1)
+            items[place] = T.TensorType(flat.type.dtype, flat.type.broadcastable[1:])()
+            rows.append((items[place], flat))
+    outputs = applied(op.core_op, core_node, items)
+    stacked = make_loop(count, Body(rows, stacked=outputs), "Blockwise", lifts=False).stacked
     return [T.reshape(each, [*lengths, *[T.shape_i(each, axis) for axis in range(1, each.type.ndim)]],
                       ndim=each.type.ndim - 1 + rank) for each in stacked]
+
+
+def _only_item(variable, core_rank):
+    """The item that all items of a batch are equal to, if the graph says so; else None."""
+    core = variable.type.broadcastable[variable.type.ndim - core_rank:]
+    while variable.owner is not None and isinstance(variable.owner.op, Rebroadcast):
+        variable = variable.owner.inputs[0]
+    if variable.owner is not None and isinstance(variable.owner.op, Alloc):
+        variable = variable.owner.inputs[0]
+    lead = variable.type.ndim - core_rank
+    if lead < 0 or not all(variable.type.broadcastable[:lead]) or variable.type.broadcastable[lead:] != core:
+        return None
+    return variable.dimshuffle(*range(lead, variable.type.ndim))
+
+
+def _repeated(item, lengths, flags):
+    """A batch of equal items."""
+    if all(flags):
+        return item.dimshuffle(*["x" for _ in flags], *range(item.type.ndim))
+    return T.alloc(item, *lengths, *[T.shape_i(item, axis) for axis in range(item.type.ndim)])

@@ -62,6 +62,17 @@ def test_layouts(shape, workers):
                    for result in got)
 
 
+@pytest.mark.parametrize("shape", [(7,), (5000,), (40, 3), (6, 50, 3), (3, 1000)], ids=str)
+def test_an_input_is_read_after_a_result_has_taken_its_memory(shape):
+    """Blocks of the input are copied first, whatever the number of dimensions that are left after joining."""
+    random = numpy.random.default_rng(1)
+    x, row = random.random(shape), random.random((1,) * (len(shape) - 1) + shape[-1:])
+    kernel = build([x, row], [], [(numpy.add, [0, 1]), (numpy.multiply, [2, 0])], [2, 3])
+    total, product = run_kernel(kernel, [x, row], [(DOUBLE, len(shape))] * 2, donors={0: 0})
+    numpy.testing.assert_array_equal(total, x + row)
+    numpy.testing.assert_array_equal(product, (x + row) * x)
+
+
 # The order of the axes in memory of two operands, and of the sum; None: the operand has one element along this axis.
 ORDERS = {
     "C": ((0, 1, 2), (0, 1, 2), (0, 1, 2)),
