@@ -169,7 +169,12 @@ def test_layouts(layout, dtype):
 def test_gradients_of_many_images(dtype, cpu):
     """By tables: with NaN, equal maxima and workers, for each instruction set, and up to the end of memory."""
     for shape, *window in [((5, 5, 8, 8), (3, 3), True, (2, 2), (1, 1)), ((16, 7, 21), (3, 3), True, (2, 2), None),
-                           ((40, 3, 66), (3, 3), True, (1, 1), (1, 1)), ((16, 1, 2), (2, 2), True, (1, 1), (1, 1))]:
+                           ((40, 3, 66), (3, 3), True, (1, 1), (1, 1)), ((16, 1, 2), (2, 2), True, (1, 1), (1, 1)),
+                           # Walked down: one image at once or two, whole and part vectors, a row left below.
+                           ((17, 3, 8), (3, 3), True, (1, 1), (1, 1)), ((19, 6, 7), (2, 2), True, (2, 2), (1, 1)),
+                           ((16, 1, 6), (3, 3), True, (2, 2), (1, 1)), ((16, 4, 5), (2, 3), True, (1, 2), None),
+                           ((17, 9, 16), (3, 3), True, (2, 2), None), ((4, 5, 13), (2, 2), True, (1, 1), None),
+                           ((5, 4, 40), (3, 2), True, (1, 1), (2, 1)), ((4, 6, 24), (2, 2), True, (2, 2), None)]:
         x = numpy.round(values(shape, dtype))
         x[3, 0, ..., 1] = numpy.nan
         maxima = reference(x, *window)
