@@ -46,7 +46,7 @@ help:
 	@echo 'make develop   build in the source tree, for an editable install'
 	@echo 'make annotate  write a page for each Cython file that shows the C code of each line'
 	@echo 'make stress    run the tests with poisoned memory, and under AddressSanitizer'
-	@echo 'make test-gpu  run the tests of the GPU on the GPU of this machine (needs pycuda and nvcc)'
+	@echo 'make test-gpu  run the tests of the GPU on the GPU of this machine (needs pycuda, and NVRTC or nvcc)'
 	@echo 'make bench     run the benchmarks on the last commit (needs git)'
 	@echo 'make clean     remove everything that can be built again'
 

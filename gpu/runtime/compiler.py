@@ -1,7 +1,8 @@
 """CUDA sources to modules: compiled once for each source and kind of device, in memory and on disk.
 
-nvcc compiles, through pycuda. On disk, modules are in the folder of ``config.gpu.cache``, under names that are hashes
-of the source, the compiler's version and the options, so nothing is ever out of date.
+NVRTC compiles where it is installed, else nvcc, through pycuda; ``config.gpu.compiler`` chooses. On disk, modules are
+in the folder of ``config.gpu.cache``, under names that are hashes of the source, the compiler's version and the
+options, so nothing is ever out of date.
 """
 import hashlib
 import os
@@ -10,9 +11,12 @@ from functools import lru_cache
 from pathlib import Path
 
 from phintys.gpu.runtime.device import the_device
+from phintys.gpu.runtime.nvrtc import NvrtcError, find_nvrtc
 from phintys.graph.config import config
 
 OPTIONS = ("-std=c++17",)
+CANNOT_RUN = ("the compiler of CUDA, {nvcc!r}, cannot be run ({error}): pip install nvidia-cuda-nvrtc, or install "
+              "nvcc and set config.gpu.nvcc to its path")
 
 _compiled = {}                  # (source, architecture) → the module's bytes
 
@@ -43,17 +47,43 @@ def compiled(source):
 
 def _from_disk(source, architecture):
     """The module from the cache, or compiled and put there."""
-    key = hashlib.sha256("\n".join([source, architecture, *OPTIONS, _version(config.gpu.nvcc)]).encode()).hexdigest()
+    version, compiler = chosen_compiler(architecture)
+    key = hashlib.sha256("\n".join([source, architecture, *OPTIONS, version]).encode()).hexdigest()
     path = cache_folder() / f"{key}.cubin"
     try:
         return path.read_bytes()
     except OSError:
-        image = _compile(source, architecture)
+        image = _compile(compiler, source, architecture)
     try:
         _write(path, image)
     except OSError:
         pass                    # a cache that cannot be written is only slower
     return image
+
+
+def chosen_compiler(architecture):
+    """The compiler that ``config.gpu.compiler`` names: NVRTC or nvcc, or the first of them that there is.
+
+    Returns
+    -------
+    (str, callable)
+        What the compiler says that it is, and a function of a source and an architecture.
+
+    Raises
+    ------
+    RuntimeError
+        If it is not there, or does not know the architecture.
+    """
+    wanted = config.gpu.compiler
+    library = None if wanted == "nvcc" else find_nvrtc()
+    if library is not None and architecture in library.architectures:
+        return library.version, lambda source, architecture: library.compile(source, architecture, OPTIONS)
+    if wanted == "nvrtc":
+        raise RuntimeError(
+            f"{library.version} compiles for {', '.join(library.architectures)}, and not for {architecture}: install "
+            "another version of it, or nvcc" if library is not None else
+            "config.gpu.compiler is 'nvrtc', and the library NVRTC is not found: pip install nvidia-cuda-nvrtc")
+    return _version(config.gpu.nvcc), _by_nvcc
 
 
 def cache_folder():
@@ -72,17 +102,20 @@ def _write(path, image):
     os.replace(name, path)
 
 
-def _compile(source, architecture):
-    from pycuda.compiler import compile_plain
+def _compile(compiler, source, architecture):
     from pycuda.driver import CompileError
     try:
-        return compile_plain(source, [*OPTIONS, "-arch", architecture], False, config.gpu.nvcc, None)
-    except CompileError as error:
-        raise RuntimeError(f"nvcc cannot compile a kernel that was generated for {architecture}; this is an error of "
+        return compiler(source, architecture)
+    except (CompileError, NvrtcError) as error:
+        raise RuntimeError(f"a kernel that was generated for {architecture} cannot be compiled; this is an error of "
                            f"phintys:\n{error}\n{source}") from None
     except OSError as error:
-        raise RuntimeError(f"the compiler of CUDA, {config.gpu.nvcc!r}, cannot be run ({error}): install it, or set "
-                           "config.gpu.nvcc to its path") from None
+        raise RuntimeError(CANNOT_RUN.format(nvcc=config.gpu.nvcc, error=error)) from None
+
+
+def _by_nvcc(source, architecture):
+    from pycuda.compiler import compile_plain
+    return compile_plain(source, [*OPTIONS, "-arch", architecture], False, config.gpu.nvcc, None)
 
 
 @lru_cache(maxsize=8)
@@ -92,5 +125,4 @@ def _version(nvcc):
     try:
         return str(get_nvcc_version(nvcc))
     except OSError as error:
-        raise RuntimeError(f"the compiler of CUDA, {nvcc!r}, cannot be run ({error}): install it, or set "
-                           "config.gpu.nvcc to its path") from None
+        raise RuntimeError(CANNOT_RUN.format(nvcc=nvcc, error=error)) from None

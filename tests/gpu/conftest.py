@@ -64,6 +64,7 @@ def find_device():
     os.environ["PATH"] = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
     from phintys.graph.config import config
     config.gpu.cache = str(folder / "cache")
+    config.gpu.compiler = "nvcc"
     return found
 
 

@@ -1,19 +1,24 @@
-"""Sources of kernels are CUDA for real devices: nvcc compiles them, where there is one."""
+"""Sources of kernels are CUDA for real devices: NVRTC compiles them, with no device at hand; nvcc one of them."""
 import os
 import shutil
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy
 import pytest
 
+import phintys
+from phintys.gpu.kernels.arg_source import arg_source
 from phintys.gpu.kernels.elementwise_source import elementwise_source
 from phintys.gpu.kernels.product_source import product_source
 from phintys.gpu.kernels.reduction_source import reduction_source
 from phintys.gpu.kernels.scalar_source import EXPRESSIONS, NoSource, step_text
 from phintys.gpu.kernels.softmax_source import softmax_source
-
-ARCHITECTURES = ("sm_75", "sm_90")
+from phintys.gpu.runtime import compiler
+from phintys.gpu.runtime.compiler import OPTIONS, chosen_compiler
+from phintys.gpu.runtime.copies import source as copies_source
+from phintys.gpu.runtime.nvrtc import NvrtcError, find_nvrtc
 
 
 def real_nvcc():
@@ -51,21 +56,67 @@ def sources():
     for dtype in ("float32", "float64", "int64"):
         yield f"product of {dtype}", product_source(dtype)
     yield "softmax", softmax_source("float32", "uint8")
+    yield "argmax", arg_source("float32", 3, "argmax")
+    yield "copies", copies_source()
 
 
-@pytest.mark.skipif(real_nvcc() is None, reason="there is no nvcc")
+@pytest.fixture(scope="module")
+def nvrtc():
+    """NVRTC, of the package or a toolkit; it needs no GPU."""
+    found = find_nvrtc()
+    if found is None:
+        pytest.skip("NVRTC is not installed: pip install nvidia-cuda-nvrtc")
+    return found
+
+
+def oldest_and_newest(architectures):
+    """sm_70 if the library still knows it, else the oldest that it knows; and sm_90."""
+    return ["sm_70" if "sm_70" in architectures else architectures[0], "sm_90"]
+
+
 @pytest.mark.parametrize("name, source", list(sources()), ids=[name for name, _ in sources()])
-def test_nvcc_compiles(tmp_path, name, source):
-    (tmp_path / "kernel.cu").write_text(source)
-    for architecture in ARCHITECTURES:
-        done = subprocess.run([real_nvcc(), "-std=c++17", "--cubin", "-arch", architecture, "kernel.cu"], cwd=tmp_path,
-                              capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr + done.stdout
-        assert Path(tmp_path, "kernel.cubin").stat().st_size
+def test_nvrtc_compiles(nvrtc, name, source):
+    for architecture in oldest_and_newest(nvrtc.architectures):
+        assert nvrtc.compile(source, architecture, OPTIONS).startswith(b"\177ELF")
+
+
+def test_what_nvrtc_refuses(nvrtc):
+    with pytest.raises(NvrtcError, match='identifier "y" is undefined'):
+        nvrtc.compile("__global__ void f(float* x) { *x = y; }", "sm_90")
+    with pytest.raises(NvrtcError, match="gpu-architecture"):
+        nvrtc.compile("__global__ void f() {}", "sm_12")
+
+
+def test_which_compiler_is_chosen(nvrtc, monkeypatch):
+    with phintys.change_flags({"gpu.compiler": "auto"}):
+        assert chosen_compiler("sm_90")[0] == nvrtc.version
+    with phintys.change_flags({"gpu.compiler": "nvrtc"}):
+        assert chosen_compiler("sm_90")[0] == nvrtc.version
+        with pytest.raises(RuntimeError, match="compiles for sm_.*, and not for sm_20: install another version"):
+            chosen_compiler("sm_20")
+        monkeypatch.setattr(compiler, "find_nvrtc", lambda: None)
+        with pytest.raises(RuntimeError, match="NVRTC is not found: pip install nvidia-cuda-nvrtc"):
+            chosen_compiler("sm_90")
+
+
+def test_a_source_is_compiled_once_and_kept_on_disk(nvrtc, tmp_path, monkeypatch):
+    monkeypatch.setattr(compiler, "the_device", lambda: SimpleNamespace(architecture="sm_90"))
+    monkeypatch.setattr(compiler, "_compiled", {})
+    source = 'extern "C" __global__ void half(float* x) { x[threadIdx.x] /= 2; }'
+    with phintys.change_flags({"gpu.compiler": "nvrtc", "gpu.cache": str(tmp_path)}):
+        image = compiler.compiled(source)
+        file, = tmp_path.iterdir()
+        assert file.read_bytes() == image and compiler.compiled(source) is image
+        compiler._compiled.clear()
+        monkeypatch.setattr(type(nvrtc), "compile", None)       # another process: it reads the file
+        assert compiler.compiled(source) == image
 
 
 @pytest.mark.skipif(real_nvcc() is None, reason="there is no nvcc")
-def test_nvcc_compiles_copies(device, tmp_path):
-    from phintys.gpu.runtime.copies import source
-    (tmp_path / "kernel.cu").write_text(source())
-    subprocess.run([real_nvcc(), "--cubin", "-arch", ARCHITECTURES[-1], "kernel.cu"], cwd=tmp_path, check=True)
+def test_nvcc_compiles(tmp_path):
+    name, source = next(pair for pair in sources() if pair[0] == "elementwise")
+    (tmp_path / "kernel.cu").write_text(source)
+    done = subprocess.run([real_nvcc(), "-std=c++17", "--cubin", "-arch", "sm_90", "kernel.cu"], cwd=tmp_path,
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr + done.stdout
+    assert Path(tmp_path, "kernel.cubin").stat().st_size

@@ -1,0 +1,119 @@
+"""NVRTC, NVIDIA's compiler as a library: sources become modules without nvcc and without a compiler of C++.
+
+It is the package ``nvidia-cuda-nvrtc`` (58 MB), or a part of a toolkit. It needs no driver and no device, so the tests
+compile every source for devices that are not there. It has no headers: what a source needs of ``math.h`` is defined
+by options.
+"""
+import ctypes
+from functools import lru_cache
+from pathlib import Path
+
+from phintys.gpu.runtime.libraries import names_of, packaged
+
+DEFINITIONS = ("-DINFINITY=__int_as_float(0x7f800000)", "-DNAN=__int_as_float(0x7fffffff)")
+
+
+class NvrtcError(RuntimeError):
+    """NVRTC refuses a source, or an option."""
+
+
+class Nvrtc:
+    """The library.
+
+    Attributes
+    ----------
+    version : str
+    architectures : tuple of str
+        What it compiles for: "sm_75", ...
+    """
+
+    def __init__(self, library):
+        self.library = library
+        library.nvrtcGetErrorString.restype = ctypes.c_char_p
+        major, minor, count = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
+        self._check(library.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor)))
+        self.version = f"NVRTC {major.value}.{minor.value}"
+        self._check(library.nvrtcGetNumSupportedArchs(ctypes.byref(count)))
+        numbers = (ctypes.c_int * count.value)()
+        self._check(library.nvrtcGetSupportedArchs(numbers))
+        self.architectures = tuple([f"sm_{number}" for number in numbers])
+
+    def _check(self, error):
+        if error:
+            raise NvrtcError(self.library.nvrtcGetErrorString(error).decode())
+
+    def compile(self, source, architecture, options=()):
+        """The module of a source.
+
+        Parameters
+        ----------
+        source : str
+        architecture : str
+            As "sm_90".
+        options : sequence of str
+
+        Returns
+        -------
+        bytes
+            A cubin.
+
+        Raises
+        ------
+        NvrtcError
+            With the compiler's messages.
+        """
+        program, size = ctypes.c_void_p(), ctypes.c_size_t()
+        self._check(self.library.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"kernel.cu", 0, None,
+                                                    None))
+        try:
+            words = [f"-arch={architecture}", *options, *DEFINITIONS]
+            array = (ctypes.c_char_p * len(words))(*[word.encode() for word in words])
+            error = self.library.nvrtcCompileProgram(program, len(words), array)
+            if error:
+                raise NvrtcError(self._log(program) or self.library.nvrtcGetErrorString(error).decode())
+            self._check(self.library.nvrtcGetCUBINSize(program, ctypes.byref(size)))
+            image = ctypes.create_string_buffer(size.value)
+            self._check(self.library.nvrtcGetCUBIN(program, image))
+            return image.raw
+        finally:
+            self.library.nvrtcDestroyProgram(ctypes.byref(program))
+
+    def _log(self, program):
+        size = ctypes.c_size_t()
+        self._check(self.library.nvrtcGetProgramLogSize(program, ctypes.byref(size)))
+        text = ctypes.create_string_buffer(size.value)
+        self._check(self.library.nvrtcGetProgramLog(program, text))
+        return text.value.decode(errors="replace").strip()
+
+
+@lru_cache(maxsize=8)
+def find_nvrtc(path=""):
+    """The library, or None if it is not installed.
+
+    Parameters
+    ----------
+    path : str
+        The library's file; "" stands for the system's, or that of the package ``nvidia-cuda-nvrtc``.
+
+    Returns
+    -------
+    Nvrtc or None
+    """
+    for name in [path] if path else names_of("nvrtc"):
+        folder = Path(name).parent
+        for builtins in folder.glob("libnvrtc-builtins.so.*") if folder.name else packaged("libnvrtc-builtins.so.*"):
+            _opened(str(builtins), ctypes.RTLD_GLOBAL)      # the library does not find what lies beside it
+        library = _opened(name)
+        if library is not None:
+            try:
+                return Nvrtc(library)
+            except (AttributeError, NvrtcError):
+                continue                                    # too old to make cubins, or to say for which devices
+    return None
+
+
+def _opened(name, mode=ctypes.DEFAULT_MODE):
+    try:
+        return ctypes.CDLL(name, mode=mode)
+    except OSError:
+        return None
