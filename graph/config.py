@@ -160,8 +160,8 @@ OPTIONS = [
     ("device", "cpu", device_name, "Where shared variables of float32 are made, and so where functions run: cpu, or "
      "a GPU, by pycuda: cuda, or cuda1 for the second. See phintys.gpu."),
     ("gpu.compiler", "auto", one_of("auto", "nvrtc", "nvcc"), "What compiles kernels for the device: nvrtc: the "
-     "library of the package nvidia-cuda-nvrtc, or of a toolkit; nvcc: the program that gpu.nvcc names; auto: the first of "
-     "them that is there."),
+     "library of the package nvidia-cuda-nvrtc, or of a toolkit; nvcc: the program that gpu.nvcc names; auto: the "
+     "first of them that is there."),
     ("gpu.nvcc", "nvcc", text, "The program nvcc, by its name or path."),
     ("gpu.cache", "", text, "The folder of compiled kernels; by default one in the user's cache."),
     ("gpu.cublas", True, boolean, "Whether cuBLAS multiplies matrices at the device, where it is installed; else "

@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from phintys.gpu.runtime.device import the_device
-from phintys.gpu.runtime.nvrtc import NvrtcError, find_nvrtc
+from phintys.gpu.runtime.nvrtc import Refused, find_nvrtc
 from phintys.graph.config import config
 
 OPTIONS = ("-std=c++17",)
@@ -103,10 +103,9 @@ def _write(path, image):
 
 
 def _compile(compiler, source, architecture):
-    from pycuda.driver import CompileError
     try:
         return compiler(source, architecture)
-    except (CompileError, NvrtcError) as error:
+    except Refused as error:
         raise RuntimeError(f"a kernel that was generated for {architecture} cannot be compiled; this is an error of "
                            f"phintys:\n{error}\n{source}") from None
     except OSError as error:
@@ -115,7 +114,11 @@ def _compile(compiler, source, architecture):
 
 def _by_nvcc(source, architecture):
     from pycuda.compiler import compile_plain
-    return compile_plain(source, [*OPTIONS, "-arch", architecture], False, config.gpu.nvcc, None)
+    from pycuda.driver import CompileError
+    try:
+        return compile_plain(source, [*OPTIONS, "-arch", architecture], False, config.gpu.nvcc, None)
+    except CompileError as error:
+        raise Refused(str(error)) from None
 
 
 @lru_cache(maxsize=8)

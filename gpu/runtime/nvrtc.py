@@ -13,8 +13,8 @@ from phintys.gpu.runtime.libraries import names_of, packaged
 DEFINITIONS = ("-DINFINITY=__int_as_float(0x7f800000)", "-DNAN=__int_as_float(0x7fffffff)")
 
 
-class NvrtcError(RuntimeError):
-    """NVRTC refuses a source, or an option."""
+class Refused(RuntimeError):
+    """A compiler refuses a source, or an option."""
 
 
 class Nvrtc:
@@ -40,7 +40,7 @@ class Nvrtc:
 
     def _check(self, error):
         if error:
-            raise NvrtcError(self.library.nvrtcGetErrorString(error).decode())
+            raise Refused(self.library.nvrtcGetErrorString(error).decode())
 
     def compile(self, source, architecture, options=()):
         """The module of a source.
@@ -59,7 +59,7 @@ class Nvrtc:
 
         Raises
         ------
-        NvrtcError
+        Refused
             With the compiler's messages.
         """
         program, size = ctypes.c_void_p(), ctypes.c_size_t()
@@ -70,7 +70,7 @@ class Nvrtc:
             array = (ctypes.c_char_p * len(words))(*[word.encode() for word in words])
             error = self.library.nvrtcCompileProgram(program, len(words), array)
             if error:
-                raise NvrtcError(self._log(program) or self.library.nvrtcGetErrorString(error).decode())
+                raise Refused(self._log(program) or self.library.nvrtcGetErrorString(error).decode())
             self._check(self.library.nvrtcGetCUBINSize(program, ctypes.byref(size)))
             image = ctypes.create_string_buffer(size.value)
             self._check(self.library.nvrtcGetCUBIN(program, image))
@@ -107,7 +107,7 @@ def find_nvrtc(path=""):
         if library is not None:
             try:
                 return Nvrtc(library)
-            except (AttributeError, NvrtcError):
+            except (AttributeError, Refused):
                 continue                                    # too old to make cubins, or to say for which devices
     return None
 

@@ -18,7 +18,7 @@ from phintys.gpu.kernels.softmax_source import softmax_source
 from phintys.gpu.runtime import compiler
 from phintys.gpu.runtime.compiler import OPTIONS, chosen_compiler
 from phintys.gpu.runtime.copies import source as copies_source
-from phintys.gpu.runtime.nvrtc import NvrtcError, find_nvrtc
+from phintys.gpu.runtime.nvrtc import Refused, find_nvrtc
 
 
 def real_nvcc():
@@ -81,9 +81,9 @@ def test_nvrtc_compiles(nvrtc, name, source):
 
 
 def test_what_nvrtc_refuses(nvrtc):
-    with pytest.raises(NvrtcError, match='identifier "y" is undefined'):
+    with pytest.raises(Refused, match='identifier "y" is undefined'):
         nvrtc.compile("__global__ void f(float* x) { *x = y; }", "sm_90")
-    with pytest.raises(NvrtcError, match="gpu-architecture"):
+    with pytest.raises(Refused, match="gpu-architecture"):
         nvrtc.compile("__global__ void f() {}", "sm_12")
 
 
