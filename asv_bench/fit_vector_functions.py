@@ -1,9 +1,10 @@
-"""Computes the polynomials of ``ops/native/special_vectors.template.h``: ``python asv_bench/fit_vector_functions.py``.
+"""Computes the polynomials of the vector functions in ``ops/native``: ``python asv_bench/fit_vector_functions.py``.
 
 Needs mpmath. Each polynomial interpolates a smooth function at Chebyshev nodes with 60 digits; printed as C tables with
 the coefficient of the highest power first, and with the largest relative error of the polynomial itself.
 """
 import mpmath
+import numpy
 
 mpmath.mp.dps = 60
 HALF = mpmath.mpf(1) / 2
@@ -61,7 +62,19 @@ def of_w(w):
     return mpmath.sqrt(mpmath.pi) / 2 if w == 0 else inverse_erf(mpmath.exp(-w))
 
 
+def exp_rest(r):
+    """(exp(r) - 1 - r) / r^2."""
+    return HALF if abs(r) < mpmath.mpf(10) ** -20 else (mpmath.exp(r) - 1 - r) / r ** 2
+
+
+def log1p_over_argument(t):
+    return mpmath.log1p(t) / t if t else mpmath.mpf(1)
+
+
+HALF_LOG_2 = mpmath.log(2) / 2
 TABLES = [
+    ("exp_rest_double", exp_rest, -HALF_LOG_2, HALF_LOG_2, 9), ("exp_rest_float", exp_rest, -HALF_LOG_2, HALF_LOG_2, 4),
+    ("log1p_over_t_double", log1p_over_argument, 0, 1, 20), ("log1p_over_t_float", log1p_over_argument, 0, 1, 9),
     ("log_gamma_between_1_and_2", log_gamma_over_zeros, 0, 1, 19), ("psi_between_1_and_2", psi_over_distance, 1, 2, 21),
     ("erfinv_center", of_w, 0, 5, 21), ("erfinv_middle", lambda s: of_w(s * s), 2.21875, 4, 23),
     ("erfinv_end", lambda s: of_w(s * s), 4, 6.25, 18),
@@ -73,5 +86,6 @@ if __name__ == "__main__":
     for name, function, low, high, degree in TABLES:
         coefficients = fit(function, low, high, degree)
         print(f"/* {name}: error {mpmath.nstr(error(function, coefficients, low, high), 3)} */")
-        numbers = [float(c).hex() for c in coefficients[::-1]]
+        single = name.endswith("float")
+        numbers = [numpy.float32(c).item().hex() + "f" if single else float(c).hex() for c in coefficients[::-1]]
         print(",\n".join("    " + ", ".join(numbers[k:k + 4]) for k in range(0, len(numbers), 4)))

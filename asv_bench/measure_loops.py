@@ -21,10 +21,10 @@ from pathlib import Path
 import numpy
 import scipy.special
 
-from phintys.ops.native.loops import provided_loop, ufunc_loop
+from phintys.ops.native.loops import built_in_loop, provided_loop, ufunc_loop
 from phintys.ops.native.measured import COLUMNS, MEASURED
 from phintys.ops.native.providers import TITLES, numpy_column
-from phintys.ops.native.vector_math import BINARY, FUNCTIONS
+from phintys.ops.native.vector_math import BINARY, FUNCTIONS, NO_UFUNCS
 
 PAGE = Path(__file__).resolve().parent.parent / "ops" / "native" / "measured.py"
 ONLY_AVX2 = {"NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL "
@@ -53,11 +53,16 @@ MEASURED = {{
 
 
 def ufunc_of(name):
+    if name in NO_UFUNCS:
+        return lambda x: numpy.logaddexp(numpy.zeros((), x.dtype), x)
     return getattr(numpy, name, None) or getattr(scipy.special, name)
 
 
 def loops_of(name, dtype):
     """Column → loop, of those that this process has."""
+    if name in NO_UFUNCS:
+        loops = {provider: built_in_loop(name, (dtype, dtype), provider) for provider in TITLES}
+        return {column: loop for column, loop in loops.items() if loop is not None}
     ufunc = ufunc_of(name)
     signature = (dtype,) * (ufunc.nin + 1)
     if not any(numpy.dtype(character).name == dtype for types in ufunc.types for character in types[0]
@@ -212,7 +217,7 @@ def main():
                    ",".join(names)]
         other = subprocess.run(command, env=dict(os.environ, **ONLY_AVX2), check=True, capture_output=True, text=True)
         only_avx2 = json.loads(other.stdout)
-        tables.append({key: tuple([{"numpy avx2": part["numpy avx2"]} for part in row])
+        tables.append({key: tuple([{"numpy avx2": part.get("numpy avx2")} for part in row])
                        for key, row in only_avx2.items()})
     rows = [merged(key, tables) for key in table]
     measured = {column for part in tables for row in part.values() for column in row[0]}

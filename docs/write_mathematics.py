@@ -16,9 +16,9 @@ Written by `docs/write_mathematics.py` from `ops/native/measured.py`, which `asv
 Several libraries have inner loops for functions such as `exp`. phintys uses the fastest that is at most {MOST_ULPS} ulp
 (units in the last place) from the exact value; another one than NumPy's or SciPy's must be {WORTH} times as fast as
 theirs. *libmvec* is a part of glibc: `exp`, `log`, `power`, `sin` and `cos` have been there since version 2.22, the
-rest since 2.35. It is looked up when the first function is compiled. `tanh` is built in, too (*phintys*). Where none of
-these exist, on other processors and with other C libraries, NumPy and SciPy serve. `f.explain()` names the provider of
-each loop.
+rest since 2.35. It is looked up when the first function is compiled. `tanh`, `gammaln`, `psi`, `erfinv` and `softplus`
+are built in, too (*phintys*); without vectors `softplus` is `log1p` of `exp`. Where none of these exist, on other
+processors and with other C libraries, NumPy and SciPy serve. `f.explain()` names the provider of each loop.
 
 | option | value | functions that are made from now on use |
 |---|---|---|

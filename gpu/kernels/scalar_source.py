@@ -124,6 +124,7 @@ EXPRESSIONS = {
     "right_shift": (None, "shifted_right({0}, {1})"),
     "switch": "({0} ? {1} : {2})", "clip": "({0} < {1} ? {1} : {0} > {2} ? {2} : {0})",
     "round_half_away_from_zero": ("round({0})", None),
+    "softplus": ("(fmax({0}, ({T})0) + log1p(exp(-fabs({0}))))", None),
     "unless_overflow": ("({0} == ({T})INFINITY ? {1} : {0})", None),
     "expit": ("sigmoid_of({0})", None), "log_expit": ("log_sigmoid_of({0})", None),
     "gammaln": ("({0} == -({T})INFINITY ? {0} : lgamma({0}))", None),

@@ -23,6 +23,7 @@ from phintys.ops.elementwise.scalar_op import (
     scalar_op_named,
 )
 from phintys.ops.elementwise.scalar_protocol import BinaryScalarOp, ScalarOp, UnaryScalarOp
+from phintys.ops.native.providers import providers
 from phintys.ops.types.as_scalar import scalar_constant
 from phintys.ops.types.constant import constant, constant_number, is_padded_constant, padded_constant
 from phintys.ops.types.dtypes import (
@@ -198,7 +199,12 @@ def emit_sigmoid(steps, dtype, x):
 
 
 def emit_softplus(steps, dtype, x):
-    """log1p(exp(x)), which has no cancellation; where exp overflows, softplus(x) equals x to the last bit."""
+    """A built-in loop; without one log1p(exp(x)), which has no cancellation and, where exp overflows, equals x to the last
+    bit."""
+    if dtype == "float16" and providers("softplus", "float32"):
+        return steps.cast(emit_softplus(steps, "float32", steps.cast(x, "float32")), dtype)
+    if providers("softplus", dtype):
+        return steps.apply_own("softplus", dtype, x)
     return steps.apply_own("unless_overflow", dtype, steps.apply("log1p", steps.apply("exp", x)), x)
 
 
@@ -211,8 +217,8 @@ def emit_logaddexp(steps, dtype, x, y):
     x, y = steps.cast(x, dtype), steps.cast(y, dtype)
     difference = emit_switch(steps, dtype, steps.apply("equal", x, y), steps.constant(0, dtype),
                              steps.apply("subtract", x, y))
-    exponential = steps.apply("exp", steps.apply("negative", steps.apply("absolute", difference)))
-    return steps.apply("add", steps.apply("maximum", x, y), steps.apply("log1p", exponential))
+    far = emit_softplus(steps, dtype, steps.apply("negative", steps.apply("absolute", difference)))
+    return steps.apply("add", steps.apply("maximum", x, y), far)
 
 
 def emit_log1mexp(steps, dtype, x):
@@ -263,10 +269,10 @@ def emit_ultra_fast_sigmoid(steps, dtype, x):
 
 def emit_sigmoid_binary_crossentropy(steps, dtype, x, target):
     """softplus(-abs(x)) + x * ((x > 0) - target), which avoids differences of large numbers."""
-    exponential = steps.apply("exp", steps.apply("negative", steps.apply("absolute", x)))
+    far = emit_softplus(steps, dtype, steps.apply("negative", steps.apply("absolute", x)))
     positive = steps.cast(steps.apply("greater", x, steps.constant(0, dtype)), dtype)
     rest = steps.apply("multiply", x, steps.apply("subtract", positive, target))
-    return steps.apply("add", steps.apply("log1p", exponential), rest)
+    return steps.apply("add", far, rest)
 
 
 def emit_exp2(steps, dtype, x):

@@ -16,6 +16,7 @@ cdef class Loop:
     cdef void* filling                   # data with which it writes whole vectors, though operands have fewer elements;
     #                                      NULL: there is none
     cdef object owner                    # keeps `data` and `filling` alive
+    cdef bint use_vector_function(self, str provider) except -1
 
 cpdef Loop find_loop(loop, tuple dtypes)
 cdef LoopFunction copy_function(int itemsize) noexcept nogil

@@ -21,7 +21,7 @@ import numpy
 from phintys.graph.config import config
 from phintys.ops.native.providers import TITLES, cost_of, providers, usable_instructions
 from phintys.ops.native.vector_math cimport phintys_vector_call, vector_bytes, vector_cast, vector_loop
-from phintys.ops.native.vector_math import FUNCTIONS
+from phintys.ops.native.vector_math import FUNCTIONS, NO_UFUNCS
 
 cnp.import_array()
 
@@ -91,6 +91,7 @@ OWN_LOOPS = {
     "unless_overflow": "(float, the same, the same): the first operand, or the second where the first is +inf",
     "clip": "(int or float from 32 bits, the same, the same, the same): the first between the others; NaN stays",
     "sign": "(float from 32 bits, the same): -1, 0 or 1; NaN stays",
+    "softplus": "(float from 32 bits, the same), where config.math and config.cpu allow vector functions",
     "ultra_fast_sigmoid": "(float from 32 bits, the same): the sigmoid within 0.03",
     "real": "(complex, the float of a part)",
     "imag": "(complex, the float of a part)",
@@ -118,6 +119,12 @@ COSTS = {name: cost for cost, names in {
 
 
 @cython.final
+cdef class VectorCalls:
+    """The data of a loop that calls a vector function."""
+    cdef phintys_vector_call usual, filling
+
+
+@cython.final
 cdef class Loop:
     """One inner loop for one signature; made by ``find_loop``."""
 
@@ -126,6 +133,21 @@ cdef class Loop:
         self.dtypes = dtypes
         self.cost = COSTS.get(name, DEFAULT_COST)
         self.provider = "phintys"
+
+    cdef bint use_vector_function(self, str provider) except -1:
+        """Call a provider's vector function, and return True; False if there is none for this name and dtype."""
+        cdef VectorCalls calls = VectorCalls()
+        cdef str dtype = self.dtypes[0]
+        self.function = <LoopFunction>vector_loop(self.name, dtype, provider, &calls.usual)
+        self.data, self.owner = <void*>&calls.usual, calls
+        if self.function == NULL:
+            return False
+        if dtype != "float16":
+            calls.filling.function, calls.filling.fills = calls.usual.function, True
+            self.filling, self.vector = <void*>&calls.filling, vector_bytes(provider)
+        self.provider, self.overwrites = TITLES[provider], True
+        self.cost = cost_of(self.name, dtype, provider) or self.cost
+        return True
 
     def __call__(self, *operands, times=1):
         """Run the loop over arrays of one dimension and one length, again and again to time it; returns a new array."""
@@ -308,12 +330,6 @@ cdef int make_gapless(Loop loop) except -1:
     return 0
 
 
-@cython.final
-cdef class VectorCalls:
-    """The data of a loop that calls a vector function."""
-    cdef phintys_vector_call usual, filling
-
-
 cdef bint is_numpys(object ufunc):
     return getattr(numpy, ufunc.__name__, None) is ufunc
 
@@ -326,19 +342,17 @@ cdef bint is_known(object ufunc):
 def provided_loop(object ufunc, tuple dtypes, str provider):
     """The loop that calls a provider's vector function, or None if there is none."""
     cdef Loop loop = Loop(ufunc.__name__, dtypes)
-    cdef VectorCalls calls = VectorCalls()
     if len(dtypes) != ufunc.nin + 1 or len(set(dtypes)) != 1 or not is_known(ufunc):
         return None
-    loop.function = <LoopFunction>vector_loop(loop.name, dtypes[0], provider, &calls.usual)
-    loop.data, loop.owner = <void*>&calls.usual, calls
-    if loop.function == NULL or not agrees(loop, ufunc):
+    return loop if loop.use_vector_function(provider) and agrees(loop, ufunc) else None
+
+
+def built_in_loop(str name, tuple dtypes, str provider):
+    """The loop that calls a built-in vector function which is no ufunc, or None if there is none."""
+    cdef Loop loop = Loop(name, dtypes)
+    if name not in NO_UFUNCS or len(dtypes) != 2 or dtypes[0] != dtypes[1] or dtypes[0] == "float16":
         return None
-    if dtypes[0] != "float16":
-        calls.filling.function, calls.filling.fills = calls.usual.function, True
-        loop.filling, loop.vector = <void*>&calls.filling, vector_bytes(provider)
-    loop.provider, loop.overwrites = TITLES[provider], True
-    loop.cost = cost_of(loop.name, dtypes[0], provider) or loop.cost
-    return loop
+    return loop if loop.use_vector_function(provider) else None
 
 
 cdef Loop best_loop(object ufunc, tuple dtypes):
@@ -404,6 +418,11 @@ cdef Loop own_loop(str name, tuple dtypes):
     cdef Loop loop = Loop(name, dtypes)
     if name not in OWN_LOOPS:
         raise TypeError(f"there is no loop {name!r}; available are {', '.join(OWN_LOOPS)}, and every ufunc")
+    if name in NO_UFUNCS:
+        for provider in providers(name, dtypes[0]):
+            answer = built_in_loop(name, dtypes, provider)
+            if answer is not None:
+                return answer
     loop.function = own_function(name, dtypes)
     if loop.function == NULL:
         raise TypeError(f"{name} has no loop for {signature(dtypes)}; it takes {OWN_LOOPS[name]}")

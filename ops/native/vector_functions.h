@@ -10,6 +10,7 @@
 #include <immintrin.h>
 
 #include "instruction_sets.h"
+#include "softplus_vectors.h"
 #include "special_vectors.h"
 
 #define PHINTYS_TANH_DOUBLE(NAME, FOR_SET, V, I, MM, SI) \
@@ -71,6 +72,10 @@ static const struct { const char* symbol; void* function; } phintys_vector_funct
     {"_ZGVdN8v_psif", (void*)phintys_psi_float_avx2}, {"_ZGVeN16v_psif", (void*)phintys_psi_float_avx512},
     {"_ZGVdN4v_erfinv", (void*)phintys_erfinv_double_avx2}, {"_ZGVeN8v_erfinv", (void*)phintys_erfinv_double_avx512},
     {"_ZGVdN8v_erfinvf", (void*)phintys_erfinv_float_avx2}, {"_ZGVeN16v_erfinvf", (void*)phintys_erfinv_float_avx512},
+    {"_ZGVdN4v_softplus", (void*)phintys_softplus_double_avx2},
+    {"_ZGVeN8v_softplus", (void*)phintys_softplus_double_avx512},
+    {"_ZGVdN8v_softplusf", (void*)phintys_softplus_float_avx2},
+    {"_ZGVeN16v_softplusf", (void*)phintys_softplus_float_avx512},
     {NULL, NULL}};
 
 #endif

@@ -16,13 +16,16 @@ cdef extern from "native/vector_math.h" nogil:
     VectorLoop phintys_float_to_half
     VectorLoop phintys_vector_loops[PHINTYS_INSTRUCTION_SETS][PHINTYS_VECTOR_TYPES][2]
 
-# ufunc: name in C
+# ufunc, or one of NO_UFUNCS: name in C
 UNARY = {"exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2", "log10": "log10",
          "log1p": "log1p", "sin": "sin", "cos": "cos", "tan": "tan", "arcsin": "asin", "arccos": "acos",
          "arctan": "atan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "arcsinh": "asinh", "arccosh": "acosh",
-         "arctanh": "atanh", "erf": "erf", "erfc": "erfc", "gammaln": "gammaln", "psi": "psi", "erfinv": "erfinv"}
+         "arctanh": "atanh", "erf": "erf", "erfc": "erfc", "gammaln": "gammaln", "psi": "psi", "erfinv": "erfinv",
+         "softplus": "softplus"}
 BINARY = {"power": "pow", "arctan2": "atan2", "hypot": "hypot"}
 FUNCTIONS = UNARY | BINARY
+# Functions that are no ufuncs: steps name them as they name built-in loops. There are built-in ones only.
+NO_UFUNCS = ("softplus",)
 
 # Instruction sets, with the letter that the vector ABI has for them and the bytes of a vector; the widest last.
 cdef dict SETS = {"avx2": (PHINTYS_AVX2, "d", 32), "avx512": (PHINTYS_AVX512, "e", 64)}

@@ -12,9 +12,9 @@ import phintys
 import phintys.tensor as T
 from phintys.graph.config import change_flags, config
 from phintys.ops.native import providers as table
-from phintys.ops.native.loops import find_loop, provided_loop, ufunc_loop
+from phintys.ops.native.loops import built_in_loop, find_loop, provided_loop, ufunc_loop
 from phintys.ops.native.measured import COLUMNS, MEASURED
-from phintys.ops.native.vector_math import BINARY, FUNCTIONS, has_vector_function, symbol_of
+from phintys.ops.native.vector_math import BINARY, FUNCTIONS, NO_UFUNCS, has_vector_function, symbol_of
 
 CPUS = ("native", "avx2", "baseline")
 
@@ -22,8 +22,24 @@ CPUS = ("native", "avx2", "baseline")
 PRECISE = ("gammaln", "psi", "erfinv")         # compared with mpmath
 
 
+def softplus(x):
+    """In place of a ufunc, which this function does not have."""
+    return numpy.logaddexp(numpy.zeros((), x.dtype), x)
+
+
+softplus.nin = 1
+
+
 def ufunc_of(name):
-    return getattr(numpy, name, None) or getattr(scipy.special, name)
+    return softplus if name == "softplus" else getattr(numpy, name, None) or getattr(scipy.special, name)
+
+
+def loop_of(name, dtype, provider):
+    """The provider's loop."""
+    if name in NO_UFUNCS:
+        return built_in_loop(name, (dtype,) * 2, provider)
+    ufunc = ufunc_of(name)
+    return provided_loop(ufunc, (dtype,) * (ufunc.nin + 1), provider)
 
 
 def every_loop():
@@ -33,8 +49,14 @@ def every_loop():
 
 
 def chosen_loops():
-    """(function, dtype, config.cpu) for every row of the table."""
-    return [(*row, cpu) for row in MEASURED for cpu in CPUS]
+    """(function, dtype, config.cpu) for every row of the table that has a loop."""
+    rows = [(*row, cpu) for row in MEASURED for cpu in CPUS]
+    return [(name, dtype, cpu) for name, dtype, cpu in rows if name not in NO_UFUNCS or has_built_in(name, dtype, cpu)]
+
+
+def has_built_in(name, dtype, cpu):
+    with change_flags(cpu=cpu):
+        return any(has_vector_function(name, dtype, provider) for provider in table.providers(name, dtype))
 
 
 def operands_of(name, values):
@@ -52,7 +74,7 @@ def bits(values):
 def loop_for(name, dtype, cpu):
     ufunc = ufunc_of(name)
     with change_flags(cpu=cpu, math="vector"):
-        return find_loop(ufunc, (dtype,) * (ufunc.nin + 1))
+        return find_loop(name if name in NO_UFUNCS else ufunc, (dtype,) * (ufunc.nin + 1))
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +87,7 @@ def script():
 def test_special_values_are_numpys(name, dtype, provider):
     ufunc = ufunc_of(name)
     operands = operands_of(name, special_values(dtype))
-    got = provided_loop(ufunc, (dtype,) * (ufunc.nin + 1), provider)(*operands)
+    got = loop_of(name, dtype, provider)(*operands)
     with numpy.errstate(all="ignore"):
         wanted = ufunc(*operands)
         if name == "erfc":                          # SciPy's is 0 where the value is subnormal
@@ -91,7 +113,7 @@ def test_special_values_are_numpys(name, dtype, provider):
 def test_errors_are_as_small_as_the_table_says(name, dtype, provider):
     ufunc = ufunc_of(name)
     error = MEASURED[name, dtype][1][COLUMNS.index(provider)]
-    loop = provided_loop(ufunc, (dtype,) * (ufunc.nin + 1), provider)
+    loop = loop_of(name, dtype, provider)
     for operands in samples(dtype, len(loop.dtypes) - 1, 3000, seed=1, positive=name == "power"):
         if dtype == "float64" and name in ("erf", "erfc", *PRECISE):
             continue                                        # there is no wider type that has them
@@ -232,6 +254,37 @@ def test_every_function_has_rows():
     assert {name for name, _ in MEASURED} == set(FUNCTIONS)
     assert {dtype for _, dtype in MEASURED} == {"float64", "float32", "float16"}
     assert set(table.ALLOWED) == set(CPUS)
+
+
+@pytest.mark.skipif(not has_vector_function("softplus", "float64", "phintys avx2"), reason="needs AVX2")
+def test_softplus_is_one_loop_where_vectors_are_allowed():
+    """Otherwise it is NumPy's exp and log1p."""
+    values = numpy.array([-800, -745.1, -90, -3, -1e-9, 0, 2, 40, 800])
+    x = T.dvector()
+    formulas = {T.nnet.softplus(x): numpy.logaddexp(0, values),
+                T.logaddexp(x, 2 * x): numpy.logaddexp(values, 2 * values),
+                T.nnet.sigmoid_binary_crossentropy(x, T.ones_like(x)): numpy.logaddexp(0, -values)}
+    for formula, wanted in formulas.items():
+        for cpu, present, absent in [("avx2", "softplus: phintys AVX2", "log1p"), ("baseline", "log1p", "softplus:")]:
+            with change_flags(cpu=cpu, math="vector"):
+                function = phintys.function([x], formula)
+            numpy.testing.assert_allclose(function(values), wanted, rtol=1e-15)
+            loops = function.explain().partition("loops: ")[2]
+            assert present in loops and absent not in loops
+    with change_flags(math="numpy"):
+        numpy.testing.assert_array_equal(phintys.function([x], T.nnet.softplus(x))(values[2:-1]),
+                                         numpy.log1p(numpy.exp(values[2:-1])))
+
+
+def test_softplus_of_half_floats_overflows_nowhere():
+    values = numpy.array([-20, -12, 0, 11, 12, 60000, numpy.inf, numpy.nan], "float16")
+    for cpu in CPUS:
+        x = T.TensorType("float16", (False,))()
+        with change_flags(cpu=cpu):
+            got = phintys.function([x], T.nnet.softplus(x))(values)
+        assert got.dtype == "float16"
+        numpy.testing.assert_allclose(got[:-2], numpy.logaddexp(0, values[:-2].astype("float64")), rtol=2e-3, atol=6e-8)
+        assert got[-2] == numpy.inf and numpy.isnan(got[-1])
 
 
 # ---- measuring -------------------------------------------------------------------------------------------------------

@@ -1,0 +1,88 @@
+/* softplus(x) = log(1 + exp(x)) by vectors, faster than exp and log1p of the C library one after the other: with
+ * t = exp(-|x|), which is between 0 and 1, it is max(x, 0) + t (log(1 + t) / t), and no term is negative. exp is
+ * 2^k exp(r) for |r| <= log(2) / 2. softplus_vectors.template.h has it for one type and instruction set. The
+ * polynomials are made by asv_bench/fit_vector_functions.py. Included by vector_functions.h only.
+ */
+#ifndef PHINTYS_SOFTPLUS_VECTORS_H
+#define PHINTYS_SOFTPLUS_VECTORS_H
+
+#include <immintrin.h>
+#include <math.h>
+#include <stdint.h>
+
+#include "instruction_sets.h"
+#include "templates.h"
+
+#define PHINTYS_LOG_2 0x1.62e42fefa39efp-1
+#define PHINTYS_LOG_2_REST 0x1.abc9e3b39803fp-56
+
+/* From here down exp(x) is subnormal or 0; and what rounds numbers to whole ones when it is added and subtracted. */
+static const double phintys_softplus_lowest_double = -708, phintys_softplus_round_double = 0x1.8p52;
+static const float phintys_softplus_lowest_float = -87, phintys_softplus_round_float = 0x1.8p23f;
+/* (exp(r) - 1 - r) / r^2 */
+static const double phintys_exp_rest_double[] = {
+    0x1.af389ecfc4b9cp-26, 0x1.28917c89a43a7p-22, 0x1.71de0db2f6b19p-19, 0x1.a019b9149a41cp-16, 0x1.a01a01a7c2efep-13,
+    0x1.6c16c17889ef1p-10, 0x1.11111111109b5p-7, 0x1.5555555553d68p-5, 0x1.5555555555556p-3, 0x1.0000000000001p-1};
+static const float phintys_exp_rest_float[] = {
+    0x1.6d10fcp-10f, 0x1.120b62p-7f, 0x1.55551ap-5f, 0x1.5554dep-3f, 0x1p-1f};
+/* log(1 + t) / t, by t - 1/2 */
+static const double phintys_log1p_over_t_double[] = {
+    0x1.9a004c84084e0p-16, -0x1.41ce9263aa3b0p-15, 0x1.da6d71b6afabdp-16, -0x1.780c594e32d50p-15, 0x1.76b09d6cf58dep-14,
+    -0x1.2a015e6f8b787p-13, 0x1.cfdf64feee5f6p-13, -0x1.740e66424b377p-12, 0x1.2c70bed1f5192p-11,
+    -0x1.e6fd22346bd39p-11, 0x1.8d3fc5df8233cp-10, -0x1.469c50e081538p-9, 0x1.0f11916785076p-8, -0x1.c72c64467e5acp-8,
+    0x1.83c50b0fd64f8p-7, -0x1.50abf6ca8389dp-6, 0x1.2bec9fba50fb6p-5, -0x1.1540afd54c993p-4, 0x1.0f95b3dc0a12ap-3,
+    -0x1.2773a5da90bd5p-2, 0x1.9f323ecbf984cp-1};
+static const float phintys_log1p_over_t_float[] = {
+    -0x1.a04acap-9f, 0x1.5814ecp-8f, -0x1.bcdc06p-8f, 0x1.7b60aap-7f, -0x1.50e83ep-6f, 0x1.2c1da8p-5f, -0x1.154036p-4f,
+    0x1.0f9550p-3f, -0x1.2773a6p-2f, 0x1.9f323ep-1f};
+
+typedef uint64_t phintys_words_avx2 __attribute__((vector_size(32)));
+typedef uint64_t phintys_words_avx512 __attribute__((vector_size(64)));
+typedef uint32_t phintys_half_words_avx2 __attribute__((vector_size(32)));
+typedef uint32_t phintys_half_words_avx512 __attribute__((vector_size(64)));
+
+#define SET avx2
+#define FOR_SET PHINTYS_FOR_AVX2
+#define T double
+#define V __m256d
+#define BITS phintys_words_avx2
+#define WIDTH 4
+#define OP(NAME) _mm256_##NAME##_pd
+#define LESS(a, b) (unsigned)_mm256_movemask_pd(_mm256_cmp_pd(a, b, _CMP_LT_OQ))
+#define FRACTION 52
+#include "softplus_vectors.template.h"
+
+#define SET avx2
+#define FOR_SET PHINTYS_FOR_AVX2
+#define T float
+#define V __m256
+#define BITS phintys_half_words_avx2
+#define WIDTH 8
+#define OP(NAME) _mm256_##NAME##_ps
+#define LESS(a, b) (unsigned)_mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_LT_OQ))
+#define FRACTION 23
+#include "softplus_vectors.template.h"
+
+#define SET avx512
+#define FOR_SET PHINTYS_FOR_AVX512
+#define T double
+#define V __m512d
+#define BITS phintys_words_avx512
+#define WIDTH 8
+#define OP(NAME) _mm512_##NAME##_pd
+#define LESS(a, b) (unsigned)_mm512_cmp_pd_mask(a, b, _CMP_LT_OQ)
+#define FRACTION 52
+#include "softplus_vectors.template.h"
+
+#define SET avx512
+#define FOR_SET PHINTYS_FOR_AVX512
+#define T float
+#define V __m512
+#define BITS phintys_half_words_avx512
+#define WIDTH 16
+#define OP(NAME) _mm512_##NAME##_ps
+#define LESS(a, b) (unsigned)_mm512_cmp_ps_mask(a, b, _CMP_LT_OQ)
+#define FRACTION 23
+#include "softplus_vectors.template.h"
+
+#endif
